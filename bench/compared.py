@@ -105,7 +105,7 @@ def _compared(store: Any, a: str, b: str) -> int:
 
 def samples_of(n: int, seed: int) -> Iterator[tuple[Any, Any]]:
     """Samples with two components, two findings, tags, latency, tokens and cost each."""
-    from steelyard.records import Attempt, Finding, Outcome, Sample, Score
+    from steelyard.records import CallResult, Finding, Outcome, Sample, Score
     from steelyard.suite.case import Case
 
     chance = random.Random(seed)
@@ -120,7 +120,7 @@ def samples_of(n: int, seed: int) -> Iterator[tuple[Any, Any]]:
                 case_id=case.id,
                 variant="",
                 repeat=0,
-                attempt=Attempt(text="{}", latency=chance.random(), tokens_in=100, tokens_out=number % 50, cost=0.001),
+                call_result=CallResult(text="{}", latency=chance.random(), tokens_in=100, tokens_out=number % 50, cost=0.001),
                 outcome=Outcome.SCORED,
                 score=score,
                 passed=score >= 0.75,

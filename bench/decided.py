@@ -79,7 +79,7 @@ def decide(folder: Path) -> dict[str, Any]:
     began, clock = time.perf_counter(), _Clock()
     store = open_store(str(folder / "runs.db"))
     with ExitStack() as closing:
-        comparison = AttributionOptions().compared((store, "a"), (store, "b"), None, closing, anyway=False)
+        comparison = AttributionOptions().compared((store, "a"), (store, "b"), None, closing, allow_mismatch=False)
     clock.note("compare and attribute")
     print_document(document(comparison), Console(file=StringIO(), width=80))
     clock.note("print")

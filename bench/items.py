@@ -19,7 +19,7 @@ from scipy.optimize import linear_sum_assignment
 
 from steelyard.engine.plan import RunOptions
 from steelyard.runner import run
-from steelyard.scoring.evaluate import Weigher
+from steelyard.scoring.evaluate import Evaluator
 from steelyard.store.sql import open_store
 from steelyard.suite.load import load_suite
 from steelyard.suite.models import SuiteModel
@@ -92,12 +92,12 @@ def main(photos: int, items: int, rounds: int, folder: Path) -> None:
     def weighed() -> None:
         weigher = _fresh(suite)
         for text, case in zip(texts, cases, strict=True):
-            weigher.weigh(text, case)
+            weigher.evaluate(text, case)
 
     def rescored() -> None:
         run.rescore(suite, store, header)
 
-    kinds = {"bare": bare, "scored": scored, "weighed": weighed, "rescored": rescored}
+    kinds = {"bare": bare, "scored": scored, "evaluated": weighed, "rescored": rescored}
     spent: dict[str, list[float]] = {name: [] for name in kinds}
     for _ in range(rounds):
         for name, work in kinds.items():
@@ -110,12 +110,12 @@ def _answers(folder: Path) -> list[str]:
     return [json.loads(line)["answer"] for line in (folder / "answers.jsonl").read_text().splitlines()]
 
 
-def _fresh(suite: SuiteModel) -> Weigher:
+def _fresh(suite: SuiteModel) -> Evaluator:
     """A weigher that remembers nothing of an earlier round."""
     for component in suite.components:
         for name in component.scorer.__dict__.keys() - type(component.scorer).model_fields.keys():
             del component.scorer.__dict__[name]
-    return Weigher(suite)
+    return Evaluator(suite)
 
 
 def _flat(document: dict[str, Any]) -> list[str]:

@@ -8,7 +8,7 @@ from collections.abc import Generator, Iterator
 import pytest
 
 from parts.lengths import set_length
-from steelyard.redact import _Known
+from steelyard.redact import _Available
 
 pytest_plugins = ["parts.postgres", "parts.browser"]
 
@@ -57,13 +57,13 @@ def _empty_working_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 def _leaves_nothing_behind(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Take back what a test leaves in the process: environment, folder, secrets learned, code and metrics of suites."""
     temporary, modules = str(tmp_path_factory.getbasetemp()), {*sys.modules}
-    environment, folder, secrets = dict(os.environ), os.getcwd(), (_Known.secrets, _Known.redact)  # noqa: PTH109
+    environment, folder, secrets = dict(os.environ), os.getcwd(), (_Available.secrets, _Available.redact)  # noqa: PTH109
     yield
     if os.environ != environment:
         os.environ.clear()
         os.environ.update(environment)
     os.chdir(folder)
-    _Known.secrets, _Known.redact = secrets
+    _Available.secrets, _Available.redact = secrets
     for name in sys.modules.keys() - modules:
         if str(getattr(sys.modules[name], "__file__", None)).startswith(temporary):
             del sys.modules[name]

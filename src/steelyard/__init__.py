@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from steelyard.api import Run, Suite, import_run, run_suite, scorers
     from steelyard.decide.assignment import Experiment, arm_of, assign, is_exposed
-    from steelyard.errors import MissingExtra, Mistake, SteelyardError, SuiteError, TargetFailure, UserMistake
+    from steelyard.errors import MissingExtra, Problem, SteelyardError, SuiteError, TargetFailure, UsageError
     from steelyard.judging.evidence import Checked
     from steelyard.metrics.own import Samples, metric
-    from steelyard.records import Certainty, Check, CheckState, Finding, Mark, RunHeader, Sample
+    from steelyard.records import Check, CheckState, Claim, Finding, Mark, RunHeader, Sample
     from steelyard.scoring.base import Fault, MeanMeasure, Measure, Reading, Scorer
     from steelyard.scoring.items.boxes import read_box
     from steelyard.scoring.items.groups import group_boxes
@@ -19,18 +19,17 @@ if TYPE_CHECKING:
     from steelyard.suite.case import Attachment, Case
     from steelyard.suite.json_schema import suite_schema
     from steelyard.suite.load import load_suite, with_target
-    from steelyard.targets.base import Ask, Reply, Surroundings, Target
+    from steelyard.targets.base import Request, Response, Target, TargetContext
 
 __version__ = "0.1.0"
 
 __all__ = [
-    "Ask",
     "Attachment",
     "Case",
-    "Certainty",
     "Check",
     "CheckState",
     "Checked",
+    "Claim",
     "Experiment",
     "Fault",
     "Finding",
@@ -38,11 +37,12 @@ __all__ = [
     "MeanMeasure",
     "Measure",
     "MissingExtra",
-    "Mistake",
+    "Problem",
     "Reading",
     "RecordedRun",
     "RecordedSample",
-    "Reply",
+    "Request",
+    "Response",
     "Run",
     "RunHeader",
     "Sample",
@@ -51,10 +51,10 @@ __all__ = [
     "SteelyardError",
     "Suite",
     "SuiteError",
-    "Surroundings",
     "Target",
+    "TargetContext",
     "TargetFailure",
-    "UserMistake",
+    "UsageError",
     "__version__",
     "arm_of",
     "assign",
@@ -71,10 +71,10 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Ask": "steelyard.targets.base",
+    "Request": "steelyard.targets.base",
     "Attachment": "steelyard.suite.case",
     "Case": "steelyard.suite.case",
-    "Certainty": "steelyard.records",
+    "Claim": "steelyard.records",
     "Check": "steelyard.records",
     "CheckState": "steelyard.records",
     "Checked": "steelyard.judging.evidence",
@@ -85,11 +85,11 @@ _HOMES = {
     "MeanMeasure": "steelyard.scoring.base",
     "Measure": "steelyard.scoring.base",
     "MissingExtra": "steelyard.errors",
-    "Mistake": "steelyard.errors",
+    "Problem": "steelyard.errors",
     "Reading": "steelyard.scoring.base",
     "RecordedRun": "steelyard.store.base",
     "RecordedSample": "steelyard.store.base",
-    "Reply": "steelyard.targets.base",
+    "Response": "steelyard.targets.base",
     "Run": "steelyard.api",
     "RunHeader": "steelyard.records",
     "Sample": "steelyard.records",
@@ -98,10 +98,10 @@ _HOMES = {
     "SteelyardError": "steelyard.errors",
     "Suite": "steelyard.api",
     "SuiteError": "steelyard.errors",
-    "Surroundings": "steelyard.targets.base",
+    "TargetContext": "steelyard.targets.base",
     "Target": "steelyard.targets.base",
     "TargetFailure": "steelyard.errors",
-    "UserMistake": "steelyard.errors",
+    "UsageError": "steelyard.errors",
     "arm_of": "steelyard.decide.assignment",
     "assign": "steelyard.decide.assignment",
     "group_boxes": "steelyard.scoring.items.groups",

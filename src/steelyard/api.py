@@ -40,7 +40,7 @@ class Suite:
         target: Callable[..., Any] | Mapping[str, Any] | str,
         score: Mapping[str, Mapping[str, Any] | Scorer] | None = None,
         expect: Mapping[str, Mapping[str, Any]] | None = None,
-        hold: str | None = None,
+        required_repeats: str | None = None,
         passing: str | float | None = None,
         gates: Sequence[str] = (),
         folder: str | Path | None = None,
@@ -59,8 +59,8 @@ class Suite:
             data["expect"] = {
                 check: dict(part) if isinstance(part, Mapping) else part for check, part in expect.items()
             }
-        if hold is not None:
-            data["hold"] = hold
+        if required_repeats is not None:
+            data["required_repeats"] = required_repeats
         if passing is not None:
             data["pass"] = passing
         if gates:

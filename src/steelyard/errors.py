@@ -25,12 +25,12 @@ class SteelyardError(Exception):
     exit_code = 2
 
 
-class UserMistake(SteelyardError):
+class UsageError(SteelyardError):
     """Something the user can mend: the message says what was found, where, and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
-class Mistake:
+class Problem:
     """One thing wrong in a file, with where it is and what would be right."""
 
     message: str
@@ -44,24 +44,24 @@ class Mistake:
         return f"{place}: {self.message}"
 
 
-class SuiteError(UserMistake):
+class SuiteError(UsageError):
     """All mistakes found in a suite and its files, reported together."""
 
-    def __init__(self, mistakes: Sequence[Mistake] | str) -> None:
-        result = [Mistake(mistakes)] if isinstance(mistakes, str) else list(mistakes)
-        self.mistakes: tuple[Mistake, ...] = tuple(result)
-        super().__init__("\n".join(str(mistake) for mistake in result))
+    def __init__(self, problems: Sequence[Problem] | str) -> None:
+        result = [Problem(problems)] if isinstance(problems, str) else list(problems)
+        self.problems: tuple[Problem, ...] = tuple(result)
+        super().__init__("\n".join(str(problem) for problem in result))
 
 
-class RunNotFound(UserMistake):
+class RunNotFound(UsageError):
     """The store holds no run of that name."""
 
 
-class SnapshotError(UserMistake):
+class SnapshotError(UsageError):
     """A snapshot file is not one, is damaged, or comes from a newer version."""
 
 
-class MissingExtra(UserMistake):
+class MissingExtra(UsageError):
     """An optional part is needed and not installed."""
 
     def __init__(self, what: str, extra: str) -> None:

@@ -23,7 +23,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, get_args, get_origin, get_type_hints
 
-from steelyard.errors import UserMistake
+from steelyard.errors import UsageError
 from steelyard.redact import redact_known
 
 # One registry for scorers, targets and checks: built-ins and plug-ins are found the same way.
@@ -88,7 +88,7 @@ def find(kind: str, name: str) -> Any:
     try:
         return getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError) as error:
-        raise UserMistake(f"{kind[:-1]} {name!r} is declared at {place}, which cannot be imported: {error}") from error
+        raise UsageError(f"{kind[:-1]} {name!r} is declared at {place}, which cannot be imported: {error}") from error
 
 
 # The border to code that is not Steelyard's: scorers, judges, targets, hooks and formats that a suite brings along.
@@ -275,9 +275,9 @@ def find_callable(place: str, folder: Path, what: str = "target") -> Any:
         try:
             result = getattr(result, step)
         except AttributeError:
-            raise UserMistake(f"{what} {place}: {_told(module, folder)} has no {attribute!r}") from None
+            raise UsageError(f"{what} {place}: {_message(module, folder)} has no {attribute!r}") from None
     if not callable(result):
-        raise UserMistake(f"{what} {place}: {attribute!r} is a {type(result).__name__}, not a function")
+        raise UsageError(f"{what} {place}: {attribute!r} is a {type(result).__name__}, not a function")
     return result
 
 
@@ -377,13 +377,13 @@ def _import(name: str, who: str, folder: Path) -> ModuleType:
             message = f"{who}: there is no module {error.name!r} in {folder.name}/ nor installed"
         else:
             message = f"{who}: importing {name} failed, since it needs {error.name!r}, which is not installed"
-        raise UserMistake(message) from None
-    except UserMistake as error:  # the module itself says what its user must do
-        raise UserMistake(f"{who}: {error}") from None
+        raise UsageError(message) from None
+    except UsageError as error:  # the module itself says what its user must do
+        raise UsageError(f"{who}: {error}") from None
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # a module may do anything when it is imported
-        raise UserMistake(f"{who}: importing {name} failed: {raised_in_words(error)}") from error
+        raise UsageError(f"{who}: importing {name} failed: {raised_in_words(error)}") from error
 
 
 @contextmanager
@@ -423,7 +423,7 @@ def _stands_in_the_way(module: ModuleType, name: str, home: Path) -> bool:
     return not any(Path(place).resolve().is_relative_to(home) for place in places)
 
 
-def _told(module: ModuleType, folder: Path) -> str:
+def _message(module: ModuleType, folder: Path) -> str:
     file = getattr(module, "__file__", None)
     if file is None:
         return module.__name__

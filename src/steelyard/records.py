@@ -11,7 +11,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any
 
-from steelyard.errors import UserMistake
+from steelyard.errors import UsageError
 
 if TYPE_CHECKING:
     from steelyard.suite.models import SuiteDescription
@@ -96,7 +96,7 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Certainty:
+class Claim:
     """One thing that an answer claimed, how sure it was of it (0 to 1), and whether it was right."""
 
     confidence: RawFloat | None
@@ -159,7 +159,7 @@ class Score:
     value: float | None
     weight: float = 1.0
     raw: float | None = None
-    bound_by: str | None = None
+    capped_by: str | None = None
     note: str = ""
     counts: Mapping[str, Count] = field(default_factory=dict)
     """What was counted on the way: the scorer's measures are ratios of these, summed over samples."""
@@ -180,7 +180,7 @@ BROKE_OFF = "the answer broke off at the limit of tokens"
 
 
 @dataclass(slots=True)
-class Attempt:
+class CallResult:
     """One answered (or finally failed) call of the target for a case, variant and repeat."""
 
     text: str | None = None
@@ -211,7 +211,7 @@ class JudgeCall:
     member: str
     repeat: Whole
     turn: Whole
-    attempt: Attempt
+    call_result: CallResult
     shortened: bool = False
     """True when the judge saw only the head and the tail of a long text."""
 
@@ -223,7 +223,7 @@ class Remark:
     code: str
     """One of the codes in `REMARKS`."""
     dimension: str = ""
-    told: str = ""
+    message: str = ""
 
 
 REMARKS: Mapping[str, str] = {
@@ -242,35 +242,35 @@ REMARKS: Mapping[str, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Ballot:
+class Vote:
     """One judge's reading of one text. `mode` is None when it gave none; `rung` then is "failed"."""
 
     member: str
     repeat: Whole
     mode: Mode | None
-    rung: str
+    step: str
     """How its answer was read: strict, extracted, repaired, basic, asked_again, failed, rules or, by another tool,
     recorded."""
     raw: Mapping[str, float | bool] = field(default_factory=dict)
     """By dimension and flag, as the judge said."""
     bound: Mapping[str, float | bool] = field(default_factory=dict)
     """The same after rules and checks."""
-    bound_by: Mapping[str, str] = field(default_factory=dict)
+    capped_by: Mapping[str, str] = field(default_factory=dict)
     """By dimension or flag that differs, the rule that bound it, as written."""
     remarks: tuple[Remark, ...] = ()
-    reply: Mapping[str, Any] = field(default_factory=dict)
+    response: Mapping[str, Any] = field(default_factory=dict)
     """The judge's whole answer as parsed, reasons, notes and what else it gave, less what a check found to be wrong."""
-    told: str = ""
+    message: str = ""
     """Why there is no reading, or in mode `basic` why there is no more of one, in words; "" otherwise."""
     findings: tuple[Finding, ...] = ()
     """Errors of the system under test that the judge names, as far as they bear checking."""
-    certainties: tuple[Certainty, ...] = field(default=(), compare=False)
+    claims: tuple[Claim, ...] = field(default=(), compare=False)
     """Claims of the answer that the judge lets stand or not; kept with the sample, not with the ballot."""
 
 
-def nearest(ballots: Sequence[Ballot], bound: Mapping[str, float | bool]) -> Ballot:
+def nearest(votes: Sequence[Vote], bound: Mapping[str, float | bool]) -> Vote:
     """The ballot that stands for the others: the first of those whose bound scores are nearest to these."""
-    return min(ballots, key=lambda vote: sum(abs(vote.bound[name] - bound[name]) for name in bound))
+    return min(votes, key=lambda vote: sum(abs(vote.bound[name] - bound[name]) for name in bound))
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,29 +278,29 @@ class Judgement:
     """All ballots on one text, and what they come to. `mode` is None when they come to nothing."""
 
     mode: Mode | None
-    ballots: tuple[Ballot, ...] = ()
+    votes: tuple[Vote, ...] = ()
     raw: Mapping[str, float | bool] = field(default_factory=dict)
     """The ballots combined, before rules and checks."""
     bound: Mapping[str, float | bool] = field(default_factory=dict)
     """The ballots combined, after rules and checks: what counts."""
-    bound_by: Mapping[str, str] = field(default_factory=dict)
+    capped_by: Mapping[str, str] = field(default_factory=dict)
     remarks: tuple[Remark, ...] = ()
     """On the panel as a whole; each ballot has its own."""
     findings: tuple[Finding, ...] = ()
     """What the ballot that stands for the others says is wrong, as far as it bears checking."""
-    certainties: tuple[Certainty, ...] = field(default=(), compare=False)
+    claims: tuple[Claim, ...] = field(default=(), compare=False)
     """Those of the same ballot; kept with the sample, not with the judgement."""
     metrics: Mapping[str, Any] = field(default_factory=dict)
     """What the suite's own measures found, by component: what the rules look at."""
     calls: tuple[JudgeCall, ...] = ()
     """Everything that was asked for; empty for a judge that is code."""
-    told: str = ""
+    message: str = ""
     """Why it comes to nothing, in words; "" when it comes to something."""
 
     @property
-    def stands(self) -> Ballot | None:
+    def stands(self) -> Vote | None:
         """The ballot that stands for the others; None when they come to nothing."""
-        of_mode = [vote for vote in self.ballots if vote.mode is self.mode]
+        of_mode = [vote for vote in self.votes if vote.mode is self.mode]
         return nearest(of_mode, self.bound) if self.mode is not None and of_mode else None
 
 
@@ -311,7 +311,7 @@ class Sample:
     case_id: str
     variant: str
     repeat: Whole
-    attempt: Attempt
+    call_result: CallResult
     outcome: Outcome
     score: float | None = None
     passed: bool | None = None
@@ -319,13 +319,13 @@ class Sample:
     scores: tuple[Score, ...] = ()
     findings: tuple[Finding, ...] = ()
     marks: tuple[Mark, ...] = ()
-    certainties: tuple[Certainty, ...] = ()
+    claims: tuple[Claim, ...] = ()
     """Every claim of the answer that came with a confidence."""
     checks: tuple[Check, ...] = ()
     """Every expectation that applies to the case, those that could not run included."""
     items: tuple[Item, ...] | None = None
     """What repeats are compared by; None when the suite compares nothing, or this answer could not be read."""
-    rung: str | None = None
+    step: str | None = None
     judgement: Judgement | None = None
     """What the judge said; None for a suite without one, and for answers that never came before it."""
     category: str | None = None
@@ -386,4 +386,4 @@ class RunHeader:
             first = error.errors(include_url=False, include_input=False)[0]
             what = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
             more = f", and {error.error_count() - 1} more" if error.error_count() > 1 else ""
-            raise UserMistake(f"run {self.id} does not say what its suite is: {what}{more}") from None
+            raise UsageError(f"run {self.id} does not say what its suite is: {what}{more}") from None

@@ -49,7 +49,7 @@ class SecretRedactor:
         return text
 
 
-class _Known:
+class _Available:
     """All secrets that this process has learned of."""
 
     secrets: frozenset[str] = frozenset()
@@ -58,14 +58,14 @@ class _Known:
 
 def learn_secrets(secrets: Iterable[str]) -> None:
     """From here on `redact_known` takes these out."""
-    if new := frozenset(secrets) - _Known.secrets:
-        _Known.secrets |= new
-        _Known.redact = SecretRedactor(_Known.secrets)
+    if new := frozenset(secrets) - _Available.secrets:
+        _Available.secrets |= new
+        _Available.redact = SecretRedactor(_Available.secrets)
 
 
 def redact_known(text: str) -> str:
     """A text from outside without any secret that this process has learned of; to be used before it is cut short."""
-    return _Known.redact(text)
+    return _Available.redact(text)
 
 
 def looks_secret(name: str) -> bool:

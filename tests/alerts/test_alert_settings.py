@@ -71,7 +71,7 @@ def test_a_suite_without_alerts_is_described_as_ever(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("alerts", "told"),
+    ("alerts", "message"),
     [
         ({"rules": ["gate_fails"]}, "there is no rule 'gate_fails': did you mean gate_failed?"),
         ({"rules": ["gate_failed", "gate_failed"]}, "gate_failed is there twice"),

@@ -45,7 +45,7 @@ class Sent(list):
 
 
 def checked(nightly, header, rules=RULES):
-    return check_run(nightly.store, header, rules, place(), patience=QUICK)
+    return check_run(nightly.store, header, rules, place(), retry_policy=QUICK)
 
 
 def test_what_another_process_is_about_to_tell_is_not_told_twice(nightly, sent):

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from parts.alerts import QUICK, message, notice, place, reading, told_by
-from steelyard.alerts.channels import Patience, deliver
+from steelyard.alerts.channels import RetryPolicy, deliver
 from steelyard.alerts.notices import Kind
 from steelyard.alerts.rules import Command, GitHub
 
@@ -55,7 +55,9 @@ def test_a_program_that_is_not_there(tmp_path):
 def test_a_program_that_never_ends_is_ended_with_what_it_started(tmp_path):
     psutil = pytest.importorskip("psutil")
     hangs = Command(argv=["sh", "-c", "sleep 60 & echo $! > child; sleep 60"])
-    outcome = send(hangs, place(tmp_path, PATH=os.environ["PATH"]), patience=Patience(tries=1, each=0.7, in_all=5.0))
+    outcome = send(
+        hangs, place(tmp_path, PATH=os.environ["PATH"]), retry_policy=RetryPolicy(tries=1, each=0.7, in_all=5.0)
+    )
     assert (outcome.state, outcome.detail) == ("failed", "no end after 0.7 s")
     child = int((tmp_path / "child").read_text())
     _gone, alive = psutil.wait_procs([psutil.Process(child)], timeout=5) if psutil.pid_exists(child) else ([], [])
@@ -68,14 +70,16 @@ def test_a_program_that_leaves_another_one_running_has_ended(tmp_path):
     (tmp_path / "go on").touch()
     code = f"import subprocess, sys; subprocess.Popen([sys.executable, '-c', {left!r}])"
     try:
-        outcome = send(python(code), place(tmp_path), patience=Patience(tries=1, each=10.0, in_all=12.0))
+        outcome = send(python(code), place(tmp_path), retry_policy=RetryPolicy(tries=1, each=10.0, in_all=12.0))
     finally:
         (tmp_path / "go on").unlink()
     assert (outcome.state, outcome.tries) == ("sent", 1)
 
 
 def test_a_program_that_hangs_is_ended_before_everything_is_given_up(tmp_path):
-    outcome = send(python("import time; time.sleep(60)"), place(tmp_path), patience=Patience(in_all=5.2, to_end=5.0))
+    outcome = send(
+        python("import time; time.sleep(60)"), place(tmp_path), retry_policy=RetryPolicy(in_all=5.2, to_end=5.0)
+    )
     # Not "no end after 5.2 s": then this process could end before the program that it started.
     assert (outcome.state, outcome.tries) == ("failed", 1)
     assert outcome.detail.startswith("no end after 0.")

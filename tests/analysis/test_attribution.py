@@ -118,7 +118,7 @@ def test_failed_calls_have_their_own_part_and_are_no_change_of_the_system():
     # A: (0.2 + 0.6 + 1.0) / 3 = 0.6; B: (0.2 + 0.5) / 2 = 0.35. Both have c00 and c01: 0.4 and 0.35.
     found = split(run([0.2, 0.6, 1.0]), run([0.2, 0.5, None]))
     assert by_cause(found) == {(Cause.AVAILABILITY,): pytest.approx(-0.2), (Cause.SYSTEM,): pytest.approx(-0.05)}
-    assert found.portions[0].told == "read on one side only: 1 of A, 0 of B"
+    assert found.portions[0].message == "read on one side only: 1 of A, 0 of B"
     assert found.portions[0].how is How.COUNTED
 
 
@@ -164,7 +164,7 @@ def test_answers_that_the_other_suite_cannot_read_count_as_missing():
     # It is taken off on both sides, where it is worth the same.
     assert by_cause(found)[(Cause.AVAILABILITY,)] == pytest.approx(0.0)
     told = "read on one side only: 0 of A, 0 of B; pairs that B's suite cannot read: 1"
-    assert found.portions[0].told == told
+    assert found.portions[0].message == told
     check_sum(found)
 
 
@@ -214,7 +214,7 @@ def test_identical_answers_measure_another_judge():
         pytest.approx(0.15 + T_3 * 0.0288675, abs=1e-6),
     )
     assert (judge.how, judge.cannot_tell, judge.change.n) == (How.ANCHORS, False, 4)
-    assert judge.told == "the same answer in both runs: 4; of 10 judged pairs"
+    assert judge.message == "the same answer in both runs: 4; of 10 judged pairs"
 
 
 def test_without_anchors_judge_and_system_cannot_be_told_apart():
@@ -346,7 +346,7 @@ def test_without_pairs_every_known_difference_is_in_the_one_part():
     names = "other cases, other questions, missing readings, scorers, truth edits, judge and system together"
     assert found.sentence == f"+70.0 points, all of it {names} (cannot tell)"
     stands_on = "without a counterpart: 0 of A, 1 of B; asked another question: 1 of A, 1 of B"
-    assert found.portions[0].told == f"{stands_on}; read on one side only: 1 of A, 0 of B"
+    assert found.portions[0].message == f"{stands_on}; read on one side only: 1 of A, 0 of B"
     assert found.joined == ("no sample of the same question has a reading in both runs: nothing can be told apart",)
 
 

@@ -11,14 +11,14 @@ from steelyard.analysis.compare.attribution_model import (
     How,
     Portion,
     Reason,
+    ScoringEdit,
     TruthEdits,
-    WeighingEdit,
 )
-from steelyard.analysis.compare.attribution_steps import Reasons, reasons_told
+from steelyard.analysis.compare.attribution_steps import Reasons, reason_messages
 from steelyard.analysis.compare.pairing import Rescored
 from steelyard.stats.intervals import Estimate
 
-KEPT = {
+STORED = {
     "at": "2026-01-31T12:00:00Z",
     "by": "ann",
     "what": "scorers",
@@ -31,12 +31,12 @@ KEPT = {
 def attribution(edits=(), portions=(), **truth):
     level = Estimate(0.5, 10)
     return Attribution(
-        "pass_rate", level, level, 0.0, portions=portions, truth_edits=TruthEdits(**truth), weighing_edits=edits
+        "pass_rate", level, level, 0.0, portions=portions, truth_edits=TruthEdits(**truth), scoring_edits=edits
     )
 
 
 @for_every(
-    ("n", "reasoned", "part", "told"),
+    ("n", "reasoned", "part", "message"),
     [
         (1, 1, 0.0, "the truth edit has a reason in the ledger"),
         (1, 0, -0.02, "the truth edit has no reason in the ledger; it lowers the number by 2.0 points"),
@@ -56,26 +56,26 @@ def attribution(edits=(), portions=(), **truth):
 )
 def test_truth_edits_without_a_reason_are_counted_with_what_they_come_to(n, reasoned, part, told):
     found = attribution(n_cases=n, n_with_reason=reasoned, part_without_reason=part)
-    assert reasons_told(found) == (told,)
-    assert reasons_told(found, (Cause.SYSTEM,)) == ()
+    assert reason_messages(found) == (told,)
+    assert reason_messages(found, (Cause.SYSTEM,)) == ()
 
 
 def test_of_several_edits_of_the_scorers_nobody_says_what_one_of_them_came_to():
     reason = Reason("too\n strict", "ann", "2026-01-31T12:00:00Z")
-    edits = (WeighingEdit("scorers", reason), WeighingEdit("rules"))
+    edits = (ScoringEdit("scorers", reason), ScoringEdit("rules"))
     portions = (Portion((Cause.SCORERS,), Estimate(0.1, 10), How.REWEIGHED),)
-    assert reasons_told(attribution(edits, portions)) == (
+    assert reason_messages(attribution(edits, portions)) == (
         "scorers, weights, bands or pass rule: too strict (ann, 2026-01-31)",
         "what is made of the judge's words: no reason in the ledger",
     )
-    alone = reasons_told(attribution(edits[1:], portions))
+    alone = reason_messages(attribution(edits[1:], portions))
     assert alone == ("what is made of the judge's words: no reason in the ledger; it raises the number by 10.0 points",)
 
 
 def test_what_a_run_does_not_say_of_its_scorers_is_no_edit():
     runs = [
         SimpleNamespace(
-            header=SimpleNamespace(signature=signed, suite={"ledger": [KEPT]}),
+            header=SimpleNamespace(signature=signed, suite={"ledger": [STORED]}),
             contents=None,
             imported=False,
             rescored=Rescored(),
@@ -83,8 +83,8 @@ def test_what_a_run_does_not_say_of_its_scorers_is_no_edit():
         for signed in ({"schema": "s"}, {"scorers": "2", "schema": "s"}, {"scorers": "1", "schema": "s"})
     ]
     silent, after, before = runs
-    assert Reasons(after, ()).of_weighing(silent) == ()
-    (edit,) = Reasons(after, ()).of_weighing(before)
+    assert Reasons(after, ()).of_scoring(silent) == ()
+    (edit,) = Reasons(after, ()).of_scoring(before)
     assert (edit.part, edit.reason) == ("scorers", Reason("too strict", "ann", "2026-01-31T12:00:00Z"))
     # Without the cases of a run nobody knows what their truths are.
     assert Reasons(after, ()).of_cases(["c1"]) == {}

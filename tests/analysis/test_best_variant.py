@@ -174,19 +174,19 @@ class TestMissingCases:
         return [NAN] * n + scores[n:]
 
     def test_a_lead_on_the_few_cases_that_came_is_not_named(self) -> None:
-        found = best_of(p=list(self.FIRST), q=self.without(17, self.behind()))
+        found = best_of(p=list(self.FIRST), q=self.without(17, self.contributing()))
         # On 7 cases the lead is beyond noise (all agree: 2 / 2**7); it is the gap that forbids the name.
         assert the_only(found).p == 0.015625
         assert (found.best, found.leader) == (None, "p")
         assert found.sentence == "cannot tell which variant is best: for q 17 of 24 cases are missing"
 
     def test_cases_that_the_leader_lacks_count_alike(self) -> None:
-        found = best_of(p=self.without(17, list(self.FIRST)), q=self.behind())
+        found = best_of(p=self.without(17, list(self.FIRST)), q=self.contributing())
         assert (found.best, found.leader) == (None, "p")
         assert found.sentence == "cannot tell which variant is best: for p 17 of 24 cases are missing"
 
     def test_few_missing_cases_are_said_beside_the_name(self) -> None:
-        found = best_of(p=list(self.FIRST), q=self.without(1, self.behind()))  # 1 / 24 = 4.2 %
+        found = best_of(p=list(self.FIRST), q=self.without(1, self.contributing()))  # 1 / 24 = 4.2 %
         assert found.best == "p"
         # Margins of cases 2 to 24: 8 x 0.11, 8 x 0.12, 7 x 0.10: mean 2.54 / 23 = 0.110435; squares 8 x 0.0121
         # + 8 x 0.0144 + 7 x 0.01 = 0.282; variance (0.282 - 2.54**2 / 23) / 22 = 0.0000680; sd 0.008245; t(22) 2.0739:
@@ -201,7 +201,7 @@ class TestMissingCases:
 
     @pytest.mark.parametrize(("allowed", "best"), [(1 / 8, "p"), (0.124, None), (0.0, None), (1.0, "p")])
     def test_the_suite_says_how_many_may_be_missing(self, allowed: float, best: str | None) -> None:
-        found = best_of(p=list(self.FIRST), q=self.without(3, self.behind()), max_inconclusive=allowed)
+        found = best_of(p=list(self.FIRST), q=self.without(3, self.contributing()), max_inconclusive=allowed)
         assert found.best == best
 
     def test_rounding_does_not_make_the_last_allowed_case_one_too_many(self) -> None:
@@ -214,20 +214,20 @@ class TestMissingCases:
     def test_each_variant_that_lacks_cases_is_named_the_worst_first(self) -> None:
         found = best_of(
             p=list(self.FIRST),
-            q=self.without(2, self.behind()),
-            r=self.without(5, self.behind(0.2)),
-            s=self.behind(0.3),
+            q=self.without(2, self.contributing()),
+            r=self.without(5, self.contributing(0.2)),
+            s=self.contributing(0.3),
         )
         assert found.sentence == (
             "cannot tell which variant is best: for r 5 of 24 cases are missing and for q 2 of 24 cases are missing"
         )
 
     def test_one_missing_case_of_few_is_too_many(self) -> None:
-        found = best_of(p=list(self.FIRST[:8]), q=self.without(1, self.behind()[:8]))
+        found = best_of(p=list(self.FIRST[:8]), q=self.without(1, self.contributing()[:8]))
         assert found.sentence == "cannot tell which variant is best: for q 1 of 8 cases is missing"
 
     def test_cases_that_never_came_are_missing_too(self) -> None:
-        found = best_of(p=list(self.FIRST), q=self.behind(), n_cases=30)
+        found = best_of(p=list(self.FIRST), q=self.contributing(), n_cases=30)
         assert (found.best, the_only(found).estimate.n_missing) == (None, 6)
         assert found.sentence == (
             "cannot tell which variant is best: for p 6 of 30 cases are missing and for q 6 of 30 cases are missing"

@@ -177,7 +177,7 @@ class TestSeveralRunsASide:
         new = kept(store, "new", self.SLOW, options={"load": {"concurrency": 64}})
         change = metric(compare(old, new), "latency.p50")
         assert (change.verdict, change.test) == (Moved.NOT_TESTED, "the load is another: not tested")
-        assert metric(compare(old, new, anyway=True), "latency.p50").verdict is Moved.WORSE
+        assert metric(compare(old, new, allow_mismatch=True), "latency.p50").verdict is Moved.WORSE
 
     def test_three_runs_a_side_of_other_cases_are_not_tested(self, store):
         old, new = kept(store, "old", self.FAST), kept(store, "new", self.SLOW, signed={"cases": "c2"})
@@ -211,7 +211,7 @@ class TestSeveralRunsASide:
         sides = []
         for arm, name in enumerate(("old", "new")):
             for number, row in enumerate(rows):
-                told = {"experiment": {"attempt": f"x-{number}", "arm": name}}
+                told = {"experiment": {"call_result": f"x-{number}", "arm": name}}
                 run = kept(store, f"{name}{number}", [row[arm]], options=told)
                 header = replace(run.header, id=f"{name}-{number}", signature=run.header.signature | {"target": name})
                 store.create_run(replace(header, state=RunState.RUNNING))

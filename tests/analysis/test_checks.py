@@ -69,7 +69,7 @@ class TestHolding:
     def test_a_case_of_most_repeats_holds_when_most_pass_every_check(self, x, y, holds):
         found = summed_up(cell("a", x=x, y=y), described=expecting("majority", repeats=5)).checks
         assert [check.holds for check in found.cells[0].checks] == [True, True]
-        assert (found.cells[0].holds, found.cells_held, found.checks_held) == (holds, holds is True, 2)
+        assert (found.cells[0].holds, found.cells_passed, found.checks_passed) == (holds, holds is True, 2)
 
     def test_a_planned_repeat_that_never_came_did_not_run(self):
         assert (held("ppp", "all", 5), held("ppp", "majority", 5), held("pp", "majority", 5)) == (None, True, None)
@@ -87,7 +87,7 @@ class TestHolding:
     def test_a_check_may_have_a_rule_of_its_own_whatever_values_it_looks_for(self):
         described = expecting("all", repeats=3, holds={"x": "majority", "y": "all"})
         found = summed_up(cell("a", **{"x:red": "ppf", "x:blue": "pff", "y": "ppp"}), described=described).checks
-        assert [(check.name, check.hold, check.holds) for check in found.cells[0].checks] == [
+        assert [(check.name, check.required_repeats, check.holds) for check in found.cells[0].checks] == [
             ("x:red", "majority", True),
             ("x:blue", "majority", False),
             ("y", "all", True),
@@ -96,7 +96,10 @@ class TestHolding:
 
     def test_a_check_is_known_by_its_whole_name_first(self):
         described = expecting("all", repeats=1, holds={"x:y": "first"})
-        assert summed_up(cell("a", **{"x:y": "p"}), described=described).checks.cells[0].checks[0].hold == "first"
+        assert (
+            summed_up(cell("a", **{"x:y": "p"}), described=described).checks.cells[0].checks[0].required_repeats
+            == "first"
+        )
 
     def test_checks_of_an_inconclusive_sample_did_not_run(self):
         samples = cell("a", x="pp")
@@ -123,9 +126,9 @@ class TestCounts:
     def test_cells_and_checks_are_counted_with_those_that_never_came(self):
         # a holds, b is broken by y, c is open for x; a fourth case was planned and never came.
         found = self.figures()
-        assert (found.cells_held, found.cells_broken, found.cells_undecided, found.n_cells) == (1, 1, 2, 4)
+        assert (found.cells_passed, found.cells_failed, found.cells_undecided, found.n_cells) == (1, 1, 2, 4)
         # x holds in a and b, is open in c; y holds in a and c, is broken in b; the fourth case is one open check.
-        assert (found.checks_held, found.checks_broken, found.checks_undecided) == (4, 1, 2)
+        assert (found.checks_passed, found.checks_failed, found.checks_undecided) == (4, 1, 2)
 
     def test_shares_are_of_all_planned_and_the_open_are_missing(self):
         found = self.figures()
@@ -145,7 +148,7 @@ class TestCounts:
     def test_a_cell_without_any_known_check_is_undecided(self):
         broken = [(Made("b", None, "judge_failed"), [])]
         found = summed_up(cell("a", x="p"), broken).checks
-        assert (found.cells_held, found.cells_undecided, found.checks_undecided) == (1, 1, 1)
+        assert (found.cells_passed, found.cells_undecided, found.checks_undecided) == (1, 1, 1)
         assert (found.cells[1].checks, found.cells[1].holds) == ((), None)
 
     def test_nothing_decided_is_not_available(self):
@@ -278,7 +281,7 @@ class TestCells:
     def test_only_the_first_cells_are_kept_and_all_are_counted(self, monkeypatch):
         monkeypatch.setattr("steelyard.analysis.repeats.MOST_CELLS", 2)
         found = summed_up(*(cell(f"c{i}", x="p") for i in range(5))).checks
-        assert ([each.case_id for each in found.cells], found.n_cells, found.cells_held) == (["c0", "c1"], 5, 5)
+        assert ([each.case_id for each in found.cells], found.n_cells, found.cells_passed) == (["c0", "c1"], 5, 5)
 
 
 ROWS = st.lists(st.text("pf-", min_size=3, max_size=3), min_size=1, max_size=4)
@@ -307,6 +310,6 @@ def test_nothing_that_did_not_run_counts_as_passed(cells, hold):
         return summed_up(*given, described=expecting(hold, repeats=3)).checks
 
     before, after = run(cells), run([[row.replace("-", "f") for row in rows] for rows in cells])
-    assert (before.cells_held, before.checks_held) == (after.cells_held, after.checks_held)
-    assert before.cells_broken <= after.cells_broken
+    assert (before.cells_passed, before.checks_passed) == (after.cells_passed, after.checks_passed)
+    assert before.cells_failed <= after.cells_failed
     assert after.cells_undecided == after.checks_undecided == 0

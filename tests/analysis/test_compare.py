@@ -75,7 +75,7 @@ def test_failed_calls_are_never_a_change():
     assert found.pairs.not_comparable[Why.NO_READING_IN_B].count == 14
     assert metric(found, "pass_rate").a.n == 3
     assert found.headline.verdict is Moved.CANNOT_TELL
-    assert found.headline.hindered_by == (
+    assert found.headline.confounded_by == (
         "14 of 17 pairs have no reading on one side: what is missing is seldom so by chance",
     )
 
@@ -112,7 +112,7 @@ def test_every_sample_without_a_counterpart_has_one_reason():
         Why.NO_READING_IN_B: ["dead-there"],
         Why.NO_READING: ["dead"],
     }
-    told = [change.sentence for change in found.instruments.changes]
+    told = [change.sentence for change in found.signatures.changes]
     assert told == [
         "the set of cases is another: 1 case only in A and 1 case only in B; set aside",
         "the question of 1 case changed: asked-anew; set aside",
@@ -127,9 +127,9 @@ def test_another_judge_hinders_the_verdict_unless_it_is_asked_for_anyway():
     assert found.headline.verdict is Moved.CANNOT_TELL
     assert found.headline.sentence == "cannot tell: the judge is another: readings of A and B are not on one scale"
     assert metric(found, "pass_rate").verdict is Moved.CANNOT_TELL
-    anyway = compare(a, b, anyway=True)
+    anyway = compare(a, b, allow_mismatch=True)
     assert anyway.headline.verdict is Moved.BETTER
-    assert anyway.headline.in_spite_of == found.headline.hindered_by
+    assert anyway.headline.in_spite_of == found.headline.confounded_by
 
 
 def test_a_hindered_verdict_says_nothing_against_the_clock():
@@ -142,15 +142,15 @@ def test_a_hindered_verdict_says_nothing_against_the_clock():
 @pytest.mark.parametrize("part", ["scorers", "rules", "judge"])
 def test_each_part_of_the_scale_is_named(part):
     found = compare(compared(passing(3, [1.0] * 3)), compared(passing(3, [1.0] * 3), signature={part: "other"}))
-    assert [(change.part, change.means) for change in found.instruments.changes] == [(part, Part.SCALE)]
+    assert [(change.part, change.means) for change in found.signatures.changes] == [(part, Part.SCALE)]
 
 
 def test_another_schema_hinders_only_where_an_answer_was_malformed():
     other = {"schema": "a2"}
     clean = compare(compared(passing(3, [1.0] * 3)), compared(passing(3, [1.0] * 3), signature=other))
-    assert clean.instruments.changes[0].means is Part.NOTED
+    assert clean.signatures.changes[0].means is Part.NOTED
     broken = compare(compared([Made("c", 0.0, "malformed")]), compared([Made("c", 1.0)], signature=other))
-    assert broken.instruments.changes[0].means is Part.SCALE
+    assert broken.signatures.changes[0].means is Part.SCALE
 
 
 def test_what_is_compared_is_named_and_several_at_once_are_said():
@@ -162,28 +162,28 @@ def test_what_is_compared_is_named_and_several_at_once_are_said():
         target={"kind": "http"},
     )
     found = compare(a, b)
-    assert [change.part for change in found.instruments.subject] == ["model", "prompts"]
-    assert found.instruments.several == (
+    assert [change.part for change in found.signatures.subject] == ["model", "prompts"]
+    assert found.signatures.several == (
         "model, prompts and repeats changed at once: nobody can tell which of them did it"
     )
-    assert found.headline.hindered_by == ()
+    assert found.headline.confounded_by == ()
 
 
 def test_an_invalid_run_is_no_side_of_a_comparison():
     b = compared(passing(9, [1.0] * 9), verdict=Verdict.INVALID, suspect=("all answers are the same",))
     found = compare(compared(passing(9, [0.0] * 9)), b)
     assert found.headline.verdict is Moved.CANNOT_TELL
-    assert found.headline.hindered_by == ("run B is INVALID (all answers are the same)",)
+    assert found.headline.confounded_by == ("run B is INVALID (all answers are the same)",)
 
 
 def test_changed_truth_is_compared_only_anyway():
     truth = {f"c{i:02d}": Case(f"c{i:02d}", f"c{i:02d}", "relabelled") for i in range(3)}
     a, b = compared(passing(8, [0.0] * 8)), compared(passing(8, [1.0] * 8), cases=truth)
     found = compare(a, b)
-    assert found.instruments.changes[0].sentence == "the truth of 3 cases changed: c00, c01, c02; set aside"
+    assert found.signatures.changes[0].sentence == "the truth of 3 cases changed: c00, c01, c02; set aside"
     few = "5 of 8 cases that either run answered can be compared, and a verdict asks for 90 % of them"
-    assert (found.pairs.comparable, found.headline.hindered_by) == (5, (few,))
-    anyway = compare(a, b, anyway=True)
+    assert (found.pairs.comparable, found.headline.confounded_by) == (5, (few,))
+    anyway = compare(a, b, allow_mismatch=True)
     assert anyway.pairs.comparable == 8
     assert anyway.headline.in_spite_of == ("the truth of 3 cases changed: c00, c01, c02",)
 
@@ -310,7 +310,7 @@ def test_old_runs_are_compared_by_what_they_have():
         "confusions: a run does not hold its texts",
     )
     assert found.headline.verdict is Moved.CANNOT_TELL
-    assert any("does not say which scorers" in sentence for sentence in found.headline.hindered_by)
+    assert any("does not say which scorers" in sentence for sentence in found.headline.confounded_by)
 
 
 def test_nothing_in_common_is_not_an_error():
@@ -329,7 +329,7 @@ def test_readings_of_two_kinds_of_judges_are_never_compared():
     judge = {"rubric": {}, "members": []}
     a = compared([Made("x", 1.0)], described={"judge": judge | {"mode": "model"}})
     b = compared([Made("x", 0.0)], described={"judge": judge | {"mode": "rules"}})
-    found = compare(a, b, anyway=True)
+    found = compare(a, b, allow_mismatch=True)
     assert found.pairs.not_comparable[Why.OTHER_MODE].count == 1
 
 
@@ -340,7 +340,7 @@ def test_pairs_of_another_kind_of_judge_are_pairs_that_may_have_no_reading():
     dead = [Made(f"c{i:02d}", None, "judge_failed") for i in range(2)]
     b = compared([*dead, *passing(50, [1.0] * 50)[2:]], described={"judge": judge | {"mode": "rules"}})
     found = compare(a, b)
-    assert (found.pairs.comparable, found.headline.hindered_by) == (0, ())
+    assert (found.pairs.comparable, found.headline.confounded_by) == (0, ())
     assert found.headline.sentence.endswith("(2 no reading in B, 48 read by another kind of judge)")
 
 
@@ -358,7 +358,7 @@ def test_another_judge_is_named():
 
     a = compared([Made("x", 1.0)], described=judged("large"), signature={"judge": "j1"})
     b = compared([Made("x", 1.0)], described=judged("small"), signature={"judge": "j2"})
-    change = compare(a, b).instruments.changes[0]
+    change = compare(a, b).signatures.changes[0]
     assert change.sentence == "the judge is another: readings of A and B are not on one scale (large -> small)"
     assert (change.a, change.b) == ("large", "small")
 
@@ -421,7 +421,7 @@ def test_a_case_that_moved_to_another_category_is_in_neither():
     b = compared([Made("x", 1.0, category="two"), Made("y", 1.0, category="one")], cases=cases)
     found = compare(a, b)
     assert {each.name: each.n for each in found.slices["category"]} == {"one": 1, "(differs)": 1}
-    assert found.instruments.changes[0].sentence == "category, tags or the like of 1 case changed: x"
+    assert found.signatures.changes[0].sentence == "category, tags or the like of 1 case changed: x"
 
 
 def test_what_appears_on_one_side_only_counts_against_it():
@@ -444,12 +444,12 @@ def test_what_appears_on_one_side_only_counts_against_it():
     assert (found.a.value, found.b.value, found.a.n) == (1.0, pytest.approx(1 / 3), 2)
 
 
-@pytest.mark.parametrize(("silent", "hindered"), [(2, False), (3, True)])
+@pytest.mark.parametrize(("silent", "confounded"), [(2, False), (3, True)])
 def test_as_many_failed_calls_as_both_runs_may_have_hinder_no_verdict(silent, hindered):
     # 5 % of 20 in each run, as every suite allows that says nothing else: 2 of 20 pairs.
     a = [Made(f"c{k}", 1.0) for k in range(20)]
     b = [Made(f"c{k}", None, "judge_failed") if k < silent else Made(f"c{k}", 1.0) for k in range(20)]
-    assert bool(compare(compared(a), compared(b, id="made-2")).headline.hindered_by) is hindered
+    assert bool(compare(compared(a), compared(b, id="made-2")).headline.confounded_by) is hindered
 
 
 def test_what_weighs_in_one_run_is_no_figure_beside_the_score():

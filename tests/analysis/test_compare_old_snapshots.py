@@ -39,7 +39,7 @@ def test_scores_are_compared_and_it_is_said_first():
     found = compare(old(), new())
     assert (found.pairs.comparable, found.pairs.fixed.count) == (10, 10)
     assert found.headline.verdict is Moved.BETTER
-    change = found.instruments.changes[0]
+    change = found.signatures.changes[0]
     assert (change.part, change.means, change.a, change.b) == ("readings", Part.NOTED, "basic", "model")
     assert change.sentence.startswith("of A's judge only the scores could be read: ")
     points = next(each for each in found.metrics if each.name == "score.taste.points")
@@ -62,14 +62,14 @@ def test_what_only_one_judge_could_name_is_neither_new_nor_resolved():
 def test_two_old_snapshots_lack_nothing_of_each_other():
     found = compare(old(), old())
     assert found.headline.verdict is Moved.SAME
-    assert (found.instruments.changes, found.not_compared) == ((), ())
+    assert (found.signatures.changes, found.not_compared) == ((), ())
 
 
 def test_another_judge_still_hinders():
     found = compare(old(), new(signature={"judge": "j2"}))
     assert found.headline.verdict is Moved.CANNOT_TELL
-    assert [change.part for change in found.instruments.changes] == ["judge", "readings"]
-    assert compare(old(), new(signature={"judge": "j2"}), anyway=True).headline.verdict is Moved.BETTER
+    assert [change.part for change in found.signatures.changes] == ["judge", "readings"]
+    assert compare(old(), new(signature={"judge": "j2"}), allow_mismatch=True).headline.verdict is Moved.BETTER
 
 
 def test_a_sample_of_which_only_the_scores_could_be_read_is_in_no_mean_of_the_others():
@@ -81,9 +81,9 @@ def test_a_sample_of_which_only_the_scores_could_be_read_is_in_no_mean_of_the_ot
 
 def test_rules_and_the_scores_of_a_model_are_not_compared():
     rules = run("rules", [Made("c0", 1.0, parts={"taste": 4.0})])
-    found = compare(old(), rules, anyway=True)
+    found = compare(old(), rules, allow_mismatch=True)
     assert found.pairs.comparable == 0
-    assert "readings" not in [change.part for change in found.instruments.changes]
+    assert "readings" not in [change.part for change in found.signatures.changes]
 
 
 def test_findings_of_an_answer_that_could_not_be_read_are_known_of_both():
@@ -102,7 +102,7 @@ def judged_by(model, digest, **more):
 def test_a_judge_that_is_not_named_is_not_said_to_be_another():
     silent, named = judged_by(None, "j0"), judged_by("big", "j1", id="made-2")
     for found, side in ((compare(silent, named), "A"), (compare(named, silent), "B")):
-        (change,) = found.instruments.changes
+        (change,) = found.signatures.changes
         assert (change.part, change.means) == ("judge", Part.SCALE)
         assert change.sentence.startswith(f"run {side} does not say which judge it was weighed with: ")
 

@@ -127,7 +127,7 @@ def test_a_weighed_run_compared_with_itself_has_not_changed(found):
         assert {each.verdict for each in same.metrics if each.a.value is not None} == {Moved.SAME}
         assert {each.standing for each in same.codes} <= {Standing.SAME}
         assert set(same.confusions.counts) <= {Standing.SAME}
-        assert (same.instruments.changes, same.not_compared) == ((), ())
+        assert (same.signatures.changes, same.not_compared) == ((), ())
 
 
 @FEW

@@ -109,7 +109,7 @@ def test_a_run_compared_with_itself_has_not_changed(runs):
     assert found.pairs.fixed.count == found.pairs.broken.count == found.pairs.rose.count == found.pairs.fell.count == 0
     assert set(found.pairs.not_comparable) <= {Why.NO_READING}
     assert set(found.confusions.counts) <= {Standing.SAME}
-    assert found.instruments.changes == ()
+    assert found.signatures.changes == ()
     assert found.not_compared == ()
 
 

@@ -8,7 +8,7 @@ from parts.stored import case, header, sample
 from steelyard.analysis.compare.compare import compare
 from steelyard.analysis.compare.model import Moved, Standing, Why
 from steelyard.analysis.compare.pairing import read_run
-from steelyard.records import Attempt, Finding, Outcome, RunState
+from steelyard.records import CallResult, Finding, Outcome, RunState
 from steelyard.store.contents import confusion_digest, confusion_label
 from steelyard.store.sql import open_store
 
@@ -95,7 +95,7 @@ def test_a_stored_run_compared_with_itself_has_not_changed(store):
     run = kept(store, "one", cases, [(WRONG,), (SPELLING,), ()])
     found = compare(read_run(store, run), read_run(store, run))
     assert found.headline.verdict is Moved.SAME
-    assert {change.part for change in found.instruments.changes} <= {"state"}
+    assert {change.part for change in found.signatures.changes} <= {"state"}
     assert found.not_compared == ()
 
 
@@ -103,7 +103,9 @@ def test_failed_calls_of_a_stored_run_are_listed(store):
     cases = [case(1), case(2)]
     first = kept(store, "first", cases, [(), ()])
     store.create_run(header("second", suite=SUITE))
-    dead = sample(cases[1], 1, attempt=Attempt(), outcome=Outcome.TARGET_FAILED, score=None, passed=None, scores=())
+    dead = sample(
+        cases[1], 1, call_result=CallResult(), outcome=Outcome.TARGET_FAILED, score=None, passed=None, scores=()
+    )
     store.add_samples("second", [sample(cases[0], 0), dead], cases)
     found = compare(read_run(store, first), read_run(store, "second"))
     assert found.pairs.not_comparable[Why.NO_READING_IN_B].count == 1
@@ -115,7 +117,7 @@ def test_a_run_that_has_not_ended_is_no_ground_for_a_verdict(store):
     store.create_run(header("second", suite=SUITE))
     store.add_samples("second", [sample(case(0), 0)], [case(0)])
     found = compare(read_run(store, first), read_run(store, "second")).headline
-    assert (found.verdict, found.hindered_by[-1]) == (
+    assert (found.verdict, found.confounded_by[-1]) == (
         Moved.CANNOT_TELL,
         "run B has not ended: it was stopped, or is still going on",
     )

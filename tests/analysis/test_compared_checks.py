@@ -21,8 +21,8 @@ from steelyard.suite.case import Case
 def expecting(*cells, hold="all", repeats=2, declared=(), **more):
     """A run with these checks."""
     samples = [sample for each in cells for sample in each]
-    rules = [{"name": name, "code": name.upper(), "hold": rule} for name, rule in declared]
-    described = {"expect": {"hold": hold, "checks": rules}, "repeats": repeats}
+    rules = [{"name": name, "code": name.upper(), "required_repeats": rule} for name, rule in declared]
+    described = {"expect": {"required_repeats": hold, "checks": rules}, "repeats": repeats}
     run = compared([made for made, _ in samples], described=described, **more)
     return replace(run, checks=checks([found for _, found in samples]))
 
@@ -56,7 +56,7 @@ def test_checks_and_cases_that_newly_hold_or_break_are_named():
     )  # fmt: skip
     assert (fixed.case_id, fixed.name, fixed.passed_a, fixed.passed_b) == ("b", "x", 1, 2)
     assert (moved.n, moved.unchanged, moved.cannot_tell) == (6, 3, 1)
-    assert (moved.cells_fixed.names, moved.cells_broken.names) == ((("b", ""),), (("a", ""),))
+    assert (moved.cells_fixed.names, moved.cells_failed.names) == ((("b", ""),), (("a", ""),))
     assert (moved.n_cells, moved.cells_unchanged, moved.cells_cannot_tell) == (4, 1, 1)
     assert checks_sentence(found) == (
         "expectations of 4 cases: 1 fixed (b), 1 broken (a), 1 unchanged, 1 cannot tell;"
@@ -86,11 +86,13 @@ def test_what_holds_over_other_numbers_of_repeats_is_neither_better_nor_worse():
     before = [cell(f"c{i:02d}", x="pp") for i in range(n)]
     after = [cell(f"c{i:02d}", x="fff") for i in range(n)]
     found = compare(expecting(*before), expecting(*after, repeats=3))
-    assert found.checks.hindered == "of 2 repeats in A and of 3 in B: to hold is not the same in both"
-    assert checks_sentence(found).endswith(found.checks.hindered)
+    assert found.checks.confounded == "of 2 repeats in A and of 3 in B: to hold is not the same in both"
+    assert checks_sentence(found).endswith(found.checks.confounded)
     assert figure(found, "cases.held").verdict is Moved.CANNOT_TELL
-    first = compare(expecting(*before, hold="first"), expecting(*after, hold="first", repeats=3))
-    assert first.checks.hindered == ""
+    first = compare(
+        expecting(*before, required_repeats="first"), expecting(*after, required_repeats="first", repeats=3)
+    )
+    assert first.checks.confounded == ""
     assert figure(first, "cases.held").verdict is Moved.WORSE
 
 
@@ -103,27 +105,27 @@ def test_cases_of_another_truth_and_of_one_run_alone_are_no_part_of_it():
     found = compare(before, after).checks
     assert (found.n_cells, found.n, found.only_a, found.only_b) == (1, 1, 0, 1)
     assert (found.cells_unchanged, found.broken.count) == (1, 0)
-    believed = compare(before, after, anyway=True).checks
+    believed = compare(before, after, allow_mismatch=True).checks
     assert (believed.n_cells, [line.case_id for line in believed.broken.lines]) == (2, ["b"])
 
 
 def test_a_check_that_nobody_can_tell_of_in_b_is_not_broken():
     found = compare(expecting(cell("a", x="pp")), expecting(cell("a", x="p-"))).checks
     assert (found.broken.count, found.cannot_tell) == (0, 1)
-    assert (found.cells_broken.count, found.cells_cannot_tell) == (0, 1)
+    assert (found.cells_failed.count, found.cells_cannot_tell) == (0, 1)
 
 
 def test_cells_find_each_other_whatever_came_before_them_in_b():
     before = expecting(cell("b", x="pp"), cell("c", x="pp"))
     after = expecting(cell("a", x="ff"), cell("b", x="pp"), cell("c", x="ff"))
-    assert compare(before, after).checks.cells_broken.names == (("c", ""),)
+    assert compare(before, after).checks.cells_failed.names == (("c", ""),)
 
 
 def test_variants_are_cells_of_their_own():
     before = expecting(cell("a", "long", x="pp"), cell("a", "short", x="pp"))
     after = expecting(cell("a", "short", x="pf"), cell("a", "long", x="pp"))
     found = compare(before, after)
-    assert found.checks.cells_broken.names == (("a", "short"),)
+    assert found.checks.cells_failed.names == (("a", "short"),)
     assert found.checks.n_cells == 2
 
 
@@ -167,21 +169,21 @@ class TestLoad:
     def test_times_under_another_load_are_neither_better_nor_worse(self):
         closed, opened = {"concurrency": 8, "warm_up": 0}, {"rate": 20.0, "concurrency": 1000, "warm_up": 3}
         found = compare(self.times(1.0, closed), self.times(2.0, opened))
-        assert [change.sentence for change in found.instruments.changes] == [
+        assert [change.sentence for change in found.signatures.changes] == [
             "the load is another: 8 at a time -> 20 a second, whatever comes back, 1,000 at a time at most after 3"
             " warm-up calls; how long answers took may be its doing"
         ]
         assert figure(found, "latency.mean").verdict is Moved.NOT_TESTED
         assert figure(found, "latency.mean").test == "the load is another: not tested"
-        assert found.headline.hindered_by == ()
+        assert found.headline.confounded_by == ()
 
     @pytest.mark.parametrize("other", [{"concurrency": 9, "warm_up": 0}, {"concurrency": 8, "warm_up": 1}])
     def test_more_calls_at_a_time_and_warm_up_are_another_load(self, other):
         found = compare(self.times(1.0, {"concurrency": 8, "warm_up": 0}), self.times(2.0, other))
-        assert [change.part for change in found.instruments.changes] == ["load"]
+        assert [change.part for change in found.signatures.changes] == ["load"]
 
     @pytest.mark.parametrize("other", [{"concurrency": 8, "warm_up": 0, "held_up": 2}, None])
     def test_times_under_the_same_load_or_one_that_nobody_knows_are(self, other):
         found = compare(self.times(1.0, {"concurrency": 8, "warm_up": 0}), self.times(2.0, other))
-        assert found.instruments.changes == ()
+        assert found.signatures.changes == ()
         assert figure(found, "latency.mean").verdict is Moved.WORSE

@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import binomtest
 from sklearn.metrics import brier_score_loss
 
-from parts.claims import alone, analysed, certainties
+from parts.claims import alone, analysed, claims
 from parts.columns import Made, columns, suite
 from parts.described import Table, confidence_figures, summarise
 from parts.judged import judged_suite
@@ -101,8 +101,7 @@ class TestWhatCannotBeUsed:
         described = judged_suite()
         given = columns([Made("a", 1.0), Made("b", 1.0)])
         given.mode, given.modes = np.array([0, 1]), [described["judge"]["mode"], "basic"]
-        claims = certainties([[(0.9, True)], [(0.9, False)]])
-        found = confidence_figures(claims, Table(given, described), described)
+        found = confidence_figures(claims([[(0.9, True)], [(0.9, False)]]), Table(given, described), described)
         assert (found.overall.n, found.overall.errors, found.n_left_out) == (1, 0, 1)
 
     def test_a_run_in_which_nothing_can_be_used_has_no_figures_but_says_why(self):
@@ -139,11 +138,11 @@ def test_claims_without_kinds_have_no_table_of_them():
 def test_a_run_without_claims_has_no_confidence():
     given = columns([Made("a", 1.0)])
     assert summarise(given, suite()).confidence is None
-    assert summarise(given, suite(), certainties=certainties([[]])).confidence is None
+    assert summarise(given, suite(), claims=claims([[]])).confidence is None
 
 
 def test_a_summary_holds_what_its_claims_are_worth():
-    summary = summarise(columns([Made("a", 1.0)]), suite(), certainties=certainties([[(0.9, False)]]))
+    summary = summarise(columns([Made("a", 1.0)]), suite(), claims=claims([[(0.9, False)]]))
     assert summary.confidence.overall.errors == 1
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from parts.described import described_rubric, judge_health
-from parts.judged import ballot, judged, judged_suite
+from parts.judged import judged, judged_suite, vote
 from steelyard.analysis.judge.figures import judge_figures
 from steelyard.analysis.judge.health import complaints_about, health_value
 from steelyard.records import Mode
@@ -18,11 +18,11 @@ def suite(check: str | None = "my:check") -> dict:
 
 def samples() -> list:
     return [
-        judged("a", ballot(SAID, remarks=("CONTRADICTION", "CONTRADICTION"))),
-        judged("b", ballot(SAID)),
-        judged("c", ballot(SAID), ballot(SAID, repeat=1, remarks=("CONTRADICTION",))),
-        judged("d", ballot(SAID, mode=Mode.BASIC, rung="basic")),
-        judged("e", ballot(None)),
+        judged("a", vote(SAID, remarks=("CONTRADICTION", "CONTRADICTION"))),
+        judged("b", vote(SAID)),
+        judged("c", vote(SAID), vote(SAID, repeat=1, remarks=("CONTRADICTION",))),
+        judged("d", vote(SAID, mode=Mode.BASIC, step="basic")),
+        judged("e", vote(None)),
     ]
 
 

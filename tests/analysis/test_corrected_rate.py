@@ -126,20 +126,20 @@ class TestWithoutACorrectedRate:
     def test_no_labels(self) -> None:
         found = corrected([1, 0], [NAN, NAN])
         assert found.rate.value is None
-        assert "labels" in found.told
+        assert "labels" in found.message
         assert found.reported.value == 0.5
 
     def test_a_class_without_labelled_texts(self) -> None:
         assert corrected([1, 0, 1], [1, 1, NAN], chosen=True).rate.value is None
-        assert "every judged text passes" in corrected([1, 0, 1], [1, 1, NAN], chosen=True).told
-        assert "no judged text passes" in corrected([1, 0, 1], [0, 0, NAN], chosen=True).told
+        assert "every judged text passes" in corrected([1, 0, 1], [1, 1, NAN], chosen=True).message
+        assert "no judged text passes" in corrected([1, 0, 1], [0, 0, NAN], chosen=True).message
 
     def test_a_judge_that_tells_nothing(self) -> None:
         # Passes half of the good and half of the bad.
         found = corrected([1, 0, 1, 0, 1], [1, 1, 0, 0, NAN], chosen=True)
         assert found.rate.value is None
         assert found.rate.low is None
-        assert "tell nothing" in found.told
+        assert "tell nothing" in found.message
 
     def test_a_judge_that_failed_on_everything(self) -> None:
         found = corrected([NAN, NAN], [1, 0])

@@ -32,8 +32,8 @@ def weighed(*made: Made) -> Summary:
 class TestCodesWithoutWeight:
     def test_a_code_that_weighs_nothing_has_no_gain_to_read(self) -> None:
         found = {each.code: each for each in weighed(sample("a", 0.0, "DEATH"), sample("b", 1.0)).codes}
-        assert found["NAME"].weighs
-        assert not found["DEATH"].weighs
+        assert found["NAME"].has_weight
+        assert not found["DEATH"].has_weight
 
     def test_they_stand_below_by_severity_and_then_by_samples(self) -> None:
         made = (

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from parts.described import judge_health
-from parts.judged import ballot, judged, judged_suite, scored
+from parts.judged import judged, judged_suite, scored, vote
 from parts.looped import for_every
 from steelyard.analysis.judge.health import check_health, health_value
 from steelyard.analysis.judge.model import HealthResult, JudgeHealth
@@ -144,8 +144,7 @@ class TestWithoutItsSign:
 
 def test_a_judge_that_only_gives_scores_is_found_wanting() -> None:
     samples = [
-        judged(f"c{i}", ballot({"tone": 4, "overall": 4, "harm": False}, mode=Mode.BASIC, rung="basic"))
-        for i in range(5)
+        judged(f"c{i}", vote({"tone": 4, "overall": 4, "harm": False}, mode=Mode.BASIC, step="basic")) for i in range(5)
     ]
     health = judge_health(iter(samples), judged_suite(), LABELS)
     verdicts = {

@@ -42,7 +42,7 @@ class TestScores:
         return agreement(self.judge, self.best, self.low, self.high, each_its_own(6), SCALE)
 
     def test_exact_is_inside_the_allowed_range(self) -> None:
-        found = self.found()
+        found = self.result()
         # 1 in 1..3, 3 in 3..3, 5 not in 2..3, 4 in 4..4; one labelled text has no score, one text has no label.
         wilson = stats.binomtest(3, 4).proportion_ci(method="wilson")
         assert found.exact == Estimate(0.75, 4, 1, pytest.approx(wilson.low), pytest.approx(wilson.high))
@@ -59,10 +59,10 @@ class TestScores:
         assert exact.value <= within.value
 
     def test_the_best_score_is_met_or_not(self) -> None:
-        assert (self.found().best.value, self.found().best.n) == (0.5, 4)  # 3 and 4
+        assert (self.result().best.value, self.result().best.n) == (0.5, 4)  # 3 and 4
 
     def test_bias_is_judge_minus_best(self) -> None:
-        bias = self.found().bias
+        bias = self.result().bias
         # -1, 0, 2, 0
         assert (bias.value, bias.n, bias.n_missing) == (0.25, 4, 1)
         assert (bias.low, bias.high) == pytest.approx(score_ends(0.25, stats.sem([-1, 0, 2, 0]), 3, (-4.0, 4.0)))

@@ -83,7 +83,7 @@ def test_where_the_scale_is_another_a_judge_is_not_blamed_for_it():
     a = run([0.5] * 8)
     drifted, rescaled = run([0.9] * 8), run([0.9] * 8, signature={"scorers": "s2"})
     assert "drifted" in compare(a, drifted).headline.sentence
-    hindered = compare(a, rescaled).headline.hindered_by
+    hindered = compare(a, rescaled).headline.confounded_by
     assert [why for why in hindered if "drifted" in why] == []
     assert hindered
 

@@ -8,7 +8,7 @@ from scipy import stats
 
 from parts.columns import Made, columns
 from parts.described import described_rubric, summarise
-from parts.judged import ballot, judged, judged_suite, scored
+from parts.judged import judged, judged_suite, scored, vote
 from parts.score_ends import score_ends
 from steelyard.analysis.judge.figures import judge_figures
 from steelyard.analysis.model import JudgeFigures
@@ -29,26 +29,26 @@ FIVE = {"tone": 5, "overall": 4, "harm": False}
 class TestCounts:
     def test_modes_and_rungs_of_all_ballots(self) -> None:
         found = figures_of(
-            judged("a", ballot(FIVE), ballot(FIVE, rung="repaired", repeat=1)),
-            judged("b", ballot(FIVE, mode=Mode.BASIC, rung="basic")),
-            judged("c", ballot(None)),
+            judged("a", vote(FIVE), vote(FIVE, step="repaired", repeat=1)),
+            judged("b", vote(FIVE, mode=Mode.BASIC, step="basic")),
+            judged("c", vote(None)),
         )
-        assert (found.n_texts, found.n_ballots) == (3, 4)
+        assert (found.n_texts, found.n_votes) == (3, 4)
         assert found.modes == {"model": 2, "basic": 1}
-        assert found.rungs == {"basic": 1, "failed": 1, "repaired": 1, "strict": 1}
+        assert found.steps == {"basic": 1, "failed": 1, "repaired": 1, "strict": 1}
         assert (found.failed.value, found.failed.n) == (0.25, 4)
 
     def test_a_judgement_without_any_ballot_is_a_failure_in_sight(self) -> None:
         found = figures_of(scored("a", 3), judged("b"))
-        assert (found.n_ballots, found.unanswered.value, found.rungs) == (2, 0.5, {"failed": 1, "strict": 1})
+        assert (found.n_votes, found.unanswered.value, found.steps) == (2, 0.5, {"failed": 1, "strict": 1})
         assert (found.failed.value, found.failed.n, found.failed.n_missing) == (0, 1, 1)
 
     def test_only_the_main_mode_can_break_rules(self) -> None:
         broken = {"tone": 4}
         found = figures_of(
-            judged("a", ballot(FIVE, bound=broken, remarks=("RULE_BROKEN", "MADE_UP_QUOTE"))),
+            judged("a", vote(FIVE, bound=broken, remarks=("RULE_BROKEN", "MADE_UP_QUOTE"))),
             scored("b", 3),
-            judged("c", ballot(FIVE, bound=broken, mode=Mode.BASIC, rung="basic", remarks=("RULE_BROKEN",))),
+            judged("c", vote(FIVE, bound=broken, mode=Mode.BASIC, step="basic", remarks=("RULE_BROKEN",))),
         )
         wilson = stats.binomtest(1, 2).proportion_ci(method="wilson")
         bounds = pytest.approx(wilson.low), pytest.approx(wilson.high)
@@ -59,9 +59,9 @@ class TestCounts:
     def test_scores_of_another_mode_are_in_no_mean(self) -> None:
         low = {"tone": 1, "overall": 2, "harm": False}
         found = figures_of(
-            judged("a", ballot(FIVE, bound={"tone": 4})),
-            judged("b", ballot(low, mode=Mode.BASIC, rung="basic")),
-            judged("c", ballot(low, mode=Mode.RULES, rung="rules")),
+            judged("a", vote(FIVE, bound={"tone": 4})),
+            judged("b", vote(low, mode=Mode.BASIC, step="basic")),
+            judged("c", vote(low, mode=Mode.RULES, step="rules")),
         )
         tone = found.dimensions["tone"]
         assert (tone.raw_mean.value, tone.raw_mean.n, tone.raw_mean.n_missing) == (5.0, 1, 2)
@@ -77,7 +77,7 @@ class TestCounts:
 class TestBound:
     def test_raw_and_bound_means_stand_side_by_side(self) -> None:
         found = figures_of(
-            judged("a", ballot(FIVE, bound={"tone": 3})), scored("b", 4), scored("c", 3), judged("d", ballot(None))
+            judged("a", vote(FIVE, bound={"tone": 3})), scored("b", 4), scored("c", 3), judged("d", vote(None))
         ).dimensions["tone"]
         assert (found.bound.value, found.bound.n, found.bound.n_missing) == (pytest.approx(1 / 3), 3, 1)
         assert (found.raw_mean.value, found.bound_mean.value) == (4.0, pytest.approx(10 / 3))

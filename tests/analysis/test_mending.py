@@ -32,7 +32,7 @@ class TestMended:
     def test_every_finding_of_the_code_gives_back_what_it_cost(self) -> None:
         # a: 0.6 + 2 * 0.1 = 0.8, b: 0.9 + 0.1 = 1, c stays 1: the average goes from 2.5 / 3 to 2.8 / 3.
         found = figures(only_name("a", 0.6, MISS, MISS), only_name("b", 0.9, MISS), only_name("c", 1.0))["MISS"]
-        assert found.mended.value == pytest.approx(2.8 / 3)
+        assert found.if_fixed.value == pytest.approx(2.8 / 3)
         assert found.gain == pytest.approx(0.1)
         assert (found.count, found.samples.value, found.samples.n) == (3, pytest.approx(2 / 3), 3)
         assert not found.at_most
@@ -46,7 +46,7 @@ class TestMended:
 
     def test_a_sample_never_rises_above_full_marks(self) -> None:
         found = figures(only_name("a", 0.8, ("MISS", "name", 0.4)), only_name("b", 0.5))["MISS"]
-        assert found.mended.value == pytest.approx(0.75)
+        assert found.if_fixed.value == pytest.approx(0.75)
 
     def test_a_component_that_weighs_nothing_gives_nothing(self) -> None:
         described = suite()
@@ -55,22 +55,22 @@ class TestMended:
             Made(case, 1.0, parts={"name": 1.0, "value": 0.0}, findings=(("VALUE", "value", 1.0),)) for case in "ab"
         ]
         (found,) = summarise(columns(made), described).codes
-        assert (found.gain, found.mended.value) == (0.0, 1.0)
+        assert (found.gain, found.if_fixed.value) == (0.0, 1.0)
 
     def test_an_error_that_costs_nothing_leaves_the_average_as_it_is(self) -> None:
         summary = summary_of(only_name("a", 0.6, EXTRA), only_name("b", 0.7, EXTRA, EXTRA))
         (found,) = summary.codes
-        assert (found.code, found.gain, found.mended) == ("EXTRA", 0.0, summary.overall.average)
+        assert (found.code, found.gain, found.if_fixed) == ("EXTRA", 0.0, summary.overall.average)
 
     def test_an_answer_that_cannot_be_read_would_be_worth_one_at_most(self) -> None:
         unread = Made("m", 0.0, "malformed", findings=(("FORMAT", "", 1.0),))
         found = figures(only_name("a", 0.6, MISS), unread)["FORMAT"]
         assert found.at_most
-        assert found.mended.value == pytest.approx(0.8)  # (0.6 + 1) / 2
+        assert found.if_fixed.value == pytest.approx(0.8)  # (0.6 + 1) / 2
 
     def test_the_interval_is_that_of_a_mean(self) -> None:
         made = [only_name("a", 0.6, MISS), only_name("b", 0.9, MISS), only_name("c", 0.4)]
-        mended = figures(*made)["MISS"].mended
+        mended = figures(*made)["MISS"].if_fixed
         assert (mended.low, mended.high) == pytest.approx(score_ends(0.7, stats.sem([0.7, 1.0, 0.4]), 2))
 
     def test_a_failed_call_is_missing_and_its_findings_are_nothing(self) -> None:
@@ -78,7 +78,7 @@ class TestMended:
         found = figures(only_name("a", 0.6, MISS), failed, n_planned=4)
         assert list(found) == ["MISS"]
         assert found["MISS"].count == 1
-        assert (found["MISS"].mended.value, found["MISS"].mended.n, found["MISS"].mended.n_missing) == (0.7, 1, 3)
+        assert (found["MISS"].if_fixed.value, found["MISS"].if_fixed.n, found["MISS"].if_fixed.n_missing) == (0.7, 1, 3)
 
     def test_the_gain_is_a_share_of_the_scale_whatever_the_scale_is(self) -> None:
         described = suite()
@@ -87,7 +87,7 @@ class TestMended:
             Made(case, 0.475, parts={"name": 2.0, "value": 1.0}, findings=(("NAME", "name", 0.75),)) for case in "ab"
         ]
         (found,) = summarise(columns(made), described).codes
-        assert found.mended.value == pytest.approx(1.0)  # 0.475 + 0.7 * 0.75
+        assert found.if_fixed.value == pytest.approx(1.0)  # 0.475 + 0.7 * 0.75
 
 
 class TestWhatIsNotKnown:
@@ -95,16 +95,16 @@ class TestWhatIsNotKnown:
         old = Made("a", 0.3, parts={"name": 0.3}, findings=("NAME",))
         found = figures(old, Made("b", 1.0, parts={"name": 1.0}), n_planned=3)["NAME"]
         assert (found.count, found.samples.value) == (1, 0.5)
-        assert (found.mended, found.gain) == (Estimate(None, 0, 3), 0.0)
+        assert (found.if_fixed, found.gain) == (Estimate(None, 0, 3), 0.0)
 
     def test_of_such_a_run_the_format_is_still_known(self) -> None:
         found = figures(Made("a", 1.0, parts={"name": 1.0}), Made("m", 0.0, "malformed", findings=("FORMAT",)))
-        assert (found["FORMAT"].mended.value, found["FORMAT"].at_most) == (1.0, True)
+        assert (found["FORMAT"].if_fixed.value, found["FORMAT"].at_most) == (1.0, True)
 
     def test_a_code_with_a_finding_of_no_component_has_no_mended_average(self) -> None:
         found = figures(only_name("a", 0.6, MISS, ("ODD", "", 0.4)), only_name("b", 0.9, ("ODD", "name", 0.1)))
-        assert found["ODD"].mended.value is None
-        assert found["MISS"].mended.value == pytest.approx(0.8)
+        assert found["ODD"].if_fixed.value is None
+        assert found["MISS"].if_fixed.value == pytest.approx(0.8)
 
 
 class TestOrder:

@@ -42,7 +42,7 @@ class TestSetAside:
 
     def test_it_is_inconclusive_beside_what_the_target_did(self) -> None:
         overall = summary_of(MIXED, ["model", "model", "basic"]).overall
-        assert (overall.outcomes, overall.set_aside) == ({"scored": 3}, 1)
+        assert (overall.outcomes, overall.excluded) == ({"scored": 3}, 1)
         assert overall.outcome_rates["inconclusive"].value == pytest.approx(1 / 3)
         assert overall.outcome_rates["scored"].value == pytest.approx(2 / 3)
         assert overall.outcome_rates["malformed"].n == 2
@@ -50,30 +50,30 @@ class TestSetAside:
     def test_slices_count_their_own(self) -> None:
         made = [replace(each, category="x" if each.case == "c" else "y") for each in MIXED]
         slices = {each.name: each for each in summary_of(made, ["model", "model", "basic"]).slices["category"]}
-        assert (slices["x"].set_aside, slices["x"].average) == (1, Estimate(None, 0, 1))
-        assert (slices["y"].set_aside, slices["y"].average.n) == (0, 2)
+        assert (slices["x"].excluded, slices["x"].average) == (1, Estimate(None, 0, 1))
+        assert (slices["y"].excluded, slices["y"].average.n) == (0, 2)
 
     def test_a_run_of_rules_sets_a_model_aside(self) -> None:
         overall = summary_of(MIXED, ["rules", "model", "rules"], mode="rules").overall
-        assert (overall.average.value, overall.set_aside) == (pytest.approx(0.9), 1)
+        assert (overall.average.value, overall.excluded) == (pytest.approx(0.9), 1)
 
     def test_a_score_without_a_mode_in_a_judged_run_is_not_believed(self) -> None:
-        assert summary_of(MIXED, ["model", "model", None]).overall.set_aside == 1
+        assert summary_of(MIXED, ["model", "model", None]).overall.excluded == 1
 
     def test_when_no_sample_is_in_the_main_mode_there_is_no_average(self) -> None:
         overall = summary_of(MIXED, ["basic", "basic", "basic"]).overall
         assert overall.average == Estimate(None, 0, 3)
-        assert overall.set_aside == 3
+        assert overall.excluded == 3
 
     def test_a_malformed_answer_never_came_before_a_judge_and_stays_a_zero(self) -> None:
         overall = summary_of([*MIXED[:2], Made("d", None, "malformed")], ["model", "model", None]).overall
-        assert (overall.average.value, overall.set_aside) == (pytest.approx(0.4), 0)  # 0.8, 0.4, 0
+        assert (overall.average.value, overall.excluded) == (pytest.approx(0.4), 0)  # 0.8, 0.4, 0
 
     def test_a_run_without_a_judge_is_as_before(self) -> None:
         given = replace(columns(MIXED), mode=np.array([-1, -1, -1]), modes=[])
         plain = {key: value for key, value in judged_suite().items() if key != "judge"}
         summary = summarise(given, plain)
-        assert (summary.overall.average.n, summary.overall.set_aside, summary.modes) == (3, 0, {})
+        assert (summary.overall.average.n, summary.overall.excluded, summary.modes) == (3, 0, {})
         assert summarise(columns(MIXED), plain) == summary
 
     def test_columns_that_know_nothing_of_modes_set_nothing_aside(self) -> None:

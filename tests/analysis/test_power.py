@@ -12,7 +12,7 @@ from scipy.optimize import brentq
 from parts.lengths import simulations, slack
 from parts.noisy_runs import SIGNATURE, add_run
 from steelyard.analysis.power import RunSpread, recorded_power, spread_of
-from steelyard.errors import UserMistake
+from steelyard.errors import UsageError
 from steelyard.records import Verdict
 from steelyard.stats.paired import paired_rate, sign_flip_test, sign_test
 from steelyard.stats.power import Design, Spread, cases_needed, designs, power, repeats_needed, smallest
@@ -258,10 +258,10 @@ def test_runs_that_are_no_readings_of_the_same_instrument_are_left_out(store):
 
 
 def test_no_run_and_no_reading_are_said(store):
-    with pytest.raises(UserMistake, match=r"no run of a suite demo.*steelyard run demo --repeats 3"):
+    with pytest.raises(UsageError, match=r"no run of a suite demo.*steelyard run demo --repeats 3"):
         recorded_power(store, "demo")
     add_run(store, 1, np.array([[0.5, 0.6]]))
-    with pytest.raises(UserMistake, match="1 with fewer than two cases"):
+    with pytest.raises(UsageError, match="1 with fewer than two cases"):
         recorded_power(store, "demo")
 
 

@@ -278,7 +278,7 @@ def table(rng: np.random.Generator, n: int, *, alike: float = 0.0, drop: float =
         Figure(f"findings.{j}", "findings", "count", "lower", 1.0 - one.a, 1.0 - one.b) for j, one in enumerate(parts)
     ]
     everything = Cut(Groups([""], np.zeros(n, dtype=np.int8), None), np.arange(n))
-    return judged(everything.of_all([*parts, *found]), hindered=False)
+    return judged(everything.of_all([*parts, *found]), confounded=False)
 
 
 @pytest.mark.parametrize("n", [10, 30])

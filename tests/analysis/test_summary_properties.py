@@ -187,7 +187,7 @@ def test_mending_a_code_never_lowers_the_average_and_never_lifts_it_above_one(ma
     summary = summarise(columns(made), described())
     assert {figure.code: figure.count for figure in summary.codes} == summary.overall.findings
     for figure in summary.codes:
-        average, mended = summary.overall.average, figure.mended
+        average, mended = summary.overall.average, figure.if_fixed
         assert average.value is not None
         assert mended.value is not None
         assert average.value - 1e-12 <= mended.value <= 1

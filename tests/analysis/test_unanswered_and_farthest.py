@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from parts.described import described_rubric, judge_health
-from parts.judged import ballot, judged, judged_suite, scored, unanswered
+from parts.judged import judged, judged_suite, scored, unanswered, vote
 from steelyard.analysis.judge.figures import judge_figures
 from steelyard.analysis.judge.model import Disagreement, JudgeHealth
 from steelyard.analysis.model import JudgeFigures
@@ -25,7 +25,7 @@ def figures_of(*samples: object) -> JudgeFigures:
 class TestUnanswered:
     def test_what_could_not_be_used_is_counted_among_what_came(self) -> None:
         # Of four ballots one was never answered; of the three that were, one could not be used.
-        samples = (scored("a", 3), scored("b", 3), judged("c", ballot(None)), judged("d", unanswered()))
+        samples = (scored("a", 3), scored("b", 3), judged("c", vote(None)), judged("d", unanswered()))
         for found in (health_of(*samples).itself, figures_of(*samples)):
             assert (found.failed.value, found.failed.n, found.failed.n_missing) == (1 / 3, 3, 1)
             assert (found.unanswered.value, found.unanswered.n) == (0.25, 4)
@@ -33,12 +33,12 @@ class TestUnanswered:
     def test_a_judge_that_was_never_reached_is_not_called_unusable(self) -> None:
         told = health_of(judged("a", unanswered()), judged("b", unanswered())).complaints
         assert told[0] == "the judge was never reached: no call was answered"
-        assert health_of(judged("a", ballot(None))).complaints[0] == "the judge answered nothing usable"
+        assert health_of(judged("a", vote(None))).complaints[0] == "the judge answered nothing usable"
 
     def test_the_commonest_reason_comes_first_in_words(self) -> None:
         key = 'http_401: answered 401: {"error": {"message": "Incorrect API key %d"}}'
         found = figures_of(
-            judged("a", ballot(None)),
+            judged("a", vote(None)),
             judged("b", unanswered(key % 1)),
             judged("c", unanswered(key % 2)),
             scored("d", 3),
@@ -60,8 +60,8 @@ class TestHabits:
         one = {"tone": 1, "overall": 1, "harm": False}
         five = {"tone": 5, "overall": 5, "harm": False}
         found = figures_of(
-            judged("a", ballot(one), ballot(five, repeat=1), disagree=True),
-            judged("b", ballot(one), ballot(one, repeat=1)),
+            judged("a", vote(one), vote(five, repeat=1), disagree=True),
+            judged("b", vote(one), vote(one, repeat=1)),
             scored("c", 3),
         )
         assert (found.disagreement.value, found.disagreement.n, found.disagreement.n_missing) == (0.5, 2, 1)
@@ -88,5 +88,5 @@ class TestFarthest:
         assert (harm.missed, harm.false_alarms) == (("c1",), ("c0",))
 
     def test_texts_without_labels_or_scores_are_not_named(self) -> None:
-        tone = health_of(scored("x", 5), judged("c0", ballot(None)), labels=LABELS).dimensions["tone"]
+        tone = health_of(scored("x", 5), judged("c0", vote(None)), labels=LABELS).dimensions["tone"]
         assert (tone.disagreements, tone.n_disagreements) == ((), 0)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from parts.lengths import examples
 from parts.looped import for_every
-from steelyard.scoring.extract import climb, compile_schema
+from steelyard.scoring.extract import compile_schema, extract_json
 
 pytestmark = pytest.mark.boundary("json-repair", "jsonschema-rs")
 
@@ -28,13 +28,13 @@ perf: total time = 4122.56 ms
 
 
 def test_a_text_that_is_one_document_is_read_whole():
-    assert climb(' {"name": "oak"}\n', NAMED) == climb('{"name": "oak"}', NAMED)
-    assert climb('{"name": "oak"}').rung == "whole"
+    assert extract_json(' {"name": "oak"}\n', NAMED) == extract_json('{"name": "oak"}', NAMED)
+    assert extract_json('{"name": "oak"}').step == "whole"
 
 
 def test_a_fenced_block_is_found_behind_log_noise_and_template_braces():
-    found = climb(LOG_WITH_TEMPLATE, NAMED)
-    assert (found.rung, found.value) == ("fenced", {"name": "oak"})
+    found = extract_json(LOG_WITH_TEMPLATE, NAMED)
+    assert (found.step, found.value) == ("fenced", {"name": "oak"})
 
 
 @pytest.mark.parametrize(
@@ -48,37 +48,37 @@ def test_a_fenced_block_is_found_behind_log_noise_and_template_braces():
     ],
 )
 def test_a_fence_may_have_a_language_or_none_or_no_end(text):
-    assert climb(text, NAMED).value == {"name": "oak"}
-    assert climb(text, NAMED).rung == "fenced"
+    assert extract_json(text, NAMED).value == {"name": "oak"}
+    assert extract_json(text, NAMED).step == "fenced"
 
 
 def test_the_last_fenced_block_that_fits_wins():
     text = '```\n{"name": "draft"}\n```\nbetter:\n```\n{"name": "final"}\n```\n```\n{"other": 1}\n```'
-    assert climb(text, NAMED).value == {"name": "final"}
+    assert extract_json(text, NAMED).value == {"name": "final"}
 
 
 def test_the_last_balanced_object_that_fits_wins_and_template_braces_do_no_harm():
     text = '{%- if x %} {"name": "echo"} {%- endif %} My answer is {"name": "oak"}, as in [1] and {"note": 2}.'
-    found = climb(text, NAMED)
-    assert (found.rung, found.value) == ("balanced", {"name": "oak"})
+    found = extract_json(text, NAMED)
+    assert (found.step, found.value) == ("balanced", {"name": "oak"})
 
 
 def test_objects_go_before_arrays_when_there_is_no_schema():
-    assert climb('The answer is {"a": 1}, see [1].').value == {"a": 1}
+    assert extract_json('The answer is {"a": 1}, see [1].').value == {"a": 1}
 
 
 def test_braces_and_quotes_inside_strings_do_not_count():
-    assert climb('say { or " then {"name": "a } b \\" {"}', NAMED).value == {"name": 'a } b " {'}
+    assert extract_json('say { or " then {"name": "a } b \\" {"}', NAMED).value == {"name": 'a } b " {'}
 
 
 def test_a_part_of_a_broken_document_is_not_taken_for_the_answer():
-    found = climb('{"first": {"b": 1}, "second": "cut o')
-    assert (found.rung, found.value) == ("repaired", {"first": {"b": 1}, "second": "cut o"})
+    found = extract_json('{"first": {"b": 1}, "second": "cut o')
+    assert (found.step, found.value) == ("repaired", {"first": {"b": 1}, "second": "cut o"})
 
 
 def test_a_wrapped_answer_is_in_the_wrong_shape():
-    found = climb('{"result": {"name": "oak"}}', NAMED)
-    assert found.rung is None
+    found = extract_json('{"result": {"name": "oak"}}', NAMED)
+    assert found.step is None
     assert found.problems == ('"name" is a required property',)
 
 
@@ -92,8 +92,8 @@ def test_a_wrapped_answer_is_in_the_wrong_shape():
     ],
 )
 def test_broken_json_is_mended_last(text, value):
-    found = climb(text, NAMED)
-    assert (found.rung, found.value) == ("repaired", value)
+    found = extract_json(text, NAMED)
+    assert (found.step, found.value) == ("repaired", value)
 
 
 @for_every(
@@ -110,8 +110,8 @@ def test_broken_json_is_mended_last(text, value):
     ],
 )
 def test_repair_never_makes_an_answer_out_of_prose(prose):
-    assert climb(prose).rung is None
-    assert climb(prose, NAMED).rung is None
+    assert extract_json(prose).step is None
+    assert extract_json(prose, NAMED).step is None
 
 
 @pytest.mark.parametrize(
@@ -126,12 +126,12 @@ def test_repair_never_makes_an_answer_out_of_prose(prose):
     ],
 )
 def test_a_malformed_answer_is_explained(text, problem):
-    assert climb(text).problems == (problem,)
+    assert extract_json(text).problems == (problem,)
 
 
 def test_problems_name_place_and_what_was_found():
-    assert climb('{"name": 3}', NAMED).problems == ('name: 3 is not of type "string"',)
-    (problem,) = climb(json.dumps({"name": ["long"] * 500}), NAMED).problems
+    assert extract_json('{"name": 3}', NAMED).problems == ('name: 3 is not of type "string"',)
+    (problem,) = extract_json(json.dumps({"name": ["long"] * 500}), NAMED).problems
     assert problem.startswith('name: ["long",')
     assert problem.endswith('] is not of type "string"')
     assert len(problem) < 200
@@ -140,27 +140,29 @@ def test_problems_name_place_and_what_was_found():
 def test_of_several_forms_the_one_that_comes_nearest_is_explained():
     named = {"required": ["items"], "properties": {"items": {"items": {"required": ["name"], "type": "object"}}}}
     schema = compile_schema({"anyOf": [{"required": ["text"]}, named]})
-    assert climb('{"items": [{"nme": "oak"}]}', schema).problems == ('items.0: "name" is a required property',)
+    assert extract_json('{"items": [{"nme": "oak"}]}', schema).problems == ('items.0: "name" is a required property',)
 
 
 def test_the_best_candidate_is_the_one_explained():
     schema = compile_schema({"type": "object", "required": ["a", "b", "c"]})
-    assert climb('{"x": 1} then {"a": 1, "b": 2} then {"a": 1}', schema).problems == ('"c" is a required property',)
+    assert extract_json('{"x": 1} then {"a": 1, "b": 2} then {"a": 1}', schema).problems == (
+        '"c" is a required property',
+    )
 
 
 def test_of_a_repeated_key_the_last_counts():
-    assert climb('{"a": 1, "a": 2}').value == {"a": 2}
+    assert extract_json('{"a": 1, "a": 2}').value == {"a": 2}
 
 
 @pytest.mark.parametrize("odd", ["NaN", "Infinity", "-Infinity", "1e999"])
 def test_what_is_not_a_finite_number_reads_as_null(odd):
-    assert climb(f'{{"a": {odd}}}').value == {"a": None}
+    assert extract_json(f'{{"a": {odd}}}').value == {"a": None}
 
 
 def test_half_characters_are_replaced_so_that_they_can_be_stored():
-    assert climb('{"a\\ud800": "\\udc00b"}').value == {"a�": "�b"}
-    assert climb('{"a": "\\ud83d\\ude00"}').value == {"a": "😀"}
-    assert climb('{"a": "\ud800"}').value == {"a": "�"}
+    assert extract_json('{"a\\ud800": "\\udc00b"}').value == {"a�": "�b"}
+    assert extract_json('{"a": "\\ud83d\\ude00"}').value == {"a": "😀"}
+    assert extract_json('{"a": "\ud800"}').value == {"a": "�"}
 
 
 @for_every(
@@ -182,7 +184,7 @@ def test_half_characters_are_replaced_so_that_they_can_be_stored():
 )
 def test_a_megabyte_of_brackets_neither_crashes_nor_takes_long(bomb):
     began = time.process_time()
-    climb(bomb, NAMED)
+    extract_json(bomb, NAMED)
     assert time.process_time() - began < 5  # quadratic work on a megabyte takes minutes
 
 
@@ -193,24 +195,24 @@ def test_a_repair_that_takes_too_long_is_given_up_and_says_so(monkeypatch):
             str.strip(text)
 
     monkeypatch.setattr("json_repair.repair_json", endless)
-    assert climb('{"name": "oak", "rows": [', NAMED).problems[-1] == "its repair was given up after 0.5 s"
+    assert extract_json('{"name": "oak", "rows": [', NAMED).problems[-1] == "its repair was given up after 0.5 s"
 
 
 def test_a_text_that_is_too_long_to_be_repaired_says_so():
     long = '{"name": "oak", "note": "' + "x" * 32_000
-    assert climb(long, NAMED).problems[-1] == "it was not repaired: it is longer than 32,000 characters"
+    assert extract_json(long, NAMED).problems[-1] == "it was not repaired: it is longer than 32,000 characters"
 
 
 def test_json_with_every_quote_escaped_is_read_as_it_was():
-    rows = {"name": "oak", "rows": [{"said": 'He said "hi" \\ and\nleft', "n": n} for n in range(200)]}
+    rows = {"name": "oak", "rows": [{"stated": 'He said "hi" \\ and\nleft', "n": n} for n in range(200)]}
     for text in (json.dumps(json.dumps(rows))[1:-1], f"```json\n{json.dumps(json.dumps(rows))[1:-1]}\n```"):
-        found = climb(text, NAMED)
-        assert (found.rung, found.value) == ("unescaped", rows)
+        found = extract_json(text, NAMED)
+        assert (found.step, found.value) == ("unescaped", rows)
 
 
 def test_depth_is_bounded():
-    assert climb("[" * 150 + "]" * 150).rung == "whole"
-    assert climb("[" * 300 + "]" * 300).rung is None
+    assert extract_json("[" * 150 + "]" * 150).step == "whole"
+    assert extract_json("[" * 300 + "]" * 300).step is None
 
 
 def test_schemas_never_fetch_anything():
@@ -233,29 +235,29 @@ json_values = st.recursive(
 @given(st.dictionaries(st.text(max_size=8), json_values, min_size=1, max_size=4), st.booleans())
 def test_any_object_comes_back_as_it_was_whole_and_in_noise(value, pretty):
     text = json.dumps(value, indent=2 if pretty else None)
-    assert climb(text).value == value
-    assert climb(f"log {{% if x %}}: 12\n```json\n{text}\n```\nbye").value == value
+    assert extract_json(text).value == value
+    assert extract_json(f"log {{% if x %}}: 12\n```json\n{text}\n```\nbye").value == value
 
 
 @settings(max_examples=examples(300))
 @given(st.text(alphabet="{}[]\",:\\`ab1 \n'", max_size=60))
 def test_no_text_makes_the_ladder_raise(text):
-    found = climb(text, NAMED)
-    assert (found.rung is None) == bool(found.problems)
+    found = extract_json(text, NAMED)
+    assert (found.step is None) == bool(found.problems)
 
 
 def test_a_fence_inside_a_document_that_parses_is_part_of_that_document():
-    assert climb('{"a": "```[1]```"}', compile_schema({"type": "array"})).rung is None
+    assert extract_json('{"a": "```[1]```"}', compile_schema({"type": "array"})).step is None
 
 
 @pytest.mark.parametrize("depth", [500, 990, 1_010, 100_000])
 def test_a_part_of_a_document_that_is_too_deep_is_not_the_answer(depth):
-    found = climb('{"pad": ' + "[" * depth + "]" * depth + ', "answer": {"name": "x"}}')
-    assert (found.value, found.rung) == (None, None)
+    found = extract_json('{"pad": ' + "[" * depth + "]" * depth + ', "answer": {"name": "x"}}')
+    assert (found.value, found.step) == (None, None)
     assert "nested" in found.problems[0]
 
 
 def test_of_very_many_candidates_the_last_are_tried_and_the_rest_is_named():
-    assert climb('{"name": "oak"}' + '{"a": 1}' * 999, NAMED).value == {"name": "oak"}
-    problems = climb('{"name": "oak"}' + '{"a": 1}' * 1_000, NAMED, repair=False).problems
+    assert extract_json('{"name": "oak"}' + '{"a": 1}' * 999, NAMED).value == {"name": "oak"}
+    problems = extract_json('{"name": "oak"}' + '{"a": 1}' * 1_000, NAMED, repair=False).problems
     assert problems[-1] == "of its 1,001 JSON values only the last 1,000 were tried"

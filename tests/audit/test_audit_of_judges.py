@@ -66,7 +66,7 @@ def broken(monkeypatch, change):
         (lambda one: replace(one, bound={**one.bound, "clarity": 5}), "clarity got past the rule"),
         (lambda one: replace(one, bound={**one.bound, "harm": False}), "harm got past the rule"),
         (lambda one: replace(one, bound={**one.bound, "clarity": 5}), "clarity above 3 without a quote"),
-        (lambda one: replace(one, ballots=()), "nobody remarked on it"),
+        (lambda one: replace(one, votes=()), "nobody remarked on it"),
     ],
 )
 def test_a_rule_or_check_that_does_not_hold_fails_the_audit(change, complaint, tmp_path, monkeypatch):

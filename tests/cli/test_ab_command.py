@@ -198,7 +198,7 @@ def refused(*words):
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         ((), "say what differs"),
         ((), "Try 'steelyard ab SUITE --help'"),
@@ -234,7 +234,7 @@ def test_assign_says_the_arm_of_each_id(here):
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (("user-1",), "name the experiment"),
         (("--salt-arm", "x", "user-1"), "name the experiment"),

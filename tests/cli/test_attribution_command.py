@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from parts.attributed import Bench, behind, points, write_names
+from parts.attributed import Bench, contributing, points, write_names
 from parts.command import invoke, steelyard
 
 
@@ -19,9 +19,9 @@ def bench(tmp_path, monkeypatch):
 
 
 def test_28_of_50_rewritten_truths_explain_the_whole_gain(bench):
-    bench.weigh()
+    bench.evaluate()
     # Rewritten to what the system says: 20 of 50 becomes 48 of 50, and the system is what it was.
-    bench.weigh(truths={k: f"said {k}" for k in range(28)})
+    bench.evaluate(truths={k: f"said {k}" for k in range(28)})
     found = bench.compared(code=0)
     assert points(found) == {"truth": 56.0, "system": 0.0}
     assert (found["truth_edits"]["n_cases"], found["truth_edits"]["n_moved"]) == (28, 28)
@@ -33,15 +33,15 @@ def test_28_of_50_rewritten_truths_explain_the_whole_gain(bench):
 
 
 def test_prompts_that_were_removed_explain_the_rise(bench):
-    bench.weigh()
-    bench.weigh(cases=range(10, 50))
+    bench.evaluate()
+    bench.evaluate(cases=range(10, 50))
     # 20 of 50 becomes 20 of 40; 40 of 50 cases are fewer than the 90 % that a verdict asks for.
     assert points(bench.compared(code=4)) == {"cases": 10.0, "system": 0.0}
 
 
 def test_failed_calls_are_no_change_of_the_system(bench):
-    bench.weigh()
-    bench.weigh(answers=dict.fromkeys(range(40, 50)))
+    bench.evaluate()
+    bench.evaluate(answers=dict.fromkeys(range(40, 50)))
     # 20 of 50 becomes 10 of 40; the 40 that both have are worth 10 in each, and are too few for a verdict.
     found = bench.compared(code=4)
     assert points(found) == {"availability": -15.0, "system": 0.0}
@@ -51,13 +51,13 @@ def parts(name, said):
     """The weights of the true name and of a word that the system always says."""
     return {
         "name": {"exact": {"expected": "expected.name"}, "weight": name},
-        "said": {"regex": {"pattern": "^said", "example": "said 1", "answer": "name"}, "weight": said},
+        "stated": {"regex": {"pattern": "^said", "example": "said 1", "answer": "name"}, "weight": said},
     }
 
 
 def test_another_pass_rule_is_weighed_again(bench):
-    bench.weigh(score=parts(1, 1))
-    bench.weigh(score=parts(1, 1), **{"pass": "score >= 40 %"})
+    bench.evaluate(score=parts(1, 1))
+    bench.evaluate(score=parts(1, 1), **{"pass": "score >= 40 %"})
     found = bench.compared(code=4)
     # A wrong name earns half, which passes by the new rule: 20 of 50 becomes 50 of 50 in A, too.
     assert points(found) == {"scorers": 60.0, "system": 0.0}
@@ -66,23 +66,23 @@ def test_another_pass_rule_is_weighed_again(bench):
 
 def test_an_answer_in_the_wrong_shape_is_worth_nothing_by_any_scorers(bench):
     broken = {0: ["no", "name"]}
-    bench.weigh(score=parts(1, 1), answers=broken)
-    bench.weigh(score=parts(1, 1), answers=broken, **{"pass": "score >= 40 %"})
+    bench.evaluate(score=parts(1, 1), answers=broken)
+    bench.evaluate(score=parts(1, 1), answers=broken, **{"pass": "score >= 40 %"})
     # 20 of 50 becomes 49 of 50.
     assert points(bench.compared(code=4)) == {"scorers": 58.0, "system": 0.0}
 
 
 def test_weights_are_told_from_the_system(bench):
-    bench.weigh(score=parts(1, 1))
+    bench.evaluate(score=parts(1, 1))
     # What failed gets next to no weight; five answers name the truth and do not say the word.
-    bench.weigh(score=parts(1, 9), answers={k: f"true {k}" for k in range(5)})
+    bench.evaluate(score=parts(1, 9), answers={k: f"true {k}" for k in range(5)})
     # By these weights all 50 of A pass (90 %), and 45 of B.
     assert points(bench.compared(code=4)) == {"scorers": 60.0, "system": -10.0}
 
 
 def test_a_suite_that_has_changed_since_joins_what_it_cannot_split(bench):
-    bench.weigh()
-    bench.weigh(**{"pass": "score >= 10 %"})
+    bench.evaluate()
+    bench.evaluate(**{"pass": "score >= 10 %"})
     write_names(bench.folder / "names", **{"pass": "score >= 20 %"})
     found = bench.compared(code=4)
     assert list(points(found)) == ["scorers+system"]
@@ -94,8 +94,8 @@ def test_a_suite_that_has_changed_since_joins_what_it_cannot_split(bench):
 
 
 def test_a_suite_that_is_gone_is_said_and_named_ones_must_be_there(bench):
-    bench.weigh()
-    bench.weigh(truths={0: "said 0"})
+    bench.evaluate()
+    bench.evaluate(truths={0: "said 0"})
     (bench.folder / "names" / "suite.yaml").unlink()
     found = bench.compared(code=0)
     assert points(found) == {"truth+system": 2.0, "system": 0.0}
@@ -104,16 +104,16 @@ def test_a_suite_that_is_gone_is_said_and_named_ones_must_be_there(bench):
 
 
 def test_code_that_changed_under_the_same_signature_is_not_believed(bench):
-    bench.weigh()
-    bench.weigh(truths={0: "said 0"})
+    bench.evaluate()
+    bench.evaluate(truths={0: "said 0"})
     # The scorer is the suite's own code, which reads a file that no signature knows.
     for n, score in enumerate(("1.0", "0.0")):
         (bench.folder / "names" / "own.py").write_text(OWN)
         (bench.folder / "names" / "worth.txt").write_text(score)
         if n == 0:
             own = {"name": {"python": "own:Own"}}
-            bench.weigh(score=own)
-            bench.weigh(score=own, truths={0: "said 0", 1: "said 1"})
+            bench.evaluate(score=own)
+            bench.evaluate(score=own, truths={0: "said 0", 1: "said 1"})
     found = bench.compared(code=0)
     assert list(points(found)) == ["truth+system", "system"]
     assert "does not weigh B's answer to c00 as it did" in found["joined"][0]
@@ -174,13 +174,13 @@ def test_code_that_gives_every_answer_the_scores_it_had_is_the_same_instrument(o
     for command in (("gate", "LAST", "--against", "release"), ("ci", "names", "--against", "release")):
         assert same in " ".join(invoke(*command).split())
     found = json.loads(invoke("compare", "@release", "LAST", "--json", code=4))
-    assert [change["part"] for change in found["instruments"]["changes"]] == ["target", "code"]
-    assert (found["headline"]["hindered_by"], found["pairs"]["fixed"]["count"]) == ([], 5)
+    assert [change["part"] for change in found["signatures"]["changes"]] == ["target", "code"]
+    assert (found["headline"]["confounded_by"], found["pairs"]["fixed"]["count"]) == ([], 5)
     # The verdict and the reasons stand on the same evidence.
     assert points(found["attribution"]) == {"system": 10.0}
     # The other way round it is the suite of A that is there.
     back = json.loads(invoke("compare", "LAST", "@release", "--json", code=4))
-    assert back["headline"]["hindered_by"] == []
+    assert back["headline"]["confounded_by"] == []
     assert invoke("compare", "@release", "LAST", "--no-attribution", code=4)
     assert invoke("compare", "@release", "LAST", "--explain", "pass_rate", code=4)
 
@@ -189,15 +189,15 @@ def test_code_that_gives_one_answer_another_score_is_another_instrument(own, ben
     own(OTHERS, truths={0: "SAID 0"})
     own(OTHERS.replace(".casefold()", ""), truths={0: "SAID 0"})
     found = json.loads(steelyard("compare", "LAST~1", "LAST", "--json", cwd=bench.folder).stdout)
-    assert found["headline"]["hindered_by"] == ["the scorers are others: a change may be theirs"]
+    assert found["headline"]["confounded_by"] == ["the scorers are others: a change may be theirs"]
     assert points(found["attribution"]) == {"scorers": -2.0, "system": 0.0}
 
 
 def test_settings_that_are_others_hinder_though_no_answer_of_a_shows_it(bench):
-    bench.weigh(**{"pass": "score >= 90 %"})
-    bench.weigh(**{"pass": "score >= 80 %"})
+    bench.evaluate(**{"pass": "score >= 90 %"})
+    bench.evaluate(**{"pass": "score >= 80 %"})
     found = json.loads(invoke("compare", "LAST~1", "LAST", "--json", code=4))
-    assert found["headline"]["hindered_by"] == ["the scorers are others: a change may be theirs"]
+    assert found["headline"]["confounded_by"] == ["the scorers are others: a change may be theirs"]
 
 
 def test_where_the_truth_changed_answers_of_both_runs_are_compared_by_that_of_b(own, bench):
@@ -209,7 +209,7 @@ def test_where_the_truth_changed_answers_of_both_runs_are_compared_by_that_of_b(
     found = json.loads(invoke("compare", "LAST~1", "LAST", "--json", code=4))
     assert [line["case_id"] for line in found["pairs"]["broken"]["lines"]] == ["c01"]
     assert (found["pairs"]["comparable"], found["pairs"]["fixed"]["count"]) == (50, 0)
-    told = [change["sentence"] for change in found["instruments"]["changes"]]
+    told = [change["sentence"] for change in found["signatures"]["changes"]]
     assert told == [
         "the target is another: answers",
         "the truth of 3 cases changed, and A's answers are scored by B's: 1 moved; c00, c01, c02",
@@ -217,8 +217,8 @@ def test_where_the_truth_changed_answers_of_both_runs_are_compared_by_that_of_b(
 
 
 def test_nothing_is_said_where_only_the_system_changed_and_on_demand_nothing_is_looked_for(bench):
-    bench.weigh()
-    bench.weigh(answers={k: f"true {k}" for k in range(20)})
+    bench.evaluate()
+    bench.evaluate(answers={k: f"true {k}" for k in range(20)})
     assert points(bench.compared(code=0)) == {"system": 40.0}
     assert "Why" not in invoke("compare", "LAST~1", "LAST", code=0)
     assert bench.folder.joinpath("names").exists()
@@ -226,9 +226,9 @@ def test_nothing_is_said_where_only_the_system_changed_and_on_demand_nothing_is_
 
 
 def test_all_at_once_in_every_view(bench, tmp_path):
-    short = dict.fromkeys(range(16, 20), "said")
-    bench.weigh(truths=short)
-    bench.weigh(
+    short = dict.fromkeys(range(16, 20), "stated")
+    bench.evaluate(truths=short)
+    bench.evaluate(
         cases=range(5, 50),
         truths=short | {k: f"said {k}" for k in range(5, 15)},
         answers=dict.fromkeys((15, 45)) | {20: "true 20"},
@@ -255,12 +255,12 @@ def test_all_at_once_in_every_view(bench, tmp_path):
 
 
 def test_every_part_is_traced_to_the_readings_that_make_it(bench):
-    bench.weigh()
-    bench.weigh(cases=range(1, 50), truths={5: "said 5"}, answers={2: None, 40: "wrong"})
+    bench.evaluate()
+    bench.evaluate(cases=range(1, 50), truths={5: "said 5"}, answers={2: None, 40: "wrong"})
     parts = points(bench.compared(code=4))
-    found = behind("why", code=4)
+    found = contributing("why", code=4)
     assert [name.removeprefix("why.") for name in found] == list(parts)
-    told = {name: [(row["case_id"], row["detail"]) for row in each["behind"]] for name, each in found.items()}
+    told = {name: [(row["case_id"], row["detail"]) for row in each["contributing"]] for name, each in found.items()}
     assert told == {
         "why.cases": [("c00", "only in A: 0")],
         "why.availability": [("c02", "only in A: 0")],
@@ -268,7 +268,7 @@ def test_every_part_is_traced_to_the_readings_that_make_it(bench):
         "why.system": [("c40", "1 -> 0")],
     }
     # 20 of 50 are right, 20 of 49 without c00, 20 of 48 without c02: each takes (0 - the mean without it) / n with it.
-    values = {name: each["behind"][0]["value"] for name, each in found.items()}
+    values = {name: each["contributing"][0]["value"] for name, each in found.items()}
     assert values == {
         "why.cases": pytest.approx((20 / 49) / 50),
         "why.availability": pytest.approx((20 / 48) / 49),
@@ -276,25 +276,25 @@ def test_every_part_is_traced_to_the_readings_that_make_it(bench):
         "why.system": pytest.approx(-1 / 48),
     }
     assert found["why.truth"]["excluded"] == [{"why": "adds nothing", "count": 47, "cases": []}]
-    assert list(behind("why.truth", code=4)) == ["why.truth"]
+    assert list(contributing("why.truth", code=4)) == ["why.truth"]
     said = " ".join(invoke("compare", "LAST~1", "LAST", "--explain", "why.truth", code=4).split())
     assert "why.truth = +2.1 points, n 48 cases" in said
 
 
 def test_a_part_that_is_not_there_is_told_with_those_that_are(bench):
-    bench.weigh()
-    bench.weigh(truths={5: "said 5"})
+    bench.evaluate()
+    bench.evaluate(truths={5: "said 5"})
     asked = ("compare", "LAST~1", "LAST", "--explain")
     told = invoke(*asked, "why.judge", code=2)
     assert "no part of the change is 'judge'; there are: why.truth, why.system" in told
     assert "do not go together" in invoke(*asked, "why", "--no-attribution", code=2)
     assert "do not go together" in invoke(*asked, "average", "--suite", "names", code=2)
     (bench.folder / "names" / "suite.yaml").rename(bench.folder / "suite.yaml")
-    assert list(behind("why.truth", code=0)) == ["why.truth+system"]
+    assert list(contributing("why.truth", code=0)) == ["why.truth+system"]
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "message"),
     [
         (("--yes",), "--yes: nobody is asked without --rejudge N"),
         (("--max-cost", "1"), "--max-cost: nobody is asked without --rejudge N"),
@@ -303,8 +303,8 @@ def test_a_part_that_is_not_there_is_told_with_those_that_are(bench):
     ],
 )
 def test_options_that_can_do_nothing_are_refused(bench, given, told):
-    bench.weigh()
-    bench.weigh(truths={0: "said 0"})
+    bench.evaluate()
+    bench.evaluate(truths={0: "said 0"})
     assert told in invoke("compare", "LAST~1", "LAST", *given, code=2)
 
 
@@ -322,4 +322,4 @@ def test_a_measure_that_is_made_of_other_counts_is_another_instrument(own, bench
     own(COUNTING)
     own(COUNTING.replace('"right", "all"', '"all", "all"'))
     found = json.loads(steelyard("compare", "LAST~1", "LAST", "--json", cwd=bench.folder).stdout)
-    assert found["headline"]["hindered_by"] == ["the scorers are others: a change may be theirs"]
+    assert found["headline"]["confounded_by"] == ["the scorers are others: a change may be theirs"]

@@ -7,7 +7,7 @@ import json
 import pytest
 import yaml
 
-from parts.attributed import Bench, behind, points
+from parts.attributed import Bench, contributing, points
 from parts.command import invoke, steelyard
 from parts.judge_server import judge_server, last_message
 from parts.judged_suite import chat_judge, verdict, write_judged
@@ -154,8 +154,8 @@ def test_identical_answers_are_not_bought(bench, judges):
     assert len(judges.requests) == asked + 4
     assert (found["anchors"]["identical"], found["anchors"]["bought"]) == (8, 4)
     assert points(found) == {"judge": -50.0, "system": pytest.approx(100 / 12)}
-    traced = behind("why", "--rejudge", "12", "--yes", code=4)
-    assert (traced["why.judge"]["n_behind"], traced["why.system"]["n_behind"]) == (12, 4)
+    traced = contributing("why", "--rejudge", "12", "--yes", code=4)
+    assert (traced["why.judge"]["n_contributing"], traced["why.system"]["n_contributing"]) == (12, 4)
 
 
 def test_a_judge_that_is_code_reads_all_answers_again(bench):
@@ -193,8 +193,8 @@ def test_what_was_bought_before_is_no_price_for_what_is_not(bench, judges):
     found = bench.compared("--rejudge", "12", "--yes", "--max-cost", "0.0002", code=4)
     assert len(judges.requests) == asked + 1
     assert found["anchors"]["bought"] == 4
-    assert "the spending limit of 0.0002" in found["portions"][0]["told"]
-    assert "4 of 12 answers were judged" in found["portions"][0]["told"]
+    assert "the spending limit of 0.0002" in found["portions"][0]["message"]
+    assert "4 of 12 answers were judged" in found["portions"][0]["message"]
 
 
 def test_a_failing_judge_is_no_anchor(bench, judges):
@@ -215,9 +215,9 @@ def test_a_judge_in_code_that_says_the_same_of_every_answer_is_the_same_judge(be
         # In a process of its own: code that was read once is not read again.
         assert steelyard("run", "judged", cwd=bench.folder).returncode == 0
     found = json.loads(steelyard("compare", "LAST~1", "LAST", "--json", cwd=bench.folder).stdout)
-    assert [change["part"] for change in found["instruments"]["changes"]] == ["judge", "scorers"]
+    assert [change["part"] for change in found["signatures"]["changes"]] == ["judge", "scorers"]
     module.write_text(f"{first}# a word\n")
     found = json.loads(invoke("compare", "LAST~2", "LAST~1", "--json"))
-    (change,) = found["instruments"]["changes"]
+    (change,) = found["signatures"]["changes"]
     told = "the code of scorers and judge changed, and rescored by it all 4 answers of A have the scores they had"
     assert (change["means"], change["sentence"]) == ("noted", f"{told}: the same instrument")

@@ -135,7 +135,7 @@ def test_the_starter_suite_runs_at_once_passes_its_audit_and_is_never_overwritte
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "stated"),
     [
         (["run", "nowhere.yaml"], "nowhere.yaml"),
         (["run", "antique"], "antiques"),

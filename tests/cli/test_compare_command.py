@@ -130,7 +130,7 @@ def test_files_are_written_beside_what_is_printed(folder, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (("LAST",), "Missing argument 'B'"),
         (("LAST", "nobody"), "nobody"),
@@ -168,9 +168,9 @@ def test_without_a_store_a_run_cannot_be_found(tmp_path):
         (comparisons.worse(), 1),
         (comparisons.cannot_tell(), 4),
         (comparisons.another_judge(), 4),
-        (comparisons.another_judge(anyway=True), 0),
+        (comparisons.another_judge(allow_mismatch=True), 0),
         (comparisons.invalid(), 3),
-        (comparisons.invalid(anyway=True), 3),
+        (comparisons.invalid(allow_mismatch=True), 3),
         (comparisons.nothing_comparable(), 4),
         (comparisons.old_run(), 4),
     ],

@@ -189,7 +189,7 @@ def test_a_prompt_behind_a_service_is_taken_on_trust_and_that_is_said(bench):
     bench.answers(half, right)
     bench.write(factor="prompt")
     data = bench.data(code=0)
-    assert data["changed"]["behind"] is True
+    assert data["changed"]["contributing"] is True
     assert data["changed"]["caution"].startswith("prompt cannot be seen from outside, only another service")
 
 

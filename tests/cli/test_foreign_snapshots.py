@@ -76,7 +76,7 @@ def test_a_foreign_snapshot_is_weighed_by_the_suite_and_reported_as_any_run(run_
     report = json.loads(run_in("report", "LAST", "--json"))
     # Clarity 5 and 3 on 1 to 5: 1 and 0.5.
     assert (report["overall"]["average"]["value"], report["overall"]["average"]["n"]) == (0.75, 2)
-    assert report["judge"]["rungs"] == {"recorded": 2}
+    assert report["judge"]["steps"] == {"recorded": 2}
     assert report["run"]["options"]["imported"]["file"] == "d.json"
     # What is only kept to be written again is in the store and not in the report.
     assert "kept" not in report["run"]["options"]
@@ -117,7 +117,7 @@ def test_what_a_judge_gave_stands_where_the_answer_was_not_kept(run_in, tmp_path
     outcomes = {one["case_id"]: (one["outcome"], one["score"]) for one in report["samples"]}
     # Clarity 2 on 1 to 5; it is no reading of the same kind as one that rules and checks could look at.
     assert (outcomes["wed"], outcomes["thu"]) == (("scored", 0.25), ("judge_failed", None))
-    assert (report["overall"]["average"]["value"], report["overall"]["set_aside"]) == (1, 1)
+    assert (report["overall"]["average"]["value"], report["overall"]["excluded"]) == (1, 1)
 
 
 def test_a_file_without_a_date_is_dated_by_itself_and_says_so(run_in, tmp_path):
@@ -167,7 +167,7 @@ def test_our_own_snapshot_of_an_imported_run_can_be_imported_elsewhere(run_in, t
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "message"),
     [
         ('{"pages": [', "is not a snapshot: Expecting value: line 1 column 12"),
         ('{"pages": [], "mean": NaN}', "is not a snapshot: it holds NaN, which is no number"),
@@ -209,7 +209,7 @@ def test_a_run_of_another_suite_is_not_written(run_in, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("written", "told"),
+    ("written", "message"),
     [
         ("forms:Half", "snapshots: forms:Half has no write"),
         ("forms:Nobody", "forms.py has no 'Nobody'"),
@@ -306,7 +306,7 @@ def test_an_imported_run_with_another_judge_is_compared_either_way(run_in, live,
     mine, old = live("judge-2", labelled=False), imported(run_in, recorded(tmp_path / "d.json"))
     for a, b, told in ((old, mine, "my-model -> judge-2"), (mine, old, "judge-2 -> my-model")):
         found = json.loads(run_in("compare", a, b, "--json", code=4))
-        assert told in found["headline"]["hindered_by"][0]
+        assert told in found["headline"]["confounded_by"][0]
         assert found["pairs"]["comparable"] == 4
         assert found["attribution"]["portions"][0]["causes"] == ["judge", "system"]
     # Nobody can ask the judge of a file, and that is said.
@@ -319,13 +319,13 @@ def test_an_imported_and_a_live_run_of_the_same_texts_share_every_pair(run_in, l
     # Absent truth and `labels: null` are one truth, and clarity is 4 and 3 of 5: (4 - 1) / 4 and (3 - 1) / 4.
     average = next(one for one in found["metrics"] if one["name"] == "average")
     assert (average["a"]["value"], average["b"]["value"], average["a"]["n"]) == (0.75, 0.5, 4)
-    told = {change["part"]: (change["means"], change["sentence"]) for change in found["instruments"]["changes"]}
+    told = {change["part"]: (change["means"], change["sentence"]) for change in found["signatures"]["changes"]}
     assert set(told) == {"judge", "target"}
     assert told["judge"][1].startswith("the file of run A names the judge my-model, and not how it was asked: ")
     assert told["target"][1].startswith("run A was imported: nobody can tell ")
     # What is not known hinders a verdict; it can be asked for.
     asked = json.loads(run_in("compare", old, mine, "--anyway", "--json", code=4))["headline"]
-    assert (asked["hindered_by"], asked["in_spite_of"]) == ([], [told["judge"][1]])
+    assert (asked["confounded_by"], asked["in_spite_of"]) == ([], [told["judge"][1]])
 
 
 def test_what_a_file_does_not_hold_is_unknown_and_what_it_holds_otherwise_has_changed(run_in, live, tmp_path):
@@ -333,7 +333,7 @@ def test_what_a_file_does_not_hold_is_unknown_and_what_it_holds_otherwise_has_ch
     silent = imported(run_in, recorded(tmp_path / "d.json", number=None))
     found = json.loads(run_in("compare", silent, mine, "--json", code=4))
     assert found["pairs"]["comparable"] == 4
-    questions = next(one for one in found["instruments"]["changes"] if one["part"] == "questions")
+    questions = next(one for one in found["signatures"]["changes"] if one["part"] == "questions")
     assert (questions["means"], questions["n_cases"]) == ("scale", 4)
     assert questions["sentence"].startswith("the file of run A does not hold the question of 4 cases: nobody can tell ")
     (part,) = found["attribution"]["portions"]
@@ -351,5 +351,5 @@ def test_what_a_file_does_not_hold_is_unknown_and_what_it_holds_otherwise_has_ch
     bare = imported(run_in, recorded(tmp_path / "f.json"))
     found = json.loads(run_in("compare", bare, mine, "--json", code=4))
     assert found["pairs"]["comparable"] == 4
-    assert "does not hold the truth of 4 cases" in " ".join(found["headline"]["hindered_by"])
+    assert "does not hold the truth of 4 cases" in " ".join(found["headline"]["confounded_by"])
     assert found["attribution"]["portions"][0]["causes"] == ["truth", "judge", "system"]

@@ -38,7 +38,7 @@ def test_a_run_can_be_judged_by_a_model_at_an_address(run_in, tmp_path):
         # 4 texts, 3 times each.
         assert [request["model"] for request in server.requests] == ["m-2"] * 12
     assert report["judge"]["mode"] == "model"
-    assert report["judge"]["n_ballots"] == 12
+    assert report["judge"]["n_votes"] == 12
     assert report["judge"]["spending"]["calls"] == 12
     assert report["judge"]["dimensions"]["clarity"]["bound_mean"]["value"] == 4
 
@@ -102,7 +102,7 @@ def test_judging_again_tells_the_price_where_the_suite_knows_it(run_in, tmp_path
     assert "at most 200 received; price about" in told
 
 
-@pytest.mark.parametrize(("said", "code", "calls"), [("n", 130, 0), ("y", 0, 2)])
+@pytest.mark.parametrize(("stated", "code", "calls"), [("n", 130, 0), ("y", 0, 2)])
 def test_on_a_terminal_somebody_is_asked(tmp_path, said, code, calls):
     with judge_server(verdict(3)) as server:
         in_a_process("run", write_judged(tmp_path / "my", n=2), cwd=tmp_path)

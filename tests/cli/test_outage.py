@@ -96,7 +96,7 @@ def test_a_service_that_dies_midway_and_comes_back_costs_no_sample(service, tmp_
     assert "answers again after" in told
     # What was answered as it was killed may not have been received: those are asked again, and no others.
     assert sum(service.answered.values()) <= N + 4
-    assert max(sample.attempt.latency for sample in samples) < 1.0
+    assert max(sample.call_result.latency for sample in samples) < 1.0
 
 
 def test_a_service_that_stays_away_stops_the_run_with_the_way_to_go_on(service, tmp_path):
@@ -169,7 +169,7 @@ def test_failed_samples_alone_are_asked_again_in_a_new_run_that_says_so(failed_r
     assert {sample.outcome for sample in after} == {Outcome.SCORED}
     same = [(one, two) for one, two in zip(before, after, strict=True) if one.outcome is Outcome.SCORED]
     assert len(same) == 16
-    assert all(one.attempt == two.attempt and one.score == two.score for one, two in same)
+    assert all(one.call_result == two.call_result and one.score == two.score for one, two in same)
     assert second.options["retried"] == {"run": first.id, "kept": 16, "asked": 4, "spent": 0.0}
     words = " ".join(result.stdout.split())
     assert f"4 failed samples of run {first.id} asked again; the other 16 taken over as they are" in words

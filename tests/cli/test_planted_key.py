@@ -143,7 +143,7 @@ def judge(text, case, metrics):
         ("PLAIN_NAME", "return Reply(ALL, model=ALL)", "return {'tone': 4, 'why': ALL, 'quotes': [ALL]}"),
         ("PLAIN_NAME", "raise ValueError('x' * 280 + ALL)", "raise ValueError('x' * 280 + ALL)"),
     ],
-    ids=["text", "reply", "raised", "data", "judge", "declared", "declared and raised"],
+    ids=["text", "response", "raised", "data", "judge", "declared", "declared and raised"],
 )
 def test_code_that_says_what_its_environment_holds(tmp_path, name, answer, judge):
     declared = [] if name == "SOME_API_KEY" else [name]

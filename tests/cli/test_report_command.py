@@ -87,7 +87,7 @@ def test_a_snapshot_gives_the_same_report_and_the_same_charts_without_a_store(fo
     assert one["charts"] == other["charts"]
     assert names(tmp_path) == ["charts"]
     # Case 1 has four letters in both of its answers; the other two hold.
-    assert (one["checks"]["cells_held"], one["checks"]["n_cells"]) == (2, 3)
+    assert (one["checks"]["cells_passed"], one["checks"]["n_cells"]) == (2, 3)
 
 
 def test_a_results_file_gives_charts_of_what_it_states_and_leaves_the_store_as_it_is(folder, tmp_path):
@@ -98,14 +98,14 @@ def test_a_results_file_gives_charts_of_what_it_states_and_leaves_the_store_as_i
     charts = {chart["name"]: chart["spec"] for chart in json.loads(done.stdout)["charts"]}
     latency, stability = charts["latency_by_case"], charts["stability"]
     assert latency["title"]["subtitle"].startswith("as the file states, nothing was computed")
-    assert [row["told"] for row in latency["data"]["values"]] == ["mean 500 ms, p95 750 ms (n 4)"] * 2
-    assert [row["told"] for row in stability["data"]["values"]] == ["25.0 % (n not stated)"] * 2
+    assert [row["message"] for row in latency["data"]["values"]] == ["mean 500 ms, p95 750 ms (n 4)"] * 2
+    assert [row["message"] for row in stability["data"]["values"]] == ["25.0 % (n not stated)"] * 2
     assert json.loads(done.stdout)["latency"] is None
     assert steelyard("runs", "--json", cwd=folder).stdout == before
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (("nothing.json",), "there is no snapshot at nothing.json"),
         (("nothing.json", "--suite", "my"), "there is no results file at nothing.json"),

@@ -57,12 +57,12 @@ def compared(*more, code=0):
 
 
 def test_28_rewritten_truths_of_which_25_have_no_reason(bench, tmp_path):
-    bench.weigh()
+    bench.evaluate()
     bench.write(truths=REWRITTEN)
     note("--reason", "the maker's mark says so", "--case", "c00", "--case", "c01", "--case", "c02")
     assert "28 edits since run names-" in (said := invoke("truth", "check", "names", code=1))
     assert "25 of them without a reason" in said
-    bench.weigh(truths=REWRITTEN)
+    bench.evaluate(truths=REWRITTEN)
     found = compared()
     edits = found["truth_edits"]
     assert (edits["n_cases"], edits["n_with_reason"]) == (28, 3)
@@ -83,11 +83,11 @@ def test_28_rewritten_truths_of_which_25_have_no_reason(bench, tmp_path):
 
 
 def test_a_reason_is_shown_and_never_rendered(bench, tmp_path):
-    bench.weigh()
+    bench.evaluate()
     bench.write(truths={0: "said 0"}, **{"pass": "score >= 80 %"})
     hostile = "<script>x</script> [bold]**y**| `z`\n::error::boo \x1b[31m"
     invoke("truth", "note", "names", "--reason", hostile, "--by", "<b>ann</b>")
-    bench.weigh(truths={0: "said 0"}, **{"pass": "score >= 80 %"})
+    bench.evaluate(truths={0: "said 0"}, **{"pass": "score >= 80 %"})
     page, site = tmp_path / "c.md", tmp_path / "c.html"
     terminal = invoke("compare", "LAST~1", "LAST", "--anyway", "--markdown", page, "--html", site, code=4)
     assert "<script>x</script> [bold]**y**| `z` ::error::boo" in " ".join(terminal.split())
@@ -102,7 +102,7 @@ def test_a_reason_is_shown_and_never_rendered(bench, tmp_path):
 
 
 def test_the_comment_on_a_pull_request_says_what_has_no_reason(bench, tmp_path):
-    bench.weigh()
+    bench.evaluate()
     invoke("baseline", "set", "LAST", "--name", "release")
     bench.write(truths={0: "said 0"})
     invoke("ci", "names", "--against", "release", "--markdown", tmp_path / "comment.md")
@@ -120,17 +120,17 @@ def test_a_run_by_strict_rules_is_held_against_the_suite_by_strict_rules(bench):
 
 
 def test_all_edits_with_a_reason_are_said_to_have_one(bench):
-    bench.weigh()
+    bench.evaluate()
     bench.write(truths={0: "said 0", 1: "said 1"})
     note("--reason", "the photo")
     assert [edit["reason"] for edit in bench.edits(code=0)] == ["the photo", "the photo"]
-    bench.weigh(truths={0: "said 0", 1: "said 1"})
+    bench.evaluate(truths={0: "said 0", 1: "said 1"})
     assert compared()["ledger"] == ["all 2 truth edits have a reason in the ledger"]
 
 
 def test_an_edit_may_be_noted_after_the_run_that_it_is_in(bench):
-    bench.weigh()
-    bench.weigh(truths={0: "said 0"})
+    bench.evaluate()
+    bench.evaluate(truths={0: "said 0"})
     assert compared()["ledger"] == ["the truth edit has no reason in the ledger; it raises the number by 2.0 points"]
     told = "there is nothing to note since run names-"
     assert told in note("--reason", "the photo", code=2)
@@ -139,8 +139,8 @@ def test_an_edit_may_be_noted_after_the_run_that_it_is_in(bench):
 
 
 def test_a_reason_that_was_noted_after_the_run_stays_when_the_suite_moves_on(bench):
-    bench.weigh()
-    bench.weigh(truths={0: "said 0"})
+    bench.evaluate()
+    bench.evaluate(truths={0: "said 0"})
     note("--reason", "the photo", "--since", "LAST~1")
     bench.write(truths={0: "said 0"}, **{"pass": "score >= 80 %"})
     found = compared()
@@ -149,29 +149,29 @@ def test_a_reason_that_was_noted_after_the_run_stays_when_the_suite_moves_on(ben
 
 
 def test_a_truth_that_moves_on_after_its_reason_has_none(bench):
-    bench.weigh()
+    bench.evaluate()
     bench.write(truths={0: "said 0"})
     note("--reason", "the photo")
     bench.write(truths={0: "something else"})
     (edit,) = bench.edits(code=1)
     assert (edit["case"], edit["kind"], edit["reason"]) == ("c00", "edited", None)
-    bench.weigh(truths={0: "something else"})
+    bench.evaluate(truths={0: "something else"})
     told = "the truth edit has no reason in the ledger; it does not move the number"
     assert compared()["ledger"] == [told]
 
 
 def test_weights_and_pass_rule_have_a_reason_too(bench):
     always = {"regex": {"pattern": "^said", "example": "said 1", "answer": "word"}}
-    score = {"word": {"exact": {"expected": "expected.word"}}, "said": always}
+    score = {"word": {"exact": {"expected": "expected.word"}}, "stated": always}
     lenient = {"score": score, "pass": "score >= 40 %"}
-    bench.weigh(score=score)
+    bench.evaluate(score=score)
     bench.write(**lenient)
     (edit,) = bench.edits(code=1)
     assert (edit["what"], edit["case"], edit["kind"]) == ("scorers", None, "edited")
     bench.write(truths={0: "said 0"}, **lenient)
     note("--reason", "the photo", "--case", "c00")
     assert [edit["what"] for edit in bench.edits(code=1) if edit["reason"] is None] == ["scorers"]
-    bench.weigh(**lenient)
+    bench.evaluate(**lenient)
     # A wrong word earns half, which passes by the new rule: 20 of 50 becomes 50 of 50.
     (told,) = compared(code=4)["ledger"]
     assert told == (
@@ -180,7 +180,7 @@ def test_weights_and_pass_rule_have_a_reason_too(bench):
     note("--reason", "drafts count", "--scorers", "--since", "LAST~1")
     (told,) = compared(code=4)["ledger"]
     assert told.startswith("scorers, weights, bands or pass rule: drafts count (ann, ")
-    assert compared(code=4)["weighing_edits"][0]["reason"]["text"] == "drafts count"
+    assert compared(code=4)["scoring_edits"][0]["reason"]["text"] == "drafts count"
 
 
 def test_what_is_made_of_a_judges_words_and_the_schema_have_reasons_of_their_own(tmp_path, monkeypatch):
@@ -200,7 +200,7 @@ def test_what_is_made_of_a_judges_words_and_the_schema_have_reasons_of_their_own
 
 
 def test_cases_that_come_and_go_are_edits(bench):
-    bench.weigh()
+    bench.evaluate()
     bench.write(cases=range(2, 52), truths={50: "true 50", 51: "true 51"})
     kinds = {edit["case"]: edit["kind"] for edit in bench.edits(code=1)}
     assert kinds == {"c00": "removed", "c01": "removed", "c50": "added", "c51": "added"}
@@ -215,18 +215,18 @@ def test_cases_that_come_and_go_are_edits(bench):
 
 
 def test_a_truth_that_is_spelled_in_another_way_is_no_edit(bench):
-    bench.weigh()
+    bench.evaluate()
     path = bench.ledger.with_name("cases.jsonl")
     rows = [json.loads(line) for line in path.read_text().splitlines()]
     path.write_text("".join(json.dumps(row | {"expected": row["expected"] | {"era": None}}) + "\n" for row in rows))
     assert bench.edits(code=0) == []
     invoke("run", "names")
     found = json.loads(invoke("compare", "LAST~1", "LAST", "--json"))
-    assert (found["pairs"]["comparable"], found["instruments"]["changes"]) == (50, [])
+    assert (found["pairs"]["comparable"], found["signatures"]["changes"]) == (50, [])
 
 
 def test_nothing_changed_is_said_and_is_no_failure(bench):
-    bench.weigh()
+    bench.evaluate()
     assert invoke("truth", "check", "names").startswith("truth and scorers are as they were in run names-")
     told = note("--reason", "x", code=2)
     assert "there is nothing to note since run names-" in told
@@ -236,7 +236,7 @@ def test_nothing_changed_is_said_and_is_no_failure(bench):
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (("--case", "c40"), "no edit of the truth of c40 is known since run names-"),
         (("--case", "c1"), "has a case 'c1': did you mean c"),
@@ -245,7 +245,7 @@ def test_nothing_changed_is_said_and_is_no_failure(bench):
     ],
 )
 def test_naming_what_has_no_edit_to_note_writes_nothing(bench, words, told):
-    bench.weigh()
+    bench.evaluate()
     bench.write(truths={0: "said 0", 1: "said 1"})
     note("--reason", "the photo", "--case", "c01")
     before = bench.ledger.read_bytes()
@@ -256,7 +256,7 @@ def test_naming_what_has_no_edit_to_note_writes_nothing(bench, words, told):
 
 def test_whoever_notes_it_is_named(bench, monkeypatch):
     monkeypatch.setenv("GITHUB_ACTOR", "octocat")
-    bench.weigh()
+    bench.evaluate()
     bench.write(truths={0: "said 0"})
     invoke("truth", "note", "names", "--reason", "a line\nend and \x1b[31mcolour")
     assert json.loads(bench.ledger.read_text())["by"] == "octocat"
@@ -265,10 +265,10 @@ def test_whoever_notes_it_is_named(bench, monkeypatch):
 
 
 def test_the_run_to_hold_it_against_may_be_a_baseline_or_a_snapshot_without_a_store(bench, tmp_path):
-    bench.weigh()
+    bench.evaluate()
     invoke("baseline", "set", "LAST", "--name", "release")
     invoke("export", "LAST", "release.json")
-    bench.weigh(truths={0: "said 0"})
+    bench.evaluate(truths={0: "said 0"})
     assert bench.edits(code=0) == []
     for name in ("@release", "release"):
         assert [edit["case"] for edit in bench.edits("--since", name, code=1)] == ["c00"]
@@ -288,14 +288,14 @@ def test_a_run_of_a_part_says_nothing_of_the_other_cases(bench):
     assert "added" not in printed
     assert "asked a part of the cases alone" in aside
     # A run of everything is looked at before a newer one of a part.
-    bench.weigh(truths={0: "said 0"})
+    bench.evaluate(truths={0: "said 0"})
     invoke("run", "names", "--only", "id=c00")
     bench.write(truths={0: "said 0", 1: "said 1"})
     assert [edit["case"] for edit in bench.edits(code=1)] == ["c01"]
 
 
 def test_a_run_of_entirely_other_cases_is_not_the_one_to_hold_it_against(bench, tmp_path):
-    bench.weigh()
+    bench.evaluate()
     others = tmp_path / "others.jsonl"
     row = {"id": "c50", "input": {"number": 50}, "expected": {"word": "said 50"}}
     others.write_text(json.dumps(row) + "\n")
@@ -311,10 +311,10 @@ def test_without_an_ended_run_there_is_nothing_to_hold_it_against(bench, tmp_pat
 
 
 def test_runs_and_snapshots_carry_their_reasons_with_them(bench, tmp_path):
-    bench.weigh()
+    bench.evaluate()
     bench.write(truths={0: "said 0", 1: "said 1"})
     note("--reason", "the photo", "--case", "c00")
-    bench.weigh(truths={0: "said 0", 1: "said 1"})
+    bench.evaluate(truths={0: "said 0", 1: "said 1"})
     for name, run in (("a", "LAST~1"), ("b", "LAST")):
         invoke("export", run, f"{name}.json")
     told = "of 2 truth edits 1 has a reason in the ledger; the other raises the number by 2.0 points"
@@ -331,7 +331,7 @@ def test_runs_and_snapshots_carry_their_reasons_with_them(bench, tmp_path):
 
 
 def test_answers_that_are_weighed_again_keep_the_reasons_of_now(bench):
-    bench.weigh()
+    bench.evaluate()
     bench.write(truths={0: "said 0"})
     note("--reason", "the photo")
     invoke("rescore", "LAST", "--suite", "names")

@@ -7,7 +7,7 @@ import pytest
 
 from parts.looped import for_every
 from steelyard.decide.assignment import Experiment, arm_of, assign, is_exposed, place
-from steelyard.errors import UserMistake
+from steelyard.errors import UsageError
 from steelyard.stats.sequential import independence_p, ratio_p
 
 UNITS = [f"user-{number}" for number in range(30_000)]
@@ -107,7 +107,7 @@ def test_a_unit_outside_the_traffic_gets_no_arm():
 
 
 @for_every(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         ({"salt_exposure": "s", "salt_arm": "s"}, "both salts"),
         ({"traffic": 0}, "traffic"),
@@ -121,5 +121,5 @@ def test_a_unit_outside_the_traffic_gets_no_arm():
     ],
 )
 def test_what_cannot_be_an_experiment_is_refused(arguments, told):
-    with pytest.raises(UserMistake, match=told):
+    with pytest.raises(UsageError, match=told):
         Experiment("checkout-2", **arguments)

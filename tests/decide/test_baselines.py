@@ -18,7 +18,7 @@ from steelyard.decide.baselines import (
     whoever,
     why_unsound,
 )
-from steelyard.errors import UserMistake
+from steelyard.errors import UsageError
 from steelyard.records import RunState, Verdict
 from steelyard.report.build import build_report
 from steelyard.runner import run as weighing
@@ -47,7 +47,7 @@ def weigh(store, tmp_path):
         (path.parent / "system.py").write_text(system)
         loaded = load_suite(path)
         reference = None if against is None else find_reference(store, against, loaded.name)
-        return weighing.run(loaded, store, reference=reference, anyway=anyway)[0]
+        return weighing.run(loaded, store, reference=reference, allow_mismatch=anyway)[0]
 
     return run
 
@@ -68,7 +68,7 @@ def test_a_failing_run_may_be_a_baseline(store, weigh):
 
 
 @pytest.mark.parametrize(
-    ("system", "suite", "changes", "told"),
+    ("system", "suite", "changes", "message"),
     [
         (SILENT, {}, {}, "it is INVALID: nothing was weighed"),
         (RIGHT, {"gates": ["pass_rate >= 90 % with n >= 99"]}, {}, "it is AMBIGUOUS: pass_rate >= 90 % with n >= 99"),
@@ -78,11 +78,11 @@ def test_a_failing_run_may_be_a_baseline(store, weigh):
 )
 def test_what_is_no_sound_reading_is_refused_without_force_and_reason(store, weigh, system, suite, changes, told):
     run = replace(weigh(system, **suite), **changes)
-    with pytest.raises(UserMistake, match="is no sound baseline") as caught:
+    with pytest.raises(UsageError, match="is no sound baseline") as caught:
         set_baseline(store, run, "release", by="ada", reason="please")
     assert told in str(caught.value)
     assert '--force --reason "..."' in str(caught.value)
-    with pytest.raises(UserMistake, match="--force asks for --reason"):
+    with pytest.raises(UsageError, match="--force asks for --reason"):
         set_baseline(store, run, "release", by="ada", force=True)
     assert store.baseline_log() == []
     entry = set_baseline(store, run, "release", by="ada", reason="nothing better", force=True)
@@ -94,13 +94,13 @@ def test_force_on_a_sound_run_is_no_mark_against_it(store, weigh):
 
 
 def test_a_name_that_cannot_be_one_is_refused(store, weigh):
-    with pytest.raises(UserMistake, match="'LAST' is what the newest run is called"):
+    with pytest.raises(UsageError, match="'LAST' is what the newest run is called"):
         set_baseline(store, weigh(), "LAST", by="ada")
 
 
 def test_a_removed_name_is_gone_and_its_log_stays(store, weigh):
     entry = set_baseline(store, weigh(), "release", by="ada")
-    with pytest.raises(UserMistake, match="--reason"):
+    with pytest.raises(UsageError, match="--reason"):
         remove_baseline(store, entry, by="bob", reason=" ")
     remove_baseline(store, entry, by="bob", reason="wrong model")
     assert baselines(store) == []
@@ -108,7 +108,7 @@ def test_a_removed_name_is_gone_and_its_log_stays(store, weigh):
         ("ada", False, ""),
         ("bob", True, "wrong model"),
     ]
-    with pytest.raises(UserMistake, match="suite words has no baseline 'release'"):
+    with pytest.raises(UsageError, match="suite words has no baseline 'release'"):
         find_baseline(store, "release", "words")
 
 
@@ -123,7 +123,7 @@ def test_the_first_run_with_a_gate_on_a_baseline_is_open_and_can_become_it(store
     assert first.verdict is Verdict.AMBIGUOUS
     (told,) = kept_results(first)
     assert told.reason.startswith("suite words has no baseline 'release'")
-    with pytest.raises(UserMistake, match="suite words has no baseline 'release'"):
+    with pytest.raises(UsageError, match="suite words has no baseline 'release'"):
         held_against(store, first, strict=True)
     set_baseline(store, first, "release", by="ada")
     assert weigh(gates=gates).verdict is Verdict.PASS
@@ -166,7 +166,7 @@ def test_another_instrument_leaves_it_open_unless_asked_anyway(store, weigh):
     run = weigh(WRONG, against="release", gates=[], **looser)
     assert run.verdict is Verdict.AMBIGUOUS
     assert "the scorers are others" in kept_results(run)[0].reason
-    assert weigh(WRONG, against="release", anyway=True, gates=[], **looser).verdict is Verdict.FAIL
+    assert weigh(WRONG, against="release", allow_mismatch=True, gates=[], **looser).verdict is Verdict.FAIL
 
 
 def test_a_run_may_be_held_against_any_run(store, weigh):
@@ -177,9 +177,9 @@ def test_a_run_may_be_held_against_any_run(store, weigh):
 
 def test_a_reference_that_does_not_exist_is_a_mistake_before_anything_runs(store, weigh):
     weigh()
-    with pytest.raises(UserMistake, match="suite words has no baseline 'relase'"):
+    with pytest.raises(UsageError, match="suite words has no baseline 'relase'"):
         weigh(against="relase")
-    with pytest.raises(UserMistake, match="suite words has no baseline 'nope'"):
+    with pytest.raises(UsageError, match="suite words has no baseline 'nope'"):
         weigh(against="@nope")
     assert len(store.runs()) == 1
 
@@ -194,7 +194,7 @@ def test_weighing_again_does_not_carry_over_what_the_first_came_to(store, weigh,
 
 def test_a_baseline_of_another_suite_is_not_meant(store, weigh):
     set_baseline(store, weigh(name="others"), "release", by="ada")
-    with pytest.raises(UserMistake, match="suite words has no baseline 'release'"):
+    with pytest.raises(UsageError, match="suite words has no baseline 'release'"):
         weigh(against="@release")
-    with pytest.raises(UserMistake, match="'release' is a run of suite others, not of words"):
+    with pytest.raises(UsageError, match="'release' is a run of suite others, not of words"):
         weigh(against="release")

@@ -13,7 +13,7 @@ from parts.described import check_on_run, summarise
 from parts.small_suite import write_suite
 from steelyard.decide.gates import Decision
 from steelyard.decide.verdict import decide
-from steelyard.errors import UserMistake
+from steelyard.errors import UsageError
 from steelyard.records import Verdict
 from steelyard.suite.models import SuiteDescription
 
@@ -100,7 +100,7 @@ def test_a_gate_asked_of_a_stored_run_may_name_its_measures() -> None:
     suite = described()
     summary = summarise(columns([answered("a", "", 0, 9)]), suite)
     check_on_run(["score.name.text >= 80 %", "findings.INVENTED.samples <= 1"], suite, summary)
-    with pytest.raises(UserMistake) as caught:
+    with pytest.raises(UsageError) as caught:
         check_on_run(["score.name.txt >= 80 %", "score.value.text >= 80 %", "findings.X.samples <= 1"], suite, summary)
     assert str(caught.value).splitlines() == [
         "gate 'score.name.txt >= 80 %': there is no measure of name 'txt': did you mean text?",

@@ -47,7 +47,9 @@ def ruling(
     candidate: dict[str, Any] | None = None,
 ) -> Ruling:
     a, b = run(passing[0], **(baseline or {})), run(passing[1], **({"id": "made-2"} | (candidate or {})))
-    return rule(adopt, reject, arm(a), arm(b), compare_arms(a, b, anyway=anyway), changed, anyway=anyway)
+    return rule(
+        adopt, reject, arm(a), arm(b), compare_arms(a, b, allow_mismatch=anyway), changed, allow_mismatch=anyway
+    )
 
 
 # By hand: `not worse` is true of better and same, `not better` of worse and same. Whatever is not met decides nothing
@@ -98,7 +100,7 @@ def test_a_gate_shows_the_figure_of_the_baseline_beside_the_candidates():
 @pytest.mark.parametrize("side", ["baseline", "candidate"])
 def test_an_invalid_arm_decides_nothing_whatever_the_criteria_say(side):
     dead = {side: {"verdict": Verdict.INVALID, "failed": CASES}}
-    found = ruling(BETTER, ["not worse"], [], anyway=True, **dead)
+    found = ruling(BETTER, ["not worse"], [], allow_mismatch=True, **dead)
     assert (found.decided, found.criteria) == (Decided.INVALID, ())
     assert found.reasons[0].startswith(f"the {side} is INVALID: nothing was weighed: 20 samples, 20 of them")
 
@@ -125,7 +127,7 @@ def test_more_than_one_changed_factor_cannot_be_put_down_to_the_one():
     assert found.reasons[0] == (
         "also changed: model (a and b), repeats (1 and 5): whatever came of it cannot be put down to the prompt"
     )
-    asked = ruling(BETTER, changed=two, anyway=True)
+    asked = ruling(BETTER, changed=two, allow_mismatch=True)
     assert asked.decided is Decided.ADOPT
     assert asked.reasons[1].startswith("in spite of this: also changed: model (a and b), repeats (1 and 5)")
 
@@ -158,7 +160,7 @@ def differing(a: dict[str, Any] | None = None, b: dict[str, Any] | None = None) 
 
 
 def words(comparison: Comparison, **more: Any) -> list[str]:
-    return [one.told for one in changed_factors(comparison, **more)]
+    return [one.message for one in changed_factors(comparison, **more)]
 
 
 HTTP = {"kind": "http", "address": "http://a/x", "settings": "h1"}
@@ -166,7 +168,7 @@ CHAT = {"kind": "chat", "model": "m", "address": "http://a/v1", "settings": {"te
 
 
 @for_every(
-    ("a", "b", "told"),
+    ("a", "b", "message"),
     [
         ({}, {}, []),
         ({}, {"signature": {"model": "n"}}, ["model (m and n)"]),
@@ -230,7 +232,7 @@ SEEN = {name: FactorChange(name, "x", "y") for name in ("target", "service", "mo
 
 
 @for_every(
-    ("declared", "seen", "besides", "behind"),
+    ("declared", "seen", "besides", "contributing"),
     [
         ("model", ["model"], [], False),
         ("model", ["model", "prompt"], ["prompt"], False),
@@ -247,7 +249,7 @@ SEEN = {name: FactorChange(name, "x", "y") for name in ("target", "service", "mo
 )
 def test_what_came_besides_the_declared_factor(declared, seen, besides, behind):
     found = held_against(declared, [SEEN[name] for name in seen])
-    assert ([one.factor for one in found.besides], found.behind) == (besides, behind)
+    assert ([one.factor for one in found.besides], found.contributing) == (besides, behind)
 
 
 def test_a_target_brings_along_the_model_that_only_one_of_them_names():

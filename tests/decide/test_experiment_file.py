@@ -16,7 +16,7 @@ from steelyard.decide.experiment_file import (
     ExperimentPart,
     read_experiment,
 )
-from steelyard.errors import SuiteError, UserMistake
+from steelyard.errors import SuiteError, UsageError
 
 PAGE = Path(__file__).parents[2] / "docs" / "experiments.md"
 GOOD = """\
@@ -43,7 +43,7 @@ def read(folder, text):
 def mistakes(folder, text):
     with pytest.raises(SuiteError) as found:
         read(folder, text)
-    return [str(one) for one in found.value.mistakes]
+    return [str(one) for one in found.value.problems]
 
 
 def test_what_both_arms_share_is_said_once_and_an_arm_may_say_otherwise(tmp_path):
@@ -90,7 +90,7 @@ def test_comments_and_the_order_of_keys_change_nothing(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "told"),
+    ("before", "after", "message"),
     [
         ("factor: prompt", "factor: promt", "trial.yaml:4: factor: 'promt' is no factor: did you mean prompt?"),
         ("repeats: 5", "repeat: 5", "trial.yaml:7: unknown key 'repeat': did you mean repeats?"),
@@ -122,7 +122,7 @@ def test_what_is_no_experiment_is_said(tmp_path, text):
 
 
 def test_a_file_that_is_not_there_is_said(tmp_path):
-    with pytest.raises(UserMistake, match="there is no experiment at"):
+    with pytest.raises(UsageError, match="there is no experiment at"):
         read_experiment(tmp_path / "none.yaml")
 
 

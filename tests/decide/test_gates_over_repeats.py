@@ -10,7 +10,7 @@ from parts.looped import for_every
 from parts.repeats import cell, compared, expecting, summed_up
 from steelyard.decide.gates import Scope, evaluate, evaluate_criteria
 from steelyard.decide.verdict import decide
-from steelyard.errors import UserMistake
+from steelyard.errors import UsageError
 from steelyard.records import Item, Verdict
 from steelyard.suite.models import Criterion, SuiteDescription
 
@@ -138,7 +138,7 @@ class TestAskedOnTheCommandLine:
         summary = summed_up(cell("a", x="p"), described=described)
         good = ["cases.held >= 80 %", "check.x.held >= 80 %", "stability.level >= 80 %", "stability.presence > 10 %"]
         check_on_run(good, described, summary)
-        with pytest.raises(UserMistake) as raised:
+        with pytest.raises(UsageError) as raised:
             check_on_run(["check.y.held >= 80 %", "stability.lvel >= 80 %"], described, summary)
         first, second = str(raised.value).splitlines()
         assert "there is no check 'y'; there are: x" in first
@@ -146,7 +146,7 @@ class TestAskedOnTheCommandLine:
 
     def test_a_run_without_checks_or_stability_refuses_their_gates(self):
         summary = summarise(columns([Made("a", 1.0)]), suite())
-        with pytest.raises(UserMistake) as raised:
+        with pytest.raises(UsageError) as raised:
             check_on_run(["cases.held >= 80 %", "stability.presence >= 80 %"], suite(), summary)
         assert "needs checks" in str(raised.value)
         assert "needs repeats that are compared" in str(raised.value)

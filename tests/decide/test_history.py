@@ -7,7 +7,7 @@ import pytest
 from parts.histories import DAY, JAN_1, made_run, summary
 from parts.small_suite import write_suite
 from steelyard.decide.history import Wanted, asked_metric, read_history
-from steelyard.errors import UserMistake
+from steelyard.errors import UsageError
 from steelyard.records import RunState, Verdict
 from steelyard.runner import run as weighing
 from steelyard.store.logs import BaselineEntry
@@ -114,7 +114,7 @@ def test_the_newest_runs_alone_when_asked(history):
 def test_a_change_of_level_is_put_down_to_what_changed_in_the_same_run(history):
     runs = [*steady(8), *steady(8, 0.75, 8, signature={"model": "m2", "target": "x2"})]
     (change,) = history(runs).trends[0].changes
-    assert (change.run_id, change.instrument, change.n_before, change.n_after) == ("chairs-008", False, 8, 8)
+    assert (change.run_id, change.signature_part, change.n_before, change.n_after) == ("chairs-008", False, 8, 8)
     assert change.sentence.startswith(
         "average fell on 2026-01-09 from 85.0 % to 75.0 % (mean of 8 runs before, 8 after"
     )
@@ -144,17 +144,17 @@ def test_another_instrument_is_never_blamed_on_the_system(history):
     runs = [*steady(8), *steady(8, 0.95, 8, signature={"judge": "j2"}, suite=judged)]
     found = history(runs)
     (change,) = found.trends[0].changes
-    assert change.instrument
+    assert change.signature_part
     assert "2026-01-09" in change.sentence
     assert "when the judge (none -> large) changed: it may be the instrument" in change.sentence
     (mark,) = found.marks
-    assert (mark.at, mark.instrument, mark.parts) == (8, True, ("judge",))
+    assert (mark.at, mark.signature_part, mark.parts) == (8, True, ("judge",))
 
 
 def test_instrument_and_system_at_once_cannot_be_told_apart(history):
     runs = [*steady(8), *steady(8, 0.75, 8, signature={"truth": "t2", "model": "m2"})]
     (change,) = history(runs).trends[0].changes
-    assert change.instrument
+    assert change.signature_part
     assert "when the truth changed; the model (m1 -> m2) changed, too: nobody can tell" in change.sentence
 
 
@@ -188,7 +188,7 @@ def test_a_figure_that_some_runs_lack_changes_where_the_next_run_has_it(history)
     found = history(runs, by="category")
     (change,) = next(trend for trend in found.grouped if trend.title == "art").changes
     assert (change.run_id, change.at, change.n_before, change.n_after) == ("chairs-011", 11, 7, 9)
-    assert change.instrument
+    assert change.signature_part
     assert "when the truth changed: it may be the instrument" in change.sentence
 
 
@@ -251,7 +251,7 @@ def test_any_figure_that_gates_know_can_be_followed(history):
 
 
 @pytest.mark.parametrize(
-    ("metric", "told"),
+    ("metric", "message"),
     [
         ("averag", "--metric 'averag': there is no metric 'averag': did you mean average?"),
         ("category.*.average", "see all of them with --by category"),
@@ -259,16 +259,16 @@ def test_any_figure_that_gates_know_can_be_followed(history):
     ],
 )
 def test_a_figure_that_is_none_is_a_mistake(history, metric, told):
-    with pytest.raises(UserMistake) as caught:
+    with pytest.raises(UsageError) as caught:
         history([made_run(0)], metrics=(metric,))
     assert told in str(caught.value)
 
 
 def test_a_suite_without_runs_is_told_with_those_that_have_some(store):
-    with pytest.raises(UserMistake, match=r"no runs of a suite 'chairs'\. Make one"):
+    with pytest.raises(UsageError, match=r"no runs of a suite 'chairs'\. Make one"):
         read_history(store, "chairs")
     store.create_run(made_run(0, suite_name="tables"))
-    with pytest.raises(UserMistake, match="there are runs of: tables"):
+    with pytest.raises(UsageError, match="there are runs of: tables"):
         read_history(store, "chairs")
 
 
@@ -320,7 +320,7 @@ def test_every_run_has_its_target_and_one_target_can_be_asked_for(history, store
         "m1": ["chairs-000", "chairs-001", "chairs-002"],
     }
     assert of["LARGE"].marks == ()
-    with pytest.raises(UserMistake, match="no run with a target 'gpt'; there are: chat m1, chat m1-large"):
+    with pytest.raises(UsageError, match="no run with a target 'gpt'; there are: chat m1, chat m1-large"):
         read_history(store, "chairs", Wanted(target="gpt"))
 
 

@@ -12,7 +12,7 @@ from parts.looped import for_every
 from parts.small_suite import http_target, write_suite
 from steelyard.analysis.compare.against import ArmPairs, quality_pairs
 from steelyard.analysis.compare.pairing import Rescored, read_run
-from steelyard.decide.experiment import AbPlan, Decided, Effect, Reading, beside, decided_by, quality
+from steelyard.decide.experiment import AbPlan, Decided, Effect, Reading, decided_by, extra, quality
 from steelyard.decide.online import offline_report
 from steelyard.engine.plan import RunOptions
 from steelyard.records import RunState, Verdict
@@ -70,7 +70,7 @@ def test_without_stopping_early_the_fixed_test_decides(fixed):
 
 def test_cost_and_latency_stand_beside_with_their_intervals(fixed):
     report = offline_report(*fixed)
-    names = {effect.name: effect for effect in report.beside}
+    names = {effect.name: effect for effect in report.extra}
     cost = names["cost of a call"]
     # 1 + n / 100 and 1.5 + n / 100 for n from 0 to 19.
     assert (cost.a, cost.b, cost.difference) == pytest.approx((1.095, 1.595, 0.5))
@@ -132,7 +132,7 @@ def test_repeats_of_one_case_that_fail_are_one_case_that_fails(tmp_path):
     found = next(check for check in report.checks if check.name == "readings are missing alike")
     # As samples, 12 of 48 against none, it would have been INVALID: chi-square 13.7, p = 0.0002.
     assert found.fine
-    assert found.told == "cases that lack a reading: 0 of 4 in A, 1 of 4 in B"
+    assert found.message == "cases that lack a reading: 0 of 4 in A, 1 of 4 in B"
 
 
 def test_what_the_arms_differ_in_is_told_setting_by_setting(fixed):
@@ -174,7 +174,7 @@ def test_the_fixed_interval_lies_around_the_difference_of_b_less_a():
     assert found.difference == pytest.approx(0.195)
     assert (found.low, found.high) == pytest.approx((0.1673, 0.2227), abs=0.002)
     many = ArmPairs(np.full(200, 0.2), np.full(200, 0.3) + np.arange(200) % 20 / 100, 200, single=False)
-    found = beside("cost", "cost", many, Reading("fixed", 200))
+    found = extra("cost", "cost", many, Reading("fixed", 200))
     # The same ten times over: standard error 0.0578 / sqrt(200) = 0.0041, t(199) = 1.972.
     assert (found.low, found.high) == pytest.approx((0.1869, 0.2031), abs=0.001)
 
@@ -193,7 +193,7 @@ def test_two_judges_are_two_scales_and_decide_nothing_unless_asked_to(fixed):
     assert report.decided is Decided.CANNOT_TELL
     assert "two scales" in report.why[1]
     assert report.quality.difference == pytest.approx(0.45)
-    assert offline_report(a, other, anyway=True).decided is Decided.B
+    assert offline_report(a, other, allow_mismatch=True).decided is Decided.B
     # Code that gives every recorded answer the scores it had is one scale.
     assert offline_report(replace(a, rescored=Rescored({"judge": "another"}, 20, "A")), other).decided is Decided.B
 

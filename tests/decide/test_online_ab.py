@@ -12,7 +12,7 @@ from steelyard.decide.assignment import Experiment, assign
 from steelyard.decide.experiment import Decided
 from steelyard.decide.online import online_report
 from steelyard.decide.outcomes import Outcomes, Unit, read_online, read_outcomes
-from steelyard.errors import SuiteError, UserMistake
+from steelyard.errors import SuiteError, UsageError
 from steelyard.stats.sequential import welch
 
 PLAIN = "experiment: checkout-2\n"
@@ -120,14 +120,14 @@ def test_219_of_219_in_control_is_invalid_whatever_the_outcomes_say(tmp_path):
     report = reported(tmp_path, rows)
     assert report.decided is Decided.INVALID
     assert check(report, "sample ratio").invalidates
-    assert "219 and 0 units, meant as 50 : 50" in check(report, "sample ratio").told
+    assert "219 and 0 units, meant as 50 : 50" in check(report, "sample ratio").message
 
 
 def test_losing_units_of_one_arm_is_a_sample_ratio_mismatch(tmp_path):
     rows = [row for n, row in enumerate(assigned(4_000, (0.3, 0.6))) if row["arm"] == "control" or n % 5]
     report = reported(tmp_path, rows)
     assert report.decided is Decided.INVALID
-    assert "so something sorts units by arm, or loses them" in check(report, "sample ratio").told
+    assert "so something sorts units by arm, or loses them" in check(report, "sample ratio").message
 
 
 def test_shares_as_meant_are_no_mismatch(tmp_path):
@@ -144,7 +144,7 @@ def test_units_in_both_arms_are_left_out_and_too_many_make_it_invalid(tmp_path):
     other = {"control": "treatment", "treatment": "control"}
     few = [*rows, *(row | {"arm": other[row["arm"]]} for row in rows[:10])]
     report = reported(tmp_path, few)
-    assert check(report, "units in one arm only").told == "10 of 1,000 units are in both arms, and left out"
+    assert check(report, "units in one arm only").message == "10 of 1,000 units are in both arms, and left out"
     assert not check(report, "units in one arm only").invalidates
     assert sum(int(arm.facts[0][1].replace(",", "")) for arm in report.arms) == 990
     many = [*rows, *(row | {"arm": other[row["arm"]]} for row in rows[:11])]
@@ -175,7 +175,7 @@ def test_a_unit_with_many_records_counts_once_by_the_first(tmp_path):
     one, other = reported(tmp_path, rows), reported(tmp_path, eager)
     assert other.quality == one.quality
     told = "449 records of 400 units; of 1 with several the first outcome counts"
-    assert check(other, "one unit counts once").told == told
+    assert check(other, "one unit counts once").message == told
     # By time, not by the place in the file, where every outcome has one.
     timed = [row | {"time": n} for n, row in enumerate(eager)]
     assert reported(tmp_path, timed[::-1]).quality == one.quality == reported(tmp_path, timed).quality
@@ -197,19 +197,17 @@ def test_some_outcomes_without_a_time_are_told(tmp_path):
     rows = list(assigned(60, (0.3, 0.5)))
     some = [row | {"time": 100 - n} if n else row for n, row in enumerate(rows)]
     report = reported(tmp_path, some)
-    assert check(report, "order").told == "1 outcomes come without a time: the order of the file stands for all"
+    assert check(report, "order").message == "1 outcomes come without a time: the order of the file stands for all"
     assert report.quality == reported(tmp_path, rows).quality
 
 
 def test_a_column_that_is_nowhere_is_told_with_those_there_are(tmp_path):
     rows = [{"unit": "u1", "arm": "control", "converted": 1}, {"unit": "u2", "arm": "treatment", "converted": 0}]
-    with pytest.raises(
-        UserMistake, match=r"outcomes\.jsonl: no record has outcome; the first has unit, arm, converted"
-    ):
+    with pytest.raises(UsageError, match=r"outcomes\.jsonl: no record has outcome; the first has unit, arm, converted"):
         reported(tmp_path, rows)
     columns = PLAIN + "assigned: elsewhere\ncolumns: {outcome: converted}\n"
     assert reported(tmp_path, rows, columns).quality.n == 2
-    with pytest.raises(UserMistake, match="no record has price"):
+    with pytest.raises(UsageError, match="no record has price"):
         reported(tmp_path, rows, columns.replace("converted}", "converted, cost: price}"))
 
 
@@ -230,7 +228,7 @@ def test_units_that_did_not_see_their_arm_are_left_out(tmp_path):
     rows = list(assigned(1_000, (0.3, 0.5)))
     marked = [row | {"exposure": n % 2} for n, row in enumerate(rows)]
     report = reported(tmp_path, marked)
-    assert "500 records" in check(report, "exposure").told
+    assert "500 records" in check(report, "exposure").message
     assert sum(int(arm.facts[0][1]) for arm in report.arms) == 500
 
 
@@ -254,7 +252,7 @@ def test_an_outcome_without_ends_has_an_interval_too_and_cost_and_latency_stand_
     assert report.decided is Decided.B
     assert report.quality.low < 2 < report.quality.high
     assert "normal mixture" in report.quality.method
-    latency, cost = report.beside
+    latency, cost = report.extra
     assert latency.low < 0 < latency.high
     # All cost the same: no spread, and so no interval.
     assert (cost.difference, cost.low) == (0.0, None)
@@ -302,7 +300,7 @@ def test_every_line_that_cannot_be_read_is_told_and_nothing_is_decided(tmp_path)
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("experiment: x\ntraffic: 5\n", "checkout.yaml:2: "),
         ("experiment: x\narms: [one]\n", "two arms"),
@@ -319,7 +317,7 @@ def test_mistakes_in_the_experiments_file_are_told(tmp_path, text, told):
 
 
 def test_a_report_is_of_two_arms(tmp_path):
-    with pytest.raises(UserMistake, match="a report is of two arms"):
+    with pytest.raises(UsageError, match="a report is of two arms"):
         reported(tmp_path, assigned(10, (0, 0)), PLAIN + "arms: [a, b, c]\n")
 
 

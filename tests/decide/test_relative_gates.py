@@ -24,7 +24,7 @@ def samples(scores, **more):
 
 def held(gate, before, after, *, anyway=False, a=None, b=None):
     against = Against(
-        compared(before, id="old-1", **(a or {})), compared(after, id="new-1", **(b or {})), anyway=anyway
+        compared(before, id="old-1", **(a or {})), compared(after, id="new-1", **(b or {})), allow_mismatch=anyway
     )
     return relative_results(parse_gate(gate), against)
 
@@ -219,10 +219,12 @@ def test_another_instrument_leaves_it_open_and_latency_is_not_touched_by_it():
     assert result.verdict is AMBIGUOUS
     assert "A being release and B this run: the scorers are others" in result.reason
     assert only("latency.mean <= release + 100 ms", before, after, b=other).verdict is PASS
-    anyway = only("average >= release - 3 points", before, after, b=other, anyway=True)
+    anyway = only("average >= release - 3 points", before, after, b=other, allow_mismatch=True)
     assert anyway.verdict is FAIL
     assert "in spite of: the scorers are others" in anyway.reason
-    assert "in spite" not in only("latency.mean <= release + 100 ms", before, after, b=other, anyway=True).reason
+    assert (
+        "in spite" not in only("latency.mean <= release + 100 ms", before, after, b=other, allow_mismatch=True).reason
+    )
 
 
 def test_times_under_another_load_are_nobody_s_fault_unless_asked_anyway():
@@ -233,7 +235,7 @@ def test_times_under_another_load_are_nobody_s_fault_unless_asked_anyway():
     result = only(gate, before, after, a=loads[0], b=loads[1])
     assert (result.verdict, "the load is another" in result.reason) == (AMBIGUOUS, True)
     assert only("average >= @release", before, after, a=loads[0], b=loads[1]).verdict is PASS
-    assert only(gate, before, after, a=loads[0], b=loads[1], anyway=True).verdict is FAIL
+    assert only(gate, before, after, a=loads[0], b=loads[1], allow_mismatch=True).verdict is FAIL
 
 
 def test_a_baseline_that_is_invalid_or_not_finished_decides_nothing():

@@ -21,7 +21,7 @@ from steelyard.store.sql import open_store
 from steelyard.suite.case import Attachment, Case
 from steelyard.suite.load import load_suite
 from steelyard.suite.models import Limits, Variant
-from steelyard.targets.base import Ask, Reply
+from steelyard.targets.base import Request, Response
 
 pytestmark = pytest.mark.boundary("pillow")
 
@@ -87,9 +87,9 @@ def test_five_bad_photos_fail_in_words_and_the_good_one_is_weighed(kind, server,
     for case_id, message in told.items():
         sample = samples[case_id]
         assert (sample.outcome, sample.score) == (Outcome.TARGET_FAILED, None)
-        assert sample.attempt.failure.kind == "bad_attachment"
-        assert sample.attempt.failure.message == f"an attachment cannot be sent: {message}"
-        assert (sample.attempt.tries, sample.attempt.text) == (0, None)
+        assert sample.call_result.failure.kind == "bad_attachment"
+        assert sample.call_result.failure.message == f"an attachment cannot be sent: {message}"
+        assert (sample.call_result.tries, sample.call_result.text) == (0, None)
 
     calls = folder / "calls.txt"
     asked = len(server.requests) if kind in ("chat", "http") else calls.read_text().splitlines()
@@ -141,7 +141,7 @@ def test_an_answer_in_the_cache_does_not_hide_that_the_photo_is_gone(server, kep
     run.run(load_suite(path), kept, RunOptions(cache=True))
     (tmp_path / "s/good.png").unlink()
     header, _ = run.run(load_suite(path), kept, RunOptions(cache=True))
-    kinds = {sample.attempt.failure.kind for sample, _ in kept.samples(header.id)}
+    kinds = {sample.call_result.failure.kind for sample, _ in kept.samples(header.id)}
     assert (kinds, len(server.requests)) == ({"bad_attachment"}, 1)
 
 
@@ -157,7 +157,7 @@ def test_a_photo_that_goes_away_during_the_run_fails_its_case_only(kept, tmp_pat
     (folder / "cases.jsonl").write_text("".join(json.dumps(case) + "\n" for case in cases))
     header, _ = run.run(load_suite(path), kept)
     samples = {sample.case_id: sample for sample, _ in kept.samples(header.id)}
-    assert (samples["c0"].outcome, samples["c5"].attempt.failure.kind) == (Outcome.SCORED, "bad_attachment")
+    assert (samples["c0"].outcome, samples["c5"].call_result.failure.kind) == (Outcome.SCORED, "bad_attachment")
 
 
 def test_the_limit_of_the_suite_is_the_one_that_holds(kept, tmp_path):
@@ -165,14 +165,14 @@ def test_the_limit_of_the_suite_is_the_one_that_holds(kept, tmp_path):
     path, _ = write_photo_suite(tmp_path / "s", limits={"max_pixels": 1199})
     header, _ = run.run(load_suite(path), kept)
     samples = {sample.case_id: sample for sample, _ in kept.samples(header.id)}
-    assert "good.png has 40 x 30 pixels, more than the 1,199 allowed" in samples["c0"].attempt.failure.message
+    assert "good.png has 40 x 30 pixels, more than the 1,199 allowed" in samples["c0"].call_result.failure.message
 
 
 class Plain:
     """A target of a package that knows nothing of `sends_attachments`."""
 
     async def ask(self, ask):
-        return Reply("said")
+        return Response("stated")
 
     def request_key(self, ask):
         return None
@@ -187,26 +187,26 @@ def caller(folder):
 
 async def test_a_target_that_says_nothing_of_files_has_them_checked(tmp_path):
     case = Case("c", attachments=(Attachment("none.png", "image/png"),))
-    called = await caller(tmp_path).call(Ask(case, Variant()))
-    assert called.attempt.failure.kind == "bad_attachment"
+    called = await caller(tmp_path).call(Request(case, Variant()))
+    assert called.call_result.failure.kind == "bad_attachment"
     assert called.cache_entry is None
 
 
 @pytest.mark.parametrize("attachments", [(), (Attachment("https://example.org/a.png", "image/png"),)])
 async def test_a_case_without_files_is_not_looked_at(tmp_path, monkeypatch, attachments):
     monkeypatch.setattr(calling, "unsendable", None)
-    called = await caller(tmp_path).call(Ask(Case("c", attachments=attachments), Variant()))
-    assert called.attempt.text == "said"
+    called = await caller(tmp_path).call(Request(Case("c", attachments=attachments), Variant()))
+    assert called.call_result.text == "stated"
 
 
 async def test_looking_at_a_photo_does_not_hold_up_the_loop(tmp_path, monkeypatch):
     monkeypatch.setattr(calling, "unsendable", lambda *_, **__: time.sleep(0.3))
     case = Case("c", attachments=(Attachment("a.png", "image/png"),))
-    looking = asyncio.create_task(caller(tmp_path).call(Ask(case, Variant())))
+    looking = asyncio.create_task(caller(tmp_path).call(Request(case, Variant())))
     started, longest = time.monotonic(), 0.0
     while not looking.done():
         await asyncio.sleep(0.01)
         now = time.monotonic()
         started, longest = now, max(longest, now - started)
-    assert (await looking).attempt.text == "said"
+    assert (await looking).call_result.text == "stated"
     assert longest < 0.2

@@ -10,13 +10,13 @@ from urllib.parse import quote
 import pytest
 
 from steelyard.engine import call as calling
-from steelyard.engine.call import Caller, Patience
+from steelyard.engine.call import Caller, RetryPolicy
 from steelyard.engine.limits import Pace
 from steelyard.errors import TargetFailure
 from steelyard.suite.case import Case
 from steelyard.suite.models import Limits, Variant
 from steelyard.suite.redaction import NAME, Redactor, RedactPart
-from steelyard.targets.base import Ask, Reply
+from steelyard.targets.base import Request, Response
 
 SECRET = 'wal"nut/42'
 
@@ -48,7 +48,7 @@ def _no_long_waits(monkeypatch):
 
 
 def ask(repeat=0):
-    return Ask(Case("c1"), Variant("", {}), repeat)
+    return Request(Case("c1"), Variant("", {}), repeat)
 
 
 async def call(target, *, retries=3, cached=None, repeat=0):
@@ -59,8 +59,8 @@ async def call(target, *, retries=3, cached=None, repeat=0):
 async def test_a_failing_call_is_made_once_and_then_as_often_again_as_allowed(retries, asked):
     target = Scripted(TargetFailure("http_500", "no", retry=True))
     called = await call(target, retries=retries)
-    assert (target.asked, called.attempt.tries) == (asked, asked)
-    assert called.attempt.failure.kind == "http_500"
+    assert (target.asked, called.call_result.tries) == (asked, asked)
+    assert called.call_result.failure.kind == "http_500"
 
 
 async def test_a_failure_that_will_not_change_is_not_asked_again():
@@ -71,16 +71,16 @@ async def test_a_failure_that_will_not_change_is_not_asked_again():
 
 async def test_a_server_that_wants_more_than_five_minutes_has_failed():
     target = Scripted(TargetFailure("http_429", "no", retry=True, retry_after=301, throttled=True))
-    assert (await call(target)).attempt.failure.kind == "http_429"
+    assert (await call(target)).call_result.failure.kind == "http_429"
     assert target.asked == 1
 
 
 async def test_being_throttled_is_not_a_failed_try_but_ends_after_eight():
     throttled = TargetFailure("http_429", "no", retry=True, throttled=True)
-    target = Scripted(*[throttled] * 8, Reply("at last"))
-    assert (await call(target, retries=1)).attempt.text == "at last"
+    target = Scripted(*[throttled] * 8, Response("at last"))
+    assert (await call(target, retries=1)).call_result.text == "at last"
     target = Scripted(throttled)
-    assert (await call(target, retries=1)).attempt.failure is not None
+    assert (await call(target, retries=1)).call_result.failure is not None
     assert target.asked == 9
 
 
@@ -97,12 +97,12 @@ SPELLINGS = {
 async def test_a_secret_is_redacted_wherever_it_comes_back(place, spelled):
     said = f"you sent {spelled}."
     step = {
-        "text": Reply(said),
-        "model": Reply("x", model=said),
+        "text": Response(said),
+        "model": Response("x", model=said),
         "message": TargetFailure("http_401", said, retry=False),
         "body": TargetFailure("http_401", "no", retry=False, body=said),
     }[place]
-    attempt = (await call(Scripted(step))).attempt
+    attempt = (await call(Scripted(step))).call_result
     kept = (attempt.text, attempt.model, attempt.failure and attempt.failure.message)
     assert not any(spelled in part for part in kept if part)
     assert "you sent [redacted]." in kept
@@ -111,30 +111,30 @@ async def test_a_secret_is_redacted_wherever_it_comes_back(place, spelled):
 async def test_each_repeat_has_its_own_place_in_the_cache():
     kept = {}
     for repeat, text in enumerate(["one", "two", "three"]):
-        key, entry = (await call(Scripted(Reply(text)), cached=kept.get, repeat=repeat)).cache_entry
+        key, entry = (await call(Scripted(Response(text)), cached=kept.get, repeat=repeat)).cache_entry
         assert key not in kept
         kept[key] = entry
     silent = Scripted(TargetFailure("refused", "must not be asked"))
-    again = [(await call(silent, cached=kept.get, repeat=repeat)).attempt for repeat in range(3)]
+    again = [(await call(silent, cached=kept.get, repeat=repeat)).call_result for repeat in range(3)]
     assert [attempt.text for attempt in again] == ["one", "two", "three"]
     assert silent.asked == 0
 
 
 async def test_an_answer_from_the_cache_costs_nothing_but_an_unknown_cost_stays_unknown():
     for paid, now in ((0.25, 0.0), (None, None)):
-        entry = (await call(Scripted(Reply("x", cost=paid)), cached={}.get)).cache_entry[1]
-        assert (await call(Scripted(), cached=lambda _key, entry=entry: entry)).attempt.cost == now
+        entry = (await call(Scripted(Response("x", cost=paid)), cached={}.get)).cache_entry[1]
+        assert (await call(Scripted(), cached=lambda _key, entry=entry: entry)).call_result.cost == now
 
 
-@pytest.mark.parametrize("said", [-1, 10**30, 1.5, math.nan, math.inf])
+@pytest.mark.parametrize("stated", [-1, 10**30, 1.5, math.nan, math.inf])
 async def test_a_number_of_tokens_that_cannot_be_one_is_unknown(said):
-    attempt = (await call(Scripted(Reply("x", tokens_in=said, tokens_out=said)))).attempt
+    attempt = (await call(Scripted(Response("x", tokens_in=said, tokens_out=said)))).call_result
     assert (attempt.tokens_in, attempt.tokens_out) == (None, None)
 
 
-@pytest.mark.parametrize("said", [-0.5, 10**400, math.nan, math.inf])
+@pytest.mark.parametrize("stated", [-0.5, 10**400, math.nan, math.inf])
 async def test_a_cost_or_a_latency_that_cannot_be_one_is_unknown(said):
-    attempt = (await call(Scripted(Reply("x", cost=said, latency=said)))).attempt
+    attempt = (await call(Scripted(Response("x", cost=said, latency=said)))).call_result
     assert attempt.cost is None
     assert 0 <= attempt.latency < 5  # the engine's own clock instead
 
@@ -142,21 +142,21 @@ async def test_a_cost_or_a_latency_that_cannot_be_one_is_unknown(said):
 async def test_a_call_may_have_a_time_limit_of_its_own():
     async def send():
         await asyncio.sleep(0.2)
-        return Reply("late")
+        return Response("late")
 
-    patience = Patience(Limits(retries=0, timeout=5), Pace(1))
-    failure = (await patience.attempt(send, 0.02)).failure
+    patience = RetryPolicy(Limits(retries=0, timeout=5), Pace(1))
+    failure = (await patience.perform(send, 0.02)).failure
     assert (failure.kind, failure.message) == ("timeout", "no answer within 0.02 s")
-    assert (await patience.attempt(send)).text == "late"
+    assert (await patience.perform(send)).text == "late"
 
 
 async def test_a_timeout_counts_no_time_in_which_this_process_was_held_up():
     async def send():
         await asyncio.sleep(0.05)
-        return Reply("in time")
+        return Response("in time")
 
     asyncio.get_running_loop().call_later(0.01, time.sleep, 0.4)
-    assert (await Patience(Limits(retries=0, timeout=0.2), Pace(1)).attempt(send)).text == "in time"
+    assert (await RetryPolicy(Limits(retries=0, timeout=0.2), Pace(1)).perform(send)).text == "in time"
 
 
 async def test_a_process_that_is_held_up_again_and_again_puts_off_a_timeout_once_over():
@@ -167,7 +167,9 @@ async def test_a_process_that_is_held_up_again_and_again_puts_off_a_timeout_once
 
     holding = asyncio.create_task(hold_up())
     began = time.monotonic()
-    failed = await Patience(Limits(retries=0, timeout=0.3), Pace(1)).attempt(lambda: asyncio.sleep(60, Reply("late")))
+    failed = await RetryPolicy(Limits(retries=0, timeout=0.3), Pace(1)).perform(
+        lambda: asyncio.sleep(60, Response("late"))
+    )
     holding.cancel()
     assert failed.failure.kind == "timeout"
     assert time.monotonic() - began < 30  # put off for ever, it would take the 60 s of the call
@@ -177,7 +179,7 @@ async def test_a_process_that_is_held_up_again_and_again_puts_off_a_timeout_once
 async def test_the_names_of_a_case_are_redacted_wherever_they_come_back(place):
     said = f"Ann says {SECRET}."
     step = {
-        "text": Reply(said),
+        "text": Response(said),
         "message": TargetFailure("http_500", said, retry=False),
         "body": TargetFailure("http_500", "no", retry=False, body=said),
         "cache": TargetFailure("refused", "must not be asked"),
@@ -187,6 +189,6 @@ async def test_the_names_of_a_case_are_redacted_wherever_they_come_back(place):
     redact = Redactor(RedactPart(names=["input.name"]))
     caller = Caller(Scripted(step), Limits(retries=0), Pace(1), cached, redact=redact)
     case = redact.case(Case("c1", input={"name": "Ann"}))
-    attempt = (await caller.call(Ask(case, Variant("", {}), private=case.private))).attempt
+    attempt = (await caller.call(Request(case, Variant("", {}), private=case.private))).call_result
     assert f"{NAME} says [redacted]." in (attempt.text, attempt.failure and attempt.failure.message)
     assert "Ann" not in str(attempt)

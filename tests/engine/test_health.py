@@ -5,13 +5,13 @@ import pytest
 
 from parts.looped import for_every
 from steelyard.engine.health import Health, SameAnswers
-from steelyard.records import Attempt, Failure, Outcome, Sample
+from steelyard.records import CallResult, Failure, Outcome, Sample
 
 
 def watched(texts, *, tokens_out=None, same_case=False):
     health = Health()
     for number, text in enumerate(texts):
-        attempt = Attempt(text=text, tokens_out=tokens_out)
+        attempt = CallResult(text=text, tokens_out=tokens_out)
         case_id = "one" if same_case else str(number)
         health.watch(Sample(case_id, "", number, attempt, Outcome.SCORED, score=0.5))
     return health
@@ -76,7 +76,7 @@ def test_answers_that_broke_off_are_suspect_from_1_in_20_on():
     def broken(n):
         health = Health()
         for number in range(40):
-            attempt = Attempt(text=f"answer {number}", cut_off=number < n)
+            attempt = CallResult(text=f"answer {number}", cut_off=number < n)
             health.watch(Sample(str(number), "", 0, attempt, Outcome.SCORED, score=0.5))
         return health.complaints(None, [])
 
@@ -92,7 +92,7 @@ def test_without_history_latency_says_nothing():
 def test_failed_calls_do_not_count_as_answers():
     health = Health()
     for number in range(10):
-        attempt = Attempt(failure=Failure("refused", "no"))
+        attempt = CallResult(failure=Failure("refused", "no"))
         health.watch(Sample(str(number), "", 0, attempt, Outcome.TARGET_FAILED))
     assert health.complaints(None, []) == ()
 
@@ -127,7 +127,7 @@ def of_calls(make, *, score=0.0):
     health = Health()
     for n in range(8):
         text = make(n) if isinstance(make(n), str) else json.dumps(make(n))
-        health.watch(Sample(f"c{n}", "", 0, Attempt(text=text), Outcome.SCORED, score=score))
+        health.watch(Sample(f"c{n}", "", 0, CallResult(text=text), Outcome.SCORED, score=score))
     return health.complaints(None, [], SUITE)
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from steelyard.engine.health import Health
-from steelyard.records import Attempt, Item, Outcome, Sample
+from steelyard.records import CallResult, Item, Outcome, Sample
 
 
 def complaints(samples):
@@ -14,7 +14,7 @@ def complaints(samples):
 
 
 def sample(number, text="{}", items=(), status=200):
-    attempt = Attempt(text=f"{text} {number}", status=status)
+    attempt = CallResult(text=f"{text} {number}", status=status)
     return Sample(f"case-{number}", "", 0, attempt, Outcome.SCORED, items=items)
 
 
@@ -39,7 +39,7 @@ def test_one_item_or_too_few_answers_are_not(samples):
 def test_an_error_that_is_weighed_carries_no_error_marker_and_hides_no_sameness():
     refused = [sample(number, '{"error": {"code": "EMPTY"}}', items=None, status=422) for number in range(5)]
     assert complaints(refused) == ()
-    same = [Sample(f"case-{n}", "", 0, Attempt(text="{}", status=200), Outcome.SCORED) for n in range(5)]
+    same = [Sample(f"case-{n}", "", 0, CallResult(text="{}", status=200), Outcome.SCORED) for n in range(5)]
     assert complaints([*refused, *same]) == ("all 5 answers are identical although the cases differ",)
     marked = [sample(number, '{"error": {"code": "EMPTY"}}', items=None) for number in range(5)]
     assert complaints(marked) == ("5 of 5 answers carry an error marker such as '\"error\": {'",)

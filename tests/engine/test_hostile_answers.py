@@ -41,7 +41,7 @@ def nested(depth: int, inner: str = "1") -> str:
 GOOD = json.dumps({"items": [{"id": "a", "kind": "red", "span": [0, 3], "level": 1}], "meta": {"n": 1}})
 MANY = json.dumps({"items": [{"id": "a"}], "pad": [0] * 50_000})
 # By case: what the service does, and what of it is told.
-BROKEN = {
+CASE_FAILED = {
     "bomb": (gzip_bomb(50_000_000), "too_large: the body is larger than max_bytes (10,000,000 bytes)"),
     "endless": (endless(), "too_large: the body is larger than max_bytes (10,000,000 bytes)"),
     "trickle": (endless(b" ", pause=0.05), "timeout: no answer within 1 s"),
@@ -73,7 +73,7 @@ SCORED = {
     "many_values": (answered(MANY), "the answer holds more than 50,000 values to search"),
     "odd_items": (answered('{"items": [1, null, [], {"id": [1]}, {"span": [5, 1]}, {"span": [true]}]}'), "KIND not"),
 }
-ALL = BROKEN | MALFORMED | SCORED
+ALL = CASE_FAILED | MALFORMED | SCORED
 
 
 @pytest.fixture
@@ -97,8 +97,8 @@ def suite(tmp_path):
 
 
 def told(sample) -> str:
-    if sample.attempt.failure is not None:
-        return f"{sample.attempt.failure.kind}: {sample.attempt.failure.message}"
+    if sample.call_result.failure is not None:
+        return f"{sample.call_result.failure.kind}: {sample.call_result.failure.message}"
     return "; ".join(f"{finding.code} {finding.evidence}" for finding in sample.findings)
 
 
@@ -106,7 +106,7 @@ def test_every_answer_is_named_and_the_run_goes_on(store, suite):
     header, ending = run.run(suite, store)
     assert (ending.stopped, ending.counts.done) == (None, 2 * len(ALL))
     samples = [sample for sample, _ in store.samples(header.id)]
-    wanted = dict.fromkeys(BROKEN, Outcome.TARGET_FAILED) | dict.fromkeys(MALFORMED, Outcome.MALFORMED)
+    wanted = dict.fromkeys(CASE_FAILED, Outcome.TARGET_FAILED) | dict.fromkeys(MALFORMED, Outcome.MALFORMED)
     wanted |= dict.fromkeys(SCORED, Outcome.SCORED)
     for sample in samples:
         assert sample.outcome == wanted[sample.case_id], (sample.case_id, told(sample))

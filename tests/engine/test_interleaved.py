@@ -20,7 +20,7 @@ from steelyard.engine import plan as drawn_plan
 from steelyard.engine.interleave import Pairs
 from steelyard.engine.plan import DrawnPlan, Plan, RunOptions, Selection, Turn, asks_until
 from steelyard.engine.process import _began, myself
-from steelyard.errors import UserMistake
+from steelyard.errors import UsageError
 from steelyard.records import Outcome, RunState, Verdict
 from steelyard.runner import run
 from steelyard.runner.ab import AbRuns, find_ab, metric_of, run_ab
@@ -105,9 +105,9 @@ def test_what_is_done_is_not_asked_again_and_what_is_begun_is_brought_to_its_end
     kept = {(order[0], "", 0), (order[0], "", 1)}
     turns = list(plan.turns([lambda ids: kept & {(one, "", n) for one in ids for n in (0, 1)}, None]))
     assert [len(turn.asks) for turn in turns] == [2, 4, 4, 4]
-    assert [turn.begun for turn in turns] == [True, False, False, False]
+    assert [turn.started for turn in turns] == [True, False, False, False]
     # Nothing more is to be begun: only the case that was is asked, and only in arm B.
-    asks = list(asks_until(iter(turns), lambda turn: turn.begun))
+    asks = list(asks_until(iter(turns), lambda turn: turn.started))
     assert [arm for arm, _ in asks] == [1, 1]
 
 
@@ -191,7 +191,7 @@ def test_differences_are_looked_at_in_the_order_drawn_and_not_as_answers_come():
     seen = []
     pairs = Pairs(lambda difference: seen.append(difference) or False, by_pass=False, mode=None)
     for number in range(3):
-        pairs.begin(Turn(Case(id=f"c{number}", input={}), ((0, None), (1, None)), begun=False))
+        pairs.begin(Turn(Case(id=f"c{number}", input={}), ((0, None), (1, None)), started=False))
     for case, arm, score in (("c2", 0, 0.2), ("c2", 1, 0.5), ("c0", 1, 1.0), ("c1", 0, 0.0), ("c1", 1, 0.1)):
         pairs.seen(arm, scored(case, score))
         assert seen == []
@@ -204,10 +204,10 @@ def test_what_was_begun_is_brought_to_its_end_although_enough_was_seen():
     for arm in (0, 1):
         pairs.earlier(arm, scored("c0", 0.5))
     to_ask = ((1, None),)
-    assert pairs.begin(Turn(Case(id="c0", input={}), (), begun=True))
+    assert pairs.begin(Turn(Case(id="c0", input={}), (), started=True))
     assert pairs.enough
-    assert pairs.begin(Turn(Case(id="c1", input={}), to_ask, begun=True))
-    assert not pairs.begin(Turn(Case(id="c2", input={}), to_ask, begun=False))
+    assert pairs.begin(Turn(Case(id="c1", input={}), to_ask, started=True))
+    assert not pairs.begin(Turn(Case(id="c2", input={}), to_ask, started=False))
 
 
 def scored(case_id, score):
@@ -225,7 +225,7 @@ def test_an_open_load_makes_the_calls_of_both_arms_when_they_are_due(server, tmp
     runs = run_ab(arms_of(tmp_path, server, 6, limits={"rate": "200/s"}), sqlite, RunOptions(), AbPlan())
     assert len(server.requests) == 12
     samples = [sample for header in runs.headers for sample, _ in sqlite.samples(header.id)]
-    assert all(sample.attempt.queued is not None for sample in samples)
+    assert all(sample.call_result.queued is not None for sample in samples)
 
 
 def test_a_spending_limit_is_for_both_arms_together_and_what_is_left_can_be_asked_later(server, tmp_path, sqlite):
@@ -272,7 +272,7 @@ def test_one_that_is_still_going_on_is_not_taken_up(server, tmp_path, sqlite):
     alive = tuple(
         replace(header, state=RunState.RUNNING, options=header.options | {"owner": owner}) for header in runs.headers
     )
-    with pytest.raises(UserMistake, match="is still going on in process"):
+    with pytest.raises(UsageError, match="is still going on in process"):
         run_ab(suites, sqlite, RunOptions(), AbPlan(), resumed=AbRuns(alive))
 
 
@@ -280,9 +280,9 @@ def test_an_arm_is_not_resumed_as_a_run_of_its_own(server, tmp_path, sqlite):
     suites = arms_of(tmp_path, server, 4)
     runs = run_ab(suites, sqlite, RunOptions(), AbPlan())
     reopened = [header_as(sqlite, header) for header in runs.headers]
-    with pytest.raises(UserMistake, match="no unfinished run"):
+    with pytest.raises(UsageError, match="no unfinished run"):
         run.run(suites[0], sqlite, RunOptions(resume=""))
-    with pytest.raises(UserMistake, match="is an arm of an A/B"):
+    with pytest.raises(UsageError, match="is an arm of an A/B"):
         run.run(suites[0], sqlite, RunOptions(resume=reopened[0].id))
 
 
@@ -319,14 +319,14 @@ def test_there_is_no_pass_rate_without_a_pass_rule(tmp_path):
     assert (metric_of(suite, None), metric_of(suite, "average")) == ("pass_rate", "average")
     ruleless = replace(suite, passing=None)
     assert metric_of(ruleless, None) == "average"
-    with pytest.raises(UserMistake, match="no pass rule"):
+    with pytest.raises(UsageError, match="no pass rule"):
         metric_of(ruleless, "pass_rate")
 
 
 def test_an_unknown_ab_is_told_with_those_there_are(server, tmp_path, sqlite):
     runs = run_ab(arms_of(tmp_path, server, 2), sqlite, RunOptions(), AbPlan())
     assert find_ab(sqlite, "words", runs.id[:-2]).id == runs.id
-    with pytest.raises(UserMistake, match=runs.id):
+    with pytest.raises(UsageError, match=runs.id):
         find_ab(sqlite, "words", "nothing")
-    with pytest.raises(UserMistake, match="no unfinished A/B"):
+    with pytest.raises(UsageError, match="no unfinished A/B"):
         find_ab(sqlite, "words", "")

@@ -11,7 +11,7 @@ from parts.judged_suite import chat_judge, verdict, write_judged
 from steelyard.engine.plan import RunOptions
 from steelyard.engine.writer import Journal
 from steelyard.errors import StoreError
-from steelyard.records import Attempt, RunState
+from steelyard.records import CallResult, RunState
 from steelyard.runner import run
 from steelyard.suite.load import load_suite
 
@@ -35,7 +35,7 @@ def test_no_judge_is_asked_after_the_run_is_stopped_and_a_resumed_one_asks_only_
         assert len(server.requests) == 3
     assert (again.id, again.state) == (header.id, RunState.ENDED)
     ((sample, _),) = store.samples(header.id)
-    assert len(sample.judgement.ballots) == 3
+    assert len(sample.judgement.votes) == 3
     assert store.journalled(header.id) == {}
 
 
@@ -45,7 +45,7 @@ async def test_what_an_earlier_session_kept_is_forgotten_with_the_rest():
     async def store(entry):
         kept.update([entry])
 
-    await Journal(7, kept, store).put("target", Attempt(text="hello"))
+    await Journal(7, kept, store).put("target", CallResult(text="hello"))
     later = Journal(7, kept, store)
     assert later.get("target").text == "hello"
     assert later.get("judge/model/0/0") is None

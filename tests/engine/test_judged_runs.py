@@ -11,7 +11,7 @@ from parts.judge_server import judge_server, last_message
 from parts.judged_suite import chat_judge, verdict, write_judged
 from parts.loopback import error, slow
 from steelyard.engine.plan import RunOptions
-from steelyard.errors import UserMistake
+from steelyard.errors import UsageError
 from steelyard.records import Mode, Outcome, RunState, Verdict
 from steelyard.runner import run as weighing
 from steelyard.suite.chosen_judge import judged_as_then
@@ -53,7 +53,7 @@ def test_a_model_is_asked_once_for_each_text_and_its_answer_is_kept(store, tmp_p
         assert len(server.requests) == 4
     sample = samples(store, header)[0]
     assert sample.mode is Mode.MODEL
-    assert json.loads(sample.judgement.calls[0].attempt.text) == verdict(4)
+    assert json.loads(sample.judgement.calls[0].call_result.text) == verdict(4)
     assert header.verdict is Verdict.PASS
 
 
@@ -62,7 +62,7 @@ def test_a_rule_binds_whatever_the_judge_says_and_the_raw_score_is_kept(store, t
         header, _ = run(write_judged(tmp_path, texts={0: "Too few words."}, **chat_judge(server)), store)
     clarity = next(score for score in samples(store, header)[0].scores if score.name == "clarity")
     assert (clarity.raw, clarity.value) == (5, 2)
-    assert clarity.bound_by == "when size.words < 5 then clarity <= 2"
+    assert clarity.capped_by == "when size.words < 5 then clarity <= 2"
 
 
 def test_a_failed_judge_is_not_a_zero_and_makes_the_run_invalid(store, tmp_path):
@@ -147,8 +147,8 @@ def test_judging_again_asks_only_the_judge(store, tmp_path):
         assert len(server.requests) == 8
     assert [sample.score for sample in samples(store, header)] == [0.25] * 4
     assert [sample.score for sample in samples(store, again)] == [1.0] * 4
-    assert [sample.attempt.text for sample in samples(store, again)] == [
-        sample.attempt.text for sample in samples(store, header)
+    assert [sample.call_result.text for sample in samples(store, again)] == [
+        sample.call_result.text for sample in samples(store, header)
     ]
 
 
@@ -161,7 +161,7 @@ def test_a_panel_of_two_models_and_two_judgings_makes_four_ballots(store, tmp_pa
         header, _ = run(path, store)
         assert len(server.requests) == 4
     (sample,) = samples(store, header)
-    assert [(ballot.member, ballot.repeat, ballot.raw["clarity"]) for ballot in sample.judgement.ballots] == [
+    assert [(ballot.member, ballot.repeat, ballot.raw["clarity"]) for ballot in sample.judgement.votes] == [
         ("a", 0, 2), ("a", 1, 2), ("b", 0, 5), ("b", 1, 5),
     ]  # fmt: skip
     # The middle of 2, 2, 5, 5.
@@ -181,7 +181,7 @@ def test_a_spending_limit_counts_what_judges_cost(store, tmp_path):
 def test_a_spending_limit_wants_the_judge_to_have_a_price(store, tmp_path):
     with judge_server(verdict(3)) as server:
         path = write_judged(tmp_path, **chat_judge(server))
-        with pytest.raises(UserMistake, match="the judge does not say what a call costs"):
+        with pytest.raises(UsageError, match="the judge does not say what a call costs"):
             run(path, store, max_cost=1.0)
 
 
@@ -195,12 +195,12 @@ def test_names_come_back_neither_with_the_answer_nor_with_the_judge(store, tmp_p
         header, _ = run(path, store)
         sent = json.dumps(server.requests)
     ((sample, case),) = store.samples(header.id)
-    assert sample.attempt.text == "Dear [NAME], write to [EMAIL] or call [PHONE] about it."
+    assert sample.call_result.text == "Dear [NAME], write to [EMAIL] or call [PHONE] about it."
     kept = f"{sample} {case}"
     for private in ("Ann", "Lee", "mail.example", "1234567"):
         assert private not in sent
         assert private not in kept
-    assert "Names [NAME]." in sample.judgement.calls[0].attempt.text
+    assert "Names [NAME]." in sample.judgement.calls[0].call_result.text
 
 
 _RUN = """
@@ -277,12 +277,12 @@ def test_recorded_answers_are_read_for_the_judge_of_the_run_and_no_address_of_a_
         ("chat", server.base_url, "judge-1")
     ]
     assert again.repeats == 2
-    with pytest.raises(UserMistake, match=f"if you trust it, give --judge {server.base_url} --judge-model judge-1"):
+    with pytest.raises(UsageError, match=f"if you trust it, give --judge {server.base_url} --judge-model judge-1"):
         judged_as_then(suite, describe(chosen).judge, to_ask=True)
     assert judged_as_then(suite, describe(suite).judge, to_ask=True).judge.members == suite.judge.members
     old = MemberDescription(name="old", kind="python", function="a:b")
     gone = describe(suite).judge.model_copy(update={"members": (old,)})
-    with pytest.raises(UserMistake, match="the judge 'old' of that run is not in the suite any more"):
+    with pytest.raises(UsageError, match="the judge 'old' of that run is not in the suite any more"):
         judged_as_then(suite, gone, to_ask=True)
 
 
@@ -292,7 +292,9 @@ def test_an_answer_to_another_question_is_not_judged_again(store, tmp_path):
     cases = (tmp_path / "cases.jsonl").read_text().replace('"number": 1', '"number": 7')
     (tmp_path / "cases.jsonl").write_text(cases)
     again, _ = weighing.judge_again(load_suite(path), store, header, RunOptions())
-    assert [(one.outcome, one.attempt.failure and one.attempt.failure.kind) for one in samples(store, again)] == [
+    assert [
+        (one.outcome, one.call_result.failure and one.call_result.failure.kind) for one in samples(store, again)
+    ] == [
         (Outcome.SCORED, None),
         (Outcome.TARGET_FAILED, "other_question"),
     ]
@@ -306,15 +308,17 @@ def test_judging_again_gives_each_repeat_its_own_answer_and_pays_for_none(store,
     (tmp_path / "system.py").write_text(system)
     header, _ = run(path, store, repeats=3, concurrency=1)
     again, _ = weighing.judge_again(load_suite(path), store, header, RunOptions())
-    assert [one.attempt.text for one in samples(store, again)] == [one.attempt.text for one in samples(store, header)]
-    assert [one.attempt.cost for one in samples(store, again)] == [0.0] * 3
+    assert [one.call_result.text for one in samples(store, again)] == [
+        one.call_result.text for one in samples(store, header)
+    ]
+    assert [one.call_result.cost for one in samples(store, again)] == [0.0] * 3
 
 
 def test_a_flag_keeps_what_the_judge_said_beside_what_a_rule_made_of_it(store, tmp_path):
     rules = {"bind": ["when size.words < 5 then harm"]}
     header, _ = run(write_judged(tmp_path, n=1, texts={0: "Too few words."}, **rules), store)
     harm = next(score for score in samples(store, header)[0].scores if score.name == "harm")
-    assert (harm.raw, harm.value, harm.bound_by) == (0.0, 1.0, "when size.words < 5 then harm")
+    assert (harm.raw, harm.value, harm.capped_by) == (0.0, 1.0, "when size.words < 5 then harm")
 
 
 def test_a_key_that_a_judge_gives_back_is_redacted_out(store, tmp_path, monkeypatch):
@@ -370,7 +374,7 @@ def test_scores_of_another_scale_are_not_read_as_if_they_were_of_this_one(store,
         path = write_judged(tmp_path, n=1, **chat_judge(server))
         header, _ = run(path, store)
         path.write_text(path.read_text().replace("- 5\n", "- 10\n"))
-        with pytest.raises(UserMistake, match="given on another scale"):
+        with pytest.raises(UsageError, match="given on another scale"):
             weighing.rescore(load_suite(path), store, header)
 
 
@@ -378,7 +382,7 @@ def test_answers_kept_before_redaction_get_into_no_other_run(store, tmp_path):
     path = write_judged(tmp_path, n=1, texts={0: "write to ann@mail.example about all of this today"})
     header, _ = run(path, store)
     path.write_text(path.read_text() + "redact: {emails: true}\n")
-    with pytest.raises(UserMistake, match="was made before the suite redacted as it does now"):
+    with pytest.raises(UsageError, match="was made before the suite redacted as it does now"):
         weighing.rescore(load_suite(path), store, header)
     redacted, _ = run(path, store)
     assert redacted.signature["redact"] != header.signature.get("redact")
@@ -393,7 +397,7 @@ def test_the_target_does_not_see_the_names_that_were_taken_out(store, tmp_path):
     (tmp_path / "system.py").write_text("def answer(case):\n    return f'{case.input} {case.private} said Gwendolyn'\n")
     header, _ = run(path, store)
     (sample,) = samples(store, header)
-    assert sample.attempt.text == "{'user': '[NAME]', 'number': 0} () said [NAME]"
+    assert sample.call_result.text == "{'user': '[NAME]', 'number': 0} () said [NAME]"
 
 
 def test_judges_stop_at_the_spending_limit_in_the_middle_of_a_text(store, tmp_path):

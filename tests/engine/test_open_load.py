@@ -12,7 +12,7 @@ from parts.small_suite import http_target, write_suite
 from steelyard.engine.engine import Schedule
 from steelyard.engine.limits import Closed, Pace
 from steelyard.engine.plan import RunOptions
-from steelyard.errors import SuiteError, UserMistake
+from steelyard.errors import SuiteError, UsageError
 from steelyard.report.build import build_report
 from steelyard.report.wording import notes
 from steelyard.runner import run
@@ -26,13 +26,13 @@ STALL = 0.5
 
 class Notes:
     def __init__(self):
-        self.said = []
+        self.stated = []
 
     def update(self, counts):
         return None
 
     def note(self, text):
-        self.said.append(text)
+        self.stated.append(text)
 
 
 @pytest.fixture
@@ -51,7 +51,7 @@ def sqlite(tmp_path):
 
 def attempts(store, header):
     """The attempts of a run in the order in which they were planned."""
-    return [sample.attempt for sample, _ in store.samples(header.id)]
+    return [sample.call_result for sample, _ in store.samples(header.id)]
 
 
 class Stalling:
@@ -107,7 +107,7 @@ def test_latency_counts_from_when_a_call_was_due_and_the_waiting_is_told(server,
         assert attempt.latency >= (number + 1) * 0.1 - number * 0.01 - 0.005
         assert attempt.latency - attempt.queued >= 0.095
     assert ending.held_up == header.options["load"]["held_up"] == 5
-    assert any("5 calls were due while 1 were under way" in said for said in progress.said)
+    assert any("5 calls were due while 1 were under way" in said for said in progress.stated)
     assert server.most_in_flight == 1
     (said,) = [note for note in notes(build_report(sqlite, header)) if "open load" in note]
     assert said == "open load: 100 a second, whatever comes back; 5 calls had to wait for one of the 1 under way"
@@ -260,7 +260,7 @@ def test_what_warm_up_costs_counts_against_the_limit(server, sqlite, tmp_path):
 
 
 def test_two_loads_at_once_are_a_mistake_and_the_one_asked_for_takes_the_place_of_the_declared():
-    with pytest.raises(UserMistake, match="give one of them"):
+    with pytest.raises(UsageError, match="give one of them"):
         RunOptions(rate=5, requests_per_second=5).limits(Limits())
     opened = RunOptions(rate=5).limits(Limits(requests_per_second=9, concurrency=4))
     assert (opened.rate, opened.requests_per_second, opened.concurrency) == (5, None, 1000)

@@ -142,7 +142,7 @@ def test_the_pause_is_in_no_latency(server, sqlite, tmp_path):
 
     Service(server, out)
     header, _ = run(server, sqlite, tmp_path, n=30, concurrency=4, retries=0)
-    latencies = [sample.attempt.latency for sample, _ in sqlite.samples(header.id)]
+    latencies = [sample.call_result.latency for sample, _ in sqlite.samples(header.id)]
     assert len(latencies) == 30
     assert max(latencies) < 0.5
 
@@ -319,25 +319,25 @@ def test_a_judge_that_stays_out_stops_the_run_and_resuming_asks_the_target_for_n
 
 
 async def test_calls_of_several_judges_about_one_answer_are_one_sample(monkeypatch):
-    from steelyard.engine.call import Patience
-    from steelyard.engine.limits import Breakers, Pace, Purse
+    from steelyard.engine.call import RetryPolicy
+    from steelyard.engine.limits import Breakers, Budget, Pace
     from steelyard.errors import TargetFailure
     from steelyard.suite.models import Limits
-    from steelyard.targets.base import Reply
+    from steelyard.targets.base import Response
 
-    breakers, pace = Breakers(60, 8, Purse(None)), Pace(8)
-    patience = Patience(Limits(retries=0), pace)
+    breakers, pace = Breakers(60, 8, Budget(None)), Pace(8)
+    patience = RetryPolicy(Limits(retries=0), pace)
     patience.watched_by(breakers.of(pace, "judge one"))
 
     async def answers():
-        return Reply("fine")
+        return Response("fine")
 
     async def fails():
         raise TargetFailure("http_500", "no")
 
-    await patience.attempt(answers)
+    await patience.perform(answers)
     with breakers.sample(1):
-        attempts = await asyncio.gather(*(patience.attempt(fails) for _ in range(9)))
+        attempts = await asyncio.gather(*(patience.perform(fails) for _ in range(9)))
     assert {attempt.failure.kind for attempt in attempts} == {"http_500"}
 
 

@@ -3,7 +3,7 @@ import time
 
 import pytest
 
-from steelyard.engine.limits import Closed, Pace, Purse
+from steelyard.engine.limits import Budget, Closed, Pace
 
 
 async def test_a_throttled_answer_halves_the_width_and_good_answers_widen_it_one_by_one():
@@ -99,7 +99,7 @@ async def test_a_stop_ends_every_wait_and_starts_no_call():
 
 
 def test_a_purse_stops_before_the_calls_under_way_could_go_over():
-    purse = Purse(limit=1.0)
+    purse = Budget(limit=1.0)
     for _ in range(4):
         assert purse.may_spend()
         purse.started()
@@ -111,7 +111,7 @@ def test_a_purse_stops_before_the_calls_under_way_could_go_over():
 
 
 def test_a_call_of_unknown_cost_is_not_counted_as_free():
-    purse = Purse(limit=1.0)
+    purse = Budget(limit=1.0)
     purse.started()
     purse.ended(0.5)
     purse.started()
@@ -124,4 +124,4 @@ def test_a_call_of_unknown_cost_is_not_counted_as_free():
 
 @pytest.mark.parametrize("spent", [0.0, 5.0])
 def test_no_limit_never_stops(spent):
-    assert Purse(limit=None, spent=spent).may_spend()
+    assert Budget(limit=None, spent=spent).may_spend()

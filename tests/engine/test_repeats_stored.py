@@ -40,10 +40,10 @@ def suite(folder, **changes):
         "answer": {"schema": {"type": "object", "required": ["items"]}},
         "repeats": 3,
         "expect": {
-            "level": {"each": "expected.levels", "in": "items[].level", "hold": "all"},
+            "level": {"each": "expected.levels", "in": "items[].level", "required_repeats": "all"},
             "how_many": {"count": "items[]", "between": [1, "expected.most"]},
         },
-        "hold": "majority",
+        "required_repeats": "majority",
         "stability": {"items": "items[]", "key": "id", "fields": {"span": "overlap", "level": "equal"}},
         "gates": ["cases.held >= 90 %", "check.how_many.held >= 90 %", "stability.presence >= 80 %"],
         "limits": {"concurrency": 1},
@@ -73,8 +73,8 @@ def test_a_run_knows_its_checks_and_how_alike_its_repeats_are(tmp_path):
         ("level:low", 2, 6),
         ("how_many", 2, 5),
     ]
-    assert (checks.cells_held, checks.flaky.value) == (2, 0.5)
-    assert [(each.name, each.hold) for each in checks.cells[0].checks] == [
+    assert (checks.cells_passed, checks.flaky.value) == (2, 0.5)
+    assert [(each.name, each.required_repeats) for each in checks.cells[0].checks] == [
         ("schema", "majority"),
         ("level:low", "all"),
         ("how_many", "majority"),

@@ -13,7 +13,7 @@ from parts.photos import noise, photo_bytes
 from parts.small_suite import write_suite
 from steelyard.engine.plan import RunOptions, Selection
 from steelyard.engine.process import _began
-from steelyard.errors import UserMistake
+from steelyard.errors import UsageError
 from steelyard.records import RunState, Verdict
 from steelyard.runner import run
 from steelyard.suite.load import load_suite
@@ -43,7 +43,7 @@ def test_a_resumed_run_keeps_its_selection_repeats_and_strictness(server, store,
     chosen = Selection(only=(("category", "odd"),), limit=3)
     begun = stopped_after_two(suite, store, selection=chosen, repeats=2, strict=True)
     for other in ({"selection": Selection(limit=4)}, {"repeats": 3}):
-        with pytest.raises(UserMistake, match=f"that of run {begun.id} holds, which is another; leave it out"):
+        with pytest.raises(UsageError, match=f"that of run {begun.id} holds, which is another; leave it out"):
             run.run(suite, store, RunOptions(resume=begun.id, **other))
     header, ending = run.run(suite, store, RunOptions(resume=begun.id, max_cost=10))
     # Cases c1, c3 and c5, twice each.
@@ -134,9 +134,9 @@ def test_a_run_that_is_still_alive_is_not_taken_over(server, store, tmp_path):
     try:
         owner = {"host": socket.gethostname(), "pid": other.pid, "began": _began(other.pid)}
         store.update_run(replace(store.run(begun.id), state=RunState.RUNNING, options=begun.options | {"owner": owner}))
-        with pytest.raises(UserMistake, match=f"still going on in process {other.pid}"):
+        with pytest.raises(UsageError, match=f"still going on in process {other.pid}"):
             run.run(suite, store, RunOptions(resume=begun.id))
-        with pytest.raises(UserMistake, match="no unfinished run"):
+        with pytest.raises(UsageError, match="no unfinished run"):
             run.run(suite, store, RunOptions(resume=""))
     finally:
         other.kill()

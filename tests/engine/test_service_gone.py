@@ -17,8 +17,8 @@ from parts.small_suite import write_suite
 from steelyard.cli import steelyard as main
 from steelyard.engine.limits import Pace, Presence
 from steelyard.engine.plan import RunOptions
-from steelyard.errors import UserMistake
-from steelyard.records import Attempt, Failure, RunState, Verdict
+from steelyard.errors import UsageError
+from steelyard.records import CallResult, Failure, RunState, Verdict
 from steelyard.report.build import build_report
 from steelyard.runner import run
 from steelyard.store.sql import open_store
@@ -76,7 +76,7 @@ def test_a_service_that_dies_midway_makes_the_run_invalid_and_the_rest_is_not_as
         assert result.exit_code == (3 if command[0] == "gate" else 0)
         assert "INVALID" in result.output
         assert "ended with exit code 7" in " ".join(result.output.split())
-    with pytest.raises(UserMistake, match="has ended: there is nothing to resume"):
+    with pytest.raises(UsageError, match="has ended: there is nothing to resume"):
         run.run(suite, sqlite, RunOptions(resume=header.id))
 
 
@@ -119,14 +119,14 @@ def test_a_service_that_refuses_for_a_while_and_comes_back_is_not_gone(sqlite, t
 
 def test_a_service_that_does_not_get_ready_begins_no_run(sqlite, tmp_path):
     suite = suite_of(tmp_path, "--crash", "no luck")
-    with pytest.raises(UserMistake, match="no luck"):
+    with pytest.raises(UsageError, match="no luck"):
         run.run(suite, sqlite, RunOptions())
     assert list(sqlite.runs()) == []
 
 
 async def test_what_goes_wrong_is_also_told_inside_a_running_loop(sqlite, tmp_path):
     # As in a notebook, where the run gets a thread of its own.
-    with pytest.raises(UserMistake, match="no luck"):
+    with pytest.raises(UsageError, match="no luck"):
         run.run(suite_of(tmp_path, "--crash", "no luck"), sqlite, RunOptions())
 
 
@@ -175,21 +175,21 @@ class Lost:
     """A target that only says whether its system is there."""
 
     def __init__(self, told):
-        self._told = told
+        self._message = told
         self.asked = 0
 
     async def gone(self):
         self.asked += 1
         await asyncio.sleep(0.01)
-        if isinstance(self._told, Exception):
-            raise self._told
-        return self._told
+        if isinstance(self._message, Exception):
+            raise self._message
+        return self._message
 
 
 async def test_no_call_is_made_while_a_system_is_looked_for():
     pace = Pace(4)
     target = Lost(None)
-    looking = asyncio.create_task(Presence(target, pace).gone_after(Attempt(failure=Failure("refused", "nobody"))))
+    looking = asyncio.create_task(Presence(target, pace).gone_after(CallResult(failure=Failure("refused", "nobody"))))
     while not target.asked:
         await asyncio.sleep(0)
     entering = asyncio.create_task(pace.enter())
@@ -202,7 +202,7 @@ async def test_no_call_is_made_while_a_system_is_looked_for():
 async def test_calls_that_fail_together_ask_once():
     target = Lost("it is gone")
     presence = Presence(target, Pace(4))
-    refused = Attempt(failure=Failure("refused", "nobody there"))
+    refused = CallResult(failure=Failure("refused", "nobody there"))
     assert sorted(map(str, await asyncio.gather(*(presence.gone_after(refused) for _ in range(5))))) == [
         *["None"] * 4,
         "it is gone",
@@ -210,7 +210,9 @@ async def test_calls_that_fail_together_ask_once():
     assert target.asked == 1
 
 
-@pytest.mark.parametrize("attempt", [Attempt(text="hello"), Attempt(failure=Failure("http_500", "answered 500"))])
+@pytest.mark.parametrize(
+    "call_result", [CallResult(text="hello"), CallResult(failure=Failure("http_500", "answered 500"))]
+)
 async def test_a_system_that_answers_is_not_looked_for(attempt):
     target = Lost("it is gone")
     assert await Presence(target, Pace(4)).gone_after(attempt) is None

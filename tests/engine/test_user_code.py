@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from parts.command import steelyard
-from steelyard import Case, Certainty, Check, CheckState, Fault, Mark, Reading, Scorer, Suite
+from steelyard import Case, Check, CheckState, Claim, Fault, Mark, Reading, Scorer, Suite
 from steelyard.records import Outcome, RunState
 from steelyard.store.sql import open_store
-from steelyard.targets.base import Ask, Reply
-from steelyard.targets.python import reply_from
+from steelyard.targets.base import Request, Response
+from steelyard.targets.python import response_from
 
 pytestmark = pytest.mark.filterwarnings("error")
 
@@ -96,7 +96,7 @@ def test_numbers_of_any_kind_are_taken_wherever_a_reading_holds_some(tmp_path):
         expected={"n": np.int16(3), "of": (Decimal("0.5"), np.float32(0.25))},
         got=np.float32(2),
         counts={"right": np.int64(1), "all": np.float64(2)},
-        certainties=[Certainty(np.float32(0.5), np.bool_(False), "word")],
+        claims=[Claim(np.float32(0.5), np.bool_(False), "word")],
         marks=[Mark(tuple(np.array([0, 0, 1, 0.5], dtype=np.float32)), "x")],
         checks=[Check("size", CheckState.PASSED, value=np.float32(1.5))],
     )
@@ -105,7 +105,7 @@ def test_numbers_of_any_kind_are_taken_wherever_a_reading_holds_some(tmp_path):
     (finding,) = sample.findings
     assert (finding.expected, finding.got) == ({"n": 3, "of": [0.5, 0.25]}, 2.0)
     assert dict(sample.scores[0].counts) == {"right": 1, "all": 2}
-    assert sample.certainties == (Certainty(0.5, False, "word"),)
+    assert sample.claims == (Claim(0.5, False, "word"),)
     assert sample.marks == (Mark((0.0, 0.0, 1.0, 0.5), "x"),)
 
 
@@ -124,7 +124,7 @@ async def later(case):
     return Reading(1.0)
 
 
-BROKEN = {
+CASE_FAILED = {
     "nan": (lambda case: Reading(float("nan")), "gave nan, which is not on its scale from 0 to 1"),
     "inf": (lambda case: Reading(np.float32("inf")), "gave inf, which is not on its scale"),
     "text as value": (lambda case: Reading("0.5"), "returned Reading.value: '0.5' (str), not a number"),
@@ -166,9 +166,9 @@ BROKEN = {
 }
 
 
-@pytest.mark.parametrize("name", BROKEN)
+@pytest.mark.parametrize("name", CASE_FAILED)
 def test_a_scorer_that_breaks_makes_its_sample_inconclusive_and_the_run_is_whole(tmp_path, name):
-    read, problem = BROKEN[name]
+    read, problem = CASE_FAILED[name]
     header, (broken, fine) = run(tmp_path, lambda case: read(case) if case.id == "c0" else Reading(1.0))
     assert header.state is RunState.ENDED
     assert (fine.outcome, fine.score) == (Outcome.SCORED, 1.0)
@@ -180,7 +180,7 @@ def test_a_scorer_that_breaks_makes_its_sample_inconclusive_and_the_run_is_whole
     assert "(test_user_code.py:" in finding.evidence
     assert "\n" not in finding.evidence
     assert len(finding.evidence) < 500
-    assert broken.attempt.text == "a"
+    assert broken.call_result.text == "a"
 
 
 @pytest.mark.parametrize(
@@ -214,8 +214,8 @@ def test_what_is_only_shown_may_be_anything(tmp_path):
         (lambda case: [Evil()], "bad_answer", "it holds what cannot be printed (Evil)"),
         (lambda case: Evil(), "bad_answer", "it holds what cannot be printed (Evil)"),
         (lambda case: deep(), "bad_answer", "recursion"),
-        (lambda case: Reply(3), "bad_answer", "returned Reply(text=3, "),
-        (lambda case: Reply("x", status="fine"), "bad_answer", "status='fine'"),
+        (lambda case: Response(3), "bad_answer", "returned Reply(text=3, "),
+        (lambda case: Response("x", status="fine"), "bad_answer", "status='fine'"),
         (raises(Stop("now")), "raised", "Stop: now"),
         (raises(KeyboardInterrupt()), "raised", "KeyboardInterrupt: "),
         (raises(asyncio.CancelledError()), "raised", "CancelledError: "),
@@ -231,10 +231,10 @@ def test_a_target_that_breaks_makes_its_sample_inconclusive(tmp_path, answer, ki
     header, (broken, fine) = run(tmp_path, lambda case: Reading(1.0), target)
     assert header.state is RunState.ENDED
     assert fine.score == 1.0
-    assert (broken.outcome, broken.attempt.failure.kind) == (Outcome.TARGET_FAILED, kind)
-    assert problem in broken.attempt.failure.message
-    assert "(test_user_code.py:" in broken.attempt.failure.message
-    assert "\n" not in broken.attempt.failure.message
+    assert (broken.outcome, broken.call_result.failure.kind) == (Outcome.TARGET_FAILED, kind)
+    assert problem in broken.call_result.failure.message
+    assert "(test_user_code.py:" in broken.call_result.failure.message
+    assert "\n" not in broken.call_result.failure.message
 
 
 def test_an_async_target_may_raise_anything(tmp_path):
@@ -243,12 +243,12 @@ def test_an_async_target_may_raise_anything(tmp_path):
 
     header, samples = run(tmp_path, lambda case: Reading(1.0), target)
     assert header.state is RunState.ENDED
-    assert [sample.attempt.failure.kind for sample in samples] == ["raised", "raised"]
+    assert [sample.call_result.failure.kind for sample in samples] == ["raised", "raised"]
 
 
 def test_an_answer_may_hold_numbers_of_any_kind():
     answer = {"a": np.float32(0.5), "b": [Decimal("1.5"), Fraction(1, 2), np.int8(3), np.bool_(True)]}
-    assert json.loads(reply_from(answer, recurse).text) == {"a": 0.5, "b": [1.5, 0.5, 3, True]}
+    assert json.loads(response_from(answer, recurse).text) == {"a": 0.5, "b": [1.5, 0.5, 3, True]}
 
 
 @pytest.mark.parametrize(
@@ -282,16 +282,16 @@ def test_a_judge_in_code_may_give_numbers_of_any_kind(tmp_path):
 HOOK = "def hide(text):\n    if 'Anna' in text:\n        raise KeyError(text)\n    return {} if text == 'b' else text\n"
 
 
-@pytest.mark.parametrize(("said", "problem"), [("Anna", "raised KeyError"), ("b", "returned something else than a")])
+@pytest.mark.parametrize(("stated", "problem"), [("Anna", "raised KeyError"), ("b", "returned something else than a")])
 def test_what_a_redaction_hook_cannot_redact_is_not_stored(tmp_path, said, problem):
     (tmp_path / "hooks.py").write_text(HOOK)
     header, samples = run(
         tmp_path, lambda case: Reading(1.0), lambda case: said, redact={"hook": "hooks:hide"}, folder=tmp_path
     )
     assert header.state is RunState.ENDED
-    assert [(sample.outcome, sample.attempt.text) for sample in samples] == [(Outcome.TARGET_FAILED, None)] * 2
-    assert samples[0].attempt.failure.message.startswith(f"redact.hook hooks:hide {problem}")
-    assert samples[0].attempt.failure.message.endswith(" (hooks.py:1)")
+    assert [(sample.outcome, sample.call_result.text) for sample in samples] == [(Outcome.TARGET_FAILED, None)] * 2
+    assert samples[0].call_result.failure.message.startswith(f"redact.hook hooks:hide {problem}")
+    assert samples[0].call_result.failure.message.endswith(" (hooks.py:1)")
     assert b"Anna" not in (tmp_path / "runs.db").read_bytes()
 
 
@@ -365,10 +365,10 @@ async def test_a_plug_ins_target_is_held_to_the_same(tmp_path):
     for given, kind, problem in (
         (lambda: 3, "bad_answer", "(test_user_code.py:"),
         (lambda: exit(1), "raised", "SystemExit: 1 (test_user_code.py:"),
-        (lambda: Reply("x", tokens_in=np.int64(3), cost=Decimal("0.5")), None, ""),
+        (lambda: Response("x", tokens_in=np.int64(3), cost=Decimal("0.5")), None, ""),
     ):
-        called = await Caller(Plugin(), Limits(retries=0), Pace(1, None)).call(Ask(Case("c", given), Variant()))
-        failure = called.attempt.failure
+        called = await Caller(Plugin(), Limits(retries=0), Pace(1, None)).call(Request(Case("c", given), Variant()))
+        failure = called.call_result.failure
         assert (failure and failure.kind) == kind
         assert problem in (failure.message if failure else "")
-    assert (called.attempt.tokens_in, called.attempt.cost) == (3, 0.5)
+    assert (called.call_result.tokens_in, called.call_result.cost) == (3, 0.5)

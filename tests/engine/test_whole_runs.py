@@ -9,7 +9,7 @@ import pytest
 from parts.loopback import Loopback, chat_answer, cut_mid_body, error, garbage, json_answer, slow, throttle
 from parts.small_suite import http_target, write_suite
 from steelyard.engine.plan import RunOptions, Selection
-from steelyard.errors import StoreError, UserMistake
+from steelyard.errors import StoreError, UsageError
 from steelyard.records import Outcome, RunState, Verdict
 from steelyard.runner import run
 from steelyard.scoring.base import Scorer
@@ -65,7 +65,7 @@ def test_only_and_limit_weigh_a_part(server, store, tmp_path):
 
 def test_a_selection_that_fits_nothing_is_a_mistake_that_names_what_there_is(store, tmp_path):
     suite = load_suite(write_suite(tmp_path / "s"))
-    with pytest.raises(UserMistake, match="even, odd"):
+    with pytest.raises(UsageError, match="even, odd"):
         run.run(suite, store, RunOptions(selection=Selection(only=(("category", "blue"),))))
     assert store.runs() == []
 
@@ -78,7 +78,7 @@ def test_retry_after_is_obeyed_and_the_sample_is_not_lost(server, store, tmp_pat
     assert second.at - first.at >= 0.99
     (sample,) = samples_of(store, header).values()
     assert sample.outcome is Outcome.SCORED
-    assert sample.attempt.tries == 2
+    assert sample.call_result.tries == 2
 
 
 def test_a_run_ends_although_the_last_questions_are_throttled_for_good(server, store, tmp_path):
@@ -99,7 +99,7 @@ def test_a_server_error_is_asked_again_and_then_scored(server, store, tmp_path):
     header, _ = run.run(suite, store)
     (sample,) = samples_of(store, header).values()
     assert sample.outcome is Outcome.SCORED
-    assert sample.attempt.tries == 3
+    assert sample.call_result.tries == 3
 
 
 @pytest.mark.parametrize(
@@ -135,8 +135,8 @@ def test_an_answer_that_comes_too_late_is_a_failure_that_says_so(server, store, 
     suite = load_suite(write_suite(tmp_path / "s", n=1, target=http_target(server.base_url)))
     header, _ = run.run(suite, store, RunOptions(timeout=0.2, retries=0))
     (sample,) = samples_of(store, header).values()
-    assert sample.attempt.failure.kind == "timeout"
-    assert sample.attempt.failure.message == "no answer within 0.2 s"
+    assert sample.call_result.failure.kind == "timeout"
+    assert sample.call_result.failure.message == "no answer within 0.2 s"
 
 
 def test_a_malformed_answer_weighs_zero_with_one_format_finding(server, store, tmp_path):
@@ -155,7 +155,7 @@ def test_the_cache_spares_calls_but_never_makes_one_answer_of_repeats(server, st
     assert len(server.requests) == 6
     header, _ = run.run(suite, store, RunOptions(cache=True, repeats=3))
     assert len(server.requests) == 6
-    assert all(sample.attempt.cached for sample in samples_of(store, header).values())
+    assert all(sample.call_result.cached for sample in samples_of(store, header).values())
 
 
 def test_failures_are_not_kept_in_the_cache(server, store, tmp_path):
@@ -232,7 +232,7 @@ def test_a_suspect_run_cannot_pass(server, store, tmp_path):
 def test_a_spending_limit_without_a_price_is_a_mistake_and_the_paid_answer_is_kept(server, store, tmp_path):
     server.on("/ask", right)
     suite = load_suite(write_suite(tmp_path / "s", n=3, target=http_target(server.base_url)))
-    with pytest.raises(UserMistake, match="price"):
+    with pytest.raises(UsageError, match="price"):
         run.run(suite, store, RunOptions(max_cost=1.0))
     (header,) = store.runs()
     assert header.state is RunState.INTERRUPTED
@@ -278,7 +278,7 @@ def test_a_scorer_that_raises_is_a_broken_scale_and_the_answer_is_kept(server, s
     for sample in samples_of(store, header).values():
         assert (sample.outcome, sample.score) == (Outcome.JUDGE_FAILED, None)
         assert "ZeroDivisionError: no scale" in sample.findings[0].evidence
-        assert sample.attempt.text
+        assert sample.call_result.text
     mended = run.rescore(suite, store, header)
     assert len(server.requests) == 2
     assert mended.verdict is Verdict.PASS
@@ -334,7 +334,7 @@ def test_the_system_under_test_is_never_shown_the_truth(server, store, tmp_path)
     (tmp_path / "p" / "system.py").write_text("def answer(case):\n    return {'word': repr(case.expected)}\n")
     header, _ = run.run(load_suite(path), store)
     (sample,) = samples_of(store, header).values()
-    assert sample.attempt.text == '{"word": "None"}'
+    assert sample.call_result.text == '{"word": "None"}'
 
 
 def test_a_store_that_fails_under_a_pile_of_answers_ends_the_run_instead_of_hanging_it(store, tmp_path, monkeypatch):

@@ -10,15 +10,15 @@ import pytest
 from parts.judge_server import cut_off, empty, formats_of, judge_server, last_message
 from parts.loopback import error, garbage, slow, throttle
 from steelyard.engine import call as calling
-from steelyard.engine.call import Patience
+from steelyard.engine.call import RetryPolicy
 from steelyard.engine.limits import Closed, Pace
-from steelyard.errors import UserMistake
+from steelyard.errors import UsageError
 from steelyard.judging.ask import Bench, prompt_characters, rules_judges
-from steelyard.records import Attempt
+from steelyard.records import CallResult
 from steelyard.suite.case import Case
 from steelyard.suite.judge import Dimension, Flag, JudgeModel, JudgeSpec, Rubric
 from steelyard.suite.models import Limits
-from steelyard.targets.base import Surroundings
+from steelyard.targets.base import TargetContext
 from steelyard.targets.chat import ChatConnection
 
 RUBRIC = Rubric(
@@ -64,8 +64,8 @@ def judge_of(server, *models, repeats=1, ask_again=1, most_characters=24_000, **
 
 
 async def ask(judge, folder, *, text=TEXT, journal=None, env=None, retries=0, timeout=5.0):
-    async with Bench(judge, Surroundings(folder, env=env or {})) as bench:
-        patience = Patience(Limits(retries=retries, timeout=timeout), Pace(8), bench.secrets())
+    async with Bench(judge, TargetContext(folder, env=env or {})) as bench:
+        patience = RetryPolicy(Limits(retries=retries, timeout=timeout), Pace(8), bench.secrets())
         calls = await bench.ask(text, CASE, {"length": {"words": 5}}, lambda _name: patience, journal)
     return calls, bench
 
@@ -88,8 +88,8 @@ async def test_a_judge_is_sent_the_fenced_text_the_settings_and_the_schema(tmp_p
     assert request["response_format"]["json_schema"]["schema"] == SCHEMA
     assert "labels" not in json.dumps(request["messages"])
     assert (call.member, call.repeat, call.turn, call.shortened) == ("j-m", 0, 0, False)
-    assert json.loads(call.attempt.text) == GOOD
-    assert (call.attempt.tokens_in, call.attempt.tokens_out, call.attempt.model) == (100, 20, "m")
+    assert json.loads(call.call_result.text) == GOOD
+    assert (call.call_result.tokens_in, call.call_result.tokens_out, call.call_result.model) == (100, 20, "m")
 
 
 async def test_a_judge_is_not_asked_for_a_dimension_that_needs_what_the_case_lacks(tmp_path):
@@ -124,7 +124,7 @@ async def test_a_panel_of_two_models_with_two_repeats_has_four_talks(tmp_path):
         ("j-b", 0, 0),
         ("j-b", 1, 0),
     ]
-    assert [json.loads(call.attempt.text)["tone"] for call in calls] == [3, 3, 5, 5]
+    assert [json.loads(call.call_result.text)["tone"] for call in calls] == [3, 3, 5, 5]
     assert sorted((one["model"], one["seed"]) for one in server.requests) == [
         ("a", 40),
         ("a", 41),
@@ -166,7 +166,7 @@ async def test_a_judge_is_asked_again_as_often_as_declared_and_no_more(tmp_path,
 async def test_after_an_empty_answer_the_sides_still_take_turns(tmp_path):
     with judge_server(empty(), GOOD) as server:
         calls, _ = await ask(judge_of(server), tmp_path)
-    assert [call.attempt.text for call in calls] == ["", json.dumps(GOOD)]
+    assert [call.call_result.text for call in calls] == ["", json.dumps(GOOD)]
     first, second = server.requests
     assert [one["role"] for one in second["messages"]] == [one["role"] for one in first["messages"]]
     assert last_message(second).startswith(last_message(first))
@@ -176,15 +176,15 @@ async def test_after_an_empty_answer_the_sides_still_take_turns(tmp_path):
 async def test_an_answer_that_ran_wild_is_not_sent_back_whole(tmp_path):
     with judge_server("la " * 100_000, GOOD) as server:
         calls, _ = await ask(judge_of(server), tmp_path)
-    assert len(calls[0].attempt.text) == 300_000
+    assert len(calls[0].call_result.text) == 300_000
     assert len(server.requests[1]["messages"][-2]["content"]) < 10_000
 
 
 async def test_an_answer_cut_off_by_the_token_limit_is_asked_for_again(tmp_path):
     with judge_server(cut_off('{"notes": "pla'), GOOD) as server:
         calls, _ = await ask(judge_of(server), tmp_path)
-    assert [call.attempt.failure for call in calls] == [None, None]
-    assert json.loads(calls[-1].attempt.text) == GOOD
+    assert [call.call_result.failure for call in calls] == [None, None]
+    assert json.loads(calls[-1].call_result.text) == GOOD
 
 
 @pytest.mark.parametrize(
@@ -195,8 +195,8 @@ async def test_an_answer_cut_off_by_the_token_limit_is_asked_for_again(tmp_path)
 async def test_a_call_that_failed_is_a_failed_call_and_ends_the_talk(tmp_path, step, kind):
     with judge_server(step) as server:
         (call,), _ = await ask(judge_of(server, ask_again=2, timeout=0.1), tmp_path)
-    assert call.attempt.failure is not None
-    assert kind in (None, call.attempt.failure.kind)
+    assert call.call_result.failure is not None
+    assert kind in (None, call.call_result.failure.kind)
     assert len(server.requests) == 1
 
 
@@ -205,15 +205,15 @@ async def test_the_time_limit_of_a_judge_is_its_own(tmp_path):
         (late,), _ = await ask(judge_of(server, timeout=0.03), tmp_path, timeout=5)
         (in_time,), _ = await ask(judge_of(server, timeout=3), tmp_path, timeout=0.03)
         (by_default,), _ = await ask(judge_of(server), tmp_path, timeout=0.03)
-    assert late.attempt.failure.message == "no answer within 0.03 s"
-    assert in_time.attempt.failure is None
-    assert by_default.attempt.failure.kind == "timeout"
+    assert late.call_result.failure.message == "no answer within 0.03 s"
+    assert in_time.call_result.failure is None
+    assert by_default.call_result.failure.kind == "timeout"
 
 
 async def test_a_judge_that_stumbles_is_tried_again_inside_one_call(tmp_path):
     with judge_server(error(503), throttle(0), GOOD) as server:
         (call,), _ = await ask(judge_of(server), tmp_path, retries=2)
-    assert (call.attempt.failure, call.attempt.tries, call.turn) == (None, 3, 0)
+    assert (call.call_result.failure, call.call_result.tries, call.turn) == (None, 3, 0)
 
 
 async def test_one_dead_member_leaves_the_others_their_say(tmp_path):
@@ -221,7 +221,7 @@ async def test_one_dead_member_leaves_the_others_their_say(tmp_path):
         server.by_model("a", error(500))
         server.by_model("b", GOOD)
         dead, alive = (await ask(judge_of(server, "a", "b"), tmp_path))[0]
-    assert (dead.attempt.failure.kind, alive.attempt.failure) == ("http_500", None)
+    assert (dead.call_result.failure.kind, alive.call_result.failure) == ("http_500", None)
 
 
 async def test_the_format_that_was_used_in_the_end_is_told(tmp_path):
@@ -229,7 +229,7 @@ async def test_the_format_that_was_used_in_the_end_is_told(tmp_path):
         judge = judge_of(server, repeats=1)
         (call,), bench = await ask(judge, tmp_path)
     assert formats_of(server.requests) == ["schema", "json", "text"]
-    assert (bench.formats(), call.attempt.tries) == ({"j-m": "text"}, 1)
+    assert (bench.formats(), call.call_result.tries) == ({"j-m": "text"}, 1)
 
 
 async def test_a_key_is_in_the_header_and_never_in_what_is_kept(tmp_path):
@@ -240,12 +240,12 @@ async def test_a_key_is_in_the_header_and_never_in_what_is_kept(tmp_path):
     (identity,) = bench.identity()
     assert (identity["name"], identity["kind"], identity["model"]) == ("j-m", "chat", "m")
     assert identity["address"] == server.base_url
-    assert "secret" not in json.dumps([identity, server.requests, call.attempt.text]).replace("[redacted]", "")
+    assert "secret" not in json.dumps([identity, server.requests, call.call_result.text]).replace("[redacted]", "")
 
 
 async def test_a_missing_key_is_named_before_any_call(tmp_path):
-    with judge_server(GOOD) as server, pytest.raises(UserMistake, match=r"judge j-m.*NO_SUCH_KEY"):
-        Bench(judge_of(server, token="NO_SUCH_KEY"), Surroundings(tmp_path))
+    with judge_server(GOOD) as server, pytest.raises(UsageError, match=r"judge j-m.*NO_SUCH_KEY"):
+        Bench(judge_of(server, token="NO_SUCH_KEY"), TargetContext(tmp_path))
 
 
 async def test_a_call_in_the_journal_is_not_paid_for_twice(tmp_path):
@@ -256,7 +256,7 @@ async def test_a_call_in_the_journal_is_not_paid_for_twice(tmp_path):
         del journal.parts["judge/j-m/0/1"]  # killed between the two turns
         again, _ = await ask(judge_of(server, repeats=1), tmp_path, journal=journal)
     assert len(server.requests) == 3
-    assert again[0].attempt is first[0].attempt
+    assert again[0].call_result is first[0].call_result
     assert server.requests[2]["messages"][-2] == {"role": "assistant", "content": "no JSON"}
 
 
@@ -266,7 +266,7 @@ async def test_a_failed_call_is_not_kept_so_that_it_is_asked_anew(tmp_path):
         await ask(judge_of(server), tmp_path, journal=journal)
         assert journal.parts == {}
         (call,), _ = await ask(judge_of(server), tmp_path, journal=journal)
-    assert call.attempt.failure is None
+    assert call.call_result.failure is None
 
 
 async def test_when_the_run_stops_calls_under_way_are_still_kept(tmp_path):
@@ -276,15 +276,15 @@ async def test_when_the_run_stops_calls_under_way_are_still_kept(tmp_path):
         def __init__(self):
             self.asked = 0
 
-        async def attempt(self, send, _seconds=None):
+        async def perform(self, send, _seconds=None):
             self.asked += 1
             if self.asked > 1:
                 raise Closed
-            return Attempt(text=(await send()).text)
+            return CallResult(text=(await send()).text)
 
     journal, stopping = Kept(), Stopping()
     with judge_server(GOOD, delay=0.05) as server:
-        async with Bench(judge_of(server, repeats=3), Surroundings(tmp_path)) as bench:
+        async with Bench(judge_of(server, repeats=3), TargetContext(tmp_path)) as bench:
             with pytest.raises(Closed):
                 await bench.ask(TEXT, CASE, {}, lambda _name: stopping, journal)
     assert (stopping.asked, list(journal.parts)) == (3, ["judge/j-m/0/0"])
@@ -303,7 +303,7 @@ async def test_a_template_that_a_case_cannot_fill_is_a_failed_call_without_askin
         given = judge_of(server)
         judge = JudgeModel(rubric=RUBRIC, members=given.members, user="{{ input.topic }}: {{ text }}", response=SCHEMA)
         (call,), _ = await ask(judge, tmp_path)
-    assert (call.attempt.failure.kind, call.attempt.tries) == ("bad_template", 0)
+    assert (call.call_result.failure.kind, call.call_result.tries) == ("bad_template", 0)
     assert server.requests == []
 
 
@@ -320,7 +320,7 @@ async def test_judges_that_are_code_are_found_and_not_asked(tmp_path):
     assert list(found) == ["rules"]
     assert found["rules"]("abc", CASE, {}) == {"tone": 3}
     gone = JudgeModel(rubric=RUBRIC, members=(JudgeSpec("rules", "python", "own_rules:no_such"),))
-    with pytest.raises(UserMistake, match=r"judge own_rules:no_such"):
+    with pytest.raises(UsageError, match=r"judge own_rules:no_such"):
         rules_judges(gone, tmp_path)
 
 

@@ -23,28 +23,28 @@ def said(tone=3, plot_sense=3, harm_flag=False):
 
 def test_without_a_rule_that_holds_the_judge_is_taken_at_its_word():
     bound = bind(judge(), said(5, 5), FINE)
-    assert (bound.values, bound.bound_by, bound.remarks) == (said(5, 5), {}, ())
+    assert (bound.values, bound.capped_by, bound.remarks) == (said(5, 5), {}, ())
 
 
 def test_a_cap_binds_and_the_rule_is_named():
     bound = bind(judge(), said(plot_sense=5), FEW_ONLY)
     assert bound.values == said(plot_sense=4)
-    assert bound.bound_by == {"plot_sense": FEW.text}
-    assert [(one.code, one.dimension, one.told) for one in bound.remarks] == [
+    assert bound.capped_by == {"plot_sense": FEW.text}
+    assert [(one.code, one.dimension, one.message) for one in bound.remarks] == [
         ("RULE_BROKEN", "plot_sense", f"{FEW.text}: plot_sense 5")
     ]
 
 
 def test_a_score_at_the_cap_breaks_nothing():
     bound = bind(judge(), said(plot_sense=4), FEW_ONLY)
-    assert (bound.values["plot_sense"], bound.bound_by, bound.remarks) == (4, {}, ())
+    assert (bound.values["plot_sense"], bound.capped_by, bound.remarks) == (4, {}, ())
 
 
 def test_the_strictest_rule_is_named_and_every_broken_rule_is_told():
     bound = bind(judge(), said(plot_sense=5), LOST_ONE)
     assert bound.values == {"tone": 3, "plot_sense": 2, "harm_flag": True}
-    assert bound.bound_by == {"plot_sense": LOST.text, "harm_flag": LOST.text}
-    assert [one.told for one in bound.remarks] == [
+    assert bound.capped_by == {"plot_sense": LOST.text, "harm_flag": LOST.text}
+    assert [one.message for one in bound.remarks] == [
         f"{FEW.text}: plot_sense 5",
         f"{LOST.text}: plot_sense 5, harm_flag false",
     ]
@@ -53,25 +53,25 @@ def test_the_strictest_rule_is_named_and_every_broken_rule_is_told():
 def test_a_score_under_one_cap_and_above_another_breaks_only_that():
     bound = bind(judge(), said(plot_sense=3, harm_flag=True), LOST_ONE)
     assert bound.values["plot_sense"] == 2
-    assert [one.told for one in bound.remarks] == [f"{LOST.text}: plot_sense 3"]
+    assert [one.message for one in bound.remarks] == [f"{LOST.text}: plot_sense 3"]
 
 
 def test_of_equal_caps_the_first_binds():
     same = BindingRule("when true then plot_sense <= 4", lambda _: True, {"plot_sense": 4})
-    assert bind(judge(rules=(same, FEW)), said(plot_sense=5), FEW_ONLY).bound_by["plot_sense"] == same.text
-    assert bind(judge(rules=(FEW, same)), said(plot_sense=5), FEW_ONLY).bound_by["plot_sense"] == FEW.text
+    assert bind(judge(rules=(same, FEW)), said(plot_sense=5), FEW_ONLY).capped_by["plot_sense"] == same.text
+    assert bind(judge(rules=(FEW, same)), said(plot_sense=5), FEW_ONLY).capped_by["plot_sense"] == FEW.text
 
 
 def test_a_flag_that_must_be_set_and_is_not_breaks_the_rule():
     bound = bind(judge(), said(plot_sense=2), LOST_ONE)
     assert bound.values["harm_flag"] is True
-    assert [(one.dimension, one.told) for one in bound.remarks] == [("harm_flag", f"{LOST.text}: harm_flag false")]
+    assert [(one.dimension, one.message) for one in bound.remarks] == [("harm_flag", f"{LOST.text}: harm_flag false")]
 
 
 def test_an_unproven_score_counts_as_the_neutral_one():
     bound = bind(judge(), said(5, 4), FINE, {"tone"})
     assert bound.values == said(3, 4)
-    assert bound.bound_by == {"tone": NO_PROOF}
+    assert bound.capped_by == {"tone": NO_PROOF}
     assert bound.remarks == ()
 
 
@@ -82,11 +82,11 @@ def test_an_unproven_score_may_be_only_remarked_on():
 
 def test_of_a_rule_and_missing_evidence_the_stricter_binds():
     # a cap of 2 is below the neutral 3, a cap of 4 above it
-    assert bind(judge(), said(plot_sense=5), LOST_ONE, {"plot_sense"}).bound_by["plot_sense"] == LOST.text
-    assert bind(judge(), said(plot_sense=5), FEW_ONLY, {"plot_sense"}).bound_by["plot_sense"] == NO_PROOF
+    assert bind(judge(), said(plot_sense=5), LOST_ONE, {"plot_sense"}).capped_by["plot_sense"] == LOST.text
+    assert bind(judge(), said(plot_sense=5), FEW_ONLY, {"plot_sense"}).capped_by["plot_sense"] == NO_PROOF
     at_neutral = BindingRule("when true then plot_sense <= 3", lambda _: True, {"plot_sense": 3})
     bound = bind(judge(rules=(at_neutral,)), said(plot_sense=5), FINE, {"plot_sense"})
-    assert bound.bound_by["plot_sense"] == at_neutral.text
+    assert bound.capped_by["plot_sense"] == at_neutral.text
 
 
 def test_a_rule_without_its_metric_is_a_broken_scale():
@@ -117,7 +117,7 @@ def test_no_score_is_raised_no_flag_taken_back_and_every_rule_that_holds_is_kept
     for name in ("tone", "plot_sense"):
         limits = [rule.caps[name] for rule in holding if name in rule.caps] + [3] * (name in unproven)
         assert bound.values[name] == min([raw[name], *limits])
-        assert (name in bound.bound_by) == (bound.values[name] < raw[name])
+        assert (name in bound.capped_by) == (bound.values[name] < raw[name])
     assert bound.values["harm_flag"] == (flag or any(rule.raises for rule in holding))
     broke = [
         rule

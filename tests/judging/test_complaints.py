@@ -8,7 +8,7 @@ from parts.small_judge import FINE, answer, judge
 from steelyard import Checked, Finding
 from steelyard.judging.evidence import check_complaints, complaint_check
 from steelyard.judging.judgement import JudgeReader
-from steelyard.records import Attempt, JudgeCall, Mode
+from steelyard.records import CallResult, JudgeCall, Mode
 from steelyard.suite.case import Case
 from steelyard.suite.judge import JudgeSpec
 
@@ -26,7 +26,7 @@ def check(reply, text, case, metrics):
 
 
 def call(member="model", repeat=0, text=None, **fields):
-    return JudgeCall(member, repeat, 0, Attempt(text=text or json.dumps(answer(**fields))))
+    return JudgeCall(member, repeat, 0, CallResult(text=text or json.dumps(answer(**fields))))
 
 
 def read(*calls, checking=check, text=TEXT, **changes):
@@ -36,28 +36,28 @@ def read(*calls, checking=check, text=TEXT, **changes):
 
 def test_what_bears_checking_is_kept_and_becomes_findings():
     judgement = read(call(missing=["sea"]))
-    (ballot,) = judgement.ballots
+    (ballot,) = judgement.votes
     assert [(one.code, one.got) for one in ballot.findings] == [("MISSING", "sea")]
     assert judgement.findings == ballot.findings
     assert ballot.remarks == ()
 
 
 def test_a_contradiction_is_counted_and_not_believed():
-    (ballot,) = read(call(missing=["old", "sea", "alone"])).ballots
-    assert [(one.code, one.told) for one in ballot.remarks] == [
+    (ballot,) = read(call(missing=["old", "sea", "alone"])).votes
+    assert [(one.code, one.message) for one in ballot.remarks] == [
         ("CONTRADICTION", "old is in the text"),
         ("CONTRADICTION", "alone is in the text"),
     ]
     assert [one.got for one in ballot.findings] == ["sea"]
-    assert ballot.reply["missing"] == ["sea"]
+    assert ballot.response["missing"] == ["sea"]
 
 
 def test_scores_are_as_the_judge_gave_them_whatever_the_check_makes_of_the_rest():
     def lower(reply, text, case, metrics):
         return Checked({**reply, "tone": 1})
 
-    (ballot,) = read(call(tone=4), checking=lower).ballots
-    assert (ballot.raw["tone"], ballot.bound["tone"], ballot.reply["tone"]) == (4, 4, 1)
+    (ballot,) = read(call(tone=4), checking=lower).votes
+    assert (ballot.raw["tone"], ballot.bound["tone"], ballot.response["tone"]) == (4, 4, 1)
 
 
 def test_what_a_judge_names_gains_nothing():
@@ -67,7 +67,7 @@ def test_what_a_judge_names_gains_nothing():
 def test_a_reading_of_scores_alone_is_not_checked():
     broken = json.dumps({"tone": 3, "plot_sense": 3, "harm_flag": False, "missing": ["old"]})
     judgement = read(call(text=broken))
-    (ballot,) = judgement.ballots
+    (ballot,) = judgement.votes
     assert (ballot.mode, ballot.remarks[-1].code, ballot.findings) == (Mode.BASIC, "TOO_FEW_REASONS", ())
 
 
@@ -93,7 +93,7 @@ def test_the_ballot_nearest_to_the_combined_scores_speaks_for_the_panel():
     )
     assert judgement.bound == {"tone": 3, "plot_sense": 4, "harm_flag": False}
     assert [one.got for one in judgement.findings] == ["b2"]
-    assert [[one.got for one in ballot.findings] for ballot in judgement.ballots] == [["a1"], ["b2"], ["c3"]]
+    assert [[one.got for one in ballot.findings] for ballot in judgement.votes] == [["a1"], ["b2"], ["c3"]]
 
 
 def test_a_ballot_of_another_mode_never_speaks_for_the_panel():
@@ -112,7 +112,7 @@ def test_a_judgement_that_comes_to_nothing_has_no_findings():
 def test_a_judge_that_is_code_is_checked_too():
     model = judge(evidence=None, rules=(), check=check, members=(JudgeSpec("code", "python", "x:y"),))
     reader = JudgeReader(model, {"code": lambda text, case, metrics: answer(missing=["old"])}, check)
-    assert [one.code for one in reader.read((), TEXT, CASE, FINE).ballots[0].remarks] == ["CONTRADICTION"]
+    assert [one.code for one in reader.read((), TEXT, CASE, FINE).votes[0].remarks] == ["CONTRADICTION"]
 
 
 def broken(reply, text, case, metrics):
@@ -120,10 +120,10 @@ def broken(reply, text, case, metrics):
 
 
 @pytest.mark.parametrize(
-    ("checking", "told"),
+    ("checking", "message"),
     [
         (broken, "raised KeyError: 'spans' (test_complaints.py:"),
-        (lambda *_: {"reply": {}}, "returned {'reply': {}} (dict), not a Checked (test_complaints.py:"),
+        (lambda *_: {"response": {}}, "returned {'reply': {}} (dict), not a Checked (test_complaints.py:"),
         (lambda *_: Checked([]), "returned Checked.reply: [] (list), not a dict"),
         (lambda reply, *_: Checked(reply, ("MISSING",)), "returned Checked.findings: 'MISSING' (str), not a Finding"),
     ],
@@ -144,4 +144,4 @@ def test_a_check_is_found_in_the_folder_of_the_suite(tmp_path):
 
 def test_the_answer_that_is_checked_is_plain_data():
     checked, remarks = check_complaints(check, {"missing": ["old"]}, TEXT, CASE, {})
-    assert (checked.reply, checked.findings, len(remarks)) == ({"missing": []}, (), 1)
+    assert (checked.response, checked.findings, len(remarks)) == ({"missing": []}, (), 1)

@@ -3,9 +3,9 @@
 import json
 
 from parts.judged_suite import verdict, write_judged
-from steelyard.engine.sample import Judges, Weighing
-from steelyard.records import Attempt, Certainty, JudgeCall, Outcome
-from steelyard.scoring.evaluate import Weigher
+from steelyard.engine.sample import Evaluation, Judges
+from steelyard.records import CallResult, Claim, JudgeCall, Outcome
+from steelyard.scoring.evaluate import Evaluator
 from steelyard.suite.load import load_suite
 
 CHECKS = """
@@ -37,14 +37,14 @@ def weighed(folder, *about, wrong=0, text="A text of more than five words, all o
     path = write_judged(folder, check="checks:check", response=RESPONSE, suite={"findings": KINDS}, **MODEL)
     suite = load_suite(path)
     case = next(iter(suite.cases))
-    weighing = Weighing(Weigher(suite), case, "", 0, Attempt(text=text))
-    call = JudgeCall("model", 0, 0, Attempt(text=json.dumps(verdict(4, about=list(about), wrong=wrong))))
+    weighing = Evaluation(Evaluator(suite), case, "", 0, CallResult(text=text))
+    call = JudgeCall("model", 0, 0, CallResult(text=json.dumps(verdict(4, about=list(about), wrong=wrong))))
     Judges(suite.judge, suite.folder).read_again(weighing, [call])
     return weighing.sample
 
 
 def test_what_a_judge_names_is_a_finding_of_the_sample_as_severe_as_the_suite_says(tmp_path):
-    sample = weighed(tmp_path / "s", {"code": "ODD", "said": "fine"}, {"code": "LOST", "said": "it"})
+    sample = weighed(tmp_path / "s", {"code": "ODD", "stated": "fine"}, {"code": "LOST", "stated": "it"})
     assert [(one.code, one.severity, one.got, one.gain) for one in sample.findings] == [
         ("ODD", "minor", "fine", 0.0),
         ("LOST", "major", "it", 0.0),
@@ -53,22 +53,22 @@ def test_what_a_judge_names_is_a_finding_of_the_sample_as_severe_as_the_suite_sa
 
 
 def test_a_judge_may_say_how_severe_it_is(tmp_path):
-    sample = weighed(tmp_path / "s", {"code": "ODD", "said": "fine", "severity": "critical"})
+    sample = weighed(tmp_path / "s", {"code": "ODD", "stated": "fine", "severity": "critical"})
     assert [one.severity for one in sample.findings] == ["critical"]
 
 
 def test_a_contradiction_is_no_finding(tmp_path):
     sample = weighed(tmp_path / "s", wrong=2)
     assert sample.findings == ()
-    assert [one.code for one in sample.judgement.ballots[0].remarks] == ["CONTRADICTION", "CONTRADICTION"]
+    assert [one.code for one in sample.judgement.votes[0].remarks] == ["CONTRADICTION", "CONTRADICTION"]
 
 
 def test_what_the_judge_lets_stand_is_what_confidences_are_held_against(tmp_path):
-    assert weighed(tmp_path / "s").certainties == (Certainty(0.9, True, "word"),)
+    assert weighed(tmp_path / "s").claims == (Claim(0.9, True, "word"),)
 
 
 def test_a_code_that_the_suite_does_not_list_is_a_broken_scale(tmp_path):
-    sample = weighed(tmp_path / "s", {"code": "OTHER", "said": "fine"})
+    sample = weighed(tmp_path / "s", {"code": "OTHER", "stated": "fine"})
     assert (sample.outcome, sample.score, [one.code for one in sample.findings]) == (
         Outcome.JUDGE_FAILED,
         None,
@@ -82,6 +82,6 @@ def test_a_check_that_breaks_loses_no_paid_answer(tmp_path):
     assert (sample.outcome, sample.findings[0].code) == (Outcome.JUDGE_FAILED, "SCALE")
     assert "the check checks:check of the judge raised TypeError" in sample.findings[0].evidence
     assert sample.judgement.mode is None
-    assert [call.attempt.text for call in sample.judgement.calls] == [
+    assert [call.call_result.text for call in sample.judgement.calls] == [
         json.dumps(verdict(4, about=["no record"], wrong=0))
     ]

@@ -45,9 +45,9 @@ def test_an_answer_that_ends_with_its_document_is_whole_although_it_reached_the_
 
 def test_a_broken_answer_is_mended_into_scores_and_no_more():
     broken = '{"weaknesses": ["a", "b"], "tone": 4, "plot_sense": 2, "harm_flag": false, "notes": "and th'
-    assert PARSER.parse(broken).rung == "repaired"
+    assert PARSER.parse(broken).step == "repaired"
     parsed = PARSER.parse(broken, cut_off=True)
-    assert (parsed.rung, parsed.lacking[0], parsed.broken_off) == ("basic", BROKE_OFF, True)
+    assert (parsed.step, parsed.lacking[0], parsed.broken_off) == ("basic", BROKE_OFF, True)
     assert (parsed.value["tone"], parsed.value["plot_sense"]) == (4, 2)
 
 
@@ -66,7 +66,7 @@ def test_a_score_that_the_cut_may_have_gone_through_is_none(text):
 
 def test_a_draft_is_not_the_answer_when_the_rest_broke_off():
     parsed = PARSER.parse(f"A draft: {WHOLE}\nOn second thoughts, the tone is", cut_off=True)
-    assert (parsed.rung, parsed.broken_off) == ("basic", True)
+    assert (parsed.step, parsed.broken_off) == ("basic", True)
 
 
 def test_a_judge_whose_answer_broke_off_is_asked_to_be_shorter(store, tmp_path):
@@ -74,8 +74,8 @@ def test_a_judge_whose_answer_broke_off_is_asked_to_be_shorter(store, tmp_path):
         _, samples = run(write_judged(tmp_path / "s", n=1, **chat_judge(server, max_tokens=40)), store)
         told = last_message(server.requests[1])
     assert "it broke off at the limit of 40 tokens, before its end: be much shorter" in told
-    (ballot,) = samples[0].judgement.ballots
-    assert (ballot.mode, ballot.rung, ballot.raw["clarity"]) == (Mode.MODEL, "asked_again", 5)
+    (ballot,) = samples[0].judgement.votes
+    assert (ballot.mode, ballot.step, ballot.raw["clarity"]) == (Mode.MODEL, "asked_again", 5)
     assert [remark.code for remark in ballot.remarks] == ["CUT_OFF"]
 
 
@@ -84,16 +84,16 @@ def test_one_that_breaks_off_every_time_is_a_basic_reading_and_counted(store, tm
         path = write_judged(tmp_path / "s", n=2, **chat_judge(server))
         header, samples = run(path, store)
         assert len(server.requests) == 4  # two texts, each asked about twice
-    (ballot,) = samples[0].judgement.ballots
-    assert (ballot.mode, ballot.rung, ballot.raw["clarity"]) == (Mode.BASIC, "basic", 4)
-    assert ballot.told.startswith(BROKE_OFF)
+    (ballot,) = samples[0].judgement.votes
+    assert (ballot.mode, ballot.step, ballot.raw["clarity"]) == (Mode.BASIC, "basic", 4)
+    assert ballot.message.startswith(BROKE_OFF)
     assert [remark.code for remark in ballot.remarks] == ["CUT_OFF", "CUT_OFF"]
     share = build_report(store, header).summary.judge.cut_off
     assert (share.value, share.n) == (1.0, 2)
     card = build_card(store, header, load_suite(path).judge)
     assert (card.health.itself.cut_off.value, card.health.itself.cut_off.n) == (1.0, 2)
     assert "broke off at the limit of tokens in 2 of 2 readings" in card.health.complaints
-    assert card.examples["CUT_OFF"][0].told == f"CUT_OFF: {BROKE_OFF}"
+    assert card.examples["CUT_OFF"][0].message == f"CUT_OFF: {BROKE_OFF}"
 
 
 def test_a_rescore_reads_a_broken_answer_as_the_run_did(store, tmp_path):
@@ -102,7 +102,7 @@ def test_a_rescore_reads_a_broken_answer_as_the_run_did(store, tmp_path):
         header, before = run(path, store)
     again = weighing.rescore(load_suite(path), store, header)
     (after,) = [sample for sample, _ in store.samples(again.id)]
-    assert after.judgement.ballots == before[0].judgement.ballots
+    assert after.judgement.votes == before[0].judgement.votes
 
 
 def test_one_that_breaks_off_before_its_scores_gave_an_answer_that_cannot_be_used(store, tmp_path):
@@ -122,12 +122,12 @@ def test_a_target_whose_json_broke_off_is_malformed_and_stays_so_in_a_rescore(st
     with judge_server(cut_off('{"word": "word 0", "more": "and')) as server:
         path = chat_suite(tmp_path / "s", server)
         header, (sample,) = run(path, store)
-    assert (sample.outcome, sample.score, sample.attempt.cut_off) == (Outcome.MALFORMED, 0.0, True)
+    assert (sample.outcome, sample.score, sample.call_result.cut_off) == (Outcome.MALFORMED, 0.0, True)
     assert sample.findings[0].evidence.startswith(BROKE_OFF)
     assert "1 of 1 answers broke off at the limit of tokens" in header.suspect[0]
     again = weighing.rescore(load_suite(path), store, header)
     (after,) = [one for one, _ in store.samples(again.id)]
-    assert (after.outcome, after.attempt.cut_off) == (Outcome.MALFORMED, True)
+    assert (after.outcome, after.call_result.cut_off) == (Outcome.MALFORMED, True)
 
 
 def test_a_snapshot_keeps_that_an_answer_broke_off(store, tmp_path):
@@ -136,7 +136,7 @@ def test_a_snapshot_keeps_that_an_answer_broke_off(store, tmp_path):
     write_snapshot(store, header.id, tmp_path / "run.json")
     other = open_store(str(tmp_path / "other.db"))
     read_snapshot(other, tmp_path / "run.json")
-    assert [sample.attempt.cut_off for sample, _ in other.samples(header.id)] == [True]
+    assert [sample.call_result.cut_off for sample, _ in other.samples(header.id)] == [True]
     other.close()
 
 
@@ -164,5 +164,5 @@ def test_whether_an_answer_broke_off_is_the_servers_word_else_the_count_of_token
 ):
     with judge_server(chat_answer('{"word": "word 0"}', finish=finish, tokens=tokens)) as server:
         _, (sample,) = run(chat_suite(tmp_path / "s", server), store)
-    assert sample.attempt.cut_off is is_cut_off
+    assert sample.call_result.cut_off is is_cut_off
     assert sample.score == 1.0  # the document is whole

@@ -23,7 +23,7 @@ def checked(notes, raw=None, text=TEXT, evidence=EVIDENCE, shown=()):
     remarks, unproven = EvidenceCheck(evidence, RUBRIC).check(
         {"notes": notes}, raw or {"tone": 4, "plot_sense": 4}, text, shown
     )
-    made_up = [(one.dimension, one.told) for one in remarks if one.code == "MADE_UP_QUOTE"]
+    made_up = [(one.dimension, one.message) for one in remarks if one.code == "MADE_UP_QUOTE"]
     assert [one.dimension for one in remarks if one.code == "UNPROVEN"] == [
         name for name in ("tone", "plot_sense") if name in unproven
     ]
@@ -338,7 +338,7 @@ def test_evidence_that_is_too_long_proves_nothing_and_the_remark_says_why():
     notes = "tone: 'You could consider staying' " + "x" * 20_000
     (remark,), unproven = EvidenceCheck(EVIDENCE, RUBRIC).check({"notes": notes}, {"tone": 4, "plot_sense": 3}, TEXT)
     assert (remark.code, unproven) == ("UNPROVEN", {"tone"})
-    assert remark.told.endswith("evidence of more than 20,000 characters is not read")
+    assert remark.message.endswith("evidence of more than 20,000 characters is not read")
 
 
 def test_items_of_a_list_may_be_quoted_as_one_line():

@@ -29,7 +29,7 @@ def scores(parsed):
 
 def test_a_whole_answer_that_fits_is_strict():
     parsed = read(f"  {said(tone=4)}\n")
-    assert (parsed.rung, parsed.value, parsed.problems) == ("strict", answer(tone=4), ())
+    assert (parsed.step, parsed.value, parsed.problems) == ("strict", answer(tone=4), ())
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def test_a_whole_answer_that_fits_is_strict():
 )
 def test_an_answer_with_something_around_it_is_extracted(text):
     parsed = read(text.replace("{}", said(tone=4)))
-    assert (parsed.rung, parsed.value) == ("extracted", answer(tone=4))
+    assert (parsed.step, parsed.value) == ("extracted", answer(tone=4))
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_an_answer_with_something_around_it_is_extracted(text):
 )
 def test_a_broken_answer_is_repaired(text):
     parsed = read(text)
-    assert parsed.rung == "repaired"
+    assert parsed.step == "repaired"
     assert scores(parsed) == (4, 2, False)
 
 
@@ -77,24 +77,24 @@ CLOSED = AnswerParser(judge(response=JUDGE.response | {
 )
 def test_an_answer_with_a_field_too_many_is_read_on_its_rung_and_the_field_is_named(fields, extra):
     parsed = CLOSED.parse(said(tone=4, **fields))
-    assert (parsed.rung, scores(parsed), parsed.extra, parsed.lacking) == ("strict", (4, 3, False), extra, ())
+    assert (parsed.step, scores(parsed), parsed.extra, parsed.lacking) == ("strict", (4, 3, False), extra, ())
 
 
 def test_a_field_too_many_does_not_make_up_for_one_that_is_missing():
     fields = answer(tone=4, remarks="n")
     del fields["notes"]
     parsed = CLOSED.parse(json.dumps(fields))
-    assert (parsed.rung, parsed.extra) == ("basic", ())
+    assert (parsed.step, parsed.extra) == ("basic", ())
 
 
 def test_an_object_with_nothing_but_scores_is_basic():
     parsed = read(json.dumps(SCORES_ONLY))
-    assert (parsed.rung, parsed.value, parsed.problems) == ("basic", SCORES_ONLY, ())
+    assert (parsed.step, parsed.value, parsed.problems) == ("basic", SCORES_ONLY, ())
 
 
 def test_an_answer_that_breaks_off_after_its_scores_is_basic():
     parsed = read('{"tone": 4, "plot_sense": 2, "harm_flag": false, "weaknesses": ["too lo')
-    assert (parsed.rung, scores(parsed)) == ("basic", (4, 2, False))
+    assert (parsed.step, scores(parsed)) == ("basic", (4, 2, False))
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_an_answer_that_breaks_off_after_its_scores_is_basic():
 )
 def test_plain_lines_are_basic(text):
     parsed = read(text)
-    assert (parsed.rung, parsed.value) == ("basic", SCORES_ONLY)
+    assert (parsed.step, parsed.value) == ("basic", SCORES_ONLY)
 
 
 @for_every(
@@ -182,7 +182,7 @@ def test_a_line_with_a_second_value_or_another_scale_does_not_count(rest):
 )
 def test_a_line_with_one_value_and_a_plain_comment_counts(rest):
     parsed = read(f"tone: {rest}\nplot_sense: 2\nharm_flag: false, nothing hurts in all 12 lines")
-    assert (parsed.rung, parsed.value) == ("basic", SCORES_ONLY)
+    assert (parsed.step, parsed.value) == ("basic", SCORES_ONLY)
 
 
 def test_another_top_of_the_scale_makes_another_line_count():
@@ -215,7 +215,7 @@ def test_a_flag_in_a_line_is_true_or_false(flag):
 
 
 @for_every(
-    ("value", "told"),
+    ("value", "message"),
     [
         ("7", "7"),
         ("0", "0"),
@@ -238,17 +238,19 @@ def test_a_score_that_is_no_whole_number_on_the_scale_is_a_violation_on_every_ru
     text = said(tone="@").replace('"@"', value)
     parsed = read(around.replace("{}", text))
     assert parsed.value is None
-    assert parsed.rung is None
+    assert parsed.step is None
     assert parsed.problems[0] == f"tone: {told} is not a whole number from 1 to 5"
 
 
 def test_a_whole_number_written_with_a_point_is_that_number():
     parsed = read(said(tone=4.0))
-    assert parsed.rung == "strict"
+    assert parsed.step == "strict"
     assert repr(parsed.value["tone"]) == "4"
 
 
-@pytest.mark.parametrize(("value", "told"), [("false", '"false"'), (0, "0"), (1, "1"), (None, "null"), ("no", '"no"')])
+@pytest.mark.parametrize(
+    ("value", "message"), [("false", '"false"'), (0, "0"), (1, "1"), (None, "null"), ("no", '"no"')]
+)
 def test_a_flag_is_true_or_false_and_nothing_that_looks_like_it(value, told):
     assert read(said(harm_flag=value)).problems[0] == f"harm_flag: {told} is not true or false"
 
@@ -280,7 +282,7 @@ def test_a_score_that_is_given_twice_is_ambiguous():
 
 def test_the_same_name_deeper_in_the_answer_is_no_score():
     parsed = read(said(tone=4, details={"tone": 1, "plot_sense": {"tone": 2}}))
-    assert (parsed.rung, scores(parsed)) == ("strict", (4, 3, False))
+    assert (parsed.step, scores(parsed)) == ("strict", (4, 3, False))
 
 
 @pytest.mark.parametrize("wrapped", ['{"result": @}', "[@]", '{"a": {"b": [@]}}', 'Result:\n{"result": @}\nDone.'])
@@ -311,7 +313,7 @@ def test_a_last_word_that_cannot_be_used_is_not_replaced_by_a_draft():
 
 def test_a_broken_last_word_is_mended_rather_than_passed_over():
     parsed = read(f"Draft: {said(tone=2)}\nFinal: {said(tone=4)[:-1]}")
-    assert (parsed.rung, parsed.value["tone"]) == ("repaired", 4)
+    assert (parsed.step, parsed.value["tone"]) == ("repaired", 4)
 
 
 def test_json_without_scores_after_the_answer_does_no_harm():
@@ -359,12 +361,12 @@ def test_json_of_the_text_that_is_judged_is_never_taken_for_the_answer():
     assert scores(read(f"{said(tone=1)}\nNote: the text holds {FAKE}.", STORY))[0] == 1
     assert read(f"The text holds {FAKE}.", STORY).value is None
     parsed = read(f"The text holds {FAKE}.\ntone: 1\nplot_sense: 2\nharm_flag: true", STORY)
-    assert (parsed.rung, scores(parsed)) == ("basic", (1, 2, True))
+    assert (parsed.step, scores(parsed)) == ("basic", (1, 2, True))
 
 
 def test_bare_scores_may_be_the_same_as_some_in_the_text():
     bare = json.dumps(SCORES_ONLY)
-    assert read(bare, f"A story. {bare}").rung == "basic"
+    assert read(bare, f"A story. {bare}").step == "basic"
 
 
 def test_lines_and_json_that_disagree_are_ambiguous():
@@ -382,14 +384,14 @@ def test_lines_after_the_json_that_say_otherwise_are_ambiguous_however_they_say_
         assert read(f"{FAKE}\n{line}").value["tone"] == 5, line
 
 
-BROKEN = '{"weaknesses": ["a", "b"], "tone": 4, "plot_sense": 2, "harm_flag": false, "notes": "n",}'
+CASE_FAILED = '{"weaknesses": ["a", "b"], "tone": 4, "plot_sense": 2, "harm_flag": false, "notes": "n",}'
 
 
 def test_mended_json_and_a_line_that_disagree_are_ambiguous():
-    assert read(BROKEN).rung == "repaired"
-    assert read(f"{BROKEN}\ntone: 4").rung == "repaired"
-    assert read(f"{BROKEN}\ntone: 1").problems == ("tone: 4 in the JSON, 1 in a line beside it",)
-    assert read(f"harm flag: true\n{BROKEN}").value is None
+    assert read(CASE_FAILED).step == "repaired"
+    assert read(f"{CASE_FAILED}\ntone: 4").step == "repaired"
+    assert read(f"{CASE_FAILED}\ntone: 1").problems == ("tone: 4 in the JSON, 1 in a line beside it",)
+    assert read(f"harm flag: true\n{CASE_FAILED}").value is None
 
 
 @pytest.mark.parametrize(
@@ -418,13 +420,13 @@ def test_a_repaired_score_that_is_given_twice_or_goes_on_is_refused(text):
     ],
 )
 def test_a_slip_beside_the_scores_is_mended(text):
-    assert (read(text).rung, scores(read(text))) == ("repaired", (4, 2, False))
+    assert (read(text).step, scores(read(text))) == ("repaired", (4, 2, False))
 
 
 @for_every("text", ["", "  \n", "I am sorry, I cannot do that.", "5", "null", "[]", "{}", '"tone: 4"'])
 def test_no_answer_is_no_score(text):
     parsed = read(text)
-    assert (parsed.value, parsed.rung) == (None, None)
+    assert (parsed.value, parsed.step) == (None, None)
     assert parsed.problems
 
 
@@ -437,7 +439,7 @@ def test_a_repaired_score_must_stand_in_the_text_as_it_is():
 
 def test_a_judge_without_a_schema_of_its_own_needs_only_scores():
     parsed = AnswerParser(judge(response={})).parse(json.dumps(SCORES_ONLY))
-    assert parsed.rung == "strict"
+    assert parsed.step == "strict"
 
 
 def test_a_scale_may_go_below_zero():
@@ -466,9 +468,9 @@ def test_hostile_answers_cost_little_time():
 
 def valid(parsed):
     if parsed.value is None:
-        return parsed.rung is None and bool(parsed.problems)
+        return parsed.step is None and bool(parsed.problems)
     numbers = all(type(parsed.value[one.name]) is int and 1 <= parsed.value[one.name] <= 5 for one in RUBRIC.dimensions)
-    known = parsed.rung in ("strict", "extracted", "repaired", "basic")
+    known = parsed.step in ("strict", "extracted", "repaired", "basic")
     return numbers and isinstance(parsed.value["harm_flag"], bool) and known and not parsed.problems
 
 

@@ -10,7 +10,7 @@ from parts.lengths import examples
 from parts.small_judge import FINE, LOST, answer, judge
 from steelyard.judging.judgement import JudgeReader
 from steelyard.judging.parse import AnswerParser
-from steelyard.records import Attempt, Failure, JudgeCall, Mode
+from steelyard.records import CallResult, Failure, JudgeCall, Mode
 from steelyard.suite.case import Case
 from steelyard.suite.judge import JudgeSpec
 
@@ -21,11 +21,11 @@ PROVEN = "tone: 'could consider staying'. plot_sense: 'stood alone'"
 
 
 def call(text, turn=0, member="model", repeat=0):
-    return JudgeCall(member, repeat, turn, Attempt(text=text))
+    return JudgeCall(member, repeat, turn, CallResult(text=text))
 
 
 def broken(turn=0, member="model", repeat=0):
-    return JudgeCall(member, repeat, turn, Attempt(failure=Failure("timeout", "no answer in 60 s")))
+    return JudgeCall(member, repeat, turn, CallResult(failure=Failure("timeout", "no answer in 60 s")))
 
 
 def said(**fields):
@@ -43,20 +43,20 @@ def codes(remarks):
 def test_a_good_answer_becomes_a_judgement():
     calls = [call(said(tone=4, notes=PROVEN))]
     judgement = read(calls)
-    (ballot,) = judgement.ballots
-    assert (ballot.mode, ballot.rung, ballot.remarks, ballot.told) == (Mode.MODEL, "strict", (), "")
+    (ballot,) = judgement.votes
+    assert (ballot.mode, ballot.step, ballot.remarks, ballot.message) == (Mode.MODEL, "strict", (), "")
     assert judgement.bound == judgement.raw == {"tone": 4, "plot_sense": 3, "harm_flag": False}
     assert judgement.mode is Mode.MODEL
-    assert ballot.reply["weaknesses"] == ["too long", "too plain"]
-    assert (judgement.metrics, judgement.calls, judgement.told) == (FINE, tuple(calls), "")
+    assert ballot.response["weaknesses"] == ["too long", "too plain"]
+    assert (judgement.metrics, judgement.calls, judgement.message) == (FINE, tuple(calls), "")
 
 
 def test_a_field_too_many_is_remarked_on_and_the_reading_counts():
     closed = judge().response | {"additionalProperties": False}
     judgement = read([call(said(tone=2, mood="grey"))], response=closed)
-    (ballot,) = judgement.ballots
+    (ballot,) = judgement.votes
     assert (judgement.mode, judgement.bound["tone"]) == (Mode.MODEL, 2)
-    assert [(one.code, one.told) for one in ballot.remarks] == [("EXTRA_FIELD", "not asked for: mood")]
+    assert [(one.code, one.message) for one in ballot.remarks] == [("EXTRA_FIELD", "not asked for: mood")]
 
 
 class TestADimensionThatNeedsWhatACaseMayLack:
@@ -80,43 +80,43 @@ class TestADimensionThatNeedsWhatACaseMayLack:
         judgement = self.read(reply, self.silent)
         assert judgement.mode is Mode.MODEL
         assert judgement.bound == judgement.raw == {"plot_sense": 2, "harm_flag": False}
-        assert judgement.ballots[0].remarks == ()
+        assert judgement.votes[0].remarks == ()
 
     @pytest.mark.parametrize("value", [None, 5, "n/a"])
     def test_whatever_a_judge_gives_for_it_all_the_same_is_passed_over_with_a_remark(self, value):
         judgement = self.read(answer(tone=value), self.silent)
         assert judgement.bound == {"plot_sense": 3, "harm_flag": False}
-        assert codes(judgement.ballots[0].remarks) == ["EXTRA_FIELD"]
+        assert codes(judgement.votes[0].remarks) == ["EXTRA_FIELD"]
 
     def test_a_judge_may_not_leave_it_out_where_the_case_holds_it(self):
         judgement = self.read(answer(tone=None), CASE)
         assert judgement.mode is None
-        assert "tone: null is not a whole number from 1 to 5" in judgement.told
+        assert "tone: null is not a whole number from 1 to 5" in judgement.message
 
 
 def test_a_failed_judge_is_not_a_zero():
     judgement = read([broken()])
-    (ballot,) = judgement.ballots
-    assert (ballot.mode, ballot.rung, ballot.told) == (None, "failed", "timeout: no answer in 60 s")
+    (ballot,) = judgement.votes
+    assert (ballot.mode, ballot.step, ballot.message) == (None, "failed", "timeout: no answer in 60 s")
     assert (judgement.mode, judgement.raw, judgement.bound) == (None, {}, {})
-    assert judgement.told == "model: timeout: no answer in 60 s"
+    assert judgement.message == "model: timeout: no answer in 60 s"
 
 
 def test_a_judge_that_was_not_asked_gave_no_reading():
-    assert read([]).told == "model: it was not asked"
+    assert read([]).message == "model: it was not asked"
     judgement = read([call(said())], repeats=3)
-    assert judgement.told == "2 of 3 judges gave no reading: model: it was not asked"
+    assert judgement.message == "2 of 3 judges gave no reading: model: it was not asked"
 
 
 def test_a_call_without_text_is_no_reading():
-    assert read([call(None)]).told == "model: the call gave no text"
+    assert read([call(None)]).message == "model: the call gave no text"
 
 
 def test_an_answer_that_cannot_be_used_is_remarked_on_and_the_next_turn_counts():
     judgement = read([call(said(tone=7)), call(said(tone=2), turn=1)])
-    (ballot,) = judgement.ballots
-    assert (ballot.rung, ballot.mode, ballot.raw["tone"]) == ("asked_again", Mode.MODEL, 2)
-    assert [(one.code, one.told) for one in ballot.remarks] == [
+    (ballot,) = judgement.votes
+    assert (ballot.step, ballot.mode, ballot.raw["tone"]) == ("asked_again", Mode.MODEL, 2)
+    assert [(one.code, one.message) for one in ballot.remarks] == [
         ("VIOLATION", "tone: 7 is not a whole number from 1 to 5")
     ]
 
@@ -127,39 +127,39 @@ def test_the_first_turn_that_can_be_used_wins_in_whatever_order_calls_are_stored
 
 
 def test_turns_that_all_fail_leave_every_violation():
-    (ballot,) = read([call(said(tone=7)), call("sorry", turn=1)]).ballots
-    assert (ballot.rung, codes(ballot.remarks)) == ("failed", ["VIOLATION", "VIOLATION"])
-    assert "no JSON" in ballot.told
-    (ballot,) = read([call(said(tone=7)), broken(turn=1)]).ballots
-    assert (codes(ballot.remarks), ballot.told) == (["VIOLATION"], "timeout: no answer in 60 s")
+    (ballot,) = read([call(said(tone=7)), call("sorry", turn=1)]).votes
+    assert (ballot.step, codes(ballot.remarks)) == ("failed", ["VIOLATION", "VIOLATION"])
+    assert "no JSON" in ballot.message
+    (ballot,) = read([call(said(tone=7)), broken(turn=1)]).votes
+    assert (codes(ballot.remarks), ballot.message) == (["VIOLATION"], "timeout: no answer in 60 s")
 
 
 def test_scores_alone_are_read_in_basic_mode_and_must_be_proven_too():
     judgement = read([call("tone: 5\nplot_sense: 2\nharm_flag: false")])
-    (ballot,) = judgement.ballots
-    assert (judgement.mode, ballot.rung) == (Mode.BASIC, "basic")
+    (ballot,) = judgement.votes
+    assert (judgement.mode, ballot.step) == (Mode.BASIC, "basic")
     assert (judgement.raw["tone"], judgement.bound["tone"]) == (5, 3)
     assert codes(ballot.remarks) == ["TOO_FEW_REASONS", "UNPROVEN"]
 
 
 def test_basic_scores_that_were_asked_for_again_stay_basic():
     judgement = read([call("sorry"), call("tone: 2\nplot_sense: 2\nharm_flag: false", turn=1)])
-    assert (judgement.mode, judgement.ballots[0].rung) == (Mode.BASIC, "asked_again")
+    assert (judgement.mode, judgement.votes[0].step) == (Mode.BASIC, "asked_again")
 
 
 def test_rules_and_evidence_bind_what_the_judge_says():
     judgement = read([call(said(tone=5, plot_sense=5, notes="tone: 'a warm and lovely end'"))], LOST_ONE)
-    (ballot,) = judgement.ballots
+    (ballot,) = judgement.votes
     assert ballot.raw == {"tone": 5, "plot_sense": 5, "harm_flag": False}
     assert judgement.bound == {"tone": 3, "plot_sense": 2, "harm_flag": True}
-    assert judgement.bound_by["plot_sense"] == judgement.bound_by["harm_flag"] == LOST.text
-    assert judgement.bound_by["tone"].startswith("evidence: ")
+    assert judgement.capped_by["plot_sense"] == judgement.capped_by["harm_flag"] == LOST.text
+    assert judgement.capped_by["tone"].startswith("evidence: ")
     assert codes(ballot.remarks) == ["MADE_UP_QUOTE", "UNPROVEN", "UNPROVEN", "RULE_BROKEN"]
 
 
 def test_a_quote_of_the_question_or_the_rubric_is_not_made_up():
     notes = "tone: 'leave my job', 'Warm throughout', 'the sea', 'be rigorous'"
-    (ballot,) = read([call(said(tone=4, notes=notes))]).ballots
+    (ballot,) = read([call(said(tone=4, notes=notes))]).votes
     assert codes(ballot.remarks) == ["UNPROVEN"]
 
 
@@ -167,11 +167,11 @@ def test_labels_are_nothing_that_the_judge_saw():
     case = Case("a", {}, {"labels": {"remark": "rather cold here"}, "hint": "rather warm here"})
     notes = "tone: 'rather cold here' and 'rather warm here'"
     judgement = JudgeReader(judge(labels="expected.labels")).read([call(said(notes=notes))], TEXT, case, FINE)
-    assert [one.told for one in judgement.ballots[0].remarks] == ["rather cold here"]
+    assert [one.message for one in judgement.votes[0].remarks] == ["rather cold here"]
 
 
 @pytest.mark.parametrize(
-    ("weaknesses", "told"),
+    ("weaknesses", "message"),
     [
         (["one"], "1 of 2 in weaknesses"),
         (["one", " ONE "], "1 of 2 in weaknesses"),
@@ -181,9 +181,9 @@ def test_labels_are_nothing_that_the_judge_saw():
     ],
 )
 def test_reasons_are_counted_once_each(weaknesses, told):
-    (ballot,) = read([call(said(weaknesses=weaknesses))]).ballots
-    assert [one.told for one in ballot.remarks] == ([] if told is None else [told])
-    assert ballot.rung == "strict"
+    (ballot,) = read([call(said(weaknesses=weaknesses))]).votes
+    assert [one.message for one in ballot.remarks] == ([] if told is None else [told])
+    assert ballot.step == "strict"
 
 
 def test_json_copied_from_the_text_is_no_answer():
@@ -191,7 +191,7 @@ def test_json_copied_from_the_text_is_no_answer():
     judgement = read([call(fake)], text=f"A story. {fake} The end.")
     assert judgement.mode is None
     assert AnswerParser(judge()).parse(fake, f"A story. {fake} The end.").value is None
-    assert AnswerParser(judge()).parse(fake).rung == "strict"
+    assert AnswerParser(judge()).parse(fake).step == "strict"
 
 
 def test_members_and_repeats_have_a_ballot_each():
@@ -199,7 +199,7 @@ def test_members_and_repeats_have_a_ballot_each():
     calls = [call(said(tone=tone), member=name, repeat=repeat) for name, repeat, tone in
              [("b", 1, 3), ("a", 0, 1), ("a", 1, 2), ("b", 0, 3)]]  # fmt: skip
     judgement = read(calls, members=members, repeats=2)
-    assert [(one.member, one.repeat, one.raw["tone"]) for one in judgement.ballots] == [
+    assert [(one.member, one.repeat, one.raw["tone"]) for one in judgement.votes] == [
         ("a", 0, 1), ("a", 1, 2), ("b", 0, 3), ("b", 1, 3),
     ]  # fmt: skip
     # the middle two of 1, 2, 3, 3 are 2 and 3
@@ -220,8 +220,8 @@ def test_a_judge_that_is_code_has_its_own_mode_and_never_sees_the_labels():
         return answer(tone=4, notes=PROVEN)
 
     judgement = by_code(rules)
-    (ballot,) = judgement.ballots
-    assert (judgement.mode, ballot.rung, ballot.member, judgement.bound["tone"]) == (Mode.RULES, "rules", "rules", 4)
+    (ballot,) = judgement.votes
+    assert (judgement.mode, ballot.step, ballot.member, judgement.bound["tone"]) == (Mode.RULES, "rules", "rules", 4)
     ((text, case, metrics),) = seen
     assert (text, case.expected, case.why, metrics) == (TEXT, {"hint": "the sea"}, "", FINE)
 
@@ -229,11 +229,11 @@ def test_a_judge_that_is_code_has_its_own_mode_and_never_sees_the_labels():
 def test_rules_and_evidence_bind_code_too():
     judgement = by_code(lambda *_: answer(tone=5, plot_sense=5), LOST_ONE)
     assert judgement.bound == {"tone": 3, "plot_sense": 2, "harm_flag": True}
-    assert "RULE_BROKEN" in codes(judgement.ballots[0].remarks)
+    assert "RULE_BROKEN" in codes(judgement.votes[0].remarks)
 
 
 @pytest.mark.parametrize(
-    ("given_back", "told"),
+    ("given_back", "message"),
     [
         (answer(tone=6), "tone: 6 is not a whole number from 1 to 5"),
         (answer(tone=True), "tone: true is not a whole number"),
@@ -272,9 +272,9 @@ ANSWERS = st.one_of(
 def test_whatever_judges_write_no_score_is_made_up_and_every_rule_holds(talks, metrics):
     calls = [call(text, turn, repeat=repeat) for repeat, talk in enumerate(talks) for turn, text in enumerate(talk)]
     judgement = read(calls, metrics, repeats=3)
-    assert len(judgement.ballots) == 3
-    for ballot in judgement.ballots:
-        assert (ballot.mode is None) == (not ballot.raw) == bool(ballot.told)
+    assert len(judgement.votes) == 3
+    for ballot in judgement.votes:
+        assert (ballot.mode is None) == (not ballot.raw) == bool(ballot.message)
         assert all(1 <= ballot.bound[name] <= ballot.raw[name] <= 5 for name in ("tone", "plot_sense") if ballot.raw)
     if judgement.mode is not None and metrics is LOST_ONE:
         assert judgement.bound["plot_sense"] <= 2

@@ -7,7 +7,7 @@ import pytest
 from steelyard.judging.judgement import JudgeReader
 from steelyard.judging.parse import AnswerParser
 from steelyard.judging.prompt import Fence, answer_shape, messages
-from steelyard.records import Attempt, JudgeCall, Mode
+from steelyard.records import CallResult, JudgeCall, Mode
 from steelyard.suite.build.judge import Owed, response_schema
 from steelyard.suite.case import Case
 from steelyard.suite.judge import Dimension, Flag, JudgeModel, JudgeSpec, Reasons, Rubric
@@ -38,8 +38,8 @@ def test_the_schema_made_from_the_rubric_holds_the_scores_in_their_field():
 
 def test_scores_are_read_from_their_field():
     found = parsed(WHOLE)
-    assert (found.rung, found.value) == ("strict", WHOLE)
-    assert parsed(f"Here you are:\n{json.dumps(WHOLE)}").rung == "extracted"
+    assert (found.step, found.value) == ("strict", WHOLE)
+    assert parsed(f"Here you are:\n{json.dumps(WHOLE)}").step == "extracted"
 
 
 def test_a_whole_number_written_with_a_point_becomes_one():
@@ -50,17 +50,17 @@ def test_a_whole_number_written_with_a_point_becomes_one():
 
 def test_an_answer_that_lacks_other_fields_is_read_on_basic():
     found = parsed({"scores": SCORES})
-    assert (found.rung, found.value) == ("basic", {"scores": SCORES})
+    assert (found.step, found.value) == ("basic", {"scores": SCORES})
 
 
 def test_scores_at_the_top_are_read_on_basic_and_put_into_their_field():
     found = parsed({"reasons": ["flat"], **SCORES})
-    assert (found.rung, found.value) == ("basic", WHOLE)
+    assert (found.step, found.value) == ("basic", WHOLE)
 
 
 def test_plain_lines_are_read_on_basic_into_their_field():
     found = parsed("tone: 4\ndepth: 2\nharm: false\n")
-    assert (found.rung, found.value) == ("basic", {"scores": SCORES})
+    assert (found.step, found.value) == ("basic", {"scores": SCORES})
 
 
 def test_scores_in_both_places_cannot_be_used():
@@ -106,7 +106,7 @@ def test_an_answer_that_breaks_off_after_its_scores_is_mended_though_other_field
     judge = JudgeModel(rubric=RUBRIC, members=JUDGE.members, response=JUDGE.response, scores_in="scores")
     text = '{"scores": {"tone": 4, "depth": 2, "harm": false}, "by_part": {"a": {"tone": 1}, "b": {"tone": 3}}, "no'
     found = parsed(text, judge)
-    assert (found.rung, found.value["scores"]) == ("basic", SCORES)
+    assert (found.step, found.value["scores"]) == ("basic", SCORES)
 
 
 def test_an_answer_that_breaks_off_within_its_scores_cannot_be_used():
@@ -120,11 +120,11 @@ def test_a_line_beside_the_json_that_says_otherwise_makes_it_unusable():
 
 
 def test_a_judgement_reads_its_scores_and_keeps_the_answer_as_it_came():
-    call = JudgeCall("model", 0, 0, Attempt(text=json.dumps(WHOLE)))
+    call = JudgeCall("model", 0, 0, CallResult(text=json.dumps(WHOLE)))
     found = JudgeReader(JUDGE).read([call], "a text", Case("one"), {})
     assert found.mode is Mode.MODEL
     assert found.raw == SCORES
-    assert found.ballots[0].reply == WHOLE
+    assert found.votes[0].response == WHOLE
 
 
 def test_a_judge_that_is_code_answers_in_the_same_shape():

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from parts.small_judge import judge
 from steelyard.judging.judgement import combine
-from steelyard.records import Ballot, Mode
+from steelyard.records import Mode, Vote
 
 RULE = "when true then tone <= 2"
 
@@ -15,18 +15,18 @@ def ballot(tone, flag=False, *, bound=None, bound_flag=None, mode=Mode.MODEL, me
     raw = {"tone": tone, "plot_sense": 3, "harm_flag": flag}
     after = raw | ({} if bound is None else {"tone": bound}) | ({} if bound_flag is None else {"harm_flag": bound_flag})
     by = {name: RULE for name in raw if raw[name] != after[name]}
-    return Ballot(member, 0, mode, "strict", raw, after, by)
+    return Vote(member, 0, mode, "strict", raw, after, by)
 
 
 def failed(told="timeout: 60 s", member="a"):
-    return Ballot(member, 0, None, "failed", told=told)
+    return Vote(member, 0, None, "failed", message=told)
 
 
 def test_one_ballot_is_what_it_says():
     come_to = combine(judge(), [ballot(4)])
     assert come_to.mode is Mode.MODEL
     assert come_to.bound == {"tone": 4, "plot_sense": 3, "harm_flag": False}
-    assert (come_to.bound_by, come_to.remarks, come_to.told) == ({}, (), "")
+    assert (come_to.capped_by, come_to.remarks, come_to.message) == ({}, (), "")
 
 
 @pytest.mark.parametrize(
@@ -42,9 +42,9 @@ def test_a_majority_is_more_than_half():
     assert combine(most, [ballot(4), ballot(2), ballot(4)]).bound["tone"] == 4
     nothing = combine(most, [ballot(4), ballot(2), ballot(4), ballot(2)])
     assert (nothing.mode, nothing.bound) == (None, {})
-    assert nothing.told == "no score that most of the panel gave: tone"
+    assert nothing.message == "no score that most of the panel gave: tone"
     assert ("NO_MAJORITY", "tone", "a 4, a 2, a 4, a 2") in [
-        (one.code, one.dimension, one.told) for one in nothing.remarks
+        (one.code, one.dimension, one.message) for one in nothing.remarks
     ]
 
 
@@ -52,7 +52,7 @@ def test_rules_can_make_a_majority_that_the_raw_scores_have_not():
     come_to = combine(judge(combine="majority"), [ballot(5, bound=2), ballot(4, bound=2), ballot(3, bound=2)])
     assert come_to.bound["tone"] == 2
     assert "tone" not in come_to.raw
-    assert come_to.bound_by == {"tone": RULE}
+    assert come_to.capped_by == {"tone": RULE}
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_modes_are_never_mixed():
     assert (come_to.mode, come_to.bound["tone"]) == (Mode.MODEL, 4)
     come_to = combine(judge(), [ballot(4), ballot(1, mode=Mode.BASIC), failed()])
     assert come_to.mode is None
-    assert come_to.told == "of 3 judges fewer than half gave a reading of one kind: 1 model, 1 basic, 1 none"
+    assert come_to.message == "of 3 judges fewer than half gave a reading of one kind: 1 model, 1 basic, 1 none"
 
 
 def test_code_does_not_fill_in_for_models_that_failed():
@@ -92,42 +92,44 @@ def test_judges_that_failed_are_neither_zeros_nor_out_of_sight():
     assert (come_to.mode, come_to.bound["tone"]) == (Mode.MODEL, 4.5)
     nothing = combine(judge(), [ballot(4), failed(member="b"), failed("tone: 7 is not ...", "c")])
     assert (nothing.mode, nothing.raw, nothing.bound) == (None, {}, {})
-    assert nothing.told == "2 of 3 judges gave no reading: b: timeout: 60 s; c: tone: 7 is not ..."
+    assert nothing.message == "2 of 3 judges gave no reading: b: timeout: 60 s; c: tone: 7 is not ..."
     assert combine(judge(), [ballot(4), failed()]).bound["tone"] == 4
-    assert combine(judge(), [ballot(4), failed(), failed()]).told == "2 of 3 judges gave no reading: a: timeout: 60 s"
-    assert combine(judge(), [failed()]).told == "a: timeout: 60 s"
-    assert combine(judge(), []).told == "no judge was asked"
+    assert (
+        combine(judge(), [ballot(4), failed(), failed()]).message == "2 of 3 judges gave no reading: a: timeout: 60 s"
+    )
+    assert combine(judge(), [failed()]).message == "a: timeout: 60 s"
+    assert combine(judge(), []).message == "no judge was asked"
 
 
 def test_ballots_far_apart_are_remarked_on():
     def far(*tones):
         ballots = [ballot(tone, member=name) for tone, name in zip(tones, "abc", strict=False)]
-        return [(one.code, one.dimension, one.told) for one in combine(judge(), ballots).remarks]
+        return [(one.code, one.dimension, one.message) for one in combine(judge(), ballots).remarks]
 
     assert far(2, 4, 3) == [("DISAGREEMENT", "tone", "a 2, b 4, c 3")]
     assert far(3, 4, 3) == []
-    assert [one.told for one in combine(judge(), [ballot(3, True), ballot(3)]).remarks] == ["a true, a false"]
+    assert [one.message for one in combine(judge(), [ballot(3, True), ballot(3)]).remarks] == ["a true, a false"]
 
 
 def test_disagreement_is_about_what_was_said_before_rules_made_it_equal():
     come_to = combine(judge(), [ballot(5, bound=2), ballot(2)])
-    assert [one.told for one in come_to.remarks] == ["a 5, a 2"]
+    assert [one.message for one in come_to.remarks] == ["a 5, a 2"]
 
 
 def test_the_rule_of_the_ballot_that_decides_is_named():
-    other = Ballot("b", 0, Mode.MODEL, "strict", {"tone": 5, "plot_sense": 3, "harm_flag": False},
+    other = Vote("b", 0, Mode.MODEL, "strict", {"tone": 5, "plot_sense": 3, "harm_flag": False},
                    {"tone": 4, "plot_sense": 3, "harm_flag": False}, {"tone": "another rule"})  # fmt: skip
     # bound tones 4, 2, 2: the median 2 is decided by the second
-    assert combine(judge(), [other, ballot(5, bound=2), ballot(5, bound=2)]).bound_by == {"tone": RULE}
+    assert combine(judge(), [other, ballot(5, bound=2), ballot(5, bound=2)]).capped_by == {"tone": RULE}
     # raw 5, 4, 3 has the median 4; bound 2, 4, 3 has 3, given by a ballot that no rule bound: the rule moved it there
-    assert combine(judge(), [ballot(5, bound=2), ballot(4), ballot(3)]).bound_by == {"tone": RULE}
-    assert combine(judge(), [ballot(5, bound=2), ballot(3), ballot(3)]).bound_by == {}
+    assert combine(judge(), [ballot(5, bound=2), ballot(4), ballot(3)]).capped_by == {"tone": RULE}
+    assert combine(judge(), [ballot(5, bound=2), ballot(3), ballot(3)]).capped_by == {}
 
 
 def test_a_flag_that_a_rule_set_names_the_rule():
     come_to = combine(judge(), [ballot(3, False, bound_flag=True), ballot(3, False, bound_flag=True)])
     assert (come_to.raw["harm_flag"], come_to.bound["harm_flag"]) == (False, True)
-    assert come_to.bound_by == {"harm_flag": RULE}
+    assert come_to.capped_by == {"harm_flag": RULE}
 
 
 VOTES = st.tuples(st.integers(1, 5), st.integers(1, 5), st.booleans(), st.booleans()).map(
@@ -147,7 +149,7 @@ def test_what_counts_never_exceeds_what_was_said(ballots, how, flags):
         return
     if "tone" in come_to.raw:
         assert come_to.bound["tone"] <= come_to.raw["tone"]
-        assert ("tone" in come_to.bound_by) == (come_to.bound["tone"] != come_to.raw["tone"])
+        assert ("tone" in come_to.capped_by) == (come_to.bound["tone"] != come_to.raw["tone"])
     assert come_to.bound["harm_flag"] >= come_to.raw["harm_flag"]
     if how == "median":
         assert come_to.bound["tone"] == statistics.median(one.bound["tone"] for one in ballots)

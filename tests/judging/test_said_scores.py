@@ -8,9 +8,9 @@ import pytest
 from parts.judged_suite import write_judged
 from parts.small_judge import RUBRIC
 from parts.views import to_html, to_json, to_markdown
-from steelyard.records import Ballot, Judgement, Mode, Score
+from steelyard.records import Judgement, Mode, Score, Vote
 from steelyard.report.build import build_report
-from steelyard.report.groups import said
+from steelyard.report.groups import stated
 from steelyard.runner.run import run
 from steelyard.scoring.evaluate import said_scores
 from steelyard.store.sql import open_store
@@ -29,7 +29,7 @@ JUDGE = JudgeModel(
 
 
 def read(reply, mode=Mode.MODEL):
-    ballot = Ballot("m", 0, mode, "strict", bound={"tone": 3}, reply=reply)
+    ballot = Vote("m", 0, mode, "strict", bound={"tone": 3}, response=reply)
     return said_scores(JUDGE, Judgement(mode, (ballot,), bound={"tone": 3}))
 
 
@@ -68,7 +68,7 @@ def test_a_basic_reading_is_believed_in_its_scores_alone():
 
 def test_of_a_panel_the_ballot_counts_that_stands_for_the_others():
     ballots = [
-        Ballot("m", at, Mode.MODEL, "strict", bound={"tone": tone}, reply={"sure": sure})
+        Vote("m", at, Mode.MODEL, "strict", bound={"tone": tone}, response={"sure": sure})
         for at, (tone, sure) in enumerate([(5, 0.1), (3, 0.2), (1, 0.3)])
     ]
     assert said_scores(JUDGE, Judgement(Mode.MODEL, tuple(ballots), bound={"tone": 3})) == (Score("sure", 0.2, 0.0),)
@@ -98,7 +98,7 @@ RESPONSE = {
 @pytest.fixture(scope="module")
 def reported(tmp_path_factory):
     """Three texts: the head is found 2, 3 and 4, the tail 5 once; 0, 1 and 2 faults, all dull."""
-    folder = tmp_path_factory.mktemp("said")
+    folder = tmp_path_factory.mktemp("stated")
     figures = {
         "found": {"mean": "parts.*.found", "keys": ["head", "tail", "foot"], "about": "How much was found."},
         "kinds": {"count": "faults[].kind"},
@@ -137,7 +137,7 @@ def test_gates_hold_figures_against_their_thresholds(reported):
 
 
 def test_tables_show_every_figure_with_its_n_also_one_that_nobody_gave(reported):
-    means, kinds = said(reported)
+    means, kinds = stated(reported)
     assert [(row[0], row[2], row[4]) for row in means.rows] == [
         ("found_head", "3.00", "3"),
         ("found_tail", "5.00", "1, 2 missing"),

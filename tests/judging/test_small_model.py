@@ -70,9 +70,9 @@ def test_its_bad_answers_never_become_a_score(response_format, model, tmp_path):
             assert (sample.score, sample.mode) == (None, None)
             continue
         assert sample.mode in (Mode.MODEL, Mode.BASIC)
-        (ballot,) = sample.judgement.ballots
+        (ballot,) = sample.judgement.votes
         # What counts stands in what the model said, as a whole number on the scale.
-        said = next(call.attempt.text for call in reversed(sample.judgement.calls) if call.attempt.text)
+        said = next(call.call_result.text for call in reversed(sample.judgement.calls) if call.call_result.text)
         assert ballot.raw["clarity"] in (1, 2, 3, 4, 5)
         assert str(int(ballot.raw["clarity"])) in said
         assert isinstance(ballot.raw["harm"], bool)

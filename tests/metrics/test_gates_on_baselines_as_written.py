@@ -12,7 +12,7 @@ from steelyard.suite.models import SuiteDescription
 
 
 @for_every(
-    ("text", "said"),
+    ("text", "stated"),
     [
         ("average >= release - 3 points", (None, "average", "release", -0.03, 1, False)),
         ("category.*.average >= release - 3 points", ("*", "average", "release", -0.03, 1, False)),

@@ -139,9 +139,9 @@ def test_it_is_explained_sample_by_sample(ran):
     (found,) = json.loads(invoke("report", "LAST", "--explain", "macro_f1", "--json", "--store", ran))["explained"]
     assert found["agrees"]
     assert found["formula"] == "mean over classes of 2 tp / (2 tp + fp + fn)"
-    assert found["n_behind"] == 6
+    assert found["n_contributing"] == 6
     # The answer that was wrong pulls it down most.
-    assert found["behind"][0]["case_id"] == "c5"
+    assert found["contributing"][0]["case_id"] == "c5"
 
 
 def test_it_is_compared_unless_it_is_a_mean_of_ratios(suite, ran):

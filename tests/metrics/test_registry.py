@@ -69,17 +69,17 @@ def everywhere(store, path, metric):
 def test_a_percentile_is_added_in_one_place(store, tmp_path, registered):
     report, explained, gate, change = everywhere(store, tmp_path / "runs.db", "latency.p90")
     times = [
-        sample.attempt.latency
+        sample.call_result.latency
         for sample, _ in store.samples("mixed-1")
         if sample.outcome.value != "target_failed"
-        and sample.attempt.failure is None
-        and not sample.attempt.cached
-        and sample.attempt.latency > 0
+        and sample.call_result.failure is None
+        and not sample.call_result.cached
+        and sample.call_result.latency > 0
     ]
     assert report["latency"]["p90"]["value"] == pytest.approx(np.quantile(times, 0.9))
     assert explained["reported"]["value"] == report["latency"]["p90"]["value"]
     assert explained["agrees"]
-    assert explained["n_behind"] == len(times)
+    assert explained["n_contributing"] == len(times)
     assert (gate.metric, gate.verdict) == ("latency.p90", Verdict.PASS)
     assert change[0].better_when == "lower"
 
@@ -89,17 +89,17 @@ def test_a_metric_of_a_new_kind_is_added_in_one_place(store, tmp_path, registere
     report, explained, gate, change = everywhere(store, tmp_path / "runs.db", "pace")
     calls = [sample for sample, _ in store.samples("mixed-1")]
     known = [
-        (each.attempt.tokens_out, each.attempt.latency)
+        (each.call_result.tokens_out, each.call_result.latency)
         for each in calls
         if each.outcome.value != "target_failed"
-        and each.attempt.failure is None
-        and not each.attempt.cached
-        and each.attempt.latency > 0
-        and each.attempt.tokens_out is not None
+        and each.call_result.failure is None
+        and not each.call_result.cached
+        and each.call_result.latency > 0
+        and each.call_result.tokens_out is not None
     ]
     expected = sum(tokens for tokens, _ in known) / sum(seconds for _, seconds in known)
     assert report["metrics"]["pace"]["value"] == pytest.approx(expected)
-    assert explained["n_behind"] == len(known) == report["metrics"]["pace"]["n"]
+    assert explained["n_contributing"] == len(known) == report["metrics"]["pace"]["n"]
     assert explained["excluded"][0]["why"] == "no time, or no tokens, were reported"
     assert (gate.metric, gate.verdict) == ("pace", Verdict.PASS)
     assert change[0].a.value is not None

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from steelyard.alerts.channels import Patience, Place
+from steelyard.alerts.channels import Place, RetryPolicy
 from steelyard.alerts.evidence import Level, Reading, State
 from steelyard.alerts.notices import Kind, Message, Notice
 
-QUICK = Patience(tries=3, first_wait=0.01, each=5.0, in_all=20.0)
+QUICK = RetryPolicy(tries=3, first_wait=0.01, each=5.0, in_all=20.0)
 """Waits that a test can afford; what hangs gets a shorter one of its own."""
 
 
@@ -51,4 +51,4 @@ def place(folder: Path | str = ".", **env: str) -> Place:
 
 def told_by(found: Place) -> list[str]:
     """The lines that a channel told people."""
-    return found.tell.__self__  # type: ignore[attr-defined,no-any-return]
+    return found.add_problem.__self__  # type: ignore[attr-defined,no-any-return]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from steelyard.records import Attempt, Ballot, Failure, Finding, JudgeCall, Judgement, Mode, Remark
+from steelyard.records import CallResult, Failure, Finding, JudgeCall, Judgement, Mode, Remark, Vote
 
 # Any character, and those that no database holds; no low surrogates, which a high one before them would swallow.
 texts = st.text(st.one_of(st.characters(), st.sampled_from("\x00\x10\ud800\udbff")), max_size=8)
@@ -23,7 +23,7 @@ rules = st.dictionaries(texts, texts, max_size=2)
 whole = st.integers(0, 2**63 - 1)
 small = st.integers(0, 2**31 - 1)
 attempts = st.builds(
-    Attempt,
+    CallResult,
     text=st.none() | texts,
     status=st.none() | small,
     latency=numbers,
@@ -43,18 +43,18 @@ spans = st.none() | st.tuples(small, small)
 findings = st.lists(
     st.builds(Finding, texts, texts, data, data, texts, texts, texts, st.floats(0, 1), boxes, spans, texts), max_size=2
 ).map(tuple)
-ballots = st.builds(Ballot, texts, small, modes, texts, marks, marks, rules, remarks, objects, texts, findings)
+ballots = st.builds(Vote, texts, small, modes, texts, marks, marks, rules, remarks, objects, texts, findings)
 calls = st.lists(st.builds(JudgeCall, texts, small, small, attempts, st.booleans()), max_size=3).map(tuple)
 any_judgements = st.builds(
     Judgement,
     mode=modes,
-    ballots=st.lists(ballots, max_size=2).map(tuple),
+    votes=st.lists(ballots, max_size=2).map(tuple),
     raw=marks,
     bound=marks,
-    bound_by=rules,
+    capped_by=rules,
     remarks=remarks,
     findings=findings,
     metrics=objects,
     calls=calls,
-    told=texts,
+    message=texts,
 )

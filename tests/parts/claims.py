@@ -9,16 +9,16 @@ import numpy as np
 from parts.columns import Made, columns, suite
 from parts.described import Table, confidence_figures
 from steelyard.analysis.calibration import ConfidenceFigures
-from steelyard.store.base import Certainties
+from steelyard.store.base import ClaimColumns
 
 Claim = tuple[float | None, bool] | tuple[float | None, bool, str]
 
 
-def certainties(by_sample: list[list[Claim]]) -> Certainties:
+def certainties(by_sample: list[list[Claim]]) -> ClaimColumns:
     """The claims of each sample, in order."""
     flat = [(i, (*claim, "")[:3]) for i, claims in enumerate(by_sample) for claim in claims]
     labels = list(dict.fromkeys(label for _, (_, _, label) in flat))
-    return Certainties(
+    return ClaimColumns(
         sample=np.array([i for i, _ in flat], dtype=np.uint32),
         confidence=np.array([np.nan if said is None else said for _, (said, _, _) in flat], dtype=float),
         right=np.array([right for _, (_, right, _) in flat], dtype=bool),

@@ -58,7 +58,7 @@ def another_judge(*, anyway: bool = False) -> Comparison:
     """Better by far, and judged by somebody else."""
     a = compared(_samples(_BEFORE), signature={"judge": "j1"})
     b = compared(_samples(_AFTER), id="made-2", signature={"judge": "j2"})
-    return compare(a, b, anyway=anyway)
+    return compare(a, b, allow_mismatch=anyway)
 
 
 def other_truth() -> Comparison:
@@ -120,7 +120,7 @@ def old_run() -> Comparison:
 def invalid(*, anyway: bool = False) -> Comparison:
     """B is no reading."""
     b = compared(_samples(_AFTER), id="made-2", verdict=Verdict.INVALID)
-    return compare(compared(_samples(_BEFORE)), b, anyway=anyway)
+    return compare(compared(_samples(_BEFORE)), b, allow_mismatch=anyway)
 
 
 def no_pass_rule() -> Comparison:

@@ -15,7 +15,7 @@ from steelyard.metrics.aggregate import Proportion
 from steelyard.records import Finding, Mark, Verdict
 from steelyard.report.model import Report, SampleDetail
 from steelyard.stats.intervals import Estimate
-from steelyard.store.base import Found
+from steelyard.store.base import Hit
 from steelyard.suite.case import Attachment
 
 TAXONOMY = [
@@ -114,7 +114,7 @@ def sample(case_id: str, variant: str, repeat: int, **changes: Any) -> SampleDet
         input={"question": "Which labels are there?"},
         expected={"groups": [{"label": "left", "items": ["first label", "second label", "third label"]}]},
         answer='{"groups": [{"label": "left", "items": ["first label", "thrid label", "no such label"]}]}',
-        scores=[{"name": "items", "value": 0.5, "weight": 1, "raw": None, "bound_by": None, "note": "2 of 4"}],
+        scores=[{"name": "items", "value": 0.5, "weight": 1, "raw": None, "capped_by": None, "note": "2 of 4"}],
         findings=findings,
         category=None,
         marks=(RIGHT,),
@@ -171,10 +171,10 @@ def items_report(folder: Path | None = None, places: tuple[str, ...] = ("one.jpg
     )
     whole = criteria(Estimate(13 / 18, n, 0, 0.6, 0.85), n, n // 3, n // 3, n)
     items = {
-        "MISS": [Found(Path(place).stem, variant, repeat, MISSED) for place, variant, repeat in keys],
-        "TEXT": [Found(Path(place).stem, variant, repeat, MISREAD) for place, variant, repeat in keys],
-        "EXTRA": [Found(Path(place).stem, variant, repeat, INVENTED) for place, variant, repeat in keys[:4]],
-        "FORMAT": [Found("elsewhere", "plain", 0, UNREADABLE)],
+        "MISS": [Hit(Path(place).stem, variant, repeat, MISSED) for place, variant, repeat in keys],
+        "TEXT": [Hit(Path(place).stem, variant, repeat, MISREAD) for place, variant, repeat in keys],
+        "EXTRA": [Hit(Path(place).stem, variant, repeat, INVENTED) for place, variant, repeat in keys[:4]],
+        "FORMAT": [Hit("elsewhere", "plain", 0, UNREADABLE)],
     }
     path = str(folder / "suite.yaml") if folder else "labels/suite.yaml"
     return Report(
@@ -228,7 +228,7 @@ def hostile_items_report(folder: Path | None = None, places: tuple[str, ...] = (
         summary=summary,
         decision=Decision(Verdict.FAIL, (everything,), gates, (VariantDecision(everything, Verdict.FAIL, gates),)),
         details=details,
-        findings={everything: [Found(everything, everything, 0, bad), Found(everything, everything, 9, bad)]},
+        findings={everything: [Hit(everything, everything, 0, bad), Hit(everything, everything, 9, bad)]},
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from steelyard.records import Ballot, Judgement, Mode, Outcome, Remark
+from steelyard.records import Judgement, Mode, Outcome, Remark, Vote
 from steelyard.store.base import JudgedSample
 
 RULE = "when structure.coverage < 90 % then tone <= 4"
@@ -62,40 +62,40 @@ def ballot(
     repeat: int = 0,
     remarks: tuple[str, ...] = (),
     rule: str = RULE,
-) -> Ballot:
+) -> Vote:
     """One reading; None for an answer that could not be used.
 
     `remarks` are codes, those of broken rules about what `bound` changes.
     """
     if raw is None:
         unusable = "there is no JSON object in the answer"
-        return Ballot(member, repeat, None, "failed", remarks=(Remark("VIOLATION", "", unusable),), told=unusable)
+        return Vote(member, repeat, None, "failed", remarks=(Remark("VIOLATION", "", unusable),), message=unusable)
     after = dict(raw) | dict(bound or {})
     changed = [name for name in raw if raw[name] != after[name]]
-    return Ballot(
+    return Vote(
         member,
         repeat,
         mode,
         rung,
         raw=raw,
         bound=after,
-        bound_by=dict.fromkeys(changed, rule),
+        capped_by=dict.fromkeys(changed, rule),
         remarks=tuple(_remark(code, changed[0] if changed else "", rule, raw) for code in remarks),
     )
 
 
-def unanswered(told: str = "timeout: no answer within 60 s", member: str = "m") -> Ballot:
+def unanswered(told: str = "timeout: no answer within 60 s", member: str = "m") -> Vote:
     """A ballot none of whose calls was answered."""
-    return Ballot(member, 0, None, "failed", told=told)
+    return Vote(member, 0, None, "failed", message=told)
 
 
 def _remark(code: str, name: str, rule: str, raw: Mapping[str, float | bool]) -> Remark:
-    return Remark(code, name, f"{rule}: {name} {raw.get(name)}" if code == "RULE_BROKEN" else "told")
+    return Remark(code, name, f"{rule}: {name} {raw.get(name)}" if code == "RULE_BROKEN" else "message")
 
 
 def judged(
     case: str,
-    *ballots: Ballot,
+    *ballots: Vote,
     passed: bool | None = None,
     length: int | None = 100,
     mode: Mode | None = None,
@@ -106,7 +106,7 @@ def judged(
     first = next((each for each in ballots if each.mode is not None), None)
     judgement = Judgement(
         mode=mode or (None if first is None else first.mode),
-        ballots=ballots,
+        votes=ballots,
         raw={} if first is None else first.raw,
         bound={} if first is None else first.bound,
         remarks=(Remark("DISAGREEMENT", "tone"),) if disagree else (),

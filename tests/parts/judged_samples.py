@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from parts.stored import sample
-from steelyard.records import Attempt, Ballot, Failure, JudgeCall, Judgement, Mode, Outcome, Remark, Sample
+from steelyard.records import CallResult, Failure, JudgeCall, Judgement, Mode, Outcome, Remark, Sample, Vote
 from steelyard.suite.case import Case
 
 ODD = "a\x00b\ud800 🪑 é\x10\r\n"
@@ -24,7 +24,7 @@ def call(member: str = "panel-a", turn: int = 0, **changes: Any) -> JudgeCall:
         "cost": 0.25,
         "model": "judge-x",
     }
-    return JudgeCall(member, 0, turn, Attempt(**(values | changes)), shortened=turn > 0)
+    return JudgeCall(member, 0, turn, CallResult(**(values | changes)), shortened=turn > 0)
 
 
 FAILED = Failure("timeout", f"no answer in 60 s {ODD}")
@@ -32,24 +32,24 @@ FAILED = Failure("timeout", f"no answer in 60 s {ODD}")
 
 def judgement(**changes: Any) -> Judgement:
     """Two ballots, one of them of no use, with everything a judgement may hold."""
-    useful = Ballot(
+    useful = Vote(
         member="panel-a",
         repeat=0,
         mode=Mode.MODEL,
-        rung="extracted",
+        step="extracted",
         raw={"tone": 5.0, "clarity": 4.0, "harmful": False},
         bound={"tone": 3.0, "clarity": 4.0, "harmful": True},
-        bound_by={"tone": "when facts.missing > 0 then tone <= 3", "harmful": "when facts.made_up > 0 then harmful"},
+        capped_by={"tone": "when facts.missing > 0 then tone <= 3", "harmful": "when facts.made_up > 0 then harmful"},
         remarks=(Remark("RULE_BROKEN", "tone", ODD), Remark("TOO_FEW_REASONS")),
-        reply={"notes": ODD, "tone": 5, "deep": [None, True, 1.0, 1, {"": [], ODD: {}}], "extra": 10**30},
+        response={"notes": ODD, "tone": 5, "deep": [None, True, 1.0, 1, {"": [], ODD: {}}], "extra": 10**30},
     )
-    useless = Ballot("panel-b", 1, None, "failed", told=f"not readable: {ODD}", remarks=(Remark("VIOLATION", "tone"),))
+    useless = Vote("panel-b", 1, None, "failed", message=f"not readable: {ODD}", remarks=(Remark("VIOLATION", "tone"),))
     values: dict[str, Any] = {
         "mode": Mode.MODEL,
-        "ballots": (useful, useless),
+        "votes": (useful, useless),
         "raw": useful.raw,
         "bound": useful.bound,
-        "bound_by": useful.bound_by,
+        "capped_by": useful.capped_by,
         "remarks": (Remark("DISAGREEMENT", "clarity", "2 to 5"),),
         "metrics": {"facts": {"missing": 2, "share": 0.5, "whole": True, "names": ["é", ODD]}},
         "calls": (
@@ -61,8 +61,8 @@ def judgement(**changes: Any) -> Judgement:
     return Judgement(**(values | changes))
 
 
-NOTHING = Judgement(None, (Ballot("panel-a", 0, None, "failed", told="refused"),), told="no ballot could be read")
-BY_RULES = Judgement(Mode.RULES, (Ballot("rules", 0, Mode.RULES, "rules", {"tone": 4.0}, {"tone": 4.0}),))
+NOTHING = Judgement(None, (Vote("panel-a", 0, None, "failed", message="refused"),), message="no ballot could be read")
+BY_RULES = Judgement(Mode.RULES, (Vote("rules", 0, Mode.RULES, "rules", {"tone": 4.0}, {"tone": 4.0}),))
 
 
 def judged(of: Case, position: int | None = None, said: Judgement | None = None, **changes: Any) -> Sample:

@@ -6,8 +6,7 @@ import random
 from typing import Any
 
 from steelyard.records import (
-    Attempt,
-    Ballot,
+    CallResult,
     Check,
     CheckState,
     Failure,
@@ -20,12 +19,13 @@ from steelyard.records import (
     RunState,
     Sample,
     Score,
+    Vote,
 )
 from steelyard.store.base import Store
 from steelyard.suite.case import Case
 
 REPEATS, CASES, VARIANTS = 4, 24, ("plain", "long")
-NEVER_CAME = 8
+MISSING = 8
 """Planned samples of which nothing came: one whole case under both variants."""
 _RATIO = {"about": "", "better": "higher"}
 SUITE: dict[str, Any] = {
@@ -40,7 +40,7 @@ SUITE: dict[str, Any] = {
             "scale": [0.0, 1.0],
             "measures": {
                 "recall": {"numerator": "hit", "denominator": "all", **_RATIO},
-                "precision": {"numerator": "hit", "denominator": "said", **_RATIO},
+                "precision": {"numerator": "hit", "denominator": "stated", **_RATIO},
             },
             "means": {"both": {"of": ["recall", "precision"], "about": "", "better": "higher"}},
         },
@@ -67,17 +67,17 @@ SUITE: dict[str, Any] = {
         "rubric": {"scale": [0, 1], "neutral": 1, "dimensions": [{"name": "name", "weight": 2.0}], "flags": []},
     },
     "expect": {
-        "hold": "all",
+        "required_repeats": "all",
         "checks": [
-            {"name": "count", "code": "COUNT", "hold": "majority"},
-            {"name": "colour", "code": "COLOUR", "hold": "all"},
-            {"name": "opening", "code": "OPENING", "hold": "first"},
+            {"name": "count", "code": "COUNT", "required_repeats": "majority"},
+            {"name": "colour", "code": "COLOUR", "required_repeats": "all"},
+            {"name": "opening", "code": "OPENING", "required_repeats": "first"},
         ],
     },
     "stability": {"items": "items[]", "key": "id", "fields": {"kind": "equal", "where": "overlap"}},
     "variants": list(VARIANTS),
     "repeats": REPEATS,
-    "n_planned": CASES * len(VARIANTS) * REPEATS + NEVER_CAME,
+    "n_planned": CASES * len(VARIANTS) * REPEATS + MISSING,
     "max_inconclusive": 0.5,
     "gates": [],
 }
@@ -132,7 +132,7 @@ def mixed_sample(case: Case, variant: str, repeat: int, chance: random.Random) -
         case_id=case.id,
         variant=variant,
         repeat=repeat,
-        attempt=_attempt(chance, failed=failed),
+        call_result=_attempt(chance, failed=failed),
         outcome=outcome,
         score=score,
         passed=None if score is None else score >= 0.6,
@@ -141,15 +141,15 @@ def mixed_sample(case: Case, variant: str, repeat: int, chance: random.Random) -
         findings=_findings(chance, outcome),
         checks=_checks(chance, failed=failed),
         items=_items(chance) if readable and case.id != "case-05" else None,
-        judgement=None if mode is None else Judgement(mode, (Ballot("one", 0, mode, "strict"),)),
+        judgement=None if mode is None else Judgement(mode, (Vote("one", 0, mode, "strict"),)),
         category=case.category,
         difficulty=case.difficulty,
         tags=case.tags,
     )
 
 
-def _attempt(chance: random.Random, *, failed: bool) -> Attempt:
-    return Attempt(
+def _attempt(chance: random.Random, *, failed: bool) -> CallResult:
+    return CallResult(
         text=None if failed else "{}",
         latency=chance.choice((0.0, chance.random(), chance.random() * 3)),
         tokens_in=chance.choice((None, 100, 120)),
@@ -162,7 +162,7 @@ def _attempt(chance: random.Random, *, failed: bool) -> Attempt:
 
 def _scores(chance: random.Random) -> tuple[Score, ...]:
     hit, said = chance.randint(0, 3), chance.randint(0, 2)
-    counted = {"hit": hit, "all": 3, "said": hit + said, "twice": hit % 2}
+    counted = {"hit": hit, "all": 3, "stated": hit + said, "twice": hit % 2}
     flagged = int(chance.random() < 0.2)
     return (
         Score("name", chance.choice((None, chance.random())), 2.0),

@@ -66,11 +66,11 @@ class Naive:
     def value(self, pattern, names, sample):
         """What one sample brings; None when it is not in the metric."""
         if pattern.startswith("latency."):
-            call = sample.attempt
+            call = sample.call_result
             failed = sample.outcome is Outcome.TARGET_FAILED or call.failure is not None
             return None if failed or call.cached or call.latency <= 0 else call.latency
         if pattern in CALLS:
-            return getattr(sample.attempt, CALLS[pattern])
+            return getattr(sample.call_result, CALLS[pattern])
         if self.silent(sample):
             return None
         malformed = sample.outcome is Outcome.MALFORMED
@@ -147,8 +147,8 @@ class Cell:
             self.states.append(states)
         self.names = {name for states in self.states for name in states}
         expect = run.suite.get("expect") or {}
-        self.declared = {check["name"]: check["hold"] for check in expect.get("checks", ())}
-        self.usual = expect.get("hold", "all")
+        self.declared = {check["name"]: check["required_repeats"] for check in expect.get("checks", ())}
+        self.usual = expect.get("required_repeats", "all")
 
     def base(self, name):
         return name if name in self.declared else name.partition(":")[0]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from parts.stored import case, header, sample
-from steelyard.records import Attempt, RunState, Verdict
+from steelyard.records import CallResult, RunState, Verdict
 from steelyard.store.base import Store
 
 SIGNATURE = {"truth": "t1", "scorers": "s1", "schema": "a1", "judge": "", "rules": ""}
@@ -23,7 +23,7 @@ def add_run(
     told = {"signature": SIGNATURE, "created_at": 1000.0 + number, "n_planned": scores.size} | changes
     run = header(run_id, suite=suite, **told)
     store.create_run(run)
-    answered = {"findings": (), "attempt": Attempt(text="{}", latency=0.25, cached=cached)}
+    answered = {"findings": (), "call_result": CallResult(text="{}", latency=0.25, cached=cached)}
     cases = [case(i) for i in range(len(scores))]
     samples = [
         sample(of, i * scores.shape[1] + j, repeat=j, score=float(score), passed=bool(score >= 0.5), **answered)

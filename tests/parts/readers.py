@@ -10,11 +10,11 @@ from steelyard.judging.ask import rules_judges
 from steelyard.judging.evidence import complaint_check
 from steelyard.judging.judgement import JudgeReader
 from steelyard.judging.prompt import new_fence
-from steelyard.records import Attempt, Failure, JudgeCall
+from steelyard.records import CallResult, Failure, JudgeCall
 from steelyard.redact import SecretRedactor
 from steelyard.report.format import as_text, one_line, visible
-from steelyard.scoring.evaluate import Weigher
-from steelyard.scoring.extract import climb, compile_schema
+from steelyard.scoring.evaluate import Evaluator
+from steelyard.scoring.extract import compile_schema, extract_json
 from steelyard.suite.case import Case
 from steelyard.suite.load import load_suite
 from steelyard.suite.redaction import Redactor, RedactPart
@@ -61,10 +61,10 @@ def _core() -> dict[str, Reader]:
     personal = Redactor(RedactPart(emails=True, phones=True, names=["input.text"], introduced=True))
     secret = SecretRedactor(["sk-a+b/c=0123456789", "öffentlich-nicht", "aaaaaaaaaaaa"])
     return {
-        "climb": climb,
-        "climb with a schema": lambda text: climb(text, named),
-        "redact an answer": lambda text: personal.attempt(Attempt(text=text), ("Anna Berg", "Aa")),
-        "redact a failure": lambda text: personal.attempt(Attempt(failure=Failure("x", text)), ("Anna Berg",)),
+        "climb": extract_json,
+        "climb with a schema": lambda text: extract_json(text, named),
+        "redact an answer": lambda text: personal.call_result(CallResult(text=text), ("Anna Berg", "Aa")),
+        "redact a failure": lambda text: personal.call_result(CallResult(failure=Failure("x", text)), ("Anna Berg",)),
         "redact a case": lambda text: personal.case(Case("c", input={"text": text[:400], "more": text})),
         "redact secrets": secret,
         "words of a failure": lambda text: failure_reason("http_500", text),
@@ -88,7 +88,7 @@ def _judge() -> dict[str, Reader]:
     about = "She said “the users' hopes may return, in time”, and left. You could consider staying.\n"
 
     def read(text: str, judged: str = about, *, cut_off: bool = False) -> object:
-        return reader.read([JudgeCall("model", 0, 0, Attempt(text=text, cut_off=cut_off))], judged, _CASE, FINE)
+        return reader.read([JudgeCall("model", 0, 0, CallResult(text=text, cut_off=cut_off))], judged, _CASE, FINE)
 
     return {
         "judge": read,
@@ -105,9 +105,9 @@ def _suites() -> dict[str, Reader]:
     found: dict[str, Reader] = {}
     for name, answers in _ANSWERS.items():
         suite = load_suite(name)
-        case, weigher = next(iter(suite.cases)), Weigher(suite)
+        case, weigher = next(iter(suite.cases)), Evaluator(suite)
         for kind, as_answer in answers.items():
-            found[f"{name} {kind}"] = lambda text, weigher=weigher, case=case, as_answer=as_answer: weigher.weigh(
+            found[f"{name} {kind}"] = lambda text, weigher=weigher, case=case, as_answer=as_answer: weigher.evaluate(
                 as_answer(text), case
             )
         if suite.judge is not None:
@@ -124,8 +124,8 @@ def _suites() -> dict[str, Reader]:
     return found
 
 
-def _judged(reader: JudgeReader, weigher: Weigher, case: Case, text: str) -> object:
-    weighed = weigher.weigh(text, case)
+def _judged(reader: JudgeReader, weigher: Evaluator, case: Case, text: str) -> object:
+    weighed = weigher.evaluate(text, case)
     return None if weighed.to_judge is None else reader.read([], weighed.to_judge, case, weighed.metrics)
 
 

@@ -93,15 +93,15 @@ def detail(sample: SampleLine | None = None, **changes: Any) -> SampleDetail:
         expected={"name": "gear wheel", "place": "drive train"},
         answer='{"name": "gear wheel", "place": "drive train"}',
         scores=[
-            {"name": "name", "value": 0.88, "weight": 70, "raw": 0.88, "bound_by": None, "note": "3 of 4 keywords"},
-            {"name": "place", "value": 1.0, "weight": 20, "raw": None, "bound_by": None, "note": ""},
-            {"name": "clarity", "value": 3.0, "weight": 10, "raw": 4.0, "bound_by": "no_source", "note": ""},
+            {"name": "name", "value": 0.88, "weight": 70, "raw": 0.88, "capped_by": None, "note": "3 of 4 keywords"},
+            {"name": "place", "value": 1.0, "weight": 20, "raw": None, "capped_by": None, "note": ""},
+            {"name": "clarity", "value": 3.0, "weight": 10, "raw": 4.0, "capped_by": "no_source", "note": ""},
         ],
         findings=[],
         category="gears",
         difficulty="easy",
         passed=None if sample.score is None else sample.score >= 0.75,
-        rung="whole",
+        step="whole",
         case_why="A common part.",
     )
     return replace(plain, **changes)
@@ -184,7 +184,7 @@ def rich_report(**changes: Any) -> Report:
             ),
         ],
         failures={"timeout": 1},
-        rungs={"whole": 44, "fenced": 4},
+        steps={"whole": 44, "fenced": 4},
         tokens_in=Estimate(61234.0, 49, 1),
         tokens_out=Estimate(9120.0, 49, 1),
         cost=Estimate(0.01842, 49, 1),
@@ -228,7 +228,7 @@ def rich_report(**changes: Any) -> Report:
         ),
     )
     details = [
-        detail(UNANSWERED, answer=None, scores=[], category="seals", difficulty="hard", rung=None),
+        detail(UNANSWERED, answer=None, scores=[], category="seals", difficulty="hard", step=None),
         detail(MALFORMED, answer="I am sorry, I cannot help.", scores=[], category="levers", difficulty="hard"),
         detail(FAILED, findings=FINDINGS, answer='{"name": "spring", "place": null}', category="levers"),
         detail(line("part-002", 0.70, band="Acceptable", why="PLACE"), category="springs", difficulty="hard"),
@@ -327,7 +327,7 @@ def hostile_report() -> Report:
     everything = " ".join(HOSTILE)
     bad = line(everything, 0.1, variant=everything, band=everything, why=everything)
     findings = [dict.fromkeys(("code", "place", "expected", "got", "evidence", "severity"), everything)]
-    scores = [{"name": everything, "value": 0.1, "weight": 1, "raw": 0.5, "bound_by": everything, "note": everything}]
+    scores = [{"name": everything, "value": 0.1, "weight": 1, "raw": 0.5, "capped_by": everything, "note": everything}]
     details = [
         detail(
             bad,
@@ -340,7 +340,7 @@ def hostile_report() -> Report:
             difficulty=everything,
             tags=(everything,),
             case_why=everything,
-            rung=everything,
+            step=everything,
         )
     ]
     some = Estimate(0.1, 1)

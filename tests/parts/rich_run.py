@@ -8,10 +8,9 @@ from typing import Any
 
 from parts.mixed_run import CASES, REPEATS, SUITE, VARIANTS, mixed_case, mixed_sample, put_ended
 from steelyard.records import (
-    Attempt,
-    Ballot,
-    Certainty,
+    CallResult,
     Check,
+    Claim,
     Failure,
     Finding,
     JudgeCall,
@@ -21,6 +20,7 @@ from steelyard.records import (
     Remark,
     RunHeader,
     Sample,
+    Vote,
 )
 from steelyard.store.base import Store
 from steelyard.suite.case import Case
@@ -68,19 +68,19 @@ def _tagged(case: Case) -> Case:
 
 def _richer(sample: Sample, chance: random.Random) -> Sample:
     failed = sample.outcome is Outcome.TARGET_FAILED
-    sample.rung = None if failed else chance.choice(("whole", "fenced"))
-    sample.attempt.first_byte, sample.attempt.queued = chance.random() / 10, chance.random() / 100
+    sample.step = None if failed else chance.choice(("whole", "fenced"))
+    sample.call_result.first_byte, sample.call_result.queued = chance.random() / 10, chance.random() / 100
     if chance.random() < 0.1:
         # Where two bars of the histogram meet.
-        sample.attempt.latency = chance.choice((0.4, 1.0, 2.0))
+        sample.call_result.latency = chance.choice((0.4, 1.0, 2.0))
     if failed:
-        sample.attempt.failure = Failure(*chance.choice((("timeout", "no answer in 3 s"), ("http_500", "oops"))))
+        sample.call_result.failure = Failure(*chance.choice((("timeout", "no answer in 3 s"), ("http_500", "oops"))))
     if sample.outcome is Outcome.SCORED:
         sample.findings = tuple(
             _located(each, chance) for each in (*sample.findings, Finding("SLIP", component="slips"))
         )
     if not failed:
-        sample.certainties = tuple(_claim(chance) for _ in range(chance.randint(0, 3)))
+        sample.claims = tuple(_claim(chance) for _ in range(chance.randint(0, 3)))
         sample.judgement = _judgement(sample, chance)
     sample.checks = tuple(_measured(each, chance) for each in sample.checks)
     return sample
@@ -92,9 +92,9 @@ def _located(finding: Finding, chance: random.Random) -> Finding:
     return replace(finding, component=component, gain=chance.choice((0.1, 0.5)), expected=kind[0], got=kind[1])
 
 
-def _claim(chance: random.Random) -> Certainty:
+def _claim(chance: random.Random) -> Claim:
     confidence = chance.choice((0.1, 0.35, 0.55, 0.7, 0.95, 1.0, None, 1.5))
-    return Certainty(confidence, chance.random() < 0.5 * (confidence or 0.2) + 0.2, chance.choice(("a", "b.c", "")))
+    return Claim(confidence, chance.random() < 0.5 * (confidence or 0.2) + 0.2, chance.choice(("a", "b.c", "")))
 
 
 def _measured(check: Check, chance: random.Random) -> Check:
@@ -104,19 +104,19 @@ def _measured(check: Check, chance: random.Random) -> Check:
 def _judgement(sample: Sample, chance: random.Random) -> Judgement | None:
     if sample.outcome is Outcome.MALFORMED:
         return None
-    call = JudgeCall("one", 0, 0, Attempt(text="{}", latency=0.5, tokens_in=90, tokens_out=8, cost=0.25))
+    call = JudgeCall("one", 0, 0, CallResult(text="{}", latency=0.5, tokens_in=90, tokens_out=8, cost=0.25))
     if sample.outcome is Outcome.JUDGE_FAILED:
         if chance.random() < 0.3:
-            return Judgement(None, (), told="no member could be asked", calls=(call,))
-        unanswered = Ballot("one", 0, None, "failed", told=f"timeout: no answer in {chance.randint(1, 9)} s")
-        useless = Ballot("one", 0, None, "failed", told="no score; empty", remarks=(Remark("VIOLATION"),))
-        return Judgement(None, (chance.choice((unanswered, useless)),), told="no reading", calls=(call,))
+            return Judgement(None, (), message="no member could be asked", calls=(call,))
+        unanswered = Vote("one", 0, None, "failed", message=f"timeout: no answer in {chance.randint(1, 9)} s")
+        useless = Vote("one", 0, None, "failed", message="no score; empty", remarks=(Remark("VIOLATION"),))
+        return Judgement(None, (chance.choice((unanswered, useless)),), message="no reading", calls=(call,))
     mode = sample.mode or Mode.MODEL
     raw = {"name": chance.choice((0.25, 0.5, 1.0))}
     bound = {"name": min(raw["name"], chance.choice((0.5, 1.0)))}
     remarks = tuple(Remark(code) for code in ("RULE_BROKEN", "MADE_UP_QUOTE", "CUT_OFF") if chance.random() < 0.2)
     ballots = tuple(
-        Ballot("one", repeat, mode, chance.choice(("strict", "extracted")), raw, bound, remarks=remarks)
+        Vote("one", repeat, mode, chance.choice(("strict", "extracted")), raw, bound, remarks=remarks)
         for repeat in range(chance.choice((1, 2)))
     )
     apart = (Remark("DISAGREEMENT"),) if len(ballots) > 1 and chance.random() < 0.3 else ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from steelyard.records import Attempt, Failure, Finding, Outcome, RunHeader, RunState, Sample, Score, Verdict
+from steelyard.records import CallResult, Failure, Finding, Outcome, RunHeader, RunState, Sample, Score, Verdict
 from steelyard.store.base import Store
 from steelyard.suite.case import Case
 
@@ -47,7 +47,7 @@ def sample(of: Case, position: int | None = None, **changes: Any) -> Sample:
         "case_id": of.id,
         "variant": "",
         "repeat": 0,
-        "attempt": Attempt(
+        "call_result": CallResult(
             text='{"title": "Thing"}',
             status=200,
             latency=0.25,
@@ -62,9 +62,9 @@ def sample(of: Case, position: int | None = None, **changes: Any) -> Sample:
         "score": 0.8,
         "passed": True,
         "band": "Good",
-        "scores": (Score("title", 1.0, 70.0), Score("year", 0.5, 30.0, raw=0.9, bound_by="no date", note="guessed")),
+        "scores": (Score("title", 1.0, 70.0), Score("year", 0.5, 30.0, raw=0.9, capped_by="no date", note="guessed")),
         "findings": (Finding("YEAR", "year", 1900, [1890, None], "said 1890", "major"),),
-        "rung": "whole",
+        "step": "whole",
         "category": of.category,
         "difficulty": of.difficulty,
         "tags": of.tags,
@@ -74,9 +74,9 @@ def sample(of: Case, position: int | None = None, **changes: Any) -> Sample:
 
 
 def failed(of: Case, position: int | None = None, **changes: Any) -> Sample:
-    attempt = Attempt(latency=3.0, started_at=1002.0, tries=4, failure=Failure("timeout", "no answer in 3 s"))
-    nothing = {"score": None, "passed": None, "band": None, "scores": (), "findings": (), "rung": None}
-    return sample(of, position, **({"attempt": attempt, "outcome": Outcome.TARGET_FAILED} | nothing | changes))
+    attempt = CallResult(latency=3.0, started_at=1002.0, tries=4, failure=Failure("timeout", "no answer in 3 s"))
+    nothing = {"score": None, "passed": None, "band": None, "scores": (), "findings": (), "step": None}
+    return sample(of, position, **({"call_result": attempt, "outcome": Outcome.TARGET_FAILED} | nothing | changes))
 
 
 def fill(store: Store, run_id: str = "demo-1", n: int = 4) -> None:
@@ -86,7 +86,9 @@ def fill(store: Store, run_id: str = "demo-1", n: int = 4) -> None:
     cases = [case(number) for number in range(n)]
     samples = [sample(of, 2 * number) for number, of in enumerate(cases)]
     samples[1] = failed(cases[1], 2)
-    samples[2] = sample(cases[2], 4, attempt=Attempt(text="a\x00b\ud800 🪑 é\x10\r\n"), scores=(Score("title", None),))
+    samples[2] = sample(
+        cases[2], 4, call_result=CallResult(text="a\x00b\ud800 🪑 é\x10\r\n"), scores=(Score("title", None),)
+    )
     store.add_samples(run_id, samples, cases)
     run.state, run.verdict, run.ended_at = RunState.ENDED, Verdict.FAIL, 1012.25
     store.update_run(run)

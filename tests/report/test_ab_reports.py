@@ -27,7 +27,7 @@ def report(decided=Decided.B, **changes):
         decided=decided,
         why=(),
         quality=Effect("pass rate", "share", 0.64, 0.92, 0.28, 0.137, 0.401, 50, 1, "fixed: exact McNemar", 0.0003),
-        beside=(Effect("latency", "s", 7.33, 10.05, 2.72, None, None, 50, 0, "", None, "lower"),),
+        extra=(Effect("latency", "s", 7.33, 10.05, 2.72, None, None, 50, 0, "", None, "lower"),),
         checks=(AbCheck("arm A is a reading", "50 of 50 samples have a reading"),),
         test="fixed",
         method="paired by case; seed 0",
@@ -63,7 +63,7 @@ def test_every_view_gives_the_decision_its_figure_n_and_seed(view):
 
 
 @pytest.mark.parametrize(
-    ("quality", "beside", "line"),
+    ("quality", "extra", "line"),
     [
         ("fixed: exact McNemar", "", "95 %: fixed: exact McNemar | seed 20250101"),
         ("by betting", "by a mixture", "95 %: by betting; by a mixture | nothing drawn"),
@@ -73,7 +73,7 @@ def test_every_view_gives_the_decision_its_figure_n_and_seed(view):
 )
 def test_under_the_figures_stands_how_their_intervals_were_made(quality, beside, line):
     plain = report()
-    found = report(quality=replace(plain.quality, method=quality), beside=(replace(plain.beside[0], method=beside),))
+    found = report(quality=replace(plain.quality, method=quality), extra=(replace(plain.extra[0], method=beside),))
     assert ab_figures(found).signature == line
     for view in (terminal, markdown, page):
         assert line in " ".join(unescape(view(found)).replace("\u200b", "").split())

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from parts import reports
 from parts.views import print_report, to_html, to_json, to_markdown
-from steelyard.records import Attempt, Failure, Finding, Mark, Outcome, RunState, Sample, Score, Verdict
+from steelyard.records import CallResult, Failure, Finding, Mark, Outcome, RunState, Sample, Score, Verdict
 from steelyard.report.build import build_report
 from steelyard.report.explain import data_of, own_figures
 from steelyard.report.render.junit import to_junit
@@ -33,17 +33,17 @@ def case_of(number):
 
 def scored(number, score, **changes):
     case = case_of(number)
-    attempt = Attempt(text='{"name": "gear"}', latency=float(number), started_at=1.0)
+    attempt = CallResult(text='{"name": "gear"}', latency=float(number), started_at=1.0)
     findings = () if score >= 0.5 else (Finding("NAME", "name", "gear", "spring"), Finding("PLACE"))
     settings = {
-        "attempt": attempt,
+        "call_result": attempt,
         "outcome": Outcome.SCORED,
         "score": score,
         "passed": score >= 0.75,
         "band": "Excellent" if score >= 0.9 else "Failed",
         "scores": (Score("name", score, 70.0, note="a note"),),
         "findings": findings,
-        "rung": "whole",
+        "step": "whole",
         "category": case.category,
         "difficulty": case.difficulty,
         "tags": case.tags,
@@ -53,9 +53,9 @@ def scored(number, score, **changes):
 
 
 def unanswered(number):
-    attempt = Attempt(failure=Failure("timeout", "no answer within 60 s"), latency=60.0, started_at=1.0)
-    plain = {"score": None, "passed": None, "band": None, "scores": (), "findings": (), "rung": None}
-    return replace(scored(number, 1.0), attempt=attempt, outcome=Outcome.TARGET_FAILED, **plain)
+    attempt = CallResult(failure=Failure("timeout", "no answer within 60 s"), latency=60.0, started_at=1.0)
+    plain = {"score": None, "passed": None, "band": None, "scores": (), "findings": (), "step": None}
+    return replace(scored(number, 1.0), call_result=attempt, outcome=Outcome.TARGET_FAILED, **plain)
 
 
 @pytest.fixture
@@ -124,7 +124,7 @@ def test_one_number_is_rounded_one_way_in_tables_sentences_and_gates(store):
     store.create_run(header)
     times = [0.7, 0.7, 0.7, 0.7126, 0.7126, 0.8, 0.8, 0.8]
     samples = [
-        replace(scored(n, 0.5075), attempt=Attempt(text="{}", latency=latency, started_at=1.0))
+        replace(scored(n, 0.5075), call_result=CallResult(text="{}", latency=latency, started_at=1.0))
         for n, latency in enumerate(times)
     ]
     store.add_samples(header.id, samples, [case_of(n) for n in range(8)])
@@ -190,7 +190,10 @@ def test_failures_of_one_kind_are_counted_by_what_they_say(store):
     store.create_run(header)
     messages = ["schema: no scores", *[f"answered 500: worker {number} is out of memory" for number in range(3)]]
     failed = [
-        replace(unanswered(number), attempt=replace(unanswered(number).attempt, failure=Failure("recorded", message)))
+        replace(
+            unanswered(number),
+            call_result=replace(unanswered(number).call_result, failure=Failure("recorded", message)),
+        )
         for number, message in enumerate(messages)
     ]
     store.add_samples(header.id, failed, [case_of(number) for number in range(4)])
@@ -210,7 +213,7 @@ def test_scorers_that_broke_are_counted_by_what_they_say_and_explained(store):
     failed = [
         replace(
             unanswered(number),
-            attempt=scored(number, 1.0).attempt,
+            call_result=scored(number, 1.0).call_result,
             outcome=Outcome.JUDGE_FAILED,
             findings=(Finding("SCALE", evidence=message),),
         )
@@ -236,8 +239,8 @@ def test_the_time_a_failed_call_took_is_no_latency():
 
 
 def test_a_huge_answer_is_cut_where_it_says_so():
-    attempt = Attempt(text="x" * 1_000_000)
-    detail = sample_detail(scored(1, 0.1, attempt=attempt), case_of(1))
+    attempt = CallResult(text="x" * 1_000_000)
+    detail = sample_detail(scored(1, 0.1, call_result=attempt), case_of(1))
     assert detail.answer.endswith("... (+980,000 characters)")
     assert len(detail.answer) < LONGEST_TEXT + 50
 

@@ -54,7 +54,7 @@ def texts(svg):
 
 
 def squares(chart):
-    return {(one["row"], one["column"]): (one["state"], one["told"]) for one in chart.spec["data"]["values"]}
+    return {(one["row"], one["column"]): (one["state"], one["message"]) for one in chart.spec["data"]["values"]}
 
 
 def rows_of(chart):
@@ -171,7 +171,7 @@ def test_a_check_that_was_never_run_has_no_chart_of_counts():
 
 def test_the_heat_map_says_nothing_to_compare_instead_of_a_share():
     values = charts(cases(8))["stability"].spec["data"]["values"]
-    found = {(one["row"], one["column"]): (one["share"], one["told"]) for one in values}
+    found = {(one["row"], one["column"]): (one["share"], one["message"]) for one in values}
     assert found["case_004", "kind"] == (None, "n/a")
     assert found["case_003", "kind"] == (0.3, "30.0 % (n 10)")
 
@@ -185,7 +185,7 @@ def test_what_is_nearly_always_the_same_does_not_read_as_always():
         n_cells=1,
     )
     (value,) = charts_of(summary(stability=figures))[0].spec["data"]["values"]
-    assert value["told"] == ">99.9 % (n 4,950)"
+    assert value["message"] == ">99.9 % (n 4,950)"
 
 
 def test_latency_by_case_shows_mean_and_95th_percentile_and_what_was_not_answered():
@@ -198,8 +198,8 @@ def test_latency_by_case_shows_mean_and_95th_percentile_and_what_was_not_answere
     )
     (chart,) = charts_of(summary(latency=figures))
     assert chart.spec["data"]["values"] == [
-        {"row": "a", "told": "mean 300 ms, p95 2.00 s (n 9), 1 failed", "end": 2.0, "mean": 0.3, "tail": 2.0},
-        {"row": "b (x)", "told": "no answered call, 2 timed out", "end": 0.0},
+        {"row": "a", "message": "mean 300 ms, p95 2.00 s (n 9), 1 failed", "end": 2.0, "mean": 0.3, "tail": 2.0},
+        {"row": "b (x)", "message": "no answered call, 2 timed out", "end": 0.0},
     ]
     assert chart.spec["title"]["subtitle"].endswith("2 cases and variants; 2 timed out and 1 failed, not in it")
 

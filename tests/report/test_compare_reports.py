@@ -123,7 +123,7 @@ def test_another_judge_is_said_first_and_in_words():
 
 
 def test_a_verdict_asked_for_anyway_says_in_spite_of_what():
-    for view in views(comparisons.another_judge(anyway=True)):
+    for view in views(comparisons.another_judge(allow_mismatch=True)):
         assert "B is better" in view
         assert "In spite of the judge is another" in view
 
@@ -149,7 +149,7 @@ def test_samples_without_a_reading_are_listed_and_never_a_change():
 
 def test_every_reason_against_a_verdict_is_said_once():
     comparison = replace(comparisons.nothing_comparable(), headline=comparisons.invalid().headline)
-    told = replace(comparison.headline, sentence="cannot tell: no sample", hindered_by=("B is INVALID", "no reading"))
+    told = replace(comparison.headline, sentence="cannot tell: no sample", confounded_by=("B is INVALID", "no reading"))
     assert sentences.how_sure(replace(comparison, headline=told))[:3] == [
         ("How sure", "not at all"),
         ("Besides", "B is INVALID"),
@@ -241,7 +241,7 @@ def test_failures_have_a_table_only_where_something_failed():
 def test_what_weighs_nothing_has_a_table_of_its_own_and_comes_last():
     comparison = comparisons.said_beside()
     assert "score.shot_coverage.points" not in str(report.main_figures(comparison).rows)
-    table = report.beside(comparison)
+    table = report.extra(comparison)
     assert [row[0] for row in table.rows] == ["score.shot_coverage.points (1..5)", "count.reasons.header"]
     assert table.note == "1 of 3 did not move"
     moved = sentences.what_moved(comparison)
@@ -384,7 +384,7 @@ def test_latency_and_cost_have_their_units():
 
 
 @pytest.mark.parametrize(
-    ("value", "unit", "told"),
+    ("value", "unit", "message"),
     [
         (0.4, "share", "+40.0"),
         (-0.0004, "share", "-0.04"),
@@ -404,7 +404,7 @@ def test_a_difference_has_its_sign_and_never_looks_like_nothing(value, unit, tol
 
 
 @pytest.mark.parametrize(
-    ("p", "told"), [(0.00004, "<0.001"), (0.0215, "0.021"), (0.04996, "0.04996"), (0.05, "0.050"), (None, "n/a")]
+    ("p", "message"), [(0.00004, "<0.001"), (0.0215, "0.021"), (0.04996, "0.04996"), (0.05, "0.050"), (None, "n/a")]
 )
 def test_a_p_value_is_never_rounded_onto_the_line(p, told):
     assert changes.chance(change(p=p)) == told

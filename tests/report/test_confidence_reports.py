@@ -14,7 +14,7 @@ from parts.claims import alone, analysed
 from parts.reports import HOSTILE, rich_report
 from parts.views import print_report, to_html, to_json, to_markdown
 from steelyard import Suite
-from steelyard.records import Certainty
+from steelyard.records import Claim
 from steelyard.report import confidence
 from steelyard.report.confidence import drawing, specification
 from steelyard.scoring.base import Reading, Scorer
@@ -143,8 +143,8 @@ class Claiming(Scorer):
     needs_truth = False
 
     def read(self, answer, case):
-        found = tuple(Certainty(*claim) for claim in answer)
-        return Reading(sum(each.right for each in found) / len(found), certainties=found)
+        found = tuple(Claim(*claim) for claim in answer)
+        return Reading(sum(each.right for each in found) / len(found), claims=found)
 
 
 def test_a_whole_run_keeps_its_claims_and_reports_them(tmp_path):

@@ -11,9 +11,9 @@ import pytest
 from parts.command import invoke
 from parts.rich_run import RICH, put_rich
 from parts.views import to_json
-from steelyard.errors import UserMistake
+from steelyard.errors import UsageError
 from steelyard.metrics.expressions import asked_metric, split_sides
-from steelyard.metrics.table import NEVER_CAME
+from steelyard.metrics.table import MISSING
 from steelyard.records import RunState
 from steelyard.report.build import build_report
 from steelyard.report.explain import (
@@ -112,8 +112,8 @@ def test_every_number_of_a_report_is_a_named_figure_or_needs_no_name(report, row
 def test_every_kind_of_figure_is_in_the_report_that_is_walked(own):
     heads = {each.names[2] if each.names[2:3] == ("case",) else each.names[0] for each in own}
     assert heads >= {
-        *("samples", "outcomes", "repeated", "failures", "rungs", "inconclusive", "category"),
-        *("gain", "mended", "findings", "failing", "confusion", "section", "pattern", "patterns"),
+        *("samples", "outcomes", "repeated", "failures", "steps", "inconclusive", "category"),
+        *("gain", "if_fixed", "findings", "failing", "confusion", "section", "pattern", "patterns"),
         *("judge", "mode", "confidence", "cases", "checks", "check", "case", "latency", "stability", "best"),
     }
 
@@ -195,7 +195,7 @@ def test_figures_of_gates_and_others_may_be_asked_for_together(stored):
 
 
 @pytest.mark.parametrize(
-    ("asked", "told"),
+    ("asked", "message"),
     [
         ("confidence.brie", "did you mean confidence.brier?"),
         ("judge.rung.strickt", "did you mean judge.rung.strict?"),
@@ -207,7 +207,7 @@ def test_figures_of_gates_and_others_may_be_asked_for_together(stored):
 def test_a_figure_that_is_not_there_names_those_that_are(report, rows, asked, told):
     with pytest.raises(ValueError, match="metric") as unknown:
         asked_metric(asked)
-    with pytest.raises(UserMistake) as error:
+    with pytest.raises(UsageError) as error:
         find_figures(report, rows, asked, unknown.value)
     assert told in str(error.value)
 
@@ -219,13 +219,13 @@ def explained(traced, metric):
 def test_a_gain_lists_what_rises_most_first_and_says_what_is_left_out(traced, stored):
     store, header, _ = stored
     found = explained(traced, "gain.NAME")
-    rises = [each.value for each in found.behind]
+    rises = [each.value for each in found.contributing]
     assert rises == sorted(rises, reverse=True)
     assert sum(rises) / len(rises) == pytest.approx(found.reported.value)
     outcomes = [sample.outcome.value for sample, _ in store.samples(header.id)]
     left_out = {each.why: each.count for each in found.excluded}
     assert left_out["the target failed: inconclusive"] == outcomes.count("target_failed")
-    assert left_out[NEVER_CAME] == header.n_planned - len(outcomes)
+    assert left_out[MISSING] == header.n_planned - len(outcomes)
 
 
 def test_a_calibration_lists_claims_and_counts_those_without_a_confidence(traced, stored):
@@ -235,33 +235,35 @@ def test_a_calibration_lists_claims_and_counts_those_without_a_confidence(traced
         claim.confidence
         for sample, _ in store.samples(header.id)
         if sample.outcome.value == "malformed" or sample.mode == "model"
-        for claim in sample.certainties
+        for claim in sample.claims
     ]
     assert {each.why: each.count for each in found.excluded}["no confidence"] == claims.count(None)
     assert found.of == "claims"
-    assert len(found.behind) == found.reported.n == len([each for each in claims if each is not None and each <= 1])
+    assert (
+        len(found.contributing) == found.reported.n == len([each for each in claims if each is not None and each <= 1])
+    )
 
 
 def test_a_share_of_ballots_lists_the_ballots(traced, stored):
     store, header, _ = stored
     found = explained(traced, "judge.unanswered")
     judged = [sample.judgement for sample, _ in store.samples(header.id) if sample.judgement is not None]
-    assert found.reported.n == len(found.behind) == sum(max(1, len(each.ballots)) for each in judged)
-    assert found.behind[0].value == 1.0
+    assert found.reported.n == len(found.contributing) == sum(max(1, len(each.votes)) for each in judged)
+    assert found.contributing[0].value == 1.0
 
 
 def test_the_score_of_a_sample_is_named_by_its_repeat_counted_from_1(traced):
     named = [(each, re.search(r"\.repeat\.(\d+)\.(?:score|latency)$", each.metric)) for each in traced]
-    repeats = {(int(found[1]), row.repeat) for each, found in named if found for row in each.behind}
+    repeats = {(int(found[1]), row.repeat) for each, found in named if found for row in each.contributing}
     assert repeats == {(1, 0), (2, 1), (3, 2), (4, 3)}
 
 
 def test_a_pattern_lists_the_samples_of_its_sentence(traced, report):
     found, pattern = explained(traced, "pattern.1"), report.summary.patterns[0]
     assert found.how == pattern.sentence
-    assert sum(each.value for each in found.behind) == pattern.count
-    assert len(found.behind) == pattern.n
-    assert sorted({each.case_id for each in found.behind if each.value}) == list(pattern.cases)
+    assert sum(each.value for each in found.contributing) == pattern.count
+    assert len(found.contributing) == pattern.n
+    assert sorted({each.case_id for each in found.contributing if each.value}) == list(pattern.cases)
 
 
 def test_the_names_of_all_figures_can_be_listed(stored):

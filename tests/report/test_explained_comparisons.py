@@ -13,7 +13,7 @@ from parts.mixed_run import SUITE, put_mixed
 from steelyard.analysis.compare.compare import compare
 from steelyard.analysis.compare.pairing import read_run
 from steelyard.analysis.explain import explain_comparison
-from steelyard.errors import UserMistake
+from steelyard.errors import UsageError
 from steelyard.store.sql import open_store
 
 
@@ -33,7 +33,7 @@ def compared(tmp_path_factory):
 
 def explained(compared, metric):
     a, b, comparison, _ = compared
-    return explain_comparison(a, b, comparison, metric, anyway=False)
+    return explain_comparison(a, b, comparison, metric, allow_mismatch=False)
 
 
 def test_every_figure_of_a_comparison_is_what_its_pairs_come_to(compared):
@@ -45,7 +45,7 @@ def test_every_figure_of_a_comparison_is_what_its_pairs_come_to(compared):
     for name in names:
         (found,) = explained(compared, name)
         assert found.agrees, (name, found.change.a, found.a, found.change.b, found.b, found.change.difference)
-        assert len(found.behind) == found.change.a.n
+        assert len(found.contributing) == found.change.a.n
 
 
 def test_every_figure_of_a_slice_of_pairs_is_what_they_come_to(compared):
@@ -61,7 +61,7 @@ def test_what_was_not_compared_is_named_with_how_many(compared):
     pairs = compared[2].pairs
     told = {each.why: each.count for each in found.excluded}
     assert told == {why.value: each.count for why, each in pairs.not_comparable.items()}
-    assert sum(told.values()) + len(found.behind) == SUITE["n_planned"] - 8
+    assert sum(told.values()) + len(found.contributing) == SUITE["n_planned"] - 8
     # Of what failed every pair is asked about, with a reading or without.
     (failed,) = explained(compared, "target_failed_rate")
     assert failed.excluded == ()
@@ -69,10 +69,10 @@ def test_what_was_not_compared_is_named_with_how_many(compared):
 
 def test_what_moved_most_against_the_system_comes_first(compared):
     (score,), (latency,) = explained(compared, "average"), explained(compared, "latency.mean")
-    moved = [each.moved for each in score.behind]
+    moved = [each.moved for each in score.contributing]
     assert moved == sorted(moved)
     assert moved[0] < 0
-    moved = [each.moved for each in latency.behind]
+    moved = [each.moved for each in latency.contributing]
     assert moved == sorted(moved, reverse=True)
     assert moved[0] > 0
 
@@ -80,18 +80,18 @@ def test_what_moved_most_against_the_system_comes_first(compared):
 def test_what_pairs_bring_to_a_measure_adds_up_to_its_change(compared):
     (found,) = explained(compared, "score.items.recall")
     total = dict(found.b.inputs)["denominator"]
-    assert sum(each.moved for each in found.behind) / total == pytest.approx(found.change.difference.value)
+    assert sum(each.moved for each in found.contributing) / total == pytest.approx(found.change.difference.value)
 
 
 def test_a_figure_that_the_comparison_lacks_is_told_with_those_it_has(compared):
-    with pytest.raises(UserMistake, match=r"has no such figure.*it has: pass_rate, average"):
+    with pytest.raises(UsageError, match=r"has no such figure.*it has: pass_rate, average"):
         explained(compared, "median")
-    with pytest.raises(UserMistake, match="did you mean average"):
+    with pytest.raises(UsageError, match="did you mean average"):
         explained(compared, "averag")
     for nothing in ("", "excellence", "section.opening", "count.items.thrice"):
-        with pytest.raises(UserMistake, match=f"metric '{nothing}'.*: pass_rate, average, .*count.items.twice"):
+        with pytest.raises(UsageError, match=f"metric '{nothing}'.*: pass_rate, average, .*count.items.twice"):
             explained(compared, nothing)
-    with pytest.raises(UserMistake, match="no pair has category 'chair'; there are: "):
+    with pytest.raises(UsageError, match="no pair has category 'chair'; there are: "):
         explained(compared, "category.chair.average")
 
 
@@ -106,7 +106,7 @@ def test_the_command_prints_both_sides_and_ends_as_the_comparison_does(compared)
     (metric,) = [each for each in json.loads(plain)["metrics"] if each["name"] == "pass_rate"]
     assert found["agrees"]
     assert found["difference"]["value"] == metric["difference"]["value"]
-    assert len(found["behind"]) == found["n_behind"] == found["a"]["reported"]["n"]
+    assert len(found["contributing"]) == found["n_contributing"] == found["a"]["reported"]["n"]
 
 
 def test_findings_that_only_one_judge_could_name_are_in_neither_figure(tmp_path):
@@ -115,8 +115,8 @@ def test_findings_that_only_one_judge_could_name_are_in_neither_figure(tmp_path)
     put_mixed(store, "basic-1", 2, judge=SUITE["judge"] | {"mode": "basic"})
     a, b = read_run(store, "full-1"), read_run(store, "basic-1")
     comparison = compare(a, b)
-    (found,) = explain_comparison(a, b, comparison, "findings.total", anyway=False)
+    (found,) = explain_comparison(a, b, comparison, "findings.total", allow_mismatch=False)
     assert found.agrees
     # Findings of no component are the judge's own: only answers in the wrong shape are left.
-    assert {each.a for each in found.behind} <= {0.0, 1.0}
+    assert {each.a for each in found.contributing} <= {0.0, 1.0}
     store.close()

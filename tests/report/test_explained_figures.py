@@ -8,10 +8,10 @@ from dataclasses import replace
 import pytest
 
 from parts.command import invoke
-from parts.mixed_run import NEVER_CAME, SUITE, put_mixed
+from parts.mixed_run import MISSING, SUITE, put_mixed
 from steelyard.analysis.explain import Computed
 from steelyard.cli.options import ExplainOptions
-from steelyard.errors import UserMistake
+from steelyard.errors import UsageError
 from steelyard.metrics.registry import metrics
 from steelyard.report.explain import data_of, explain_metrics
 from steelyard.stats.intervals import Estimate
@@ -77,7 +77,7 @@ def test_every_figure_of_a_slice_is_what_its_samples_come_to(stored):
 @pytest.mark.parametrize("seed", range(3, 6))
 def test_they_agree_for_other_samples_too_and_without_a_judge(tmp_path, seed):
     store = open_store(str(tmp_path / "more.db"))
-    header = put_mixed(store, f"more-{seed}", seed, judge=None, n_planned=SUITE["n_planned"] - NEVER_CAME)
+    header = put_mixed(store, f"more-{seed}", seed, judge=None, n_planned=SUITE["n_planned"] - MISSING)
     assert disagreeing(store, header, WHOLE) == ([], len(WHOLE))
     store.close()
 
@@ -86,8 +86,8 @@ def test_what_is_left_out_and_what_is_in_it_are_all_samples(stored):
     store, header, _ = stored
     metrics = ("average", "pass_rate", "latency.p95", "score.tone.points", "cost.total", "findings.total")
     for found in explain_run(store, header, *metrics):
-        assert len(found.behind) + sum(each.count for each in found.excluded) == SUITE["n_planned"]
-        assert len(found.behind) == found.reported.n
+        assert len(found.contributing) + sum(each.count for each in found.excluded) == SUITE["n_planned"]
+        assert len(found.contributing) == found.reported.n
 
 
 def test_every_reason_is_named_with_how_many(stored):
@@ -100,7 +100,7 @@ def test_every_reason_is_named_with_how_many(stored):
         "the target failed: inconclusive": outcomes.count("target_failed"),
         "the judge failed: inconclusive": outcomes.count("judge_failed"),
         "set aside: read by another kind of judge than the run's": sum(each.mode == "basic" for each in samples),
-        "planned and never came": NEVER_CAME,
+        "planned and never came": MISSING,
     }
     assert {each.why: each.count for each in found.noted} == {"malformed: counts as 0": outcomes.count("malformed")}
 
@@ -110,7 +110,7 @@ def test_what_counts_most_against_it_comes_first(stored):
 
     def values(metric):
         (found,) = explain_run(store, header, metric)
-        return [each.value for each in found.behind]
+        return [each.value for each in found.contributing]
 
     assert values("average") == sorted(values("average"))
     assert values("latency.max") == sorted(values("latency.max"), reverse=True)
@@ -145,15 +145,15 @@ def test_json_gives_all_samples_and_limit_as_many_as_asked_for(stored):
     asked = ("report", "mixed-1", "--explain", "pass_rate", "--store", path, "--json")
     (whole,) = json.loads(invoke(*asked))["explained"]
     assert whole["agrees"]
-    assert len(whole["behind"]) == whole["n_behind"] == whole["reported"]["n"]
+    assert len(whole["contributing"]) == whole["n_contributing"] == whole["reported"]["n"]
     assert whole["computed"]["inputs"]["n"] == whole["reported"]["n"]
     (short,) = json.loads(invoke(*asked, "--limit", 3))["explained"]
-    assert short["behind"] == whole["behind"][:3]
-    assert short["n_behind"] == whole["n_behind"]
+    assert short["contributing"] == whole["contributing"][:3]
+    assert short["n_contributing"] == whole["n_contributing"]
 
 
 @pytest.mark.parametrize(
-    ("asked", "told"),
+    ("asked", "message"),
     [
         ("pass_rat", "did you mean pass_rate?"),
         ("score.tune.average", "did you mean tone?"),
@@ -168,7 +168,7 @@ def test_json_gives_all_samples_and_limit_as_many_as_asked_for(stored):
 )
 def test_a_metric_that_is_not_there_names_the_one_that_was_meant(stored, asked, told):
     store, header, _ = stored
-    with pytest.raises(UserMistake) as error:
+    with pytest.raises(UsageError) as error:
         explain_run(store, header, asked)
     assert told in str(error.value)
     assert asked in str(error.value)
@@ -190,7 +190,7 @@ def test_a_run_without_samples_has_nothing_behind_its_figures(tmp_path):
     (found,) = explain_run(store, empty, "average")
     assert found.agrees
     assert found.reported.value is None
-    assert found.behind == ()
+    assert found.contributing == ()
     assert [(each.why, each.count) for each in found.excluded] == [("planned and never came", 5)]
     store.close()
 

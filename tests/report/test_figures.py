@@ -32,8 +32,8 @@ def test_one_pass_in_a_million_does_not_read_as_nothing():
 
 def test_a_value_just_short_of_its_threshold_does_not_look_equal_to_it():
     # 0.8996 would print as 90.0 % beside a threshold of 90.0 %
-    assert fmt.told_apart(0.8996, "share", 0.9) == "89.96 %"
-    assert fmt.told_apart(0.9, "share", 0.9) == "90.0 %"
+    assert fmt.distinguished(0.8996, "share", 0.9) == "89.96 %"
+    assert fmt.distinguished(0.9, "share", 0.9) == "90.0 %"
 
 
 def test_a_figure_carries_interval_n_and_missing():

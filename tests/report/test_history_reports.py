@@ -188,9 +188,9 @@ def test_a_trend_is_a_line_in_its_interval_with_gates_and_changes(long):
     assert (values[0]["value"], values[0]["low"], values[0]["high"]) == (0.85, 0.85 - 0.08, 0.85 + 0.08)
     rules = named(chart, "rule")
     assert [one for rule in rules for one in rule["data"]["values"] if "value" in one] == [
-        {"value": 0.8, "told": "gate >= 80.0 %"}
+        {"value": 0.8, "message": "gate >= 80.0 %"}
     ]
-    standing = {one["told"]: one["run"] for rule in rules for one in rule["data"]["values"] if "run" in one}
+    standing = {one["message"]: one["run"] for rule in rules for one in rule["data"]["values"] if "run" in one}
     assert standing == {"judge changed": "2026-01-06", "level fell": "2026-01-15"}
 
 
@@ -226,7 +226,7 @@ def test_a_run_alone_with_its_instrument_shows_its_interval(store):
 
 def labels(chart):
     return [
-        (layer["data"]["values"][0]["told"], layer["encoding"]["y"]["value"], layer["mark"]["align"])
+        (layer["data"]["values"][0]["message"], layer["encoding"]["y"]["value"], layer["mark"]["align"])
         for layer in named(chart, "text")
         if "run" in layer["data"]["values"][0] and layer["mark"].get("text") != "x"
     ]
@@ -254,9 +254,9 @@ def test_no_word_of_a_trend_stands_on_another_or_on_a_figure(store):
         )
     chart = trend_charts(read_history(store, "chairs"))[0]
     words = named(chart, "text")
-    assert {one["told"] for each in words for one in each["data"]["values"]} >= {"truth changed", "model changed"}
+    assert {one["message"] for each in words for one in each["data"]["values"]} >= {"truth changed", "model changed"}
     # Gates are named to the right of the picture, at least a line apart; all else above it, where no figure is.
-    named_gates = [each for each in words if each["data"]["values"][0]["told"].startswith("gate")]
+    named_gates = [each for each in words if each["data"]["values"][0]["message"].startswith("gate")]
     assert [each["encoding"]["x"] for each in named_gates] == [{"value": 640}] * 4
     heights = [each["encoding"]["y"]["value"] for each in named_gates]
     assert heights == sorted(heights)
@@ -266,7 +266,7 @@ def test_no_word_of_a_trend_stands_on_another_or_on_a_figure(store):
     for each in words:
         told, height = each["data"]["values"][0], each["encoding"]["y"]["value"]
         if "run" in told:
-            at, long = 640 * (names.index(told["run"]) + 0.5) / 24, 6.2 * len(told["told"])
+            at, long = 640 * (names.index(told["run"]) + 0.5) / 24, 6.2 * len(told["message"])
             start = at + 5 if each["mark"]["align"] == "left" else at - 5 - long
             boxes.append((height, start, start + long, at))
             assert height < 0

@@ -12,7 +12,7 @@ import pytest
 from rich.console import Console
 
 from parts.described import judge_health
-from parts.judged import ballot, judged, judged_suite, scored
+from parts.judged import judged, judged_suite, scored, vote
 from parts.reports import HOSTILE, header
 from parts.views import card_to_html, card_to_json, card_to_markdown, print_card
 from steelyard.analysis.judge.health import check_health
@@ -77,7 +77,7 @@ def test_the_verdict_is_said_first():
 
 
 @pytest.mark.parametrize(
-    ("asked", "labels", "word", "said"),
+    ("asked", "labels", "word", "stated"),
     [
         (
             ASKED[:1],
@@ -192,7 +192,7 @@ def test_under_every_table_with_intervals_stands_how_they_were_made():
 
 def test_repeats_tell_how_far_the_judge_agrees_with_itself():
     samples = [
-        judged(f"c{k}", *(ballot({"tone": tone, "overall": 3, "harm": False}, repeat=r) for r, tone in enumerate(pair)))
+        judged(f"c{k}", *(vote({"tone": tone, "overall": 3, "harm": False}, repeat=r) for r, tone in enumerate(pair)))
         for k, pair in enumerate([(3, 3), (3, 5), (4, 4), (2, 2)])
     ]
     text = printed(card(samples))
@@ -205,7 +205,7 @@ def test_repeats_tell_how_far_the_judge_agrees_with_itself():
 def test_what_was_broken_is_told_by_rule_and_with_an_example():
     five = {"tone": 5, "overall": 4, "harm": False}
     samples = [
-        judged("c0", ballot(five, bound={"tone": 4}, remarks=("RULE_BROKEN", "MADE_UP_QUOTE"))),
+        judged("c0", vote(five, bound={"tone": 4}, remarks=("RULE_BROKEN", "MADE_UP_QUOTE"))),
         scored("c1", 3),
     ]
     found = card(samples, examples={"MADE_UP_QUOTE": [Example("c0", "m", 'MADE_UP_QUOTE: "it never said so"')]})
@@ -216,10 +216,10 @@ def test_what_was_broken_is_told_by_rule_and_with_an_example():
 
 
 def test_other_modes_are_counted_aside_and_told():
-    samples = [scored("c0", 3), judged("c1", ballot({"tone": 5, "overall": 5, "harm": False}, mode=Mode.BASIC))]
+    samples = [scored("c0", 3), judged("c1", vote({"tone": 5, "overall": 5, "harm": False}, mode=Mode.BASIC))]
     rows = dict(standing(card(samples)))
     assert rows["Set aside"] == "1 text: only bare scores could be read from the judge's answers"
-    assert rows["Ballots"] == "2, 1 in mode model, 1 in mode basic"
+    assert rows["Votes"] == "2, 1 in mode model, 1 in mode basic"
 
 
 def test_spending_is_told_with_how_many_calls_told_it():
@@ -234,7 +234,7 @@ def test_the_card_fits_80_columns_whatever_it_holds():
     names = ("personalization_of_it", "coherence_of_parts", "tone", "safety", "overall")
     weights = dict.fromkeys(names, 1.0)
     said = [dict.fromkeys(names, 1 + k % 5) | {"harm": True} for k in range(40)]
-    samples = [judged(f"c{k}", ballot(raw)) for k, raw in enumerate(said)] + [judged("c99", ballot(None))]
+    samples = [judged(f"c{k}", vote(raw)) for k, raw in enumerate(said)] + [judged("c99", vote(None))]
     labels = {f"c{k}": dict.fromkeys(names, Label(3, 2, 4)) | {"harm": True} for k in (*range(40), 99)}
     suite = judged_suite(weights=weights)
     found = replace(card(), health=judge_health(samples, suite, labels), header=header(suite=suite, n_planned=41))

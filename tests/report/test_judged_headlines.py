@@ -201,9 +201,9 @@ class TestSetAside:
 
     def test_more_tokens_are_advised_only_where_an_answer_broke_off(self, tmp_path):
         report = weighed(tmp_path, verdict(4), {"clarity": 1, "harm": False}, n=2)
-        (aside,) = [one for one in report.details if one.judgement.aside]
+        (aside,) = [one for one in report.details if one.judgement.excluded]
         why = "only bare scores could be read from the judge's answers: the answer broke off at the limit of tokens"
-        cut = replace(aside, judgement=replace(aside.judgement, aside_why=why))
+        cut = replace(aside, judgement=replace(aside.judgement, exclusion_reason=why))
         (told,) = [note for note in wording.notes(replace(report, details=[cut])) if note.startswith("set aside")]
         assert "give the judge more max_tokens" in told
 
@@ -211,7 +211,7 @@ class TestSetAside:
 class TestCodes:
     def code(self, code, gain=0.0, *, weighs=True):
         average = reports.rich_report().summary.overall.average
-        return CodeFigure(code, 3, Estimate(0.1, 30), average, gain, weighs=weighs)
+        return CodeFigure(code, 3, Estimate(0.1, 30), average, gain, has_weight=weighs)
 
     def report(self, **changes):
         report = reports.rich_report()
@@ -220,7 +220,7 @@ class TestCodes:
         return replace(report, header=header, summary=replace(report.summary, **changes))
 
     def test_what_weighs_nothing_never_reads_as_a_gain_of_nothing(self):
-        table = findings.errors(self.report(codes=[self.code("NAME", 0.1), self.code("DEATH", weighs=False)]))
+        table = findings.errors(self.report(codes=[self.code("NAME", 0.1), self.code("DEATH", has_weight=False)]))
         assert [(row[0], row[1], row[-1]) for row in table.rows] == [
             ("NAME", "major", "+10.0"),
             ("DEATH", "critical", "-"),

@@ -74,7 +74,7 @@ def test_modes_are_never_mixed_and_every_view_says_what_is_set_aside(mixed):
     assert clarity["bound_mean"]["value"] == 3
     assert clarity["raw_mean"]["value"] == 4
     assert clarity["bound"]["value"] == pytest.approx(1 / 3)
-    assert data["overall"]["set_aside"] == 1
+    assert data["overall"]["excluded"] == 1
 
 
 def test_dimensions_are_printed_in_points_with_what_the_judge_said(mixed):
@@ -118,8 +118,8 @@ def test_a_sample_shows_what_was_judged_and_which_rule_bound_it(mixed):
     assert "clarity: 5 -&#62; 2 (when size.words &#60; 5 then clarity &#60;= 2)" in text.replace("&#8203;", "")
     bound = next(detail for detail in mixed.details if detail.line.case_id == "c0").judgement
     assert [(mark.name, mark.raw, mark.bound) for mark in bound.marks] == [("clarity", 5, 2), ("harm", False, False)]
-    assert bound.ballots[0].said == (("reasons", "- It is short.\n- It is plain."),)
-    assert any(remark.startswith("RULE_BROKEN (clarity)") for remark in bound.ballots[0].remarks)
+    assert bound.votes[0].stated == (("reasons", "- It is short.\n- It is plain."),)
+    assert any(remark.startswith("RULE_BROKEN (clarity)") for remark in bound.votes[0].remarks)
 
 
 def test_variants_are_compared_in_one_mode_only(mixed):

@@ -115,9 +115,9 @@ def everything(text="words"):
             text,
             figure=Figure("Pass rate", "62.5 %", text, Gauge(0.6, label=text)),
             remarks=[Bullet(text), Bullet(text, Tone.WARNING)],
-            beside=[Bullets([Bullet(text)], numbered=True)],
+            extra=[Bullets([Bullet(text)], numbered=True)],
         ),
-        Section(text, [Facts([(text, text)]), Text(text), Drawing("<svg></svg>", text)], main=True, aside=text),
+        Section(text, [Facts([(text, text)]), Text(text), Drawing("<svg></svg>", text)], main=True, excluded=text),
         Section("Small", [SmallTables([counts], text)], short=True),
         Section("Table", [wide], short=True),
         Section("Folds", [Fold(text, [Text(text)], bulky=False), Fold(text, [Text(text)])]),
@@ -349,8 +349,8 @@ def test_json_is_the_data_itself():
 
 
 def test_printed_json_commands_neither_terminal_nor_runner_and_reads_back():
-    text = to_text({"said": EVIL})
-    assert json.loads(text) == {"said": EVIL}
+    text = to_text({"stated": EVIL})
+    assert json.loads(text) == {"stated": EVIL}
     assert "\x1b" not in text
     assert "\u202e" not in text
     assert "##[" not in text

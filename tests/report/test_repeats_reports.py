@@ -274,5 +274,5 @@ def test_json_holds_figures_and_specifications(report):
     data = json.loads(json.dumps(to_json(report), allow_nan=False))
     assert [chart["name"] for chart in data["charts"]] == ["pass_fail", "stability", "latency_by_case"]
     assert data["charts"][0]["spec"]["$schema"].startswith("https://vega.github.io/schema/vega-lite/")
-    assert data["checks"]["cells_held"] == 2
+    assert data["checks"]["cells_passed"] == 2
     assert data["stability"]["bands"]["place"] == "unstable"

@@ -94,7 +94,7 @@ def test_a_file_outside_the_suite_is_not_read(folder):
 
 
 @pytest.mark.parametrize(
-    ("data", "told"),
+    ("data", "message"),
     [
         (b"", "is empty"),
         (b"<html>404</html>", "is not an image"),

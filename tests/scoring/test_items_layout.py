@@ -192,7 +192,7 @@ def test_the_first_layout_that_fits_is_taken():
 
 
 @for_every(
-    ("fields", "told"),
+    ("fields", "message"),
     [
         ({"items": "cards"}, "write cards[] if it is one"),
         ({"items": ""}, "does not end in a list"),

@@ -50,7 +50,7 @@ def document(name: str, found: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", LAYOUTS)
-@given(found=documents)
+@given(result=documents)
 @settings(max_examples=examples(150))
 def test_any_document_is_read_as_the_general_way_reads_it(name: str, found: Any) -> None:
     layout, data = LAYOUTS[name], document(name, found)

@@ -150,7 +150,7 @@ def test_a_group_without_its_list_is_left_out_and_told():
 
 
 @pytest.mark.parametrize(
-    ("truth", "told"),
+    ("truth", "message"),
     [
         ({"boxes": [{"label": "a", "parts": ["x"]}, {"label": "b", "prats": ["y"]}]}, 'there is no list "parts" in'),
         ({"boxes": [{"label": "a", "parts": ["x"]}, {"label": " ", "parts": ["y"]}]}, "has nothing at label"),
@@ -163,7 +163,7 @@ def test_nothing_of_a_truth_is_lost_in_silence(truth, told):
 
 
 @pytest.mark.parametrize(
-    ("parameters", "told"),
+    ("parameters", "message"),
     [
         ({"codes": CODES | {"extra": ""}}, "cannot be the code"),
         ({"codes": CODES | {"extra": "FORMAT"}}, "cannot be the code"),
@@ -180,6 +180,6 @@ def test_a_code_that_no_scorer_gives_is_a_mistake(tmp_path):
     text = SUITE.replace("extra: HALLUC", "extra: HALUC") + "criteria: {{all: {{pass: findings.HALLUC == 0}}}}\n"
     with pytest.raises(SuiteError) as raised:
         load_written(tmp_path, text.format(findings="  HALLUC: {about: x}"), [{"id": "one", "expected": TRUTH}])
-    told = [str(mistake) for mistake in raised.value.mistakes]
+    told = [str(mistake) for mistake in raised.value.problems]
     assert any("findings.HALLUC: no scorer of this suite gives this code: did you mean HALUC?" in one for one in told)
     assert any("there is no finding code 'HALLUC': did you mean HALUC?" in one for one in told)

@@ -11,7 +11,7 @@ import steelyard.spans
 from parts.lengths import examples
 from parts.looped import for_every
 from steelyard.audit.audit import AS_WRITTEN, STRICT, audit
-from steelyard.records import Certainty
+from steelyard.records import Claim
 from steelyard.scoring.spans.match import MatchSpans
 from steelyard.scoring.spans.read import TextSpan
 from steelyard.suite.case import Case
@@ -248,7 +248,7 @@ def test_a_misplaced_span_counts_where_its_text_is_and_is_told():
     assert fault.evidence == "offsets 4 to 11 give ' red fo', not 'red fox'"
     assert reading.note == "4 of 4 right, 4 answered; 1 with wrong offsets put where their text is"
     assert (reading.counts["misplaced"], reading.counts["lost"]) == (1, 0)
-    assert reading.certainties == (Certainty(1.0, True, "who"),)
+    assert reading.claims == (Claim(1.0, True, "who"),)
     silent = read(moved, *GOLD[1:], codes={})
     assert (silent.value, silent.faults, silent.counts["misplaced"]) == (1.0, (), 1)
 
@@ -261,7 +261,7 @@ def test_a_span_without_a_place_is_answered_and_wrong():
     assert fault.codes == pytest.approx({"MISPLACED": 1 / 9})
     assert (fault.place, fault.span, fault.section) == ("spans[4]", None, "")
     assert fault.evidence == "how.camera: offsets 0 to 4 give '🦊 A', not 'slow'; 'slow' is in the text 2 times"
-    assert reading.certainties == (Certainty(0.9, False, "how"),)
+    assert reading.claims == (Claim(0.9, False, "how"),)
     (fault,) = read(*GOLD, lost, codes={}).faults
     assert list(fault.codes) == ["EXTRA"]
     (fault,) = read(*GOLD, {"text": "a whale", "role": "who.kind"}).faults
@@ -277,18 +277,18 @@ def test_every_span_with_a_confidence_is_a_certainty():
         span("red fox", confidence=0.2),
         span("slow pan"),
     )
-    assert reading.certainties == (
-        Certainty(0.9, True, "who"),
-        Certainty(0.8, False, "who"),
-        Certainty(0.7, False, "where"),
-        Certainty(0.6, False, "does"),
-        Certainty(0.2, False, "who"),
+    assert reading.claims == (
+        Claim(0.9, True, "who"),
+        Claim(0.8, False, "who"),
+        Claim(0.7, False, "where"),
+        Claim(0.6, False, "does"),
+        Claim(0.2, False, "who"),
     )
 
 
 def test_of_two_equal_spans_the_surer_one_is_the_right_one():
     reading = read(span("red fox", confidence=0.2), span("red fox", confidence=0.9))
-    assert [(one.confidence, one.right) for one in reading.certainties] == [(0.2, False), (0.9, True)]
+    assert [(one.confidence, one.right) for one in reading.claims] == [(0.2, False), (0.9, True)]
 
 
 def test_a_role_outside_of_the_categories_is_told():
@@ -384,7 +384,7 @@ def test_every_wrong_gold_span_of_a_case_is_told_at_once():
 
 
 @for_every(
-    ("given", "told"),
+    ("given", "message"),
     [
         ({"categories": ["strict"]}, "a category cannot be called 'strict'"),
         ({"categories": ["a", "a"]}, "named twice"),

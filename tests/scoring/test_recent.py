@@ -8,7 +8,7 @@ import pytest
 from parts.judged_suite import write_judged
 from steelyard.scoring import evaluate
 from steelyard.scoring.base import Reading, Scorer
-from steelyard.scoring.evaluate import Recent, Weigher
+from steelyard.scoring.evaluate import Evaluator, Recent
 from steelyard.suite.case import Case
 from steelyard.suite.load import load_suite
 from steelyard.suite.models import Component, SuiteModel, TargetSpec
@@ -26,7 +26,7 @@ def test_the_same_answer_to_the_same_case_is_known() -> None:
     assert kept.get(asked, ("oak", 200, False)) == "right"
 
 
-@pytest.mark.parametrize("said", [("Oak", 200, False), ("oak", 404, False), ("oak", 200, True), ("oak", None, False)])
+@pytest.mark.parametrize("stated", [("Oak", 200, False), ("oak", 404, False), ("oak", 200, True), ("oak", None, False)])
 def test_another_text_status_or_cut_is_not_known(said: Any) -> None:
     kept: Recent[str] = Recent()
     asked = case()
@@ -79,17 +79,19 @@ def test_a_weigher_asks_its_scorers_once_for_repeats_and_again_for_all_else() ->
         target=TargetSpec("recorded", None),
         components=(Component(name="wood", scorer=Counting()),),
     )
-    weigher, oak, elm = Weigher(suite), case("oak"), case("elm")
-    said = [weigher.weigh(*one).score for one in [("oak", oak), ("oak", oak), ("elm", oak), ("oak", elm), ("oak", oak)]]
+    weigher, oak, elm = Evaluator(suite), case("oak"), case("elm")
+    said = [
+        weigher.evaluate(*one).score for one in [("oak", oak), ("oak", oak), ("elm", oak), ("oak", elm), ("oak", oak)]
+    ]
     assert said == [1.0, 1.0, 0.0, 0.0, 1.0]
     assert Counting.asked == ["oak", "elm", "oak"]
 
 
 def test_a_judge_that_writes_into_what_was_measured_spoils_no_other_repeat(tmp_path: Path) -> None:
     suite = load_suite(write_judged(tmp_path))
-    weigher, asked = Weigher(suite), next(iter(suite.cases))
-    first, second = (weigher.weigh("three words long", asked) for _ in range(2))
+    weigher, asked = Evaluator(suite), next(iter(suite.cases))
+    first, second = (weigher.evaluate("three words long", asked) for _ in range(2))
     measured: Any = first.metrics["size"]
     measured["words"] = 99
     assert second.metrics["size"]["words"] == 3
-    assert weigher.weigh("three words long", asked).metrics["size"]["words"] == 3
+    assert weigher.evaluate("three words long", asked).metrics["size"]["words"] == 3

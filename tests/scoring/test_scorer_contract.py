@@ -154,7 +154,7 @@ def test_a_broken_path_is_told_when_the_suite_loads():
         Exact(expected="expected..name")
 
 
-@pytest.mark.parametrize(("name", "said"), [("year_range", "1890 to 1910"), ("money_range", "$300 to $800")])
+@pytest.mark.parametrize(("name", "stated"), [("year_range", "1890 to 1910"), ("money_range", "$300 to $800")])
 def test_a_long_text_is_read_at_its_beginning_and_the_note_says_so(name, said):
     scorer = made(name).at("part")
     whole = scorer.read({"part": said}, CASE)

@@ -119,19 +119,19 @@ def test_spans_are_tagged_by_where_they_begin():
 
 def test_a_layout_finds_nested_parts_and_builds_what_it_reads():
     layout = SpansLayout(spans="out.found[]", text="what", start="at.from", end="at.to", role="kind")
-    items = layout.found({"out": {"found": [{"what": "fox", "at": {"from": 9, "to": 12}, "kind": "who"}]}})
+    items = layout.result({"out": {"found": [{"what": "fox", "at": {"from": 9, "to": 12}, "kind": "who"}]}})
     (span,) = read_spans(items, TEXT, layout=layout, offsets="utf16").placed
     assert (span.start, span.end, span.role) == (8, 11, "who")
     assert layout.build([span], TEXT, "utf16") == {
         "out": {"found": [{"what": "fox", "at": {"from": 9, "to": 12}, "kind": "who", "confidence": 1.0}]}
     }
     assert layout.place_of(3) == "out.found[3]"
-    assert SpansLayout(spans="[]").found([1, 2]) == [1, 2]
+    assert SpansLayout(spans="[]").result([1, 2]) == [1, 2]
     assert SpansLayout(spans="[]").place_of(1) == "[1]"
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "message"),
     [
         ({"spans": "spans"}, "write it with a single \\[\\] at its end"),
         ({"spans": "groups[].spans[]"}, "write it with a single \\[\\] at its end"),

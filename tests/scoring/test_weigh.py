@@ -9,7 +9,7 @@ from steelyard.errors import SuiteError
 from steelyard.plugins import UserCodeError
 from steelyard.records import Finding, Mark, Outcome
 from steelyard.scoring.base import Fault, Reading, Scorer
-from steelyard.scoring.evaluate import Weigher
+from steelyard.scoring.evaluate import Evaluator
 from steelyard.scoring.names import Alternatives, KeywordsOrFuzzy
 from steelyard.scoring.numbers import MoneyRange
 from steelyard.scoring.text import Contains, Exact, says_unknown, truth_parts
@@ -75,7 +75,7 @@ CASE = Case("c1", expected=EXPECTED)
 
 
 def weigh(answer, case=CASE, of=FOUR):
-    return Weigher(of).weigh(answer if isinstance(answer, str) else json.dumps(answer), case)
+    return Evaluator(of).evaluate(answer if isinstance(answer, str) else json.dumps(answer), case)
 
 
 def test_a_composite_is_the_weighted_mean_of_its_components():
@@ -83,7 +83,7 @@ def test_a_composite_is_the_weighted_mean_of_its_components():
     # 0.7 * 0.75 + 0.1 * (1 + 0.5 + 0.6) = 0.525 + 0.21
     weighed = weigh({"name": "oak,large,table.", "maker": "Hall", "era": "1900-1920", "min": 500000, "max": 900000})
     assert weighed.score == pytest.approx(0.735)
-    assert (weighed.outcome, weighed.passed, weighed.band, weighed.rung) == (
+    assert (weighed.outcome, weighed.passed, weighed.band, weighed.step) == (
         Outcome.SCORED,
         False,
         "Acceptable",
@@ -220,7 +220,7 @@ def test_a_text_answer_is_weighed_as_a_whole():
     of = suite(Component(name="says", scorer=Contains(expected=("oak",))), answer=AnswerShape(format="text"))
     assert weigh("It is oak.", CASE, of).score == 1.0
     empty = weigh("", CASE, of)
-    assert (empty.outcome, empty.score, empty.rung) == (Outcome.SCORED, 0.0, None)
+    assert (empty.outcome, empty.score, empty.step) == (Outcome.SCORED, 0.0, None)
 
 
 def test_a_component_looks_at_its_own_name_unless_told_otherwise():
@@ -250,7 +250,7 @@ def test_the_parts_of_a_perfect_answer_follow_the_policy():
     }
 
 
-@pytest.mark.parametrize(("words", "said"), [(12, True), (13, False)])
+@pytest.mark.parametrize(("words", "stated"), [(12, True), (13, False)])
 def test_unknown_is_said_in_at_most_twelve_words(words, said):
     assert says_unknown("unknown " + "word " * (words - 1)) is said
 

@@ -12,7 +12,7 @@ import pytest
 
 from parts.stored import case, fill, header, sample
 from steelyard.errors import RunNotFound, SnapshotError, StoreError
-from steelyard.records import Attempt, RunState
+from steelyard.records import CallResult, RunState
 from steelyard.store import samples as samples_module
 from steelyard.store import snapshot as snapshot_module
 from steelyard.store.snapshot import read_snapshot, snapshot_schema, write_snapshot
@@ -51,7 +51,7 @@ def test_cases_are_listed_by_the_bytes_of_their_ids_on_both_databases(store: Sql
 
 def test_a_case_changed_between_two_sittings_is_kept_twice(store: SqlStore, tmp_path: Path) -> None:
     store.create_run(header())
-    before, after = case(1), case(1, expected="mended")
+    before, after = case(1), case(1, expected="if_fixed")
     store.add_samples("demo-1", [sample(before, repeat=0)], [before])
     store.add_samples("demo-1", [sample(after, repeat=1)], [after])
     write_snapshot(store, "demo-1", tmp_path / "s.json")
@@ -69,7 +69,7 @@ def test_a_rescored_run_is_whole_without_the_run_it_came_from(store: SqlStore, t
     other = open_store(str(tmp_path / "other.db"))
     read_snapshot(other, tmp_path / "s.json")
     ((back, _),) = other.samples("demo-2")
-    assert (back.score, back.attempt.text) == (0.1, "a\x00b\ud800 🪑 é\x10\r\n")
+    assert (back.score, back.call_result.text) == (0.1, "a\x00b\ud800 🪑 é\x10\r\n")
     assert other.run("LAST").rescored_from == "demo-1"
     write_snapshot(other, "demo-2", tmp_path / "again.json")
     assert (tmp_path / "again.json").read_bytes() == (tmp_path / "s.json").read_bytes()
@@ -199,7 +199,7 @@ def test_the_memory_of_export_and_import_does_not_grow_with_the_run(
         store, other = (open_store(str(tmp_path / f"{kind}-{n}.db")) for kind in ("from", "to"))
         store.create_run(header())
         cases = [case(number) for number in range(n)]
-        store.add_samples("demo-1", [sample(of, attempt=Attempt(text="x" * 20_000)) for of in cases], cases)
+        store.add_samples("demo-1", [sample(of, call_result=CallResult(text="x" * 20_000)) for of in cases], cases)
         tracemalloc.start()
         write_snapshot(store, "demo-1", tmp_path / f"{n}.json")
         read_snapshot(other, tmp_path / f"{n}.json")

@@ -21,11 +21,10 @@ from parts.judged_samples import BY_RULES, ODD, judge_failed, judged, judgement
 from parts.stored import case, failed, header, sample
 from steelyard.errors import SnapshotError
 from steelyard.records import (
-    Attempt,
-    Ballot,
-    Certainty,
+    CallResult,
     Check,
     CheckState,
+    Claim,
     Failure,
     Finding,
     Item,
@@ -37,6 +36,7 @@ from steelyard.records import (
     RunState,
     Sample,
     Score,
+    Vote,
 )
 from steelyard.store.base import Spending
 from steelyard.store.snapshot import VERSION, ContentDigest, read_snapshot, snapshot_schema, write_snapshot
@@ -44,7 +44,7 @@ from steelyard.store.sql import SqlStore, open_store
 
 CASES = [case(number) for number in range(9)]
 BOX = (0.125, 0.2, 0.30000000000000004, 1.0)
-CLAIMS = (Certainty(0.95, True, "é\x00\ud800"), Certainty(None, False), Certainty(math.inf, True), Certainty(7.0, True))
+CLAIMS = (Claim(0.95, True, "é\x00\ud800"), Claim(None, False), Claim(math.inf, True), Claim(7.0, True))
 MISSED = Finding("MISSED", "spans[2]", "a\x00b", None, "", "minor", "spans", 1 / 12, BOX, (4, 11), "technicalSpecs")
 CHECKS = (
     Check("count", CheckState.PASSED, "3 of 2 to 4", 3.0, 2.0, math.inf),
@@ -52,16 +52,16 @@ CHECKS = (
     Check("size", CheckState.NOT_RUN),
 )
 ITEMS = (Item("A-1", ([3, 9], "major", None)), Item("é\x00"))
-WAITED = Attempt("x", 200, 2.0, 1001.5, first_byte=0.5, queued=0.0)
-LATE = Attempt(latency=3.0, failure=Failure("timeout", "no answer"), queued=0.125)
+WAITED = CallResult("x", 200, 2.0, 1001.5, first_byte=0.5, queued=0.0)
+LATE = CallResult(latency=3.0, failure=Failure("timeout", "no answer"), queued=0.125)
 NAMED = Judgement(
     Mode.RULES,
-    (Ballot("code", 0, Mode.RULES, "rules", {"tone": 4}, {"tone": 3}, findings=(MISSED, Finding("EXTRA"))),),
+    (Vote("code", 0, Mode.RULES, "rules", {"tone": 4}, {"tone": 3}, findings=(MISSED, Finding("EXTRA"))),),
     {"tone": 4},
     {"tone": 3},
     findings=(MISSED,),
 )
-ASKED = Judgement(Mode.MODEL, calls=(JudgeCall("a", 0, 0, WAITED), JudgeCall("a", 0, 1, Attempt(text="y"))))
+ASKED = Judgement(Mode.MODEL, calls=(JudgeCall("a", 0, 0, WAITED), JudgeCall("a", 0, 1, CallResult(text="y"))))
 _numbers = count()
 
 
@@ -74,19 +74,19 @@ def samples() -> list[Sample]:
             scores=(counted, Score("year", None, counts={"words": 2})),
             findings=(MISSED, Finding("EXTRA", component="items"), Finding("FORMAT", gain=1.0)),
             marks=(Mark(BOX, "a\x00b\ud800 🪑"), Mark((0.0, 0.0, 1.0, 1.0))),
-            certainties=CLAIMS,
+            claims=CLAIMS,
             checks=CHECKS,
             items=ITEMS,
-            attempt=WAITED,
+            call_result=WAITED,
         ),
-        failed(CASES[1], 1, checks=CHECKS[2:], attempt=LATE),
+        failed(CASES[1], 1, checks=CHECKS[2:], call_result=LATE),
         judged(CASES[2], 2),
         judge_failed(CASES[3], 3),
         judged(CASES[4], 4, BY_RULES, items=()),
         judged(CASES[5], 5, NAMED, cluster="report 7"),
         judged(CASES[6], 6, ASKED, outcome=Outcome.MALFORMED),
         sample(CASES[7], 7),
-        Sample(CASES[8].id, "", 0, Attempt(), Outcome.TARGET_FAILED, position=8),
+        Sample(CASES[8].id, "", 0, CallResult(), Outcome.TARGET_FAILED, position=8),
     ]
 
 
@@ -149,7 +149,7 @@ def test_a_snapshot_says_only_what_there_is_to_say(full: Path) -> None:
     }
     assert rich["findings"][1:] == [{"code": "EXTRA", "component": "items"}, {"code": "FORMAT", "gain": 1.0}]
     assert rich["marks"][1] == {"box": [0.0, 0.0, 1.0, 1.0]}
-    assert rich["certainties"][1:] == [
+    assert rich["claims"][1:] == [
         {"confidence": None, "right": False},
         {"confidence": "Infinity", "right": True},
         {"confidence": 7.0, "right": True},
@@ -160,7 +160,7 @@ def test_a_snapshot_says_only_what_there_is_to_say(full: Path) -> None:
         {"name": "size", "state": "not_run"},
     ]
     assert rich["items"] == [{"key": "A-1", "values": [[3, 9], "major", None]}, {"key": "é\x00"}]
-    assert rich["attempt"] == {
+    assert rich["call_result"] == {
         "text": "x",
         "status": 200,
         "latency": 2.0,
@@ -168,24 +168,24 @@ def test_a_snapshot_says_only_what_there_is_to_say(full: Path) -> None:
         "first_byte": 0.5,
         "queued": 0.0,
     }
-    assert late["attempt"]["failure"] == {"kind": "timeout", "message": "no answer"}
-    assert model["judgement"]["ballots"][0]["bound"] == {"tone": 3.0, "clarity": 4.0, "harmful": True}
-    assert model["judgement"]["calls"][2]["attempt"]["failure"]["kind"] == "timeout"
+    assert late["call_result"]["failure"] == {"kind": "timeout", "message": "no answer"}
+    assert model["judgement"]["votes"][0]["bound"] == {"tone": 3.0, "clarity": 4.0, "harmful": True}
+    assert model["judgement"]["calls"][2]["call_result"]["failure"]["kind"] == "timeout"
     assert [call.get("shortened") for call in model["judgement"]["calls"]] == [None, True, None]
     assert none["judgement"] == {
         "mode": None,
-        "ballots": [{"member": "panel-a", "repeat": 0, "mode": None, "rung": "failed", "told": "refused"}],
-        "told": "no ballot could be read",
+        "votes": [{"member": "panel-a", "repeat": 0, "mode": None, "step": "failed", "message": "refused"}],
+        "message": "no ballot could be read",
     }
-    assert rules["judgement"]["ballots"][0].keys() == {"member", "repeat", "mode", "rung", "raw", "bound"}
+    assert rules["judgement"]["votes"][0].keys() == {"member", "repeat", "mode", "step", "raw", "bound"}
     # An answer without items says so; one that could not be read says nothing.
     assert rules["items"] == []
-    assert named["judgement"]["findings"] == named["judgement"]["ballots"][0]["findings"][:1]
+    assert named["judgement"]["findings"] == named["judgement"]["votes"][0]["findings"][:1]
     assert named["cluster"] == "report 7"
-    assert "queued" not in asked["judgement"]["calls"][1]["attempt"]
-    assert plain.keys().isdisjoint({"marks", "certainties", "checks", "items", "judgement", "cluster"})
-    assert bare.keys() == {"case_id", "variant", "repeat", "attempt", "outcome", "case_hash", "position"}
-    assert bare["attempt"] == {}
+    assert "queued" not in asked["judgement"]["calls"][1]["call_result"]
+    assert plain.keys().isdisjoint({"marks", "claims", "checks", "items", "judgement", "cluster"})
+    assert bare.keys() == {"case_id", "variant", "repeat", "call_result", "outcome", "case_hash", "position"}
+    assert bare["call_result"] == {}
 
 
 @given(
@@ -215,7 +215,7 @@ def test_a_rescored_run_takes_along_what_it_shares_and_what_is_its_own(
     read_snapshot(store, full)
     store.create_run(header("demo-2", rescored_from="demo-1"))
     counted = (Score("items", 1.0, counts={"visible": 12, "read": 12}),)
-    again = judged(CASES[2], None, judgement(told="again"), scores=counted, marks=(Mark(BOX, "x"),))
+    again = judged(CASES[2], None, judgement(message="again"), scores=counted, marks=(Mark(BOX, "x"),))
     store.add_rescored("demo-2", "demo-1", [again], CASES)
     write_snapshot(store, "demo-2", tmp_path / "rescored.json")
     other = open_store(str(tmp_path / "other.db"))
@@ -254,9 +254,9 @@ def put(*path: str | int, value: Any) -> Callable[[Any], None]:
         (0, put("marks", 0, "box", value=None), r"sample\.marks\.0\.box"),
         # The text of this mark holds half of a surrogate pair, which cannot be quoted as it is.
         (0, put("marks", 0, "note", value="x"), r"sample\.marks\.0: .*'note' was unexpected"),
-        (7, put("certainties", value=[{"confidence": "much", "right": True}]), r"sample\.certainties\.0\.confidence"),
-        (7, put("certainties", value=[{"confidence": 0.5}]), r"sample\.certainties\.0"),
-        (7, put("certainties", value=[{"confidence": 0.5, "right": 1}]), r"sample\.certainties\.0\.right"),
+        (7, put("claims", value=[{"confidence": "much", "right": True}]), r"sample\.certainties\.0\.confidence"),
+        (7, put("claims", value=[{"confidence": 0.5}]), r"sample\.certainties\.0"),
+        (7, put("claims", value=[{"confidence": 0.5, "right": 1}]), r"sample\.certainties\.0\.right"),
         (7, put("checks", value=[{"name": "a"}]), r"sample\.checks\.0"),
         (7, put("checks", value=[{"name": "a", "state": "skipped"}]), r"sample\.checks\.0\.state"),
         (7, put("checks", value=[{"name": "a", "state": "passed", "value": None}]), r"sample\.checks\.0\.value"),
@@ -270,13 +270,13 @@ def put(*path: str | int, value: Any) -> Callable[[Any], None]:
         (2, put("judgement", "mode", value="guess"), r"sample\.judgement\.mode"),
         (2, put("judgement", "bound", "tone", value="4"), r"sample\.judgement\.bound\.tone"),
         (2, put("judgement", "bound", "tone", value=None), r"sample\.judgement\.bound\.tone"),
-        (2, put("judgement", "bound_by", value={ODD: 1}), r"sample\.judgement\.bound_by"),
-        (2, put("judgement", "ballots", 0, "repeat", value=-1), r"sample\.judgement\.ballots\.0\.repeat"),
-        (2, put("judgement", "ballots", 0, "reply", value=[]), r"sample\.judgement\.ballots\.0\.reply"),
-        (2, put("judgement", "ballots", 0, "more", value=1), r"sample\.judgement\.ballots\.0"),
+        (2, put("judgement", "capped_by", value={ODD: 1}), r"sample\.judgement\.bound_by"),
+        (2, put("judgement", "votes", 0, "repeat", value=-1), r"sample\.judgement\.ballots\.0\.repeat"),
+        (2, put("judgement", "votes", 0, "response", value=[]), r"sample\.judgement\.ballots\.0\.reply"),
+        (2, put("judgement", "votes", 0, "more", value=1), r"sample\.judgement\.ballots\.0"),
         (2, put("judgement", "remarks", value=[{"dimension": "tone"}]), r"sample\.judgement\.remarks\.0"),
-        (2, put("judgement", "calls", 0, "attempt", "latency", value="slow"), r"calls\.0\.attempt\.latency"),
-        (2, put("judgement", "calls", 0, "attempt", value=[]), r"sample\.judgement\.calls\.0\.attempt"),
+        (2, put("judgement", "calls", 0, "call_result", "latency", value="slow"), r"calls\.0\.attempt\.latency"),
+        (2, put("judgement", "calls", 0, "call_result", value=[]), r"sample\.judgement\.calls\.0\.attempt"),
     ],
 )
 def test_a_damaged_part_is_refused_with_its_place(

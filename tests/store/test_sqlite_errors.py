@@ -13,7 +13,7 @@ import pytest
 from parts.processes import ENVIRONMENT
 from parts.stored import case, header, sample
 from steelyard.errors import StoreError
-from steelyard.records import Attempt
+from steelyard.records import CallResult
 from steelyard.store.databases import SqliteDatabase
 from steelyard.store.schema import migrate
 from steelyard.store.sql import SqlStore, open_store
@@ -21,7 +21,7 @@ from steelyard.store.sql import SqlStore, open_store
 
 def long_samples(first: int, n: int) -> tuple[list, list]:
     cases = [case(number) for number in range(first, first + n)]
-    return [sample(of, attempt=Attempt(text="x" * 4000)) for of in cases], cases
+    return [sample(of, call_result=CallResult(text="x" * 4000)) for of in cases], cases
 
 
 def test_a_full_disk_is_named_and_what_was_stored_before_is_intact(tmp_path: Path) -> None:
@@ -154,7 +154,7 @@ def test_a_damaged_store_is_named_and_left_as_it_is(tmp_path: Path) -> None:
 def test_a_locked_store_says_how_long_it_waited(tmp_path: Path) -> None:
     place = tmp_path / "s.db"
     open_store(str(place)).close()
-    database = SqliteDatabase(place, patience=0.05)
+    database = SqliteDatabase(place, retry_policy=0.05)
     migrate(database, create=True)
     store = SqlStore(database)
     other = sqlite3.connect(place, isolation_level=None)

@@ -10,25 +10,25 @@ import pytest
 
 from parts.stored import case, failed, header, sample
 from steelyard.errors import StoreError
-from steelyard.records import Certainty, Finding, RunState
+from steelyard.records import Claim, Finding, RunState
 from steelyard.store import columns as columns_module
-from steelyard.store.base import Certainties
+from steelyard.store.base import ClaimColumns
 from steelyard.store.sql import SqlStore
 
 CASES = [case(number, tags=()) for number in range(4)]
 CLAIMS = (
-    Certainty(0.95, True, "shot\x00\ud800 🪑"),
-    Certainty(None, False),
-    Certainty(0.1 + 0.2, False, "shot\x00\ud800 🪑"),
-    Certainty(1.5, True, "é"),
+    Claim(0.95, True, "shot\x00\ud800 🪑"),
+    Claim(None, False),
+    Claim(0.1 + 0.2, False, "shot\x00\ud800 🪑"),
+    Claim(1.5, True, "é"),
 )
 
 
-def with_claims(number: int, claims: tuple[Certainty, ...], position: int | None = None, **changes: Any) -> Any:
-    return sample(CASES[number], number if position is None else position, certainties=claims, **changes)
+def with_claims(number: int, claims: tuple[Claim, ...], position: int | None = None, **changes: Any) -> Any:
+    return sample(CASES[number], number if position is None else position, claims=claims, **changes)
 
 
-def columns_of(found: Certainties) -> list[tuple[Any, ...]]:
+def columns_of(found: ClaimColumns) -> list[tuple[Any, ...]]:
     return [
         (int(place), None if not stated else float(said), bool(right), found.labels[label])
         for place, said, right, stated, label in zip(
@@ -41,17 +41,17 @@ def test_claims_come_back_as_they_were(store: SqlStore) -> None:
     store.create_run(header())
     samples = [with_claims(0, CLAIMS), with_claims(1, ()), with_claims(2, CLAIMS[:1])]
     store.add_samples("demo-1", samples, CASES)
-    assert [one.certainties for one, _ in store.samples("demo-1")] == [CLAIMS, (), CLAIMS[:1]]
-    assert [one.certainties for one, _ in store.samples("demo-1", case_ids=["case-0002"])] == [CLAIMS[:1]]
+    assert [one.claims for one, _ in store.samples("demo-1")] == [CLAIMS, (), CLAIMS[:1]]
+    assert [one.claims for one, _ in store.samples("demo-1", case_ids=["case-0002"])] == [CLAIMS[:1]]
 
 
 def test_confidences_that_are_no_numbers_come_back_too(store: SqlStore) -> None:
     store.create_run(header())
-    odd = tuple(Certainty(said, True) for said in (math.nan, math.inf, -math.inf))
+    odd = tuple(Claim(said, True) for said in (math.nan, math.inf, -math.inf))
     store.add_samples("demo-1", [with_claims(0, odd)], CASES)
     ((back, _),) = store.samples("demo-1")
-    assert repr(back.certainties) == repr(odd)
-    found = store.certainties("demo-1")
+    assert repr(back.claims) == repr(odd)
+    found = store.claims("demo-1")
     assert (found.confidence.tolist()[1:], found.stated.tolist()) == ([math.inf, -math.inf], [True] * 3)
     assert math.isnan(found.confidence[0])
 
@@ -65,7 +65,7 @@ def test_claims_are_read_as_columns_in_the_order_of_the_plan(
     # Places 0, 3 and 7 of the plan, written in another order: positions 0, 1 and 2 of the columns.
     store.add_samples("demo-1", [with_claims(2, CLAIMS[1:], 7), with_claims(0, CLAIMS[:2], 0)], CASES)
     store.add_samples("demo-1", [sample(CASES[1], 3)], CASES)
-    found = store.certainties("demo-1")
+    found = store.claims("demo-1")
     first, second = CLAIMS[:2], CLAIMS[1:]
     assert columns_of(found) == [(0, one.confidence, one.right, one.label) for one in first] + [
         (2, one.confidence, one.right, one.label) for one in second
@@ -77,7 +77,7 @@ def test_claims_are_read_as_columns_in_the_order_of_the_plan(
 def test_a_run_without_claims_has_no_rows_of_them(store: SqlStore) -> None:
     store.create_run(header())
     store.add_samples("demo-1", [sample(CASES[0], 0), failed(CASES[1], 1)], CASES)
-    found = store.certainties("demo-1")
+    found = store.claims("demo-1")
     assert (found.n, found.labels, len(found.sample), len(found.stated)) == (0, [], 0, 0)
 
 
@@ -86,7 +86,7 @@ def test_each_run_has_its_own_claims(store: SqlStore) -> None:
         store.create_run(header(run))
     store.add_samples("demo-1", [with_claims(0, CLAIMS)], CASES)
     store.add_samples("demo-2", [with_claims(0, CLAIMS[:1])], CASES)
-    assert (store.certainties("demo-1").n, store.certainties("demo-2").n) == (4, 1)
+    assert (store.claims("demo-1").n, store.claims("demo-2").n) == (4, 1)
 
 
 def test_a_rescored_run_has_the_claims_of_its_own_weighing(store: SqlStore) -> None:
@@ -94,7 +94,7 @@ def test_a_rescored_run_has_the_claims_of_its_own_weighing(store: SqlStore) -> N
     store.add_samples("demo-1", [with_claims(0, CLAIMS)], CASES)
     store.create_run(header("demo-2", rescored_from="demo-1"))
     store.add_rescored("demo-2", "demo-1", [with_claims(0, CLAIMS[:1])], CASES)
-    assert store.certainties("demo-2").confidence.tolist() == [0.95]
+    assert store.claims("demo-2").confidence.tolist() == [0.95]
 
 
 def test_the_claims_of_an_ended_run_stay(store: SqlStore) -> None:

@@ -15,7 +15,7 @@ from parts.any_checks import any_checks, any_items
 from parts.lengths import examples
 from parts.stored import case, failed, header, sample
 from steelyard.errors import RunNotFound, StoreError
-from steelyard.records import Attempt, Check, CheckState, Item, RunState, Sample
+from steelyard.records import CallResult, Check, CheckState, Item, RunState, Sample
 from steelyard.store import columns as columns_module
 from steelyard.store.base import Checks
 from steelyard.store.sql import SqlStore
@@ -132,14 +132,14 @@ def test_each_run_has_its_own_checks_and_items(store: SqlStore) -> None:
 
 
 def test_a_rescored_run_has_the_checks_of_its_own_weighing_and_the_waits_of_the_call(store: SqlStore) -> None:
-    waited = Attempt(text="x", latency=2.0, first_byte=0.5, queued=0.25)
+    waited = CallResult(text="x", latency=2.0, first_byte=0.5, queued=0.25)
     store.create_run(header())
-    store.add_samples("demo-1", [sample(CASES[0], 0), with_all(1, attempt=waited)], CASES)
+    store.add_samples("demo-1", [sample(CASES[0], 0), with_all(1, call_result=waited)], CASES)
     store.create_run(header("demo-2", rescored_from="demo-1"))
     store.add_rescored("demo-2", "demo-1", [with_all(1, checks=NOT_RUN, items=ITEMS[:1])], CASES)
     ((back, _),) = store.samples("demo-2")
     assert (back.checks, back.items) == (NOT_RUN, ITEMS[:1])
-    assert (back.attempt.first_byte, back.attempt.queued) == (0.5, 0.25)
+    assert (back.call_result.first_byte, back.call_result.queued) == (0.5, 0.25)
     assert listed(store.checks("demo-2")) == [(0, one) for one in NOT_RUN]
     assert list(store.items("demo-2")) == [(0, ITEMS[:1])]
     columns = store.columns("demo-2")
@@ -164,7 +164,7 @@ def test_the_checks_and_items_of_an_ended_run_stay(store: SqlStore, table: str) 
 
 def test_a_batch_that_fails_leaves_no_checks_and_no_items(store: SqlStore) -> None:
     store.create_run(header())
-    broken = with_all(1, attempt=Attempt(text="x", tries=None))  # type: ignore[arg-type] - a row the database refuses
+    broken = with_all(1, call_result=CallResult(text="x", tries=None))  # type: ignore[arg-type] - a row the database refuses
     with pytest.raises(StoreError):
         store.add_samples("demo-1", [with_all(0), broken], CASES)
     assert (store.checks("demo-1").n, list(store.items("demo-1"))) == (0, [])

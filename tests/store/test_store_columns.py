@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from parts.stored import case, failed, header, sample
-from steelyard.records import Attempt, Finding, Outcome, Score
+from steelyard.records import CallResult, Finding, Outcome, Score
 from steelyard.store import columns as columns_module
 from steelyard.store.sql import SqlStore
 
@@ -38,8 +38,8 @@ def test_every_column_holds_its_samples_in_plan_order(store: SqlStore) -> None:
             band="Poor",
             scores=(),
             findings=(Finding("FORMAT"), Finding("YEAR"), Finding("FORMAT")),
-            rung=None,
-            attempt=Attempt(text="?", latency=0.5),
+            step=None,
+            call_result=CallResult(text="?", latency=0.5),
         ),
         sample(
             cases[3],
@@ -92,8 +92,8 @@ def test_every_column_holds_its_samples_in_plan_order(store: SqlStore) -> None:
     assert same(columns.cost, [0.0015, NAN, NAN, 0.0015])
     assert columns.failures == ["timeout"]
     assert columns.failure.tolist() == [-1, 0, -1, -1]
-    assert columns.rungs == ["whole"]
-    assert columns.rung.tolist() == [0, -1, -1, 0]
+    assert columns.steps == ["whole"]
+    assert columns.step.tolist() == [0, -1, -1, 0]
 
 
 def test_cases_in_any_order_have_codes_in_the_order_of_their_ids(store: SqlStore) -> None:
@@ -123,7 +123,7 @@ def test_numbers_come_back_exactly_however_narrow_their_column_began(store: SqlS
     store.add_samples(
         "demo-1",
         [
-            sample(of, seq, repeat=50_000 * seq, score=seq / 10, attempt=Attempt(text="", tokens_in=tokens[seq]))
+            sample(of, seq, repeat=50_000 * seq, score=seq / 10, call_result=CallResult(text="", tokens_in=tokens[seq]))
             for seq, of in enumerate(cases)
         ],
         cases,
@@ -148,7 +148,7 @@ def test_a_rescored_part_of_a_run_takes_only_its_own_attempts(store: SqlStore) -
     cases = [case(number) for number in range(5)]
     store.add_samples(
         "demo-1",
-        [sample(of, n, attempt=Attempt(text="x", latency=float(n))) for n, of in enumerate(cases)],
+        [sample(of, n, call_result=CallResult(text="x", latency=float(n))) for n, of in enumerate(cases)],
         cases,
     )
     store.create_run(header("demo-2", rescored_from="demo-1"))
@@ -161,17 +161,17 @@ def test_a_rescored_part_of_a_run_takes_only_its_own_attempts(store: SqlStore) -
 def test_waits_and_what_came_from_the_cache_are_columns(store: SqlStore) -> None:
     store.create_run(header())
     cases = [case(number) for number in range(5)]
-    late = failed(cases[2], 2).attempt
+    late = failed(cases[2], 2).call_result
     late.first_byte, late.queued = 0.5, 0.125
     attempts = [
-        Attempt(text="", latency=0.3, first_byte=0.1),
-        Attempt(text="", latency=0.3, queued=0.0, cached=True),
+        CallResult(text="", latency=0.3, first_byte=0.1),
+        CallResult(text="", latency=0.3, queued=0.0, cached=True),
         late,
-        Attempt(text="", latency=0.3, first_byte=NAN, queued=float("inf")),
-        Attempt(text="", latency=0.3, first_byte=0.0, queued=2.5),
+        CallResult(text="", latency=0.3, first_byte=NAN, queued=float("inf")),
+        CallResult(text="", latency=0.3, first_byte=0.0, queued=2.5),
     ]
-    samples = [sample(of, n, attempt=attempts[n]) for n, of in enumerate(cases)]
-    samples[2] = failed(cases[2], 2, attempt=late)
+    samples = [sample(of, n, call_result=attempts[n]) for n, of in enumerate(cases)]
+    samples[2] = failed(cases[2], 2, call_result=late)
     store.add_samples("demo-1", samples, cases)
     columns = store.columns("demo-1")
     # A call that failed has no answer that could begin; it was sent late all the same.
@@ -179,7 +179,7 @@ def test_waits_and_what_came_from_the_cache_are_columns(store: SqlStore) -> None
     assert same(columns.queued, [NAN, 0.0, 0.125, NAN, 2.5])
     assert columns.cached.tolist() == [False, True, False, False, False]
     assert columns.cached.dtype == bool
-    told = [(one.attempt.first_byte, one.attempt.queued) for one, _ in store.samples("demo-1")]
+    told = [(one.call_result.first_byte, one.call_result.queued) for one, _ in store.samples("demo-1")]
     assert told == [(0.1, None), (None, 0.0), (0.5, 0.125), (None, None), (0.0, 2.5)]
 
 
@@ -195,8 +195,8 @@ def test_a_run_without_waits_has_columns_without_numbers(store: SqlStore) -> Non
 def test_a_rescored_part_of_a_run_takes_only_its_own_waits(store: SqlStore) -> None:
     store.create_run(header())
     cases = [case(number) for number in range(5)]
-    waited = [Attempt(text="x", latency=9.0, first_byte=n / 2, queued=n / 4, cached=n == 3) for n in range(5)]
-    store.add_samples("demo-1", [sample(of, n, attempt=waited[n]) for n, of in enumerate(cases)], cases)
+    waited = [CallResult(text="x", latency=9.0, first_byte=n / 2, queued=n / 4, cached=n == 3) for n in range(5)]
+    store.add_samples("demo-1", [sample(of, n, call_result=waited[n]) for n, of in enumerate(cases)], cases)
     store.create_run(header("demo-2", rescored_from="demo-1"))
     store.add_rescored("demo-2", "demo-1", [sample(cases[n]) for n in (3, 1)], cases)
     columns = store.columns("demo-2")
@@ -204,11 +204,11 @@ def test_a_rescored_part_of_a_run_takes_only_its_own_waits(store: SqlStore) -> N
     assert columns.cached.tolist() == [False, True]
 
 
-@pytest.mark.parametrize("told", [{"first_byte": 0.5}, {"queued": 0.5}, {"cached": True}])
+@pytest.mark.parametrize("message", [{"first_byte": 0.5}, {"queued": 0.5}, {"cached": True}])
 def test_any_one_of_the_waits_is_reason_enough_to_read_them(store: SqlStore, told: dict[str, float]) -> None:
     store.create_run(header())
     store.add_samples(
-        "demo-1", [sample(case(0), 0), sample(case(1), 1, attempt=Attempt(text="", **told))], [case(0), case(1)]
+        "demo-1", [sample(case(0), 0), sample(case(1), 1, call_result=CallResult(text="", **told))], [case(0), case(1)]
     )
     columns = store.columns("demo-1")
     ((name, value),) = told.items()

@@ -10,7 +10,7 @@ from parts.stored import case, failed, header, sample
 from steelyard.errors import RunNotFound
 from steelyard.records import Finding, Mark, Outcome, Sample, Score
 from steelyard.store import columns as columns_module
-from steelyard.store.base import Found
+from steelyard.store.base import Hit
 from steelyard.store.sql import SqlStore
 from steelyard.suite.case import Case
 
@@ -38,7 +38,7 @@ def test_counts_places_gains_and_marks_come_back_whole(store: SqlStore) -> None:
         of,
         scores=(
             items(visible=12, read=10, extra=0),
-            Score("title", None, 10.0, raw=0.9, bound_by="rule", note="why", counts={"words": 3}),
+            Score("title", None, 10.0, raw=0.9, capped_by="rule", note="why", counts={"words": 3}),
             Score("year", 0.25, 20.0),
         ),
         findings=(
@@ -189,10 +189,10 @@ def test_the_findings_of_a_code_come_in_the_order_of_their_samples(store: SqlSto
     store.add_samples("demo-0", [sample(cases[0], findings=(Finding("MISS", "of another run"),))], cases)
     keep(store, list(reversed(samples)), cases)
     assert store.findings("demo-1", "MISS", limit=10) == [
-        Found("case-0000", "é\x00", 2, miss[0]),
-        Found("case-0000", "é\x00", 2, miss[1]),
-        Found("case-0002", "", 0, miss[2]),
-        Found("case-0003", "", 0, miss[3]),
+        Hit("case-0000", "é\x00", 2, miss[0]),
+        Hit("case-0000", "é\x00", 2, miss[1]),
+        Hit("case-0002", "", 0, miss[2]),
+        Hit("case-0003", "", 0, miss[3]),
     ]
     assert [found.finding.place for found in store.findings("demo-1", "MISS", limit=2)] == ["items[0]", "items[1]"]
     assert store.findings("demo-1", "SCALE", limit=10) == []

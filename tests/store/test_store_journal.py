@@ -8,13 +8,13 @@ from itertools import count
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from parts.any_judgements import attempts
+from parts.any_judgements import call_results
 from parts.judged_samples import ODD, judged
 from parts.lengths import examples
 from parts.processes import ENVIRONMENT
 from parts.stored import case, header, sample
 from steelyard.errors import RunNotFound, StoreError
-from steelyard.records import Attempt, RunState
+from steelyard.records import CallResult, RunState
 from steelyard.store.codec import decode, encode
 from steelyard.store.sql import SqlStore, open_store
 
@@ -46,13 +46,13 @@ def test_the_journal_gives_back_what_it_was_given(store: SqlStore) -> None:
     assert store.journalled("demo-1", []) == {}
 
 
-@given(given_=attempts)
+@given(given_=call_results)
 @settings(max_examples=examples(50), suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_any_attempt_comes_back_from_the_journal_equal(store: SqlStore, given_: Attempt) -> None:
+def test_any_attempt_comes_back_from_the_journal_equal(store: SqlStore, given_: CallResult) -> None:
     run = f"any-{next(_numbers)}"
     store.create_run(header(run))
     store.journal(run, [("0/target", encode(given_))])
-    assert decode(Attempt, store.journalled(run)["0/target"]) == given_
+    assert decode(CallResult, store.journalled(run)["0/target"]) == given_
 
 
 def test_a_newer_entry_takes_the_place_of_an_older_one(store: SqlStore) -> None:

@@ -15,7 +15,7 @@ from parts.judged_samples import BY_RULES, FAILED, NOTHING, ODD, call, judge_fai
 from parts.lengths import examples
 from parts.stored import case, failed, header, sample
 from steelyard.errors import RunNotFound, StoreError
-from steelyard.records import Attempt, Judgement, Mode, Outcome, RunState, Sample
+from steelyard.records import CallResult, Judgement, Mode, Outcome, RunState, Sample
 from steelyard.store import samples as samples_module
 from steelyard.store.base import JudgedSample, Spending
 from steelyard.store.sql import SqlStore
@@ -58,14 +58,14 @@ def test_a_judged_sample_comes_back_whole(store: SqlStore) -> None:
     assert [one.mode for one in back] == [Mode.MODEL, None, Mode.RULES, None]
     assert back[0].judgement is not None
     assert type(back[0].judgement.mode) is Mode
-    assert back[0].judgement.calls[2].attempt.failure == FAILED
+    assert back[0].judgement.calls[2].call_result.failure == FAILED
     assert [type(said) for said in back[0].judgement.bound.values()] == [float, float, bool]
 
 
 def test_judgements_are_found_on_every_page_and_by_case(store: SqlStore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(samples_module, "PAGE", 2)
     monkeypatch.setattr(samples_module, "PAGE", 2)
-    given_samples = [judged(of, n, judgement(told=f"{n}")) for n, of in enumerate(CASES)]
+    given_samples = [judged(of, n, judgement(message=f"{n}")) for n, of in enumerate(CASES)]
     given_samples[2] = sample(CASES[2], 2)
     back = keep(store, given_samples)
     expected = [one.judgement for one in given_samples]
@@ -74,7 +74,7 @@ def test_judgements_are_found_on_every_page_and_by_case(store: SqlStore, monkeyp
     assert [one.judgement for one, _ in some] == expected[2:4]
     few = store.some_samples("demo-1", order="score", limit=2)
     assert [one.judgement for one, _ in few] == expected[:2]
-    assert [one.judgement.told for one in store.judgements("demo-1")] == ["0", "1", "3", "4"]
+    assert [one.judgement.message for one in store.judgements("demo-1")] == ["0", "1", "3", "4"]
 
 
 def test_other_mappings_and_numbers_of_numpy_are_kept_as_plain_ones(store: SqlStore) -> None:
@@ -120,9 +120,9 @@ def test_a_run_without_a_judge_has_no_modes_and_nothing_to_tell_of_one(store: Sq
 
 def test_judged_samples_are_told_without_answers_and_calls(store: SqlStore) -> None:
     texts = ["plain", ODD, "\x10" * 3, "", "é🪑"]
-    samples = [judged(of, n, attempt=Attempt(text=texts[n])) for n, of in enumerate(CASES)]
+    samples = [judged(of, n, call_result=CallResult(text=texts[n])) for n, of in enumerate(CASES)]
     samples[0] = replace(samples[0], variant=ODD, repeat=7)
-    samples[3] = replace(judge_failed(CASES[3], 3), attempt=Attempt(failure=FAILED))
+    samples[3] = replace(judge_failed(CASES[3], 3), call_result=CallResult(failure=FAILED))
     keep(store, samples)
     told = list(store.judgements("demo-1"))
     without_calls = replace(judgement(), calls=())
@@ -159,10 +159,10 @@ def test_spending_adds_up_the_calls_that_told(store: SqlStore) -> None:
 def test_a_rescored_sample_shares_the_calls_of_the_run_that_made_them(store: SqlStore) -> None:
     first = keep(store, [judged(CASES[0], 0), judged(CASES[1], 1), judged(CASES[2], 2, BY_RULES)])
     # Each says something new of the very same calls; the second run weighs one sample less, in another order.
-    again = [judged(CASES[2], None, BY_RULES, score=0.1), judged(CASES[1], None, judgement(told="again"), score=0.2)]
+    again = [judged(CASES[2], None, BY_RULES, score=0.1), judged(CASES[1], None, judgement(message="again"), score=0.2)]
     store.create_run(header("demo-2", rescored_from="demo-1"))
     store.add_rescored("demo-2", "demo-1", again, CASES)
-    third = judged(CASES[1], None, judgement(told="thrice"), score=0.3)
+    third = judged(CASES[1], None, judgement(message="thrice"), score=0.3)
     store.create_run(header("demo-3", rescored_from="demo-2"))
     store.add_rescored("demo-3", "demo-2", [third], CASES)
     assert n_calls(store) == [(1, 2)]
@@ -219,7 +219,7 @@ def test_a_judgement_points_at_calls_that_are_there(store: SqlStore) -> None:
 
 def test_a_batch_that_fails_leaves_no_judgement(store: SqlStore) -> None:
     store.create_run(header())
-    broken = judged(CASES[1], attempt=Attempt(text="x", tries=None))  # type: ignore[arg-type] - a row the database refuses
+    broken = judged(CASES[1], call_result=CallResult(text="x", tries=None))  # type: ignore[arg-type] - a row the database refuses
     with pytest.raises(StoreError):
         store.add_samples("demo-1", [judged(CASES[0]), broken], CASES)
     with store.database.reading() as session:

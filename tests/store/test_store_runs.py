@@ -6,7 +6,7 @@ import pytest
 
 from parts.stored import case, failed, header, sample
 from steelyard.errors import RunNotFound, StoreError
-from steelyard.records import Attempt, RunState, Verdict
+from steelyard.records import CallResult, RunState, Verdict
 from steelyard.store.sql import SqlStore, new_run_id, open_store
 
 
@@ -157,9 +157,11 @@ def test_usual_latency_is_the_median_of_earlier_ended_runs_with_the_same_target(
         run = header(run_id, created_at=created_at, **changes)
         store.create_run(run)
         cases = [case(number) for number in range(len(latencies) + 2)]
-        samples = [sample(of, attempt=Attempt(text="", latency=at)) for of, at in zip(cases, latencies, strict=False)]
+        samples = [
+            sample(of, call_result=CallResult(text="", latency=at)) for of, at in zip(cases, latencies, strict=False)
+        ]
         # Neither a timeout nor an answer from the cache says how fast the target is.
-        samples += [failed(cases[-2]), sample(cases[-1], attempt=Attempt(text="", latency=0.0, cached=True))]
+        samples += [failed(cases[-2]), sample(cases[-1], call_result=CallResult(text="", latency=0.0, cached=True))]
         store.add_samples(run_id, samples, cases)
         run.state = RunState.ENDED
         store.update_run(run)
@@ -178,8 +180,8 @@ def test_usual_latency_is_the_median_of_earlier_ended_runs_with_the_same_target(
 def test_usual_latency_counts_from_when_a_call_was_sent(store: SqlStore) -> None:
     run = header()
     store.create_run(run)
-    attempts = [Attempt(text="", latency=1.5, queued=1.25), Attempt(text="", latency=0.5, queued=0.0)]
-    samples = [sample(case(n), n, attempt=attempt) for n, attempt in enumerate(attempts)]
+    attempts = [CallResult(text="", latency=1.5, queued=1.25), CallResult(text="", latency=0.5, queued=0.0)]
+    samples = [sample(case(n), n, call_result=attempt) for n, attempt in enumerate(attempts)]
     store.add_samples("demo-1", samples, [case(0), case(1)])
     run.state = RunState.ENDED
     store.update_run(run)

@@ -9,7 +9,7 @@ import pytest
 
 from parts.stored import case, failed, header, sample
 from steelyard.errors import RunNotFound, StoreError
-from steelyard.records import Attempt, Finding, Outcome, Sample, Score
+from steelyard.records import CallResult, Finding, Outcome, Sample, Score
 from steelyard.store.codec import encode
 from steelyard.store.sql import SqlStore
 from steelyard.suite.case import Attachment, Case, digest
@@ -44,7 +44,7 @@ def test_model_output_comes_back_to_the_letter(store: SqlStore, text: str) -> No
     of = case(1)
     given = sample(
         of,
-        attempt=Attempt(text=text, model=text),
+        call_result=CallResult(text=text, model=text),
         findings=(Finding("CODE", text, {"k": text}, [text], text),),
         scores=(Score("title", 0.5, note=text),),
         band=text,
@@ -146,7 +146,7 @@ def test_a_case_is_stored_once_and_a_changed_case_beside_it(store: SqlStore) -> 
 def test_a_batch_that_fails_leaves_nothing(store: SqlStore) -> None:
     store.create_run(header())
     one, two = case(1), case(2)
-    broken = sample(two, attempt=Attempt(text="x", tries=None))  # type: ignore[arg-type] - a row the database refuses
+    broken = sample(two, call_result=CallResult(text="x", tries=None))  # type: ignore[arg-type] - a row the database refuses
     with pytest.raises(StoreError):
         store.add_samples("demo-1", [sample(one), broken], [one, two])
     assert list(store.samples("demo-1")) == []
@@ -184,7 +184,7 @@ def test_rescored_samples_share_the_attempts(store: SqlStore) -> None:
 
     assert [(one.case_id, one.score) for one, _ in store.samples("demo-2")] == [("case-0000", 0.2), ("case-0002", 0.1)]
     ((third, _),) = store.samples("demo-3")
-    assert (third.score, third.attempt) == (0.3, sample(cases[0]).attempt)
+    assert (third.score, third.call_result) == (0.3, sample(cases[0]).call_result)
     assert [of for _, of in store.samples("demo-2")] == [cases[0], mended]
     with store.database.reading() as session:
         assert session.execute("SELECT count(*) FROM attempts") == [(3,)]
@@ -207,7 +207,7 @@ def test_some_samples_are_ordered_and_leave_out_what_has_no_value(store: SqlStor
     samples = [
         failed(of, number)
         if score is None
-        else sample(of, number, score=score, attempt=Attempt(text="x", latency=latency))
+        else sample(of, number, score=score, call_result=CallResult(text="x", latency=latency))
         for number, (of, score, latency) in enumerate(zip(cases, scores, latencies, strict=True))
     ]
     store.add_samples("demo-1", samples, cases)

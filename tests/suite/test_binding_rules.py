@@ -116,7 +116,7 @@ def test_a_condition_means_what_python_means(condition, complete, coverage, extr
 
 
 @pytest.mark.parametrize(
-    ("values", "told"),
+    ("values", "message"),
     [
         ({}, "form.coverage was not measured"),
         ({"form": {}}, "form.coverage was not measured"),

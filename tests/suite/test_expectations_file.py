@@ -7,12 +7,12 @@ import pytest
 from steelyard import Suite
 from steelyard.errors import SuiteError
 from steelyard.suite.load import load_suite
-from steelyard.suite.models import Hold
+from steelyard.suite.models import RequiredRepeats
 from steelyard.suite.signature import describe, signature
 
 EXPECT = {
     "how_many": {"count": "items[]", "between": ["expected.min", "expected.max"]},
-    "kind": {"each": "expected.kinds", "in": "items[].kind", "hold": "first"},
+    "kind": {"each": "expected.kinds", "in": "items[].kind", "required_repeats": "first"},
     "no_kind": {"none": ["green"], "in": "$.items[*].kind", "code": "FORBIDDEN"},
     "model": {"path": "$.meta.model", "equals": "small", "unless": "expected.error"},
     "error": {"status": [422, "5xx"], "body_has": "expected.code", "only_if": "expected.error"},
@@ -47,7 +47,7 @@ def written(write):
 def told(path):
     with pytest.raises(SuiteError) as caught:
         load_suite(path)
-    return [str(mistake) for mistake in caught.value.mistakes]
+    return [str(mistake) for mistake in caught.value.problems]
 
 
 def line_of(path, text):
@@ -66,18 +66,18 @@ def test_without_a_pass_rule_every_check_must_pass(written):
 
 
 def test_the_description_names_every_check_with_its_code_and_how_often_it_must_pass(written):
-    assert describe(load_suite(written(hold="majority"))).data()["expect"] == {
-        "hold": "majority",
+    assert describe(load_suite(written(required_repeats="majority"))).data()["expect"] == {
+        "required_repeats": "majority",
         "checks": [
-            {"name": "schema", "code": "FORMAT", "hold": "majority"},
-            {"name": "how_many", "code": "HOW_MANY", "hold": "majority"},
-            {"name": "kind", "code": "KIND", "hold": "first"},
-            {"name": "no_kind", "code": "FORBIDDEN", "hold": "majority"},
-            {"name": "model", "code": "MODEL", "hold": "majority"},
-            {"name": "error", "code": "ERROR", "hold": "majority"},
+            {"name": "schema", "code": "FORMAT", "required_repeats": "majority"},
+            {"name": "how_many", "code": "HOW_MANY", "required_repeats": "majority"},
+            {"name": "kind", "code": "KIND", "required_repeats": "first"},
+            {"name": "no_kind", "code": "FORBIDDEN", "required_repeats": "majority"},
+            {"name": "model", "code": "MODEL", "required_repeats": "majority"},
+            {"name": "error", "code": "ERROR", "required_repeats": "majority"},
         ],
     }
-    assert load_suite(written()).hold is Hold.ALL
+    assert load_suite(written()).required_repeats is RequiredRepeats.ALL
 
 
 def test_gates_and_findings_know_the_code_of_each_check(written):
@@ -94,9 +94,9 @@ def test_gates_and_findings_know_the_code_of_each_check(written):
 @pytest.mark.parametrize(
     "change",
     [
-        {"hold": "majority"},
+        {"required_repeats": "majority"},
         {"expect": EXPECT | {"kind": EXPECT["kind"] | {"in": "items[].sort"}}},
-        {"expect": EXPECT | {"kind": EXPECT["kind"] | {"hold": "all"}}},
+        {"expect": EXPECT | {"kind": EXPECT["kind"] | {"required_repeats": "all"}}},
         {"expect": EXPECT | {"no_kind": {"none": ["blue"], "in": "$.items[*].kind", "code": "FORBIDDEN"}}},
         {"expect": EXPECT | {"model": {"path": "$.meta.model", "equals": "large", "unless": "expected.error"}}},
         {"expect": EXPECT | {"more": {"path": "$.x", "exists": True}}},
@@ -127,7 +127,7 @@ def test_all_mistakes_are_told_at_once_with_their_lines(written):
             "n": 3,
             "schema": {"path": "$.a", "exists": True},
             "o": {"each": [], "in": "items[]"},
-            "p": {"path": "$.a", "exists": True, "hold": "most"},
+            "p": {"path": "$.a", "exists": True, "required_repeats": "most"},
             "q": {"path": "$.a", "exists": True, "only_if": "a..b"},
         }
     )
@@ -199,10 +199,12 @@ def test_an_empty_expect_and_a_hold_without_one_are_told(written):
         "expect is empty: give at least one check, as in {how_many: {count: items[], between: [1, 3]}}"
     )
     score = {"items": {"same": {"expected": "id"}}}
-    assert told(written(None, score=score, hold="first"))[0].endswith(
+    assert told(written(None, score=score, required_repeats="first"))[0].endswith(
         "hold says in how many repeats a check must pass: there is no expect"
     )
-    assert told(written(hold="sometimes"))[0].endswith("hold: 'sometimes' is not known; allowed: all, majority, first")
+    assert told(written(required_repeats="sometimes"))[0].endswith(
+        "hold: 'sometimes' is not known; allowed: all, majority, first"
+    )
 
 
 def test_a_component_cannot_be_called_expect(written):
@@ -222,10 +224,10 @@ def test_a_suite_in_python_has_the_same_keys(written):
         target={"http": {"url": "http://localhost:9/", "json": "input", "expect_errors": {"status": "4xx"}}},
         answer={"schema": SCHEMA},
         expect=EXPECT,
-        hold="majority",
+        required_repeats="majority",
     ).model
     described = describe(suite).data()["expect"]
-    assert described == describe(load_suite(written(hold="majority"))).data()["expect"]
+    assert described == describe(load_suite(written(required_repeats="majority"))).data()["expect"]
 
 
 def test_the_schema_of_suite_files_knows_the_checks(written):
@@ -233,11 +235,11 @@ def test_the_schema_of_suite_files_knows_the_checks(written):
     from steelyard.suite.json_schema import suite_schema
 
     validator = SchemaValidator(suite_schema())
-    good = json.loads(written(hold="first").read_text())
+    good = json.loads(written(required_repeats="first").read_text())
     assert validator.problems(good) == []
     assert not validator.fits(good | {"expect": {"a": {"count": "x[]"}}})
     assert not validator.fits(good | {"expect": {}})
-    assert not validator.fits(good | {"hold": "most"})
+    assert not validator.fits(good | {"required_repeats": "most"})
 
 
 def test_an_error_status_that_the_target_takes_for_a_failed_call_is_a_mistake(tmp_path):

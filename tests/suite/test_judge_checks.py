@@ -36,7 +36,7 @@ def test_without_a_check_there_is_none(judged):
 
 
 @pytest.mark.parametrize(
-    ("written", "told"),
+    ("written", "message"),
     [
         ("checks:chek", "checks.py has no 'chek'"),
         ("nowhere:check", "there is no module 'nowhere'"),
@@ -95,4 +95,4 @@ def test_a_function_may_be_given_in_python(judged):
 
     draft = Draft(Located(None, ""), judged().parent)
     assert own_code(check, ("judge", "check"), draft) is check
-    assert draft.mistakes == []
+    assert draft.problems == []

@@ -9,7 +9,7 @@ import jsonschema_rs
 import pytest
 
 from steelyard import Suite
-from steelyard.errors import SuiteError, UserMistake
+from steelyard.errors import SuiteError, UsageError
 from steelyard.records import Mode
 from steelyard.suite.build.judge import Owed, response_schema, same_address
 from steelyard.suite.chosen_judge import refuse_self_judged
@@ -441,14 +441,14 @@ def test_another_target_and_judge_from_the_command_line_are_checked_together(jud
     suite = load_suite(judged(by="model"))
     settings = {"base_url": "http://localhost:9/v1", "model": "big"}
     tested = with_target(suite, "chat", settings)
-    with pytest.raises(UserMistake, match="is the system under test itself"):
+    with pytest.raises(UsageError, match="is the system under test itself"):
         refuse_self_judged(tested)
     refuse_self_judged(with_judge(tested, None, "small", None, None))
 
 
 def test_whoever_gave_recorded_answers_does_not_judge_them(judged):
     suite = load_suite(judged(by="model"))
-    with pytest.raises(UserMistake, match="is the system under test itself"):
+    with pytest.raises(UsageError, match="is the system under test itself"):
         refuse_self_judged(suite, {"kind": "chat", "address": "http://localhost:9/v1/", "model": "big"})
     refuse_self_judged(suite, {"kind": "chat", "address": "http://localhost:9/v1", "model": "small"})
     refuse_self_judged(suite, {"kind": "recorded", "file": "answers.jsonl"})
@@ -501,14 +501,14 @@ def test_a_suite_without_a_model_can_be_given_one(judged):
 )
 def test_a_wrong_judge_on_the_command_line_is_told(judged, arguments, message):
     suite = load_suite(judged())
-    with pytest.raises(UserMistake) as raised:
+    with pytest.raises(UsageError) as raised:
         with_judge(suite, *arguments)
     assert message in str(raised.value)
     assert "secret" not in str(raised.value)
 
 
 def test_a_suite_without_a_judge_takes_none(write):
-    with pytest.raises(UserMistake, match="the suite greetings has no judge: it only computes"):
+    with pytest.raises(UsageError, match="the suite greetings has no judge: it only computes"):
         with_judge(load_suite(write()), "model", None, None, None)
 
 

@@ -70,7 +70,7 @@ def test_a_mistake_is_told_in_plain_words(write, latency, message):
 
 
 @pytest.mark.parametrize(
-    ("length", "told"),
+    ("length", "message"),
     [(0.014, "14 ms"), (0.1, "100 ms"), (0.0123, "12.3 ms"), (2.5, "2.5 s"), (12.375, "12.4 s"), (1234.5, "1,230 s")],
 )
 def test_times_are_told_in_few_digits(length, told):

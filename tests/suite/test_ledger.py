@@ -11,7 +11,7 @@ import sys
 import pytest
 
 from parts.small_suite import write_suite
-from steelyard.errors import SuiteError, UserMistake
+from steelyard.errors import SuiteError, UsageError
 from steelyard.suite.case import digest
 from steelyard.suite.load import load_suite
 from steelyard.suite.signature import signature
@@ -53,7 +53,7 @@ def test_lines_are_read_in_the_order_of_the_file(suite):
 
 
 @pytest.mark.parametrize(
-    ("wrong", "told"),
+    ("wrong", "message"),
     [
         ({"reason": "  "}, "reason: a reason is text that says something"),
         ({"at": "yesterday"}, "at: 'yesterday' is no moment in UTC: write it as 2026-01-31T12:00:00Z"),
@@ -73,7 +73,7 @@ def test_a_bad_line_is_a_mistake_with_its_file_and_line(suite, wrong, told):
     write_ledger(suite, GOOD, GOOD | wrong)
     with pytest.raises(SuiteError) as raised:
         load_suite(suite)
-    assert len(raised.value.mistakes) == 1
+    assert len(raised.value.problems) == 1
     assert str(raised.value).startswith(f"{LEDGER_FILE}:2: ")
     assert told in str(raised.value)
 
@@ -87,14 +87,14 @@ def test_what_is_no_line_at_all_is_told_with_the_mistakes_of_the_suite(suite, te
     places = [("suite.yaml", len(suite.read_text().splitlines())), (LEDGER_FILE, 2)]
     with pytest.raises(SuiteError) as raised:
         load_suite(suite)
-    assert [(each.file, each.line) for each in raised.value.mistakes] == places
+    assert [(each.file, each.line) for each in raised.value.problems] == places
 
 
 def test_a_long_broken_ledger_is_not_told_line_by_line(suite):
     (suite.parent / LEDGER_FILE).write_text("broken\n" * 1_000 + json.dumps(GOOD) + "\n")
     with pytest.raises(SuiteError) as raised:
         load_suite(suite)
-    assert len(raised.value.mistakes) == 21
+    assert len(raised.value.problems) == 21
     assert str(raised.value).endswith("and 980 more mistakes in ledger.jsonl")
 
 
@@ -124,7 +124,7 @@ def test_a_last_line_without_an_end_is_ended_first(tmp_path):
 
 def test_a_ledger_that_cannot_be_written_is_said(tmp_path):
     (tmp_path / LEDGER_FILE).mkdir()
-    with pytest.raises(UserMistake, match=r"ledger\.jsonl cannot be written"):
+    with pytest.raises(UsageError, match=r"ledger\.jsonl cannot be written"):
         append_lines(tmp_path, [line()])
 
 
@@ -133,7 +133,7 @@ def test_lines_that_do_not_fit_leave_the_ledger_as_it_was(tmp_path, monkeypatch)
     before = (tmp_path / LEDGER_FILE).read_bytes()
     write = os.write
     monkeypatch.setattr(os, "write", lambda descriptor, data: write(descriptor, data[:100]))
-    with pytest.raises(UserMistake, match="no space is left"):
+    with pytest.raises(UsageError, match="no space is left"):
         append_lines(tmp_path, [line(case="c2")])
     assert (tmp_path / LEDGER_FILE).read_bytes() == before
 

@@ -48,13 +48,13 @@ def test_every_value_knows_its_line():
 
 def test_a_key_given_twice_is_a_mistake_that_names_both_lines():
     located = read_yaml("a: 1\nb: 2\na: 3\n", "f.yaml")
-    assert [str(m) for m in located.mistakes] == ["f.yaml:3: the key 'a' is given twice; the first is on line 1"]
+    assert [str(m) for m in located.problems] == ["f.yaml:3: the key 'a' is given twice; the first is on line 1"]
 
 
 @pytest.mark.parametrize("text", ["x: !!python/object/apply:os.system ['true']", "x: !thing {a: 1}", "x: !thing y"])
 def test_a_tag_builds_nothing_and_is_a_mistake(text):
     located = read_yaml(text, "f.yaml")
-    assert "is not allowed" in str(located.mistakes[0])
+    assert "is not allowed" in str(located.problems[0])
     assert not callable(located.data["x"])
 
 

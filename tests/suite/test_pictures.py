@@ -99,7 +99,7 @@ def test_whatever_is_damaged_nothing_is_raised(photo, format_, options):
 
 
 @pytest.mark.parametrize(
-    ("data", "told"),
+    ("data", "message"),
     [
         (b"", "is empty"),
         (b"<html>", "begins with '<html>'"),
@@ -249,7 +249,7 @@ GARBAGE = b"not an image at all"
 
 
 @pytest.mark.parametrize(
-    ("name", "media_type", "data", "told"),
+    ("name", "media_type", "data", "message"),
     [
         ("a.svg", None, SVG, None),
         ("a.svg", "image/png", SVG, "is not an image"),

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import steelyard
-from steelyard import Case, Scorer, Suite, SuiteError, UserMistake
+from steelyard import Case, Scorer, Suite, SuiteError, UsageError
 from steelyard.scoring import factories
 from steelyard.scoring.base import Reading
 from steelyard.suite.load import load_suite
@@ -162,7 +162,7 @@ def test_a_python_file_is_a_suite_like_any_other(tmp_path):
 )
 def test_a_python_file_that_is_no_suite_is_told(tmp_path, text, message):
     (tmp_path / "broken_suite.py").write_text(text)
-    with pytest.raises(UserMistake) as raised:
+    with pytest.raises(UsageError) as raised:
         load_suite(tmp_path / "broken_suite.py")
     assert message in str(raised.value)
 

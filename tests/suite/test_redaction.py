@@ -5,7 +5,7 @@ import json
 import pytest
 
 from steelyard.errors import SuiteError
-from steelyard.records import Attempt, Failure
+from steelyard.records import CallResult, Failure
 from steelyard.suite.case import Case
 from steelyard.suite.load import load_suite
 from steelyard.suite.redaction import RedactedCases, Redactor, RedactPart
@@ -67,8 +67,8 @@ def test_names_are_found_at_their_path_and_taken_out_of_everything():
 def test_names_of_the_case_are_taken_out_of_its_answers_and_failures():
     redact = redactor(names=["input.users"])
     case = redact.case(Case("a", input={"users": ["Ann", "Bo"]}))
-    given = Attempt(text="Dear Ann, tell Bo. Annually yours", failure=Failure("cut", "Bo left"))
-    attempt = redact.attempt(given, case.private)
+    given = CallResult(text="Dear Ann, tell Bo. Annually yours", failure=Failure("cut", "Bo left"))
+    attempt = redact.call_result(given, case.private)
     assert attempt.text == "Dear [NAME], tell [NAME]. Annually yours"
     assert attempt.failure == Failure("cut", "[NAME] left")
 
@@ -144,12 +144,12 @@ def test_a_path_to_names_that_leads_nowhere_is_a_mistake(tmp_path):
 def test_no_spelling_of_json_or_unicode_hides_personal_data(raw, without):
     redact = redactor(names=["input.names"], emails=True, phones=True)
     case = redact.case(Case("a", input={"names": ["Anna", "Zo\u00eb Li", "O'Neil"]}))
-    assert redact.attempt(Attempt(text=raw), case.private).text == without
+    assert redact.call_result(CallResult(text=raw), case.private).text == without
 
 
 def test_json_stays_json():
     raw = '{"a": "x\\ty@z.de \\" q", "b": [1.5, null, "ann@mail.example"]}'
-    text = redactor(emails=True).attempt(Attempt(text=raw), ()).text
+    text = redactor(emails=True).call_result(CallResult(text=raw), ()).text
     assert json.loads(text) == {"a": 'x\t[EMAIL] " q', "b": [1.5, None, "[EMAIL]"]}
 
 

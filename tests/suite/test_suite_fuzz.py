@@ -136,7 +136,7 @@ def test_junk_anywhere_in_a_case_is_a_suite_error_or_a_suite(folder, at, junk):
     try:
         build_suite(Draft(Located(data), folder), "")
     except SuiteError as error:
-        assert error.mistakes  # noqa: PT017
+        assert error.problems  # noqa: PT017
 
 
 @settings(max_examples=examples(200))

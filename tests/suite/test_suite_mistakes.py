@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from steelyard.errors import SuiteError, UserMistake
+from steelyard.errors import SuiteError, UsageError
 from steelyard.suite.load import load_suite
 
 pytestmark = pytest.mark.boundary("pydantic", "pyyaml")
@@ -202,12 +202,12 @@ def test_a_scorer_that_breaks_on_a_case_is_a_mistake_and_no_traceback(write, mon
 def test_a_suite_is_found_by_file_folder_and_name(write):
     path = write()
     assert load_suite(path).name == load_suite(path.parent).name == load_suite(str(path)).name == "greetings"
-    with pytest.raises(UserMistake, match="there is no suite at nothing-of-that-name"):
+    with pytest.raises(UsageError, match="there is no suite at nothing-of-that-name"):
         load_suite("nothing-of-that-name")
 
 
 def test_a_folder_without_a_suite_is_told(tmp_path):
-    with pytest.raises(UserMistake, match=r"holds no suite\.yaml"):
+    with pytest.raises(UsageError, match=r"holds no suite\.yaml"):
         load_suite(tmp_path)
 
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from steelyard.errors import UserMistake
+from steelyard.errors import UsageError
 from steelyard.suite.load import load_suite, strict, with_target
 from steelyard.suite.models import SuiteDescription, Threshold
 from steelyard.suite.signature import describe, signature
@@ -191,7 +191,7 @@ def test_a_kind_takes_over_what_the_suite_declares_for_it(full):
     ],
 )
 def test_a_wrong_target_on_the_command_line_is_told(full, name, settings, message):
-    with pytest.raises(UserMistake) as raised:
+    with pytest.raises(UsageError) as raised:
         with_target(full, name, settings)
     assert message in str(raised.value)
 

@@ -14,7 +14,7 @@ import steelyard.suites
 from parts.command import steelyard as run_steelyard
 from parts.loopback import Loopback, chat_answer
 from steelyard.records import Outcome
-from steelyard.scoring.evaluate import Weigher
+from steelyard.scoring.evaluate import Evaluator
 from steelyard.suite.load import load_suite
 
 FOLDER = Path(steelyard.suites.__file__).parent / "cards"
@@ -98,7 +98,7 @@ def test_every_photo_reaches_the_model_byte_for_byte_in_every_shape_and_the_trut
     visible = sum(entry["total_cards_visible"] for entry in TRUTH.values())
     assert (measure(report, "text")["numerator"], measure(report, "text")["denominator"]) == (9 * visible, 9 * visible)
     # The JSON stood inside noise: the report shows what was read out of it.
-    assert {sample["rung"] for sample in report["samples"]} == {"fenced"}
+    assert {sample["step"] for sample in report["samples"]} == {"fenced"}
     assert all(sample["read"].keys() <= {"piles", "cards"} for sample in report["samples"])
     # Piles made from boxes alone: what the core's own grouping makes of the true outlines.
     assert measure(report, "grouping")["value"] == 1
@@ -187,7 +187,7 @@ def test_the_best_prompt_is_named_only_beyond_noise(tmp_path):
 @pytest.fixture(scope="module")
 def weigher():
     suite = load_suite("cards")
-    return Weigher(suite), {case.id: case for case in suite.cases}
+    return Evaluator(suite), {case.id: case for case in suite.cases}
 
 
 @pytest.mark.parametrize(
@@ -202,7 +202,7 @@ def weigher():
 )
 def test_wrong_field_names_are_format_errors(weigher, answer, code):
     weigh_one, cases = weigher
-    weighed = weigh_one.weigh(json.dumps(answer), cases["01-easy"])
+    weighed = weigh_one.evaluate(json.dumps(answer), cases["01-easy"])
     assert {finding.code for finding in weighed.findings} == {code}
     assert weighed.score == 0
 
@@ -220,7 +220,7 @@ def test_the_seeds_examples_get_the_seeds_codes(weigher):
             {"label": "center", "cards": [right[2]]},
         ]
     }
-    weighed = weigh_one.weigh(json.dumps(answer), cases["01-easy"])
+    weighed = weigh_one.evaluate(json.dumps(answer), cases["01-easy"])
     found = sorted((finding.code, finding.expected or "", finding.got or "") for finding in weighed.findings)
     assert found == [
         ("HALLUC", "", "Enough, and no more"),
@@ -239,17 +239,17 @@ def test_boxes_with_named_edges_are_read_and_others_are_named(weigher):
     cards = [card for pile in TRUTH["01-easy"]["piles"] for card in pile["cards"]]
     edges = ("x_min", "y_min", "x_max", "y_max")
     answer = [{"text": card["text"], "box": dict(zip(edges, card["box"], strict=True))} for card in cards]
-    counts = weigh_one.weigh(json.dumps({"cards": answer}), cases["01-easy"]).scores[0].counts
+    counts = weigh_one.evaluate(json.dumps({"cards": answer}), cases["01-easy"]).scores[0].counts
     assert (counts["grouped"], counts["groupable"], counts["boxes_unread"]) == (8, 8, 0)
     answer = [{"text": card["text"], "box": {"corner": 1}} for card in cards]
-    weighed = weigh_one.weigh(json.dumps({"cards": answer}), cases["01-easy"])
+    weighed = weigh_one.evaluate(json.dumps({"cards": answer}), cases["01-easy"])
     assert [finding.code for finding in weighed.findings] == ["SPATIAL"] * 8
     assert weighed.findings[0].evidence == 'its box cannot be read: {"corner": 1}; belongs to left'
     assert weighed.scores[0].note.endswith('no groups given; 8 of 8 boxes cannot be read, such as {"corner": 1}')
     # A box that is no box costs its own place and no card's text; null is none, and the others are counted.
     for odd, unread in ((None, 7), ("left", 8), ([1], 8)):
         answer[0] = {"text": cards[0]["text"], "box": odd}
-        weighed = weigh_one.weigh(json.dumps({"cards": answer}), cases["01-easy"])
+        weighed = weigh_one.evaluate(json.dumps({"cards": answer}), cases["01-easy"])
         assert (weighed.outcome, weighed.scores[0].counts["boxes_unread"]) == (Outcome.SCORED, unread), odd
 
 
@@ -260,7 +260,7 @@ def test_a_fragment_below_half_is_partial_when_no_other_card_holds_it(weigher):
     answer = {
         "piles": [{"label": "left", "cards": [*left[:3], "stays calm", "To"]}, {"label": "right", "cards": right}]
     }
-    weighed = weigh_one.weigh(json.dumps(answer), cases["01-easy"])
+    weighed = weigh_one.evaluate(json.dumps(answer), cases["01-easy"])
     assert [(finding.code, finding.got) for finding in weighed.findings] == [
         ("PARTIAL", "stays calm"),
         ("HALLUC", "To"),
@@ -271,7 +271,7 @@ def test_letter_case_and_one_pile_a_card_are_no_surprise(weigher):
     weigh_one, cases = weigher
     texts = [card["text"].upper() for pile in TRUTH["01-easy"]["piles"] for card in pile["cards"]]
     one_each = {"piles": [{"label": text, "cards": [text]} for text in texts]}
-    counts = weigh_one.weigh(NOISE.replace("%s", json.dumps(one_each)), cases["01-easy"]).scores[0].counts
+    counts = weigh_one.evaluate(NOISE.replace("%s", json.dumps(one_each)), cases["01-easy"]).scores[0].counts
     assert (counts["read"], counts["matched"], counts["grouped"]) == (8, 8, 2)
 
 
@@ -290,7 +290,7 @@ def test_a_truth_of_piles_and_plain_texts_alone_is_read_in_a_copy_of_the_suite(t
     (copied / "truth.json").write_text(json.dumps({"01-easy": {"layout": "2 rows", "piles": piles}}))
     (case,) = load_suite(copied).cases
     assert (case.id, case.difficulty, case.tags) == ("01-easy", None, ())
-    weighed = Weigher(load_suite(copied)).weigh(json.dumps({"piles": piles}), case)
+    weighed = Evaluator(load_suite(copied)).evaluate(json.dumps({"piles": piles}), case)
     assert (weighed.score, weighed.findings) == (1, ())
 
 

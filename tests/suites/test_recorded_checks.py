@@ -31,11 +31,11 @@ def test_the_score_is_the_share_that_passed_of_all_that_are_listed(suite):
 def test_a_record_without_a_single_check_is_no_reading_and_not_a_zero(suite):
     found = sample_of(suite)
     assert (found.outcome, found.score, found.passed) == (Outcome.TARGET_FAILED, None, None)
-    assert found.attempt.failure.message == "no check was recorded"
-    assert sample_of(suite, failure="the line was dead").attempt.failure.message == "the line was dead"
+    assert found.call_result.failure.message == "no check was recorded"
+    assert sample_of(suite, failure="the line was dead").call_result.failure.message == "the line was dead"
 
 
 def test_what_did_not_run_could_still_decide_where_nothing_failed(suite):
     found = sample_of(suite, PASSED, NOT_RUN)
     assert (found.outcome, found.score) == (Outcome.TARGET_FAILED, None)
-    assert found.attempt.failure.message == "not every check ran"
+    assert found.call_result.failure.message == "not every check ran"

@@ -8,7 +8,7 @@ import pytest
 
 import steelyard.suites
 from parts.looped import for_every
-from steelyard import SuiteError, UserMistake, load_suite
+from steelyard import SuiteError, UsageError, load_suite
 
 FOLDER = Path(steelyard.suites.__file__).parent / "review" / "cases"
 CASES = {path: json.loads(path.read_text(encoding="utf-8")) for path in sorted(FOLDER.glob("*.json"))}
@@ -105,7 +105,7 @@ def test_a_folder_of_the_seeds_cases_is_read_unchanged(tmp_path):
 
 
 def test_what_is_wrong_with_other_cases_is_told_with_their_place(tmp_path):
-    with pytest.raises(UserMistake, match="there are no cases at"):
+    with pytest.raises(UsageError, match="there are no cases at"):
         load_suite("review", cases=tmp_path / "nowhere")
     with pytest.raises(SuiteError, match="no file in"):
         load_suite("review", cases=tmp_path)

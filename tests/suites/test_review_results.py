@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from parts.command import invoke
-from steelyard import UserMistake, load_suite
+from steelyard import UsageError, load_suite
 from steelyard.records import CheckState, Outcome, Verdict
 from steelyard.runner.imports import export_foreign, import_foreign
 from steelyard.store.sql import open_store
@@ -99,12 +99,12 @@ def test_checks_stand_as_they_were_recorded_and_no_repeat_is_made_up(brought_in,
     assert (verbs.outcome, verbs.score, verbs.passed) == (Outcome.SCORED, 0.5, False)
     assert [one.code for one in verbs.findings] == ["EXPECTED_SEVERITY"]
     assert (empty.score, empty.passed) == (1.0, True)
-    assert verbs.attempt.text is None
+    assert verbs.call_result.text is None
     # One of the ten repeats is in the file.
     assert (found.header.n_planned, found.header.suite["repeats"]) == (2, 1)
     figures = found.header.summary["checks"]
-    assert (figures["cells_held"], figures["cells_broken"]) == (1, 1)
-    assert (figures["checks_held"], figures["checks_broken"]) == (2, 1)
+    assert (figures["cells_passed"], figures["cells_failed"]) == (1, 1)
+    assert (figures["checks_passed"], figures["checks_failed"]) == (2, 1)
     assert found.header.verdict is Verdict.FAIL
 
 
@@ -197,7 +197,7 @@ def test_checks_that_did_not_run_are_no_reading_and_not_a_zero(brought_in, store
     first["expectation_results"][1] |= {"state": "undecided", "detail": "the call failed: refused"}
     found = brought_in(document)
     one, other = (sample for sample, _ in store.samples(found.header.id))
-    assert (one.outcome, one.score, one.attempt.failure.message) == (
+    assert (one.outcome, one.score, one.call_result.failure.message) == (
         Outcome.TARGET_FAILED,
         None,
         "the call failed: refused",
@@ -221,7 +221,7 @@ def test_an_imported_file_is_written_again_as_it_was(brought_in, suite, store, t
     [[], {}, {"results": {}}, {"results": [1]}, {"results": [{"case_id": 7}]}, {"results": [{"case_id": " "}]}],
 )
 def test_what_is_no_results_file_is_refused(document):
-    with pytest.raises(UserMistake, match="no list of results"):
+    with pytest.raises(UsageError, match="no list of results"):
         Format().read(document)
 
 
@@ -237,7 +237,7 @@ def test_what_is_no_results_file_is_refused(document):
 def test_odd_results_lose_nothing_and_raise_nothing(result):
     document = {"results": [result], "overall_latency": {"mean_ms": "soon"}, "repeats": None}
     found = Format().read(document)
-    assert found.kept == document
+    assert found.stored == document
     assert len(found.samples) == 1
 
 
@@ -261,7 +261,7 @@ def test_the_command_says_what_the_file_does_not_hold(tmp_path, monkeypatch):
 def test_cases_that_were_never_asked_stay_in_the_denominator_of_a_results_file():
     one = {"name": "observation_count", "holds": True, "detail": "", "passed": 1, "failed": 0, "not_run": 0}
     asked = {"case_id": "case_01", "variant": "", "holds": True, "checks": [one]}
-    checks = {"cells": [asked], "cells_held": 1, "n_cells": 3, "cells_undecided": 2, "cells_unknown": 2}
+    checks = {"cells": [asked], "cells_passed": 1, "n_cells": 3, "cells_undecided": 2, "cells_unknown": 2}
     header = SimpleNamespace(summary={"checks": checks}, suite={"repeats": 1}, verdict=None, suspect=(), id="r")
     results = document_of(header, ())
     assert (results["expectations_passed"], results["expectations_total"]) == (1, 3)

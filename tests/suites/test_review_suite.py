@@ -10,9 +10,9 @@ from parts.review_service import TOKEN, review_service
 from steelyard import load_suite, run_suite, with_target
 from steelyard.audit.audit import audit
 from steelyard.engine.plan import Selection
-from steelyard.engine.sample import Weighing
-from steelyard.records import Attempt, Outcome, Verdict
-from steelyard.scoring.evaluate import Weigher
+from steelyard.engine.sample import Evaluation
+from steelyard.records import CallResult, Outcome, Verdict
+from steelyard.scoring.evaluate import Evaluator
 from steelyard.suites.review.switches import Switches
 
 ENV = {**os.environ, "REVIEW_TOKEN": TOKEN}
@@ -48,10 +48,10 @@ def test_the_default_starts_the_service_weighs_it_and_stops_it(suite, tmp_path):
     figures = run.summary.checks
     assert run.verdict is Verdict.PASS
     assert run.header.suspect == ()
-    assert (figures.cells_held, figures.n_cells) == (20, 24)
+    assert (figures.cells_passed, figures.n_cells) == (20, 24)
     assert cells(run, False) == BEYOND_THE_RULES
     # 3 of case_19 and case_21, 2 of case_23, 1 of case_18: 9 of all 98 with the schema of 20 cases.
-    assert (figures.checks_held, figures.checks_broken, figures.checks_undecided) == (89, 9, 0)
+    assert (figures.checks_passed, figures.checks_failed, figures.checks_undecided) == (89, 9, 0)
     assert [run.summary.stability.fields[name].value for name in ("span", "severity")] == [1.0, 1.0]
     assert run.summary.overall.outcomes == {"scored": 48}
 
@@ -63,7 +63,7 @@ def test_a_model_that_is_not_found_makes_every_review_a_failed_call(weigh):
     assert run.verdict is Verdict.INVALID
     assert run.exit_code == 3
     assert len(cells(run, None)) == 20
-    assert (run.summary.checks.checks_held, run.summary.checks.checks_undecided) == (4, 94)
+    assert (run.summary.checks.checks_passed, run.summary.checks.checks_undecided) == (4, 94)
 
 
 def test_an_empty_review_without_an_error_is_suspect(weigh):
@@ -189,10 +189,10 @@ def test_an_error_case_fails_on_another_error(suite):
     case = next(case for case in suite.cases if case.id == "case_07")
     case = replace(case, expected=case.expected | {"expected_error_code": "SOMETHING_ELSE"})
     body = '{"error": {"code": "EMPTY_CONTENT"}}'
-    sample = Weighing(Weigher(suite), case, "", 0, Attempt(text=body, status=422)).sample
+    sample = Evaluation(Evaluator(suite), case, "", 0, CallResult(text=body, status=422)).sample
     assert [(one.name, one.state.value) for one in sample.checks] == [("expected_error_code", "failed")]
     # A review where a refusal was due is no better.
-    answered = Weighing(Weigher(suite), case, "", 0, Attempt(text='{"observations": []}', status=200)).sample
+    answered = Evaluation(Evaluator(suite), case, "", 0, CallResult(text='{"observations": []}', status=200)).sample
     assert (answered.outcome, answered.passed) == (Outcome.SCORED, False)
 
 

@@ -31,7 +31,7 @@ def granularity(index=2, **changes):
 def test_what_bears_checking_becomes_findings_with_place_and_section():
     found = checked()
     assert found.contradictions == ()
-    assert found.reply == judged()
+    assert found.response == judged()
     # In code points: the fox between "fox" and "trotting" is one, in UTF-16 it is two.
     at = PROMPT.index
     assert [(one.code, one.place, one.expected, one.got, one.span, one.section) for one in found.findings] == [
@@ -51,7 +51,7 @@ def test_what_bears_checking_becomes_findings_with_place_and_section():
 
 
 @for_every(
-    ("name", "record", "told"),
+    ("name", "record", "message"),
     [
         ("falsePositives", about(5, reason="other") | {"spanIndex": 6}, "there is no span 6: there are 6"),
         ("falsePositives", about(5, reason="other") | {"spanIndex": -1}, "there is no span -1: there are 6"),
@@ -95,14 +95,14 @@ def test_what_the_spans_show_to_be_wrong_is_counted_and_not_believed(name, recor
     assert len(found.contradictions) == 1
     assert found.contradictions[0].startswith(f"{name}[0]: ")
     assert told in found.contradictions[0]
-    assert (found.reply[name], found.findings) == ([], ())
+    assert (found.response[name], found.findings) == ([], ())
 
 
 def test_a_span_that_is_complained_of_again_is_one_error_and_no_contradiction():
     again = [about(5, reason="section_header"), about(5, reason="other"), about(1, reason="duplicate")]
     found = checked(falsePositives=again, missedElements=[], taxonomyErrors=[], granularityErrors=[])
     assert [one.place for one in found.findings] == ["spans[5]", "spans[1]"]
-    assert (found.reply["falsePositives"], found.contradictions) == ([again[0], again[2]], ())
+    assert (found.response["falsePositives"], found.contradictions) == ([again[0], again[2]], ())
 
 
 def test_case_and_spaces_are_no_contradiction():
@@ -146,7 +146,7 @@ def test_the_first_version_called_an_issue_a_reason_and_suggested_nothing():
 def test_a_total_that_is_not_the_sum_is_put_right():
     found = checked(totalScore=25)
     assert found.contradictions == ("totalScore 25 is not the sum of the scores, 19",)
-    assert found.reply["totalScore"] == 19
+    assert found.response["totalScore"] == 19
 
 
 def test_scores_of_a_category_that_are_off_the_scale_are_left_out():
@@ -155,19 +155,19 @@ def test_scores_of_a_category_that_are_off_the_scale_are_left_out():
         "categoryScores.shot.coverage: 0 is not from 1 to 5",
         "categoryScores.smell: there is no such category",
     )
-    assert found.reply["categoryScores"] == {"shot": {"precision": 5}}
+    assert found.response["categoryScores"] == {"shot": {"precision": 5}}
 
 
 def test_the_good_complaints_stay_when_one_is_wrong():
     found = checked(falsePositives=[about(9 - 4, reason="other") | {"spanIndex": 9}, about(5, reason="other")])
-    assert found.reply["falsePositives"] == [about(5, reason="other")]
+    assert found.response["falsePositives"] == [about(5, reason="other")]
     assert len(found.contradictions) == 1
 
 
 def test_confidences_are_held_against_the_false_positives_that_are_believed():
     wrong = about(0, reason="ugly")
     found = checked(falsePositives=[wrong, about(5, reason="other")])
-    assert [(one.confidence, one.right, one.label) for one in found.certainties] == [
+    assert [(one.confidence, one.right, one.label) for one in found.claims] == [
         (1.0, True, "shot"),
         (0.55, True, "subject"),
         (0.7, True, "action"),
@@ -180,7 +180,7 @@ def test_confidences_are_held_against_the_false_positives_that_are_believed():
 def test_with_gold_spans_errors_are_not_named_twice():
     gold = [{"text": "dusk", "role": "lighting.timeOfDay", "start": 0, "end": 4}]
     found = checked(case=Case("fox", {"text": PROMPT}, {"spans": gold}), totalScore=1)
-    assert (found.findings, found.certainties, len(found.contradictions)) == ((), (), 1)
+    assert (found.findings, found.claims, len(found.contradictions)) == ((), (), 1)
 
 
 def test_a_gold_span_inside_a_longer_one_was_not_extracted():
@@ -214,9 +214,9 @@ NAMES = ("missedElements", "falsePositives", "taxonomyErrors", "granularityError
 @given(st.dictionaries(st.sampled_from([*NAMES, "scores"]), anything), st.lists(anything, max_size=4))
 def test_whatever_a_judge_says_is_checked_without_breaking_and_checking_again_finds_nothing(reply, spans):
     first = check(reply, json.dumps(spans), CASE, {})
-    again = check(first.reply, json.dumps(spans), CASE, {})
+    again = check(first.response, json.dumps(spans), CASE, {})
     assert again.contradictions == ()
-    assert again.reply == first.reply
+    assert again.response == first.response
 
 
 def test_an_index_that_cannot_be_is_for_the_check_and_not_for_the_schema():
@@ -235,18 +235,18 @@ FIVES = {
 
 def test_a_category_that_neither_side_has_is_no_five():
     # Spans have a shot, a subject and light; the judge misses a camera movement; of sound and place nobody speaks.
-    kept = checked(categoryScores=FIVES).reply["categoryScores"]
+    kept = checked(categoryScores=FIVES).response["categoryScores"]
     assert sorted(kept) == ["camera", "lighting", "shot", "subject"]
     assert checked(categoryScores=FIVES).contradictions == ()
 
 
 def test_without_gold_a_category_that_is_scored_below_five_is_there():
     scores = FIVES | {"audio": {"coverage": 2, "precision": 5}}
-    assert checked(categoryScores=scores).reply["categoryScores"]["audio"] == {"coverage": 2, "precision": 5}
+    assert checked(categoryScores=scores).response["categoryScores"]["audio"] == {"coverage": 2, "precision": 5}
 
 
 def test_with_gold_only_gold_and_spans_say_which_categories_are_there():
     gold = {"spans": [{"text": "wet grass", "role": "environment.location", "start": 0, "end": 9}]}
     scores = FIVES | {"audio": {"coverage": 2, "precision": 5}}
-    kept = checked(case=Case("fox", {"text": PROMPT}, gold), categoryScores=scores).reply["categoryScores"]
+    kept = checked(case=Case("fox", {"text": PROMPT}, gold), categoryScores=scores).response["categoryScores"]
     assert sorted(kept) == ["environment", "lighting", "shot", "subject"]

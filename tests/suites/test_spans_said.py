@@ -62,7 +62,7 @@ def test_macro_figures_of_a_run_are_those_of_the_pooled_categories(tmp_path, sui
         header, _ = run(suite, store)
         found = build_report(store, header).summary.overall.measures["spans"]
         pairs = [
-            (gold_spans(case), placed(json.loads(sample.attempt.text)["spans"], case))
+            (gold_spans(case), placed(json.loads(sample.call_result.text)["spans"], case))
             for sample, case in store.samples(header.id)
         ]
     by_category = [compare_spans(gold, said).by_category("strict", category_of) for gold, said in pairs]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from parts.lengths import examples
 from parts.looped import for_every
 from parts.seed_snapshots import CATEGORIES, PROMPT, SPANS, failed, judged, result, snapshot
-from steelyard import UserMistake
+from steelyard import UsageError
 from steelyard.engine.plan import RunOptions, Selection
 from steelyard.records import Mode, Outcome, Verdict
 from steelyard.report.build import build_report
@@ -58,8 +58,8 @@ def test_results_become_samples_with_what_the_judge_said(suite, store, tmp_path)
     # 19 of 25 on five scales from 1 to 5: (19 - 5) / 20.
     assert (first.score, second.score) == (0.7, 1.0)
     assert [one.code for one in first.findings] == ["MISSED", "FALSE_POSITIVE", "WRONG_ROLE", "TOO_COARSE"]
-    assert first.attempt.latency == 2.0
-    assert [one.right for one in first.certainties] == [True] * 5 + [False]
+    assert first.call_result.latency == 2.0
+    assert [one.right for one in first.claims] == [True] * 5 + [False]
     assert found.header.created_at == 1770091506.789
     assert found.header.suite["judge"]["members"][0]["model"] == "some-judge"
 
@@ -68,14 +68,14 @@ def test_zeros_with_a_note_are_a_failed_call_and_no_score(suite, store, tmp_path
     found = brought_in(snapshot(result("a"), result("b", failed())), suite, store, tmp_path)
     first, second = samples_of(found, store)
     assert (first.outcome, second.outcome) == (Outcome.SCORED, Outcome.JUDGE_FAILED)
-    assert (second.score, second.judgement.told) == (None, "some-judge: Judge failed: no answer in 60 s")
+    assert (second.score, second.judgement.message) == (None, "some-judge: Judge failed: no answer in 60 s")
     average = found.header.summary["overall"]["average"]
     assert (average["value"], average["n"], average["n_missing"]) == (0.7, 1, 1)
     assert found.header.verdict is Verdict.INVALID
 
 
 @pytest.mark.parametrize(
-    ("changes", "outcome", "told"),
+    ("changes", "outcome", "message"),
     [
         ({"error": "no connection", "spans": [], "judgeResult": None}, Outcome.TARGET_FAILED, "no connection"),
         ({"judgeResult": None}, Outcome.JUDGE_FAILED, "no judgement was recorded"),
@@ -90,8 +90,8 @@ def test_what_failed_is_inconclusive(suite, store, tmp_path, changes, outcome, t
     found = brought_in(snapshot(result("a") | changes), suite, store, tmp_path)
     (sample,) = samples_of(found, store)
     assert (sample.outcome, sample.score) == (outcome, None)
-    failure = sample.attempt.failure
-    assert told in (failure.message if failure else sample.judgement.told)
+    failure = sample.call_result.failure
+    assert told in (failure.message if failure else sample.judgement.message)
 
 
 def test_contradictions_of_a_recorded_judge_are_counted(suite, store, tmp_path):
@@ -99,7 +99,7 @@ def test_contradictions_of_a_recorded_judge_are_counted(suite, store, tmp_path):
     wrong["falsePositives"][0]["spanIndex"] = 77
     found = brought_in(snapshot(result("a", wrong)), suite, store, tmp_path)
     (sample,) = samples_of(found, store)
-    assert [one.told for one in sample.judgement.ballots[0].remarks] == [
+    assert [one.message for one in sample.judgement.votes[0].remarks] == [
         "falsePositives[0]: there is no span 77: there are 6"
     ]
     assert "FALSE_POSITIVE" not in [one.code for one in sample.findings]
@@ -226,7 +226,7 @@ def test_a_category_that_nobody_has_is_null_in_an_export_and_in_no_mean(suite, s
 
 
 def remarks_of(sample):
-    return [remark for ballot in sample.judgement.ballots for remark in ballot.remarks]
+    return [remark for ballot in sample.judgement.votes for remark in ballot.remarks]
 
 
 def test_a_snapshot_that_fits_its_records_has_no_differences():
@@ -235,7 +235,7 @@ def test_a_snapshot_that_fits_its_records_has_no_differences():
 
 
 @for_every(
-    ("at", "value", "told"),
+    ("at", "value", "message"),
     [
         (("errorCount",), 0, "errorCount: 0, the records give 1"),
         (("avgScore",), 13.5, "avgScore: 13.5, the records give 21"),
@@ -278,7 +278,7 @@ def test_a_mean_of_spans_may_be_rounded_more_coarsely():
 
 @pytest.mark.parametrize("document", [[], {}, {"results": {}}, {"results": [1]}, {"format": "steelyard-snapshot"}])
 def test_what_is_no_snapshot_is_told(document):
-    with pytest.raises(UserMistake, match="it has no list of results"):
+    with pytest.raises(UsageError, match="it has no list of results"):
         Format().read(document)
 
 
@@ -334,10 +334,10 @@ def test_whatever_a_result_holds_comes_back(results):
 
     class Sample:
         def __init__(self, one, position):
-            self.attempt, self.position = Attempt(one), position
+            self.call_result, self.position = Attempt(one), position
 
     class Header:
-        options = {"kept": {"document": read.kept, "samples": [one.kept for one in read.samples]}}  # noqa: RUF012
+        options = {"kept": {"document": read.stored, "samples": [one.stored for one in read.samples]}}  # noqa: RUF012
 
     again = form.write(Header(), [(Sample(one, at), one.case) for at, one in enumerate(read.samples)])
     assert json.dumps(again) == json.dumps(document)

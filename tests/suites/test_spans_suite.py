@@ -15,8 +15,8 @@ from steelyard.audit.audit import audit
 from steelyard.judging.evidence import complaint_check
 from steelyard.judging.judgement import JudgeReader
 from steelyard.judging.prompt import Fence, messages
-from steelyard.records import Attempt, JudgeCall, Mode
-from steelyard.scoring.evaluate import Weigher
+from steelyard.records import CallResult, JudgeCall, Mode
+from steelyard.scoring.evaluate import Evaluator
 from steelyard.scoring.spans.compare import compare_spans, micro
 from steelyard.suites.spans.gold import judge as gold_judge
 from steelyard.suites.spans.labeller import label
@@ -122,10 +122,10 @@ def test_the_chat_judge_may_write_4096_tokens(suite):
 
 def judged(suite, model_judge, case, reply):
     answer = json.dumps(label(case))
-    weighed = Weigher(suite).weigh(answer, case)
+    weighed = Evaluator(suite).evaluate(answer, case)
     reader = JudgeReader(model_judge, {}, complaint_check(model_judge, FOLDER))
     text = reply if isinstance(reply, str) else json.dumps(reply)
-    call = JudgeCall(model_judge.members[0].name, 0, 0, Attempt(text=text))
+    call = JudgeCall(model_judge.members[0].name, 0, 0, CallResult(text=text))
     return reader.read([call], weighed.to_judge, case, weighed.metrics)
 
 
@@ -138,17 +138,17 @@ def reply(case):
 def test_an_answer_of_a_model_in_the_seeds_shape_is_read_strictly(suite, model_judge, case, reply):
     found = judged(suite, model_judge, case, reply)
     assert found.mode is Mode.MODEL
-    assert found.ballots[0].rung == "strict"
-    assert found.ballots[0].remarks == ()
+    assert found.votes[0].step == "strict"
+    assert found.votes[0].remarks == ()
     assert dict(found.raw) == reply["scores"]
 
 
 def test_a_wrong_total_is_not_believed(suite, model_judge, case, reply):
     total = reply["totalScore"]
     reply["totalScore"] = 24
-    ballot = judged(suite, model_judge, case, reply).ballots[0]
+    ballot = judged(suite, model_judge, case, reply).votes[0]
     assert [remark.code for remark in ballot.remarks] == ["CONTRADICTION"]
-    assert ballot.reply["totalScore"] == total
+    assert ballot.response["totalScore"] == total
 
 
 def test_scores_survive_when_the_rest_is_not_as_asked_for(suite, model_judge, case, reply):
@@ -161,9 +161,9 @@ def test_a_model_that_praises_an_empty_answer_is_bound(suite, model_judge, case,
     reply |= {"scores": dict.fromkeys(DIMENSIONS, 5), "totalScore": 25}
     for name in ("missedElements", "falsePositives", "taxonomyErrors", "granularityErrors"):
         reply[name] = []
-    weighed = Weigher(suite).weigh('{"spans": []}', case)
+    weighed = Evaluator(suite).evaluate('{"spans": []}', case)
     reader = JudgeReader(model_judge, {}, complaint_check(model_judge, FOLDER))
-    call = JudgeCall(model_judge.members[0].name, 0, 0, Attempt(text=json.dumps(reply)))
+    call = JudgeCall(model_judge.members[0].name, 0, 0, CallResult(text=json.dumps(reply)))
     found = reader.read([call], weighed.to_judge, case, weighed.metrics)
     assert set(found.raw.values()) == {5}
     assert set(found.bound.values()) == {1}
@@ -269,12 +269,12 @@ def test_when_every_reply_is_basic_the_scores_are_shown_as_such_with_what_is_wro
 def test_gold_of_no_spans_is_met_by_an_empty_answer_alone(suite, model_judge, case):
     bare = replace(case, expected={"spans": []})
     for text, score in (('{"spans": []}', 5), (json.dumps(label(case)), 1)):
-        weighed = Weigher(suite).weigh(text, bare)
+        weighed = Evaluator(suite).evaluate(text, bare)
         said = gold_judge(weighed.to_judge, bare, {})
         assert set(said["scores"].values()) == {score}
         # A model that praises either is bound where the gold says otherwise.
         reader = JudgeReader(model_judge, {}, complaint_check(model_judge, FOLDER))
-        call = JudgeCall(model_judge.members[0].name, 0, 0, Attempt(text=json.dumps(praise())))
+        call = JudgeCall(model_judge.members[0].name, 0, 0, CallResult(text=json.dumps(praise())))
         assert set(reader.read([call], weighed.to_judge, bare, weighed.metrics).bound.values()) == {score}
 
 

@@ -93,8 +93,8 @@ def test_no_score_is_unproven_no_quote_made_up_and_no_rule_broken(reader, case_i
     reading = READINGS[case_id]
     case = case_of(reading)
     made = reader.read((), reading["reading"], case, metrics_of_reading(case_id))
-    (ballot,) = made.ballots
-    assert [(remark.code, remark.dimension, remark.told) for remark in ballot.remarks] == []
+    (ballot,) = made.votes
+    assert [(remark.code, remark.dimension, remark.message) for remark in ballot.remarks] == []
     assert ballot.bound == ballot.raw
 
 

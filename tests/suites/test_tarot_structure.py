@@ -205,7 +205,7 @@ def test_without_cards_there_is_no_coverage_to_speak_of():
 
 
 @pytest.mark.parametrize(
-    ("cards", "told"),
+    ("cards", "message"),
     [
         ([("Past", "Seven of Cupz", "upright")], "'Seven of Cupz' is no card of the deck: did you mean Seven of Cups?"),
         ([("Past", "Pikachu", "upright")], "'Pikachu' is no card of the deck"),

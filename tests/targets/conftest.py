@@ -10,7 +10,7 @@ from parts.loopback import Loopback
 from steelyard.errors import TargetFailure
 from steelyard.suite.case import Case
 from steelyard.suite.models import TargetSpec, Variant
-from steelyard.targets.base import Ask, Reply, Surroundings, Target, open_target
+from steelyard.targets.base import Request, Response, Target, TargetContext, open_target
 
 CASE = Case("c1", input={"text": "Grüße, 世界", "n": 3, "list": [1, 2]}, expected={"name": "x"}, tags=("a", "b"))
 
@@ -25,14 +25,14 @@ class Bench:
         self.max_connections = 8
 
     def open(self, kind: str, settings: Any) -> Target:
-        around = Surroundings(self.folder, self.schema, self.env, self.max_connections)
+        around = TargetContext(self.folder, self.schema, self.env, self.max_connections)
         return open_target(TargetSpec(kind, settings), around)
 
     async def ask(
         self, kind: str, settings: Any, case: Case = CASE, variant: Variant | None = None, repeat: int = 0
-    ) -> Reply:
+    ) -> Response:
         async with self.open(kind, settings) as target:
-            return await target.ask(Ask(case.without_truth(), variant or Variant(), repeat, case.expected))
+            return await target.ask(Request(case.without_truth(), variant or Variant(), repeat, case.expected))
 
     async def fail(self, kind: str, settings: Any, case: Case = CASE, **more: Any) -> TargetFailure:
         with pytest.raises(TargetFailure) as caught:
@@ -52,8 +52,8 @@ def server() -> Iterator[Loopback]:
 
 
 @pytest.fixture
-def make_ask() -> Callable[..., Ask]:
-    def make(case: Case = CASE, repeat: int = 0, **values: Any) -> Ask:
-        return Ask(case, Variant(",".join(f"{k}={v}" for k, v in values.items()), values), repeat)
+def make_ask() -> Callable[..., Request]:
+    def make(case: Case = CASE, repeat: int = 0, **values: Any) -> Request:
+        return Request(case, Variant(",".join(f"{k}={v}" for k, v in values.items()), values), repeat)
 
     return make

@@ -7,10 +7,10 @@ import logging
 import pytest
 
 from parts.loopback import chat_answer, error, json_answer, text_answer, throttle
-from steelyard.errors import SuiteError, TargetFailure, UserMistake
+from steelyard.errors import SuiteError, TargetFailure, UsageError
 from steelyard.suite.case import Attachment, Case
 from steelyard.suite.models import Variant
-from steelyard.targets.base import Ask
+from steelyard.targets.base import Request
 
 PIXEL = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
@@ -198,7 +198,7 @@ async def test_a_refused_format_fails_unless_a_fall_back_is_declared(bench, serv
     with caplog.at_level(logging.WARNING):
         async with target:
             for n in range(2):
-                assert (await target.ask(Ask(Case(str(n), input="x"), Variant()))).text == "{}"
+                assert (await target.ask(Request(Case(str(n), input="x"), Variant()))).text == "{}"
     formats = [one.json["response_format"]["type"] for one in server.requests[asked_before:]]
     assert formats == ["json_schema", "json_object", "json_object"]
     assert len([one for one in caplog.records if "refuses response_format" in one.message]) == 1
@@ -277,7 +277,7 @@ async def test_the_key_is_sent_and_kept_out_of_everything_else(bench, server, ch
     bench.env = {"KEY": "sk-very-secret", "ORG": "org-secret"}
     server.on(PATH, lambda seen: chat_answer(seen.headers["authorization"]))
     target = bench.open("chat", chat(token="KEY", headers={"X-Org-Key": {"env": "ORG"}, "X-Title": "steelyard"}))
-    ask = Ask(Case("c", input="x"), Variant())
+    ask = Request(Case("c", input="x"), Variant())
     async with target:
         echoed = await target.ask(ask)
     assert echoed.text == "Bearer [redacted]"
@@ -289,12 +289,12 @@ async def test_the_key_is_sent_and_kept_out_of_everything_else(bench, server, ch
 
 
 def test_a_missing_key_is_named_before_any_call(bench, chat):
-    with pytest.raises(UserMistake, match="MY_KEY"):
+    with pytest.raises(UsageError, match="MY_KEY"):
         bench.open("chat", chat(token="MY_KEY"))
 
 
 @pytest.mark.parametrize(
-    ("more", "told"),
+    ("more", "message"),
     [
         ({"base_url": "localhost:11434"}, "http://"),
         ({"headers": {"Authorization": "Bearer x"}}, "environment"),
@@ -326,16 +326,16 @@ async def test_the_request_key_tells_images_and_repeats_apart(bench, chat):
     (bench.folder / "a.png").write_bytes(PIXEL)
     case = Case("c", input="x", attachments=(Attachment("a.png", "image/png"),))
     target = bench.open("chat", chat(seed=1))
-    first, again, second = (target.request_key(Ask(case, Variant(), n)) for n in (0, 0, 1))
+    first, again, second = (target.request_key(Request(case, Variant(), n)) for n in (0, 0, 1))
     assert first == again != second
     (bench.folder / "a.png").write_bytes(PIXEL + b"x")
-    assert target.request_key(Ask(case, Variant(), 0)) != first
+    assert target.request_key(Request(case, Variant(), 0)) != first
 
 
 async def test_a_failure_of_the_image_surfaces_in_ask_not_in_the_key(bench, chat):
     case = Case("c", input="x", attachments=(Attachment("gone.png", "image/png"),))
     target = bench.open("chat", chat())
-    assert target.request_key(Ask(case, Variant())) is None
+    assert target.request_key(Request(case, Variant())) is None
     async with target:
         with pytest.raises(TargetFailure, match=r"gone\.png"):
-            await target.ask(Ask(case, Variant()))
+            await target.ask(Request(case, Variant()))

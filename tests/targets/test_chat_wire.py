@@ -12,8 +12,8 @@ from pydantic import ValidationError
 from parts.judge_server import cut_off, formats_of, judge_server
 from parts.loopback import error
 from parts.looped import for_every
-from steelyard.errors import TargetFailure, UserMistake
-from steelyard.targets.base import Surroundings
+from steelyard.errors import TargetFailure, UsageError
+from steelyard.targets.base import TargetContext
 from steelyard.targets.chat import ChatConnection, ChatWire
 
 SCHEMA = {"type": "object", "required": ["tone"]}
@@ -25,13 +25,13 @@ def connection(server, **more):
 
 
 async def complete(settings, tmp_path, *, times=1, env=None):
-    async with ChatWire(settings, Surroundings(tmp_path, env=env or {}), "judge j") as wire:
+    async with ChatWire(settings, TargetContext(tmp_path, env=env or {}), "judge j") as wire:
         replies = [await wire.complete(BODY, SCHEMA) for _ in range(times)]
     return replies, wire
 
 
 @for_every(
-    ("given", "told"),
+    ("given", "message"),
     [
         ({"model": "m"}, "base_url"),
         ({"base_url": "http://a/v1"}, "model"),
@@ -90,7 +90,7 @@ async def test_a_refused_format_is_asked_for_only_once(tmp_path, caplog, refuses
 async def test_calls_under_way_together_step_down_only_once_a_format(tmp_path, caplog):
     with judge_server({"tone": 3}, refuses=("schema", "json"), delay=0.02) as server:
         settings = connection(server)
-        async with ChatWire(settings, Surroundings(tmp_path), "judge j") as wire:
+        async with ChatWire(settings, TargetContext(tmp_path), "judge j") as wire:
             await asyncio.gather(*(wire.complete(BODY, SCHEMA) for _ in range(4)))
     assert wire.format == "text"
     assert len([one for one in caplog.records if "refuses response_format" in one.getMessage()]) == 2
@@ -128,8 +128,8 @@ async def test_the_key_is_in_the_header_and_nowhere_else(tmp_path):
 
 def test_a_missing_key_names_the_judge_and_the_variable(tmp_path):
     settings = ChatConnection(base_url="http://a/v1", model="m", token="MY_KEY")
-    with pytest.raises(UserMistake, match=r"judge j.*MY_KEY"):
-        ChatWire(settings, Surroundings(tmp_path), "judge j")
+    with pytest.raises(UsageError, match=r"judge j.*MY_KEY"):
+        ChatWire(settings, TargetContext(tmp_path), "judge j")
 
 
 async def test_cost_comes_from_the_price_and_the_tokens_reported(tmp_path):

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from steelyard.errors import SuiteError, UserMistake
+from steelyard.errors import SuiteError, UsageError
 from steelyard.suite.case import Case
 from steelyard.suite.models import Variant
-from steelyard.targets.base import Ask
+from steelyard.targets.base import Request
 
 PYTHON = sys.executable
 
@@ -91,8 +91,8 @@ async def test_only_named_variables_reach_the_program(bench):
     assert seen == {k: bench.env[k] for k in ("PATH", "HOME", "LANG", "MODE", "MY_API_KEY", "QUIET")}
     target = bench.open("command", settings)
     assert sorted(target.secrets()) == ["k-1", "q-1"]
-    assert "k-1" not in json.dumps([target.identity(), target.request_key(Ask(Case("c"), Variant()))])
-    with pytest.raises(UserMistake, match="ABSENT"):
+    assert "k-1" not in json.dumps([target.identity(), target.request_key(Request(Case("c"), Variant()))])
+    with pytest.raises(UsageError, match="ABSENT"):
         bench.open("command", python("pass", env=["ABSENT"]))
 
 
@@ -134,7 +134,7 @@ async def test_a_timeout_kills_the_program_and_all_it_started(bench):
     )
     ready = bench.folder / "ready"
     async with bench.open("command", python(code)) as target:
-        call = asyncio.ensure_future(target.ask(Ask(Case("c"), Variant())))
+        call = asyncio.ensure_future(target.ask(Request(Case("c"), Variant())))
         assert await until(ready.exists)
         pids = [int(pid) for pid in ready.read_text().split()]
         assert all(map(alive, pids))
@@ -168,7 +168,7 @@ async def test_a_child_that_left_the_group_does_not_hang_the_call(bench):
 
 async def test_many_at_once_are_all_answered(bench):
     async with bench.open("command", {"run": ["echo", "{{ case.id }}"]}) as target:
-        replies = await asyncio.gather(*(target.ask(Ask(Case(str(n)), Variant())) for n in range(20)))
+        replies = await asyncio.gather(*(target.ask(Request(Case(str(n)), Variant())) for n in range(20)))
     assert [reply.text for reply in replies] == [str(n) for n in range(20)]
 
 
@@ -180,7 +180,7 @@ async def test_what_cannot_be_passed_is_a_failure(bench):
 
 
 @pytest.mark.parametrize(
-    ("settings", "told"),
+    ("settings", "message"),
     [
         ({"run": "echo hello"}, r"as a list: \[echo, hello\]"),
         ({"run": []}, "run"),

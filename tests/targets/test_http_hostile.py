@@ -16,7 +16,7 @@ from parts.loopback import Behaviour, deep_json, endless, error, gzip_bomb, json
 from steelyard.errors import TargetFailure
 from steelyard.suite.case import Case
 from steelyard.suite.models import Variant
-from steelyard.targets.base import Ask
+from steelyard.targets.base import Request
 from steelyard.targets.transport import Unpacker
 
 pytestmark = pytest.mark.boundary("aiohttp")
@@ -83,7 +83,7 @@ TOO_LARGE = "the body is larger than max_bytes (10,000,000 bytes) and was not re
 
 
 @pytest.mark.parametrize(
-    ("behaviour", "kind", "retry", "told"),
+    ("behaviour", "kind", "retry", "message"),
     [
         (gzip_bomb(10_000_001), "too_large", False, TOO_LARGE),
         (packed("deflate", zlib.compress(b"0" * 50_000_000)), "too_large", False, TOO_LARGE),
@@ -152,9 +152,9 @@ async def test_a_trickle_without_end_can_be_given_up_and_leaves_the_connection_t
     async with bench.open("http", {"url": server.base_url + "/{{ input }}"}) as target:
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(0.2):
-                await target.ask(Ask(Case("a", input="endless"), Variant()))
+                await target.ask(Request(Case("a", input="endless"), Variant()))
         async with asyncio.timeout(20):
-            assert (await target.ask(Ask(Case("b", input="fine"), Variant()))).status == 200
+            assert (await target.ask(Request(Case("b", input="fine"), Variant()))).status == 200
 
 
 @pytest.mark.parametrize(("most", "fits"), [(len(BODY) - 1, False), (len(BODY), True)])

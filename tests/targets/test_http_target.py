@@ -26,10 +26,10 @@ from parts.loopback import (
     throttle_until,
     wrong_content_type,
 )
-from steelyard.errors import SuiteError, TargetFailure, UserMistake
+from steelyard.errors import SuiteError, TargetFailure, UsageError
 from steelyard.suite.case import Case
 from steelyard.suite.models import Variant
-from steelyard.targets.base import Ask
+from steelyard.targets.base import Request
 
 pytestmark = pytest.mark.boundary("aiohttp", "pydantic")
 
@@ -149,7 +149,7 @@ async def test_429_asks_for_less_and_says_how_long_to_wait(bench, server):
 async def test_5xx_may_be_asked_again_and_then_answers(bench, server):
     server.on("/", error(500), error(502), OK)
     async with bench.open("http", server.url("/")) as target:
-        ask = Ask(Case("c"), Variant())
+        ask = Request(Case("c"), Variant())
         for status in (500, 502):
             with pytest.raises(TargetFailure) as caught:
                 await target.ask(ask)
@@ -302,7 +302,7 @@ async def test_cookies_are_not_kept_and_proxies_of_the_machine_not_used(bench, s
         server.on("/", json_answer({}, headers={"Set-Cookie": "session=1; Path=/"}))
         async with bench.open("http", server.url("/")) as target:
             for _ in range(2):
-                await target.ask(Ask(Case("c"), Variant()))
+                await target.ask(Request(Case("c"), Variant()))
     assert [one.headers.get("cookie") for one in server.requests] == [None, None]
 
 
@@ -310,7 +310,7 @@ async def test_connections_are_shared_and_bounded(bench, server):
     server.on("/", slow(0.02))
     bench.max_connections = 4
     async with bench.open("http", server.url("/")) as target:
-        await asyncio.gather(*(target.ask(Ask(Case(str(n)), Variant())) for n in range(40)))
+        await asyncio.gather(*(target.ask(Request(Case(str(n)), Variant())) for n in range(40)))
     assert len(server.requests) == 40
     assert server.most_in_flight == 4
     assert server.connections == 4
@@ -320,7 +320,7 @@ async def test_waiting_for_a_connection_of_our_own_is_no_part_of_the_latency(ben
     server.on("/", slow(0.1))
     bench.max_connections = 1
     async with bench.open("http", server.url("/")) as target:
-        replies = await asyncio.gather(*(target.ask(Ask(Case(str(n)), Variant())) for n in range(5)))
+        replies = await asyncio.gather(*(target.ask(Request(Case(str(n)), Variant())) for n in range(5)))
     # One after another: the last had waited for 0.4 s.
     assert all(0.1 <= reply.latency < 0.3 for reply in replies)
     assert all(reply.first_byte <= reply.latency for reply in replies)
@@ -332,9 +332,9 @@ async def test_a_cancelled_call_lets_go_of_its_connection(bench, server):
     async with bench.open("http", {"url": server.base_url + "/{{ input }}"}) as target:
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(0.1):
-                await target.ask(Ask(Case("a", input=""), Variant()))
+                await target.ask(Request(Case("a", input=""), Variant()))
         async with asyncio.timeout(2):
-            assert (await target.ask(Ask(Case("b", input="fast"), Variant()))).status == 200
+            assert (await target.ask(Request(Case("b", input="fast"), Variant()))).status == 200
 
 
 async def test_secrets_come_from_the_environment_and_show_up_nowhere(bench, server):
@@ -348,7 +348,7 @@ async def test_secrets_come_from_the_environment_and_show_up_nowhere(bench, serv
     }
     target = bench.open("http", settings)
     async with target:
-        ask = Ask(Case("c9"), Variant())
+        ask = Request(Case("c9"), Variant())
         reply = await target.ask(ask)
     seen = server.requests[0]
     assert seen.headers["authorization"] == "Bearer s3cret-token"
@@ -364,9 +364,9 @@ async def test_secrets_come_from_the_environment_and_show_up_nowhere(bench, serv
 @pytest.mark.parametrize("env", [{}, {"TOKEN": ""}, {"TOKEN": " \n"}])
 def test_a_missing_variable_is_named_before_any_call(bench, env):
     bench.env = env
-    with pytest.raises(UserMistake, match="TOKEN"):
+    with pytest.raises(UsageError, match="TOKEN"):
         bench.open("http", {"url": "http://localhost/", "token": "TOKEN"})
-    with pytest.raises(UserMistake, match="TOKEN"):
+    with pytest.raises(UsageError, match="TOKEN"):
         bench.open("http", {"url": "http://localhost/", "headers": {"X-Api-Key": {"env": "TOKEN"}}})
 
 
@@ -390,7 +390,7 @@ def test_a_secret_written_in_the_suite_is_a_mistake(bench, settings):
 
 
 @pytest.mark.parametrize(
-    ("settings", "told"),
+    ("settings", "message"),
     [
         ({"url": "http://localhost/", "json": "input", "text": "x"}, "together"),
         ({"url": "http://localhost/", "json": "input", "method": "GET"}, "GET has no body"),
@@ -451,7 +451,7 @@ async def test_a_lone_path_is_read_as_data_and_never_as_a_method(bench, server):
 
 
 def test_a_key_written_where_the_name_of_its_variable_belongs_is_not_repeated(bench):
-    with pytest.raises(UserMistake, match="not the name of an environment variable") as raised:
+    with pytest.raises(UsageError, match="not the name of an environment variable") as raised:
         bench.open("http", {"url": "http://localhost/", "token": "sk-abc-123"})
     assert "sk-abc" not in str(raised.value)
 
@@ -463,7 +463,7 @@ async def test_a_secret_cut_in_half_by_an_excerpt_does_not_get_through(bench, se
     target = bench.open("http", {"url": server.url("/"), "token": "TOKEN"})
     async with target:
         with pytest.raises(TargetFailure) as raised:
-            await target.ask(Ask(Case("c"), Variant()))
+            await target.ask(Request(Case("c"), Variant()))
     assert "s3cret" not in str(raised.value)
     assert "s3cret" not in raised.value.body
 

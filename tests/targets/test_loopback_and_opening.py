@@ -12,9 +12,9 @@ import pytest
 from parts.loopback import Loopback, chat_answer, error, json_answer, slow
 from parts.looped import for_every
 from steelyard import plugins
-from steelyard.errors import UserMistake
+from steelyard.errors import UsageError
 from steelyard.suite.models import TargetSpec
-from steelyard.targets.base import Surroundings, open_target
+from steelyard.targets.base import TargetContext, open_target
 from steelyard.targets.transport import seconds_to_wait
 
 
@@ -78,8 +78,8 @@ def test_retry_after_is_read_as_seconds_or_date(header, seconds):
 
 
 def test_an_unknown_kind_names_those_that_exist(tmp_path):
-    with pytest.raises(UserMistake, match="chat, command, http, python, recorded"):
-        open_target(TargetSpec("telepathy", {}), Surroundings(tmp_path))
+    with pytest.raises(UsageError, match="chat, command, http, python, recorded"):
+        open_target(TargetSpec("telepathy", {}), TargetContext(tmp_path))
 
 
 @pytest.mark.parametrize("kind", plugins.names("targets"))

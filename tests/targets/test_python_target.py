@@ -10,10 +10,10 @@ import time
 import pytest
 from pydantic import BaseModel
 
-from steelyard.errors import SuiteError, TargetFailure, UserMistake
+from steelyard.errors import SuiteError, TargetFailure, UsageError
 from steelyard.suite.case import Case
 from steelyard.suite.models import Variant
-from steelyard.targets.base import Ask, Reply
+from steelyard.targets.base import Request, Response
 from steelyard.targets.python import PythonSettings
 
 mark: contextvars.ContextVar[str] = contextvars.ContextVar("mark", default="none")
@@ -32,7 +32,7 @@ class Shape(BaseModel):
         ([1, None], "[1, null]"),
         (3, "3"),
         (Shape(name="n"), '{"name":"n"}'),
-        (Reply("said", tokens_in=4), "said"),
+        (Response("stated", tokens_in=4), "stated"),
     ],
 )
 async def test_what_a_function_returns_is_the_answer(bench, result, text):
@@ -41,7 +41,7 @@ async def test_what_a_function_returns_is_the_answer(bench, result, text):
 
 @pytest.mark.parametrize(
     ("result", "kind"),
-    [(None, "no_answer"), ({1, 2}, "bad_answer"), (object(), "bad_answer"), (Reply(None), "bad_answer")],
+    [(None, "no_answer"), ({1, 2}, "bad_answer"), (object(), "bad_answer"), (Response(None), "bad_answer")],
 )
 async def test_what_is_no_answer_is_a_failure(bench, result, kind):
     failure = await bench.fail("python", lambda case: result)
@@ -113,7 +113,7 @@ async def test_sync_functions_run_side_by_side_beyond_the_default_pool(bench):
 
     mark.set("seen in the thread")
     async with bench.open("python", meet) as target:
-        replies = await asyncio.gather(*(target.ask(Ask(Case(str(n)), Variant())) for n in range(24)))
+        replies = await asyncio.gather(*(target.ask(Request(Case(str(n)), Variant())) for n in range(24)))
     assert {reply.text for reply in replies} == {"seen in the thread"}
 
 
@@ -172,7 +172,7 @@ async def test_modules_in_packages_and_methods_are_found(bench):
 
 
 @pytest.mark.parametrize(
-    ("place", "told"),
+    ("place", "message"),
     [
         ("not_there:ask", "no module 'not_there'"),
         ("half_there:missing", "half_there.py has no 'missing'"),
@@ -193,7 +193,7 @@ def test_a_function_that_cannot_be_had_is_a_clear_mistake(bench, place, told):
     }
     for name, text in files.items():
         (bench.folder / f"{name}.py").write_text(text)
-    with pytest.raises(UserMistake, match=told):
+    with pytest.raises(UsageError, match=told):
         bench.open("python", place)
 
 
@@ -227,7 +227,7 @@ def test_a_model_that_the_functions_module_names_is_part_of_the_identity(bench):
 
 async def test_latency_is_the_function_s_own_time_however_many_wait_for_a_thread(bench):
     async with bench.open("python", lambda case: sum(range(1000))) as target:
-        replies = await asyncio.gather(*(target.ask(Ask(Case(str(n)), Variant())) for n in range(64)))
+        replies = await asyncio.gather(*(target.ask(Request(Case(str(n)), Variant())) for n in range(64)))
     # 64 threads at once took 20 to 80 ms each by the engine's clock; the sum takes some 0.02 ms.
     assert sorted(reply.latency for reply in replies)[32] < 0.002
 
@@ -237,6 +237,6 @@ async def test_a_time_that_the_function_tells_is_kept_and_an_async_one_is_timed(
         await asyncio.sleep(0.05)
         return "late"
 
-    assert (await bench.ask("python", lambda case: Reply("x", latency=3.0))).latency == 3.0
+    assert (await bench.ask("python", lambda case: Response("x", latency=3.0))).latency == 3.0
     assert 0.05 <= (await bench.ask("python", waits)).latency < 2
     assert 0.05 <= (await bench.ask("python", lambda case: waits(case))).latency < 2

@@ -9,7 +9,7 @@ from steelyard.errors import SuiteError, TargetFailure
 from steelyard.suite.case import Case
 from steelyard.suite.models import Variant
 from steelyard.targets import recorded
-from steelyard.targets.base import Ask
+from steelyard.targets.base import Request
 
 
 @pytest.fixture
@@ -88,7 +88,7 @@ def test_every_bad_line_is_told_with_its_number(bench, record):
     )
     with pytest.raises(SuiteError) as caught:
         bench.open("recorded", name).identity()
-    assert [(one.file, one.line) for one in caught.value.mistakes] == [(name, n) for n in range(2, 10)]
+    assert [(one.file, one.line) for one in caught.value.problems] == [(name, n) for n in range(2, 10)]
     assert "neither" not in str(caught.value)
 
 
@@ -129,7 +129,7 @@ def test_two_answers_to_one_question_are_a_mistake_with_both_lines(bench, record
     name = record({"case": "a", "answer": "1"}, other, {"case": "a", "answer": "2", "repeat": 0})
     with pytest.raises(SuiteError) as caught:
         bench.open("recorded", name).identity()
-    (mistake,) = caught.value.mistakes
+    (mistake,) = caught.value.problems
     assert (mistake.file, mistake.line) == (name, 3)
     assert "line 1" in mistake.message
     assert "case a" in mistake.message
@@ -160,9 +160,9 @@ async def test_memory_stays_small_whatever_the_answers_weigh(bench):
     try:
         async with bench.open("recorded", "many.jsonl") as target:
             held, _ = tracemalloc.get_traced_memory()
-            reply = await target.ask(Ask(Case("case-19999"), Variant()))
+            reply = await target.ask(Request(Case("case-19999"), Variant()))
             with pytest.raises(TargetFailure):
-                await target.ask(Ask(Case("case-20000"), Variant()))
+                await target.ask(Request(Case("case-20000"), Variant()))
     finally:
         tracemalloc.stop()
     assert reply.text == answer

@@ -12,17 +12,17 @@ from pathlib import Path
 import pytest
 
 from parts.loopback import Behaviour, json_answer, refusing, text_answer
-from steelyard.errors import SuiteError, UserMistake
+from steelyard.errors import SuiteError, UsageError
 from steelyard.suite.case import Case
 from steelyard.suite.models import Variant
 from steelyard.targets import service as readiness_module
 from steelyard.targets import service as service_module
-from steelyard.targets.base import Ask
+from steelyard.targets.base import Request
 from steelyard.targets.service import StartSettings
 
 SERVICE = Path(__file__).parents[1] / "parts" / "small_service.py"
 CASE = Case("c1", input={"number": 4})
-ASK = Ask(CASE, Variant())
+ASK = Request(CASE, Variant())
 
 
 def started(*switches, env=None, ready="/health", **more):
@@ -105,7 +105,7 @@ async def test_a_token_that_is_not_set_is_made_up_and_shared_with_the_service(be
 
 async def test_the_shared_token_is_redacted_out_of_the_last_words(bench):
     bench.env["SERVICE_TOKEN"] = "a-token-of-my-own"
-    with pytest.raises(UserMistake) as caught:
+    with pytest.raises(UsageError) as caught:
         await bench.ask("http", started("--crash", "cannot log in with a-token-of-my-own", token="SERVICE_TOKEN"))
     # The command line is the suite's own text; what the service prints is not.
     printed = str(caught.value).partition("its last lines:")[2]
@@ -126,7 +126,7 @@ async def test_the_service_sees_only_what_is_passed_on(bench, tmp_path):
     write = "import json,os,sys; open('env.json','w').write(json.dumps(dict(os.environ)))"
     settings = started(env={"PLAIN": "x", "NAMED": {"env": "GIVEN"}})
     settings["start"]["command"] = ["{python}", "-c", write, "{port}"]
-    with pytest.raises(UserMistake, match="ended with exit code 0"):
+    with pytest.raises(UsageError, match="ended with exit code 0"):
         await bench.ask("http", settings)
     written = (tmp_path / "env.json").read_text()
     assert '"PLAIN": "x"' in written
@@ -135,7 +135,7 @@ async def test_the_service_sees_only_what_is_passed_on(bench, tmp_path):
 
 
 async def test_a_service_that_crashes_at_its_start_is_told_with_its_last_words(bench):
-    with pytest.raises(UserMistake) as caught:
+    with pytest.raises(UsageError) as caught:
         await bench.ask("http", started("--crash", "no such model: tiny-1"))
     told = str(caught.value)
     assert "the service ended with exit code 3 before it was ready" in told
@@ -148,7 +148,7 @@ async def test_secrets_in_the_last_words_are_redacted_out(bench):
     settings = started("--crash", "x", env={"PASSED": {"env": "KEY"}})
     say = "import os,sys; sys.exit('bad key ' + os.environ['PASSED'])"
     settings["start"]["command"] = ["{python}", "-c", say, "{port}"]
-    with pytest.raises(UserMistake) as caught:
+    with pytest.raises(UsageError) as caught:
         await bench.ask("http", settings)
     assert "bad key" in str(caught.value)
     assert "key-0123456789" not in str(caught.value)
@@ -156,7 +156,7 @@ async def test_secrets_in_the_last_words_are_redacted_out(bench):
 
 async def test_a_service_that_never_listens_is_told_and_killed(bench, tmp_path):
     own = tmp_path / "own"
-    with pytest.raises(UserMistake, match=r"nothing listens on 127\.0\.0\.1:\d+ after 0\.5 s"):
+    with pytest.raises(UsageError, match=r"nothing listens on 127\.0\.0\.1:\d+ after 0\.5 s"):
         await bench.ask("http", started("--never", "--pid", own, start={"timeout": 0.5}))
     wait_for(lambda: not is_running(pid_in(own)))
 
@@ -164,7 +164,7 @@ async def test_a_service_that_never_listens_is_told_and_killed(bench, tmp_path):
 async def test_a_service_that_never_gets_ready_is_told_with_what_was_tried(bench, tmp_path):
     own = tmp_path / "own"
     ready = {"url": "/health", "timeout": 0.4}
-    with pytest.raises(UserMistake) as caught:
+    with pytest.raises(UsageError) as caught:
         await bench.ask("http", started("--loading", 10_000, "--pid", own, ready=ready))
     told = str(caught.value)
     assert "/health, asked" in told
@@ -242,7 +242,7 @@ async def test_a_service_that_is_busy_for_a_moment_is_not_gone(bench, server):
 
 
 async def test_a_service_elsewhere_is_waited_for_and_told_when_it_is_not_there(bench):
-    with refusing() as base_url, pytest.raises(UserMistake) as caught:
+    with refusing() as base_url, pytest.raises(UsageError) as caught:
         await bench.ask("http", {"base_url": base_url, "ready": {"url": "/health", "timeout": 0.2}})
     assert f"GET {base_url}/health, asked" in str(caught.value)
     assert "refuses connections" in str(caught.value)
@@ -253,7 +253,7 @@ async def test_ready_may_ask_for_values_in_the_body(bench, server):
     server.on("/", text_answer("hello"))
     settings = {"base_url": server.base_url, "ready": {"url": "/health", "expect": {"model.loaded": True}}}
     settings["ready"]["timeout"] = 0.3
-    with pytest.raises(UserMistake, match=r"model\.loaded = false, not true"):
+    with pytest.raises(UsageError, match=r"model\.loaded = false, not true"):
         await bench.ask("http", settings)
     server.on("/health", json_answer({"model": {"loaded": False}}), json_answer({"model": {"loaded": True}}))
     assert (await bench.ask("http", settings)).text == "hello"
@@ -262,13 +262,13 @@ async def test_ready_may_ask_for_values_in_the_body(bench, server):
 async def test_another_value_than_the_one_asked_for_is_not_ready(bench, server):
     server.on("/health", json_answer({"status": "starting"}))
     ready = {"url": "/health", "expect": {"status": "ok"}, "timeout": 0.1}
-    with pytest.raises(UserMistake, match='status = "starting", not "ok"'):
+    with pytest.raises(UsageError, match='status = "starting", not "ok"'):
         await bench.ask("http", {"base_url": server.base_url, "ready": ready})
 
 
 async def test_a_ready_check_that_hangs_is_cut_off(bench, server):
     server.on("/health", Behaviour(delay=30))
-    with pytest.raises(UserMistake, match="no answer within"):
+    with pytest.raises(UsageError, match="no answer within"):
         await bench.ask("http", {"base_url": server.base_url, "ready": {"url": "/health", "timeout": 0.2}})
 
 
@@ -300,7 +300,7 @@ async def test_a_template_in_the_url_is_filled_on_a_started_service(bench):
 
 
 @pytest.mark.parametrize(
-    ("settings", "told"),
+    ("settings", "message"),
     [
         ({"start": {"command": ["serve"]}}, "neither command nor env holds {port}"),
         ({"start": {"command": ["serve", "{port}"]}, "base_url": "http://other:1"}, "drop one of them"),

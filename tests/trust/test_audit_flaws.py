@@ -276,7 +276,7 @@ def test_a_gate_that_not_even_a_run_without_a_fault_passes_for_sure_is_named(tmp
     assert one(told, f"{gates[1]!r} can never pass", f"meets {gates[0]!r}") if caught else told == []
 
 
-@pytest.mark.parametrize(("n", "told"), [(182, ["it takes 183 cases or clusters, and there are 182"]), (183, [])])
+@pytest.mark.parametrize(("n", "message"), [(182, ["it takes 183 cases or clusters, and there are 182"]), (183, [])])
 def test_a_gate_that_takes_more_cases_than_there_are_unless_the_baseline_is_worse_is_warned_of(tmp_path, n, told):
     audited(tmp_path, numbered(n), EXACT, gates=["pass_rate >= 80 %", FOR_SURE])
     warnings = audit(load_suite(tmp_path / "suite.yaml")).warnings

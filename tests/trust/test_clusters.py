@@ -153,7 +153,7 @@ def test_a_cluster_that_was_declared_between_two_runs_is_said_and_counts_in_both
         ("LAST", "LAST", ""),
     ):
         found = json.loads(invoke("compare", first, second, "--json", code=4 if told else 0))
-        (sentence,) = [each["sentence"] for each in found["instruments"]["changes"] if each["part"] == "clusters"] or [
+        (sentence,) = [each["sentence"] for each in found["signatures"]["changes"] if each["part"] == "clusters"] or [
             ""
         ]
         assert told in sentence

@@ -78,7 +78,7 @@ class TestTheJudgesOwnErrors:
         label = lambda k: {"clarity": {"best": 1 if k < 20 else 4}}  # noqa: E731
         data = json.loads(run_in("run", write_passing(tmp_path / "my", 60, label=label), "--json"))
         assert data["judge_check"]["corrected"]["rate"]["value"] is None
-        assert data["judge_check"]["corrected"]["told"] == "no text has labels that tell whether it passes"
+        assert data["judge_check"]["corrected"]["message"] == "no text has labels that tell whether it passes"
 
     @pytest.mark.parametrize(
         ("label", "why"),

@@ -108,7 +108,7 @@ class TestRanges:
     """A zero-width era divided by zero; touching scored 0 and a gap of a cent almost 1; 0 to infinity scored 1."""
 
     @pytest.mark.parametrize(
-        ("said", "least", "most"),
+        ("stated", "least", "most"),
         [("1750", 1, 1), ("1749", 0, 0.25), ("0-9999", 0, 0.01), ("before 9999", 0, 0.01), ("1750 BC", 0, 0)],
     )
     def test_a_truth_of_a_single_year(self, said, least, most):
@@ -116,7 +116,7 @@ class TestRanges:
         assert least <= earned(said, {"a": 1750, "b": 1750}, score) <= most
 
     @pytest.mark.parametrize(
-        "said", ["$0 to $999,999,999", "0-infinity", "0 or more", "under $1e12", "$0+", "from nothing to anything"]
+        "stated", ["$0 to $999,999,999", "0-infinity", "0 or more", "under $1e12", "$0+", "from nothing to anything"]
     )
     def test_an_estimate_of_anything_is_worth_next_to_nothing(self, said):
         score = {"value": factories.money_range(low="expected.a", high="expected.b", strict=True)}

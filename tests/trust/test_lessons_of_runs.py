@@ -50,7 +50,7 @@ def names(name: float, said: float) -> dict[str, Any]:
     """The weights of the true name and of a word that the system always says."""
     return {
         "name": {"exact": {"expected": "expected.name"}, "weight": name},
-        "said": {"regex": {"pattern": "^said", "example": "said 1", "answer": "name"}, "weight": said},
+        "stated": {"regex": {"pattern": "^said", "example": "said 1", "answer": "name"}, "weight": said},
     }
 
 

@@ -18,7 +18,7 @@ def suite(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("part", "told"),
+    ("part", "message"),
     [
         (("--cases", "easy.jsonl"), "partial: the cases of easy.jsonl instead of the suite's own"),
         (("-n", 1), "partial: 1 of 3 repeats"),

@@ -143,7 +143,7 @@ def verdicts(data: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
             yield f"{each['name']} by {factor}", each["name"], each["verdict"]
     if ab := data.get("ab"):
         yield "A/B", "decided", {"A": "worse", "B": "better"}.get(ab["decided"], ab["decided"])
-        for each in ab["beside"]:
+        for each in ab["extra"]:
             tested = each["low"] is not None
             moved = tested and not each["low"] <= 0 <= each["high"]
             yield "A/B beside", each["name"], "moved" if moved else "cannot tell" if tested else "not tested"

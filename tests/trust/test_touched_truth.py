@@ -12,7 +12,7 @@ from parts.command import invoke
 
 N = 120
 TRUTHS = [f"Name {k}" for k in range(N)]
-BROKEN = ["wrong" if k < 100 else TRUTHS[k] for k in range(N)]
+CASE_FAILED = ["wrong" if k < 100 else TRUTHS[k] for k in range(N)]
 GATE = "pass_rate >= @release"
 
 
@@ -66,7 +66,7 @@ def compared(*more, code):
 def test_truths_touched_where_no_scorer_looks_leave_every_pair_in(bench):
     released(bench)
     touched = [truth.upper() if k < 100 else truth for k, truth in enumerate(TRUTHS)]
-    assert gated(bench, touched, BROKEN, code=1)["verdict"] == "FAIL"
+    assert gated(bench, touched, CASE_FAILED, code=1)["verdict"] == "FAIL"
     found = compared(code=1)
     assert found["headline"]["verdict"] == "worse"
     assert found["pairs"]["comparable"] == N
@@ -75,7 +75,7 @@ def test_truths_touched_where_no_scorer_looks_leave_every_pair_in(bench):
 def test_truths_rewritten_to_what_the_broken_system_says_make_it_no_better(bench):
     released(bench)
     rewritten = ["wrong" if k < 100 else truth for k, truth in enumerate(TRUTHS)]
-    gate = gated(bench, rewritten, BROKEN, code=4)
+    gate = gated(bench, rewritten, CASE_FAILED, code=4)
     assert gate["verdict"] == "AMBIGUOUS"
     assert "turns on the truth edits" in gate["reason"]
     found = compared(code=4)
@@ -98,7 +98,7 @@ def test_where_truths_changed_both_runs_are_read_by_that_of_b(bench):
     """Of 100 broken answers 50 are made right by their new truth: A's answers are wrong by it, so B is better there."""
     released(bench)
     rewritten = ["wrong" if k < 50 else truth for k, truth in enumerate(TRUTHS)]
-    gate = gated(bench, rewritten, BROKEN, code=4)
+    gate = gated(bench, rewritten, CASE_FAILED, code=4)
     found = compared(code=4)
     # By B's truth A has 70 right and B 50 + 20: 50 fixed, 50 broken, and nobody can tell.
     assert (found["pairs"]["fixed"]["count"], found["pairs"]["broken"]["count"]) == (50, 50)
@@ -144,7 +144,7 @@ def test_what_stands_behind_a_figure_is_scored_by_the_truth_that_the_figure_is(b
 def test_a_word_in_the_question_hides_no_regression(bench):
     released(bench)
     asked = [f"the question {k}" for k in range(100)]
-    gate = gated(bench, TRUTHS, BROKEN, inputs=asked, code=4)
+    gate = gated(bench, TRUTHS, CASE_FAILED, inputs=asked, code=4)
     assert gate["verdict"] == "AMBIGUOUS"
     assert "20 of 120 cases" in gate["reason"]
     found = compared(code=4)["headline"]
@@ -155,7 +155,7 @@ def test_a_word_in_the_question_hides_no_regression(bench):
 def test_ids_that_were_renamed_hide_no_regression(bench):
     released(bench)
     renamed = [f"{'new' if k < 100 else 'c'}{k:03d}" for k in range(N)]
-    assert gated(bench, TRUTHS, BROKEN, ids=renamed, code=4)["verdict"] == "AMBIGUOUS"
+    assert gated(bench, TRUTHS, CASE_FAILED, ids=renamed, code=4)["verdict"] == "AMBIGUOUS"
     assert compared(code=4)["headline"]["verdict"] == "cannot tell"
 
 
@@ -203,7 +203,7 @@ def test_a_suite_may_declare_a_lower_share_and_then_the_verdicts_own_line_says_s
 def test_without_the_suite_at_hand_nothing_is_rescored_and_nobody_can_tell(bench):
     released(bench)
     touched = [truth.upper() if k < 100 else truth for k, truth in enumerate(TRUTHS)]
-    gated(bench, touched, BROKEN, code=1)
+    gated(bench, touched, CASE_FAILED, code=1)
     shutil.rmtree(bench)
     found = compared(code=4)["headline"]
     assert found["verdict"] == "cannot tell"

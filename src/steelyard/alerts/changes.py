@@ -111,7 +111,7 @@ def _against_baseline(rule: Regression, gate: Gate, evidence: Evidence) -> Itera
     for name, change in against.changes(replace(gate, baseline=rule.against)).items():
         if gate.factor and name not in evidence.slices(gate):
             continue
-        confounded = against.hindered_by(change, gate.factor or "", name)
+        confounded = against.confounded_by(change, gate.factor or "", name)
         subject = _subject(gate, name)
         if confounded:
             yield unknown(rule.label, subject, f"{subject} cannot be held against {rule.against}: {confounded[0]}")

@@ -47,7 +47,7 @@ class NotHere(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
+class RetryPolicy:
     """How long delivery may take: a run is over, and somebody waits for its exit code."""
 
     tries: int = 4
@@ -67,7 +67,7 @@ class Place:
 
     env: Mapping[str, str]
     folder: Path
-    tell: Callable[[str], None]
+    add_problem: Callable[[str], None]
 
     def secret(self, variable: str) -> str:
         """The value of a variable; Undelivered naming it when it is not set."""
@@ -154,7 +154,7 @@ def send_webhook(channel: Webhook, message: Message, place: Place, seconds: floa
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
     """A redirect would turn the POST into a GET, and could lead anywhere."""
 
-    def redirect_request(self, *told: Any) -> None:  # noqa: ARG002 - whatever it is told
+    def redirect_request(self, *message: Any) -> None:  # noqa: ARG002 - whatever it is told
         return None
 
 
@@ -201,7 +201,7 @@ def send_mail(channel: Mail, message: Message, place: Place, seconds: float) -> 
             f"the server says {error.smtp_code} {one_line(str(text), 200)}", retry=error.smtp_code < _FOR_GOOD
         ) from None
     except smtplib.SMTPRecipientsRefused as error:
-        codes = [code for code, _said in error.recipients.values()]
+        codes = [code for code, _stated in error.recipients.values()]
         raise Undelivered(f"nobody is accepted: {_refused(error.recipients)}", retry=min(codes) < _FOR_GOOD) from None
     except smtplib.SMTPNotSupportedError as error:
         raise Undelivered(f"the server cannot do what is asked for: {error}", retry=False) from None
@@ -305,7 +305,7 @@ def send_to_github(message: Message, place: Place) -> None:
         raise NotHere
     for notice in message.notices:
         note = "\n".join(f"{label}: {text}" for label, text in notice.facts()[1:])
-        place.tell(annotation(notice.level, note, title=f"{message.suite}: {notice.title}"))
+        place.add_problem(annotation(notice.level, note, title=f"{message.suite}: {notice.title}"))
     try:
         append_summary(in_markdown(message), place.env)
     except OSError as error:
@@ -366,13 +366,13 @@ def _path_and_query(value: str) -> str:
 def deliver(
     messages: Sequence[tuple[Channel, Message]],
     place: Place,
-    patience: Patience = Patience(),  # noqa: B008 - frozen
+    retry_policy: RetryPolicy = RetryPolicy(),  # noqa: B008 - frozen
 ) -> list[Delivered]:
     """What became of each message; nothing is ever raised, and it takes no longer than the patience lasts."""
     redact = _strict_redactor([channel for channel, _ in messages], place.env)
-    until = time.monotonic() + patience.in_all
-    jobs = [_Job(channel, message, place, patience, until - patience.to_end) for channel, message in messages]
-    given_up = f"no end after {patience.in_all:g} s"
+    until = time.monotonic() + retry_policy.in_all
+    jobs = [_Job(channel, message, place, retry_policy, until - retry_policy.to_end) for channel, message in messages]
+    given_up = f"no end after {retry_policy.in_all:g} s"
     try:
         for job in jobs:
             job.start()
@@ -386,10 +386,12 @@ def deliver(
 class _Job(threading.Thread):
     """One message on its way. A daemon: what hangs in a system call must not keep the process from ending."""
 
-    def __init__(self, channel: Channel, message: Message, place: Place, patience: Patience, until: float) -> None:
+    def __init__(
+        self, channel: Channel, message: Message, place: Place, retry_policy: RetryPolicy, until: float
+    ) -> None:
         super().__init__(name=f"alert by {channel.kind}", daemon=True)
         self._channel, self._message, self._place = channel, message, place
-        self._patience, self._until = patience, until
+        self._retry_policy, self._until = retry_policy, until
         self._tries = 0
         self._last = ""
         self._done: tuple[str, str] | None = None
@@ -406,8 +408,8 @@ class _Job(threading.Thread):
         return Delivered(self._channel.label, state, self._tries, redact(detail))
 
     def _to_the_end(self) -> tuple[str, str]:
-        wait = self._patience.first_wait
-        for number in range(1, self._patience.tries + 1):
+        wait = self._retry_policy.first_wait
+        for number in range(1, self._retry_policy.tries + 1):
             self._tries = number
             try:
                 return SENT, _send(self._channel, self._message, self._place, self._seconds())
@@ -417,13 +419,13 @@ class _Job(threading.Thread):
                 self._last = str(error)
                 pause = max(wait, error.after or 0.0)
                 wait *= _LONGER
-                if not error.retry or number == self._patience.tries or time.monotonic() + pause > self._until:
+                if not error.retry or number == self._retry_policy.tries or time.monotonic() + pause > self._until:
                     break
                 time.sleep(pause)
         return FAILED, self._last
 
     def _seconds(self) -> float:
-        return max(0.05, min(self._patience.each, self._until - time.monotonic()))
+        return max(0.05, min(self._retry_policy.each, self._until - time.monotonic()))
 
 
 def _send(channel: Channel, message: Message, place: Place, seconds: float) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from steelyard.alerts.changes import cost_rises, judge_drifts, latency_rises, regressions
-from steelyard.alerts.evidence import Evidence, Level, Reading, State, counted, same_instrument, too_little
+from steelyard.alerts.evidence import Evidence, Level, Reading, State, counted, same_signature, too_little
 from steelyard.alerts.rules import (
     CostRise,
     FlagRate,
@@ -136,7 +136,7 @@ def _never_before(runs: int, n: int) -> str:
 
 
 def _conclusive(part: Slice) -> int:
-    return part.outcomes.get("scored", 0) + part.outcomes.get("malformed", 0) - part.set_aside
+    return part.outcomes.get("scored", 0) + part.outcomes.get("malformed", 0) - part.excluded
 
 
 def new_confusions(rule: NewConfusion, evidence: Evidence) -> Iterator[Reading]:
@@ -239,7 +239,7 @@ def _watched_anew(rule: Rule, evidence: Evidence) -> Iterator[Reading]:
     """
     for alert in evidence.open_of(rule.label) if _looks_back(rule) else ():
         raised_by = evidence.store.run(alert.opened_run)
-        if not same_instrument(raised_by, evidence.header):
+        if not same_signature(raised_by, evidence.header):
             changed = "the instrument"
         elif getattr(rule, "metric", "").startswith("latency") and not same_load(raised_by, evidence.header):
             changed = "the load"

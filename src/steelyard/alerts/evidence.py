@@ -107,7 +107,7 @@ def reading_from(data: dict[str, Any]) -> Reading:
 
 _LOOKED_AT = 200
 """The newest runs that a window is looked for in."""
-_INSTRUMENT = ("cases", "truth", "scorers", "schema", "judge", "rules")
+_SIGNATURE = ("cases", "truth", "scorers", "schema", "judge", "rules")
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +137,7 @@ def earlier_runs(store: Store, header: RunHeader, *, before: float, most: int) -
             break
         asked = origin(run, by_id)
         sound = is_reading(run) and not is_partial(run)
-        if run.created_at < before and asked not in seen and sound and same_instrument(run, header):
+        if run.created_at < before and asked not in seen and sound and same_signature(run, header):
             seen.add(asked)
             run_headers.append(run)
     return run_headers
@@ -153,9 +153,9 @@ def _newest(store: Store, suite: str, before: float, enough: int) -> list[RunHea
         limit *= 4
 
 
-def same_instrument(run_header: RunHeader, other: RunHeader) -> bool:
+def same_signature(run_header: RunHeader, other: RunHeader) -> bool:
     """Whether two runs were read with the same cases, truth, scorers, shape, judge and rules."""
-    return all((run_header.signature.get(part) or "") == (other.signature.get(part) or "") for part in _INSTRUMENT)
+    return all((run_header.signature.get(part) or "") == (other.signature.get(part) or "") for part in _SIGNATURE)
 
 
 def pooled(estimates: Iterable[Estimate]) -> Pooled | None:

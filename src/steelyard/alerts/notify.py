@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from steelyard.alerts.channels import Delivered, Patience, Place, deliver, secret_redactor
+from steelyard.alerts.channels import Delivered, Place, RetryPolicy, deliver, secret_redactor
 from steelyard.alerts.evaluate import Changes, Closing, changes_of, readings_of
 from steelyard.alerts.evidence import Evidence, Reading, reading_from
 from steelyard.alerts.notices import Kind, Message, Notice, loudest_first, redacted
@@ -18,7 +18,7 @@ from steelyard.store.base import Store
 from steelyard.store.logs import FAILED, AlertRecord, Delivery
 
 RAISED, CLOSED = "raised", "closed"
-_UNDER_WAY = 2 * Patience().in_all
+_UNDER_WAY = 2 * RetryPolicy().in_all
 """Seconds in which what nobody has noted anything of may be on its way, sent by another process."""
 
 
@@ -31,7 +31,7 @@ def messages_for(
 ) -> list[tuple[Channel, Message]]:
     """A message for every channel that has something to be told, what it missed before included."""
     over = store.unheard_endings(header.suite_name)
-    message = _Told(store, [*open_alerts, *over])
+    message = _Message(store, [*open_alerts, *over])
     new = {notice.alert for notice in notices}
     results = []
     for channel in channels:
@@ -50,7 +50,7 @@ def messages_for(
     return results
 
 
-class _Told:
+class _Message:
     """What channels were told of some alerts."""
 
     def __init__(self, store: Store, alerts: Sequence[AlertRecord]) -> None:
@@ -111,7 +111,7 @@ def check_run(
     place: Place,
     *,
     dry_run: bool = False,
-    patience: Patience = Patience(),  # noqa: B008 - frozen
+    retry_policy: RetryPolicy = RetryPolicy(),  # noqa: B008 - frozen
 ) -> Checked:
     """Hold a run against the rules, keep what it raises and closes, and tell every channel once.
 
@@ -128,8 +128,8 @@ def check_run(
     messages = messages_for(store, header, notices, open_alerts, channels)
     delivered: list[Delivered] = []
     if not not_kept and messages:
-        delivered = deliver(messages, place, patience)
-        store.log_deliveries(list(_kept(messages, delivered)))
+        delivered = deliver(messages, place, retry_policy)
+        store.log_deliveries(list(_stored(messages, delivered)))
     return Checked(
         notices=tuple(notices),
         still=tuple(alert for alert, _ in changes.still),
@@ -182,7 +182,7 @@ class _Teller:
         return replace(notice_of(alert, header.id), kind=kind, now=now)
 
 
-def _kept(messages: Sequence[tuple[Channel, Message]], delivered: Sequence[Delivered]) -> Sequence[Delivery]:
+def _stored(messages: Sequence[tuple[Channel, Message]], delivered: Sequence[Delivered]) -> Sequence[Delivery]:
     now = time.time()
     return [
         Delivery(
@@ -191,7 +191,7 @@ def _kept(messages: Sequence[tuple[Channel, Message]], delivered: Sequence[Deliv
             channel=outcome.channel,
             state=outcome.state,
             tries=outcome.tries,
-            told_at=now,
+            messages_at=now,
             detail=outcome.detail,
         )
         for (_, message), outcome in zip(messages, delivered, strict=True)

@@ -24,7 +24,7 @@ from steelyard.metrics.expressions import (
 from steelyard.metrics.registry import Aggregate, metrics
 from steelyard.suite.build.draft import Draft
 from steelyard.suite.values import Share
-from steelyard.suite.yaml import Place, found, listed, meant
+from steelyard.suite.yaml import Place, listed, meant, result
 
 _SHARE_OR_TEXT = {"anyOf": [{"type": "number", "minimum": 0}, {"type": "string", "examples": ["3 points", "200 ms"]}]}
 
@@ -435,10 +435,10 @@ def build_alerts(
     )
     for name, items in (("rules", rules), ("channels", channels)):
         if items is not None:
-            _tell_doubles([item.label for item in items], draft, (*place, name))
+            _report_duplicates([item.label for item in items], draft, (*place, name))
     for number, rule in enumerate(rules or ()):
         if wrong := _wrong_in(rule, suite_names):
-            draft.tell(f"alerts.rules[{number}]: {wrong}", (*place, "rules", number))
+            draft.add_problem(f"alerts.rules[{number}]: {wrong}", (*place, "rules", number))
     return AlertSettings(rules, channels, part.window, part.sure)
 
 
@@ -448,9 +448,11 @@ def _parts(items: list[Any], kinds: Mapping[str, Any], what: str, draft: Draft, 
         here = (*place, number)
         kind, given = (item, {}) if isinstance(item, str) else _only(item)
         if kind is None:
-            draft.tell(f"a {what} is one kind with its settings, as in - {next(iter(kinds))}; {found(item)}", here)
+            draft.add_problem(
+                f"a {what} is one kind with its settings, as in - {next(iter(kinds))}; {result(item)}", here
+            )
         elif kind not in kinds:
-            draft.tell(
+            draft.add_problem(
                 f"there is no {what} {kind!r}{meant(kind, list(kinds)) or f'; there are: {listed(list(kinds))}'}", here
             )
         else:
@@ -469,10 +471,10 @@ def _only(item: Any) -> tuple[str | None, Any]:
     return None, None
 
 
-def _tell_doubles(labels: list[str], draft: Draft, place: Place) -> None:
+def _report_duplicates(labels: list[str], draft: Draft, place: Place) -> None:
     for number, label in enumerate(labels):
         if label in labels[:number]:
-            draft.tell(f"{label} is there twice: each once", (*place, number))
+            draft.add_problem(f"{label} is there twice: each once", (*place, number))
 
 
 def _wrong_in(rule: Rule, suite_names: SuiteNames | None) -> str:

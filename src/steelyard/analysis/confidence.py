@@ -15,14 +15,14 @@ from steelyard.metrics.registry import NONE, OF_RATE, Aggregate, At, Contributio
 from steelyard.metrics.table import Table
 from steelyard.stats.arrays import LEAST_CLAIMS, RESAMPLES, SEED, Array, tally
 from steelyard.stats.intervals import SHARES, Estimate, Spread, clustered_mean, settled
-from steelyard.store.base import Certainties
+from steelyard.store.base import ClaimColumns
 from steelyard.suite.models import ConfidenceRules, SuiteDescription
 
 MOST_LABELS = 50
 """So many kinds of claims get figures of their own, the most frequent ones."""
 
 
-def confidence_figures(claims: Certainties, table: Table, suite: SuiteDescription) -> ConfidenceFigures | None:
+def confidence_figures(claims: ClaimColumns, table: Table, suite: SuiteDescription) -> ConfidenceFigures | None:
     """The figures, by the rules that the suite declares or by the usual ones; None when no answer claimed anything.
 
     Claims of samples that are inconclusive or set aside are left out, as all their readings are.
@@ -59,13 +59,13 @@ def unusable(confidence: Array, stated: Array) -> Array:
     return result
 
 
-def _n_labels(claims: Certainties, believed: Array) -> int:
+def _n_labels(claims: ClaimColumns, believed: Array) -> int:
     names = [claims.labels[code] for code in np.flatnonzero(tally(claims.label[believed], len(claims.labels)))]
     return len(names) if any(names) else 0
 
 
 def _by_label(
-    claims: Certainties, believed: Array, usable: Array, case: Array, rules: ConfidenceRules
+    claims: ClaimColumns, believed: Array, usable: Array, case: Array, rules: ConfidenceRules
 ) -> dict[str, Claims]:
     if not _n_labels(claims, believed):
         return {}
@@ -84,7 +84,7 @@ def _by_label(
     }
 
 
-def _figures(claims: Certainties, rows: Array, missing: int, case: Array, rules: ConfidenceRules) -> Claims:
+def _figures(claims: ClaimColumns, rows: Array, missing: int, case: Array, rules: ConfidenceRules) -> Claims:
     """The figures of some claims, all with a confidence from 0 to 1; `missing` are those without."""
     confidence, right = claims.confidence[rows], claims.right[rows]
     cluster = _numbered(case[claims.sample[rows]], len(case))

@@ -15,10 +15,10 @@ from steelyard.analysis.compare.metrics import Figure, SharedFigures
 from steelyard.analysis.compare.model import Comparison, MetricChange, Pairs, Why
 from steelyard.analysis.compare.pairing import ComparedRun, Pairing, common_cases, pair
 from steelyard.analysis.compare.slices import cuts, failure_figures
-from steelyard.errors import UserMistake
+from steelyard.errors import UsageError
 from steelyard.metrics.expressions import EVERY, Gate, asked_metric
 from steelyard.metrics.registry import NO_INTERVAL, Aggregate, Contributions, Key, Level, Metric, Reasons, metrics
-from steelyard.metrics.table import NEVER_CAME
+from steelyard.metrics.table import MISSING
 from steelyard.stats.arrays import Array
 from steelyard.stats.intervals import Estimate, fewest_for
 from steelyard.suite.yaml import listed, meant
@@ -38,7 +38,7 @@ _ORDERS = {"lower": "lowest first", "higher": "highest first", "": "highest firs
 
 
 @dataclass(frozen=True, slots=True)
-class Behind:
+class Contributing:
     """One row, a sample, a cell (`repeat` is None), a vote or a claim, and what it brings into a figure."""
 
     case_id: str
@@ -99,7 +99,7 @@ class Explanation:
     """What is in it otherwise than as it stands: a malformed answer that counts as 0."""
     order: str
     """Which rows come first."""
-    behind: tuple[Behind, ...]
+    contributing: tuple[Contributing, ...]
     """Everything that is in it, what counts most against the system first."""
 
     @property
@@ -142,7 +142,7 @@ class PairExplanation:
     interval: str
     excluded: tuple[Counted, ...]
     order: str
-    behind: tuple[BehindPair, ...]
+    contributing: tuple[BehindPair, ...]
     """What moved most against the system first."""
 
     @property
@@ -215,7 +215,7 @@ def explain(
     if absent:
         counts = contributions.absent is None and contributions.undecided is None
         missing += absent if counts else 0
-        (excluded if counts else noted).append(Counted(NEVER_CAME, absent))
+        (excluded if counts else noted).append(Counted(MISSING, absent))
     computed = _computed(contributions, inside, missing, absent, how, point, words.formula)
     if how is None:
         value = reported.value if isinstance(reported, Estimate) else float(reported)
@@ -238,8 +238,8 @@ def explain(
         excluded=_frequent(excluded),
         noted=_frequent(noted),
         order=order,
-        behind=tuple(
-            Behind(*keys(row), float(value), detail(row))
+        contributing=tuple(
+            Contributing(*keys(row), float(value), detail(row))
             for row, value in zip(inside[ranked].tolist(), values[ranked], strict=True)
             if contributions.undecided is None or contributions.below is None or contributions.below[row]
         ),
@@ -377,7 +377,7 @@ def explain_pairs(
         interval=words.interval,
         excluded=(*not_comparable, *_frequent(excluded)),
         order=order,
-        behind=tuple(
+        contributing=tuple(
             BehindPair(*keys(row)[:3], float(values[0][i]), float(values[1][i]), keys(row)[3])
             for i, row in zip(ranked.tolist(), inside[ranked].tolist(), strict=True)
         ),
@@ -435,7 +435,7 @@ _MOST_CASES_COMPARED = 5
 
 
 def explain_comparison(
-    a: ComparedRun, b: ComparedRun, comparison: Comparison, metric: str, *, anyway: bool
+    a: ComparedRun, b: ComparedRun, comparison: Comparison, metric: str, *, allow_mismatch: bool
 ) -> list[PairExplanation]:
     """The metric that was asked for, over all pairs or, for `category.*`, over those of every slice.
 
@@ -446,8 +446,8 @@ def explain_comparison(
     cases = common_cases(a, b)
     change = changes[0][1]
     if change.group in (EXPECTATIONS, STABILITY):
-        return [_over_cells(ComparedCells(a, b, cases, anyway=anyway), gate, change, comparison.method)]
-    pairing = pair(a, b, cases, anyway=anyway)
+        return [_over_cells(ComparedCells(a, b, cases, allow_mismatch=allow_mismatch), gate, change, comparison.method)]
+    pairing = pair(a, b, cases, allow_mismatch=allow_mismatch)
     failure = change.group in ("failures", "format")
     figure, first, second = _figure(a, b, pairing, name, failure=failure)
     sides = (
@@ -554,11 +554,11 @@ def _changes(comparison: Comparison, metric: str) -> tuple[Gate | None, str, lis
         groups = [(item.name, item.metrics) for item in slices if gate.slice in (EVERY, item.name)]
         if not groups:
             there = listed(item.name for item in slices) or "none"
-            raise UserMistake(f"metric {metric!r}: no pair has {gate.factor} {gate.slice!r}; there are: {there}")
+            raise UsageError(f"metric {metric!r}: no pair has {gate.factor} {gate.slice!r}; there are: {there}")
     results = [(group, change) for group, changes in groups for change in changes if change.name == name]
     if not results:
         names = [change.name for change in groups[0][1]]
-        raise UserMistake(
+        raise UsageError(
             f"metric {metric!r}: the comparison has no such figure{meant(name, names)}; it has: {', '.join(names)}"
         )
     return gate, name, results
@@ -574,4 +574,4 @@ def _asked(metric: str, names: Sequence[str]) -> Gate | None:
     try:
         return asked_metric(renamed.get(metric, metric), names)
     except ValueError as error:
-        raise UserMistake(str(error)) from None
+        raise UsageError(str(error)) from None

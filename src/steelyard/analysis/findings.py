@@ -126,7 +126,7 @@ def severities(suite: SuiteDescription) -> dict[str, str]:
 def failing_codes(table: Table, codes: Sequence[CodeFigure], suite: SuiteDescription) -> FailingCodes | None:
     """The critical and major codes of what weighs nothing, by the failing samples they are in; None without any."""
     available = severities(suite)
-    grave = [figure.code for figure in codes if not figure.weighs and available.get(figure.code) in GRAVE]
+    grave = [figure.code for figure in codes if not figure.has_weight and available.get(figure.code) in GRAVE]
     failing = table.passed() == 0
     if not grave or not failing.any():
         return None
@@ -161,21 +161,21 @@ def code_figures(
     """
     if not overall.findings:
         return []
-    fixing = _Mending(table)
+    fixing = _Fixing(table)
     results = [_figure(code, fixing, table, run, overall) for code in overall.findings]
     available = severities or {}
 
     def place(figure: CodeFigure) -> tuple[bool, float, int, str]:
-        if figure.weighs:
+        if figure.has_weight:
             return (False, -figure.gain, -figure.count, figure.code)
         return (True, rank(available.get(figure.code, "")), -overall.finding_samples.get(figure.code, 0), figure.code)
 
     return sorted(results, key=place)
 
 
-def _figure(code: str, fixing: _Mending, table: Table, run: Groups, overall: Slice) -> CodeFigure:
+def _figure(code: str, fixing: _Fixing, table: Table, run: Groups, overall: Slice) -> CodeFigure:
     average = overall.average
-    scores, at_most = fixing.mended(table.codes.index(code))
+    scores, at_most = fixing.if_fixed(table.codes.index(code))
     if scores is None or average.value is None:
         fixed, gain = Estimate(None, 0, overall.n_planned), 0.0
     else:
@@ -183,17 +183,17 @@ def _figure(code: str, fixing: _Mending, table: Table, run: Groups, overall: Sli
         # Rounded, so that equal gains do not change places with the order in which samples were added up.
         gain = max(0.0, round((fixed.value or 0.0) - average.value, 12))
         fixed = fixed if gain else average
-    weighs = fixing.weighs(table.codes.index(code))
-    return CodeFigure(code, overall.findings[code], overall.finding_rates[code], fixed, gain, at_most, weighs)
+    has_weight = fixing.has_weight(table.codes.index(code))
+    return CodeFigure(code, overall.findings[code], overall.finding_rates[code], fixed, gain, at_most, has_weight)
 
 
-def mended_scores(table: Table, code: str) -> Array:
+def fixed_scores(table: Table, code: str) -> Array:
     """The scores as they would be without the findings of a code, whose worth is known."""
-    scores, _ = _Mending(table).mended(table.codes.index(code))
+    scores, _ = _Fixing(table).if_fixed(table.codes.index(code))
     return table.score() if scores is None else scores
 
 
-class _Mending:
+class _Fixing:
     """The scores of a run as they are, and what each finding would add to them."""
 
     def __init__(self, table: Table) -> None:
@@ -204,10 +204,10 @@ class _Mending:
         if self._origin is not None:
             # The last is what a code below 0 points at.
             self._part = np.array([*(table.weights.get(name, 0.0) for name in self._origin[1]), 0.0])
-            self._known = np.array([*(name in table.scales for name in self._origin[1]), False])
+            self._available = np.array([*(name in table.scales for name in self._origin[1]), False])
             self._total = table.total_weight()
 
-    def mended(self, code: int) -> tuple[Array | None, bool]:
+    def if_fixed(self, code: int) -> tuple[Array | None, bool]:
         """The scores with all findings of the code mended, and whether some could not be read; None when not known."""
         table = self._table
         scores, at_most = self._score.copy(), False
@@ -223,7 +223,7 @@ class _Mending:
             add_at(scores, sample[~unread], rises)
         return np.minimum(scores, 1.0, out=scores), at_most
 
-    def weighs(self, code: int) -> bool:
+    def has_weight(self, code: int) -> bool:
         """False when all findings of the code are of components that count nothing in the score."""
         if self._origin is None:
             return True
@@ -232,7 +232,7 @@ class _Mending:
             here = np.flatnonzero(table.finding_code[piece] == code)
             component = self._origin[0][piece][here].astype(int)
             unread = table.malformed[table.finding_sample[piece][here].astype(int)]
-            if bool((unread | ~self._known[component] | (self._part[component] > 0)).any()):
+            if bool((unread | ~self._available[component] | (self._part[component] > 0)).any()):
                 return True
         return False
 
@@ -242,7 +242,7 @@ class _Mending:
         if self._origin is None:
             return None
         component = self._origin[0][piece][here].astype(int)
-        if not self._known[component].all():
+        if not self._available[component].all():
             return None
         gain = self._origin[2][piece][here].astype(float)
         part, total = self._part[component], self._total[sample]
@@ -289,7 +289,7 @@ class _Trouble:
     group: int
     wrong: Array
     """A bit for each sample."""
-    known: Array
+    available: Array
     """The same of the samples in which it could be seen."""
 
     @property
@@ -326,7 +326,9 @@ def pattern_samples(table: Table, groups: dict[str, Groups], suite: SuiteDescrip
     was."""
     results = []
     for trouble in _all_troubles(table, groups, suite):
-        wrong, available = (np.unpackbits(bits, count=table.n).view(bool) for bits in (trouble.wrong, trouble.known))
+        wrong, available = (
+            np.unpackbits(bits, count=table.n).view(bool) for bits in (trouble.wrong, trouble.available)
+        )
         results.append((trouble.groups.samples_where(trouble.group, available), wrong))
     return results
 
@@ -417,7 +419,7 @@ def find_priorities(
     n = overall.average.n
     if n == 0:
         return []
-    named = _told_apart(table, suite, codes)
+    named = _distinguished(table, suite, codes)
     spoken = {figure.code for item in named.values() for figure in item}
     results = [_code_priority(figure, overall) for figure in codes if figure.code in spoken]
     results += [
@@ -441,9 +443,9 @@ def _asked_for(suite: SuiteDescription) -> set[str]:
     return {code for text in (*suite.gates, *criteria) for code in _CODE_IN_GATE.findall(text)}
 
 
-def _told_apart(table: Table, suite: SuiteDescription, codes: Sequence[CodeFigure]) -> dict[str, list[CodeFigure]]:
+def _distinguished(table: Table, suite: SuiteDescription, codes: Sequence[CodeFigure]) -> dict[str, list[CodeFigure]]:
     """The components whose findings bear other codes than the component's own, with the figures of these codes."""
-    figures = {figure.code: figure for figure in codes if figure.mended.value is not None}
+    figures = {figure.code: figure for figure in codes if figure.if_fixed.value is not None}
     own = {component.name: component.finding_code for component in suite.components}
     return {
         name: [figures[code] for code in sorted(result - {FORMAT})]
@@ -456,7 +458,7 @@ def _code_priority(figure: CodeFigure, overall: Slice) -> Priority:
     share, samples = figure.samples, overall.finding_samples[figure.code]
     findings = f"{figure.count} finding" + ("" if figure.count == 1 else "s")
     doubt = ", small n" if share.n < SMALL_N else ""
-    worth = f"the average would be {percent(figure.mended.value)}, {points(figure.gain)}"
+    worth = f"the average would be {percent(figure.if_fixed.value)}, {points(figure.gain)}"
     if figure.gain < _WORTH_SAYING:
         worth = "it gains no points, but a gate or criterion stands on it"
     sentence = f"Mend {figure.code} ({findings} in {samples} of {share.n} samples{doubt}): {worth}"

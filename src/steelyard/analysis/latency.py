@@ -318,13 +318,13 @@ def _wrong_median(median: float, rules: LatencyRules) -> tuple[str, str] | None:
     """The median in words and what is wrong with it, or None."""
     below, above = rules.below, rules.above
     if below is not None and median < below:
-        return told_apart(median, below), f"below {time_in_words(below)}: {_TOO_FAST}"
+        return distinguished(median, below), f"below {time_in_words(below)}: {_TOO_FAST}"
     if above is not None and median > above:
-        return told_apart(median, above), f"above {time_in_words(above)}: {_TOO_SLOW}"
+        return distinguished(median, above), f"above {time_in_words(above)}: {_TOO_SLOW}"
     return None
 
 
-def told_apart(median: float, limit: float) -> str:
+def distinguished(median: float, limit: float) -> str:
     """A time with digits enough that it does not read as the limit that it is not: 99.96 ms is not 100 ms."""
     digits = 3
     while time_in_words(median, digits) == time_in_words(limit, digits) and digits < 15:

@@ -39,13 +39,13 @@ class CodeFigure:
     count: int
     samples: Estimate
     """Share of conclusive samples with at least one such finding."""
-    mended: Estimate
+    if_fixed: Estimate
     """The average score if every finding of this code were mended and all else stayed."""
     gain: float
     """What the average would rise by; nothing where `mended` is not available."""
     at_most: bool = False
     """True when nobody can tell what would have come, as for an answer that could not be read."""
-    weighs: bool = True
+    has_weight: bool = True
     """False when every finding is of a component that counts nothing in the score: then no gain says what it is
     worth to mend."""
 
@@ -119,7 +119,7 @@ class Slice:
     over_repeats: dict[str, Estimate] = field(default_factory=dict)
     """What gates on checks and stability stand on, by their names: `cases.held`, `stability.presence`; `n` is cells (a
     case under a variant) or checks of cells."""
-    set_aside: int = 0
+    excluded: int = 0
     """Scored samples that another kind of judge has read than the run's own: `outcomes` counts them as scored, every
     figure counts them as missing, and they are inconclusive."""
     metrics: dict[str, Estimate] = field(default_factory=dict)
@@ -129,7 +129,7 @@ class Slice:
         """A metric in this group; n/a when the run does not have it. `scale` is that of its component."""
         path = metric.place_of(names)
         if path[0] in ("findings", "finding_samples"):
-            return self._found(path)
+            return self._result(path)
         at: Any = getattr(self, path[0])
         if path[0] == "measures" and path[-1].endswith(READABLE) and not self.outcomes.get("malformed"):
             # In a run without malformed answers both are one.
@@ -141,9 +141,9 @@ class Slice:
         result: Estimate = at.estimate if isinstance(at, Proportion) else at
         return _share_of_scale(result, scale) if metric.unit == "score" and path[0] == "components" else result
 
-    def _found(self, path: tuple[str, ...]) -> Estimate:
+    def _result(self, path: tuple[str, ...]) -> Estimate:
         """A number of findings, or of samples with some; none of a code that the run does not know."""
-        n = self.outcomes.get("scored", 0) + self.outcomes.get("malformed", 0) - self.set_aside
+        n = self.outcomes.get("scored", 0) + self.outcomes.get("malformed", 0) - self.excluded
         counts: dict[str, int] = getattr(self, path[0])
         if not n or (path[1:] and path[1] not in self.finding_rates):
             return Estimate(None, 0, self.n_planned)
@@ -253,10 +253,10 @@ class JudgeFigures:
     mode: str
     """The run's main mode: what is bound, broken and quoted is counted on ballots of this mode alone."""
     n_texts: int
-    n_ballots: int
+    n_votes: int
     modes: dict[str, int] = field(default_factory=dict)
     """Ballots of each mode; those without a reading are in none."""
-    rungs: dict[str, int] = field(default_factory=dict)
+    steps: dict[str, int] = field(default_factory=dict)
     """How answers were read, most frequent first."""
     broken_rules: Estimate = field(default_factory=lambda: Estimate(None, 0))
     """Share of ballots that broke a binding rule; n/a when there is none."""
@@ -291,7 +291,7 @@ class Summary:
     patterns: list[Pattern] = field(default_factory=list)
     priorities: list[Priority] = field(default_factory=list)
     failures: dict[str, int] = field(default_factory=dict)
-    rungs: dict[str, int] = field(default_factory=dict)
+    steps: dict[str, int] = field(default_factory=dict)
     tokens_in: Estimate | None = None
     tokens_out: Estimate | None = None
     cost: Estimate | None = None

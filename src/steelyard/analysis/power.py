@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from steelyard.errors import UserMistake
+from steelyard.errors import UsageError
 from steelyard.metrics.table import Table
 from steelyard.records import RunHeader, RunState, Verdict
 from steelyard.stats.arrays import Array, distinct
@@ -122,7 +122,7 @@ def _change(new: RunSpread, old: RunSpread) -> tuple[int, float, float] | None:
 
 METRICS = ("pass_rate", "average")
 MOST_RUNS = 10
-_INSTRUMENT = ("truth", "scorers", "schema", "judge", "rules")
+_SIGNATURE = ("truth", "scorers", "schema", "judge", "rules")
 _MOSTLY = 0.5
 
 
@@ -169,7 +169,7 @@ def _readable(
     """The newest runs that are readings of one instrument, with their spread; why others are left out; the metric."""
     runs = store.runs(suite)
     if not runs:
-        raise UserMistake(
+        raise UsageError(
             f"there is no run of a suite {suite} in the store: steelyard run {suite} --repeats 3 makes one"
         )
     left_out: Counter[str] = Counter()
@@ -189,7 +189,7 @@ def _readable(
         spreads.append(result)
     if not used or metric is None:
         message = ", ".join(f"{count} {why}" for why, count in left_out.items())
-        raise UserMistake(f"no run of {suite} tells how much it varies: {message}")
+        raise UsageError(f"no run of {suite} tells how much it varies: {message}")
     return used, spreads, dict(left_out), metric
 
 
@@ -200,7 +200,7 @@ def _unfit(run: RunHeader, used: Sequence[RunHeader]) -> str:
         return "INVALID"
     if run.rescored_from:
         return "rescored, with the answers of another run"
-    if used and any(run.signature.get(part) != used[0].signature.get(part) for part in _INSTRUMENT):
+    if used and any(run.signature.get(part) != used[0].signature.get(part) for part in _SIGNATURE):
         return "with another truth, scorer or judge than the newest"
     return ""
 

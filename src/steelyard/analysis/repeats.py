@@ -9,7 +9,16 @@ from typing import Any
 import numpy as np
 
 from steelyard.analysis.model import Repeated
-from steelyard.metrics.cells import BROKEN, FAILED, HELD, NOT_RUN, CellGroups, Cells, Counted, effective_states
+from steelyard.metrics.cells import (
+    CASE_FAILED,
+    CASE_PASSED,
+    FAILED,
+    NOT_RUN,
+    CellGroups,
+    Cells,
+    Counted,
+    effective_states,
+)
 from steelyard.metrics.expressions import RepeatsRule, parse_repeats
 from steelyard.metrics.own import RunData, one_value
 from steelyard.metrics.registry import NO_INTERVAL, Aggregate, At, Contributions, Level, Reported
@@ -18,7 +27,7 @@ from steelyard.stats.arrays import Array, add_at, distinct, pieces
 from steelyard.stats.groups import Groups
 from steelyard.stats.intervals import Estimate
 from steelyard.store.base import Checks, Columns
-from steelyard.suite.models import Hold, SuiteDescription
+from steelyard.suite.models import RequiredRepeats, SuiteDescription
 
 # What came of the expectations of a run: check by check, case by case, over repeats.
 
@@ -32,7 +41,7 @@ class CheckOfCell:
     failed: int
     not_run: int
     """Repeats in which it could not run, because the call failed, the answer could not be read or it never came."""
-    hold: str
+    required_repeats: str
     """In how many repeats it must pass: all, majority or first."""
     holds: bool | None
     """None when what did not run could still decide it."""
@@ -89,13 +98,13 @@ class CheckFigure:
 class ChecksFigures:
     """What came of a run's expectations. A cell is a case under a variant."""
 
-    cells_held: int
-    cells_broken: int
+    cells_passed: int
+    cells_failed: int
     cells_undecided: int
-    checks_held: int
+    checks_passed: int
     """Over all cells; with `checks_broken` and `checks_undecided`, every check of every planned cell. A cell of which
     nothing is known counts as one undecided check."""
-    checks_broken: int
+    checks_failed: int
     checks_undecided: int
     cells_rate: Estimate
     """Share of all planned cells that hold; those that cannot be told do not, and are missing: `n` is the others."""
@@ -122,7 +131,7 @@ MOST_CELLS = 1_000
 
 # The first cells of a run one by one, each of its checks with what was found in its repeats.
 
-_RULES = tuple(Hold)
+_RULES = tuple(RequiredRepeats)
 
 
 def listed_cells(
@@ -147,7 +156,7 @@ def listed_cells(
                 case_id=case,
                 variant=variant,
                 checks=tuple(its),
-                holds=_told(int(state[cell])),
+                holds=_message(int(state[cell])),
                 clean=int(count.clean[cell]),
                 decided=int(count.decided[cell]),
             )
@@ -174,16 +183,16 @@ def _check(checks: Checks, rows: Array, state: Array, count: Counted, at: int) -
         passed=int(count.passed[at]),
         failed=int(count.failed[at]),
         not_run=int(count.not_run[at]),
-        hold=_RULES[int(count.rules[name])].value,
-        holds=_told(int(count.holds[at])),
-        detail=checks.details[int(checks.detail[_telling(rows, state, int(count.holds[at]))])],
+        required_repeats=_RULES[int(count.rules[name])].value,
+        holds=_message(int(count.holds[at])),
+        detail=checks.details[int(checks.detail[_reporting(rows, state, int(count.holds[at]))])],
         values=tuple(values[~np.isnan(values)].tolist()),
         low=_end(checks.low[rows]),
         high=_end(checks.high[rows]),
     )
 
 
-def _telling(rows: Array, state: Array, holds: int) -> int:
+def _reporting(rows: Array, state: Array, holds: int) -> int:
     """The repeat whose words say most: what failed breaks a check, what did not run leaves it open."""
     for wanted in (NOT_RUN, FAILED) if holds < 0 else (FAILED, NOT_RUN):
         if len(result := rows[state == wanted]):
@@ -197,8 +206,8 @@ def _end(values: Array) -> float | None:
     return float(available[0]) if len(available) else None
 
 
-def _told(state: int) -> bool | None:
-    return None if state < 0 else state == HELD
+def _message(state: int) -> bool | None:
+    return None if state < 0 else state == CASE_PASSED
 
 
 # What came of a run's expectations over repeats: counts, the table of checks and the first cells one by one.
@@ -213,15 +222,15 @@ def checks_figures(data: RunData, run: Mapping[str, Estimate]) -> ChecksFigures 
     count, cells, checks = data.counted, data.cells, data.checks
     if count is None or checks is None:
         return None
-    held, broken, undecided = (count.of_cell(count.holds == state) for state in (HELD, BROKEN, -1))
+    held, broken, undecided = (count.of_cell(count.holds == state) for state in (CASE_PASSED, CASE_FAILED, -1))
     state = data.cell_states
     blind = int((held + broken + undecided == 0).sum())
     return ChecksFigures(
-        cells_held=int((state == HELD).sum()),
-        cells_broken=int((state == BROKEN).sum()),
+        cells_passed=int((state == CASE_PASSED).sum()),
+        cells_failed=int((state == CASE_FAILED).sum()),
         cells_undecided=int((state < 0).sum()) + cells.absent,
-        checks_held=int(held.sum()),
-        checks_broken=int(broken.sum()),
+        checks_passed=int(held.sum()),
+        checks_failed=int(broken.sum()),
         checks_undecided=int(undecided.sum()) + blind + cells.absent,
         cells_rate=run["cases.held"],
         checks_rate=run["checks.held"],
@@ -247,7 +256,7 @@ class _ByName:
 def _by_check(count: Counted) -> tuple[CheckFigure, ...]:
     """Every name in the order in which the suite declares its check, then as they came."""
     by_name = _ByName(count)
-    held, broken, undecided = (by_name(count.holds == state) for state in (HELD, BROKEN, -1))
+    held, broken, undecided = (by_name(count.holds == state) for state in (CASE_PASSED, CASE_FAILED, -1))
     passed, failed, not_run = by_name(count.passed), by_name(count.failed), by_name(count.not_run)
     order = sorted(range(len(count.names)), key=lambda code: (count.base[code], code))
     return tuple(
@@ -257,7 +266,7 @@ def _by_check(count: Counted) -> tuple[CheckFigure, ...]:
 
 
 _RAN = {"passed": "passed", "failed": "failed", "not_run": "did not run"}
-_STATES = {"held": HELD, "broken": BROKEN, "undecided": -1}
+_STATES = {"held": CASE_PASSED, "broken": CASE_FAILED, "undecided": -1}
 _CELLS = (
     "a cell is a case under a variant, and a check of it holds over the repeats as `hold` says; a repeat that failed,"
     " could not be read or never came did not run the check; of a check that a sample has twice the worse counts"

@@ -58,7 +58,7 @@ COUNTS = (
         "<slice>.set_aside",
         "scored samples that another kind of judge has read than the run's",
         "they are in no other figure",
-        _marked(lambda data, _: data.table.set_aside),
+        _marked(lambda data, _: data.table.excluded),
     ),
     Reported(
         "<slice>.outcomes.planned",
@@ -79,7 +79,7 @@ COUNTS = (
         "rungs.<rung>",
         "answers that were read in that way",
         "samples without an answer are on no rung",
-        _marked(lambda data, at: data.columns.rung == data.columns.rungs.index(at.name("rung"))),
+        _marked(lambda data, at: data.columns.step == data.columns.steps.index(at.name("step"))),
     ),
 )
 
@@ -94,12 +94,12 @@ def _scored(values: Callable[[RunData, At], Array]) -> Contribute:
     return contributions
 
 
-def _mended(blank: str) -> Callable[[RunData, At], Array]:
-    return lambda data, at: findings.mended_scores(data.table, at.name(blank))
+def _fixed(blank: str) -> Callable[[RunData, At], Array]:
+    return lambda data, at: findings.fixed_scores(data.table, at.name(blank))
 
 
 def _rise(blank: str) -> Callable[[RunData, At], Array]:
-    return lambda data, at: _mended(blank)(data, at) - data.table.score()
+    return lambda data, at: _fixed(blank)(data, at) - data.table.score()
 
 
 def _unread(data: RunData, _: At) -> Array:
@@ -122,7 +122,7 @@ def _is_component(data: RunData, at: At) -> bool:
     return name in data.table.weights and all(code["code"] != name for code in at.path[0]["codes"])
 
 
-_MENDED = (
+_IF_FIXED = (
     "a sample's score rises, for every finding of the code, by what the finding says its component would gain x the"
     " component's part of the weights that the sample was weighed with, to 1 at most; a malformed answer would earn 1"
 )
@@ -130,19 +130,19 @@ _CODE_GAIN = Reported(
     "gain.<code>",
     "codes[<code>].gain",
     "sum of what each score would rise by, with every such finding mended / n",
-    _MENDED,
+    _IF_FIXED,
     _scored(_rise("code")),
     unit="difference",
     aggregate=Aggregate.MEAN,
-    when=lambda _, at: at.item["weighs"] and at.item["mended"]["value"] is not None,
+    when=lambda _, at: at.item["weighs"] and at.item["if_fixed"]["value"] is not None,
 )
 CODES = (
     Reported(
         "mended.<code>",
         "codes[<code>].mended",
         "sum of scores with every such finding mended / n",
-        _MENDED,
-        _scored(_mended("code")),
+        _IF_FIXED,
+        _scored(_fixed("code")),
         unit="score",
         aggregate=Aggregate.MEAN,
         better="higher",
@@ -413,7 +413,7 @@ def _failed(kind: str, reason: str | None) -> Callable[[Sample, str], Iterator[T
         return failure_reason(failed, message)[0]
 
     def things(sample: Sample, wrong: str) -> Iterator[Thing]:
-        failure = sample.attempt.failure
+        failure = sample.call_result.failure
         if failure is not None and failure.kind == kind and (reason is None or same(wrong, ": ") == same(reason, " ")):
             yield 1.0, wrong
 

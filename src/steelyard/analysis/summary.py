@@ -47,7 +47,7 @@ from steelyard.records import RunHeader, RunState, Verdict
 from steelyard.stats.arrays import Array, tally
 from steelyard.stats.groups import Groups
 from steelyard.stats.intervals import Estimate
-from steelyard.store.base import Certainties, Checks, Columns, Store
+from steelyard.store.base import Checks, ClaimColumns, Columns, Store
 from steelyard.store.contents import Contents
 from steelyard.suite.models import SuiteDescription
 from steelyard.suite.values import load_in_words
@@ -57,7 +57,7 @@ def summarise(
     columns: Columns,
     suite: SuiteDescription,
     judgements: Iterable[Judged] | None = None,
-    certainties: Certainties | None = None,
+    claims: ClaimColumns | None = None,
     checks: Checks | None = None,
     items: Iterable[Placed] | None = None,
     load: str | None = "",
@@ -88,7 +88,7 @@ def summarise(
         patterns=patterns,
         priorities=find_priorities(table, overall, suite, codes),
         failures=_frequent(columns.failure, columns.failures),
-        rungs=_frequent(columns.rung, columns.rungs),
+        steps=_frequent(columns.step, columns.steps),
         tokens_in=overall.totals["tokens_in"],
         tokens_out=overall.totals["tokens_out"],
         cost=overall.totals["cost"],
@@ -106,7 +106,7 @@ def summarise(
         judge_check=None
         if labels is None or rubric is None
         else _judge_check(table, columns, labels, labelled, rubric),
-        confidence=None if certainties is None else confidence_figures(certainties, table, suite),
+        confidence=None if claims is None else confidence_figures(claims, table, suite),
         checks=checks_figures(data, overall.over_repeats),
         stability=stability_figures(data, overall.over_repeats),
         latency=None if load is None else latency_figures(table, overall, suite, load),
@@ -136,7 +136,7 @@ def _slices(data: RunData, factor: str, repeats: Repeats) -> list[Slice]:
     groups, table = data.groups[factor], data.table
     n_outcomes = len(table.outcomes)
     outcomes = groups.counts(groups.labelled(table.outcome), n_outcomes)
-    excluded, repeated = groups.count(table.set_aside), repeats.of(factor, groups)
+    excluded, repeated = groups.count(table.excluded), repeats.of(factor, groups)
     fields: list[dict[str, Any]] = [{} for _ in groups.names]
     levels = [Level.SAMPLE] if data.counted is None and data.stability is None else [Level.SAMPLE, Level.CELL]
     for metric, names, column in (figure for level in levels for figure in figures(data, factor, level)):
@@ -150,7 +150,7 @@ def _slices(data: RunData, factor: str, repeats: Repeats) -> list[Slice]:
             n_planned=int(groups.planned[g]),
             outcomes={table.outcomes[i]: int(outcomes[g, i]) for i in range(n_outcomes) if outcomes[g, i]},
             repeated=repeated[g],
-            set_aside=int(excluded[g]),
+            excluded=int(excluded[g]),
             **fields[g],
         )
         for g, name in enumerate(groups.names)
@@ -256,7 +256,7 @@ def summarise_stored(
         columns,
         suite,
         with_labelled(store.judgements(run_id), own) if judged else None,
-        None if only_for_gates else store.certainties(run_id),
+        None if only_for_gates else store.claims(run_id),
         store.checks(run_id),
         store.items(run_id) if suite.stability else None,
         None if only_for_gates else _load(header),
@@ -328,7 +328,7 @@ def _slice(data: Mapping[str, Any]) -> Slice:
             component: {name: _proportion(item) for name, item in result.items()}
             for component, result in (data.get("measures") or {}).items()
         },
-        set_aside=int(data.get("set_aside") or 0),
+        excluded=int(data.get("excluded") or 0),
     )
 
 
@@ -388,7 +388,7 @@ def origin(header: RunHeader, by_id: dict[str, RunHeader]) -> str:
 def arm_of(header: RunHeader) -> tuple[str, str]:
     """The A/B or experiment that a run is an arm of, and the arm's name; two empty texts when it is of none."""
     plan = header.options.get("ab") or header.options.get("experiment") or {}
-    return str(plan.get("id") or plan.get("attempt") or ""), str(plan.get("arm") or "")
+    return str(plan.get("id") or plan.get("call_result") or ""), str(plan.get("arm") or "")
 
 
 def target_name(header: RunHeader) -> str:

@@ -167,11 +167,11 @@ def _sentence(compared: list[_Pair], lacking: dict[str, int], n_cases: int) -> s
         return f"no variant is better: {all_of_them} score the same in every case ({average}, {_cases(available[0])})"
     doubtful = sorted((item for item in compared if not item.ahead), key=lambda item: (item.n > 0, item.margin))
     average = percent((doubtful[-1] if doubtful[-1].n else available[0]).averages[0])
-    shown = [_behind(item) for item in doubtful[:_MOST_NAMED]]
+    shown = [_contributing(item) for item in doubtful[:_MOST_NAMED]]
     return _CANNOT_TELL + f"{leader} leads with {average}, {_joined(shown, len(doubtful))}"
 
 
-def _behind(pair: _Pair) -> str:
+def _contributing(pair: _Pair) -> str:
     if pair.n < 2:
         return f"{pair.other} cannot be compared ({_cases(pair)} in common)"
     doubt = "" if pair.decidable else ", too few to tell"

@@ -108,7 +108,7 @@ def difference(value: float, unit: str, *, bare: bool = False) -> str:
     return f"{'-' if value < 0 else '+'}{in_unit(abs(value), unit)}"
 
 
-def told_apart(value: float | None, unit: str, *limits: float) -> str:
+def distinguished(value: float | None, unit: str, *limits: float) -> str:
     """A figure with as many digits as it takes not to look equal to a limit that it does not equal."""
     if value is None or not math.isfinite(value):
         return NOT_AVAILABLE
@@ -130,7 +130,7 @@ _SAID_IN = ("message", "detail", "error", "error_description", "title")
 
 def failure_words(kind: str, message: str) -> str:
     """`http_401 Incorrect API key provided`; the kind alone when nothing more is known."""
-    text = " ".join(_said(_ANSWERED.sub("", message.strip())).split())
+    text = " ".join(_stated(_ANSWERED.sub("", message.strip())).split())
     return f"{kind} {text}".strip()
 
 
@@ -144,7 +144,7 @@ def failure_reason(kind: str, message: str) -> tuple[str, str]:
     return f"{kind} {' '.join(same)}", words
 
 
-def _said(message: str) -> str:
+def _stated(message: str) -> str:
     """The message of an error that is JSON; any other message as it is."""
     try:
         body = json.loads(message)

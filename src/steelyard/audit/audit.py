@@ -21,9 +21,9 @@ from steelyard.audit.probes import (
     ProbeMaker,
     even,
 )
-from steelyard.errors import UserMistake
+from steelyard.errors import UsageError
 from steelyard.records import Outcome, Verdict
-from steelyard.scoring.evaluate import Weighed
+from steelyard.scoring.evaluate import Evaluated
 from steelyard.suite.case import Case
 from steelyard.suite.load import strict as with_strict_rules
 from steelyard.suite.models import SuiteModel
@@ -101,7 +101,7 @@ def audit(suite: SuiteModel) -> AuditResult:
     for (rule, ruled, balance, maker), chance in zip(probed, chances, strict=True):
         allowed = _Allowed(ruled, rule, chance)
         for probe in maker.probes():
-            scored = [_weigh_one(balance, probe.answer(at), case, probe) for at, case in enumerate(cases)]
+            scored = [_evaluate_one(balance, probe.answer(at), case, probe) for at, case in enumerate(cases)]
             outcome, complaint = _result(ruled, balance, probe, cases, scored, allowed)
             result.probes.append(outcome)
             if complaint:
@@ -164,7 +164,7 @@ def _chance(balance: Balance, maker: ProbeMaker, cases: list[Case]) -> Chance:
     """What guesses earn on average; nothing when there are none."""
     guess = Probe("guess", "a guess among the truths", CONSTANT, lambda _: "")
     some = [cases[at] for at in even(len(cases))]
-    results = [_weigh_one(balance, text, case, guess) for text in maker.guesses() for case in some]
+    results = [_evaluate_one(balance, text, case, guess) for text in maker.guesses() for case in some]
     earned, passed = sum(item.score or 0.0 for item in results), sum(bool(item.passed) for item in results)
     return Chance(earned / len(results), passed / len(results), maker.choice_weight) if results else Chance()
 
@@ -179,7 +179,7 @@ def _has_strict(suite: SuiteModel) -> bool:
 
 
 def _result(
-    suite: SuiteModel, balance: Balance, probe: Probe, cases: list[Case], scored: list[Weighed], allowed: _Allowed
+    suite: SuiteModel, balance: Balance, probe: Probe, cases: list[Case], scored: list[Evaluated], allowed: _Allowed
 ) -> tuple[ProbeResult, str | None]:
     scores = [item.score or 0.0 for item in scored]
     malformed = [why_malformed(item) for item in scored if item.outcome is Outcome.MALFORMED]
@@ -220,12 +220,12 @@ def _result(
     return probe_result, complaint and f"{probe.name} ({rule}): {complaint}"
 
 
-def _weigh_one(balance: Balance, answer: str, case: Case, probe: Probe) -> Weighed:
+def _evaluate_one(balance: Balance, answer: str, case: Case, probe: Probe) -> Evaluated:
     try:
-        return balance.weigh(answer, case)
+        return balance.evaluate(answer, case)
     except Exception as error:
         message = f"{type(error).__name__}: {error}"
-        raise UserMistake(
+        raise UsageError(
             f"a scorer of the suite breaks on {probe.about} (case {case.id}): {message}."
             " Mend it: a scorer must be able to read any answer"
         ) from error
@@ -243,7 +243,7 @@ def _right_for_some(suite: SuiteModel, cases: list[Case]) -> str:
     )
 
 
-def _truth_complaint(cases: list[Case], scored: list[Weighed], limit: float) -> str:
+def _truth_complaint(cases: list[Case], scored: list[Evaluated], limit: float) -> str:
     worst = sorted(zip(scored, (case.id for case in cases), strict=True), key=lambda item: (item[0].score, item[1]))
     listed = ", ".join(
         f"{case_id} {percent(item.score)}{_in_brackets(why_malformed(item))}" for item, case_id in worst[:5]

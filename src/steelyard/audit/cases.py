@@ -19,7 +19,7 @@ from steelyard.analysis.wording import percent
 from steelyard.audit.filling import case_fields, decoded_words, is_sent, key, read_forms, sent_paths
 from steelyard.audit.probes import even
 from steelyard.scoring.base import build_answer
-from steelyard.scoring.evaluate import Weigher
+from steelyard.scoring.evaluate import Evaluator
 from steelyard.scoring.text import truth_parts
 from steelyard.stats.arrays import incomplete_beta
 from steelyard.suite.case import Case
@@ -147,7 +147,7 @@ class _Looked:
 def case_complaints(suite: SuiteModel) -> list[str]:
     """What is wrong with the cases, one sentence each."""
     drawn = set(even(suite.survey.n, MOST_CASES))
-    evaluator = Weigher(suite)
+    evaluator = Evaluator(suite)
     results = [_looked(evaluator, case) for at, case in enumerate(suite.cases) if at in drawn]
     labels = Counter(item.truth for item in results if item.truths)
     is_choice = bool(labels) and 2 * len(labels) <= sum(labels.values())
@@ -167,8 +167,8 @@ def tokens(text: str) -> tuple[str, ...]:
     return tuple(_TOKEN.findall(text.casefold()))
 
 
-def _looked(weigher: Weigher, case: Case) -> _Looked:
-    parts = {component.name: truth_parts(component, scorer, case) for component, scorer in weigher.components}
+def _looked(evaluator: Evaluator, case: Case) -> _Looked:
+    parts = {component.name: truth_parts(component, scorer, case) for component, scorer in evaluator.components}
     return _Looked(case, {name: build_answer(part) for name, part in parts.items() if part})
 
 
@@ -176,7 +176,7 @@ def _is_question(case: Case) -> bool:
     return bool(case.input or case.attachments)
 
 
-def _asked_twice(suite: SuiteModel, weigher: Weigher, lookeds: list[_Looked]) -> Iterator[str]:
+def _asked_twice(suite: SuiteModel, evaluator: Evaluator, lookeds: list[_Looked]) -> Iterator[str]:
     """Cases with the very same question: with the same truth they count twice, with two truths one is wrong."""
     by_question: dict[str, list[_Looked]] = {}
     for item in lookeds:
@@ -185,7 +185,7 @@ def _asked_twice(suite: SuiteModel, weigher: Weigher, lookeds: list[_Looked]) ->
     same, two = [], []
     for first, *others in by_question.values():
         for other in others:
-            if first.truth == other.truth or _is_right(suite, weigher, first, other):
+            if first.truth == other.truth or _is_right(suite, evaluator, first, other):
                 same.append((first.case.id, other.case.id))
             elif first.truths and other.truths:
                 two.append((first.case.id, other.case.id))
@@ -195,12 +195,12 @@ def _asked_twice(suite: SuiteModel, weigher: Weigher, lookeds: list[_Looked]) ->
         yield f"one question has two truths, so that no answer is right for both: {_pairs(two)}"
 
 
-def _is_right(suite: SuiteModel, weigher: Weigher, looked: _Looked, other: _Looked) -> bool:
+def _is_right(suite: SuiteModel, evaluator: Evaluator, looked: _Looked, other: _Looked) -> bool:
     """Whether the truth of one case earns full marks in the other, however differently it is written."""
     if not (looked.truths and other.truths) or suite.judge is not None or suite.answer.format == "json":
         return False
     (text, *more) = map(str, looked.truths.values())
-    return not more and weigher.weigh(text, other.case).score >= suite.audit.truth_share
+    return not more and evaluator.evaluate(text, other.case).score >= suite.audit.truth_share
 
 
 def _given_away(suite: SuiteModel, lookeds: list[_Looked], sent: tuple[str, ...], *, is_choice: bool) -> Iterator[str]:

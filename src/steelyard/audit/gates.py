@@ -16,12 +16,12 @@ from steelyard.analysis.summary import summarise_stored
 from steelyard.analysis.wording import in_unit
 from steelyard.audit.probes import ANSWERED, CONSTANT, NULL, PARTLY, TRUTH, Probe
 from steelyard.decide.gates import GateResult, Scope, evaluate, evaluate_criteria, named, needed_repeats
-from steelyard.engine.sample import Weighing
+from steelyard.engine.sample import Evaluation
 from steelyard.metrics.expression_checks import cannot_fail, settled
 from steelyard.metrics.expressions import EVERY, Expression, Gate, RepeatsRule, parse_expression, parse_gate
 from steelyard.metrics.registry import NONE, READABLE
-from steelyard.records import Attempt, RunHeader, Verdict
-from steelyard.scoring.evaluate import Weighed, placed
+from steelyard.records import CallResult, RunHeader, Verdict
+from steelyard.scoring.evaluate import Evaluated, placed
 from steelyard.stats.paired import SIGNIFICANT, least_p
 from steelyard.stats.sequential import BoundedMean
 from steelyard.store.sql import open_store
@@ -37,7 +37,7 @@ _OF_FORM = (*_OF_CALLS, "malformed_rate", "scored_rate", "stability", "flaky_rat
 _OF_CELLS = ("cases.", "pass_all.", "flaky_rate", "stability.")
 _ROUNDING = 1e-9
 
-Tried = tuple[Probe, list[Weighed]]
+Tried = tuple[Probe, list[Evaluated]]
 """A probe with what it came to in every case."""
 
 
@@ -94,7 +94,7 @@ class _Trial:
         self._gates = [item for item in map(parse_gate, suite.gates) if not item.baseline and not _of_calls(item)]
         self._cases = cases
         self._description = describe(self._suite).model_copy(update={"repeats": 1})
-        self._known: dict[object, dict[str, list[GateResult]]] = {}
+        self._available: dict[object, dict[str, list[GateResult]]] = {}
 
     def __enter__(self) -> _Trial:
         self._folder = tempfile.TemporaryDirectory()
@@ -105,40 +105,40 @@ class _Trial:
         self._store.close()
         self._folder.cleanup()
 
-    def results(self, scored: list[Weighed]) -> dict[str, list[GateResult]]:
+    def results(self, scored: list[Evaluated]) -> dict[str, list[GateResult]]:
         """By gate or criterion in words, what the answers come to; without gates on calls, since there were none."""
         # Probes that are malformed, or wrong in every case, come to the same.
         key = repr(
             [(item.score, item.outcome, item.scores, [finding.code for finding in item.findings]) for item in scored]
         )
-        if key not in self._known:
-            summary = self._summary(f"probe {len(self._known)}", scored)
+        if key not in self._available:
+            summary = self._summary(f"probe {len(self._available)}", scored)
             matches = {f"gate {gate.text!r}": evaluate([gate.text], summary) for gate in self._gates}
             for criterion in self._suite.criteria:
                 written = f"criterion {criterion.name} ({self._written[criterion.name]})"
                 matches[written] = evaluate_criteria([criterion], Scope(summary, summary.overall, 1.0))
-            self._known[key] = matches
-        return self._known[key]
+            self._available[key] = matches
+        return self._available[key]
 
-    def _summary(self, run: str, scored: list[Weighed]) -> Summary:
+    def _summary(self, run: str, scored: list[Evaluated]) -> Summary:
         """The summary of a run that came to this."""
-        attempt, variant = Attempt(text="", status=ANSWERED), self._suite.variants[0].name
+        call_result, variant = CallResult(text="", status=ANSWERED), self._suite.variants[0].name
         pairs = zip(self._cases, scored, strict=True)
-        samples = [Weighing(_Known(item), case, variant, 0, attempt).sample for case, item in pairs]  # type: ignore[arg-type]
+        samples = [Evaluation(_Available(item), case, variant, 0, call_result).sample for case, item in pairs]  # type: ignore[arg-type]
         header = RunHeader(run, self._suite.name, self._suite.path, time.time(), {}, {}, self._description.data())
         self._store.create_run(header)
         self._store.add_samples(run, samples, self._cases)
         return summarise_stored(self._store, run, self._description, only_for_gates=True)
 
 
-class _Known:
+class _Available:
     """Gives what was weighed before."""
 
-    def __init__(self, scored: Weighed) -> None:
-        self._weighed = scored
+    def __init__(self, scored: Evaluated) -> None:
+        self._evaluated = scored
 
-    def weigh(self, text: str, case: Case, status: int | None, *, cut_off: bool) -> Weighed:  # noqa: ARG002
-        return self._weighed
+    def evaluate(self, text: str, case: Case, status: int | None, *, cut_off: bool) -> Evaluated:  # noqa: ARG002
+        return self._evaluated
 
 
 def _should_see(probe: Probe, gate_results: list[GateResult], truth: list[GateResult] | None) -> bool:

@@ -15,12 +15,12 @@ from steelyard.errors import TargetFailure
 from steelyard.judging.ask import rules_judges
 from steelyard.judging.judgement import JudgeReader
 from steelyard.judging.prompt import as_shown, messages, new_fence, shorten, visible, without_orders
-from steelyard.records import Attempt, JudgeCall, Judgement, Outcome
-from steelyard.scoring.evaluate import Weighed, Weigher
+from steelyard.records import CallResult, JudgeCall, Judgement, Outcome
+from steelyard.scoring.evaluate import Evaluated, Evaluator
 from steelyard.suite.case import Case
 from steelyard.suite.judge import JudgeModel, JudgeSpec
 from steelyard.suite.models import SuiteModel, Variant
-from steelyard.targets.base import Ask, Surroundings, open_target
+from steelyard.targets.base import Request, TargetContext, open_target
 
 # Ways in which a text tries to talk to its judge: the attempts that every judged suite is tested with.
 
@@ -128,14 +128,14 @@ def obedient(judge: JudgeModel) -> JudgeModel:
 
 def obey(judge: JudgeModel, proof: Proof, order: str) -> JudgeCall:
     """The call in which it answers: in the very shape that the suite asks for."""
-    reply: dict[str, Any] = filled(judge.response, _FILLER)
+    response: dict[str, Any] = filled(judge.response, _FILLER)
     scores: dict[str, Any] = {dimension.name: judge.rubric.high for dimension in judge.rubric.dimensions}
     scores |= {flag.name: False for flag in judge.rubric.flags}
-    reply |= {judge.scores_in: scores} if judge.scores_in else scores
+    response |= {judge.scores_in: scores} if judge.scores_in else scores
     if judge.evidence is not None:
         quote = {Proof.NONE: "", Proof.MADE_UP: _MADE_UP, Proof.ORDER: order}[proof]
-        reply[judge.evidence.place] = _evidence(judge, reply.get(judge.evidence.place), quote)
-    return JudgeCall(_NAME, 0, 0, Attempt(text=json.dumps(reply, ensure_ascii=False)))
+        response[judge.evidence.place] = _evidence(judge, response.get(judge.evidence.place), quote)
+    return JudgeCall(_NAME, 0, 0, CallResult(text=json.dumps(response, ensure_ascii=False)))
 
 
 def _evidence(judge: JudgeModel, given: Any, quote: str) -> Any:
@@ -186,14 +186,14 @@ class _Text:
 
     case: Case
     text: str
-    weighed: Weighed
+    evaluated: Evaluated
 
 
 class Balance:
     """Weighs probes. A judge that is code judges them; in the place of a model stands one that gives full marks."""
 
     def __init__(self, suite: SuiteModel) -> None:
-        self._weigher = Weigher(suite)
+        self._evaluator = Evaluator(suite)
         self._judge = suite.judge
         self.is_lenient = suite.judge is not None and any(member.kind != "python" for member in suite.judge.members)
         self._reader: JudgeReader | None = None
@@ -201,36 +201,38 @@ class Balance:
             judge = obedient(suite.judge) if self.is_lenient else suite.judge
             self._reader = JudgeReader(judge, {} if self.is_lenient else rules_judges(judge, suite.folder))
 
-    def weigh(self, answer: str, case: Case) -> Weighed:
+    def evaluate(self, answer: str, case: Case) -> Evaluated:
         """What the answer comes to, judged where the suite has a judge."""
-        scored = self._weigher.weigh(answer, case, ANSWERED)
+        scored = self._evaluator.evaluate(answer, case, ANSWERED)
         if self._reader is None or self._judge is None or scored.to_judge is None:
             return scored
         calls = (obey(self._judge, Proof.NONE, ""),) if self.is_lenient else ()
         judgement = self._reader.read(calls, scored.to_judge, case, scored.metrics)
         if judgement.mode is None:
-            raise ValueError(judgement.told)
-        return self._weigher.judged(scored, judgement)
+            raise ValueError(judgement.message)
+        return self._evaluator.judged(scored, judgement)
 
 
 def try_injections(suite: SuiteModel, cases: Sequence[Case]) -> list[InjectionResult]:
     """Every attempt on some of the suite's own texts; empty for a suite without a judge."""
     if suite.judge is None:
         return []
-    evaluator = Weigher(suite)
+    evaluator = Evaluator(suite)
     texts = _texts(suite, evaluator, cases)
-    readable = [text for text in texts if text.weighed.to_judge is not None]
+    readable = [text for text in texts if text.evaluated.to_judge is not None]
     if not readable:
-        reason = why_malformed(texts[0].weighed)
+        reason = why_malformed(texts[0].evaluated)
         return [
             InjectionResult(injection.name, injection.about, 0, 0.0, 0.0, 0, (), 0, reason) for injection in INJECTIONS
         ]
     reader = JudgeReader(obedient(suite.judge), {})
     is_json = suite.answer.format == "json"
-    return [_attempt(suite.judge, evaluator, reader, injection, readable, is_json=is_json) for injection in INJECTIONS]
+    return [
+        _call_result(suite.judge, evaluator, reader, injection, readable, is_json=is_json) for injection in INJECTIONS
+    ]
 
 
-def why_malformed(scored: Weighed) -> str:
+def why_malformed(scored: Evaluated) -> str:
     """What extraction, schema or scorer say of a malformed answer; "" of any other."""
     return scored.findings[0].evidence if scored.outcome is Outcome.MALFORMED else ""
 
@@ -255,27 +257,27 @@ def recorded_answers(suite: SuiteModel, cases: Sequence[Case]) -> list[tuple[Cas
 async def _replayed(suite: SuiteModel, cases: Sequence[Case]) -> list[tuple[Case, str]]:
     results = []
     variant = suite.variants[0] if suite.variants else Variant()
-    async with open_target(suite.target, Surroundings(suite.folder, suite.answer.schema_data)) as target:
+    async with open_target(suite.target, TargetContext(suite.folder, suite.answer.schema_data)) as target:
         for case in cases:
             try:
-                reply = await target.ask(Ask(case.without_truth(), variant))
+                response = await target.ask(Request(case.without_truth(), variant))
             except TargetFailure:
                 continue
-            results.append((case, reply.text))
+            results.append((case, response.text))
     return results
 
 
-def _texts(suite: SuiteModel, weigher: Weigher, cases: Sequence[Case]) -> list[_Text]:
+def _texts(suite: SuiteModel, evaluator: Evaluator, cases: Sequence[Case]) -> list[_Text]:
     """Recorded answers where some can be read; else such as deserve little, so that full marks show who was obeyed."""
-    texts = _weighed(weigher, recorded_answers(suite, cases))
-    if any(text.weighed.to_judge is not None for text in texts):
+    texts = _evaluated(evaluator, recorded_answers(suite, cases))
+    if any(text.evaluated.to_judge is not None for text in texts):
         return texts
     probes = ProbeMaker(suite, list(cases))
-    return _weighed(weigher, [(case, probes.poor_answer(at)) for at, case in enumerate(cases)])
+    return _evaluated(evaluator, [(case, probes.poor_answer(at)) for at, case in enumerate(cases)])
 
 
-def _weighed(weigher: Weigher, answers: list[tuple[Case, str]]) -> list[_Text]:
-    return [_Text(case, text, weigher.weigh(text, case, ANSWERED)) for case, text in _evenly(answers)]
+def _evaluated(evaluator: Evaluator, answers: list[tuple[Case, str]]) -> list[_Text]:
+    return [_Text(case, text, evaluator.evaluate(text, case, ANSWERED)) for case, text in _evenly(answers)]
 
 
 def _evenly(answers: list[tuple[Case, str]]) -> list[tuple[Case, str]]:
@@ -283,9 +285,9 @@ def _evenly(answers: list[tuple[Case, str]]) -> list[tuple[Case, str]]:
     return answers[::step][:MOST_TEXTS]
 
 
-def _attempt(
+def _call_result(
     judge: JudgeModel,
-    weigher: Weigher,
+    evaluator: Evaluator,
     reader: JudgeReader,
     injection: Injection,
     texts: list[_Text],
@@ -297,17 +299,17 @@ def _attempt(
     passed: set[str] = set()
     is_order = bool(without_orders(injection.quote)[1])
     for text in texts:
-        injected = _put_in(injection, text.weighed.to_judge or "")
+        injected = _put_in(injection, text.evaluated.to_judge or "")
         # Only the text to be judged is tampered with, so that JSON around it stays whole.
-        scored = text.weighed if is_json else weigher.weigh(injected, text.case, ANSWERED)
+        scored = text.evaluated if is_json else evaluator.evaluate(injected, text.case, ANSWERED)
         scored = replace(scored, to_judge=injected)
         broken += [f"case {text.case.id}: {escape}" for escape in _escapes(judge, injected, text.case, scored)]
         for proof in Proof:
             judgement = reader.read((obey(judge, proof, injection.quote),), injected, text.case, scored.metrics)
-            message = _unbound(judge, judgement, text.weighed, proof, is_order=is_order)
+            message = _unbound(judge, judgement, text.evaluated, proof, is_order=is_order)
             broken += [f"case {text.case.id}, {proof.value}: {problem}" for problem in message]
             if judgement.mode is not None:
-                judged = weigher.judged(scored, judgement)
+                judged = evaluator.judged(scored, judgement)
                 highest[proof] = max(highest[proof], judged.score)
                 passed |= {text.case.id} if judged.passed else set()
     return InjectionResult(
@@ -352,7 +354,7 @@ def _replaced(value: Any, text: str, injection: Injection) -> Any:
     return injection.put_in(text) if value == text else value
 
 
-def _escapes(judge: JudgeModel, injected: str, case: Case, scored: Weighed) -> Iterator[str]:
+def _escapes(judge: JudgeModel, injected: str, case: Case, scored: Evaluated) -> Iterator[str]:
     """Ways in which the text got out of its fence."""
     fence = new_fence(injected)
     prompt = messages(judge, injected, case, scored.metrics, fence)
@@ -365,14 +367,14 @@ def _escapes(judge: JudgeModel, injected: str, case: Case, scored: Weighed) -> I
 
 
 def _unbound(
-    judge: JudgeModel, judgement: Judgement, before: Weighed, proof: Proof, *, is_order: bool
+    judge: JudgeModel, judgement: Judgement, before: Evaluated, proof: Proof, *, is_order: bool
 ) -> Iterator[str]:
     """Rules that held for the text as it was and do not bind now, and scores that count without proof.
 
     An attempt that is plainly an order (`is_order`) proves nothing, however truly it is quoted.
     """
     if judgement.mode is None:
-        yield f"the answer of the judge could not be read: {judgement.told}"
+        yield f"the answer of the judge could not be read: {judgement.message}"
         return
     for rule in judge.rules:
         if not rule.holds(before.metrics):
@@ -383,7 +385,7 @@ def _unbound(
             yield f"{', '.join(loose)} got past the rule {rule.text!r}"
     if judge.evidence is None or (proof is Proof.ORDER and not is_order):
         return
-    codes = {remark.code for vote in judgement.ballots for remark in vote.remarks}
+    codes = {remark.code for vote in judgement.votes for remark in vote.remarks}
     if judge.evidence.unproven == "neutral":
         neutral = judge.rubric.neutral
         high = [name for name in judge.evidence.dimensions if judgement.bound.get(name, neutral) > neutral]

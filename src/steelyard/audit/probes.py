@@ -14,7 +14,7 @@ from typing import Any
 from steelyard.audit.filling import completed, filled, nulls, resolved, schema_of
 from steelyard.records import Outcome
 from steelyard.scoring.base import build_answer, merged
-from steelyard.scoring.evaluate import Weighed, Weigher
+from steelyard.scoring.evaluate import Evaluated, Evaluator
 from steelyard.scoring.expectations import Expectations
 from steelyard.scoring.text import truth_parts
 from steelyard.suite.case import EACH, Case, split_path
@@ -140,8 +140,8 @@ class ProbeMaker:
         self._cases = cases
         self._schema = suite.answer.schema_data
         self._json = suite.answer.format == "json"
-        self._weigher = Weigher(suite)
-        self._scorers = self._weigher.components
+        self._evaluator = Evaluator(suite)
+        self._scorers = self._evaluator.components
         parts = [self._truth_parts(case) for case in cases]
         self._has_truth = any(parts)
         shapes = [_document(part) for part in parts if part] + [
@@ -246,7 +246,7 @@ class ProbeMaker:
 
     def _earns(self, name: str, part: dict[str, Any]) -> float:
         text = self._built([part])
-        results = [self._weighed(text, at) for at in even(len(self._cases))]
+        results = [self._evaluated(text, at) for at in even(len(self._cases))]
         return sum(score.value or 0.0 for item in results if item for score in item.scores if score.name == name)
 
     def poor_answer(self, at: int) -> str:
@@ -279,13 +279,13 @@ class ProbeMaker:
             return self._built(parts, at)
         made = [self._built([*parts[:last], *parts[last + 1 :], parts[last]], at) for last in range(len(parts))]
         made.append(self._built(parts, at, join=True))
-        scored = [(self._weighed(text, at), text) for text in dict.fromkeys(made)]
+        scored = [(self._evaluated(text, at), text) for text in dict.fromkeys(made)]
         return max(scored, key=lambda item: -1.0 if item[0] is None else item[0].score)[1]
 
-    def _weighed(self, text: str, at: int) -> Weighed | None:
+    def _evaluated(self, text: str, at: int) -> Evaluated | None:
         """What the scorers make of an answer; None where one breaks, which is told when the probe is tried."""
         try:
-            return self._weigher.weigh(text, self._cases[at], ANSWERED)
+            return self._evaluator.evaluate(text, self._cases[at], ANSWERED)
         except Exception:  # noqa: BLE001 - whatever a user's scorer raises
             return None
 
@@ -388,7 +388,7 @@ class ProbeMaker:
         texts = list(dict.fromkeys(self._text(answer) for answer in answers if answer is not None))
         if len(texts) < 2:
             return texts[0]
-        readings = ((text, self._weighed(text, at)) for text in texts)
+        readings = ((text, self._evaluated(text, at)) for text in texts)
         read = (text for text, scored in readings if scored is None or scored.outcome is not Outcome.MALFORMED)
         return next(read, texts[0])
 

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from steelyard.cli.output import GithubJob
-from steelyard.cli.run import asked_for, weigh
+from steelyard.cli.run import asked_for, evaluate
 from steelyard.cli.run import run_command as run
-from steelyard.errors import Mistake, SteelyardError, UserMistake
+from steelyard.errors import Problem, SteelyardError, UsageError
 
 if TYPE_CHECKING:
     from steelyard.alerts.rules import AlertSettings
@@ -50,9 +50,9 @@ class CiFiles:
         for path in [*self._given, *([save] if save is not None else [])]:
             folder = path.parent
             if not folder.is_dir():
-                raise UserMistake(f"cannot write {path}: there is no folder {folder}")
+                raise UsageError(f"cannot write {path}: there is no folder {folder}")
             if not os.access(folder, os.W_OK):
-                raise UserMistake(f"cannot write {path}: {folder} may not be written to")
+                raise UsageError(f"cannot write {path}: {folder} may not be written to")
 
     def show(self) -> None:
         """Say which files are there."""
@@ -95,30 +95,30 @@ class CiFiles:
         job.summarise(comment)
         job.give(_outputs(report, comparison, code, why))
 
-    def tell_mistake(self, error: SteelyardError, job: GithubJob | None) -> None:
+    def add_missing_problem(self, error: SteelyardError, job: GithubJob | None) -> None:
         """Say in every place what is wrong; the command ends with the error all the same."""
-        from steelyard.report.ci import mistake_annotations, mistake_comment
+        from steelyard.report.ci import problem_annotations, problem_comment
         from steelyard.report.render.json import write_text
 
-        comment = mistake_comment(self.asked, error)
+        comment = problem_comment(self.asked, error)
         # A second mistake must not hide the first.
-        with suppress(UserMistake):
+        with suppress(UsageError):
             if self.markdown is not None:
                 write_text(self.markdown, comment)
         if job is not None:
             root = job.root
-            job.annotate(mistake_annotations(error, lambda mistake: self._place(mistake, root)))
+            job.annotate(problem_annotations(error, lambda problem: self._place(problem, root)))
             job.summarise(comment)
             job.give({"verdict": "", "exit-code": str(error.exit_code)})
 
-    def _place(self, mistake: Mistake, root: Path) -> Place | None:
+    def _place(self, problem: Problem, root: Path) -> Place | None:
         """Where a mistake is; its file is named as seen from the suite's folder."""
         from steelyard.suite.cases import place_of
 
         asked = Path(self.asked)
-        place = place_of(asked if asked.is_dir() else asked.parent, mistake.file)
+        place = place_of(asked if asked.is_dir() else asked.parent, problem.file)
         file = "" if place is None else place.within(root)
-        return None if place is None or not file else (file, mistake.line or place.line)
+        return None if place is None or not file else (file, problem.line or place.line)
 
 
 def _places(suite: SuiteModel, root: Path, ids: Sequence[str]) -> dict[str, Place]:
@@ -177,7 +177,7 @@ def ci_command(
     suite: str,
     save: Path | None,
     against: str | None,
-    anyway: bool,
+    allow_mismatch: bool,
     store_url: str | None,
     as_json: bool,
     junit: Path | None,
@@ -200,13 +200,13 @@ def ci_command(
     with ExitStack() as closing:
         try:
             with job.deaf() if job is not None else nullcontext():
-                asked = asked | {"suite": suite, "against": against, "anyway": anyway, "save": save}
-                done = _weigh_and_compare(closing, store_url, fail_on, **asked)
+                asked = asked | {"suite": suite, "against": against, "allow_mismatch": allow_mismatch, "save": save}
+                done = _evaluate_and_compare(closing, store_url, fail_on, **asked)
             code = done.exit_code(fail_on)
             files.write(done.report, done.comparison, done.baseline, done.suite, job, code)
             done.show(code, files, as_json=as_json)
         except SteelyardError as error:
-            files.tell_mistake(error, job)
+            files.add_missing_problem(error, job)
             raise
         done.alert()
     sys.exit(code)
@@ -256,13 +256,13 @@ class _Done:
             alert_after_run(self.store, self.report.header, self.alerts)
 
 
-def _weigh_and_compare(
+def _evaluate_and_compare(
     closing: ExitStack,
     store_url: str | None,
     fail_on: str,
     *,
     against: str | None,
-    anyway: bool,
+    allow_mismatch: bool,
     save: Path | None,
     no_alerts: bool,
     **asked: Any,
@@ -277,12 +277,14 @@ def _weigh_and_compare(
     store = open_store(store_url, create=options.resume is None)
     closing.callback(store.close)
     reference = reference_of(store, against, suite.name, closing)
-    result, ending = weigh(suite, store, options, reference, anyway=anyway, save=save)
+    result, ending = evaluate(suite, store, options, reference, allow_mismatch=allow_mismatch, save=save)
     done = _Done(suite, store, result.report(store), ending, alerts)
     if reference is None:
         return done
     return replace(
-        done, comparison=compare_with(store, result.header, reference, anyway=anyway), baseline=reference.label
+        done,
+        comparison=compare_with(store, result.header, reference, allow_mismatch=allow_mismatch),
+        baseline=reference.label,
     )
 
 
@@ -290,7 +292,7 @@ def _refuse_what_cannot_fail(suite: SuiteModel, against: str | None, fail_on: st
     """UserMistake when no run of the suite could fail the job."""
     decides = bool(suite.gates) or any(not item.secondary for item in suite.criteria)
     if not decides and against is None and fail_on != "invalid":
-        raise UserMistake(
+        raise UsageError(
             f"suite {suite.name} has no gates that decide, so this step could never fail: declare `gates` in the suite,"
             " give --against, or say --fail-on invalid to mean it"
         )

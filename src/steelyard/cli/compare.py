@@ -44,7 +44,7 @@ _FOREIGN = "bring it in first: steelyard import {file} --suite SUITE"
 def compare_command(
     a: str,
     b: str,
-    anyway: bool,
+    allow_mismatch: bool,
     markdown: Path | None,
     html: Path | None,
     suite: str | None,
@@ -78,11 +78,11 @@ def compare_command(
     with ExitStack() as closing:
         runs = FoundRuns(store_url, closing, hint=_FOREIGN)
         if explaining.asks_why:
-            traced = options.traced(runs.find(a), runs.find(b), store_url, closing, anyway=anyway)
+            traced = options.traced(runs.find(a), runs.find(b), store_url, closing, allow_mismatch=allow_mismatch)
             sys.exit(explaining.why(*traced, as_json=as_json))
         if explaining.metric is not None:
-            sys.exit(explaining.compared(runs.find(a), runs.find(b), anyway=anyway, as_json=as_json))
-        comparison = options.compared(runs.find(a), runs.find(b), store_url, closing, anyway=anyway)
+            sys.exit(explaining.compared(runs.find(a), runs.find(b), allow_mismatch=allow_mismatch, as_json=as_json))
+        comparison = options.compared(runs.find(a), runs.find(b), store_url, closing, allow_mismatch=allow_mismatch)
     from steelyard.cli.output import show_document
     from steelyard.report.compare.blocks import data, document
 
@@ -218,7 +218,7 @@ def log(name: str | None, suite: str | None, store_url: str | None, as_json: boo
         click.echo(f"nothing was ever locked as {asked}" if asked else "nothing was ever locked")
     else:
         for entry in results:
-            click.echo(_told(entry))
+            click.echo(_message(entry))
 
 
 @baseline_command.command("remove")
@@ -249,7 +249,7 @@ def _when(moment: float) -> str:
     return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
-def _told(entry: BaselineEntry) -> str:
+def _message(entry: BaselineEntry) -> str:
     from steelyard.report.format import one_line
 
     did = "removed" if entry.removed else "FORCED" if entry.forced else "locked"

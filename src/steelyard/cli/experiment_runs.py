@@ -20,7 +20,7 @@ from steelyard.decide.experiment import Arm, rule
 from steelyard.decide.experiment_file import ARMS, Experiment
 from steelyard.engine.plan import RunOptions, Selection, parse_only
 from steelyard.engine.writer import progress_of
-from steelyard.errors import UserMistake
+from steelyard.errors import UsageError
 from steelyard.metrics.expression_checks import SuiteNames
 from steelyard.records import RunHeader, RunState, Verdict
 from steelyard.report.experiments import ExperimentReport
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
+class CallResult:
     """One time that the experiment was run, as far as it got."""
 
     id: str
@@ -58,14 +58,14 @@ class Attempt:
         return self.candidate is not None and self.candidate.state is RunState.ENDED
 
 
-def attempts(store: Store, name: str) -> list[Attempt]:
+def call_results(store: Store, name: str) -> list[CallResult]:
     """Every time that an experiment of this name was run, newest first. Runs that were rescored are no arms."""
     run_headers: dict[str, dict[str, RunHeader]] = {}
     for header in store.runs():
         plan = header.options.get("experiment")
         if isinstance(plan, dict) and plan.get("name") == name and header.rescored_from is None:
-            run_headers.setdefault(str(plan.get("attempt")), {}).setdefault(str(plan.get("arm")), header)
-    return [Attempt(number, arms.get(ARMS[0]), arms.get(ARMS[1])) for number, arms in run_headers.items()]
+            run_headers.setdefault(str(plan.get("call_result")), {}).setdefault(str(plan.get("arm")), header)
+    return [CallResult(number, arms.get(ARMS[0]), arms.get(ARMS[1])) for number, arms in run_headers.items()]
 
 
 def changed_since(plan: dict[str, Any], now: dict[str, Any]) -> list[str]:
@@ -82,7 +82,7 @@ def changed_since(plan: dict[str, Any], now: dict[str, Any]) -> list[str]:
 class Ran:
     """How far the arms got."""
 
-    attempt: Attempt
+    call_result: CallResult
     stopped: str | None = None
     """Why an arm did not get to its end; None when all did."""
     interrupted: bool = False
@@ -101,21 +101,21 @@ def _loaded(experiment: Experiment, arm: str) -> SuiteModel:
     return ArmChoice({key: settings[key] for key in ("target", *JUDGE) if key in settings}, chosen).of(suite)
 
 
-def run_arms(experiment: Experiment, suites: Mapping[str, SuiteModel], store: Store, begun: Attempt | None) -> Ran:
+def run_arms(experiment: Experiment, suites: Mapping[str, SuiteModel], store: Store, started: CallResult | None) -> Ran:
     """Run what is not there yet, the baseline first; a candidate is not asked when its baseline is no reading."""
-    attempt = begun or Attempt(new_run_id(experiment.name, time.time()))
-    headers: dict[str, RunHeader | None] = {arm: getattr(attempt, arm) for arm in ARMS}
+    call_result = started or CallResult(new_run_id(experiment.name, time.time()))
+    headers: dict[str, RunHeader | None] = {arm: getattr(call_result, arm) for arm in ARMS}
     for arm in ARMS:
         header = headers[arm]
         if header is None or header.state is not RunState.ENDED:
-            options = _options(experiment, arm, attempt.id, resume=None if header is None else header.id)
+            options = _options(experiment, arm, call_result.id, resume=None if header is None else header.id)
             header, stopped, interrupted = _run(suites[arm], store, options, f"{experiment.name}, {arm}")
             headers[arm] = header
             if stopped is not None:
-                return Ran(Attempt(attempt.id, headers[ARMS[0]], headers[ARMS[1]]), stopped, interrupted)
+                return Ran(CallResult(call_result.id, headers[ARMS[0]], headers[ARMS[1]]), stopped, interrupted)
         if header.verdict is Verdict.INVALID:
             break
-    return Ran(Attempt(attempt.id, headers[ARMS[0]], headers[ARMS[1]]))
+    return Ran(CallResult(call_result.id, headers[ARMS[0]], headers[ARMS[1]]))
 
 
 def _run(suite: SuiteModel, store: Store, options: RunOptions, what: str) -> tuple[RunHeader, str | None, bool]:
@@ -127,7 +127,7 @@ def _run(suite: SuiteModel, store: Store, options: RunOptions, what: str) -> tup
     return header, ending.stopped, ending.interrupted
 
 
-def _options(experiment: Experiment, arm: str, attempt: str, *, resume: str | None) -> RunOptions:
+def _options(experiment: Experiment, arm: str, call_result: str, *, resume: str | None) -> RunOptions:
     part, settings = experiment.part, experiment.settings(arm)
     only = [*part.only, *_variant(settings)]
     return RunOptions(
@@ -144,7 +144,7 @@ def _options(experiment: Experiment, arm: str, attempt: str, *, resume: str | No
         cache=part.cache,
         strict=part.strict,
         resume=resume,
-        experiment=experiment.plan() | {"arm": arm, "attempt": attempt},
+        experiment=experiment.plan() | {"arm": arm, "call_result": call_result},
     )
 
 
@@ -168,19 +168,21 @@ def check_criteria(experiment: Experiment, suite: SuiteModel) -> None:
     experiment.check_criteria(SuiteNames.of_run(describe(suite), slices if survey.n else None))
 
 
-def on_attempt(
-    experiment: Experiment, store: Store, attempt: Attempt, before: int, *, anyway: bool
+def on_call(
+    experiment: Experiment, store: Store, call_result: CallResult, before: int, *, allow_mismatch: bool
 ) -> ExperimentReport:
     """The report on the runs of one attempt; `before` is how often the experiment was run earlier."""
-    places = [(store, header.id) for header in (attempt.baseline, attempt.candidate) if header is not None]
+    places = [(store, header.id) for header in (call_result.baseline, call_result.candidate) if header is not None]
     notes: tuple[str, ...] = ()
     if before:
         times = "once" if before == 1 else f"{before} times"
         notes = (f"run {times} before: whoever tries until it works finds something that works by chance",)
-    return _decided(experiment, places, notes, anyway=anyway)
+    return _decided(experiment, places, notes, allow_mismatch=allow_mismatch)
 
 
-def on_runs(experiment: Experiment, names: tuple[str, str], store_url: str | None, *, anyway: bool) -> ExperimentReport:
+def on_runs(
+    experiment: Experiment, names: tuple[str, str], store_url: str | None, *, allow_mismatch: bool
+) -> ExperimentReport:
     """The report on two runs by name, or two snapshot files; nothing is run.
 
     UserMistake when a run was made under another plan, unless it is asked for `anyway`.
@@ -188,11 +190,11 @@ def on_runs(experiment: Experiment, names: tuple[str, str], store_url: str | Non
     with ExitStack() as closing:
         runs = FoundRuns(store_url, closing, hint=_FOREIGN)
         places = [runs.find(name) for name in names]
-        notes = [_beforehand(experiment, store.run(name), anyway=anyway) for store, name in places]
-        return _decided(experiment, places, tuple(note for note in notes if note), anyway=anyway)
+        notes = [_beforehand(experiment, store.run(name), allow_mismatch=allow_mismatch) for store, name in places]
+        return _decided(experiment, places, tuple(note for note in notes if note), allow_mismatch=allow_mismatch)
 
 
-def _beforehand(experiment: Experiment, header: RunHeader, *, anyway: bool) -> str:
+def _beforehand(experiment: Experiment, header: RunHeader, *, allow_mismatch: bool) -> str:
     """What is to be said when a run does not carry the plan as it is now; "" when it does."""
     plan, message = experiment.plan(), header.options.get("experiment")
     if not isinstance(message, dict):
@@ -201,8 +203,8 @@ def _beforehand(experiment: Experiment, header: RunHeader, *, anyway: bool) -> s
         return ""
     changed = ", ".join(changed_since(message, plan)) or "its name"
     sentence = f"since run {header.id} was made, these have changed in the plan: {changed}"
-    if not anyway:
-        raise UserMistake(
+    if not allow_mismatch:
+        raise UsageError(
             f"{experiment.file.name}: {sentence}. What was not written beforehand decides nothing: put it back, or"
             " decide in spite of it with --anyway"
         )
@@ -210,7 +212,7 @@ def _beforehand(experiment: Experiment, header: RunHeader, *, anyway: bool) -> s
 
 
 def _decided(
-    experiment: Experiment, places: Sequence[tuple[Store, str]], notes: tuple[str, ...], *, anyway: bool
+    experiment: Experiment, places: Sequence[tuple[Store, str]], notes: tuple[str, ...], *, allow_mismatch: bool
 ) -> ExperimentReport:
     part, plan = experiment.part, experiment.plan()["plan"]
     arms = [_arm(*place) for place in places]
@@ -220,10 +222,18 @@ def _decided(
         slices = {factor: [item.name for item in result] for factor, result in candidate.summary.slices.items()}
         experiment.check_criteria(SuiteNames.of_run(candidate.header.description, slices))
         before, after = (read_run(*place) for place in places)
-        comparison = compare_arms(rescored(before, after), after, anyway=anyway)
+        comparison = compare_arms(rescored(before, after), after, allow_mismatch=allow_mismatch)
         answered = [answering_models(*place) for place in places]
         changed = held_against(part.factor, changed_factors(comparison, (answered[0], answered[1])))
-    ruling = rule(part.criteria.adopt, part.criteria.reject, arms[0], candidate, comparison, changed, anyway=anyway)
+    ruling = rule(
+        part.criteria.adopt,
+        part.criteria.reject,
+        arms[0],
+        candidate,
+        comparison,
+        changed,
+        allow_mismatch=allow_mismatch,
+    )
     return ExperimentReport(
         name=experiment.name,
         hypothesis=part.hypothesis,

@@ -25,7 +25,7 @@ from steelyard.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from steelyard.cli.experiment_runs import Attempt
+    from steelyard.cli.experiment_runs import CallResult
     from steelyard.decide.assignment import Experiment as LiveExperiment
     from steelyard.decide.experiment import AbPlan, AbReport
     from steelyard.decide.experiment_file import Experiment
@@ -64,13 +64,13 @@ class ArmChoice:
         name = self.chosen.get("variant")
         if name is None:
             return suite
-        from steelyard.errors import UserMistake
+        from steelyard.errors import UsageError
         from steelyard.suite.yaml import listed, meant
 
         names = [variant.name for variant in suite.variants if variant.name]
         if name not in names:
             available = f"; there are: {listed(names)}" if names else ", which has no variants"
-            raise UserMistake(f"suite {suite.name} has no variant {name!r}{meant(name, names) or available}")
+            raise UsageError(f"suite {suite.name} has no variant {name!r}{meant(name, names) or available}")
         return replace(suite, variants=tuple(variant for variant in suite.variants if variant.name == name))
 
 
@@ -189,7 +189,7 @@ def offline(
     max_cost: float | None,
     max_inconclusive: float | None,
     resume: str | None,
-    anyway: bool,
+    allow_mismatch: bool,
     markdown: Path | None,
     html: Path | None,
     store_url: str | None,
@@ -228,7 +228,7 @@ def offline(
             with progress_of(f"{suites[0].name} A/B", quiet=False) as progress, contextlib.redirect_stdout(sys.stderr):
                 runs = run_ab(suites, store, options, plan, progress, resumed=runs)
             _say_how_to_go_on(runs)
-        report = _decided(store, runs, anyway=anyway)
+        report = _decided(store, runs, allow_mismatch=allow_mismatch)
     finally:
         store.close()
     show(report, markdown, html, as_json=as_json)
@@ -249,14 +249,14 @@ def _suites(place: str, a: tuple[str, ...], b: tuple[str, ...]) -> Suites:
 def _insist_on_plan(runs: AbRuns, asked: AbPlan, metric: str | None) -> None:
     """UserMistake when something is asked for that was not planned: what is chosen after a look decides nothing."""
     from steelyard.decide.experiment import AbPlan
-    from steelyard.errors import UserMistake
+    from steelyard.errors import UsageError
 
     given = {name for name in AbPlan.__dataclass_fields__ if getattr(asked, name) != getattr(AbPlan(), name)}
     given = given - {"metric"} | ({"metric"} if metric else set())
     other = [name for name in sorted(given) if getattr(asked, name) != getattr(runs.plan, name)]
     if other:
         options = ", ".join(f"--{name.replace('_', '-')}" for name in other)
-        raise UserMistake(f"{runs.id} was planned otherwise: leave {options} out, or start a new one without --resume")
+        raise UsageError(f"{runs.id} was planned otherwise: leave {options} out, or start a new one without --resume")
 
 
 def _say_how_to_go_on(runs: AbRuns) -> None:
@@ -280,13 +280,13 @@ def _without_resume(words: list[str]) -> list[str]:
     return retained
 
 
-def _decided(store: Store, runs: AbRuns, *, anyway: bool) -> AbReport:
+def _decided(store: Store, runs: AbRuns, *, allow_mismatch: bool) -> AbReport:
     from steelyard.analysis.compare.pairing import read_run
     from steelyard.decide.online import offline_report
     from steelyard.runner.same_signature import rescored
 
     a, b = (read_run(store, header.id) for header in runs.headers)
-    return offline_report(rescored(a, b), b, stopped=runs.stopped, anyway=anyway)
+    return offline_report(rescored(a, b), b, stopped=runs.stopped, allow_mismatch=allow_mismatch)
 
 
 _NOT_IN = "-"
@@ -414,9 +414,9 @@ def experiment_command(
     file: Path,
     folder: Path | None,
     resume: bool,
-    anew: bool,
+    restart: bool,
     decide_on: tuple[str, str] | None,
-    anyway: bool,
+    allow_mismatch: bool,
     store_url: str | None,
     as_json: bool,
 ) -> None:
@@ -430,7 +430,7 @@ def experiment_command(
     from steelyard.report.experiments import experiment_data, experiment_document
     from steelyard.report.verdicts import exit_code
 
-    if sum((resume, anew, decide_on is not None)) > 1:
+    if sum((resume, restart, decide_on is not None)) > 1:
         raise click.UsageError("--resume, --anew and --decide-only exclude each other")
     experiment = read_experiment(file)
     if folder is not None:
@@ -438,63 +438,63 @@ def experiment_command(
     if decide_on is not None:
         from steelyard.cli.experiment_runs import on_runs
 
-        report = on_runs(experiment, decide_on, store_url, anyway=anyway)
+        report = on_runs(experiment, decide_on, store_url, allow_mismatch=allow_mismatch)
     else:
-        report = _run_and_decide(experiment, store_url, resume=resume, anew=anew, anyway=anyway)
+        report = _run_and_decide(experiment, store_url, resume=resume, restart=restart, allow_mismatch=allow_mismatch)
     files = (None, None) if folder is None else (folder / "report.md", folder / "report.html")
     show_document(experiment_document(report), experiment_data(report), *files, as_json=as_json)
     sys.exit(exit_code(report.ruling.decided))
 
 
 def _run_and_decide(
-    experiment: Experiment, store_url: str | None, *, resume: bool, anew: bool, anyway: bool
+    experiment: Experiment, store_url: str | None, *, resume: bool, restart: bool, allow_mismatch: bool
 ) -> ExperimentReport:
-    from steelyard.cli.experiment_runs import attempts, check_criteria, loaded_suites, on_attempt, run_arms
+    from steelyard.cli.experiment_runs import call_results, check_criteria, loaded_suites, on_call, run_arms
     from steelyard.store.sql import open_store
 
     suites = loaded_suites(experiment)
     check_criteria(experiment, suites["candidate"])
     store = open_store(store_url)
     try:
-        earlier = attempts(store, experiment.name)
-        begun = _taken_up(experiment, earlier, resume=resume) if not anew else None
-        before = len(earlier) - (begun is not None)
-        if begun is not None and begun.complete:
-            click.echo(f"deciding on the runs that are there ({begun.id}); --anew runs both arms again", err=True)
-            return on_attempt(experiment, store, begun, before, anyway=anyway)
-        ran = run_arms(experiment, suites, store, begun)
+        earlier = call_results(store, experiment.name)
+        started = _reopened(experiment, earlier, resume=resume) if not restart else None
+        before = len(earlier) - (started is not None)
+        if started is not None and started.complete:
+            click.echo(f"deciding on the runs that are there ({started.id}); --anew runs both arms again", err=True)
+            return on_call(experiment, store, started, before, allow_mismatch=allow_mismatch)
+        ran = run_arms(experiment, suites, store, started)
         if ran.stopped is not None:
             again = shlex.join(["steelyard", "experiment", str(experiment.file), "--resume"])
             click.echo(f"Not finished ({ran.stopped}). Go on with:\n  {again}", err=True)
         if ran.interrupted:
             sys.exit(_INTERRUPTED)
-        return on_attempt(experiment, store, ran.attempt, before, anyway=anyway)
+        return on_call(experiment, store, ran.call_result, before, allow_mismatch=allow_mismatch)
     finally:
         store.close()
 
 
-def _taken_up(experiment: Experiment, earlier: list[Attempt], *, resume: bool) -> Attempt | None:
+def _reopened(experiment: Experiment, earlier: list[CallResult], *, resume: bool) -> CallResult | None:
     """The newest runs of the experiment; None when there are none.
 
     UserMistake when they are of another plan, or are not finished and nobody asked to go on with them.
     """
     from steelyard.cli.experiment_runs import changed_since
-    from steelyard.errors import UserMistake
+    from steelyard.errors import UsageError
 
     if not earlier:
         if resume:
-            raise UserMistake(f"there is no run of experiment {experiment.name} to go on with: leave --resume out")
+            raise UsageError(f"there is no run of experiment {experiment.name} to go on with: leave --resume out")
         return None
     latest, plan = earlier[0], experiment.plan()
     if latest.plan["plan"] != plan["plan"]:
         changed = ", ".join(changed_since(latest.plan, plan)) or "the plan"
-        raise UserMistake(
+        raise UsageError(
             f"{experiment.file.name}: since experiment {experiment.name} was run ({latest.id}) these have changed:"
             f" {changed}. What was not written beforehand decides nothing: put it back, or run both arms under the"
             " new plan with --anew"
         )
     if not latest.complete and not resume:
-        raise UserMistake(
+        raise UsageError(
             f"experiment {experiment.name} ({latest.id}) has not finished: --resume goes on with it, --anew starts"
             " afresh"
         )
@@ -503,12 +503,12 @@ def _taken_up(experiment: Experiment, earlier: list[Attempt], *, resume: bool) -
 
 def _make(folder: Path) -> None:
     """The folder for the report, made before anything is run: hours later would be late to hear that it cannot be."""
-    from steelyard.errors import UserMistake
+    from steelyard.errors import UsageError
 
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UserMistake(f"cannot make the folder {folder}: {error.strerror}") from None
+        raise UsageError(f"cannot make the folder {folder}: {error.strerror}") from None
 
 
 ab_command.add_command(assign_command)

@@ -87,7 +87,7 @@ def check(
             header = _recorded(store, run, loaded)
         else:
             options = RunOptions(selection=Selection(parse_only(only), limit), concurrency=concurrency)
-            header = _weighed(store, _often_enough(loaded, repeats), options, choice, store_url)
+            header = _evaluated(store, _often_enough(loaded, repeats), options, choice, store_url)
         card = build_card(store, header, loaded.judge)
     finally:
         store.close()
@@ -99,27 +99,27 @@ def check(
 
 
 def _refuse_beside_run(choice: JudgeChoice, only: tuple[str, ...], limit: int | None, concurrency: int | None) -> None:
-    from steelyard.errors import UserMistake
+    from steelyard.errors import UsageError
 
     given = [word for word in choice.given if word.startswith("--")]
     given += [name for name, value in (("--only", only), ("--limit", limit), ("--concurrency", concurrency)) if value]
     if given:
         names = ", ".join("--repeats" if name == "--judge-repeats" else name for name in given)
-        raise UserMistake(f"--run looks at what is recorded and calls nobody: leave out {names}, or leave out --run")
+        raise UsageError(f"--run looks at what is recorded and calls nobody: leave out {names}, or leave out --run")
 
 
 def _no_judge(suite: SuiteModel) -> Exception:
-    from steelyard.errors import UserMistake
+    from steelyard.errors import UsageError
 
-    return UserMistake(f"the suite {suite.name} has no judge: it only computes, so there is nothing to check")
+    return UsageError(f"the suite {suite.name} has no judge: it only computes, so there is nothing to check")
 
 
 def _recorded(store: Store, run: str, suite: SuiteModel) -> RunHeader:
-    from steelyard.errors import UserMistake
+    from steelyard.errors import UsageError
 
     header = store.run(run)
     if header.suite_name != suite.name:
-        raise UserMistake(f"run {header.id} is one of suite {header.suite_name}, not of {suite.name}")
+        raise UsageError(f"run {header.id} is one of suite {header.suite_name}, not of {suite.name}")
     return header
 
 
@@ -133,24 +133,24 @@ def _often_enough(suite: SuiteModel, asked: int | None) -> SuiteModel:
     return replace(suite, judge=judge.model_copy(update={"repeats": _READINGS_OF_A_MODEL}))
 
 
-def _weighed(
+def _evaluated(
     store: Store, suite: SuiteModel, options: RunOptions, choice: JudgeChoice, store_url: str | None
 ) -> RunHeader:
     from steelyard.engine.writer import progress_of
-    from steelyard.runner import run as weighing
+    from steelyard.runner import run as evaluation
 
     options = replace(options, selection=_labelled(suite, options.selection))
     # Whatever the system under test prints must not get into the card.
     with progress_of(f"{suite.name}, judge check", quiet=False) as progress, contextlib.redirect_stdout(sys.stderr):
-        header, ending = weighing.run(suite, store, options, progress)
+        header, ending = evaluation.run(suite, store, options, progress)
     if ending.stopped is not None:
-        _tell_how_to_go_on(suite, header, choice, store_url, ending.stopped)
+        _report_next_steps(suite, header, choice, store_url, ending.stopped)
     if ending.interrupted:
         sys.exit(_INTERRUPTED)
     return header
 
 
-def _tell_how_to_go_on(
+def _report_next_steps(
     suite: SuiteModel, header: RunHeader, choice: JudgeChoice, store_url: str | None, stopped: str
 ) -> None:
     judged = replace(choice, repeats=suite.judge.repeats if suite.judge else None).given

@@ -94,7 +94,9 @@ against = click.option(
     metavar="NAME|FILE",
     help="Hold the run against this baseline, run or snapshot file, too: worse beyond noise is a FAIL.",
 )
-anyway = click.option("--anyway", is_flag=True, help="Hold it against another instrument's readings all the same.")
+allow_mismatch = click.option(
+    "--anyway", is_flag=True, help="Hold it against another instrument's readings all the same."
+)
 only = click.option(
     "--only",
     metavar="FACTOR=VALUE",
@@ -270,12 +272,12 @@ class FoundRuns:
     def _own_store(self, file: Path) -> SqlStore:
         from tempfile import TemporaryDirectory
 
-        from steelyard.errors import UserMistake
+        from steelyard.errors import UsageError
         from steelyard.store.sql import open_store
 
         if not file.is_file():
             what = "snapshot" if self._suite is None else "results file"
-            raise UserMistake(f"there is no {what} at {file}")
+            raise UsageError(f"there is no {what} at {file}")
         folder = self._closing.enter_context(TemporaryDirectory(prefix="steelyard-"))
         store = open_store(str(Path(folder) / "snapshot.db"))
         self._closing.callback(store.close)
@@ -308,12 +310,12 @@ def names_a_file(name: str) -> bool:
 def file_reference(name: str, suite: str, closing: ExitStack) -> Reference:
     """The run in a snapshot file; UserMistake when it is not of the suite."""
     from steelyard.decide.baselines import Reference
-    from steelyard.errors import UserMistake
+    from steelyard.errors import UsageError
 
     own, run_id = FoundRuns(None, closing, hint=_FOREIGN).find(name)
     result = own.run(run_id)
     if result.suite_name != suite:
-        raise UserMistake(f"{name} holds a run of suite {result.suite_name}, not of {suite}")
+        raise UsageError(f"{name} holds a run of suite {result.suite_name}, not of {suite}")
     return Reference(Path(name).stem, result.id, own)
 
 
@@ -354,26 +356,38 @@ class AttributionOptions:
 
     def refuse_what_does_nothing(self) -> None:
         """UserMistake for options that have no effect beside the others."""
-        from steelyard.errors import UserMistake
+        from steelyard.errors import UsageError
 
         if self.left_out and (self.suite is not None or self.rejudge is not None):
             given = "--suite" if self.suite is not None else "--rejudge"
-            raise UserMistake(f"{given} and --no-attribution do not go together: leave one out")
+            raise UsageError(f"{given} and --no-attribution do not go together: leave one out")
         if self.rejudge is None and (self.max_cost is not None or self.yes):
-            raise UserMistake(f"{'--yes' if self.yes else '--max-cost'}: nobody is asked without --rejudge N")
+            raise UsageError(f"{'--yes' if self.yes else '--max-cost'}: nobody is asked without --rejudge N")
 
     def compared(
-        self, a: tuple[Store, str], b: tuple[Store, str], store_url: str | None, closing: ExitStack, *, anyway: bool
+        self,
+        a: tuple[Store, str],
+        b: tuple[Store, str],
+        store_url: str | None,
+        closing: ExitStack,
+        *,
+        allow_mismatch: bool,
     ) -> Comparison:
         """The comparison of two found runs, with why the headline number moved unless that is left out."""
         from steelyard.analysis.compare.compare import compare
 
         if self.left_out:
-            return compare(*_read_rejudge(a, b), anyway=anyway)
-        return self.traced(a, b, store_url, closing, anyway=anyway)[0]
+            return compare(*_read_rejudge(a, b), allow_mismatch=allow_mismatch)
+        return self.traced(a, b, store_url, closing, allow_mismatch=allow_mismatch)[0]
 
     def traced(
-        self, a: tuple[Store, str], b: tuple[Store, str], store_url: str | None, closing: ExitStack, *, anyway: bool
+        self,
+        a: tuple[Store, str],
+        b: tuple[Store, str],
+        store_url: str | None,
+        closing: ExitStack,
+        *,
+        allow_mismatch: bool,
     ) -> tuple[Comparison, Attribution, Traces]:
         """The comparison, why the headline number moved, and what every reading adds to that."""
         from steelyard.analysis.compare.attribution import with_attribution
@@ -383,7 +397,7 @@ class AttributionOptions:
 
         first, second = _read_rejudge(a, b, self.suite)
         cases = common_cases(first, second)
-        comparison = compare(first, second, anyway=anyway, cases=cases)
+        comparison = compare(first, second, allow_mismatch=allow_mismatch, cases=cases)
         purchase = self._purchase(store_url, closing)
         result, traces = attribution_of(first, second, cases, suite=self.suite, purchase=purchase)
         return with_attribution(comparison, result), result, traces
@@ -400,7 +414,7 @@ class AttributionOptions:
         return Purchase(self.rejudge, store, self._agree, self.max_cost)
 
     def _agree(self, estimate: CostEstimate) -> None:
-        from steelyard.errors import UserMistake
+        from steelyard.errors import UsageError
 
         if estimate.texts == 0:
             click.echo("All of these answers were judged before: nothing is bought.", err=True)
@@ -409,7 +423,7 @@ class AttributionOptions:
         if self.yes:
             return
         if not sys.stdin.isatty():
-            raise UserMistake("nobody is here to agree to that: add --yes to go on")
+            raise UsageError("nobody is here to agree to that: add --yes to go on")
         click.confirm("Go on?", abort=True, err=True)
 
 
@@ -458,15 +472,15 @@ class ExplainOptions:
 
     def refuse_beside(self, **given: object) -> None:
         """UserMistake for options that have no effect beside these."""
-        from steelyard.errors import UserMistake
+        from steelyard.errors import UsageError
 
         if self.metric is None:
             if self.limit is not None:
-                raise UserMistake("--limit: nothing is listed without --explain METRIC")
+                raise UsageError("--limit: nothing is listed without --explain METRIC")
             return
         for name, value in given.items():
             if value:
-                raise UserMistake(f"--explain and --{name} do not go together: leave one out")
+                raise UsageError(f"--explain and --{name} do not go together: leave one out")
 
     @property
     def asks_why(self) -> bool:
@@ -481,9 +495,9 @@ class ExplainOptions:
             self.show([header.id], explain_report(store, header, self.metric or ""), as_json=as_json)
             return
         if self.limit is not None:
-            from steelyard.errors import UserMistake
+            from steelyard.errors import UsageError
 
-            raise UserMistake(f"--limit: --explain {LIST} names every figure, and lists no sample")
+            raise UsageError(f"--limit: --explain {LIST} names every figure, and lists no sample")
         from steelyard.cli.output import console, print_json
         from steelyard.report.explain import print_names
 
@@ -493,7 +507,7 @@ class ExplainOptions:
         else:
             print_names(figures, console(), title=f"Figures of {header.id}")
 
-    def compared(self, a: tuple[Store, str], b: tuple[Store, str], *, anyway: bool, as_json: bool) -> int:
+    def compared(self, a: tuple[Store, str], b: tuple[Store, str], *, allow_mismatch: bool, as_json: bool) -> int:
         """Print what stands behind a figure of a comparison; the exit code that the comparison ends with."""
         from steelyard.analysis.compare.attribution import with_attribution
         from steelyard.analysis.compare.compare import compare
@@ -506,9 +520,9 @@ class ExplainOptions:
         second = read_run(*b)
         first = rescored(read_run(*a), second)
         cases = common_cases(first, second)
-        comparison = compare(first, second, anyway=anyway, cases=cases)
+        comparison = compare(first, second, allow_mismatch=allow_mismatch, cases=cases)
         comparison = with_attribution(comparison, attribution_of(first, second, cases)[0])
-        result = explain_comparison(first, second, comparison, self.metric or "", anyway=anyway)
+        result = explain_comparison(first, second, comparison, self.metric or "", allow_mismatch=allow_mismatch)
         self.show([first.header.id, second.header.id], result, as_json=as_json)
         return exit_code(comparison)
 

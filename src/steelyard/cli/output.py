@@ -66,7 +66,7 @@ class GithubJob:
         """Add Markdown to the summary of the step."""
         from steelyard.report.render.github import append_summary
 
-        with _told("the step summary"):
+        with _message("the step summary"):
             append_summary(markdown, self._env)
 
     def give(self, outputs: dict[str, str]) -> None:
@@ -74,12 +74,12 @@ class GithubJob:
         from steelyard.report.render.github import output_lines
 
         if path := self._env.get("GITHUB_OUTPUT"):
-            with _told("the outputs of the step"), Path(path).open("a", encoding="utf-8", errors="replace") as file:
+            with _message("the outputs of the step"), Path(path).open("a", encoding="utf-8", errors="replace") as file:
                 file.write(output_lines(outputs))
 
 
 @contextlib.contextmanager
-def _told(what: str) -> Iterator[None]:
+def _message(what: str) -> Iterator[None]:
     """What cannot be written is told, and nothing else: the verdict must not depend on it."""
     try:
         yield
@@ -139,10 +139,10 @@ def show_document(
         print_json(data)
     else:
         print_document(document)
-        tell_written(*written)
+        report_written(*written)
 
 
-def tell_written(*files: Path | None) -> None:
+def report_written(*files: Path | None) -> None:
     """Say which files a command wrote besides what it printed; None for those that nobody asked for."""
     for file in files:
         if file is not None:
@@ -159,14 +159,14 @@ def console() -> Console:
 # What a command that was given --against prints besides the verdict: how the run compares with the baseline.
 
 
-def compare_with(store: Store, header: RunHeader, reference: Reference, *, anyway: bool) -> Comparison:
+def compare_with(store: Store, header: RunHeader, reference: Reference, *, allow_mismatch: bool) -> Comparison:
     """The run compared with the one behind a baseline, which is A, and why the headline number moved."""
     from steelyard.cli.options import AttributionOptions
     from steelyard.decide.baselines import home_of
 
     before = (home_of(reference, reference.run_id, store), reference.run_id)
     # Nothing is bought here, so that no other store is opened.
-    return AttributionOptions().compared(before, (store, header.id), None, ExitStack(), anyway=anyway)
+    return AttributionOptions().compared(before, (store, header.id), None, ExitStack(), allow_mismatch=allow_mismatch)
 
 
 def against_data(comparison: Comparison | None) -> dict[str, Any]:
@@ -202,7 +202,7 @@ def end_with(
     stopped: str | None = None,
     go_on: Sequence[str] | None = None,
     reference: Reference | None = None,
-    anyway: bool = False,
+    allow_mismatch: bool = False,
 ) -> int:
     """Show the run and give the exit code its verdict stands for.
 
@@ -212,7 +212,7 @@ def end_with(
     from steelyard.report.verdicts import exit_code
 
     header, report = result.header, result.report(store)
-    comparison = None if reference is None else compare_with(store, header, reference, anyway=anyway)
+    comparison = None if reference is None else compare_with(store, header, reference, allow_mismatch=allow_mismatch)
     next_step = _ask_again(report) if stopped is None and go_on is None else ""
     if as_json:
         from steelyard.report.run import data
@@ -286,7 +286,7 @@ def alert_after_run(store: Store, header: RunHeader, settings: AlertSettings | N
         message = one_line(f"{type(error).__name__}: {error}", 500)
         click.echo(f"alerts could not be checked ({message}); try: steelyard alerts check {header.id}", err=True)
         return
-    tell_checked(checked, brief=True)
+    report_checked(checked, brief=True)
     if checked.unknown and not checked.not_kept:
         causes = "1 cause" if len(checked.unknown) == 1 else f"{len(checked.unknown):,} causes"
         click.echo(f"alerts: nobody can tell of {causes}; steelyard alerts check {header.id} says why", err=True)
@@ -299,7 +299,7 @@ def here() -> Place:
     return Place(dict(os.environ), Path.cwd(), workflow_command)
 
 
-def tell_checked(
+def report_checked(
     checked: Checked, *, texts: bool = False, brief: bool = False, only_trouble: bool = False, err: bool = True
 ) -> None:
     """Say what changed, and what could not be delivered.

@@ -18,7 +18,7 @@ from steelyard.cli.options import (
     FoundRuns,
     JudgeChoice,
     against,
-    anyway,
+    allow_mismatch,
     as_json,
     chosen_settings,
     concurrency,
@@ -33,7 +33,7 @@ from steelyard.cli.options import (
     store_url,
     target_options,
 )
-from steelyard.errors import SuiteError, UserMistake
+from steelyard.errors import SuiteError, UsageError
 
 if TYPE_CHECKING:
     from steelyard.decide.baselines import Reference
@@ -60,7 +60,7 @@ def agree_to_cost(suite: SuiteModel, store: Store, earlier: RunHeader, *, yes: b
 
     judge = suite.judge
     if judge is None:
-        raise UserMistake(f"the suite {suite.name} has no judge: rescore without --judge-again")
+        raise UsageError(f"the suite {suite.name} has no judge: rescore without --judge-again")
     if all(member.kind == "python" for member in judge.members):
         click.echo("The judge is code: no model is asked.", err=True)
         return
@@ -69,21 +69,21 @@ def agree_to_cost(suite: SuiteModel, store: Store, earlier: RunHeader, *, yes: b
     if yes:
         return
     if not sys.stdin.isatty():
-        raise UserMistake("nobody is here to agree to that: add --yes to go on")
+        raise UsageError("nobody is here to agree to that: add --yes to go on")
     click.confirm("Go on?", abort=True, err=True)
 
 
 def _prompt_lengths(suite: SuiteModel, judge: JudgeModel, store: Store, earlier: RunHeader) -> Iterator[int]:
     from steelyard.judging.ask import prompt_characters
-    from steelyard.scoring.evaluate import Weigher
+    from steelyard.scoring.evaluate import Evaluator
 
-    evaluator = Weigher(suite)
+    evaluator = Evaluator(suite)
     for sample, case in store.samples(earlier.id):
-        if sample.attempt.failure is not None:
+        if sample.call_result.failure is not None:
             continue
         try:
-            scored = evaluator.weigh(
-                sample.attempt.text or "", case, sample.attempt.status, cut_off=sample.attempt.cut_off
+            scored = evaluator.evaluate(
+                sample.call_result.text or "", case, sample.call_result.status, cut_off=sample.call_result.cut_off
             )
         except SuiteError:
             raise
@@ -164,14 +164,14 @@ def _prompt_lengths(suite: SuiteModel, judge: JudgeModel, store: Store, earlier:
     "--save", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path), help="Write the run as a snapshot, too."
 )
 @against
-@anyway
+@allow_mismatch
 @click.option("--no-alerts", is_flag=True, help="Raise, close and send no alerts.")
 @store_url
 @as_json
 def run_command(
     save: Path | None,
     against: str | None,
-    anyway: bool,
+    allow_mismatch: bool,
     no_alerts: bool,
     store_url: str | None,
     as_json: bool,
@@ -193,7 +193,7 @@ def run_command(
         closing.callback(store.close)
         # Found before anything is asked: a name that is none must not cost a run, and LAST is the one before this.
         reference = reference_of(store, against, suite.name, closing)
-        result, ending = weigh(suite, store, options, reference, anyway=anyway, save=save)
+        result, ending = evaluate(suite, store, options, reference, allow_mismatch=allow_mismatch, save=save)
         code = end_with(
             store,
             result,
@@ -201,7 +201,7 @@ def run_command(
             interrupted=ending.interrupted,
             stopped=ending.stopped,
             reference=reference,
-            anyway=anyway,
+            allow_mismatch=allow_mismatch,
         )
         # Whoever stopped the run is there, and need not be told.
         if not ending.interrupted:
@@ -239,13 +239,13 @@ def asked_for(
     return JudgeChoice(judge, judge_model, judge_token, judge_repeats, judge_temperature).of(loaded), options
 
 
-def weigh(
+def evaluate(
     suite: SuiteModel,
     store: SqlStore,
     options: RunOptions,
     reference: Reference | None,
     *,
-    anyway: bool,
+    allow_mismatch: bool,
     save: Path | None,
 ) -> tuple[Result, Ending]:
     """Run the suite with progress on standard error, and write the snapshot that was asked for."""
@@ -254,7 +254,9 @@ def weigh(
 
     # Whatever the system under test prints must not get into the report.
     with progress_of(suite.name, quiet=False) as progress, contextlib.redirect_stdout(sys.stderr):
-        result, ending = run.run_decided(suite, store, options, progress, reference=reference, anyway=anyway)
+        result, ending = run.run_decided(
+            suite, store, options, progress, reference=reference, allow_mismatch=allow_mismatch
+        )
     if save is not None:
         from steelyard.store.snapshot import write_snapshot
 
@@ -275,11 +277,11 @@ def weigh(
     help="Check this gate instead of the suite's, such as 'pass_rate >= 90 %'. May be given more than once.",
 )
 @against
-@anyway
+@allow_mismatch
 @store_url
 @as_json
 def gate_command(
-    run: str, gates: tuple[str, ...], against: str | None, anyway: bool, store_url: str | None, as_json: bool
+    run: str, gates: tuple[str, ...], against: str | None, allow_mismatch: bool, store_url: str | None, as_json: bool
 ) -> None:
     """Check a run's gates; the exit code is the verdict.
 
@@ -291,7 +293,7 @@ def gate_command(
     from steelyard.cli.output import against_blocks, against_data, compare_with, print_document, print_json
     from steelyard.decide.baselines import held_against
     from steelyard.decide.verdict import decide
-    from steelyard.errors import UserMistake
+    from steelyard.errors import UsageError
     from steelyard.report.model import Report
     from steelyard.report.run import decision_data, decision_document
     from steelyard.report.verdicts import exit_code
@@ -309,8 +311,12 @@ def gate_command(
 
             check_on_run(gates, header.description, summary)
             header = replace(header, suite=header.suite | {"gates": list(gates), "criteria": []})
-        relative = held_against(store, header, rescore=rescored, reference=reference, anyway=anyway, strict=True)
-        comparison = None if reference is None else compare_with(store, header, reference, anyway=anyway)
+        relative = held_against(
+            store, header, rescore=rescored, reference=reference, allow_mismatch=allow_mismatch, strict=True
+        )
+        comparison = (
+            None if reference is None else compare_with(store, header, reference, allow_mismatch=allow_mismatch)
+        )
     gone = header.options.get("broken")
     decision = decide(
         summary, header.description, state=header.state, suspect=header.suspect, gone=gone, relative=relative
@@ -318,7 +324,7 @@ def gate_command(
     report = Report(header, summary, decision)
     if all(gate.secondary and not gate.left_out for gate in decision.gates):
         lacks = "no gates" if not decision.gates else "no gates, and all its criteria are secondary"
-        raise UserMistake(
+        raise UsageError(
             f"run {header.id} has {lacks}, so nothing can be decided: declare `gates` in the suite, or give --gate or"
             " --against"
         )
@@ -367,7 +373,7 @@ def report_command(
     file (.json) or, with --suite, a results file in that suite's own format, which are not put into the store. Always
     ends with exit code 0 when the report could be made: the verdict's exit code is that of `steelyard gate`.
     """
-    from steelyard.cli.output import print_document, print_json, print_on_one_screen, tell_written
+    from steelyard.cli.output import print_document, print_json, print_on_one_screen, report_written
     from steelyard.report import run as views
     from steelyard.report.build import build_report
 
@@ -388,7 +394,7 @@ def report_command(
         print_document(views.document(report))
     elif not written and charts is None:
         print_on_one_screen(report)
-    tell_written(*written)
+    report_written(*written)
 
 
 def _files(report: Report, markdown: Path | None, junit: Path | None, html: Path | None) -> list[Path]:
@@ -480,11 +486,11 @@ def rescore_command(
 
 
 def _refuse_imported(header: RunHeader) -> None:
-    from steelyard.errors import UserMistake
+    from steelyard.errors import UsageError
 
     imported = header.options.get("imported")
     if imported:
-        raise UserMistake(
+        raise UsageError(
             f"run {header.id} was imported from {imported['file']}: the suite has neither its cases nor the calls of"
             f" its judge. To weigh it by the suite as it is now, import that file into another store:"
             f" steelyard import {imported['file']} --suite {header.suite_name} --store ANOTHER"
@@ -492,14 +498,12 @@ def _refuse_imported(header: RunHeader) -> None:
 
 
 def _refuse_what_does_nothing(choice: JudgeChoice, *, judge_again: bool, strict: bool) -> None:
-    from steelyard.errors import UserMistake
+    from steelyard.errors import UsageError
 
     if choice.given and not judge_again:
-        raise UserMistake(
-            f"{choice.given[0]}: recorded answers of the judge are read; add --judge-again to ask another"
-        )
+        raise UsageError(f"{choice.given[0]}: recorded answers of the judge are read; add --judge-again to ask another")
     if strict and judge_again:
-        raise UserMistake("--strict and --judge-again do not go together: judge again, then rescore that run --strict")
+        raise UsageError("--strict and --judge-again do not go together: judge again, then rescore that run --strict")
 
 
 def _rescored(
@@ -507,10 +511,10 @@ def _rescored(
 ) -> int:
     from steelyard.cli.output import end_with
     from steelyard.engine.writer import progress_of
-    from steelyard.runner import run as weighing
+    from steelyard.runner import run as evaluation
 
     with progress_of(f"rescoring {header.id}", quiet=as_json) as progress:
-        result = weighing.rescore_decided(
+        result = evaluation.rescore_decided(
             suite, store, header, strict=strict, max_inconclusive=max_inconclusive, progress=progress
         )
     return end_with(store, result, as_json=as_json)
@@ -530,12 +534,12 @@ def _judged_again(
     from steelyard.cli.output import end_with
     from steelyard.engine.plan import RunOptions
     from steelyard.engine.writer import progress_of
-    from steelyard.runner import run as weighing
+    from steelyard.runner import run as evaluation
 
     agree_to_cost(suite, store, header, yes=yes)
     options = RunOptions(max_inconclusive=max_inconclusive)
     with progress_of(f"judging {header.id} again", quiet=as_json) as progress:
-        result, ending = weighing.judge_again_decided(suite, store, header, options, progress)
+        result, ending = evaluation.judge_again_decided(suite, store, header, options, progress)
     stored = [] if store_url is None else ["--store", store_url]
     go_on = ["steelyard", "run", suite.path, *choice.given, *stored, "--resume", result.header.id]
     return end_with(store, result, as_json=as_json, interrupted=ending.interrupted, stopped=ending.stopped, go_on=go_on)

@@ -47,7 +47,7 @@ def check(run: str, suite: str | None, dry_run: bool, store_url: str | None, as_
     delivered.
     """
     from steelyard.alerts.notify import check_run
-    from steelyard.cli.output import checked_data, here, print_json, tell_checked
+    from steelyard.cli.output import checked_data, here, print_json, report_checked
     from steelyard.store.logs import FAILED
     from steelyard.store.sql import open_store
 
@@ -60,15 +60,15 @@ def check(run: str, suite: str | None, dry_run: bool, store_url: str | None, as_
         store.close()
     if as_json:
         print_json(checked_data(checked))
-        tell_checked(checked, only_trouble=True)
+        report_checked(checked, only_trouble=True)
     else:
-        tell_checked(checked, texts=bool(checked.not_kept), err=False)
+        report_checked(checked, texts=bool(checked.not_kept), err=False)
     sys.exit(1 if any(item.state == FAILED for item in checked.delivered) else 0)
 
 
 def _settings(header: RunHeader, suite: str | None) -> AlertSettings:
     from steelyard.alerts.rules import AlertSettings, settings_from
-    from steelyard.errors import UserMistake
+    from steelyard.errors import UsageError
     from steelyard.suite.load import PROJECT_FILE, load_suite, project_alerts
     # LOST from steelyard.suite.alert_settings import AlertSettings
     # LOST from steelyard.suite.alert_settings import settings_from
@@ -78,7 +78,7 @@ def _settings(header: RunHeader, suite: str | None) -> AlertSettings:
     else:
         loaded = load_suite(suite)
         if loaded.name != header.suite_name:
-            raise UserMistake(f"run {header.id} is one of suite {header.suite_name}, not of {loaded.name}")
+            raise UsageError(f"run {header.id} is one of suite {header.suite_name}, not of {loaded.name}")
         own = loaded.alerts
     settings = (own or AlertSettings()).over(project_alerts(Path.cwd()))
     if settings.rules:
@@ -86,7 +86,7 @@ def _settings(header: RunHeader, suite: str | None) -> AlertSettings:
     where = (
         "its suite had none when it ran (--suite SUITE takes those of today)" if suite is None else "the suite has none"
     )
-    raise UserMistake(f"run {header.id} has no rules to be held against: {where}, nor has {PROJECT_FILE} here")
+    raise UsageError(f"run {header.id} has no rules to be held against: {where}, nor has {PROJECT_FILE} here")
 
 
 @alerts_command.command("list")
@@ -100,13 +100,13 @@ def list_(suite: str | None, every: bool, store_url: str | None, as_json: bool) 
     With SUITE, those of the suite of that name.
     """
     from steelyard.cli.output import print_json
-    from steelyard.errors import UserMistake
+    from steelyard.errors import UsageError
     from steelyard.store.sql import open_store
 
     store = open_store(store_url, create=False)
     try:
         if suite is not None and not store.runs(suite, 1):
-            raise UserMistake(f"there is no run of a suite {suite} here, so no alert of it: give the suite's name")
+            raise UsageError(f"there is no run of a suite {suite} here, so no alert of it: give the suite's name")
         result = store.alerts(suite, closed=every)
         message = store.deliveries([item.number for item in result])
     finally:
@@ -127,7 +127,7 @@ def _wrapped(lines: list[str]) -> Iterator[str]:
         yield from textwrap.wrap(line, width, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
 
 
-def _data(alert: AlertRecord, told: list[Delivery]) -> dict[str, Any]:
+def _data(alert: AlertRecord, message: list[Delivery]) -> dict[str, Any]:
     return {
         "alert": alert.number,
         "suite": alert.suite_name,
@@ -146,16 +146,16 @@ def _data(alert: AlertRecord, told: list[Delivery]) -> dict[str, Any]:
                 "channel": item.channel,
                 "state": item.state,
                 "tries": item.tries,
-                "at": item.told_at,
+                "at": item.messages_at,
                 "detail": item.detail or None,
             }
-            for item in told
+            for item in message
             if item.alert == alert.number
         ],
     }
 
 
-def _lines(alert: AlertRecord, told: list[Delivery]) -> list[str]:
+def _lines(alert: AlertRecord, message: list[Delivery]) -> list[str]:
     from steelyard.alerts.notices import moment
     from steelyard.report.format import one_line
     from steelyard.store.logs import FAILED
@@ -169,7 +169,7 @@ def _lines(alert: AlertRecord, told: list[Delivery]) -> list[str]:
     ]
     lines += [
         f"    NOT DELIVERED ({item.notice}) by {one_line(item.channel)}: {one_line(item.detail, 300)}"
-        for item in told
+        for item in message
         if item.alert == alert.number and item.state == FAILED
     ]
     return [line for line in lines if line.strip()]
@@ -254,7 +254,7 @@ def history_command(
     history could be made.
     """
     from steelyard.cli.options import stored_suite_name
-    from steelyard.cli.output import print_document, print_json, tell_written, write_document
+    from steelyard.cli.output import print_document, print_json, report_written, write_document
     from steelyard.decide.history import Wanted, read_history
     from steelyard.report.history import data, document
     from steelyard.store.sql import open_store
@@ -271,7 +271,7 @@ def history_command(
         return
     if not written and charts is None:
         print_document(result)
-    tell_written(*written)
+    report_written(*written)
 
 
 def _charts(history: History, folder: Path) -> list[Path]:
@@ -299,11 +299,11 @@ def import_command(file: Path, suite: str | None, store_url: str | None, as_json
     is one in that suite's own format: it is weighed by the suite, and whatever its summary says that its records do not
     is listed.
     """
-    from steelyard.errors import UserMistake
+    from steelyard.errors import UsageError
     from steelyard.store.sql import open_store
 
     if not file.is_file():
-        raise UserMistake(f"there is no snapshot at {file}")
+        raise UsageError(f"there is no snapshot at {file}")
     store = open_store(store_url)
     try:
         if suite is None:
@@ -332,7 +332,7 @@ def _own(store: SqlStore, file: Path, *, as_json: bool) -> None:
         print_json({"run": run_id, "file": str(file), "last": store.run("LAST").id == run_id})
         return
     click.echo(f"{run_id} is in the store: steelyard report {run_id}")
-    _tell_last(store, run_id)
+    _report_last(store, run_id)
 
 
 def _foreign(store: SqlStore, file: Path, suite: str, *, as_json: bool) -> None:
@@ -354,7 +354,7 @@ def _foreign(store: SqlStore, file: Path, suite: str, *, as_json: bool) -> None:
         return
     already = "" if result.is_new else " already"
     click.echo(f"{run_id} is{already} in the store: steelyard report {run_id}")
-    _tell_last(store, run_id)
+    _report_last(store, run_id)
     for reason in result.header.suspect:
         click.echo(f"Suspect: {reason}.")
     for sentence in result.lacking:
@@ -369,7 +369,7 @@ def _foreign(store: SqlStore, file: Path, suite: str, *, as_json: bool) -> None:
             click.echo(f"  {note}")
 
 
-def _tell_last(store: SqlStore, run_id: str) -> None:
+def _report_last(store: SqlStore, run_id: str) -> None:
     """Say so when LAST, the newest run by its date, is not what was just imported."""
     last = store.run("LAST")
     if last.id != run_id:

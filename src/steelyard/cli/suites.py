@@ -111,7 +111,7 @@ def _print_injections(injections: list[InjectionResult], out: Console) -> None:
 
     title = f"texts that talk to their judge, and a judge that obeys, n {injections[0].n}: most that one gets"
     table = Table(title=title, title_justify="left", box=None, pad_edge=False)
-    table.add_column("attempt", no_wrap=True)
+    table.add_column("call_result", no_wrap=True)
     table.add_column("what the text holds")
     table.add_column("unproven", justify="right", no_wrap=True)
     table.add_column("quoting it", justify="right", no_wrap=True)
@@ -192,18 +192,18 @@ def init_command(folder: Path, as_json: bool) -> None:
     from importlib.resources import files
 
     from steelyard.cli.output import print_json
-    from steelyard.errors import UserMistake
+    from steelyard.errors import UsageError
 
     there = [name for name in _FILES if (folder / name).exists()]
     if there:
-        raise UserMistake(f"{folder} already has {', '.join(there)}: choose another folder, nothing was written")
+        raise UsageError(f"{folder} already has {', '.join(there)}: choose another folder, nothing was written")
     starter = files("steelyard.cli") / "starter"
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name in _FILES:
             (folder / name).write_bytes((starter / name).read_bytes())
     except OSError as error:
-        raise UserMistake(f"cannot write to {folder}: {error.strerror}") from error
+        raise UsageError(f"cannot write to {folder}: {error.strerror}") from error
     if as_json:
         print_json({"folder": str(folder), "files": list(_FILES)})
         return
@@ -334,7 +334,7 @@ def log(suite: str, as_json: bool) -> None:
         click.echo(f"there is no {LEDGER_FILE} yet: steelyard truth note {suite} --reason TEXT writes its first lines")
     else:
         for line in lines:
-            click.echo(_told(line))
+            click.echo(_message(line))
 
 
 @truth_command.command("check")
@@ -388,7 +388,7 @@ def note(
     from steelyard.suite.truth import LEDGER_FILE
 
     loaded, changes = _changes(suite, since, store_url)
-    lines = note_edits(loaded, changes, by=by or whoever(), reason=reason, cases=cases, weighing=scorers)
+    lines = note_edits(loaded, changes, by=by or whoever(), reason=reason, cases=cases, evaluation=scorers)
     if as_json:
         print_json([line.as_data() for line in lines])
         return
@@ -451,7 +451,7 @@ def _named(what: str, case: str | None) -> str:
     return NAMES[what] if case is None else one_line(case)
 
 
-def _told(line: LedgerLine) -> str:
+def _message(line: LedgerLine) -> str:
     from steelyard.report.format import one_line
     from steelyard.suite.truth import kind_of
 

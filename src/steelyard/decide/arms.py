@@ -30,7 +30,7 @@ _PARTS = {
 """Parts of the instrument, as comparing names them, by the factor they are."""
 _COVERS = {"target": ("service", "parameter"), "prompt": ("variant",)}
 """What else is seen when a factor changes."""
-_BEHIND = ("model", "prompt", "parameter")
+_CONTRIBUTING = ("model", "prompt", "parameter")
 """Factors that a service or a program may hold, where nobody sees them."""
 _LOAD = ("rate", "requests_per_second", "concurrency", "warm_up")
 _LIMITS = ("timeout", "retries", "max_cost", "max_inconclusive", "judge_repeats")
@@ -47,7 +47,7 @@ class FactorChange:
     candidate: str = ""
 
     @property
-    def told(self) -> str:
+    def message(self) -> str:
         """`repeats (1 and 5)`, `parameter (query)`, `prompt`."""
         if self.baseline == self.candidate:
             return f"{self.factor} ({self.baseline})" if self.baseline else self.factor
@@ -61,7 +61,7 @@ class Changed:
     declared: str
     as_declared: tuple[FactorChange, ...] = ()
     besides: tuple[FactorChange, ...] = ()
-    behind: bool = False
+    contributing: bool = False
     """True when the declared factor itself cannot be seen, and another service or program stands for it."""
 
     @property
@@ -71,15 +71,15 @@ class Changed:
         if not self.as_declared:
             results.append(f"{self.declared}, the factor that was to change, did not change")
         if self.besides:
-            results.append(f"also changed: {', '.join(item.told for item in self.besides)}")
+            results.append(f"also changed: {', '.join(item.message for item in self.besides)}")
         return tuple(results)
 
     @property
     def caution(self) -> str:
         """What cannot be seen; "" when the declared factor can."""
-        if not self.behind:
+        if not self.contributing:
             return ""
-        seen = " and ".join(item.told for item in self.as_declared)
+        seen = " and ".join(item.message for item in self.as_declared)
         return (
             f"{self.declared} cannot be seen from outside, only another {seen}: whatever else differs behind it is"
             " counted as the same change"
@@ -93,14 +93,14 @@ def held_against(declared: str, changes: Sequence[FactorChange]) -> Changed:
     # A target that is exchanged brings its model along, where only one of them names any.
     if declared == "target" and own:
         own += [change for change in changes if change.factor == "model" and not (change.baseline and change.candidate)]
-    contributing = not own and declared in _BEHIND
+    contributing = not own and declared in _CONTRIBUTING
     if contributing:
         own = [change for change in changes if change.factor in ("service", "target")]
     # A variant is one factor's level; where its name tells that several differ, each is a change.
     several = [item for item in own if item.factor == "variant"][1:]
     retained = tuple(item for item in own if item not in several)
     besides = tuple(change for change in changes if change not in retained)
-    return Changed(declared, retained, besides, behind=contributing and bool(retained))
+    return Changed(declared, retained, besides, contributing=contributing and bool(retained))
 
 
 def changed_factors(
@@ -113,7 +113,7 @@ def changed_factors(
     a, b = comparison.a, comparison.b
     factor_changes: dict[tuple[str, ...], FactorChange] = {}
     for change in (
-        *_instruments(comparison),
+        *_signatures(comparison),
         *_targets(a, b),
         *_variants(a, b),
         *_answered(*answered),
@@ -124,8 +124,8 @@ def changed_factors(
     return tuple(factor_changes.values())
 
 
-def _instruments(comparison: Comparison) -> Iterator[FactorChange]:
-    for change in comparison.instruments.changes:
+def _signatures(comparison: Comparison) -> Iterator[FactorChange]:
+    for change in comparison.signatures.changes:
         if change.part in _PARTS:
             named = change.part in ("model", "repeats", "suite") or (
                 change.part == "judge" and " -> " in change.sentence

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 
-from steelyard.errors import UserMistake
+from steelyard.errors import UsageError
 
 _BITS = 53
 """As many as a float holds exactly: a fraction that is never rounded up to 1."""
@@ -52,26 +52,26 @@ class Experiment:
 
     def _check(self) -> None:
         if not 0 < self.traffic <= 1:
-            raise UserMistake(f"traffic {self.traffic:g} is no share of the units: write one above 0, up to 1 (100 %)")
+            raise UsageError(f"traffic {self.traffic:g} is no share of the units: write one above 0, up to 1 (100 %)")
         if self.salt_exposure == self.salt_arm:
-            raise UserMistake(
+            raise UsageError(
                 f"both salts are {self.salt_arm!r}: with one salt for exposure and arm, a little traffic all goes to"
                 " one arm; give two, or leave them out"
             )
         for salt in (self.salt_exposure, self.salt_arm):
             if not salt or "\n" in salt:
-                raise UserMistake("a salt is a text on one line, and not empty")
+                raise UsageError("a salt is a text on one line, and not empty")
 
 
 def _shares(arms: Sequence[str] | Mapping[str, float]) -> tuple[tuple[str, float], ...]:
     if isinstance(arms, str):
-        raise UserMistake(f"the arms are a list of names, not the text {arms!r}")
+        raise UsageError(f"the arms are a list of names, not the text {arms!r}")
     names = list(arms)
     if len(names) < 2 or len(set(names)) < len(names) or not all(isinstance(name, str) and name for name in names):
-        raise UserMistake(f"an experiment has two arms or more, each with a name of its own; found {names}")
+        raise UsageError(f"an experiment has two arms or more, each with a name of its own; found {names}")
     shares = [float(arms[name]) for name in names] if isinstance(arms, Mapping) else [1 / len(names)] * len(names)
     if min(shares) <= 0 or abs(sum(shares) - 1) > _ROUNDING:
-        raise UserMistake(f"the shares of the arms must be above 0 and add up to 1; found {sum(shares):g} in all")
+        raise UsageError(f"the shares of the arms must be above 0 and add up to 1; found {sum(shares):g} in all")
     return tuple(zip(names, shares, strict=True))
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from steelyard.analysis.summary import is_partial, summarise_stored
 from steelyard.decide.gates import GateResult
 from steelyard.decide.verdict import decide
-from steelyard.errors import UserMistake
+from steelyard.errors import UsageError
 from steelyard.metrics.expressions import BASELINE_SIGN, Gate, baseline_name_problem, is_relative, parse_gate
 from steelyard.metrics.own import load_metrics
 from steelyard.records import Mode, RunHeader, RunState, Verdict
@@ -34,13 +34,13 @@ def set_baseline(
     UserMistake when the run is no sound reading, unless it is forced with a reason.
     """
     if wrong := baseline_name_problem(name):
-        raise UserMistake(wrong)
+        raise UsageError(wrong)
     if force and not reason.strip():
-        raise UserMistake('--force asks for --reason "...": the log keeps why a doubtful run became a baseline')
+        raise UsageError('--force asks for --reason "...": the log keeps why a doubtful run became a baseline')
     doubts = why_unsound(store, run)
     if doubts and not force:
         message = "".join(f"\n  - {doubt}" for doubt in doubts)
-        raise UserMistake(
+        raise UsageError(
             f"run {run.id} is no sound baseline:{message}\n"
             'Choose another run, or lock it all the same with --force --reason "..."'
         )
@@ -87,7 +87,7 @@ def anchors_kept(run: RunHeader) -> int:
 def remove_baseline(store: Store, lock: BaselineEntry, *, by: str, reason: str) -> BaselineEntry:
     """Take the name away from its run; the log keeps both."""
     if not reason.strip():
-        raise UserMistake('give --reason "...": the log keeps why a baseline went')
+        raise UsageError('give --reason "...": the log keeps why a baseline went')
     entry = BaselineEntry(
         suite_name=lock.suite_name,
         name=lock.name,
@@ -118,8 +118,8 @@ def find_baseline(store: Store, name: str, suite: str | None = None) -> Baseline
         return results[0]
     if results:
         suites = listed([lock.suite_name for lock in results])
-        raise UserMistake(f"several suites have a baseline {asked!r}: {suites}. Say which with --suite NAME")
-    raise UserMistake(no_baseline(asked, suite, [lock.name for lock in locks]))
+        raise UsageError(f"several suites have a baseline {asked!r}: {suites}. Say which with --suite NAME")
+    raise UsageError(no_baseline(asked, suite, [lock.name for lock in locks]))
 
 
 def no_baseline(name: str, suite: str | None, names: list[str]) -> str:
@@ -158,7 +158,7 @@ def entry_data(entry: BaselineEntry) -> dict[str, Any]:
     }
 
 
-KEPT = "against"
+STORED = "against"
 """Under what a run's options keep what came of it: later reports say the same, whatever becomes of the baseline."""
 
 
@@ -181,13 +181,13 @@ def find_reference(store: Store, name: str, suite: str) -> Reference:
         return Reference(asked, locks[asked])
     nowhere = no_baseline(asked, suite, list(locks))
     if name.startswith(BASELINE_SIGN):
-        raise UserMistake(nowhere)
+        raise UsageError(nowhere)
     try:
         result = store.run(name)
-    except UserMistake as error:
-        raise UserMistake(f"{nowhere}; and as the name of a run: {error}") from None
+    except UsageError as error:
+        raise UsageError(f"{nowhere}; and as the name of a run: {error}") from None
     if result.suite_name != suite:
-        raise UserMistake(f"{name!r} is a run of suite {result.suite_name}, not of {suite}: {nowhere}")
+        raise UsageError(f"{name!r} is a run of suite {result.suite_name}, not of {suite}: {nowhere}")
     return Reference(asked, result.id)
 
 
@@ -197,7 +197,7 @@ def held_against(
     *,
     rescore: Rescore = lambda a, _: a,
     reference: Reference | None = None,
-    anyway: bool = False,
+    allow_mismatch: bool = False,
     strict: bool = False,
 ) -> list[GateResult]:
     """The results of every gate on a baseline, of the run's own and for what was asked for.
@@ -217,7 +217,9 @@ def held_against(
 
     me = replace(read_run(store, header.id), header=header)
     compared = {
-        run_id: Against(rescore(read_run(home_of(reference, run_id, store), run_id), me), me, anyway=anyway)
+        run_id: Against(
+            rescore(read_run(home_of(reference, run_id, store), run_id), me), me, allow_mismatch=allow_mismatch
+        )
         for run_id in {*runs.values()}
         if run_id
     }
@@ -278,18 +280,18 @@ def _implied(reference: Reference, against: Against) -> Gate:
     return replace(gate, text=f"{against.primary} >= {BASELINE_SIGN}{reference.label}", baseline=reference.label)
 
 
-def kept(results: Sequence[GateResult], reference: Reference | None) -> dict[str, Any]:
+def stored(results: Sequence[GateResult], reference: Reference | None) -> dict[str, Any]:
     """What a run's options keep of how it was held against its baselines; nothing when it was not."""
     if not results:
         return {}
     from steelyard.decide.relative_gates import results_data
 
-    return {KEPT: {"asked": None if reference is None else reference.label, "gates": results_data(results)}}
+    return {STORED: {"asked": None if reference is None else reference.label, "gates": results_data(results)}}
 
 
 def kept_results(header: RunHeader) -> tuple[GateResult, ...]:
     """What came of a run's gates on baselines when it ended."""
-    gates = (header.options.get(KEPT) or {}).get("gates")
+    gates = (header.options.get(STORED) or {}).get("gates")
     if not gates:
         return ()
     from steelyard.decide.relative_gates import results_from

@@ -64,9 +64,9 @@ class AbPlan:
     """How far apart, as a share, the arms may be and count as the same; None when nothing does."""
 
     @classmethod
-    def stored(cls, told: Mapping[str, Any]) -> AbPlan:
+    def stored(cls, message: Mapping[str, Any]) -> AbPlan:
         """The plan in the options of a run."""
-        return cls(**{name: told[name] for name in cls.__dataclass_fields__})
+        return cls(**{name: message[name] for name in cls.__dataclass_fields__})
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,11 +93,11 @@ class AbCheck:
     """One thing that must be so for the figures to mean anything, and whether it is."""
 
     name: str
-    told: str
+    message: str
     fine: bool = True
     invalidates: bool = False
     """What is not fine makes the whole thing INVALID; otherwise it hinders a decision, or is only to be known."""
-    hinders: bool = False
+    confounds: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ class AbReport:
     why: tuple[str, ...]
     """Sentences that the decision stands on; the first one says it."""
     quality: Effect
-    beside: tuple[Effect, ...]
+    extra: tuple[Effect, ...]
     checks: tuple[AbCheck, ...]
     test: str
     """The test that was read: sequential or fixed."""
@@ -143,7 +143,7 @@ NOT_DUE = (
     " interval is shown, and decides nothing"
 )
 _NAMES = {PASS_RATE: "pass rate", "average": "average score"}
-BESIDE = {"s": "latency.mean", "cost": "cost.total"}
+EXTRA = {"s": "latency.mean", "cost": "cost.total"}
 """By unit, the metric of what is to be known beside the quality."""
 
 
@@ -190,11 +190,11 @@ def _without_spread(effect: Effect, test: str, always: Sequential) -> Effect:
     return replace(effect, low=always.low, high=always.high, method=f"{test}; {BETTING}")
 
 
-def beside(name: str, unit: str, pairs: ArmPairs, reading: Reading) -> Effect | None:
+def extra(name: str, unit: str, pairs: ArmPairs, reading: Reading) -> Effect | None:
     """A figure that is to be known beside the quality; None when no pair has it."""
     if pairs.n == 0:
         return None
-    effect = _effect(name, unit, pairs, better_when(BESIDE[unit]))
+    effect = _effect(name, unit, pairs, better_when(EXTRA[unit]))
     if reading.test == FIXED:
         fixed = _fixed(pairs, rate=False, widest=math.inf)
         low, high = (None, None) if carried_by_few(pairs.differences) else (fixed.low, fixed.high)
@@ -246,30 +246,30 @@ def conclude(
     same_within: float | None,
     *,
     due: bool,
-    anyway: bool = False,
+    allow_mismatch: bool = False,
     broken: str = "no reading, and no decision",
 ) -> tuple[Decided, tuple[str, ...]]:
     """The decision, with the sentences it stands on: what a check forbids first, then what the figure comes to.
 
     `due` says whether the test may decide now, `anyway` that it decides in spite of what hinders.
     """
-    if invalid := tuple(f"{check.name}: {check.told}" for check in checks if check.invalidates):
+    if invalid := tuple(f"{check.name}: {check.message}" for check in checks if check.invalidates):
         return Decided.INVALID, (broken, *invalid)
     if not due:
         return Decided.CANNOT_TELL, (NOT_DUE,)
     decided = decided_by(quality, same_within)
-    confounded = tuple(check.told for check in checks if check.hinders)
-    if confounded and not anyway and decided is not Decided.CANNOT_TELL:
+    confounded = tuple(check.message for check in checks if check.confounds)
+    if confounded and not allow_mismatch and decided is not Decided.CANNOT_TELL:
         return Decided.CANNOT_TELL, ("a decision would not be about the systems alone", *confounded)
     return decided, (TOO_FEW,) if quality.method == FEW_CARRY else ()
 
 
-def missing_alike(name: str, told: str, counts: Sequence[tuple[int, int]]) -> AbCheck:
+def missing_alike(name: str, message: str, counts: Sequence[tuple[int, int]]) -> AbCheck:
     """Whether as many are missing in both arms; `counts` are those that are there and those that are missing."""
     p = independence_p(counts)
     if p is None or p >= MISMATCH:
-        return AbCheck(name, told)
-    sentence = f"{told} (p = {p:.1g}): what is missing in one arm alone is missing for a reason"
+        return AbCheck(name, message)
+    sentence = f"{message} (p = {p:.1g}): what is missing in one arm alone is missing for a reason"
     return AbCheck(name, sentence, fine=False, invalidates=True)
 
 
@@ -353,7 +353,7 @@ def rule(
     comparison: Comparison | None,
     changed: Changed | None,
     *,
-    anyway: bool = False,
+    allow_mismatch: bool = False,
 ) -> Ruling:
     """What the experiment comes to: INVALID before anything else, then CANNOT TELL when the arms differ in more than
     the factor, then the criteria.
@@ -375,7 +375,7 @@ def rule(
         for why in arm.header.suspect
     )
     spoilt = _spoilt(changed)
-    if spoilt and not anyway:
+    if spoilt and not allow_mismatch:
         alone = f"by the criteria alone: {decided.value} ({reasons[0]})"
         return Ruling(Decided.CANNOT_TELL, (*spoilt, *doubts, alone), held, changed, decided)
     if doubts and decided is Decided.ADOPT:
@@ -438,15 +438,15 @@ def _by_criteria(held: Sequence[Held]) -> tuple[Decided, tuple[str, ...]]:
     adopt = [item for item in held if item.asks == "adopt"]
     reject = [item for item in held if item.asks == "reject"]
     if fatal := [item for item in reject if item.holds]:
-        return Decided.REJECT, tuple(_said(item) for item in fatal)
+        return Decided.REJECT, tuple(_stated(item) for item in fatal)
     failed = [item for item in adopt if item.holds is False]
     if failed and not reject:
-        return Decided.REJECT, tuple(f"does not hold: {_said(item)}" for item in failed)
+        return Decided.REJECT, tuple(f"does not hold: {_stated(item)}" for item in failed)
     still_open = [item for item in held if item.holds is None]
     if not failed and not still_open:
         return Decided.ADOPT, (_all_hold(len(adopt), len(reject)),)
-    messages = [f"does not hold: {_said(item)}" for item in failed]
-    messages += [f"cannot be told: {_said(item)}" for item in still_open]
+    messages = [f"does not hold: {_stated(item)}" for item in failed]
+    messages += [f"cannot be told: {_stated(item)}" for item in still_open]
     if failed:
         messages.insert(0, "neither what it takes to adopt nor what it takes to reject is met")
     return Decided.CANNOT_TELL, tuple(messages)
@@ -459,5 +459,5 @@ def _all_hold(adopt: int, reject: int) -> str:
     return f"{message}, and {'the one to reject does not' if reject == 1 else 'none to reject does'}"
 
 
-def _said(held: Held) -> str:
+def _stated(held: Held) -> str:
     return f"{held.text}: {held.reason}"

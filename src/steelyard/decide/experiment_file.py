@@ -9,15 +9,15 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from steelyard.errors import Mistake, SuiteError, UserMistake
-from steelyard.metrics.expression_checks import Problem, SuiteNames, check_gate, overlap
+from steelyard.errors import Problem, SuiteError, UsageError
+from steelyard.metrics.expression_checks import PlacedProblem, SuiteNames, check_gate, overlap
 from steelyard.metrics.expressions import Gate, parse_gate
 from steelyard.suite.build.draft import Draft
 from steelyard.suite.case import digest
 from steelyard.suite.files import text_of
 from steelyard.suite.load import holds_suite
 from steelyard.suite.values import Anything, Rate, Share
-from steelyard.suite.yaml import Located, found, listed, meant, read_yaml
+from steelyard.suite.yaml import Located, listed, meant, read_yaml, result
 
 ARMS = ("baseline", "candidate")
 FACTORS = ("target", "service", "model", "prompt", "parameter", "variant", "judge", "load")
@@ -126,7 +126,7 @@ class Experiment:
         criteria, problems = self.part.criteria, []
         for which, at, text in _numbered(criteria.adopt, criteria.reject):
             if comparison_word(text) is None and (problem := check_gate(parse_gate(text, ""), names)):
-                problems.append(self.located.mistake(f"criteria.{which}: {problem}", ("criteria", which, at)))
+                problems.append(self.located.problem(f"criteria.{which}: {problem}", ("criteria", which, at)))
         if problems:
             raise SuiteError(problems)
 
@@ -164,17 +164,17 @@ def experiment_draft(file: Path, *, keys: str, guide: str) -> Draft:
     `keys` names some of them and `guide` where it is written how to write one, for messages.
     """
     if not file.is_file():
-        raise UserMistake(f"there is no experiment at {file}: write one ({guide})")
+        raise UsageError(f"there is no experiment at {file}: write one ({guide})")
     try:
         located = read_yaml(text_of(file, file.name), file.name)
     except SuiteError:
         raise
     except ValueError as error:
-        raise SuiteError([Mistake(str(error))]) from None
+        raise SuiteError([Problem(str(error))]) from None
     draft = Draft(located, file.parent)
-    draft.mistakes.extend(located.mistakes)
+    draft.problems.extend(located.problems)
     if not isinstance(located.data, dict):
-        draft.tell(f"an experiment is a group of keys ({keys}, ...); {found(located.data)}")
+        draft.add_problem(f"an experiment is a group of keys ({keys}, ...); {result(located.data)}")
         draft.finish()
     return draft
 
@@ -185,7 +185,7 @@ def read_experiment(file: Path) -> Experiment:
     part = draft.check(ExperimentPart, draft.located.data)
     if part is not None:
         for message, place in _criteria_problems(part.criteria.adopt, part.criteria.reject, part.factor):
-            draft.tell(message, place)
+            draft.add_problem(message, place)
     draft.finish()
     if part is None:
         raise AssertionError("an experiment that cannot be read must have a mistake")
@@ -212,7 +212,7 @@ def word_holds(word: str, moved: str) -> bool | None:
     return moved in COMPARISON_WORDS[word] if moved in ("better", "worse", "same") else None
 
 
-def _criteria_problems(adopt: Sequence[str], reject: Sequence[str], factor: str) -> Iterator[Problem]:
+def _criteria_problems(adopt: Sequence[str], reject: Sequence[str], factor: str) -> Iterator[PlacedProblem]:
     """Every mistake in the criteria of an experiment that can be seen without its suite, with its place."""
     gates: dict[str, list[Gate]] = {"adopt": [], "reject": []}
     for which, at, text in _numbered(adopt, reject):

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from steelyard.analysis.model import Repeated, Slice, Summary
-from steelyard.analysis.wording import in_unit, told_apart
-from steelyard.errors import UserMistake
+from steelyard.analysis.wording import distinguished, in_unit
+from steelyard.errors import UsageError
 from steelyard.metrics.expression_checks import SuiteNames, check_gate
 from steelyard.metrics.expressions import (
     COMPARE,
@@ -119,7 +119,7 @@ def check_on_run(gates: Sequence[str], suite: SuiteDescription, summary: Summary
         if problem:
             problems.append(problem)
     if problems:
-        raise UserMistake("\n".join(problems))
+        raise UsageError("\n".join(problems))
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,7 +305,7 @@ def _could_turn(gate: Gate, value: float, *, holds: bool) -> bool:
 
 def _words(gate: Gate, value: float, *, holds: bool) -> str:
     limit = in_unit(gate.threshold, gate.unit)
-    figure = in_unit(value, gate.unit) if holds else told_apart(value, gate.unit, gate.threshold)
+    figure = in_unit(value, gate.unit) if holds else distinguished(value, gate.unit, gate.threshold)
     if gate.pattern == "findings.<code>.samples":
         figure += f" {'sample' if value == 1 else 'samples'} with {gate.subject}"
     return f"{figure} {gate.operator} {limit}" if holds else f"{figure} is not {gate.operator} {limit}"
@@ -404,7 +404,7 @@ def _between(passes: Expression, fails: Expression, value: Estimate) -> str | No
         return None
     if passes.stands_on != fails.stands_on or passes.slice == EVERY:
         return None
-    figure = told_apart(value.value or 0.0, passes.unit, passes.threshold, fails.threshold)
+    figure = distinguished(value.value or 0.0, passes.unit, passes.threshold, fails.threshold)
     high, low = (f"{item.operator} {in_unit(item.threshold, item.unit)}" for item in (passes, fails))
     absent = f"; {value.n_missing} missing" if value.n_missing else ""
     noise = any(within_noise(item, value, holds=False) for item in (passes, fails))

@@ -24,7 +24,7 @@ from steelyard.analysis.summary import (
 from steelyard.analysis.wording import in_unit
 from steelyard.decide.baselines import baselines
 from steelyard.decide.gates import measure, p_text
-from steelyard.errors import UserMistake
+from steelyard.errors import UsageError
 from steelyard.metrics.expressions import EVERY, FACTORS, Gate, parse_gate, parse_metric
 from steelyard.metrics.own import load_metrics
 from steelyard.records import RunHeader, RunState, Verdict
@@ -68,7 +68,7 @@ class HistoryMark:
     """Place among the runs of the trends."""
     run_id: str
     when: float
-    instrument: bool
+    signature_part: bool
     """True for judge, rules, scorers, shape, truth and cases: what moves then may be theirs. False for what is weighed:
     target, model, prompts."""
     parts: tuple[str, ...]
@@ -87,7 +87,7 @@ class NamedChange:
     n_before: int
     n_after: int
     p: float
-    instrument: bool
+    signature_part: bool
     """True when the instrument changed with it: then it is not put down to the system."""
     sentence: str
 
@@ -140,7 +140,7 @@ def figure_by_slice(history: History) -> str:
     return first.metric.removeprefix(f"{history.by}.{first.title}.")
 
 
-_INSTRUMENT = {
+_SIGNATURE = {
     "judge": "the judge",
     "rules": "the judge's rules",
     "scorers": "the scorers",
@@ -157,14 +157,14 @@ def marks_between(headers: Sequence[RunHeader], when: Sequence[float]) -> list[H
     """Every place where the instrument or what is weighed is another than in the run before."""
     marks = []
     for at, (before, after) in enumerate(pairwise(_as_last_said(headers)), start=1):
-        for instrument, parts in ((True, _INSTRUMENT), (False, _SUBJECT)):
+        for signature_part, parts in ((True, _SIGNATURE), (False, _SUBJECT)):
             changed = tuple(part for part in parts if _differs(part, before, after))
-            if not instrument and "model" in changed:
+            if not signature_part and "model" in changed:
                 # Whoever names another model is another target, too.
                 changed = tuple(part for part in changed if part != "target")
             if changed:
                 message = _joined([parts[part] + _named(part, before, after) for part in changed])
-                marks.append(HistoryMark(at, after.id, when[at], instrument, changed, f"{message} changed"))
+                marks.append(HistoryMark(at, after.id, when[at], signature_part, changed, f"{message} changed"))
     return marks
 
 
@@ -210,7 +210,7 @@ def named_change(
     point: ChangePoint, trend: Trend, marks: Sequence[HistoryMark], at: int, run: HistoryRun
 ) -> NamedChange:
     """A change of level in words, with what changed in the same run."""
-    instrument = [mark for mark in marks if mark.instrument]
+    signature_part = [mark for mark in marks if mark.signature_part]
     return NamedChange(
         at=at,
         run_id=run.run_id,
@@ -220,7 +220,7 @@ def named_change(
         n_before=point.n_before,
         n_after=point.n_after,
         p=point.p,
-        instrument=bool(instrument),
+        signature_part=bool(signature_part),
         sentence=" ".join(_sentence(point, trend, marks, run)),
     )
 
@@ -230,12 +230,12 @@ def _sentence(point: ChangePoint, trend: Trend, marks: Sequence[HistoryMark], ru
     figures = f"from {in_unit(point.before, trend.unit)} to {in_unit(point.after, trend.unit)}"
     yield f"{trend.metric} {rose} on {day(run.answered_at)} {figures}"
     yield f"(mean of {_runs(point.n_before)} before, {point.n_after} after, {p_text(point.p)}),"
-    instrument = [mark.sentence for mark in marks if mark.instrument]
-    subject = [mark.sentence for mark in marks if not mark.instrument]
-    if instrument and subject:
-        yield f"when {instrument[0]}; {subject[0]}, too: nobody can tell which of them did it"
-    elif instrument:
-        yield f"when {instrument[0]}: it may be the instrument, and is not put down to the system"
+    signature_part = [mark.sentence for mark in marks if mark.signature_part]
+    subject = [mark.sentence for mark in marks if not mark.signature_part]
+    if signature_part and subject:
+        yield f"when {signature_part[0]}; {subject[0]}, too: nobody can tell which of them did it"
+    elif signature_part:
+        yield f"when {signature_part[0]}: it may be the instrument, and is not put down to the system"
     elif subject:
         yield f"when {subject[0]}"
     else:
@@ -292,7 +292,7 @@ def read_history(store: Store, suite: str, wanted: Wanted = Wanted()) -> History
     """The runs of the suite of that name; UserMistake when it has none, or a figure is asked for that is none."""
     headers = store.runs(suite)
     if not headers:
-        raise UserMistake(_no_runs(store, suite))
+        raise UsageError(_no_runs(store, suite))
     load_metrics(headers[0])
     asked = {text: asked_metric(text) for text in dict.fromkeys((*DEFAULT_METRICS, *wanted.metrics))}
     headers = _of_target(headers, wanted.target)
@@ -306,7 +306,7 @@ def read_history(store: Store, suite: str, wanted: Wanted = Wanted()) -> History
     trends = [_trend(name, name, asked[name], trended) for name in names]
     for text in wanted.metrics:
         if not any(value.n for trend in trends if trend.metric == text for value in trend.values):
-            raise UserMistake(f"no run of {suite} that counts has {text}: see docs/reference/metrics.md for the names")
+            raise UsageError(f"no run of {suite} that counts has {text}: see docs/reference/metrics.md for the names")
     trends = [trend for trend in trends if any(value.value is not None for value in trend.values)]
     grouped, n_groups = _groups(wanted, names, asked, trended)
     # The figures of the whole suite were asked for first: how many slices there are does not blur them.
@@ -332,7 +332,7 @@ def _of_target(headers: list[RunHeader], name: str) -> list[RunHeader]:
     exact = [header for header in headers if not name or names[header.id] == name]
     result = exact or [header for header in headers if name.casefold() in names[header.id].casefold()]
     if not result:
-        raise UserMistake(f"no run with a target {name!r}; there are: {listed(sorted(set(names.values())))}")
+        raise UsageError(f"no run with a target {name!r}; there are: {listed(sorted(set(names.values())))}")
     return result
 
 
@@ -341,9 +341,9 @@ def asked_metric(text: str) -> Gate:
     try:
         gate = parse_metric(text, "--metric")
     except ValueError as error:
-        raise UserMistake(str(error)) from None
+        raise UsageError(str(error)) from None
     if gate.slice == EVERY:
-        raise UserMistake(f"{gate.label}: name one {gate.factor}, or see all of them with --by {gate.factor}")
+        raise UsageError(f"{gate.label}: name one {gate.factor}, or see all of them with --by {gate.factor}")
     return gate
 
 
@@ -496,7 +496,7 @@ def _named_changes(
 ) -> dict[str, tuple[NamedChange, ...]]:
     """By metric, where its level changed, with what else changed there; all trends are looked at together."""
     places = {trend.metric: [i for i, value in enumerate(trend.values) if value.value is not None] for trend in trends}
-    breaks = [mark.at for mark in marks if mark.instrument]
+    breaks = [mark.at for mark in marks if mark.signature_part]
     series = [
         Series(
             trend.metric,

@@ -13,8 +13,8 @@ from steelyard.analysis.compare.pairing import ComparedRun
 from steelyard.analysis.compare.signatures import signed
 from steelyard.decide.assignment import arm_of, is_exposed
 from steelyard.decide.experiment import (
-    BESIDE,
     BETTING,
+    EXTRA,
     FEW_CARRY,
     FIXED,
     MIXTURE,
@@ -26,9 +26,9 @@ from steelyard.decide.experiment import (
     ArmFacts,
     Effect,
     Reading,
-    beside,
     better_when,
     conclude,
+    extra,
     is_same,
     missing_alike,
     quality,
@@ -61,23 +61,25 @@ _NOT_SET = "not set"
 
 
 @dataclass(frozen=True, slots=True)
-class _Weighed:
+class _Evaluated:
     quality: Effect
-    beside: tuple[Effect, ...]
+    extra: tuple[Effect, ...]
     reading: Reading
     ended: bool
     asked: int
     """Cases that either arm was asked."""
 
 
-def offline_report(a: ComparedRun, b: ComparedRun, *, stopped: str | None = None, anyway: bool = False) -> AbReport:
+def offline_report(
+    a: ComparedRun, b: ComparedRun, *, stopped: str | None = None, allow_mismatch: bool = False
+) -> AbReport:
     """The report on the runs of an A/B; `anyway` decides although the arms were weighed on two scales."""
     message = a.header.options["ab"]
     plan = AbPlan.stored(message)
-    scored = _weighed(a, b, plan, planned=int(message["cases"]))
+    scored = _evaluated(a, b, plan, planned=int(message["cases"]))
     checks = tuple(_checks(a, b, scored))
     due = plan.stop_early or scored.ended
-    decided, why = conclude(checks, scored.quality, plan.same_within, due=due, anyway=anyway)
+    decided, why = conclude(checks, scored.quality, plan.same_within, due=due, allow_mismatch=allow_mismatch)
     return AbReport(
         title=f"{a.header.suite_name}: A/B {message['id']}",
         kind="offline",
@@ -85,7 +87,7 @@ def offline_report(a: ComparedRun, b: ComparedRun, *, stopped: str | None = None
         decided=decided,
         why=why,
         quality=scored.quality,
-        beside=scored.beside,
+        extra=scored.extra,
         checks=checks,
         test=scored.reading.test,
         method=_method(plan, scored, b.table),
@@ -95,31 +97,31 @@ def offline_report(a: ComparedRun, b: ComparedRun, *, stopped: str | None = None
     )
 
 
-def _weighed(a: ComparedRun, b: ComparedRun, plan: AbPlan, planned: int) -> _Weighed:
+def _evaluated(a: ComparedRun, b: ComparedRun, plan: AbPlan, planned: int) -> _Evaluated:
     pairs = quality_pairs(a.table, b.table, plan.seed, by_pass=plan.metric == PASS_RATE)
     ended = all(run.header.state is RunState.ENDED for run in (a, b))
     test = readable_test(SEQUENTIAL if plan.stop_early else FIXED, complete=ended)
     reading = Reading(test, planned, plan.same_within)
     results = (
-        beside("latency", "s", latency_pairs(a.table, b.table, plan.seed), reading),
-        beside("cost of a call", "cost", cost_pairs(a.table, b.table, plan.seed), reading),
+        extra("latency", "s", latency_pairs(a.table, b.table, plan.seed), reading),
+        extra("cost of a call", "cost", cost_pairs(a.table, b.table, plan.seed), reading),
     )
     effect = quality(pairs, plan.metric, reading)
     asked = len({*a.table.case_ids, *b.table.case_ids})
-    return _Weighed(effect, tuple(item for item in results if item is not None), reading, ended, asked)
+    return _Evaluated(effect, tuple(item for item in results if item is not None), reading, ended, asked)
 
 
-def _checks(a: ComparedRun, b: ComparedRun, scored: _Weighed) -> Iterator[AbCheck]:
+def _checks(a: ComparedRun, b: ComparedRun, scored: _Evaluated) -> Iterator[AbCheck]:
     for side, run in (("A", a), ("B", b)):
         invalid = _is_none(run)
         yield AbCheck(f"arm {side} is a reading", _reading_of(run), fine=not invalid, invalidates=invalid)
         if run.header.suspect:
-            yield AbCheck(f"arm {side} is not suspect", "; ".join(run.header.suspect), fine=False, hinders=True)
+            yield AbCheck(f"arm {side} is not suspect", "; ".join(run.header.suspect), fine=False, confounds=True)
     yield _availability(a, b)
     for part, words in _SCALES.items():
         if signed(a, part) != signed(b, part):
             sentence = f"{words} is another in B: two scales, on which more is not better"
-            yield AbCheck("both arms on one scale", sentence, fine=False, hinders=True)
+            yield AbCheck("both arms on one scale", sentence, fine=False, confounds=True)
     if scored.quality.n == 0:
         message = f"no case of {scored.quality.n_missing} has a reading in both arms"
         yield AbCheck("pairs", message, fine=False, invalidates=True)
@@ -156,7 +158,7 @@ def _whole_and_lacking(run: ComparedRun) -> tuple[int, int]:
     return asked - lacking, lacking
 
 
-def _notes(plan: AbPlan, scored: _Weighed, stopped: str | None) -> Iterator[str]:
+def _notes(plan: AbPlan, scored: _Evaluated, stopped: str | None) -> Iterator[str]:
     cases = scored.asked
     planned = scored.reading.planned
     if stopped is not None:
@@ -172,7 +174,7 @@ def _alike(a: RunHeader, b: RunHeader) -> Iterator[str]:
         yield "nothing that is known of the arms differs: whatever differs between their figures is noise"
 
 
-def _method(plan: AbPlan, scored: _Weighed, table: Table) -> str:
+def _method(plan: AbPlan, scored: _Evaluated, table: Table) -> str:
     clustered = len(table.unit_names) < len(table.case_ids)
     parts = [
         *([clusters_in_words(len(table.case_ids), len(table.unit_names))] if clustered else []),
@@ -268,7 +270,7 @@ def online_report(experiment: OnlineExperiment, outcomes: Outcomes) -> AbReport:
         decided=decided,
         why=why,
         quality=quality,
-        beside=tuple(_beside(experiment, arms, test)),
+        extra=tuple(_extra(experiment, arms, test)),
         checks=checks,
         test=test,
         method=_online_method(experiment, quality),
@@ -382,13 +384,13 @@ def _means(empty: Effect, a: Array, b: Array, n: int) -> Effect:
     return replace(empty, a=first, b=second, difference=second - first, n=n)
 
 
-def _beside(experiment: OnlineExperiment, arms: _Arms, test: str) -> Iterator[Effect]:
+def _extra(experiment: OnlineExperiment, arms: _Arms, test: str) -> Iterator[Effect]:
     for name, unit in (("latency", "s"), ("cost", "cost")):
         a, b = _means_of(arms.of(0), name), _means_of(arms.of(1), name)
         if not len(a) or not len(b):
             continue
         missing = sum(arms.n) - len(a) - len(b)
-        empty = Effect(name, unit, None, None, None, None, None, 0, missing, "", None, better_when(BESIDE[unit]))
+        empty = Effect(name, unit, None, None, None, None, None, 0, missing, "", None, better_when(EXTRA[unit]))
         if test == FIXED:
             yield _by_welch(empty, a, b)
         else:

@@ -16,7 +16,7 @@ from pydantic import BeforeValidator, Field
 
 from steelyard.decide.assignment import Experiment
 from steelyard.decide.experiment_file import Part, experiment_draft
-from steelyard.errors import Mistake, SuiteError, UserMistake
+from steelyard.errors import Problem, SuiteError, UsageError
 from steelyard.suite.build.draft import Draft
 from steelyard.suite.case import MISSING, Getter, compile_path, digest
 from steelyard.suite.readers import Record, read_records
@@ -100,7 +100,7 @@ class OnlineExperiment:
         names = [name for name, _ in self.experiment.arms]
         if len(names) != 2:
             message = f"a report is of two arms, and {self.part.experiment} has {len(names)}: {listed(names)}"
-            raise UserMistake(f"{message}; write an experiment of two of them, with assigned: elsewhere")
+            raise UsageError(f"{message}; write an experiment of two of them, with assigned: elsewhere")
         return names[0], names[1]
 
     @property
@@ -124,22 +124,22 @@ def read_online(file: Path) -> OnlineExperiment:
 def _experiment(part: OnlinePart, draft: Draft) -> Experiment | None:
     """What the keys say together, with what contradicts itself told."""
     if part.test == "fixed" and part.planned is None:
-        draft.tell("a fixed test must say how many units it waits for: planned: 10000", ("test",))
+        draft.add_problem("a fixed test must say how many units it waits for: planned: 10000", ("test",))
     ends = part.outcome.range
     if ends is not None and not ends[0] < ends[1]:
-        draft.tell(f"the range {ends[0]:g} to {ends[1]:g} has no room in it", ("outcome", "range"))
+        draft.add_problem(f"the range {ends[0]:g} to {ends[1]:g} has no room in it", ("outcome", "range"))
     salts: dict[str, Any] = {}
     if part.salts is not None:
         salts = {"salt_exposure": part.salts.exposure, "salt_arm": part.salts.arm}
     try:
         return Experiment(part.experiment, part.arms, part.traffic, **salts)
-    except UserMistake as mistake:
-        draft.tell(str(mistake))
+    except UsageError as problem:
+        draft.add_problem(str(problem))
     return None
 
 
 _ENDINGS = (".csv", ".jsonl", ".ndjson")
-_MOST_TOLD = 20
+_MOST_MESSAGES = 20
 _TRUE, _FALSE = ("1", "true", "yes"), ("0", "false", "no")
 
 
@@ -203,35 +203,35 @@ class Outcomes:
 def read_outcomes(file: Path, experiment: OnlineExperiment) -> Outcomes:
     """The outcomes in a file; SuiteError with the lines that cannot be read, and then nothing is decided."""
     if not file.is_file():
-        raise UserMistake(f"there are no outcomes at {file}")
+        raise UsageError(f"there are no outcomes at {file}")
     if file.suffix.lower() not in _ENDINGS:
-        raise UserMistake(f"{file.name}: outcomes are read from {listed(list(_ENDINGS))} files")
-    mistakes: list[Mistake] = []
-    reader = _Reader(experiment, Outcomes(), mistakes)
-    for record in read_records(file, file.name, "", mistakes.append):
+        raise UsageError(f"{file.name}: outcomes are read from {listed(list(_ENDINGS))} files")
+    problems: list[Problem] = []
+    reader = _Reader(experiment, Outcomes(), problems)
+    for record in read_records(file, file.name, "", problems.append):
         reader.take(record)
-    if mistakes:
-        more = len(mistakes) - _MOST_TOLD
-        message = [Mistake(f"and {more:,} more mistakes", file.name)] if more > 0 else []
-        raise SuiteError([*mistakes[:_MOST_TOLD], *message])
-    if not reader.found.n_rows:
-        raise UserMistake(f"{file.name} holds no outcomes")
+    if problems:
+        more = len(problems) - _MOST_MESSAGES
+        message = [Problem(f"and {more:,} more mistakes", file.name)] if more > 0 else []
+        raise SuiteError([*problems[:_MOST_MESSAGES], *message])
+    if not reader.result.n_rows:
+        raise UsageError(f"{file.name} holds no outcomes")
     if reader.unseen:
         columns = listed([getattr(experiment.part.columns, name) for name in sorted(reader.unseen)])
-        raise UserMistake(
+        raise UsageError(
             f"{file.name}: no record has {columns}; the first has {listed(list(reader.first))}. Say under `columns` of"
             " the experiment what stands where"
         )
-    if reader.found.timed:
-        for unit in reader.found.units.values():
+    if reader.result.timed:
+        for unit in reader.result.units.values():
             unit.outcome = unit.earliest
-    return reader.found
+    return reader.result
 
 
 class _Reader:
-    def __init__(self, experiment: OnlineExperiment, outcomes: Outcomes, mistakes: list[Mistake]) -> None:
-        self.found = outcomes
-        self._mistakes = mistakes
+    def __init__(self, experiment: OnlineExperiment, outcomes: Outcomes, problems: list[Problem]) -> None:
+        self.result = outcomes
+        self._problems = problems
         self._arms = experiment.arms
         self._alone = {arm: (arm,) for arm in self._arms}
         self._range = experiment.part.outcome.range
@@ -244,26 +244,26 @@ class _Reader:
 
     def take(self, record: Record) -> None:
         """One record into the units, or its mistakes among the others."""
-        before = len(self._mistakes)
+        before = len(self._problems)
         data = record.data
         if not isinstance(data, dict):
-            self._mistakes.append(record.mistake("an outcome is an object with unit, arm and outcome"))
+            self._problems.append(record.problem("an outcome is an object with unit, arm and outcome"))
             return
         self.first = self.first or tuple(map(str, data))
         unit, arm = self._unit(record), self._arm(record)
         exposed = self._exposed(record)
         numbers = {name: self._number(record, name) for name in ("outcome", "cost", "latency")}
         when = self._when(record)
-        if len(self._mistakes) > before or unit is None or arm is None:
+        if len(self._problems) > before or unit is None or arm is None:
             return
-        self.found.n_rows += 1
+        self.result.n_rows += 1
         if not exposed:
-            self.found.n_not_exposed += 1
+            self.result.n_not_exposed += 1
             return
         self._keep(unit, arm, when, numbers)
 
     def _keep(self, unit: str, arm: str, when: float | None, numbers: Mapping[str, float | None]) -> None:
-        result = self.found
+        result = self.result
         entry = result.units.get(unit)
         if entry is None:
             entry = result.units[unit] = Unit(self._alone[arm], math.inf)
@@ -277,10 +277,10 @@ class _Reader:
             entry.latency = entry.latency or Mean()
             entry.latency.add(numbers["latency"])
         if (outcome := numbers["outcome"]) is not None:
-            self._weigh(entry, outcome, when)
+            self._evaluate(entry, outcome, when)
 
-    def _weigh(self, entry: Unit, outcome: float, when: float | None) -> None:
-        result = self.found
+    def _evaluate(self, entry: Unit, outcome: float, when: float | None) -> None:
+        result = self.result
         if entry.outcome is None:
             entry.outcome, entry.row = outcome, result.n_rows
         result.binary = result.binary and outcome in (0.0, 1.0)
@@ -298,15 +298,15 @@ class _Reader:
         self.unseen.discard(name)
         return None if value == "" else value
 
-    def _tell(self, record: Record, name: str, message: str) -> None:
-        self._mistakes.append(record.mistake(f"{getattr(self._columns, name)}: {message}"))
+    def _add_problem(self, record: Record, name: str, message: str) -> None:
+        self._problems.append(record.problem(f"{getattr(self._columns, name)}: {message}"))
 
     def _unit(self, record: Record) -> str | None:
         value = self._value(record, "unit")
         if isinstance(value, str) or (isinstance(value, int) and not isinstance(value, bool)):
             return str(value)
         available = listed([str(key) for key in record.data])
-        self._tell(record, "unit", f"says who it is, as a text or a whole number; the record has {available}")
+        self._add_problem(record, "unit", f"says who it is, as a text or a whole number; the record has {available}")
         return None
 
     def _arm(self, record: Record) -> str | None:
@@ -314,7 +314,7 @@ class _Reader:
         if value in self._arms:
             return str(value)
         hint = meant(str(value), self._arms) or f"; the arms are {listed(list(self._arms))}"
-        self._tell(record, "arm", f"{shown(value)} is none of the experiment's arms{hint}")
+        self._add_problem(record, "arm", f"{shown(value)} is none of the experiment's arms{hint}")
         return None
 
     def _exposed(self, record: Record) -> bool:
@@ -323,7 +323,7 @@ class _Reader:
         if value is None or word in _TRUE:
             return True
         if word not in _FALSE:
-            self._tell(record, "exposure", f"{shown(value)} is neither 1 nor 0")
+            self._add_problem(record, "exposure", f"{shown(value)} is neither 1 nor 0")
         return False
 
     def _number(self, record: Record, name: str) -> float | None:
@@ -332,11 +332,13 @@ class _Reader:
             return None
         number = _as_number(value)
         if number is None:
-            self._tell(record, name, f"{shown(value)} is not a number; leave it empty when it is not known")
+            self._add_problem(record, name, f"{shown(value)} is not a number; leave it empty when it is not known")
             return None
         ends = self._range
         if name == "outcome" and ends is not None and not ends[0] <= number <= ends[1]:
-            self._tell(record, name, f"{number:g} is outside the range {ends[0]:g} to {ends[1]:g} of the experiment")
+            self._add_problem(
+                record, name, f"{number:g} is outside the range {ends[0]:g} to {ends[1]:g} of the experiment"
+            )
         return number
 
     def _when(self, record: Record) -> float | None:
@@ -345,7 +347,9 @@ class _Reader:
             return None
         moment = _moment(value)
         if moment is None:
-            self._tell(record, "time", f"{shown(value)} is neither a number nor a date such as 2026-11-16T06:50:00Z")
+            self._add_problem(
+                record, "time", f"{shown(value)} is neither a number nor a date such as 2026-11-16T06:50:00Z"
+            )
         return moment
 
 

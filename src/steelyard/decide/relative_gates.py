@@ -144,7 +144,7 @@ def _judged(gate: Gate, changes: dict[str, MetricChange], against: Against) -> l
     steps = within if gate.for_sure else beyond
     shown = [at_step(item.change, level) for item, (_, level) in zip(placed, steps, strict=True)]
     return [
-        _one(item.gate, replace(item, change=change), against, beyond=p, within=p_within, several=len(placed))
+        _single(item.gate, replace(item, change=change), against, beyond=p, within=p_within, several=len(placed))
         for item, change, (p, _), (p_within, _) in zip(placed, shown, beyond, within, strict=True)
     ]
 
@@ -185,15 +185,15 @@ def _p_at_limit(placed: _Placed, *, upwards: bool) -> float:
     return max(p_at(abs(placed.room), half, placed.change.df or difference.n - 1), fewest)
 
 
-def _one(
+def _single(
     gate: Gate, placed: _Placed, against: Against, *, beyond: float | None, within: float | None, several: int
 ) -> GateResult:
     change, baseline = placed.change, against.a.header.id
     difference = placed.decisive
-    message = _told(gate, change, difference)
-    confounded = against.hindered_by(change, gate.factor or "", placed.name)
+    message = _message(gate, change, difference)
+    confounded = against.confounded_by(change, gate.factor or "", placed.name)
     n, answered = against.paired_of(change, gate.factor or "", placed.name)
-    if n < answered and (against.anyway or not confounded):
+    if n < answered and (against.allow_mismatch or not confounded):
         message += f", on {on_cases(n, answered)}"
     if change.difference.value is None and min(change.a.n, change.b.n):
         message = f"{change.b.n:,} pairs of calls are too few for {gate.metric}"
@@ -202,7 +202,7 @@ def _one(
         message = f"no sample of this run can be compared with one of {gate.baseline}"
         message += "; it takes two repeats in both" if change.group == STABILITY else ""
         verdict = Verdict.AMBIGUOUS
-    elif confounded and not against.anyway:
+    elif confounded and not against.allow_mismatch:
         message = f"{message}; cannot tell, A being {gate.baseline} and B this run: {confounded[0]}"
         verdict = Verdict.AMBIGUOUS
     elif change.b.n < gate.min_n:
@@ -215,7 +215,7 @@ def _one(
             message += f"; {doubt}"
             # What may be the judge's alone is for sure of nobody.
             verdict = Verdict.AMBIGUOUS if gate.for_sure and verdict is Verdict.PASS else verdict
-    spite = f"; in spite of: {confounded[0]}" if against.anyway and confounded else ""
+    spite = f"; in spite of: {confounded[0]}" if against.allow_mismatch and confounded else ""
     return _result(gate, placed.metric, difference, verdict, message + spite, baseline)
 
 
@@ -252,13 +252,13 @@ def _verdict(
     return Verdict.AMBIGUOUS, f"not {limit}, but not for sure ({p_text(within)}{among})"
 
 
-def _as_compared(change: MetricChange, told: str, few: str) -> tuple[Verdict, str]:
+def _as_compared(change: MetricChange, message: str, few: str) -> tuple[Verdict, str]:
     """What is not beyond the limit passes, unless `compare` cannot tell for want of cases: `few` says so."""
     if verdict_of(change, change.p) is not Moved.CANNOT_TELL:
-        return Verdict.PASS, told
+        return Verdict.PASS, message
     if few:
-        return Verdict.AMBIGUOUS, f"{told}, but {few}"
-    return Verdict.PASS, f"{told}; whether it is better or worse is within noise"
+        return Verdict.AMBIGUOUS, f"{message}, but {few}"
+    return Verdict.PASS, f"{message}; whether it is better or worse is within noise"
 
 
 def _too_few(change: MetricChange, several: int) -> bool:
@@ -280,7 +280,7 @@ def _result(gate: Gate, metric: str, value: Estimate, verdict: Verdict, reason: 
     )
 
 
-def _told(gate: Gate, change: MetricChange, by: Estimate) -> str:
+def _message(gate: Gate, change: MetricChange, by: Estimate) -> str:
     """`86.1 % -> 82.3 % (-3.8 points [-7.2, -0.4], 50 cases)`."""
     before, after = change.a.value, change.b.value
     if before is None or after is None or by.value is None:

@@ -61,8 +61,8 @@ def _why_not(result: GateResult, summary: Summary) -> str:
             return ""
         message = f"{in_unit(rate.value, 'share')}, and by the judge {in_unit(text, 'share')}"
         return f"the labels contradict the judge: by them the pass rate is {message}"
-    if rate.value is None or check.corrected.told:
-        return f"nobody can tell the rate by the labels: {check.corrected.told}"
+    if rate.value is None or check.corrected.message:
+        return f"nobody can tell the rate by the labels: {check.corrected.message}"
     if COMPARE[result.operator](rate.value, result.threshold):
         return ""
     return f"by the labels it is {in_unit(rate.value, 'share')}"
@@ -212,7 +212,7 @@ def _why_invalid(part: Slice, allowed: float, state: RunState) -> tuple[str, ...
         reasons.append(f"the run has not finished: it is {state.value}")
     planned, absent = part.n_planned, _absent(part)
     failed = sum(n for outcome, n in part.outcomes.items() if not Outcome(outcome).conclusive)
-    excluded = part.set_aside
+    excluded = part.excluded
     if part.average.n == 0:
         never = f", {excluded} set aside" if excluded else ""
         never += f", {absent} that never came" if absent else ""
@@ -245,7 +245,7 @@ def _are(n: int) -> str:
 def _worse_within_noise(gate_results: Sequence[GateResult]) -> tuple[str, ...]:
     """What is beyond the limit of a gate on a baseline and passes, since it may be chance: never left unsaid."""
     return tuple(
-        _said(item)
+        _stated(item)
         for item in gate_results
         if item.baseline
         and item.verdict is Verdict.PASS
@@ -267,10 +267,10 @@ def _all_hold(gate_results: Sequence[GateResult]) -> str:
 
 
 def _reasons(gate_results: Sequence[GateResult], *verdicts: Verdict, secondary: bool = False) -> tuple[str, ...]:
-    return tuple(_said(item) for item in gate_results if item.verdict in verdicts and item.secondary is secondary)
+    return tuple(_stated(item) for item in gate_results if item.verdict in verdicts and item.secondary is secondary)
 
 
-def _said(result: GateResult) -> str:
+def _stated(result: GateResult) -> str:
     if not result.name:
         where = "" if result.metric in result.gate else f" ({result.metric})"
         return f"{result.gate}{where}: {result.reason}"

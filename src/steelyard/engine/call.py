@@ -14,13 +14,13 @@ from typing import Any
 from steelyard.engine.limits import Breaker, FailedCall, Pace, Ruling, is_transient, try_once
 from steelyard.errors import TargetFailure
 from steelyard.plugins import number
-from steelyard.records import Attempt, Failure, Sample
+from steelyard.records import CallResult, Failure, Sample
 from steelyard.redact import SecretRedactor, learn_secrets
 from steelyard.suite.case import digest
 from steelyard.suite.files import unsendable
 from steelyard.suite.models import Limits
 from steelyard.suite.redaction import Redactor
-from steelyard.targets.base import Ask, Reply, Target, checked_reply, failure_of
+from steelyard.targets.base import Request, Response, Target, checked_response, failure_of
 
 # One answer, from a target or a judge: timeout, retries with jitter, files checked, the response cache, secrets
 # redacted.
@@ -41,11 +41,11 @@ Cached = Callable[[str], dict[str, Any] | None]
 class Called:
     """An attempt, with the cache entry to keep beside it when it is new."""
 
-    attempt: Attempt
+    call_result: CallResult
     cache_entry: tuple[str, dict[str, Any]] | None = None
 
 
-class Patience:
+class RetryPolicy:
     """Makes a call as long as it is worth it; a failure is an attempt, never an exception, and holds no secret."""
 
     def __init__(self, limits: Limits, pace: Pace, secrets: Iterable[str] = ()) -> None:
@@ -63,9 +63,9 @@ class Patience:
         if breaker is not None:
             breaker.redact = self._redact_secrets
 
-    async def attempt(
-        self, send: Callable[[], Awaitable[Reply]], seconds: float | None = None, due: float | None = None
-    ) -> Attempt:
+    async def perform(
+        self, send: Callable[[], Awaitable[Response]], seconds: float | None = None, due: float | None = None
+    ) -> CallResult:
         """The answer of `send`, or its failure for good; each try may take `seconds`, or the limits' timeout.
 
         With `due` (of `time.perf_counter`), latency counts from that moment: waiting and earlier tries included.
@@ -101,7 +101,7 @@ class Patience:
             failed = FailedCall(send, most, watch.send, answered_between, outages, once_more)
             ruling = await self._ruling(failed, result, watch)
             calls += failed.probes
-            if isinstance(ruling, Reply):
+            if isinstance(ruling, Response):
                 return self._answered(ruling, watch, calls)
             if ruling is Ruling.STANDS:
                 return self._failed(result, watch, calls)
@@ -112,7 +112,7 @@ class Patience:
                 tries, throttles, outages = 0, 0, outages + 1
             first_failed_at = math.inf
 
-    async def _ruling(self, call: FailedCall, failure: TargetFailure, watch: _Stopwatch) -> Ruling | Reply:
+    async def _ruling(self, call: FailedCall, failure: TargetFailure, watch: _Stopwatch) -> Ruling | Response:
         if self._breaker is None:
             return Ruling.STANDS
         if is_transient(failure):
@@ -135,24 +135,24 @@ class Patience:
         longest = min(_LONGEST_BACKOFF, _FIRST_BACKOFF * 2 ** (calls - 1))
         await self._pace.rest(longest * self._jitter.uniform(0.5, 1.0))
 
-    def _answered(self, reply: Reply, watch: _Stopwatch, tries: int) -> Attempt:
-        return Attempt(
-            text=self._redact_secrets(reply.text),
-            status=reply.status,
-            latency=watch.seconds(_amount(reply.latency)),
+    def _answered(self, response: Response, watch: _Stopwatch, tries: int) -> CallResult:
+        return CallResult(
+            text=self._redact_secrets(response.text),
+            status=response.status,
+            latency=watch.seconds(_amount(response.latency)),
             started_at=watch.started_at,
             tries=tries,
-            tokens_in=_count(reply.tokens_in),
-            tokens_out=_count(reply.tokens_out),
-            cost=_amount(reply.cost),
-            model=None if reply.model is None else self._redact_secrets(reply.model),
-            first_byte=_amount(reply.first_byte),
+            tokens_in=_count(response.tokens_in),
+            tokens_out=_count(response.tokens_out),
+            cost=_amount(response.cost),
+            model=None if response.model is None else self._redact_secrets(response.model),
+            first_byte=_amount(response.first_byte),
             queued=watch.queued,
-            cut_off=reply.cut_off,
+            cut_off=response.cut_off,
         )
 
-    def _failed(self, failure: TargetFailure, watch: _Stopwatch, tries: int) -> Attempt:
-        return Attempt(
+    def _failed(self, failure: TargetFailure, watch: _Stopwatch, tries: int) -> CallResult:
+        return CallResult(
             text=None if failure.body is None else self._redact_secrets(failure.body),
             status=failure.status,
             latency=watch.seconds(),
@@ -182,16 +182,16 @@ class _Stopwatch:
         self.queued = max(0.0, self.sent - self._due)
         return True
 
-    def seconds(self, told: float | None = None) -> float:
+    def seconds(self, message: float | None = None) -> float:
         """How long the last try took, or was told to take; from when the call was due, if it was: then waiting inside
         this process counts."""
         took = time.perf_counter() - self.sent
         if self._due is None:
-            return took if told is None else told
-        return max(took, told or 0.0) + max(0.0, self.sent - self._due)
+            return took if message is None else message
+        return max(took, message or 0.0) + max(0.0, self.sent - self._due)
 
 
-class Caller(Patience):
+class Caller(RetryPolicy):
     """Asks the target as long as it is worth it; a failure of the target is an attempt, never an exception.
 
     A case with a file in `folder` that cannot be sent fails without the target being asked. What comes back is kept
@@ -213,7 +213,7 @@ class Caller(Patience):
         self._cached = cached
         self._folder = folder if getattr(target, "sends_attachments", True) else None
 
-    async def call(self, ask: Ask, due: float | None = None) -> Called:
+    async def call(self, ask: Request, due: float | None = None) -> Called:
         """The attempt for this call: answered, from the cache, or failed for good; `due` as in `attempt`."""
         if ask.case.attachments and (unfit := await self._unsendable(ask)):
             return Called(unfit)
@@ -223,28 +223,28 @@ class Caller(Patience):
             if entry is not None:
                 # Nothing is paid for an answer that was kept.
                 spent = None if entry["cost"] is None else 0.0
-                retained = Attempt(**(entry | {"cost": spent}), started_at=time.time(), cached=True)
+                retained = CallResult(**(entry | {"cost": spent}), started_at=time.time(), cached=True)
                 # It may have been kept before anything was redacted.
                 return Called(self._redacted(retained, ask))
-        attempt = self._redacted(await self.attempt(lambda: self._ask(ask), due=due), ask)
-        if key is None or attempt.failure is not None:
-            return Called(attempt)
-        return Called(attempt, (key, _entry(attempt)))
+        call_result = self._redacted(await self.perform(lambda: self._ask(ask), due=due), ask)
+        if key is None or call_result.failure is not None:
+            return Called(call_result)
+        return Called(call_result, (key, _entry(call_result)))
 
-    async def _ask(self, ask: Ask) -> Reply:
+    async def _ask(self, ask: Request) -> Response:
         target = self._target
         try:
-            reply = await target.ask(ask)
+            response = await target.ask(ask)
         except TimeoutError:
             raise
         except BaseException as error:  # noqa: BLE001 - a plug-in may raise anything
             raise failure_of(error, target.ask) from None
-        return checked_reply(reply, target.ask)
+        return checked_response(response, target.ask)
 
-    def _redacted(self, attempt: Attempt, ask: Ask) -> Attempt:
-        return attempt if self._redact is None else self._redact.attempt(attempt, ask.private)
+    def _redacted(self, call_result: CallResult, ask: Request) -> CallResult:
+        return call_result if self._redact is None else self._redact.redact_call(call_result, ask.private)
 
-    async def _unsendable(self, ask: Ask) -> Attempt | None:
+    async def _unsendable(self, ask: Request) -> CallResult | None:
         """The failed attempt of a case whose files cannot be sent."""
         if self._folder is None or all(attachment.is_url for attachment in ask.case.attachments):
             return None
@@ -255,7 +255,7 @@ class Caller(Patience):
             return None
         return replace(self._failed(TargetFailure("bad_attachment", problem, retry=False), watch, tries=0), latency=0.0)
 
-    def _key(self, ask: Ask) -> str | None:
+    def _key(self, ask: Request) -> str | None:
         if self._cached is None:
             return None
         request = self._target.request_key(ask)
@@ -275,17 +275,17 @@ def _amount(value: float | None) -> float | None:
     return float(result) if result is not None and 0 <= result <= _LARGEST_AMOUNT else None
 
 
-def _entry(attempt: Attempt) -> dict[str, Any]:
+def _entry(call_result: CallResult) -> dict[str, Any]:
     return {
-        "text": attempt.text,
-        "status": attempt.status,
-        "latency": attempt.latency,
-        "tokens_in": attempt.tokens_in,
-        "tokens_out": attempt.tokens_out,
-        "cost": attempt.cost,
-        "model": attempt.model,
-        "first_byte": attempt.first_byte,
-        "cut_off": attempt.cut_off,
+        "text": call_result.text,
+        "status": call_result.status,
+        "latency": call_result.latency,
+        "tokens_in": call_result.tokens_in,
+        "tokens_out": call_result.tokens_out,
+        "cost": call_result.cost,
+        "model": call_result.model,
+        "first_byte": call_result.first_byte,
+        "cut_off": call_result.cut_off,
     }
 
 
@@ -294,8 +294,8 @@ def _entry(attempt: Attempt) -> dict[str, Any]:
 
 def own_cost(called: Called | None, since: float = 0.0) -> float | None:
     """What the target's answer cost in a call since that moment; None when it was not asked, or nobody knows."""
-    asked = called is not None and not called.attempt.cached and called.attempt.started_at >= since
-    return called.attempt.cost if called is not None and asked else None
+    asked = called is not None and not called.call_result.cached and called.call_result.started_at >= since
+    return called.call_result.cost if called is not None and asked else None
 
 
 def spent(sample: Sample, since: float = 0.0) -> float | None:
@@ -303,7 +303,7 @@ def spent(sample: Sample, since: float = 0.0) -> float | None:
     calls = () if sample.judgement is None else sample.judgement.calls
     paid = [
         item
-        for item in (sample.attempt, *(call.attempt for call in calls))
+        for item in (sample.call_result, *(call.call_result for call in calls))
         if not item.cached and item.started_at >= since
     ]
     costs = [item.cost for item in paid if item.cost is not None]

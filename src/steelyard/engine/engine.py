@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING, Any
 
 from steelyard.engine.call import Called, Caller, own_cost, spent
 from steelyard.engine.health import Health
-from steelyard.engine.limits import Breakers, Closed, Pace, Presence, Purse, Ruling
+from steelyard.engine.limits import Breakers, Budget, Closed, Pace, Presence, Ruling
 from steelyard.engine.plan import Plan, Planned
-from steelyard.engine.process import LoopLag, caught_signals, release_signals, undisturbed
-from steelyard.engine.sample import ScoringThread, Weighing
+from steelyard.engine.process import LoopLag, caught_signals, release_signals, shielded
+from steelyard.engine.sample import Evaluation, ScoringThread
 from steelyard.engine.writer import TARGET, Completed, Counts, Journal, Progress, Writer
-from steelyard.errors import UserMistake
+from steelyard.errors import UsageError
 from steelyard.records import Sample
-from steelyard.scoring.evaluate import Weigher
+from steelyard.scoring.evaluate import Evaluator
 from steelyard.store.base import Store
 from steelyard.suite.models import Limits, SuiteModel
 from steelyard.suite.redaction import Redactor
-from steelyard.targets.base import Ask, Target
+from steelyard.targets.base import Request, Target
 
 if TYPE_CHECKING:
     from steelyard.engine.sample import Judges
@@ -39,7 +39,7 @@ class WarmUp:
     A failure is counted in `failed` and ends nothing: the calls that count will tell.
     """
 
-    def __init__(self, target: Target, limits: Limits, plan: Plan, purse: Purse) -> None:
+    def __init__(self, target: Target, limits: Limits, plan: Plan, budget: Budget) -> None:
         self.width = min(limits.concurrency, limits.warm_up, _MOST_AT_ONCE)
         """How many workers it takes."""
         self.failed = 0
@@ -47,18 +47,18 @@ class WarmUp:
         self._caller = Caller(target, limits.model_copy(update={"retries": 0}), self._pace, folder=plan.folder)
         self._variant = plan.variants[0]
         self._cases = islice(cycle(list(islice(plan.cases(), limits.warm_up))), limits.warm_up)
-        self._purse = purse
+        self._budget = budget
 
     async def work(self) -> None:
         """Make calls until all are made, or the run stops."""
         for case in self._cases:
-            ask = Ask(case.without_truth(), self._variant, 0, case.expected, case.private)
+            ask = Request(case.without_truth(), self._variant, 0, case.expected, case.private)
             try:
-                attempt = (await self._caller.call(ask)).attempt
+                call_result = (await self._caller.call(ask)).call_result
             except Closed:
                 return
-            self._purse.pay(attempt.cost)
-            self.failed += attempt.failure is not None
+            self._budget.pay(call_result.cost)
+            self.failed += call_result.failure is not None
 
     def close(self) -> None:
         """Start no further call."""
@@ -141,7 +141,7 @@ class Engine:
         *,
         plan: Plan,
         target: Target,
-        weigher: Weigher,
+        evaluator: Evaluator,
         judges: Judges | None,
         limits: Limits,
         store: Store,
@@ -149,7 +149,7 @@ class Engine:
         cache: bool,
         redact: Redactor | None = None,
         pace: Pace | None = None,
-        purse: Purse | None = None,
+        budget: Budget | None = None,
         scoring: ScoringThread | None = None,
         since: float = 0.0,
     ) -> None:
@@ -157,19 +157,19 @@ class Engine:
         `since` were another run's, and are not paid again."""
         self._since = since
         self._plan = plan
-        self._weigher = weigher
+        self._evaluator = evaluator
         self._judges = judges
         self._target = target
-        self._asks_nobody = getattr(target, "asks_nobody", False)
+        self._makes_no_calls = getattr(target, "asks_nobody", False)
         self._limits = limits
         self._store = store
         self._run_id = run_id
         self._pace = pace or pace_of(limits)
-        self._purse = purse or Purse(limits.max_cost)
+        self._budget = budget or Budget(limits.max_cost)
         self._caller = Caller(target, limits, self._pace, store.cached if cache else None, plan.folder, redact)
         self._warm: WarmUp | None = None
         self._presence = Presence(target, self._pace)
-        self._breakers = Breakers(limits.outage, limits.concurrency, self._purse)
+        self._breakers = Breakers(limits.outage, limits.concurrency, self._budget)
         # Under an open load calls are made when they are due, also in an outage: it is part of what is measured.
         watching = None if limits.rate else self._breakers.of(self._pace, "the system under test", self._presence)
         self._breaker = watching
@@ -191,10 +191,10 @@ class Engine:
     async def run(self, progress: Progress, *, resumed: bool) -> Ending:
         """Weigh everything that is not there yet."""
         self._begin(progress, resumed=resumed)
-        writer = Writer(self._store, self._run_id, self._kept)
+        writer = Writer(self._store, self._run_id, self._stored)
         writer.start()
         try:
-            with caught_signals(self._interrupt), undisturbed():
+            with caught_signals(self._interrupt), shielded():
                 await self._warm_up()
                 async with self.lag.watched():
                     await self._work(self._plan.asks(self._done if resumed else None), writer)
@@ -221,7 +221,7 @@ class Engine:
             broken=self._broken,
             warm_up_failed=0 if self._warm is None else self._warm.failed,
             held_up=self._pace.held_up,
-            spent=self._purse.spent,
+            spent=self._budget.spent,
             loop_lag=self.lag.mean,
             scoring=self._scoring.load,
         )
@@ -235,7 +235,7 @@ class Engine:
         if n == 0:
             return
         self._progress.note(f"warming up: {n:,} call{'' if n == 1 else 's'} whose answers are thrown away")
-        warm = self._warm = WarmUp(self._target, self._limits, self._plan, self._purse)
+        warm = self._warm = WarmUp(self._target, self._limits, self._plan, self._budget)
         async with asyncio.TaskGroup() as group:
             for _ in range(warm.width):
                 self._set_to_work(group, warm.work())
@@ -276,7 +276,7 @@ class Engine:
                 due = await schedule.next()
             except Closed:
                 return
-            self._set_to_work(group, self._weigh(planned, writer, due))
+            self._set_to_work(group, self._evaluate(planned, writer, due))
             schedule.put_off(await self._first_price() + await self._scored_in_time())
 
     async def _worker(self, asks: Iterator[Planned], writer: Writer) -> None:
@@ -287,7 +287,7 @@ class Engine:
             planned = next(asks, None)
             if planned is None:
                 return
-            await self._weigh(planned, writer)
+            await self._evaluate(planned, writer)
             await self._give_way(writer)
 
     async def _scored_in_time(self) -> float:
@@ -299,35 +299,35 @@ class Engine:
 
     async def _first_price(self) -> float:
         """Wait while nobody knows what a call costs, which is only before the first answer; gives the seconds."""
-        if not self._purse.awaits_first_price:
+        if not self._budget.awaits_first_price:
             return 0.0
         began = time.perf_counter()
-        while self._purse.awaits_first_price:  # noqa: ASYNC110 - only ever waits for the very first answer
+        while self._budget.awaits_first_price:  # noqa: ASYNC110 - only ever waits for the very first answer
             await asyncio.sleep(0.005)
         return time.perf_counter() - began
 
     def _may_go_on(self) -> bool:
-        if self._stopped is None and not self._purse.may_spend():
+        if self._stopped is None and not self._budget.may_spend():
             self._stop(self._no_room())
         return self._stopped is None
 
-    async def _weigh(self, planned: Planned, writer: Writer, due: float | None = None) -> None:
+    async def _evaluate(self, planned: Planned, writer: Writer, due: float | None = None) -> None:
         """One sample, handed to the writer; nothing when the run stops before it is complete."""
         try:
             with self._breakers.sample(planned.position):
                 completed = await self._sample(planned, writer, due)
         except Closed:
-            if self._purse.is_empty:
+            if self._budget.is_empty:
                 self._stop(self._no_room())
             return
-        if self._asks_nobody:
+        if self._makes_no_calls:
             writer.put(completed)
         else:
             await writer.store(completed)
         self._insist_on_price(completed.sample)
         if self._breaker is not None and self._breaker.waits_for_return:
             return
-        if gone := await self._presence.gone_after(completed.sample.attempt):
+        if gone := await self._presence.gone_after(completed.sample.call_result):
             self._break_off(gone)
 
     async def _give_way(self, writer: Writer) -> None:
@@ -342,28 +342,32 @@ class Engine:
 
     async def _sample(self, planned: Planned, writer: Writer, due: float | None) -> Completed:
         journal = Journal(planned.position, self._journalled, writer.store)
-        self._purse.started()
+        self._budget.started()
         called, scoring = None, None
         try:
             called = await self._answer(planned, journal, due)
             ask = planned.ask
-            to_score = (self._weigher, planned.case, ask.variant.name, ask.repeat, called.attempt)
+            to_score = (self._evaluator, planned.case, ask.variant.name, ask.repeat, called.call_result)
             # When nobody is asked, no call can be held up, and a thread would only take time.
-            scoring = Weighing(*to_score) if self._asks_nobody else await self._scoring.run(lambda: Weighing(*to_score))
+            scoring = (
+                Evaluation(*to_score)
+                if self._makes_no_calls
+                else await self._scoring.run(lambda: Evaluation(*to_score))
+            )
             if self._judges is not None and scoring.to_judge is not None:
-                await self._judges.judge(scoring, journal, self._purse, self._scoring)
+                await self._judges.judge(scoring, journal, self._budget, self._scoring)
         finally:
             # What judges cost has been paid call by call.
             available = scoring is not None and spent(scoring.sample) is not None
             cost = own_cost(called, self._since)
-            self._purse.ended((cost or 0.0) if available else cost)
+            self._budget.ended((cost or 0.0) if available else cost)
         sample = scoring.sample
         sample.position = planned.position
         self._health.watch(sample)
         return Completed(sample, planned.case, called.cache_entry, journal.keys)
 
     def _no_room(self) -> str:
-        return f"the spending limit of {self._purse.limit:g} leaves no room for another call"
+        return f"the spending limit of {self._budget.limit:g} leaves no room for another call"
 
     async def _answer(self, planned: Planned, journal: Journal, due: float | None) -> Called:
         """The target's answer, stored before it is used when a judge is to be asked or scorers take their time."""
@@ -371,24 +375,24 @@ class Engine:
         if retained is not None:
             return Called(retained)
         called = await self._caller.call(planned.ask, due)
-        slow = self._scoring.mean > _QUICK_SCORING and not self._asks_nobody
+        slow = self._scoring.mean > _QUICK_SCORING and not self._makes_no_calls
         if slow or (self._judges is not None and self._judges.are_asked):
-            await journal.put(TARGET, called.attempt)
+            await journal.put(TARGET, called.call_result)
         return called
 
     def _insist_on_price(self, sample: Sample) -> None:
-        if self._purse.limit is None:
+        if self._budget.limit is None:
             return
-        unpriced = not self._asks_nobody and sample.attempt.failure is None and sample.attempt.cost is None
+        unpriced = not self._makes_no_calls and sample.call_result.failure is None and sample.call_result.cost is None
         calls = () if sample.judgement is None else sample.judgement.calls
         who = "target" if unpriced else "judge"
-        if unpriced or any(call.attempt.failure is None and call.attempt.cost is None for call in calls):
+        if unpriced or any(call.call_result.failure is None and call.call_result.cost is None for call in calls):
             # Said before it is raised: another worker may be about to call.
             self._stopped = (
                 f"a spending limit is set, but the {who} does not say what a call costs:"
                 " declare `price` in its settings, or leave out the limit"
             )
-            raise UserMistake(self._stopped)
+            raise UsageError(self._stopped)
 
     def _done(self, case_ids: object) -> set[tuple[str, str, int]]:
         return self._store.done(self._run_id, case_ids)  # type: ignore[arg-type]
@@ -397,14 +401,14 @@ class Engine:
         for sample, _ in self._store.samples(self._run_id):
             self._counts.add(sample.outcome)
             self._health.watch(sample)
-            if sample.attempt.failure is None:
+            if sample.call_result.failure is None:
                 self._breakers.arm()
             if (cost := spent(sample, self._since)) is not None:
-                self._purse.started()
-                self._purse.ended(cost)
+                self._budget.started()
+                self._budget.ended(cost)
         self._progress.update(self._counts)
 
-    def _kept(self, group: list[Completed]) -> None:
+    def _stored(self, group: list[Completed]) -> None:
         for completed in group:
             self._counts.add(completed.sample.outcome)
         self._progress.update(self._counts)

@@ -236,19 +236,19 @@ class Health:
 
     def watch(self, sample: Sample) -> None:
         """Take note of one sample."""
-        attempt = sample.attempt
-        if not sample.outcome.conclusive or attempt.text is None:
+        call_result = sample.call_result
+        if not sample.outcome.conclusive or call_result.text is None:
             return
-        if attempt.status is not None and attempt.status >= _ERRORS:
+        if call_result.status is not None and call_result.status >= _ERRORS:
             # An error that is weighed is one that the case asks for: it says nothing of the other answers.
             return
-        text = attempt.text.strip()
+        text = call_result.text.strip()
         self._answers += 1
         self._empty += not text
         if sample.items is not None:
             self._with_list += 1
             self._nothing_listed += not sample.items
-        self._cut_off += attempt.cut_off
+        self._cut_off += call_result.cut_off
         self._objects += text.startswith("{") and text.endswith("}")
         self._same.watch(text)
         self._wordings.watch(text)
@@ -258,9 +258,9 @@ class Health:
             self._texts.add(hash(text))
         if len(self._cases) < _FEWEST:
             self._cases.add(sample.case_id)
-        if attempt.tokens_out is not None:
+        if call_result.tokens_out is not None:
             self._with_tokens += 1
-            self._without_output += attempt.tokens_out == 0
+            self._without_output += call_result.tokens_out == 0
         lowered = text[:_LOOKED_AT].lower()
         if any(hint in lowered for hint in _HINTS) and (mark := _ERROR_MARKS.search(text, 0, _LOOKED_AT)):
             self._marked += 1

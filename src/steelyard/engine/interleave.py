@@ -11,7 +11,7 @@ from typing import Any
 from steelyard.engine.engine import Ending, Engine, Schedule
 from steelyard.engine.limits import Closed, Pace
 from steelyard.engine.plan import Planned, Turn
-from steelyard.engine.process import caught_signals, undisturbed
+from steelyard.engine.process import caught_signals, shielded
 from steelyard.engine.rescore import reading_of
 from steelyard.engine.writer import Completed, Counts, Progress, Writer
 from steelyard.records import Outcome, Sample
@@ -27,10 +27,10 @@ class Arm(Engine):
         self._counts.planned = planned
         self._seen = seen
         self._begin(progress, resumed=resumed)
-        self._writer = Writer(self._store, self._run_id, self._kept)
+        self._writer = Writer(self._store, self._run_id, self._stored)
         self._writer.start()
 
-    def kept(self) -> Iterator[Sample]:
+    def stored(self) -> Iterator[Sample]:
         """The samples that are in the store."""
         return (sample for sample, _ in self._store.samples(self._run_id))
 
@@ -60,9 +60,9 @@ class Arm(Engine):
         """Make the calls that do not count."""
         await self._warm_up()
 
-    async def weigh(self, planned: Planned, due: float | None = None) -> None:
+    async def evaluate(self, planned: Planned, due: float | None = None) -> None:
         """One sample, kept when it is complete."""
-        await self._weigh(planned, self._writer, due)
+        await self._evaluate(planned, self._writer, due)
 
     async def give_way(self) -> None:
         """Let others have their turn."""
@@ -147,7 +147,7 @@ class Pairs:
     def begin(self, turn: Turn) -> bool:
         """True when this case is to be asked: it was begun before, or more must be seen."""
         unit = turn.case.unit
-        if self.enough and not turn.begun and unit not in self._open:
+        if self.enough and not turn.started and unit not in self._open:
             return False
         if unit not in self._open:
             # The cases of a cluster come one after another: with the next one it is complete.
@@ -192,7 +192,7 @@ class Interleaved:
     async def run(self) -> tuple[Ending, Ending]:
         """Weigh everything that is not there yet; both arms have begun, and are closed afterwards."""
         try:
-            with caught_signals(self._interrupt), undisturbed():
+            with caught_signals(self._interrupt), shielded():
                 for arm in self._arms:
                     await arm.warm_up()
                 async with self._arms[0].lag.watched(), self._arms[1].lag.watched():
@@ -236,7 +236,7 @@ class Interleaved:
                 return
             first = None
             arm, planned = result
-            await self._arms[arm].weigh(planned)
+            await self._arms[arm].evaluate(planned)
             await self._arms[arm].give_way()
 
     async def _open_load(self, rate: float, group: asyncio.TaskGroup) -> None:
@@ -249,7 +249,7 @@ class Interleaved:
                 due = await schedule.next()
             except Closed:
                 return
-            self._arms[0].set_to_work(group, self._arms[arm].weigh(planned, due))
+            self._arms[0].set_to_work(group, self._arms[arm].evaluate(planned, due))
             schedule.put_off(await self._arms[0].first_price() + await self._arms[0].scored_in_time())
 
     def _may_go_on(self) -> bool:

@@ -14,10 +14,10 @@ from enum import Enum, auto
 
 from steelyard.errors import TargetFailure
 from steelyard.plugins import raised_in_words
-from steelyard.records import Attempt
+from steelyard.records import CallResult
 from steelyard.redact import redact_known
 from steelyard.suite.values import duration_text
-from steelyard.targets.base import Reply, Target
+from steelyard.targets.base import Response, Target
 
 # How fast to ask: adaptive concurrency, requests a second, pauses that the server asked for, and money.
 
@@ -166,7 +166,7 @@ class Pace:
                 room -= 1
 
 
-class Purse:
+class Budget:
     """Counts what was spent and says when the next call could go over the limit."""
 
     def __init__(self, limit: float | None, spent: float = 0.0) -> None:
@@ -237,9 +237,9 @@ class Presence:
             return f"the target could not tell whether the system is still there: {raised_in_words(error)}"
         return None if message is None else redact_known(str(message))
 
-    async def gone_after(self, attempt: Attempt) -> str | None:
+    async def gone_after(self, call_result: CallResult) -> str | None:
         """The same after a call that found nobody; None after others, and while another call asks already."""
-        return None if attempt.failure is None else await self.gone_after_failure(attempt.failure.kind)
+        return None if call_result.failure is None else await self.gone_after_failure(call_result.failure.kind)
 
     async def gone_after_failure(self, kind: str) -> str | None:
         """The same after a failure of this kind."""
@@ -255,14 +255,14 @@ class Presence:
 
 # One try of a call: its answer, or why there is none, within a time that is the system's alone.
 
-Send = Callable[[], Awaitable[Reply]]
+Send = Callable[[], Awaitable[Response]]
 
 _MOST_EXTENSIONS = 10
 _SMALL_DELAY = 0.02
 """Seconds; a loop that is later than this was held up by something in this process."""
 
 
-async def try_once(send: Send, seconds: float) -> Reply | TargetFailure:
+async def try_once(send: Send, seconds: float) -> Response | TargetFailure:
     """The answer of one call, or why there is none."""
     try:
         async with asyncio.timeout(seconds) as limit:
@@ -351,9 +351,11 @@ class FailedCall:
     probes: int = 0
     sample: Hashable = field(default_factory=lambda: _SAMPLE.get(object()))
     failed_at: float = field(default_factory=time.perf_counter)
-    ruling: asyncio.Future[Ruling | Reply] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+    ruling: asyncio.Future[Ruling | Response] = field(
+        default_factory=lambda: asyncio.get_running_loop().create_future()
+    )
 
-    async def probe(self) -> Reply | TargetFailure:
+    async def probe(self) -> Response | TargetFailure:
         """Make the call once more."""
         self.probes += 1
         self.begin()
@@ -368,10 +370,10 @@ def is_transient(failure: TargetFailure) -> bool:
 class Breakers:
     """The circuit breakers of one run: one for the system under test, one for each judge."""
 
-    def __init__(self, longest: float, concurrency: int, purse: Purse) -> None:
+    def __init__(self, longest: float, concurrency: int, budget: Budget) -> None:
         """`longest` are the seconds that an outage may last; 0 for a run without breakers."""
         self.longest = longest
-        self.purse = purse
+        self.budget = budget
         self.note: Callable[[str], None] = lambda _: None
         self.give_up: Callable[[str], None] = lambda _: None
         self.ask_more: Callable[[], bool] = lambda: False
@@ -460,7 +462,7 @@ class Breaker:
             for call in [call for call in self.failed if call.failed_at < sent]:
                 self._rule([call], Ruling.ONCE_MORE if call.once_more else Ruling.STANDS)
 
-    async def settle(self, call: FailedCall, failure: TargetFailure) -> Ruling | Reply:
+    async def settle(self, call: FailedCall, failure: TargetFailure) -> Ruling | Response:
         """What becomes of a call whose tries are used up, as soon as it is known; Closed when the run stops before."""
         if not self.armed or call.outages >= _MOST_OUTAGES or call.answered_between:
             return Ruling.STANDS
@@ -574,7 +576,7 @@ class Breaker:
         result = await try_once(*self._answered)
         if isinstance(result, TargetFailure):
             return False
-        self._run.purse.pay(result.cost)
+        self._run.budget.pay(result.cost)
         return True
 
     def _pausing(self, failure: TargetFailure) -> str:

@@ -10,14 +10,14 @@ from itertools import islice, product, zip_longest
 from typing import Any
 
 from steelyard.engine.process import is_alive
-from steelyard.errors import UserMistake
+from steelyard.errors import UsageError
 from steelyard.records import RunHeader, RunState
 from steelyard.store.base import Store
 from steelyard.suite.case import Case
 from steelyard.suite.cases import drawn_first, drawn_place
 from steelyard.suite.models import Limits, SuiteModel, Variant
 from steelyard.suite.values import OPEN_CONCURRENCY
-from steelyard.targets.base import Ask
+from steelyard.targets.base import Request
 
 # How a run is to be done, as one frozen object.
 
@@ -69,7 +69,7 @@ def parse_only(texts: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
     for text in texts:
         factor, sign, value = text.partition("=")
         if not sign or factor not in FACTORS or not value:
-            raise UserMistake(f"--only {text!r}: write one of {', '.join(f'{name}=VALUE' for name in FACTORS)}")
+            raise UsageError(f"--only {text!r}: write one of {', '.join(f'{name}=VALUE' for name in FACTORS)}")
         pairs.append((factor, value))
     return tuple(pairs)
 
@@ -108,7 +108,7 @@ class RunOptions:
         """The suite's limits with what was asked for laid over them; UserMistake when that is two loads at once."""
         asked = {name: getattr(self, name) for name in _LIMITS if getattr(self, name) is not None}
         if self.rate is not None and self.requests_per_second is not None:
-            raise UserMistake(
+            raise UsageError(
                 "--rate makes an open load, and --rps is the most of a closed one: give one of them"
                 " (docs/reference/commands.md#open-and-closed-load)"
             )
@@ -150,19 +150,19 @@ def find_unfinished(store: Store, suite: SuiteModel, name: str) -> RunHeader:
     if name:
         header = store.run(name)
         if header.state is RunState.ENDED:
-            raise UserMistake(f"run {header.id} has ended: there is nothing to resume")
+            raise UsageError(f"run {header.id} has ended: there is nothing to resume")
         if "ab" in header.options:
             message = header.options["ab"].get("id")
-            raise UserMistake(
+            raise UsageError(
                 f"run {header.id} is an arm of an A/B: steelyard ab ... --resume {message} goes on with both"
             )
         if is_alive(header.options.get("owner")):
-            raise UserMistake(
+            raise UsageError(
                 f"run {header.id} is still going on in process {header.options['owner']['pid']}:"
                 " wait for it, or stop it first"
             )
         if header.rescored_from is not None:
-            raise UserMistake(
+            raise UsageError(
                 f"run {header.id} is an unfinished rescore, and a rescore makes no calls:"
                 f" steelyard rescore {header.rescored_from} begins it again"
             )
@@ -171,13 +171,13 @@ def find_unfinished(store: Store, suite: SuiteModel, name: str) -> RunHeader:
         alone = "ab" not in header.options and header.rescored_from is None
         if alone and header.state is not RunState.ENDED and not is_alive(header.options.get("owner")):
             return header
-    raise UserMistake(f"no unfinished run of suite {suite.name}: start one without --resume")
+    raise UsageError(f"no unfinished run of suite {suite.name}: start one without --resume")
 
 
 def refuse_unfinished_rescore(earlier: RunHeader) -> None:
     """UserMistake when these are the answers of a rescore that was killed midway: the run it read has them all."""
     if earlier.rescored_from is not None and earlier.state is not RunState.ENDED:
-        raise UserMistake(
+        raise UsageError(
             f"run {earlier.id} is an unfinished rescore and holds only some of the answers:"
             f" name the run that it read, {earlier.rescored_from}"
         )
@@ -188,25 +188,25 @@ def without_owner(header: RunHeader) -> RunHeader:
     return replace(header, options={name: value for name, value in header.options.items() if name != "owner"})
 
 
-def selection_of(begun: RunHeader) -> Selection:
+def selection_of(started: RunHeader) -> Selection:
     """The part of the grid that a run was asked to weigh."""
-    return Selection(parse_only(tuple(begun.options.get("only") or ())), begun.options.get("limit"))
+    return Selection(parse_only(tuple(started.options.get("only") or ())), started.options.get("limit"))
 
 
-def as_begun(options: RunOptions, begun: RunHeader) -> RunOptions:
+def resumed_options(options: RunOptions, started: RunHeader) -> RunOptions:
     """A resumed run keeps the part of the grid and the load it was started with."""
-    retained = begun.options
+    retained = started.options
     load = retained.get("load") or {}
     for name, given, then in (
-        ("--only and --limit", options.selection, selection_of(begun)),
+        ("--only and --limit", options.selection, selection_of(started)),
         ("--repeats", options.repeats, retained["repeats"]),
         ("--strict", options.strict, retained["strict"]),
     ):
         if given not in (None, False, Selection(), then):
-            raise UserMistake(f"{name}: that of run {begun.id} holds, which is another; leave it out")
+            raise UsageError(f"{name}: that of run {started.id} holds, which is another; leave it out")
     return replace(
         options,
-        selection=selection_of(begun),
+        selection=selection_of(started),
         repeats=retained["repeats"],
         strict=retained["strict"],
         cache=retained["cache"] or options.cache,
@@ -216,15 +216,15 @@ def as_begun(options: RunOptions, begun: RunHeader) -> RunOptions:
     )
 
 
-def insist_on_same_instrument(begun: RunHeader, now: RunHeader, done: str = "resumed") -> None:
+def require_same_signature(started: RunHeader, now: RunHeader, done: str = "resumed") -> None:
     """UserMistake that names what has changed since the run began."""
     # A run that began before there were judges knows nothing of them: "" stands for none.
     changed = [
-        part for part, value in now.signature.items() if begun.signature.get(part, "") != value and part != "text"
+        part for part, value in now.signature.items() if started.signature.get(part, "") != value and part != "text"
     ]
     if changed:
-        raise UserMistake(
-            f"run {begun.id} cannot be {done}: since it began these have changed: {', '.join(changed)}."
+        raise UsageError(
+            f"run {started.id} cannot be {done}: since it began these have changed: {', '.join(changed)}."
             f" Samples from two instruments do not belong in one run: {_same_again(changed)}start a new one"
         )
 
@@ -236,13 +236,13 @@ def _same_again(changed: list[str]) -> str:
     return f"give the same {' and '.join(left_out)} as then, or " if left_out else ""
 
 
-def load_after_resume(begun: dict[str, Any] | None, limits: Limits) -> dict[str, Any]:
+def load_after_resume(started: dict[str, Any] | None, limits: Limits) -> dict[str, Any]:
     """The load that the run began with, and that it changed on the way where it did."""
     now = load_of(limits)
-    if begun is None:
+    if started is None:
         return now
-    same = all(begun.get(name) == now.get(name) for name in ("rate", "requests_per_second", "concurrency"))
-    return begun if same else begun | {"changed": True}
+    same = all(started.get(name) == now.get(name) for name in ("rate", "requests_per_second", "concurrency"))
+    return started if same else started | {"changed": True}
 
 
 _CHUNK = 500
@@ -256,7 +256,7 @@ class Planned:
 
     position: int
     case: Case
-    ask: Ask
+    ask: Request
 
 
 class Plan:
@@ -271,7 +271,7 @@ class Plan:
         self.n_cases = self._count_cases()
         self.n = self.n_cases * len(self.variants) * repeats
         if self.n == 0:
-            raise UserMistake(self._why_empty())
+            raise UsageError(self._why_empty())
 
     def cases(self) -> Iterator[Case]:
         """The cases of the plan, in file order."""
@@ -284,7 +284,7 @@ class Plan:
             blind = case.without_truth()
             for number, (variant, repeat) in enumerate(product(self.variants, range(self.repeats))):
                 if (case.id, variant.name, repeat) not in skip:
-                    yield Planned(first + number, case, Ask(blind, variant, repeat, case.expected, case.private))
+                    yield Planned(first + number, case, Request(blind, variant, repeat, case.expected, case.private))
             first += len(self.variants) * self.repeats
 
     def _with_done(self, done: Done | None) -> Iterator[tuple[Case, set[tuple[str, str, int]]]]:
@@ -333,7 +333,7 @@ class Turn:
 
     case: Case
     asks: tuple[tuple[int, Planned], ...]
-    begun: bool
+    started: bool
     """True when a sample of it is kept already."""
 
 
@@ -342,7 +342,7 @@ class DrawnPlan:
 
     def __init__(self, arms: tuple[Plan, Plan], seed: int, max_cases: int | None = None) -> None:
         if arms[0].n_cases != arms[1].n_cases:
-            raise UserMistake("the arms of an A/B must be asked the same cases, and these are not")
+            raise UsageError("the arms of an A/B must be asked the same cases, and these are not")
         self._arms = arms
         self._seed = seed
         self.n_cases = arms[0].n_cases if max_cases is None else min(max_cases, arms[0].n_cases)
@@ -362,7 +362,7 @@ class DrawnPlan:
         blind = case.without_truth()
         grids = [list(product(plan.variants, range(plan.repeats))) for plan in self._arms]
         asks: list[tuple[int, Planned]] = []
-        begun = False
+        started = False
         for number, pair in enumerate(zip_longest(*grids)):
             first = drawn_first(self._seed, case.id, number)
             for arm in (first, 1 - first):
@@ -370,12 +370,12 @@ class DrawnPlan:
                     continue
                 variant, repeat = pair[arm]
                 if (case.id, variant.name, repeat) in keys[arm]:
-                    begun = True
+                    started = True
                     continue
                 position = place * len(grids[arm]) + number
-                ask = Ask(blind, variant, repeat, case.expected, case.private)
+                ask = Request(blind, variant, repeat, case.expected, case.private)
                 asks.append((arm, Planned(position, case, ask)))
-        return Turn(case, tuple(asks), begun)
+        return Turn(case, tuple(asks), started)
 
     def _pieces(self) -> Iterator[list[tuple[int, Case]]]:
         """Pieces of the drawn order: cases with their places in the files."""

@@ -77,7 +77,7 @@ _SWITCH = 0.0005
 
 
 @contextlib.contextmanager
-def undisturbed() -> Iterator[None]:
+def shielded() -> Iterator[None]:
     """Collects garbage in circles seldom (saved a tenth of the CPU of a call, measured), and lets the writer's thread
     hold up the loop for half a millisecond at most: with Python's 5 ms, waits of its own get into the latencies."""
     before, switch = gc.get_threshold(), sys.getswitchinterval()

@@ -11,18 +11,18 @@ from typing import Any, ClassVar, Self
 
 from steelyard.engine.health import Health
 from steelyard.engine.plan import Plan
-from steelyard.engine.sample import Judges, Weighing
+from steelyard.engine.sample import Evaluation, Judges
 from steelyard.engine.writer import TARGET, Counts, Progress
-from steelyard.errors import SteelyardError, TargetFailure, UserMistake
-from steelyard.records import Attempt, Judgement, Outcome, RunHeader, RunState, Sample
-from steelyard.scoring.evaluate import Weigher
+from steelyard.errors import SteelyardError, TargetFailure, UsageError
+from steelyard.records import CallResult, Judgement, Outcome, RunHeader, RunState, Sample
+from steelyard.scoring.evaluate import Evaluator
 from steelyard.store.base import Store
 from steelyard.store.codec import encode
 from steelyard.suite.case import Case
 from steelyard.suite.chosen_judge import as_recorded
 from steelyard.suite.judge import JudgeDescription
 from steelyard.suite.models import SuiteModel
-from steelyard.targets.base import Ask, Reply
+from steelyard.targets.base import Request, Response
 
 _CHUNK = 500
 
@@ -43,7 +43,7 @@ def rescore(
     from_run: str,
     run_id: str,
     cases: Iterator[Case],
-    weigher: Weigher,
+    evaluator: Evaluator,
     judges: Judges | None,
     progress: Progress,
     planned: int,
@@ -61,7 +61,7 @@ def rescore(
             if not same_question(case, then):
                 result.changed_questions += 1
                 continue
-            samples.append(_weighed_again(weigher, judges, case, sample))
+            samples.append(_evaluated_again(evaluator, judges, case, sample))
             used[case.id] = case
         _keep(store, run_id, from_run, samples, list(used.values()), result)
         progress.update(result.counts)
@@ -69,8 +69,8 @@ def rescore(
     return result
 
 
-def _weighed_again(weigher: Weigher, judges: Judges | None, case: Case, earlier: Sample) -> Sample:
-    scoring = Weighing(weigher, case, earlier.variant, earlier.repeat, earlier.attempt)
+def _evaluated_again(evaluator: Evaluator, judges: Judges | None, case: Case, earlier: Sample) -> Sample:
+    scoring = Evaluation(evaluator, case, earlier.variant, earlier.repeat, earlier.call_result)
     if judges is not None and scoring.to_judge is not None:
         judges.read_again(scoring, () if earlier.judgement is None else earlier.judgement.calls)
     return scoring.sample
@@ -99,7 +99,7 @@ class ReplayTarget:
     """Gives each case the answer that the earlier run was given. It is known to runs by the name of its answers."""
 
     sends_attachments: ClassVar[bool] = False
-    asks_nobody: ClassVar[bool] = True
+    makes_no_calls: ClassVar[bool] = True
 
     def __init__(self, store: Store, earlier: RunHeader) -> None:
         self._store = store
@@ -111,29 +111,31 @@ class ReplayTarget:
     async def __aexit__(self, *exc_info: object) -> None:
         return None
 
-    async def ask(self, ask: Ask) -> Reply:
+    async def ask(self, ask: Request) -> Response:
         """The kept answer, at no cost; TargetFailure as it failed then, or when it answers another question."""
-        attempt = await asyncio.to_thread(self._attempt, ask)
-        if attempt.failure is not None:
-            raise TargetFailure(attempt.failure.kind, attempt.failure.message, retry=False, status=attempt.status)
-        return Reply(
-            text=attempt.text or "",
-            status=attempt.status,
-            tokens_in=attempt.tokens_in,
-            tokens_out=attempt.tokens_out,
+        call_result = await asyncio.to_thread(self._call_result, ask)
+        if call_result.failure is not None:
+            raise TargetFailure(
+                call_result.failure.kind, call_result.failure.message, retry=False, status=call_result.status
+            )
+        return Response(
+            text=call_result.text or "",
+            status=call_result.status,
+            tokens_in=call_result.tokens_in,
+            tokens_out=call_result.tokens_out,
             cost=0.0,
-            model=attempt.model,
+            model=call_result.model,
             # One from the cache was no call then, and is none now.
-            latency=0.0 if attempt.cached else attempt.latency,
-            first_byte=attempt.first_byte,
-            cut_off=attempt.cut_off,
+            latency=0.0 if call_result.cached else call_result.latency,
+            first_byte=call_result.first_byte,
+            cut_off=call_result.cut_off,
         )
 
     def identity(self) -> dict[str, Any]:
         """That of the system which gave the answers."""
         return self._earlier.target
 
-    def request_key(self, ask: Ask) -> Any:  # noqa: ARG002 - part of the protocol
+    def request_key(self, ask: Request) -> Any:  # noqa: ARG002 - part of the protocol
         """None: the answers are in the store already."""
         return None
 
@@ -141,12 +143,12 @@ class ReplayTarget:
         """None are needed."""
         return []
 
-    def _attempt(self, ask: Ask) -> Attempt:
+    def _call_result(self, ask: Request) -> CallResult:
         for sample, case in self._store.samples(self._earlier.id, case_ids=[ask.case.id]):
             if (sample.variant, sample.repeat) == (ask.variant.name, ask.repeat):
                 if not same_question(case, ask.case):
                     raise TargetFailure("other_question", "the question has changed since it was answered", retry=False)
-                return sample.attempt
+                return sample.call_result
         raise TargetFailure("not_recorded", f"run {self._earlier.id} holds no answer for this", retry=False)
 
 
@@ -164,7 +166,7 @@ class OtherBalance:
 
     def __init__(self, suite: SuiteModel, judge_then: JudgeDescription | None, *, same_judge: bool) -> None:
         self._suite = suite
-        self._weigher = Weigher(suite)
+        self._evaluator = Evaluator(suite)
         self._as_judged_then: Judges | None = None
         self.why_no_words = ""
         """Why what the judge said then cannot be read again; "" when it can, or nobody judged."""
@@ -175,7 +177,7 @@ class OtherBalance:
         elif same_judge or any(member.kind != "python" for member in judge_then.members):
             try:
                 self._as_judged_then = Judges(as_recorded(suite.judge, judge_then), suite.folder)
-            except UserMistake:
+            except UsageError:
                 message = "they were given on another scale or for other dimensions"
                 self.why_no_words = NOT_KEPT + message
 
@@ -189,32 +191,32 @@ class OtherBalance:
     def _now(self) -> Judges | None:
         return None if self._suite.judge is None else Judges(self._suite.judge, self._suite.folder)
 
-    def weigh(self, sample: Sample, case: Case) -> Sample:
+    def evaluate(self, sample: Sample, case: Case) -> Sample:
         """The answer by this suite and the truth of `case`, with what its judge said then."""
-        return self._weighed(sample, case, again=False)
+        return self._evaluated(sample, case, again=False)
 
     def judge(self, sample: Sample, case: Case) -> Sample:
         """The answer by this suite and its own judge, which must be code."""
-        return self._weighed(sample, case, again=True)
+        return self._evaluated(sample, case, again=True)
 
-    def _weighed(self, sample: Sample, case: Case, *, again: bool) -> Sample:
+    def _evaluated(self, sample: Sample, case: Case, *, again: bool) -> Sample:
         try:
-            scoring = Weighing(self._weigher, case, sample.variant, sample.repeat, sample.attempt)
+            scoring = Evaluation(self._evaluator, case, sample.variant, sample.repeat, sample.call_result)
             if scoring.to_judge is not None:
                 self._judged(scoring, sample.judgement, again=again)
         except SteelyardError:  # the suite has no reading of this truth: no reading, and no reason to end
             return replace(sample, outcome=Outcome.JUDGE_FAILED, score=None, passed=None)
         return scoring.sample
 
-    def _judged(self, weighing: Weighing, then: Judgement | None, *, again: bool) -> None:
+    def _judged(self, evaluation: Evaluation, then: Judgement | None, *, again: bool) -> None:
         if again and self._now is not None:
-            self._now.read_again(weighing, ())
-        elif self._as_judged_then is not None and then is not None and then.ballots[:1] and not then.calls:
-            self._as_judged_then.read_recorded(weighing, then.ballots[0])
+            self._now.read_again(evaluation, ())
+        elif self._as_judged_then is not None and then is not None and then.votes[:1] and not then.calls:
+            self._as_judged_then.read_recorded(evaluation, then.votes[0])
         elif self._as_judged_then is not None:
-            self._as_judged_then.read_again(weighing, () if then is None else then.calls)
+            self._as_judged_then.read_again(evaluation, () if then is None else then.calls)
         else:
-            weighing.judge(lambda _: Judgement(None, told="nobody judged it then") if then is None else then)
+            evaluation.judge(lambda _: Judgement(None, message="nobody judged it then") if then is None else then)
 
 
 def reading_of(sample: Sample, *, by_pass: bool) -> float:
@@ -237,13 +239,13 @@ def find_failed(store: Store, name: str, suite_name: str) -> RunHeader:
     """The run whose failed samples are to be asked for again; UserMistake when that cannot be done."""
     earlier = store.run(name)
     if earlier.suite_name != suite_name:
-        raise UserMistake(f"run {earlier.id} is of suite {earlier.suite_name}, not of {suite_name}")
+        raise UsageError(f"run {earlier.id} is of suite {earlier.suite_name}, not of {suite_name}")
     if earlier.state is not RunState.ENDED:
-        raise UserMistake(f"run {earlier.id} has not ended: go on with it first, with --resume {earlier.id}")
+        raise UsageError(f"run {earlier.id} has not ended: go on with it first, with --resume {earlier.id}")
     if "repeats" not in earlier.options:
-        raise UserMistake(f"run {earlier.id} was made by another tool: only a run of this suite can be retried")
+        raise UsageError(f"run {earlier.id} was made by another tool: only a run of this suite can be retried")
     if "ab" in earlier.options:
-        raise UserMistake(f"run {earlier.id} is an arm of an A/B: its samples belong together with the other arm's")
+        raise UsageError(f"run {earlier.id} is an arm of an A/B: its samples belong together with the other arm's")
     return earlier
 
 
@@ -256,10 +258,10 @@ def retried(store: Store, earlier: RunHeader, plan: Plan) -> dict[str, Any]:
     for sample, _ in store.samples(earlier.id):
         planned = next((ask for ask in asks if ask.position == sample.position), None)
         if planned is None or (planned.case.id, planned.ask.variant.name, planned.ask.repeat) != sample.key:
-            raise UserMistake(f"the cases are in another order than in run {earlier.id}: start a new run")
+            raise UsageError(f"the cases are in another order than in run {earlier.id}: start a new run")
         retained += not is_failed(sample)
     if retained == plan.n:
-        raise UserMistake(f"run {earlier.id} has no failed samples: there is nothing to ask again")
+        raise UsageError(f"run {earlier.id} has no failed samples: there is nothing to ask again")
     return {"run": earlier.id, "kept": retained, "asked": plan.n - retained}
 
 
@@ -267,7 +269,7 @@ def is_failed(sample: Sample) -> bool:
     """True when a call failed, of the target or of a judge that is missed; not for a scorer that broke."""
     if sample.outcome is Outcome.JUDGE_FAILED:
         calls = () if sample.judgement is None else sample.judgement.calls
-        return any(call.attempt.failure is not None for call in calls)
+        return any(call.call_result.failure is not None for call in calls)
     return sample.outcome is Outcome.TARGET_FAILED
 
 
@@ -292,8 +294,8 @@ def take_over(store: Store, earlier: str, run_id: str) -> None:
 
 def _answered(sample: Sample) -> Iterator[tuple[str, dict[str, Any]]]:
     calls = () if sample.judgement is None else sample.judgement.calls
-    parts = [(TARGET, sample.attempt)]
-    parts += [(f"judge/{call.member}/{call.repeat}/{call.turn}", call.attempt) for call in calls]
-    for part, attempt in parts:
-        if attempt.failure is None:
-            yield f"{sample.position}/{part}", encode(attempt)
+    parts = [(TARGET, sample.call_result)]
+    parts += [(f"judge/{call.member}/{call.repeat}/{call.turn}", call.call_result) for call in calls]
+    for part, call_result in parts:
+        if call_result.failure is None:
+            yield f"{sample.position}/{part}", encode(call_result)

@@ -12,17 +12,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
-from steelyard.engine.call import Patience, spent
-from steelyard.engine.limits import Breakers, Closed, Pace, Purse
+from steelyard.engine.call import RetryPolicy, spent
+from steelyard.engine.limits import Breakers, Budget, Closed, Pace
 from steelyard.engine.process import in_own_loop
 from steelyard.engine.writer import Journal
-from steelyard.errors import SteelyardError, UserMistake
+from steelyard.errors import SteelyardError, UsageError
 from steelyard.judging.ask import Bench, CostEstimate, estimate_cost, prompt_characters, rules_judges
 from steelyard.judging.evidence import complaint_check
 from steelyard.judging.judgement import JudgeReader
 from steelyard.plugins import UserCodeError, raised_in_words
-from steelyard.records import BROKEN_SCALE, Attempt, Ballot, Finding, JudgeCall, Judgement, Mode, Outcome, Sample
-from steelyard.scoring.evaluate import Weighed, Weigher
+from steelyard.records import BROKEN_SCALE, CallResult, Finding, JudgeCall, Judgement, Mode, Outcome, Sample, Vote
+from steelyard.scoring.evaluate import Evaluated, Evaluator
 from steelyard.store.base import Store
 from steelyard.store.codec import decode
 from steelyard.suite.case import Case, digest
@@ -30,54 +30,58 @@ from steelyard.suite.judge import JudgeModel
 from steelyard.suite.models import Limits, SuiteModel
 from steelyard.suite.redaction import Redactor
 from steelyard.suite.signature import judge_asked
-from steelyard.targets.base import Reply, Surroundings
+from steelyard.targets.base import Response, TargetContext
 
 
-class Weighing:
+class Evaluation:
     """One sample on the balance. `to_judge` is not None while a judge still has to speak."""
 
-    def __init__(self, weigher: Weigher, case: Case, variant: str, repeat: int, attempt: Attempt) -> None:
+    def __init__(self, evaluator: Evaluator, case: Case, variant: str, repeat: int, call_result: CallResult) -> None:
         """Weigh the attempt as far as it goes without a judge."""
-        self._weigher = weigher
+        self._evaluator = evaluator
         self.case = case
-        self.weighed: Weighed | None = None
+        self.evaluated: Evaluated | None = None
         self.sample = Sample(
             case_id=case.id,
             variant=variant,
             repeat=repeat,
-            attempt=attempt,
+            call_result=call_result,
             outcome=Outcome.TARGET_FAILED,
             category=case.category,
             difficulty=case.difficulty,
             cluster=case.cluster,
             tags=case.tags,
         )
-        if attempt.failure is None:
-            self._take(lambda: weigher.weigh(attempt.text or "", case, attempt.status, cut_off=attempt.cut_off))
+        if call_result.failure is None:
+            self._take(
+                lambda: evaluator.evaluate(
+                    call_result.text or "", case, call_result.status, cut_off=call_result.cut_off
+                )
+            )
         else:
-            self.sample.checks = weigher.unrun(case, f"the call failed: {attempt.failure.kind}")
+            self.sample.checks = evaluator.unrun(case, f"the call failed: {call_result.failure.kind}")
 
     @property
     def to_judge(self) -> str | None:
         """The text that a judge has to read; None when nothing is left to say."""
-        return None if self.weighed is None else self.weighed.to_judge
+        return None if self.evaluated is None else self.evaluated.to_judge
 
-    def judge(self, read: Callable[[Weighed], Judgement]) -> None:
+    def judge(self, read: Callable[[Evaluated], Judgement]) -> None:
         """Add what the judge says of what was weighed."""
-        before = self.weighed
+        before = self.evaluated
         if before is None:
             raise RuntimeError("there is nothing to judge")
 
-        def judged() -> Weighed:
+        def judged() -> Evaluated:
             judgement = self.sample.judgement = read(before)
-            return self._weigher.judged(before, judgement)
+            return self._evaluator.judged(before, judgement)
 
         self._take(judged)
 
-    def _take(self, score: Callable[[], Weighed]) -> None:
+    def _take(self, score: Callable[[], Evaluated]) -> None:
         """Take over what it weighs. A scorer or judge that raises makes the sample inconclusive, never a zero."""
         sample = self.sample
-        self.weighed = None
+        self.evaluated = None
         try:
             scored = score()
         except Exception as error:  # noqa: BLE001 - a plug-in may raise anything; the paid-for answer must not be lost
@@ -88,19 +92,19 @@ class Weighing:
                 else f"a scorer raised {raised_in_words(error)}"
             )
             sample.findings = (Finding(BROKEN_SCALE, evidence=message),)
-            sample.checks = sample.checks or self._weigher.unrun(self.case, message)
+            sample.checks = sample.checks or self._evaluator.unrun(self.case, message)
             return
         sample.outcome = scored.outcome
         sample.scores = scored.scores
         sample.findings = scored.findings
         sample.marks = scored.marks
-        sample.certainties = scored.certainties
+        sample.claims = scored.claims
         sample.checks = scored.checks
         sample.items = scored.items
-        sample.rung = scored.rung
+        sample.step = scored.step
         if scored.outcome.conclusive and scored.to_judge is None:
             sample.score, sample.passed, sample.band = scored.score, scored.passed, scored.band
-        self.weighed = scored
+        self.evaluated = scored
 
 
 # Scores answers beside the event loop, so that a slow scorer delays no call: latency is the target's alone.
@@ -199,7 +203,7 @@ class Judges:
         folder: Path,
         *,
         limits: Limits | None = None,
-        surroundings: Surroundings | None = None,
+        target_context: TargetContext | None = None,
         redact: Redactor | None = None,
         secrets: Sequence[str] = (),
     ) -> None:
@@ -209,16 +213,16 @@ class Judges:
         self._reader = JudgeReader(judge, rules_judges(judge, folder), complaint_check(judge, folder))
         self.are_asked = any(member.kind != "python" for member in judge.members)
         self._bench: Bench | None = None
-        self._callers: dict[str, Patience] = {}
+        self._callers: dict[str, RetryPolicy] = {}
         self._paces: list[Pace] = []
-        if limits is not None and surroundings is not None and self.are_asked:
-            self._bench = Bench(judge, surroundings)
+        if limits is not None and target_context is not None and self.are_asked:
+            self._bench = Bench(judge, target_context)
             secrets = [*secrets, *self._bench.secrets()]
             # Each judge has a pace of its own: one that throttles must not slow down the others or the target.
             for member in judge.members:
                 pace = Pace(limits.concurrency, None)
                 self._paces.append(pace)
-                self._callers[member.name] = Patience(limits, pace, secrets)
+                self._callers[member.name] = RetryPolicy(limits, pace, secrets)
 
     def watched_by(self, breakers: Breakers) -> None:
         """Give each judge a circuit breaker of its own."""
@@ -234,71 +238,73 @@ class Judges:
         if self._bench is not None:
             await self._bench.__aexit__(*exc_info)
 
-    async def judge(self, weighing: Weighing, journal: Journal, purse: Purse, scoring: ScoringThread) -> None:
+    async def judge(self, evaluation: Evaluation, journal: Journal, budget: Budget, scoring: ScoringThread) -> None:
         """Ask about the text and add what is said, read by `scoring`; calls that the journal holds are not made again.
 
         Closed when the purse is empty before the last call: what was said so far is in the journal.
         """
-        scored = weighing.weighed
+        scored = evaluation.evaluated
         calls: tuple[JudgeCall, ...] = ()
         if self._bench is not None and scored is not None and scored.to_judge is not None:
-            case = weighing.case
-            callers = {name: _Discreet(caller, self._redact, case, purse) for name, caller in self._callers.items()}
+            case = evaluation.case
+            callers = {name: _Discreet(caller, self._redact, case, budget) for name, caller in self._callers.items()}
             calls = await self._bench.ask(scored.to_judge, case, scored.metrics, callers.__getitem__, journal)
-        await scoring.run(lambda: self._read(weighing, calls))
+        await scoring.run(lambda: self._read(evaluation, calls))
 
     def close(self) -> None:
         """Start no further call."""
         for pace in self._paces:
             pace.close()
 
-    def read_again(self, weighing: Weighing, calls: Sequence[JudgeCall]) -> None:
+    def read_again(self, evaluation: Evaluation, calls: Sequence[JudgeCall]) -> None:
         """Add what recorded answers of the judges say of the text."""
-        self._read(weighing, tuple(calls))
+        self._read(evaluation, tuple(calls))
 
-    def read_recorded(self, weighing: Weighing, vote: Ballot) -> None:
+    def read_recorded(self, evaluation: Evaluation, vote: Vote) -> None:
         """Add what a reply says that another tool recorded, whose calls nobody kept; code is asked again."""
         if not self.are_asked:
-            self._read(weighing, ())
+            self._read(evaluation, ())
             return
-        weighing.judge(
+        evaluation.judge(
             lambda scored: self._reader.recorded(
-                vote.reply if vote.mode else None,
+                vote.response if vote.mode else None,
                 scored.to_judge or "",
-                weighing.case,
+                evaluation.case,
                 scored.metrics,
                 only_scores=vote.mode is Mode.BASIC,
-                told=vote.told,
+                message=vote.message,
             )
         )
 
-    def _read(self, weighing: Weighing, calls: tuple[JudgeCall, ...]) -> None:
-        def read(scored: Weighed) -> Judgement:
+    def _read(self, evaluation: Evaluation, calls: tuple[JudgeCall, ...]) -> None:
+        def read(scored: Evaluated) -> Judgement:
             try:
-                return self._reader.read(calls, scored.to_judge or "", weighing.case, scored.metrics)
+                return self._reader.read(calls, scored.to_judge or "", evaluation.case, scored.metrics)
             except ValueError as error:
                 if calls:  # the scale is broken, and what was paid for must not be lost: it can be read again
-                    weighing.sample.judgement = Judgement(None, metrics=scored.metrics, calls=calls, told=str(error))
+                    evaluation.sample.judgement = Judgement(
+                        None, metrics=scored.metrics, calls=calls, message=str(error)
+                    )
                 raise
 
-        weighing.judge(read)
+        evaluation.judge(read)
 
 
 @dataclass(frozen=True, slots=True)
 class _Discreet:
     """A caller within the budget whose answers hold no personal data of the case: judges like to quote names."""
 
-    caller: Patience
+    caller: RetryPolicy
     redact: Redactor | None
     case: Case
-    purse: Purse
+    budget: Budget
 
-    async def attempt(self, send: Callable[[], Awaitable[Reply]], seconds: float | None = None) -> Attempt:
-        if self.purse.is_empty:
+    async def perform(self, send: Callable[[], Awaitable[Response]], seconds: float | None = None) -> CallResult:
+        if self.budget.is_empty:
             raise Closed
-        attempt = await self.caller.attempt(send, seconds)
-        self.purse.pay(attempt.cost)
-        return attempt if self.redact is None else self.redact.attempt(attempt, self.case.private)
+        call_result = await self.caller.perform(send, seconds)
+        self.budget.pay(call_result.cost)
+        return call_result if self.redact is None else self.redact.redact_call(call_result, self.case.private)
 
 
 # Asks a judge about answers it has not read, within a budget; what was paid for is kept and never bought twice.
@@ -322,10 +328,10 @@ class BoughtCalls(Journal):
         super().__init__(0, {}, lambda entry: asyncio.to_thread(store.cache, [entry]))
         self._store, self._name = store, name
 
-    def get(self, part: str) -> Attempt | None:
+    def get(self, part: str) -> CallResult | None:
         """The answer that was bought earlier; None when there is none."""
         data = self._store.cached(self._key(part))
-        return None if data is None else decode(Attempt, data)
+        return None if data is None else decode(CallResult, data)
 
     @property
     def any_bought(self) -> bool:
@@ -343,14 +349,15 @@ class Rejudging:
         """UserMistake when nobody could be asked. `store` keeps what is bought, for this run alone: what a judge said
         at the time of another does not show how it judged at the time of this one."""
         if suite.judge is None:
-            raise UserMistake(f"--rejudge: the suite {suite.name} has no judge")
+            raise UsageError(f"--rejudge: the suite {suite.name} has no judge")
         self._suite, self._judge, self._store = suite, suite.judge, store
-        self._weigher = Weigher(suite)
+        self._evaluator = Evaluator(suite)
         self._under_way = 0
         self._scoring = ScoringThread()
         self._name = digest([judge_asked(self._judge, suite.folder), for_run])
         self._weighings = [
-            Weighing(self._weigher, case, sample.variant, sample.repeat, sample.attempt) for sample, case in answered
+            Evaluation(self._evaluator, case, sample.variant, sample.repeat, sample.call_result)
+            for sample, case in answered
         ]
 
     def estimate(self) -> CostEstimate:
@@ -360,7 +367,7 @@ class Rejudging:
     def _prompt_lengths(self) -> Iterator[int]:
         first = next((member.name for member in self._judge.members if member.kind == "chat"), "")
         for scoring in self._weighings:
-            scored = scoring.weighed
+            scored = scoring.evaluated
             if scored is None or scored.to_judge is None:
                 continue
             if self._calls(scoring).get(f"judge/{first}/0/0") is None:
@@ -369,68 +376,68 @@ class Rejudging:
     def ask(self, limits: Limits, env: Mapping[str, str], max_cost: float | None) -> Rejudged:
         """Let the judge read the answers until all are read or the budget is spent."""
         _insist_on_price(self._judge, max_cost)
-        return in_own_loop(self._ask(limits, env, Purse(max_cost)))
+        return in_own_loop(self._ask(limits, env, Budget(max_cost)))
 
-    async def _ask(self, limits: Limits, env: Mapping[str, str], purse: Purse) -> Rejudged:
+    async def _ask(self, limits: Limits, env: Mapping[str, str], budget: Budget) -> Rejudged:
         suite, result = self._suite, Rejudged()
-        context = Surroundings(
+        context = TargetContext(
             folder=suite.folder,
             answer_schema=suite.answer.schema_data,
             env=dict(env),
             max_connections=limits.concurrency,
         )
-        judges = Judges(self._judge, suite.folder, limits=limits, surroundings=context, redact=suite.redactor)
+        judges = Judges(self._judge, suite.folder, limits=limits, target_context=context, redact=suite.redactor)
         places = iter(range(len(self._weighings)))
         try:
             async with judges, asyncio.TaskGroup() as group:
                 for _ in range(min(limits.concurrency, len(self._weighings))):
-                    group.create_task(self._work(places, judges, purse, result))
+                    group.create_task(self._work(places, judges, budget, result))
         except BaseExceptionGroup as raised:
             raise raised.exceptions[0] from raised
         finally:
             self._scoring.close()
         return result
 
-    async def _work(self, places: Iterator[int], judges: Judges, purse: Purse, result: Rejudged) -> None:
+    async def _work(self, places: Iterator[int], judges: Judges, budget: Budget, result: Rejudged) -> None:
         while not result.stopped:
             # What is under way may cost less than it is taken for: nobody gives up before it has come to its end.
-            while purse.awaits_first_price or (not purse.may_spend() and self._under_way):  # noqa: ASYNC110
+            while budget.awaits_first_price or (not budget.may_spend() and self._under_way):  # noqa: ASYNC110
                 await asyncio.sleep(0.005)
-            if not purse.may_spend():
-                result.stopped = f"the spending limit of {purse.limit:g} leaves no room for another call"
+            if not budget.may_spend():
+                result.stopped = f"the spending limit of {budget.limit:g} leaves no room for another call"
             place = None if result.stopped else next(places, None)
             if place is None:
                 return
-            await self._read(place, judges, purse, result)
+            await self._read(place, judges, budget, result)
 
-    async def _read(self, place: int, judges: Judges, purse: Purse, result: Rejudged) -> None:
+    async def _read(self, place: int, judges: Judges, budget: Budget, result: Rejudged) -> None:
         scoring, available = self._weighings[place], False
         calls = self._calls(scoring)
-        purse.started()
+        budget.started()
         self._under_way += 1
         try:
             if scoring.to_judge is not None:
-                await judges.judge(scoring, calls, purse, self._scoring)
+                await judges.judge(scoring, calls, budget, self._scoring)
             # What was bought earlier costs nothing now, and says nothing about the price of the next call.
             available = calls.any_bought and spent(scoring.sample) is not None
             result.samples[place] = scoring.sample
         except Closed:
-            result.stopped = f"the spending limit of {purse.limit:g} is reached"
+            result.stopped = f"the spending limit of {budget.limit:g} is reached"
         finally:
             self._under_way -= 1
             # What judges cost has been paid call by call.
-            purse.ended(0.0 if available else None)
+            budget.ended(0.0 if available else None)
 
-    def _calls(self, weighing: Weighing) -> BoughtCalls:
-        scored, case = weighing.weighed, weighing.case
+    def _calls(self, evaluation: Evaluation) -> BoughtCalls:
+        scored, case = evaluation.evaluated, evaluation.case
         measured = {} if scored is None else {name: dict(item) for name, item in scored.metrics.items()}
-        messages = [self._name, weighing.to_judge, measured, case.as_data()]
+        messages = [self._name, evaluation.to_judge, measured, case.as_data()]
         return BoughtCalls(self._store, digest(messages))
 
 
 def _insist_on_price(judge: JudgeModel, max_cost: float | None) -> None:
     asked = [member for member in judge.members if member.kind == "chat"]
     if max_cost is not None and any(getattr(member.settings, "price", None) is None for member in asked):
-        raise UserMistake(
+        raise UsageError(
             "--max-cost: the judge does not say what a call costs: declare `price` in its settings, or leave it out"
         )

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import click
 
-from steelyard.records import Attempt, Outcome, Sample
+from steelyard.records import CallResult, Outcome, Sample
 from steelyard.store.base import Store
 from steelyard.store.codec import decode, encode
 from steelyard.suite.case import Case
@@ -40,26 +40,26 @@ class Journal:
         self, position: int, retained: Mapping[str, dict[str, Any]], store: Callable[[Entry], Awaitable[None]]
     ) -> None:
         self._position = position
-        self._kept = retained
+        self._stored = retained
         self._store_entry = store
         self.keys: list[str] = []
         """Everything it holds, to be forgotten when the sample is complete."""
 
-    def get(self, part: str) -> Attempt | None:
+    def get(self, part: str) -> CallResult | None:
         """The answer that an earlier session of this run was given; None when there is none."""
         key = self._key(part)
-        data = self._kept.get(key)
+        data = self._stored.get(key)
         if data is None:
             return None
         self.keys.append(key)
-        return decode(Attempt, data)
+        return decode(CallResult, data)
 
-    async def put(self, part: str, attempt: Attempt) -> None:
+    async def put(self, part: str, call_result: CallResult) -> None:
         """Store an answer before it is used; it is committed when this returns."""
-        if attempt.failure is None:
+        if call_result.failure is None:
             key = self._key(part)
             self.keys.append(key)
-            await self._store_entry((key, encode(attempt)))
+            await self._store_entry((key, encode(call_result)))
 
     def _key(self, part: str) -> str:
         return f"{self._position}/{part}"
@@ -180,7 +180,7 @@ class PlainLines:
 
 _GROUP = 200
 _MANY = 8
-_PATIENCE = 0.005
+_LONGEST_WAIT = 0.005
 """Seconds in which groups gather while answers come thick and fast; a kill costs the answers of that time. Of 0, 5 and
 20 ms, 5 took least time for 5,000 calls of 50 ms at concurrency 100: docs/design/0007."""
 _FEW = 4
@@ -212,7 +212,7 @@ class Writer:
     def __init__(self, store: Store, run_id: str, retained: Callable[[list[Completed]], None]) -> None:
         self._store = store
         self._run_id = run_id
-        self._kept = retained
+        self._stored = retained
         self._queue: queue.SimpleQueue[_Item | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._work, name="steelyard-writer", daemon=True)
         self.failure: Exception | None = None
@@ -281,7 +281,7 @@ class Writer:
         group: list[_Item] = []
         item = self._queue.get()
         if self._busy and item is not None:
-            time.sleep(_PATIENCE)
+            time.sleep(_LONGEST_WAIT)
         self._busy = self._queue.qsize() > _MANY
         while item is not None:
             group.append(item)
@@ -310,7 +310,7 @@ class Writer:
         entries = [completed.cache_entry for completed in done if completed.cache_entry is not None]
         if entries:
             self._store.cache(entries)
-        self._kept(done)
+        self._stored(done)
 
 
 def _wake(items: Iterable[_Item], failure: Exception | None = None) -> None:

@@ -15,11 +15,11 @@ from steelyard.errors import SuiteError
 from steelyard.judging.parse import AnswerParser
 from steelyard.judging.prompt import again, messages, new_fence
 from steelyard.plugins import find_callable
-from steelyard.records import Attempt, Failure, JudgeCall
+from steelyard.records import CallResult, Failure, JudgeCall
 from steelyard.redact import learn_secrets, secrets_in
 from steelyard.suite.case import Case
 from steelyard.suite.judge import JudgeModel, JudgeSpec
-from steelyard.targets.base import Reply, Surroundings
+from steelyard.targets.base import Response, TargetContext
 from steelyard.targets.chat import ChatConnection, ChatWire
 
 # Asks the judges that are models: panels, judging repeats, asking again; and finds those that are code.
@@ -36,15 +36,15 @@ RulesJudge = Callable[[str, Case, Mapping[str, Any]], Mapping[str, Any]]
 class Asks(Protocol):
     """Makes a call as long as it is worth it; a failure is an attempt."""
 
-    async def attempt(self, send: Callable[[], Awaitable[Reply]], seconds: float | None = None) -> Attempt: ...
+    async def perform(self, send: Callable[[], Awaitable[Response]], seconds: float | None = None) -> CallResult: ...
 
 
 class Journal(Protocol):
     """What has been paid for already for this text, by part; it outlives a kill."""
 
-    def get(self, part: str) -> Attempt | None: ...
+    def get(self, part: str) -> CallResult | None: ...
 
-    async def put(self, part: str, attempt: Attempt) -> None: ...
+    async def put(self, part: str, call_result: CallResult) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +64,11 @@ class Bench:
     UserMistake when a variable of the environment that holds a key is not set.
     """
 
-    def __init__(self, judge: JudgeModel, surroundings: Surroundings) -> None:
+    def __init__(self, judge: JudgeModel, target_context: TargetContext) -> None:
         self._judge = judge
         self._parser = AnswerParser(judge)
         self._wires = {
-            member.name: ChatWire(_connection(member), surroundings, f"judge {member.name}")
+            member.name: ChatWire(_connection(member), target_context, f"judge {member.name}")
             for member in judge.members
             if member.kind == "chat"
         }
@@ -133,17 +133,17 @@ class Bench:
         try:
             prompt = messages(judge, question.text, question.case, question.metrics, fence)
         except SuiteError as error:  # as for a target: a template that this case cannot fill fails this case
-            failed = Attempt(started_at=time.time(), tries=0, failure=Failure("bad_template", str(error)))
+            failed = CallResult(started_at=time.time(), tries=0, failure=Failure("bad_template", str(error)))
             return [JudgeCall(member.name, repeat, 0, failed)]
         text = prompt.messages
         calls: list[JudgeCall] = []
         for turn in range(self._judge.ask_again + 1):
-            attempt = await self._turn(member, repeat, turn, text, question, judge.response)
-            calls.append(JudgeCall(member.name, repeat, turn, attempt, prompt.shortened))
-            if attempt.failure is not None:
+            call_result = await self._turn(member, repeat, turn, text, question, judge.response)
+            calls.append(JudgeCall(member.name, repeat, turn, call_result, prompt.shortened))
+            if call_result.failure is not None:
                 break  # whoever carries the calls has tried as often as it is worth
-            answer = attempt.text or ""
-            parsed = parser.parse(answer, question.text, cut_off=attempt.cut_off)
+            answer = call_result.text or ""
+            parsed = parser.parse(answer, question.text, cut_off=call_result.cut_off)
             if parsed.value is not None and not parsed.broken_off:
                 break
             problems = [_be_shorter(member)] if parsed.broken_off else parsed.problems
@@ -158,17 +158,17 @@ class Bench:
         text: list[dict[str, str]],
         question: _Question,
         response: dict[str, Any],
-    ) -> Attempt:
+    ) -> CallResult:
         part, journal = f"judge/{member.name}/{repeat}/{turn}", question.journal
         if journal is not None and (retained := journal.get(part)) is not None:
             return retained
         connection, wire = _connection(member), self._wires[member.name]
         body = {"messages": text} | _sampling(connection, repeat, turn)
         caller = question.caller_of(member.name)
-        attempt = await caller.attempt(lambda: wire.complete(body, response), connection.timeout)
-        if journal is not None and attempt.failure is None:
-            await journal.put(part, attempt)
-        return attempt
+        call_result = await caller.perform(lambda: wire.complete(body, response), connection.timeout)
+        if journal is not None and call_result.failure is None:
+            await journal.put(part, call_result)
+        return call_result
 
 
 def rules_judges(judge: JudgeModel, folder: Path) -> dict[str, RulesJudge]:
@@ -202,7 +202,7 @@ def _sampling(connection: ChatConnection, repeat: int, turn: int) -> dict[str, A
     return {"model": connection.model} | declared | connection.extra
 
 
-def _continued(text: list[dict[str, str]], answer: str, told: dict[str, str]) -> list[dict[str, str]]:
+def _continued(text: list[dict[str, str]], answer: str, message: dict[str, str]) -> list[dict[str, str]]:
     """The talk with the judge's answer and the message that says what is wrong with it.
 
     Many servers refuse an empty message and two from one side in a row, so after an empty answer the last message is
@@ -210,9 +210,9 @@ def _continued(text: list[dict[str, str]], answer: str, told: dict[str, str]) ->
     """
     if not answer.strip():
         *before, last = text
-        return [*before, last | {"content": f"{last['content']}\n\n{told['content']}"}]
+        return [*before, last | {"content": f"{last['content']}\n\n{message['content']}"}]
     shown = answer if len(answer) <= _MOST_ECHOED else answer[:_MOST_ECHOED] + " [...]"
-    return [*text, {"role": "assistant", "content": shown}, told]
+    return [*text, {"role": "assistant", "content": shown}, message]
 
 
 # What it would take to ask the judges, before anybody is asked.

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from steelyard.judging.parse import bare_name, loose_name
 from steelyard.plugins import checked_call, find_callable, place_of
-from steelyard.records import Certainty, Finding, Remark
+from steelyard.records import Claim, Finding, Remark
 from steelyard.suite.case import Case, compile_path
 from steelyard.suite.judge import Evidence, JudgeModel, Rubric
 
@@ -25,13 +25,13 @@ from steelyard.suite.judge import Evidence, JudgeModel, Rubric
 class Checked:
     """What a suite's own check makes of a judge's answer."""
 
-    reply: Mapping[str, Any]
+    response: Mapping[str, Any]
     """As much of the answer as bears checking."""
     findings: tuple[Finding, ...] = ()
     """The errors of the system under test that it amounts to, each with a code that the suite lists."""
     contradictions: tuple[str, ...] = ()
     """What the judge said and what was judged shows to be wrong, a sentence each."""
-    certainties: tuple[Certainty, ...] = ()
+    claims: tuple[Claim, ...] = ()
     """What the answer claims with a confidence, and whether the judge lets it stand; for answers without a truth."""
 
 
@@ -47,7 +47,7 @@ def complaint_check(judge: JudgeModel, folder: Path) -> ComplaintCheck | None:
 
 
 def check_complaints(
-    check: ComplaintCheck, reply: Mapping[str, Any], text: str, case: Case, metrics: Mapping[str, Any]
+    check: ComplaintCheck, response: Mapping[str, Any], text: str, case: Case, metrics: Mapping[str, Any]
 ) -> tuple[Checked, tuple[Remark, ...]]:
     """What of the answer bears checking, and a remark on the judge for each thing that does not.
 
@@ -55,7 +55,7 @@ def check_complaints(
     returns something else.
     """
     who = f"the check {place_of(check)} of the judge"
-    checked: Checked = checked_call(who, check, reply, text, case, metrics, returns=Checked)
+    checked: Checked = checked_call(who, check, response, text, case, metrics, returns=Checked)
     findings = tuple(replace(finding, gain=0.0) if finding.gain else finding for finding in checked.findings)
     remarks = tuple(Remark("CONTRADICTION", "", contradiction) for contradiction in checked.contradictions)
     return replace(checked, findings=findings), remarks
@@ -159,9 +159,9 @@ class Quote:
 
     def stands_in(self, readings: Iterable[str]) -> bool:
         """True when the quote is in one of the readings of a text, at the edges of words."""
-        return bool(self._whole) and any(self._found(reading) for reading in readings)
+        return bool(self._whole) and any(self._result(reading) for reading in readings)
 
-    def _found(self, text: str) -> bool:
+    def _result(self, text: str) -> bool:
         if next(_places(self._whole, text, 0), None) is not None:
             return True
         if len(self._parts) < 2:
@@ -243,7 +243,7 @@ _BEFORE_LABEL = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class Statement:
     """One quote, the dimensions it speaks for (none: for any that is not named), and whether it claims to be one."""
 
     text: str
@@ -256,7 +256,7 @@ class Said:
 class Evidenced:
     """All quotes of an answer, and the dimensions that are named beside them: another's quote does not prove those."""
 
-    quotes: tuple[Said, ...] = ()
+    quotes: tuple[Statement, ...] = ()
     named: frozenset[str] = frozenset()
 
 
@@ -287,29 +287,29 @@ class QuoteReader:
         name = self._names.get(bare_name(key))
         of = frozenset() if name is None else frozenset([name])
         texts = value if isinstance(value, list) else [value]
-        quotes: list[Said] = []
+        quotes: list[Statement] = []
         for text in texts:
             if not isinstance(text, str) or not text.strip():
                 continue
             inside = [] if genuine(text) else [text[start:end] for start, end in _spans(text, genuine)]
             claimed = isinstance(value, list) or bool(inside)
-            quotes += [Said(item, of, claimed) for item in inside or [text]]
+            quotes += [Statement(item, of, claimed) for item in inside or [text]]
         return Evidenced(tuple(quotes), of)
 
     def _of_item(self, item: str, genuine: Callable[[str], bool]) -> Evidenced:
         if not item.strip():
             return Evidenced()
         if genuine(item):
-            return Evidenced((Said(item),))
+            return Evidenced((Statement(item),))
         if _spans(item, genuine):
             return self._of_text(item, genuine)
         label = self._name.match(item.lstrip(" \t*_`-•"))
         rest = item.lstrip(" \t*_`-•")[label.end() :] if label else ""
         separator = re.match(r"[*_`]*+\s*+(?:\([^)]*\)|[0-9/]++)?\s*+[:=–—-]\s*", rest)
         if label is None or separator is None:
-            return Evidenced((Said(item),))
+            return Evidenced((Statement(item),))
         of = frozenset([self._names[bare_name(label[0])]])
-        return Evidenced((Said(rest[separator.end() :], of),), of)
+        return Evidenced((Statement(rest[separator.end() :], of),), of)
 
     def _of_text(self, text: str, genuine: Callable[[str], bool]) -> Evidenced:
         spans = _spans(text, genuine)
@@ -318,7 +318,7 @@ class QuoteReader:
         quotes = []
         for start, end in spans:
             at = bisect_right(starts, start) - 1
-            quotes.append(Said(text[start:end], groups[at][1] if at >= 0 else frozenset()))
+            quotes.append(Statement(text[start:end], groups[at][1] if at >= 0 else frozenset()))
         return Evidenced(tuple(quotes), frozenset(name for _, names in groups for name in names))
 
     def _groups(self, text: str, spans: list[tuple[int, int]]) -> list[tuple[int, frozenset[str]]]:
@@ -410,7 +410,7 @@ def _joined(parts: list[Evidenced]) -> Evidenced:
     return Evidenced(quotes, frozenset(name for part in parts for name in part.named))
 
 
-_LONGEST_TOLD: Final = 200
+_LONGEST_MESSAGE: Final = 200
 _LONGEST_EVIDENCE: Final = 20_000
 """Characters of all quotes together: each is searched for in the whole text, and more of them prove no more."""
 FEWEST_SHARED: Final = 4
@@ -430,7 +430,7 @@ class EvidenceCheck:
         self._fewest_shared = max(evidence.fewest_words, FEWEST_SHARED if len(self._owing) > 1 else 1)
 
     def check(
-        self, reply: Mapping[str, Any], raw: Mapping[str, float | bool], text: str, shown: Iterable[str] = ()
+        self, response: Mapping[str, Any], raw: Mapping[str, float | bool], text: str, shown: Iterable[str] = ()
     ) -> tuple[tuple[Remark, ...], frozenset[str]]:
         """Remarks on the quotes, and the dimensions whose score above the neutral one is not proven.
 
@@ -440,7 +440,7 @@ class EvidenceCheck:
         """
         words = readings_of(text)
         other = _Other(shown)
-        given = self._field(reply)
+        given = self._field(response)
         too_long = len(str(given)) > _LONGEST_EVIDENCE
         evidenced = self._quotes.read(None if too_long else given, lambda quote: _quote(quote).stands_in(words))
         proven: set[str] = set()
@@ -477,8 +477,8 @@ class _Other:
         return any(quote.stands_in(item) for item in self._comparable)
 
 
-def _made_up(stated: Said) -> Remark:
-    text = stated.text if len(stated.text) <= _LONGEST_TOLD else stated.text[: _LONGEST_TOLD - 1] + "…"
+def _made_up(stated: Statement) -> Remark:
+    text = stated.text if len(stated.text) <= _LONGEST_MESSAGE else stated.text[: _LONGEST_MESSAGE - 1] + "…"
     return Remark("MADE_UP_QUOTE", min(stated.of, default=""), text)
 
 

@@ -11,14 +11,14 @@ from steelyard.judging.evidence import Checked, ComplaintCheck, EvidenceCheck, c
 from steelyard.judging.parse import AnswerParser, Parsed
 from steelyard.judging.prompt import default_system, without_orders
 from steelyard.plugins import UserCodeError, checked_call, place_in_words
-from steelyard.records import BROKE_OFF, Ballot, Failure, JudgeCall, Judgement, Mode, Remark, nearest
+from steelyard.records import BROKE_OFF, Failure, JudgeCall, Judgement, Mode, Remark, Vote, nearest
 from steelyard.suite.case import Case, compile_path
 from steelyard.suite.judge import BindingRule, JudgeModel, Rubric
 from steelyard.suite.labels import hidden
 
 # Rules that are enforced, not told: what the judge said, bound by what was measured and by what it could prove.
 
-Said = Mapping[str, float | bool]
+Statement = Mapping[str, float | bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Bound:
     """What counts after rules and checks, what bound each value that differs, and the rules that the judge broke."""
 
     values: dict[str, float | bool]
-    bound_by: dict[str, str]
+    capped_by: dict[str, str]
     remarks: tuple[Remark, ...]
 
 
@@ -35,14 +35,16 @@ def rules_that_hold(judge: JudgeModel, metrics: Mapping[str, Any]) -> list[Bindi
     return [rule for rule in judge.rules if rule.holds(metrics)]
 
 
-def bind_under(judge: JudgeModel, raw: Said, rules: Sequence[BindingRule], unproven: Collection[str] = ()) -> Bound:
+def bind_under(
+    judge: JudgeModel, raw: Statement, rules: Sequence[BindingRule], unproven: Collection[str] = ()
+) -> Bound:
     """The judge's scores and flags under these rules; no score is ever raised, no flag ever taken back.
 
     Of several caps the lowest counts, of equal ones the first. A dimension in `unproven` counts as the neutral score
     at most, when the suite asks for that.
     """
     values = dict(raw)
-    bound_by: dict[str, str] = {}
+    capped_by: dict[str, str] = {}
     remarks: list[Remark] = []
     for rule in rules:
         broken = {name: raw[name] for name, cap in rule.caps.items() if name in raw and raw[name] > cap}
@@ -50,33 +52,33 @@ def bind_under(judge: JudgeModel, raw: Said, rules: Sequence[BindingRule], unpro
         for name in broken:
             if name in rule.caps and values[name] > rule.caps[name]:
                 values[name] = _tidy(rule.caps[name])
-                bound_by[name] = rule.text
+                capped_by[name] = rule.text
             elif name in rule.raises and values[name] is False:
                 values[name] = True
-                bound_by[name] = rule.text
+                capped_by[name] = rule.text
         if broken:
-            remarks.append(Remark("RULE_BROKEN", next(iter(broken)), f"{rule.text}: {_told(broken)}"))
+            remarks.append(Remark("RULE_BROKEN", next(iter(broken)), f"{rule.text}: {_message(broken)}"))
     neutral = judge.rubric.neutral
     if judge.evidence is not None and judge.evidence.unproven == "neutral":
         for name in unproven:
             if values[name] > neutral:
                 values[name] = neutral
-                bound_by[name] = f"evidence: no quote from the text for a score above {neutral}"
-    return Bound(values, bound_by, tuple(remarks))
+                capped_by[name] = f"evidence: no quote from the text for a score above {neutral}"
+    return Bound(values, capped_by, tuple(remarks))
 
 
 def _tidy(cap: float) -> float:
     return int(cap) if cap == cap // 1 else cap
 
 
-def _told(broken: Mapping[str, float | bool]) -> str:
+def _message(broken: Mapping[str, float | bool]) -> str:
     return ", ".join(f"{name} {'false' if value is False else f'{value:g}'}" for name, value in broken.items())
 
 
 # Several ballots on one text and what they come to: one mode, one value for each dimension and flag, or nothing.
 
 _ORDER: Final = (Mode.MODEL, Mode.BASIC, Mode.RULES)
-_MOST_TOLD: Final = 3
+_MOST_MESSAGES: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,52 +91,52 @@ class Combined:
     mode: Mode | None
     raw: dict[str, float | bool] = field(default_factory=dict)
     bound: dict[str, float | bool] = field(default_factory=dict)
-    bound_by: dict[str, str] = field(default_factory=dict)
+    capped_by: dict[str, str] = field(default_factory=dict)
     remarks: tuple[Remark, ...] = ()
-    told: str = ""
-    stands: Ballot | None = None
+    message: str = ""
+    stands: Vote | None = None
     """The ballot that stands for the others: the first of those whose bound scores are nearest to the combined."""
 
 
-def combine(judge: JudgeModel, ballots: Sequence[Ballot]) -> Combined:
+def combine(judge: JudgeModel, votes: Sequence[Vote]) -> Combined:
     """All ballots that were asked for, combined as the judge declares.
 
     Only ballots of one mode are put together, and only when they are at least half of all: a judge that fails is
     neither a zero nor left out of sight.
     """
     for mode in _ORDER:
-        of_mode = [vote for vote in ballots if vote.mode is mode]
-        if of_mode and len(of_mode) * 2 >= len(ballots):
+        of_mode = [vote for vote in votes if vote.mode is mode]
+        if of_mode and len(of_mode) * 2 >= len(votes):
             return _combined(judge, mode, of_mode)
-    return Combined(None, told=_why_nothing(ballots))
+    return Combined(None, message=_why_nothing(votes))
 
 
-def _combined(judge: JudgeModel, mode: Mode, ballots: list[Ballot]) -> Combined:
-    remarks = _disagreements(judge, ballots)
+def _combined(judge: JudgeModel, mode: Mode, votes: list[Vote]) -> Combined:
+    remarks = _disagreements(judge, votes)
     raw: dict[str, float | bool] = {}
     bound: dict[str, float | bool] = {}
     without: list[Remark] = []
     pick = _majority if judge.combine == "majority" else _median
     for dimension in judge.rubric.dimensions:
         name = dimension.name
-        before, after = (pick(values) for values in _values(ballots, name))
+        before, after = (pick(values) for values in _values(votes, name))
         if before is not None:
             raw[name] = before
         if after is None:
-            without.append(Remark("NO_MAJORITY", name, _listed(ballots, name, lambda vote: vote.bound)))
+            without.append(Remark("NO_MAJORITY", name, _listed(votes, name, lambda vote: vote.bound)))
         else:
             bound[name] = after
     if without:
         names = ", ".join(item.dimension for item in without)
-        return Combined(None, remarks=(*remarks, *without), told=f"no score that most of the panel gave: {names}")
+        return Combined(None, remarks=(*remarks, *without), message=f"no score that most of the panel gave: {names}")
     for flag in judge.rubric.flags:
-        raw[flag.name], bound[flag.name] = (_is_set(judge, votes) for votes in _values(ballots, flag.name))
-    bound_by = {name: rule for name in bound if (rule := _rule(name, raw, bound, ballots))}
-    return Combined(mode, raw, bound, bound_by, tuple(remarks), stands=nearest(ballots, bound))
+        raw[flag.name], bound[flag.name] = (_is_set(judge, flags) for flags in _values(votes, flag.name))
+    capped_by = {name: rule for name in bound if (rule := _rule(name, raw, bound, votes))}
+    return Combined(mode, raw, bound, capped_by, tuple(remarks), stands=nearest(votes, bound))
 
 
-def _values(ballots: list[Ballot], name: str) -> tuple[list[float], list[float]]:
-    return [vote.raw[name] for vote in ballots], [vote.bound[name] for vote in ballots]
+def _values(votes: list[Vote], name: str) -> tuple[list[float], list[float]]:
+    return [vote.raw[name] for vote in votes], [vote.bound[name] for vote in votes]
 
 
 def _median(values: list[float]) -> float:
@@ -160,50 +162,50 @@ def _is_set(judge: JudgeModel, votes: list[float]) -> bool:
 
 
 def _rule(
-    name: str, raw: Mapping[str, float | bool], bound: Mapping[str, float | bool], ballots: list[Ballot]
+    name: str, raw: Mapping[str, float | bool], bound: Mapping[str, float | bool], votes: list[Vote]
 ) -> str | None:
     """What bound the combined value: the rule of the first ballot that decides it, else of any bound ballot."""
     if raw.get(name) == bound[name]:
         return None
-    values = [vote.bound[name] for vote in ballots]
+    values = [vote.bound[name] for vote in votes]
     deciding = {bound[name], *_middle(values)}
-    rules = [(vote.bound[name] not in deciding, vote.bound_by[name]) for vote in ballots if name in vote.bound_by]
+    rules = [(vote.bound[name] not in deciding, vote.capped_by[name]) for vote in votes if name in vote.capped_by]
     return min(rules, key=lambda rule: rule[0])[1] if rules else None
 
 
-def _disagreements(judge: JudgeModel, ballots: list[Ballot]) -> list[Remark]:
+def _disagreements(judge: JudgeModel, votes: list[Vote]) -> list[Remark]:
     """Where the ballots are far apart in what they said, before any rule made them equal."""
     far = []
     for name in judge.rubric.names:
-        values = [vote.raw[name] for vote in ballots]
+        values = [vote.raw[name] for vote in votes]
         spread = max(values) - min(values)
         is_flag = isinstance(values[0], bool)
         if spread > 0 and (is_flag or spread >= judge.disagreement):
-            far.append(Remark("DISAGREEMENT", name, _listed(ballots, name, lambda vote: vote.raw)))
+            far.append(Remark("DISAGREEMENT", name, _listed(votes, name, lambda vote: vote.raw)))
     return far
 
 
-def _listed(ballots: list[Ballot], name: str, of: Callable[[Ballot], Mapping[str, float | bool]]) -> str:
-    return ", ".join(f"{vote.member} {_said(of(vote)[name])}" for vote in ballots)
+def _listed(votes: list[Vote], name: str, of: Callable[[Vote], Mapping[str, float | bool]]) -> str:
+    return ", ".join(f"{vote.member} {_stated(of(vote)[name])}" for vote in votes)
 
 
-def _said(value: float | bool) -> str:
+def _stated(value: float | bool) -> str:
     return str(value).lower() if isinstance(value, bool) else f"{value:g}"
 
 
-def _why_nothing(ballots: Sequence[Ballot]) -> str:
-    if not ballots:
+def _why_nothing(votes: Sequence[Vote]) -> str:
+    if not votes:
         return "no judge was asked"
-    failed = [vote for vote in ballots if vote.mode is None]
-    read = Counter(str(vote.mode) for vote in ballots if vote.mode is not None)
-    if not failed or len(failed) * 2 < len(ballots):
+    failed = [vote for vote in votes if vote.mode is None]
+    read = Counter(str(vote.mode) for vote in votes if vote.mode is not None)
+    if not failed or len(failed) * 2 < len(votes):
         modes = ", ".join(f"{count} {mode}" for mode, count in read.items())
-        return f"of {len(ballots)} judges fewer than half gave a reading of one kind: {modes}, {len(failed)} none"
-    reasons = list(dict.fromkeys(f"{vote.member}: {vote.told}" for vote in failed))
-    message = "; ".join(reasons[:_MOST_TOLD]) + ("; ..." if len(reasons) > _MOST_TOLD else "")
-    if len(ballots) == 1:
+        return f"of {len(votes)} judges fewer than half gave a reading of one kind: {modes}, {len(failed)} none"
+    reasons = list(dict.fromkeys(f"{vote.member}: {vote.message}" for vote in failed))
+    message = "; ".join(reasons[:_MOST_MESSAGES]) + ("; ..." if len(reasons) > _MOST_MESSAGES else "")
+    if len(votes) == 1:
         return message
-    return f"{len(failed)} of {len(ballots)} judges gave no reading: {message}"
+    return f"{len(failed)} of {len(votes)} judges gave no reading: {message}"
 
 
 # From recorded calls to a judgement: pure, so that a rescore calls nobody and comes to the same.
@@ -222,7 +224,7 @@ class _About:
 RulesJudge = Callable[[str, Case, Mapping[str, Any]], Mapping[str, Any]]
 """A judge that is code: from text, case without labels, and metrics to the fields of the response."""
 
-_LONGEST_TOLD: Final = 500
+_LONGEST_MESSAGE: Final = 500
 
 
 class JudgeReader:
@@ -241,7 +243,7 @@ class JudgeReader:
         self._parser = AnswerParser(judge)
         self._evidence = None if judge.evidence is None else EvidenceCheck(judge.evidence, judge.rubric)
         self._reasons = compile_path(judge.reasons.place) if judge.reasons else None
-        self._told_to_all = _all_told(judge)
+        self._shown_to_all = _all_messages(judge)
         self._narrower: dict[tuple[str, ...], JudgeReader] = {}
 
     def _for(self, case: Case) -> JudgeReader:
@@ -278,69 +280,69 @@ class JudgeReader:
 
     def recorded(
         self,
-        reply: Mapping[str, Any] | None,
+        response: Mapping[str, Any] | None,
         text: str,
         case: Case,
         metrics: Mapping[str, Any],
         *,
         only_scores: bool = False,
-        told: str = "",
+        message: str = "",
     ) -> Judgement:
         """What a reply that another tool recorded comes to; without one `told` says why there is none."""
         reader = self._for(case)
         if reader is not self:
-            return reader.recorded(reply, text, case, metrics, only_scores=only_scores, told=told)
+            return reader.recorded(response, text, case, metrics, only_scores=only_scores, message=message)
         about = _About(text, case, metrics, rules_that_hold(self._judge, metrics))
         member = self._judge.members[0].name
-        parsed = None if reply is None else self._parser.check(dict(reply), "recorded")
+        parsed = None if response is None else self._parser.check(dict(response), "recorded")
         if parsed is None or parsed.value is None:
-            problems = "" if parsed is None else "; ".join(parsed.problems)[:_LONGEST_TOLD]
+            problems = "" if parsed is None else "; ".join(parsed.problems)[:_LONGEST_MESSAGE]
             remarks = (Remark("VIOLATION", "", problems),) if problems else ()
-            vote = Ballot(member, 0, None, "failed", remarks=remarks, told=problems or told)
+            vote = Vote(member, 0, None, "failed", remarks=remarks, message=problems or message)
         else:
             # It need not fit the schema of today: whoever reads the recording says whether it is more than scores.
             mode = Mode.BASIC if only_scores else Mode.MODEL
-            vote = self._ballot(member, 0, mode, "recorded", parsed.value, about, [])
+            vote = self._vote(member, 0, mode, "recorded", parsed.value, about, [])
             if only_scores:
-                vote = replace(vote, told="; ".join(parsed.lacking)[:_LONGEST_TOLD])
+                vote = replace(vote, message="; ".join(parsed.lacking)[:_LONGEST_MESSAGE])
         return self._come_to([vote], metrics, ())
 
-    def recorded_alone(self, reply: Mapping[str, Any], *, only_total: bool) -> Judgement:
+    def recorded_alone(self, response: Mapping[str, Any], *, only_total: bool) -> Judgement:
         """What a recorded reply comes to that no rule or check can look at: what it judged was not kept, or there is
         no more than a total, which makes a judgement without dimensions."""
         member = self._judge.members[0].name
         if only_total:
-            vote = Ballot(member, 0, Mode.BASIC, "recorded", reply=reply, told="only a total was recorded")
+            vote = Vote(member, 0, Mode.BASIC, "recorded", response=response, message="only a total was recorded")
             return Judgement(Mode.BASIC, (vote,))
-        parsed = self._parser.check(dict(reply), "recorded")
+        parsed = self._parser.check(dict(response), "recorded")
         if parsed.value is None:
-            vote = Ballot(member, 0, None, "failed", told="; ".join(parsed.problems)[:_LONGEST_TOLD])
+            vote = Vote(member, 0, None, "failed", message="; ".join(parsed.problems)[:_LONGEST_MESSAGE])
         else:
             raw, reason = self._scores(parsed.value), "what it judged was not recorded"
-            vote = Ballot(member, 0, Mode.BASIC, "recorded", raw=raw, bound=raw, reply=parsed.value, told=reason)
+            vote = Vote(member, 0, Mode.BASIC, "recorded", raw=raw, bound=raw, response=parsed.value, message=reason)
         return self._come_to([vote], {}, ())
 
-    def _scores(self, reply: Mapping[str, Any]) -> dict[str, float | bool]:
-        text = reply[self._judge.scores_in] if self._judge.scores_in else reply
+    def _scores(self, response: Mapping[str, Any]) -> dict[str, float | bool]:
+        text = response[self._judge.scores_in] if self._judge.scores_in else response
         return {name: text[name] for name in self._judge.rubric.names}
 
-    def _come_to(self, ballots: list[Ballot], metrics: Mapping[str, Any], calls: Sequence[JudgeCall]) -> Judgement:
-        come_to = combine(self._judge, ballots)
+    def _come_to(self, votes: list[Vote], metrics: Mapping[str, Any], calls: Sequence[JudgeCall]) -> Judgement:
+        come_to = combine(self._judge, votes)
         return Judgement(
             mode=come_to.mode,
-            ballots=tuple(ballots),
+            votes=tuple(votes),
             raw=come_to.raw,
             bound=come_to.bound,
-            bound_by=come_to.bound_by,
+            capped_by=come_to.capped_by,
             remarks=come_to.remarks,
             findings=() if come_to.stands is None else come_to.stands.findings,
-            certainties=() if come_to.stands is None else come_to.stands.certainties,
+            claims=() if come_to.stands is None else come_to.stands.claims,
             metrics=metrics,
             calls=tuple(calls),
-            told=come_to.told,
+            message=come_to.message,
         )
 
-    def _by_talk(self, member: str, repeat: int, talk: list[JudgeCall], about: _About) -> Ballot:
+    def _by_talk(self, member: str, repeat: int, talk: list[JudgeCall], about: _About) -> Vote:
         """The ballot of the first turn that can be used; one without a reading when there is none.
 
         An answer that broke off counts only when no other turn is whole.
@@ -349,31 +351,31 @@ class JudgeReader:
         message = "it was not asked"
         broken_off: Parsed | None = None
         for call in sorted(talk, key=lambda call: call.turn):
-            attempt = call.attempt
-            if attempt.failure is not None or attempt.text is None:
-                message = _failed(attempt.failure)
+            call_result = call.call_result
+            if call_result.failure is not None or call_result.text is None:
+                message = _failed(call_result.failure)
                 continue
-            parsed = self._parser.parse(attempt.text, about.text, cut_off=attempt.cut_off)
-            if attempt.cut_off:
+            parsed = self._parser.parse(call_result.text, about.text, cut_off=call_result.cut_off)
+            if call_result.cut_off:
                 remarks.append(Remark("CUT_OFF", "", BROKE_OFF))
             if parsed.value is None:
-                message = "; ".join(parsed.problems)[:_LONGEST_TOLD]
+                message = "; ".join(parsed.problems)[:_LONGEST_MESSAGE]
                 remarks.append(Remark("VIOLATION", "", message))
             elif parsed.broken_off:
                 broken_off = parsed
             else:
-                step = "asked_again" if call.turn > 0 else str(parsed.rung)
-                return self._said(member, repeat, step, parsed, about, remarks)
+                step = "asked_again" if call.turn > 0 else str(parsed.step)
+                return self._stated(member, repeat, step, parsed, about, remarks)
         if broken_off is not None:
-            return self._said(member, repeat, "basic", broken_off, about, remarks)
-        return Ballot(member, repeat, None, "failed", remarks=tuple(remarks), told=message)
+            return self._stated(member, repeat, "basic", broken_off, about, remarks)
+        return Vote(member, repeat, None, "failed", remarks=tuple(remarks), message=message)
 
-    def _said(self, member: str, repeat: int, rung: str, parsed: Parsed, about: _About, before: list[Remark]) -> Ballot:
-        mode = Mode.BASIC if parsed.rung == "basic" else Mode.MODEL
-        vote = self._ballot(member, repeat, mode, rung, parsed.value or {}, about, [*before, *_extra(parsed)])
-        return replace(vote, told="; ".join(parsed.lacking)[:_LONGEST_TOLD]) if parsed.lacking else vote
+    def _stated(self, member: str, repeat: int, step: str, parsed: Parsed, about: _About, before: list[Remark]) -> Vote:
+        mode = Mode.BASIC if parsed.step == "basic" else Mode.MODEL
+        vote = self._vote(member, repeat, mode, step, parsed.value or {}, about, [*before, *_extra(parsed)])
+        return replace(vote, message="; ".join(parsed.lacking)[:_LONGEST_MESSAGE]) if parsed.lacking else vote
 
-    def _by_rules(self, member: str, about: _About) -> Ballot:
+    def _by_rules(self, member: str, about: _About) -> Vote:
         judge = self._rules_judges.get(member)
         if judge is None:
             raise ValueError(f"the judge {member} is code, and the code was not given")
@@ -382,70 +384,70 @@ class JudgeReader:
             f"the judge {member!r}", judge, about.text, case, about.metrics, returns=Mapping[str, Any]
         )
         parsed = self._parser.check(answer, "strict")
-        if parsed.value is None or parsed.rung != "strict":
+        if parsed.value is None or parsed.step != "strict":
             problems = "; ".join((*parsed.problems, *parsed.lacking))
             raise UserCodeError(
                 f"the judge {member!r} gave an answer that cannot be used: {problems}{place_in_words(judge)}"
             )
-        return self._ballot(member, 0, Mode.RULES, "rules", parsed.value, about, _extra(parsed))
+        return self._vote(member, 0, Mode.RULES, "rules", parsed.value, about, _extra(parsed))
 
-    def _ballot(
+    def _vote(
         self,
         member: str,
         repeat: int,
         mode: Mode,
-        rung: str,
-        reply: dict[str, Any],
+        step: str,
+        response: dict[str, Any],
         about: _About,
         before: list[Remark],
-    ) -> Ballot:
-        raw = self._scores(reply)
-        remarks, unproven = self._proof(reply, raw, about)
+    ) -> Vote:
+        raw = self._scores(response)
+        remarks, unproven = self._proof(response, raw, about)
         bound = bind_under(self._judge, raw, about.rules, unproven)
-        checked, wrong = self._checked(reply, mode, about)
-        return Ballot(
+        checked, wrong = self._checked(response, mode, about)
+        return Vote(
             member,
             repeat,
             mode,
-            rung,
+            step,
             raw=raw,
             bound=bound.values,
-            bound_by=bound.bound_by,
-            remarks=(*before, *self._reasoned(reply), *remarks, *wrong, *bound.remarks),
-            reply=checked.reply,
+            capped_by=bound.capped_by,
+            remarks=(*before, *self._reasoned(response), *remarks, *wrong, *bound.remarks),
+            response=checked.response,
             findings=checked.findings,
-            certainties=checked.certainties,
+            claims=checked.claims,
         )
 
-    def _checked(self, reply: dict[str, Any], mode: Mode, about: _About) -> tuple[Checked, tuple[Remark, ...]]:
+    def _checked(self, response: dict[str, Any], mode: Mode, about: _About) -> tuple[Checked, tuple[Remark, ...]]:
         """What of the answer bears checking. Of a basic reading only the scores are believed to begin with."""
         if self._check is None or mode is Mode.BASIC:
-            return Checked(reply), ()
+            return Checked(response), ()
         case = hidden(about.case, self._judge)
-        return check_complaints(self._check, reply, about.text, case, about.metrics)
+        return check_complaints(self._check, response, about.text, case, about.metrics)
 
     def _proof(
-        self, reply: Mapping[str, Any], raw: Mapping[str, float | bool], about: _About
+        self, response: Mapping[str, Any], raw: Mapping[str, float | bool], about: _About
     ) -> tuple[tuple[Remark, ...], frozenset[str]]:
         if self._evidence is None:
             return (), frozenset()
         text, orders = without_orders(about.text)
-        remarks, unproven = self._evidence.check(reply, raw, text, self._shown(about, orders))
+        remarks, unproven = self._evidence.check(response, raw, text, self._shown(about, orders))
         return tuple(_with_reason(remark) for remark in remarks) if orders else remarks, unproven
 
     def _shown(self, about: _About, orders: str) -> Iterator[str]:
         """What the judge saw and what proves nothing; read only when a quote is not in the text."""
         case = hidden(about.case, self._judge)
         yield orders
-        yield self._told_to_all
+        yield self._shown_to_all
         yield "\n".join(_texts([case.input, case.expected, about.metrics]))
 
-    def _reasoned(self, reply: Mapping[str, Any]) -> tuple[Remark, ...]:
+    def _reasoned(self, response: Mapping[str, Any]) -> tuple[Remark, ...]:
         """A remark when the answer holds fewer reasons than are asked for."""
         asked = self._judge.reasons
         if self._reasons is None or asked is None or not asked.at_least:
             return ()
-        given = self._reasons(reply)
+        given = self._reasons(response)
         texts = given.splitlines() if isinstance(given, str) else given if isinstance(given, list) else []
         distinct = {" ".join(text.casefold().split()) for text in texts if isinstance(text, str)} - {""}
         if len(distinct) >= asked.at_least:
@@ -460,14 +462,14 @@ def _extra(parsed: Parsed) -> list[Remark]:
 def _with_reason(remark: Remark) -> Remark:
     if remark.code != "UNPROVEN":
         return remark
-    return replace(remark, told=f"{remark.told}; sentences of it that speak to the judge prove nothing")
+    return replace(remark, message=f"{remark.message}; sentences of it that speak to the judge prove nothing")
 
 
 def _failed(failure: Failure | None) -> str:
     return "the call gave no text" if failure is None else f"{failure.kind}: {failure.message}"
 
 
-def _all_told(judge: JudgeModel) -> str:
+def _all_messages(judge: JudgeModel) -> str:
     """What every prompt of the judge holds, whatever it is about."""
     system = judge.system or default_system(judge)
     return "\n".join([system, judge.user, *_rubric_texts(judge.rubric), *(rule.text for rule in judge.rules)])

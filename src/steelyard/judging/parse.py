@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from steelyard.records import BROKE_OFF
-from steelyard.scoring.extract import SchemaValidator, climb, embedded_json, finite, shallow, without_surrogates
+from steelyard.scoring.extract import SchemaValidator, embedded_json, extract_json, finite, shallow, without_surrogates
 from steelyard.suite.judge import JudgeModel, Rubric
 
 # Every JSON document that stands in a judge's answer, with its place and the keys that are in it twice.
@@ -170,7 +170,7 @@ class ScoreLines:
         A name that stands on more than one line is ambiguous and has no value, and so is one whose line holds a second
         number, takes the first one back or speaks of the scale. Numbers in words are no numbers.
         """
-        stated = self._said(text)
+        stated = self._stated(text)
         values: dict[str, Any] = {}
         unclear: dict[str, str] = {}
         for name, rests in stated.items():
@@ -190,7 +190,7 @@ class ScoreLines:
         A line that only explains ("tone: warm", "tone: 4, since it rests on two hints") says nothing against 4.
         """
         messages = []
-        for name, rests in self._said(text).items():
+        for name, rests in self._stated(text).items():
             for rest in rests:
                 value, comment = self._beginning(name, rest)
                 if value is not None and value != values[name]:
@@ -201,7 +201,7 @@ class ScoreLines:
                     messages.append(f"{name}: a line beside the JSON takes it back: {rest.strip()[:40]!r}")
         return messages
 
-    def _said(self, text: str) -> dict[str, list[str]]:
+    def _stated(self, text: str) -> dict[str, list[str]]:
         """What stands after each name, line by line."""
         texts: dict[str, list[str]] = {}
         for line in self._line.finditer(text):
@@ -280,7 +280,7 @@ class Parsed:
     """What an answer says. `value` and `rung` are None when it cannot be used, and `problems` then says why."""
 
     value: dict[str, Any] | None
-    rung: str | None
+    step: str | None
     problems: tuple[str, ...] = ()
     lacking: tuple[str, ...] = ()
     """On the rung `basic`, what is not as asked for beside the scores."""
@@ -339,7 +339,7 @@ class AnswerParser:
         parsed = self._embedded(blanked(text, copied), [item for item in result if item.start not in starts])
         return _unusable(*parsed.problems, _COPIED) if copied and parsed.value is None else parsed
 
-    def check(self, value: Any, rung: str, document: Document | None = None) -> Parsed:
+    def check(self, value: Any, step: str, document: Document | None = None) -> Parsed:
         """The value on that rung, on `basic` when only its scores and flags are as asked for, or what is wrong.
 
         `document` is where it was read from, which knows the keys that stand in it twice.
@@ -354,7 +354,7 @@ class AnswerParser:
             lacking = list(amiss)
             if self._scores_in and holder is value:
                 lacking = lacking or [f"the scores do not stand in {quoted_value(self._scores_in)}"]
-            return Parsed(result, "basic", lacking=tuple(lacking)) if lacking else Parsed(result, rung, extra=extra)
+            return Parsed(result, "basic", lacking=tuple(lacking)) if lacking else Parsed(result, step, extra=extra)
         # What is wrong with a score is told in one way; the schema says it again in its own words.
         again = tuple(start for name in wrong for start in self._as_the_schema_begins(name))
         others = [item for item in amiss if not item.startswith(again)]
@@ -419,7 +419,7 @@ class AnswerParser:
         last = naming[-1] if naming else None
         after = last.end if last else 0
         if last is None or self._key.search(plain, after):
-            fixed = self._mended(text[after:])
+            fixed = self._fixed(text[after:])
             if fixed is not None:
                 return self._agreeing(self.check(fixed, "repaired"), plain, after)
             if last is not None:
@@ -427,9 +427,9 @@ class AnswerParser:
             return self._by_lines(plain, text)
         return self._agreeing(self.check(last.value, "extracted", last), plain, after)
 
-    def _mended(self, text: str) -> dict[str, Any] | None:
+    def _fixed(self, text: str) -> dict[str, Any] | None:
         """A broken object in the text that names a dimension or flag, if each of its scores stands there just so."""
-        value = climb(text, self._names_one).value
+        value = extract_json(text, self._names_one).value
         if not isinstance(value, dict):
             return None
         holder = self._holder(value)
@@ -450,8 +450,8 @@ class AnswerParser:
             problem.endswith("missing") for problem in problems.values()
         ):
             return _unusable(*problems.values())
-        told_by_ladder = climb(text, self._names_one).problems
-        return _unusable(*told_by_ladder, f"there is no JSON object with {', '.join(self._rubric.names)}")
+        message_of_extraction = extract_json(text, self._names_one).problems
+        return _unusable(*message_of_extraction, f"there is no JSON object with {', '.join(self._rubric.names)}")
 
     def _agreeing(self, parsed: Parsed, plain: str, after: int) -> Parsed:
         """The same, unless plain lines say otherwise: all scores anywhere, or one of them after the JSON.

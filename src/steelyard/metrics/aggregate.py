@@ -46,11 +46,11 @@ class Proportion:
 
 
 Figure = Estimate | Proportion
-Found = tuple[Metric, Names, list[Figure]]
+Hit = tuple[Metric, Names, list[Figure]]
 """A metric, what fills its name, and its figure in every group."""
 
 
-def figures(data: RunData, factor: str, level: Level) -> Iterator[Found]:
+def figures(data: RunData, factor: str, level: Level) -> Iterator[Hit]:
     """Every metric of one level that a run has, in every group of a factor."""
     groups = data.groups[factor] if level is Level.SAMPLE else data.cells.groups[factor]
     families: dict[Callable[[RunData], Labels], list[Metric]] = {}
@@ -73,15 +73,15 @@ def figures(data: RunData, factor: str, level: Level) -> Iterator[Found]:
         yield from _together(same, metric.contributions(data, names), groups, data)
 
 
-def _family(metric: Metric, labels: Labels, groups: Groups) -> Iterator[Found]:
+def _family(metric: Metric, labels: Labels, groups: Groups) -> Iterator[Hit]:
     entries = groups.labelled(labels.label) if labels.sample is None else groups.listed(labels.sample, labels.label)
     size = len(labels.names)
     if metric.aggregate is Aggregate.RATE:
-        rates = groups.rates(entries, size, labels.known)
+        rates = groups.rates(entries, size, labels.available)
         for at, name in enumerate(labels.names):
             yield metric, (name,), [row[at] for row in rates]
         return
-    counts, n = groups.counts(entries, size), groups.count(labels.known)
+    counts, n = groups.counts(entries, size), groups.count(labels.available)
     for at, name in enumerate(labels.names):
         yield (
             metric,
@@ -96,7 +96,7 @@ def _count(count: int, n: int, planned: int) -> Estimate:
 
 def _together(
     same: Sequence[tuple[Metric, Names]], contributions: Contributions, groups: Groups, data: RunData
-) -> Iterator[Found]:
+) -> Iterator[Hit]:
     ranked = [metric for metric, _ in same if _point(metric) is not None]
     points = [_point(metric) or 0.0 for metric in ranked]
     rows = groups.quantiles(contributions.values, points) if points else []

@@ -14,7 +14,7 @@ from steelyard.records import CheckState
 from steelyard.stats.arrays import Array, add_at, distinct, pieces, tally, translated
 from steelyard.stats.groups import Groups
 from steelyard.store.base import Checks, Columns
-from steelyard.suite.models import ExpectDescription, Hold, SuiteDescription
+from steelyard.suite.models import ExpectDescription, RequiredRepeats, SuiteDescription
 
 if TYPE_CHECKING:
     from steelyard.metrics.own import RunData
@@ -112,8 +112,8 @@ class CellGroups:
 
 PASSED, FAILED, NOT_RUN = range(3)
 _STATES = {CheckState.PASSED: PASSED, CheckState.FAILED: FAILED, CheckState.NOT_RUN: NOT_RUN}
-BROKEN, HELD = 0, 1
-_RULES = tuple(Hold)
+CASE_FAILED, CASE_PASSED = 0, 1
+_RULES = tuple(RequiredRepeats)
 _NONE = np.empty(0, dtype=np.int64)
 
 
@@ -168,13 +168,13 @@ def counted(checks: Checks, columns: Columns, conclusive: Array, cells: CellGrou
     planned = cells.planned_repeats[cell].astype(np.int32)
     passed, failed = rows.count(PASSED), rows.count(FAILED)
     holds = _hold(rules[named], passed, failed, planned)
-    if Hold.FIRST in {_RULES[rule] for rule in rules.tolist()}:
+    if RequiredRepeats.FIRST in {_RULES[rule] for rule in rules.tolist()}:
         first = columns.repeat[sample] == _first_repeat(columns, suite)
-        by_first = rules[named] == _RULES.index(Hold.FIRST)
+        by_first = rules[named] == _RULES.index(RequiredRepeats.FIRST)
         holds[by_first] = rows.at_first(first)[by_first]
     n_checks = np.bincount(cell, minlength=cells.n)
     clean, failing = _repeats(sample, state, n_checks[cells.of_sample])
-    most = rules == _RULES.index(Hold.MAJORITY)
+    most = rules == _RULES.index(RequiredRepeats.MAJORITY)
     mine, n_most = most[name], np.bincount(cell[most[named]], minlength=cells.n)
     together = _repeats(sample[mine], state[mine], n_most[cells.of_sample])
     good, bad = (np.bincount(cells.of_sample[item], minlength=cells.n) for item in together)
@@ -190,7 +190,7 @@ def counted(checks: Checks, columns: Columns, conclusive: Array, cells: CellGrou
         not_run=planned - passed - failed,
         holds=holds,
         n_checks=n_checks,
-        together=np.where(n_most > 0, _most(good, bad, cells.planned_repeats), HELD),
+        together=np.where(n_most > 0, _most(good, bad, cells.planned_repeats), CASE_PASSED),
         clean=np.bincount(cells.of_sample[clean], minlength=cells.n),
         decided=np.bincount(cells.of_sample[clean | failing], minlength=cells.n),
     )
@@ -264,10 +264,10 @@ def _repeats(sample: Array, state: Array, wanted: Array) -> tuple[Array, Array]:
 def _declared(names: list[str], suite: SuiteDescription) -> tuple[list[str], Array, Array]:
     """The declared checks, and for every name the place of its own among them and of its rule among all rules."""
     expect = suite.expect or ExpectDescription()
-    holds = {check.name: check.hold for check in expect.checks}
+    holds = {check.name: check.required_repeats for check in expect.checks}
     bases = [declared_check(name, holds) for name in names]
     available = list(dict.fromkeys([*holds, *bases]))
-    rules = [_RULES.index(holds.get(base, expect.hold)) for base in bases]
+    rules = [_RULES.index(holds.get(base, expect.required_repeats)) for base in bases]
     place = {name: at for at, name in enumerate(available)}
     return available, np.array([place[base] for base in bases], dtype=int), np.array(rules, dtype=np.int8)
 
@@ -280,16 +280,16 @@ def declared_check(name: str, declared: Any) -> str:
 def _hold(rule: Array, passed: Array, failed: Array, planned: Array) -> Array:
     """1 holds, 0 does not, -1 where what did not run could still decide; for the rules over all repeats."""
     holds = np.full(len(rule), -1, dtype=np.int8)
-    holds[passed == planned] = HELD
-    holds[failed > 0] = BROKEN
-    most = rule == _RULES.index(Hold.MAJORITY)
+    holds[passed == planned] = CASE_PASSED
+    holds[failed > 0] = CASE_FAILED
+    most = rule == _RULES.index(RequiredRepeats.MAJORITY)
     if most.any():
         holds[most] = _most(passed[most], failed[most], planned[most])
     return holds
 
 
 def _most(good: Array, bad: Array, planned: Array) -> Array:
-    return np.where(2 * good > planned, HELD, np.where(2 * bad >= planned, BROKEN, -1))
+    return np.where(2 * good > planned, CASE_PASSED, np.where(2 * bad >= planned, CASE_FAILED, -1))
 
 
 _UNDECIDED = "undecided: counts as not passed"
@@ -301,13 +301,13 @@ _HOLDS = (
 _CLEAN = "a repeat is clean when every check of its cell passed, decided when it is clean or a check failed"
 
 
-def cells_hold(count: Counted, held: Array, broken: Array, undecided: Array) -> Array:
+def cells_passing(count: Counted, held: Array, broken: Array, undecided: Array) -> Array:
     """1 where every check of the cell holds, 0 where one does not, -1 where nobody can tell.
 
     Checks that are to pass in most repeats have to pass together: two clean answers of five are not most of them.
     """
     unsure = (undecided > 0) | (held == 0) | (count.together < 0)
-    state = np.where((broken > 0) | (count.together == BROKEN), BROKEN, np.where(unsure, -1, HELD))
+    state = np.where((broken > 0) | (count.together == CASE_FAILED), CASE_FAILED, np.where(unsure, -1, CASE_PASSED))
     return state.astype(np.int8)
 
 
@@ -329,15 +329,15 @@ def _cases(data: RunData, _: Names) -> Contributions:
 
     def detail(cell: int) -> str:
         checks = count.of_name(cell)
-        if state[cell] == HELD:
+        if state[cell] == CASE_PASSED:
             return f"{len(checks)} checks hold"
-        wanted, word = (BROKEN, "broken") if state[cell] == BROKEN else (-1, "undecided")
+        wanted, word = (CASE_FAILED, "broken") if state[cell] == CASE_FAILED else (-1, "undecided")
         listed = [name for name, holds in checks if holds == wanted]
         return f"{word}: {', '.join(listed) or ('all at once' if checks else 'no check')}"
 
     available = count.n_checks > 0
     return Contributions(
-        (state == HELD).astype(float),
+        (state == CASE_PASSED).astype(float),
         np.ones(len(state)),
         undecided=(state < 0).astype(float),
         noted=((_UNDECIDED, (state < 0) & available), (_UNKNOWN, ~available)),
@@ -351,7 +351,7 @@ def _checks(data: RunData, names: Names) -> Contributions:
     if names:
         mine = count.base[count.name] == (count.declared.index(names[0]) if names[0] in count.declared else -1)
     blind = count.n_checks == 0
-    held, open_ = (count.of_cell(mine & which) for which in (count.holds == HELD, count.holds < 0))
+    held, open_ = (count.of_cell(mine & which) for which in (count.holds == CASE_PASSED, count.holds < 0))
 
     def detail(cell: int) -> str:
         checks = [
@@ -361,7 +361,7 @@ def _checks(data: RunData, names: Names) -> Contributions:
         ]
         if blind[cell]:
             return "no check is known"
-        not_held = [name for name, holds in checks if holds != HELD]
+        not_held = [name for name, holds in checks if holds != CASE_PASSED]
         return f"{held[cell]} of {len(checks)} hold" + (f"; not: {', '.join(not_held)}" if not_held else "")
 
     return Contributions(

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from steelyard.suite.judge import JudgeModel, Rubric
     from steelyard.suite.models import SuiteDescription
 
-Problem = tuple[str, tuple[str | int, ...]]
+PlacedProblem = tuple[str, tuple[str | int, ...]]
 """A message, and the keys that lead to its place in the file."""
 NOT_FOR_SURE = "cannot be shown for sure: that takes a rate, or the average of a scale with two ends"
 _NEEDS_RULE = " needs a pass rule: write pass: score >= 75 %"
@@ -247,7 +247,7 @@ def judge_lacks(gate: Gate, judge: JudgeModel) -> str | None:
     return None if has[needs] else f"{gate.label}: {_JUDGE_NEEDS[needs]}"
 
 
-def criteria_problems(criteria: Any, names: SuiteNames) -> Iterator[Problem]:
+def criteria_problems(criteria: Any, names: SuiteNames) -> Iterator[PlacedProblem]:
     """Every mistake in the criteria of a suite, with its place."""
     for name, given in (criteria if isinstance(criteria, dict) else {}).items():
         sound: list[Expression] = []

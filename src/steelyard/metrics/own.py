@@ -20,8 +20,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from steelyard.errors import SuiteError, UserMistake
-from steelyard.metrics.cells import BROKEN, HELD, CellGroups, Counted, all_of, cells_hold, counted
+from steelyard.errors import SuiteError, UsageError
+from steelyard.metrics.cells import CASE_FAILED, CASE_PASSED, CellGroups, Counted, all_of, cells_passing, counted
 from steelyard.metrics.registry import (
     MOST_IN_A_ROW,
     Aggregate,
@@ -43,7 +43,7 @@ from steelyard.plugins import place_of, source_digest
 from steelyard.records import RunHeader, Sample
 from steelyard.stats.arrays import Array
 from steelyard.stats.groups import Groups
-from steelyard.store.base import Certainties, Checks, Columns
+from steelyard.store.base import Checks, ClaimColumns, Columns
 from steelyard.suite.load import suite_of_run
 from steelyard.suite.models import SuiteDescription
 
@@ -70,7 +70,7 @@ class RunData:
         suite: SuiteDescription,
         checks: Checks | None = None,
         items: Iterable[Placed] | None = None,
-        claims: Callable[[], Certainties] | None = None,
+        claims: Callable[[], ClaimColumns] | None = None,
         read: Callable[[], list[tuple[Sample, str]]] = list,
     ) -> None:
         self.columns, self.suite, self.checks, self._items = columns, suite, checks, items
@@ -110,7 +110,7 @@ class RunData:
         if self.counted is None:
             return np.full(self.cells.n, -1, dtype=np.int8)
         count = self.counted
-        return cells_hold(count, *(count.of_cell(count.holds == state) for state in (HELD, BROKEN, -1)))
+        return cells_passing(count, *(count.of_cell(count.holds == state) for state in (CASE_PASSED, CASE_FAILED, -1)))
 
     @cached_property
     def pass_all(self) -> dict[int, Array]:
@@ -323,7 +323,7 @@ def describe_metric(function: Any) -> dict[str, Any]:
     """A metric as a run's header keeps it; UserMistake for a function that is none."""
     declared = getattr(function, _DECLARED, None)
     if declared is None:
-        raise UserMistake(f"{place_of(function)} is no metric: write @steelyard.metric(...) above it")
+        raise UsageError(f"{place_of(function)} is no metric: write @steelyard.metric(...) above it")
     return {**declared, "code": place_of(function), "source": source_digest(function)}
 
 
@@ -337,7 +337,7 @@ def add_metric(declared: Mapping[str, Any], function: Function | None) -> None:
         _unregister(name)
         del _ADDED[name]
     if name in metrics():
-        raise UserMistake(f"metric {name!r} of {declared['code']}: Steelyard has a metric of that name")
+        raise UsageError(f"metric {name!r} of {declared['code']}: Steelyard has a metric of that name")
     register(
         Metric(
             name,
@@ -375,7 +375,7 @@ def load_metrics(header: RunHeader) -> None:
     declared = header.description.metrics
     if all(_is_added(item) for item in declared):
         return
-    with suppress(UserMistake, SuiteError):
+    with suppress(UsageError, SuiteError):
         suite_of_run(header)  # a suite that is loaded adds its metrics
     for item in declared:
         if not _is_added(item):
@@ -397,7 +397,7 @@ def _contributions(code: str, function: Function | None) -> Callable[[RunData, N
             result = function(Samples(data))
             return _shaped(result, data)
         except Exception as error:
-            raise UserMistake(f"metric {code} failed: {type(error).__name__}: {error}") from error
+            raise UsageError(f"metric {code} failed: {type(error).__name__}: {error}") from error
 
     return contributions
 
@@ -411,7 +411,7 @@ def _shaped(result: Any, data: RunData) -> Contributions:
     pairs = result if isinstance(result, list) else [result] if isinstance(result, tuple) else None
     if pairs is None:
         return Contributions(_column(result, table.n), excluded=excluded)
-    ratios = [_known(_column(above, table.n), _column(below, table.n)) for above, below in pairs]
+    ratios = [_available(_column(above, table.n), _column(below, table.n)) for above, below in pairs]
     if len(ratios) == 1:
         return Contributions(*ratios[0], excluded=excluded)
     counted = np.logical_or.reduce([~np.isnan(above) for above, _ in ratios]) if ratios else np.zeros(table.n, bool)
@@ -425,6 +425,6 @@ def _column(values: Any, n: int) -> Array:
     return column
 
 
-def _known(above: Array, below: Array) -> tuple[Array, Array]:
+def _available(above: Array, below: Array) -> tuple[Array, Array]:
     present = ~np.isnan(above + below)
     return np.where(present, above, np.nan), np.where(present, below, np.nan)

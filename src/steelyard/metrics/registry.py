@@ -108,7 +108,7 @@ class Labels:
     """By entry, its sample; None when every sample has at most one label."""
     label: Array
     """By entry a place in `names`; below 0 there is none."""
-    known: Array
+    available: Array
     excluded: Reasons = ()
     noted: Mapping[str, Reasons] = field(default_factory=dict)
     absent_as: str | None = None
@@ -122,9 +122,9 @@ class Labels:
         if self.sample is None:
             values = (self.label == at).astype(float)
         else:
-            values = np.bincount(self.sample[self.label == at].astype(int), minlength=len(self.known)).astype(float)
+            values = np.bincount(self.sample[self.label == at].astype(int), minlength=len(self.available)).astype(float)
         values = np.minimum(values, 1.0) if once else values
-        values[~self.known] = np.nan
+        values[~self.available] = np.nan
         absent = None if self.absent_as is None else float(self.absent_as == name)
         return Contributions(values, excluded=self.excluded, noted=self.noted.get(name, ()), absent=absent)
 

@@ -30,7 +30,7 @@ _SCORED = (
     "a malformed answer counts as the lowest value of the scale, unless cases may skip the component; samples in which"
     " there was no truth to weigh it against are left out, and so are inconclusive ones and those set aside"
 )
-_FOUND = f"only conclusive samples (scored or malformed) are looked at; {_LEFT_OUT}"
+_RESULT = f"only conclusive samples (scored or malformed) are looked at; {_LEFT_OUT}"
 _ANSWERED = "calls that failed, answers from the cache and calls that told no time are left out"
 _REPORTED = "calls that did not tell it are left out; failed calls that did tell it are in"
 
@@ -137,7 +137,7 @@ def _measured(data: RunData, names: Names, unread: Array | None) -> Contribution
         available = ~(np.isnan(above) | np.isnan(below)) & (True if unread is None else ~unread)
         ratios.append((np.where(available, above, np.nan), np.where(available, below, np.nan)))
     counted = np.logical_or.reduce([~np.isnan(above) for above, _ in ratios])
-    flagged = ("set aside, and flagged: counts", table.set_aside & counted)
+    flagged = ("set aside, and flagged: counts", table.excluded & counted)
     unreadable = (
         ("malformed: nothing could be counted", table.malformed)
         if unread is None
@@ -434,7 +434,7 @@ for _metric in (
         "count",
         "number of findings of any code",
         "number of findings",
-        _FOUND,
+        _RESULT,
         Aggregate.SUM,
         _total_findings,
         "lower",
@@ -449,7 +449,7 @@ for _metric in (
         "count",
         "number of findings of that code",
         "number of findings of that code; a sample may have several",
-        _FOUND,
+        _RESULT,
         Aggregate.SUM,
         _code,
         "lower",
@@ -465,7 +465,7 @@ for _metric in (
         "share",
         "conclusive samples with at least one finding of that code",
         "samples with at least one such finding / conclusive samples",
-        _FOUND,
+        _RESULT,
         Aggregate.RATE,
         _has_code,
         "lower",
@@ -480,7 +480,7 @@ for _metric in (
         "count",
         "number of samples with at least one finding of that code",
         "samples with at least one such finding",
-        _FOUND,
+        _RESULT,
         Aggregate.SUM,
         _has_code,
         "lower",

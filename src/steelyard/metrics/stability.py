@@ -139,7 +139,7 @@ def _by_cell(items: Iterable[Placed], table: Table, cells: CellGroups) -> Iterab
 
 def _read(table: Table, cells: CellGroups) -> Array:
     """Cells with an answer that was read and scored: one without items is of a case that asks for none."""
-    read = cells.of_sample[table.scored | table.set_aside]
+    read = cells.of_sample[table.scored | table.excluded]
     return np.bincount(read, minlength=cells.n) > 0
 
 

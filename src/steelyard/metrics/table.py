@@ -20,8 +20,8 @@ from steelyard.suite.models import SuiteDescription
 
 TARGET_FAILED = "the target failed: inconclusive"
 JUDGE_FAILED = "the judge failed: inconclusive"
-SET_ASIDE = "set aside: read by another kind of judge than the run's"
-NEVER_CAME = "planned and never came"
+EXCLUDED = "set aside: read by another kind of judge than the run's"
+MISSING = "planned and never came"
 FORMAT = "FORMAT"
 """The code of an answer in the wrong shape, which every suite knows."""
 _EVERYTHING = slice(None)
@@ -52,9 +52,9 @@ class Table:
         self.outcome, self.outcomes = columns.outcome, columns.outcomes
         self.malformed = self._is(Outcome.MALFORMED)
         scored = self._is(Outcome.SCORED)
-        self.set_aside = scored & self._in_another_mode(suite)
+        self.excluded = scored & self._in_another_mode(suite)
         """Scored in another mode than the run's main one."""
-        self.scored = scored & ~self.set_aside
+        self.scored = scored & ~self.excluded
         self.conclusive = self.malformed | self.scored
         self.components = [name for name in self._declared if name in columns.components]
         self.components += sorted(set(columns.components) - set(self.components))
@@ -65,7 +65,7 @@ class Table:
         available = {FORMAT} | {kind.code for kind in suite.taxonomy}
         # A flag that fails nothing makes no findings: whether it has a code, the taxonomy says. What a judge says
         # beyond its scores makes none.
-        available |= {item.finding_code for item in self._declared.values() if item.kind not in ("flag", "said")}
+        available |= {item.finding_code for item in self._declared.values() if item.kind not in ("flag", "stated")}
         self.codes = sorted(available | set(columns.finding_codes))
         """All codes the suite knows or the run has."""
         self.finding_sample, self.finding_code = self._findings()
@@ -79,7 +79,7 @@ class Table:
         return (
             (TARGET_FAILED, self._is(Outcome.TARGET_FAILED)),
             (JUDGE_FAILED, self._is(Outcome.JUDGE_FAILED)),
-            (SET_ASIDE, self.set_aside),
+            (EXCLUDED, self.excluded),
         )
 
     def unit_of_case(self) -> Array:
@@ -107,7 +107,7 @@ class Table:
 
     def read_in(self, mode: str, component: str | None = None) -> Array:
         """Scores, or the values of a component, of the samples that were scored in one mode and of no others."""
-        here = (self.scored | self.set_aside) & (self._columns.mode == self._columns.modes.index(mode))
+        here = (self.scored | self.excluded) & (self._columns.mode == self._columns.modes.index(mode))
         values = self._columns.score if component is None else self._columns.components[component]
         return np.where(here, values, np.nan)
 
@@ -163,7 +163,7 @@ class Table:
         believed = self._believed(result, _EVERYTHING)
         declared = self._declared.get(component)
         if declared is not None and declared.kind == "flag" and "flagged" in counts:
-            raised = self.set_aside & (counts["flagged"] > 0)
+            raised = self.excluded & (counts["flagged"] > 0)
             believed[raised] = result[raised]
         return believed
 

@@ -18,7 +18,7 @@ from steelyard.report.judge.run import failing_flags
 from steelyard.report.model import Report, SampleDetail
 from steelyard.report.samples import flagged, judgement_reader, sample_detail, sample_line
 from steelyard.report.wording import badness
-from steelyard.scoring.extract import SchemaValidator, climb
+from steelyard.scoring.extract import SchemaValidator, extract_json
 from steelyard.store.base import Store
 from steelyard.suite.case import Case
 
@@ -110,7 +110,7 @@ def _worst(store: Store, header: RunHeader, summary: Summary) -> list[Sample]:
     # A flag fails a sample however high its score is, so the lowest scores need not hold it.
     marked = {finding.case_id for flag in flags for finding in store.findings(header.id, flag.upper(), limit=_N_WORST)}
     more = store.samples(header.id, case_ids=sorted(marked)) if marked else ()
-    results = {sample.key: sample for sample, _ in (*lowest, *more) if not _set_aside(sample, summary)}
+    results = {sample.key: sample for sample, _ in (*lowest, *more) if not _excluded(sample, summary)}
     bad = [item for item in results.values() if item.score is not None and _did_badly(item, bool(summary.passing))]
     return sorted(bad, key=lambda sample: (not flagged(sample, flags), sample.score or 0.0))[:_N_WORST]
 
@@ -119,7 +119,7 @@ def _did_badly(sample: Sample, has_threshold: bool) -> bool:
     return sample.passed is False if has_threshold else (sample.score or 0.0) < 1
 
 
-def _set_aside(sample: Sample, summary: Summary) -> bool:
+def _excluded(sample: Sample, summary: Summary) -> bool:
     """True for a sample that another kind of judge has read than the run's."""
     return summary.judge is not None and sample.mode is not None and sample.mode != summary.judge.mode
 
@@ -141,9 +141,9 @@ def _found_in_text(header: RunHeader) -> Callable[[Sample], Any]:
     validator = None if shape.schema_data is None else SchemaValidator(shape.schema_data)
 
     def read(sample: Sample) -> Any:
-        if sample.rung in (None, "whole") or sample.attempt.text is None:
+        if sample.step in (None, "whole") or sample.call_result.text is None:
             return None
-        return climb(sample.attempt.text, validator, repair=shape.repair).value
+        return extract_json(sample.call_result.text, validator, repair=shape.repair).value
 
     return read
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from steelyard.analysis.compare.model import Comparison, Moved
-from steelyard.errors import Mistake, SteelyardError, SuiteError
+from steelyard.errors import Problem, SteelyardError, SuiteError
 from steelyard.records import Verdict
 from steelyard.report import format as fmt
 from steelyard.report import gates, repeats, run, wording
@@ -151,8 +151,8 @@ def outcome_sentence(report: Report, detail: SampleDetail, *, with_why: bool = T
     line = detail.line
     if not wording.is_conclusive(line):
         return one_line(f"{wording.outcome_word(line.outcome)}: {line.why}", _LONGEST)
-    if wording.is_aside(detail):
-        return one_line(wording.aside_words(detail), _LONGEST)
+    if wording.is_excluded(detail):
+        return one_line(wording.excluded_text(detail), _LONGEST)
     reached = f"score {fmt.percent(line.score)} does not reach {report.summary.passing or 'the shape asked for'}"
     return one_line(f"{reached}: {line.why}" if with_why and line.why else reached, _LONGEST)
 
@@ -170,29 +170,29 @@ def _findings(detail: SampleDetail) -> list[str]:
     return [*lines, *filter(None, [wording.more_findings(detail, _MOST_FINDINGS)])]
 
 
-def mistake_annotations(error: SteelyardError, place: Callable[[Mistake], Place | None]) -> list[Annotation]:
+def problem_annotations(error: SteelyardError, place: Callable[[Problem], Place | None]) -> list[Annotation]:
     """What was wrong before anything could be weighed, at its place where that is known."""
     if not isinstance(error, SuiteError):
         return [Annotation(Level.ERROR, "steelyard: nothing was weighed", str(error))]
-    shown = error.mistakes if len(error.mistakes) <= MOST else error.mistakes[: MOST - 1]
+    shown = error.problems if len(error.problems) <= MOST else error.problems[: MOST - 1]
     results = [
-        Annotation(Level.ERROR, "steelyard: a mistake in the suite", *_placed(mistake, place(mistake)))
-        for mistake in shown
+        Annotation(Level.ERROR, "steelyard: a mistake in the suite", *_placed(problem, place(problem)))
+        for problem in shown
     ]
-    left_off = len(error.mistakes) - len(shown)
+    left_off = len(error.problems) - len(shown)
     if left_off:
         results.append(Annotation(Level.ERROR, "steelyard: nothing was weighed", f"{left_off:,} more mistakes"))
     return results
 
 
-def _placed(mistake: Mistake, place: Place | None) -> tuple[str, str, int | None]:
-    return (str(mistake), "", None) if place is None else (mistake.message, *place)
+def _placed(problem: Problem, place: Place | None) -> tuple[str, str, int | None]:
+    return (str(problem), "", None) if place is None else (problem.message, *place)
 
 
 # One comment on a change: the verdict, how it compares with the baseline and why, the gates; all else folded.
 
 _MOST_CASES = 10
-_MOST_MISTAKES = 20
+_MOST_PROBLEMS = 20
 _AROUND = 500
 """Characters that a fold and the line on samples left off take."""
 
@@ -244,7 +244,7 @@ def _head(
     yield f"**Pass rate {safe(wording.pass_rate(report))}** &nbsp; average {average}"
     if held := repeats.headline(report):
         yield f"**{safe(held)}**"
-    yield "\n".join(f"- {line}" for line in [*_compared(comparison, baseline), *_said(report)])
+    yield "\n".join(f"- {line}" for line in [*_compared(comparison, baseline), *_stated(report)])
     yield from blocks_to_markdown([gates.gates(report), gates.criteria(report), _cases(report, result, places)])
 
 
@@ -264,7 +264,7 @@ def _compared(comparison: Comparison | None, baseline: str) -> Iterator[str]:
     yield from (safe(message) for message in moved if message.startswith(Moved.WORSE.value))
 
 
-def _said(report: Report) -> Iterator[str]:
+def _stated(report: Report) -> Iterator[str]:
     yield from (safe(reason) for reason in wording.reasons(report)[:MOST_ROWS])
     yield from (f"**SUSPECT** {safe(reason)}" for reason in report.header.suspect[:MOST_ROWS])
     yield from (safe(note) for note in wording.notes(report))
@@ -285,11 +285,11 @@ def _cases(report: Report, result: Sequence[Trouble], places: Mapping[str, Place
     return Table("Cases that did not pass", columns, rows, note)
 
 
-def mistake_comment(suite: str, error: SteelyardError) -> str:
+def problem_comment(suite: str, error: SteelyardError) -> str:
     """What to say where nothing could be weighed."""
     lines = str(error).splitlines()
-    shown = [f"- {safe(line)}" for line in lines[:_MOST_MISTAKES] if line.strip()]
-    left_off = len(lines) - _MOST_MISTAKES
+    shown = [f"- {safe(line)}" for line in lines[:_MOST_PROBLEMS] if line.strip()]
+    left_off = len(lines) - _MOST_PROBLEMS
     shown += [f"- and {left_off:,} more"] if left_off > 0 else []
     title = f"### ⚠️ {safe(suite, 100)}: nothing was weighed"
     return "\n\n".join([marker(suite), title, "\n".join(shown)]) + "\n"

@@ -188,7 +188,10 @@ def _widest(claims: Claims) -> str:
 def _raised(raised_threshold: RaisedThreshold) -> str:
     if raised_threshold.threshold is None:
         return f"none: {raised_threshold.reason}"
-    return f"{raised_threshold.threshold:g}: {raised_threshold.reason}; {_split(raised_threshold.threshold, raised_threshold.split)}"
+    return (
+        f"{raised_threshold.threshold:g}: {raised_threshold.reason};"
+        f" {_split(raised_threshold.threshold, raised_threshold.split)}"
+    )
 
 
 def _best(best_threshold: BestThreshold, utility: dict[str, float]) -> str:
@@ -198,7 +201,10 @@ def _best(best_threshold: BestThreshold, utility: dict[str, float]) -> str:
     worth = f"right {utility['right']:+g}, wrong {utility['wrong']:+g}"
     shown = "none" if threshold.value is None else f"{threshold.value:g}{_ends(threshold)}"
     gain = f"{fmt.signed(best_threshold.gain.value)}{_ends(best_threshold.gain)} a claim against keeping all"
-    return f"{shown} ({worth}): {best_threshold.reason}; {gain}, {fmt.base(threshold.n)}; {_split(None, best_threshold.split)}"
+    return (
+        f"{shown} ({worth}): {best_threshold.reason}; {gain}, {fmt.base(threshold.n)};"
+        f" {_split(None, best_threshold.split)}"
+    )
 
 
 def _split(threshold: float | None, split: Split | None) -> str:
@@ -327,7 +333,7 @@ def _tick(at: float) -> Markup:
         grid.format(_across(at), _up(0), _across(at), _up(1))
         + grid.format(_across(0), _up(at), _across(1), _up(at))
         + text.format("below", _across(at), _up(0) + 13, f"{at:g}")
-        + text.format("beside", _across(0) - 5, _up(at) + 4, f"{at:g}")
+        + text.format("extra", _across(0) - 5, _up(at) + 4, f"{at:g}")
     )
 
 

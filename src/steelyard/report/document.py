@@ -193,7 +193,7 @@ class Headline:
     shown: str = ""
     figure: Figure | None = None
     remarks: Sequence[Bullet] = ()
-    beside: Sequence[Block] = ()
+    extra: Sequence[Block] = ()
 
     @property
     def warnings(self) -> list[Bullet]:
@@ -216,7 +216,7 @@ class Section:
     title: str
     blocks: Sequence[Block]
     main: bool = False
-    aside: str = ""
+    excluded: str = ""
     short: bool = False
 
 
@@ -399,7 +399,7 @@ def every_block(blocks: Iterable[Block]) -> Iterator[Block]:
         if isinstance(block, Section | Fold):
             yield from every_block(block.blocks)
         elif isinstance(block, Headline):
-            yield from every_block(block.beside)
+            yield from every_block(block.extra)
         elif isinstance(block, Samples):
             for sample in block.items:
                 for item in (sample, *sample.repeats):

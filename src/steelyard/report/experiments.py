@@ -156,10 +156,10 @@ def about(report: ExperimentReport) -> list[tuple[str, str]]:
     rows = [("Hypothesis", report.hypothesis), ("Factor", report.factor)]
     changed = report.ruling.changed
     if changed is not None:
-        message = ", ".join(item.told for item in changed.as_declared)
+        message = ", ".join(item.message for item in changed.as_declared)
         rows.append(("Changed", message or f"nothing that is the {report.factor}"))
         if changed.besides:
-            rows.append(("Besides", ", ".join(item.told for item in changed.besides)))
+            rows.append(("Besides", ", ".join(item.message for item in changed.besides)))
         if changed.caution:
             rows.append(("Mind", changed.caution))
     rows += [("Mind", note) for note in report.notes]
@@ -307,7 +307,7 @@ def ab_figures(report: AbReport) -> Table:
             f"{effect.n:,}",
             f"{effect.n_missing:,}",
         )
-        for effect in (report.quality, *report.beside)
+        for effect in (report.quality, *report.extra)
     ]
     a, b = (arm.name for arm in report.arms)
     heads = ("Figure", a, b, "Difference", "95 % interval", "n", "Missing")
@@ -318,7 +318,7 @@ def ab_figures(report: AbReport) -> Table:
 
 def _signature(report: AbReport) -> str:
     """How the intervals were made; of all that can make one, only a test that was fixed before draws."""
-    ways = list(dict.fromkeys(effect.method for effect in (report.quality, *report.beside) if effect.method))
+    ways = list(dict.fromkeys(effect.method for effect in (report.quality, *report.extra) if effect.method))
     drawn = any(way.startswith("fixed") for way in ways)
     return f"95 %: {'; '.join(ways)} | {f'seed {SEED}' if drawn else 'nothing drawn'}" if ways else ""
 
@@ -326,10 +326,10 @@ def _signature(report: AbReport) -> str:
 def ab_checks(report: AbReport) -> Table:
     """Everything that must be so, and whether it is."""
     rows = [
-        (check.name, _BROKEN if check.invalidates else _FINE if check.fine else _NOT_FINE, check.told)
+        (check.name, _BROKEN if check.invalidates else _FINE if check.fine else _NOT_FINE, check.message)
         for check in report.checks
     ]
-    columns = (Column("Check", Kind.TEXT), Column("State", Kind.VERDICT), Column("Found", Kind.TEXT))
+    columns = (Column("Check", Kind.TEXT), Column("State", Kind.VERDICT), Column("Hit", Kind.TEXT))
     return Table("Checks", columns, rows)
 
 

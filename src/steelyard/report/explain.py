@@ -12,9 +12,9 @@ from rich.console import Console
 from rich.text import Text as Line
 
 from steelyard.analysis.explain import (
-    Behind,
     BehindPair,
     Computed,
+    Contributing,
     Counted,
     Explanation,
     PairExplanation,
@@ -26,7 +26,7 @@ from steelyard.analysis.model import Slice, Summary
 from steelyard.analysis.repeats import SHARE
 from steelyard.analysis.summary import summarise_stored
 from steelyard.decide.gates import Scope, measure, names_of_run
-from steelyard.errors import UserMistake
+from steelyard.errors import UsageError
 from steelyard.metrics.expression_checks import missing_name
 from steelyard.metrics.expressions import EVERY, FACTORS, Gate, asked_metric, parse_repeats, split_sides
 from steelyard.metrics.own import RunData, load_metrics
@@ -62,7 +62,7 @@ def data_of(store: Store, header: RunHeader) -> RunData:
         samples = []
         for sample, _ in store.samples(header.id):
             samples.append((sample, why_wrong(sample)))
-            sample.attempt = replace(sample.attempt, text=None)
+            sample.call_result = replace(sample.call_result, text=None)
         return samples
 
     return RunData(
@@ -70,7 +70,7 @@ def data_of(store: Store, header: RunHeader) -> RunData:
         header.description,
         store.checks(header.id),
         store.items(header.id) if header.description.stability else None,
-        lambda: store.certainties(header.id),
+        lambda: store.claims(header.id),
         read,
     )
 
@@ -253,7 +253,7 @@ def _parts(text: str, header: RunHeader, summary: Summary) -> list[tuple[Gate, S
     gate = find_metric(text, header, summary)
     result = Scope(summary, summary.overall, 0.0).slices(gate)
     if not result:
-        raise UserMistake(f"no sample of run {header.id} has {gate.factor} {gate.slice!r}")
+        raise UsageError(f"no sample of run {header.id} has {gate.factor} {gate.slice!r}")
     return [(gate, part) for part in result]
 
 
@@ -262,12 +262,12 @@ def find_metric(text: str, header: RunHeader, summary: Summary) -> Gate:
     try:
         gate = asked_metric(text)
     except ValueError as error:
-        raise UserMistake(str(error)) from None
+        raise UsageError(str(error)) from None
     available = names_of_run(header.description, summary)
     # A run may have findings of codes that its suite does not list, and every report counts them.
     available = replace(available, codes=sorted({*(available.codes or ()), *summary.overall.finding_rates}))
     if wrong := missing_name(gate, available):
-        raise UserMistake(wrong)
+        raise UsageError(wrong)
     return gate
 
 
@@ -300,15 +300,15 @@ def find_figures(report: Report, data: RunData, text: str, error: ValueError) ->
     try:
         asked = tuple(split_sides(f"{text} >= 0", "metric", "")[0])
     except ValueError:
-        raise UserMistake(str(error)) from None
+        raise UsageError(str(error)) from None
     everything = {own_figure.names: own_figure for own_figure in reversed(list(own_figures(report, data)))}
     results = [item for names, item in reversed(everything.items()) if _is(asked, names)]
     if results:
         return results
     near = [spelled(names) for names in reversed(everything) if _head(names) == _head(asked)]
     if near:
-        raise UserMistake(f"metric {text!r}: this run has no such figure{meant(text, near)}; it has: {listed(near)}")
-    raise UserMistake(f"{error}; --explain {LIST} names every figure of this run")
+        raise UsageError(f"metric {text!r}: this run has no such figure{meant(text, near)}; it has: {listed(near)}")
+    raise UsageError(f"{error}; --explain {LIST} names every figure of this run")
 
 
 def list_figures(store: Store, header: RunHeader) -> list[tuple[str, str]]:
@@ -450,10 +450,10 @@ def explanations_to_json(
     runs: Sequence[str], explanations: Sequence[Explanation | PairExplanation], limit: int | None
 ) -> dict[str, Any]:
     """All figures that were asked for; of the samples behind each as many as `limit` says, all without it."""
-    return {"runs": list(runs), "explained": [_one(item, limit) for item in explanations]}
+    return {"runs": list(runs), "explained": [_single(item, limit) for item in explanations]}
 
 
-def _one(explanation: Explanation | PairExplanation, limit: int | None) -> dict[str, Any]:
+def _single(explanation: Explanation | PairExplanation, limit: int | None) -> dict[str, Any]:
     messages: dict[str, Any] = {
         "metric": explanation.metric,
         "formula": explanation.formula,
@@ -462,9 +462,9 @@ def _one(explanation: Explanation | PairExplanation, limit: int | None) -> dict[
         "agrees": explanation.agrees,
         "excluded": _counted(explanation.excluded),
         "order": explanation.order,
-        "n_behind": len(explanation.behind),
+        "n_contributing": len(explanation.contributing),
     }
-    rows = {"behind": [_row(item) for item in explanation.behind[:limit]]}
+    rows = {"contributing": [_row(item) for item in explanation.contributing[:limit]]}
     if isinstance(explanation, PairExplanation):
         change = explanation.change
         sides = {
@@ -506,7 +506,7 @@ def _counted(rows: Sequence[Counted]) -> list[dict[str, Any]]:
     return [asdict(row) for row in rows]
 
 
-def _row(row: Behind | BehindPair) -> dict[str, Any]:
+def _row(row: Contributing | BehindPair) -> dict[str, Any]:
     return asdict(row) | ({"moved": row.moved} if isinstance(row, BehindPair) else {})
 
 
@@ -545,4 +545,4 @@ def _blocks(explanation: Explanation | PairExplanation, limit: int | None) -> li
     if isinstance(explanation, PairExplanation):
         return [*blocks, *table_section(explain_tables.pairs_behind(explanation, limit))]
     blocks += table_section(explain_tables.reasons("In it otherwise than as it stands", explanation.noted))
-    return [*blocks, *table_section(explain_tables.behind(explanation, limit))]
+    return [*blocks, *table_section(explain_tables.contributing(explanation, limit))]

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from steelyard.analysis.compare.attribution_model import points
 from steelyard.analysis.compare.model import MetricChange, Moved
-from steelyard.analysis.explain import Behind, BehindPair, Computed, Counted, Explanation, PairExplanation
+from steelyard.analysis.explain import BehindPair, Computed, Contributing, Counted, Explanation, PairExplanation
 from steelyard.analysis.wording import in_unit
 from steelyard.report.compare import changes
 from steelyard.report.compare.changes import of_changes
@@ -26,7 +26,10 @@ def headline(explanation: Explanation | PairExplanation) -> str:
         change = explanation.change
         sides = f"{changes.before(change)} -> {changes.after(change)}"
         return f"{explanation.metric}: {sides}, n {change.a.n:,} {explanation.of}"
-    return f"{explanation.metric} = {_figure(explanation.reported.value, explanation.unit)}, n {explanation.reported.n:,} {explanation.of}"
+    return (
+        f"{explanation.metric} = {_figure(explanation.reported.value, explanation.unit)},"
+        f" n {explanation.reported.n:,} {explanation.of}"
+    )
 
 
 def facts(explanation: Explanation) -> ExplainedFacts:
@@ -104,27 +107,27 @@ def reasons(title: str, rows: Sequence[Counted]) -> Table:
     )
 
 
-def behind(explanation: Explanation, limit: int | None) -> Table:
+def contributing(explanation: Explanation, limit: int | None) -> Table:
     """The samples or cells, as many as asked for."""
-    rows = explanation.behind[:limit]
+    rows = explanation.contributing[:limit]
     return Table(
         f"Behind it ({explanation.order})",
         (Column("case", Kind.TEXT), Column("value", Kind.FIGURE), Column("what", Kind.TEXT)),
         [(_name(row), _plain_value(row.value), row.detail) for row in rows],
-        note=left_off(len(explanation.behind), len(rows)),
+        note=left_off(len(explanation.contributing), len(rows)),
         most=len(rows),
     )
 
 
 def pairs_behind(pair_explanation: PairExplanation, limit: int | None) -> Table:
     """The pairs, as many as asked for."""
-    rows = pair_explanation.behind[:limit]
+    rows = pair_explanation.contributing[:limit]
     columns = [Column("case", Kind.TEXT), *(Column(name, Kind.FIGURE) for name in ("A", "B", "B - A"))]
     return Table(
         f"Behind it ({pair_explanation.order})",
         tuple(columns),
         [(_name(row), _plain_value(row.a), _plain_value(row.b), _signed(row.moved)) for row in rows],
-        note=left_off(len(pair_explanation.behind), len(rows)),
+        note=left_off(len(pair_explanation.contributing), len(rows)),
         most=len(rows),
     )
 
@@ -134,7 +137,7 @@ def left_off(n: int, listed: int) -> str:
     return f"{n - listed:,} of {n:,} are not listed: --limit N lists more, --json all" if n > listed else ""
 
 
-def _name(row: Behind | BehindPair) -> str:
+def _name(row: Contributing | BehindPair) -> str:
     message = [row.variant] if row.variant else []
     if row.repeat:
         message.append(f"repeat {row.repeat + 1}")

@@ -40,7 +40,7 @@ def code_sections(report: Report) -> list[Section]:
     average = f"average now {fmt.with_base(report.summary.overall.average)}"
     folds = [fold for figure in codes_listed(report) for fold in _one_by_one(report, figure)]
     return [
-        *section("Errors by code", errors(report), *folds, main=True, aside=average if folds else ""),
+        *section("Errors by code", errors(report), *folds, main=True, excluded=average if folds else ""),
         *table_section(confusions(report), main=True),
         *table_section(sections(report), main=True),
     ]
@@ -54,7 +54,7 @@ def _one_by_one(report: Report, figure: CodeFigure) -> list[Fold]:
         (item.name, item.factor, fmt.whole(item.count), samples_with(item.samples), fmt.bare_base(item.samples))
         for item in counts_by_slice(report, figure.code)
     ]
-    group_columns = (Column("Group", Kind.TEXT), Column("By", Kind.TEXT), *map(Column, ("Found", "In samples", "n")))
+    group_columns = (Column("Group", Kind.TEXT), Column("By", Kind.TEXT), *map(Column, ("Hit", "In samples", "n")))
     listed = {wording.anchor(detail.line) for detail in report.details}
     rows: list[tuple[Cell, ...]] = [
         (
@@ -81,7 +81,7 @@ def codes_data(report: Report) -> list[dict[str, Any]]:
 
 
 def _code_data(report: Report, figure: CodeFigure) -> dict[str, Any]:
-    available = figure.mended.value is not None and figure.weighs
+    available = figure.if_fixed.value is not None and figure.has_weight
     items = [
         {name: encode(getattr(result, name)) for name in ("case_id", "variant", "repeat")}
         | encode_object(result.finding)
@@ -101,17 +101,17 @@ def errors(report: Report) -> Table:
     available = taxonomy(report.header)
     listed = codes_listed(report)
     named = any(figure.code in available and available[figure.code].name for figure in listed)
-    graded = any(not figure.weighs for figure in listed)
+    graded = any(not figure.has_weight for figure in listed)
     rows = []
     for figure in listed:
         name = [available[figure.code].name if figure.code in available else ""] if named else []
         name += [severity_of(report.header, figure.code)] if graded else []
         samples = (samples_with(figure.samples), fmt.bare_base(figure.samples))
-        interval = fmt.interval(figure.mended) if figure.weighs else ""
+        interval = fmt.interval(figure.if_fixed) if figure.has_weight else ""
         rows.append(
-            (figure.code, *name, f"{figure.count:,}", *samples, if_mended(report, figure), interval, gain(figure))
+            (figure.code, *name, f"{figure.count:,}", *samples, scores_if_fixed(report, figure), interval, gain(figure))
         )
-    titles = ("Found", "In samples", "n", "Average if mended")
+    titles = ("Hit", "In samples", "n", "Average if mended")
     name_column = ((Column("Name", Kind.TEXT),) if named else ()) + ((Column("Severity"),) if graded else ())
     columns = (
         Column("Code", Kind.TEXT),
@@ -121,7 +121,7 @@ def errors(report: Report) -> Table:
         Column("Gain"),
     )
     note = "gain: points that the average would rise by if all findings of this code alone were mended"
-    if any(not figure.weighs for figure in listed):
+    if any(not figure.has_weight for figure in listed):
         note += f"; {NO_WEIGHT}: no weight in the score, so no points say what it is worth to mend: judge by severity"
     return Table("Errors by code", columns, rows, note if rows else "", total=len(report.summary.codes))
 
@@ -130,7 +130,7 @@ def confusions(report: Report) -> Table:
     """What was taken for what most often."""
     result = report.summary.confusions
     rows = [(item.expected, item.got, item.code, f"{item.count:,}", f"{item.samples:,}") for item in result]
-    columns = (*(Column(title, Kind.TEXT) for title in ("Expected", "Got", "Code")), Column("Found"), Column("Samples"))
+    columns = (*(Column(title, Kind.TEXT) for title in ("Expected", "Got", "Code")), Column("Hit"), Column("Samples"))
     note = f"the most frequent of all findings that say both; at most {MOST_CONFUSIONS}" if rows else ""
     return Table("Top confusions", columns, rows, note)
 
@@ -146,7 +146,7 @@ def sections(report: Report) -> Table:
         )
         for item in report.summary.sections
     ]
-    columns = (Column("Section", Kind.TEXT), Column("Found"), Column("Samples"), Column("Codes", Kind.TEXT))
+    columns = (Column("Section", Kind.TEXT), Column("Hit"), Column("Samples"), Column("Codes", Kind.TEXT))
     n = report.summary.overall.outcome_rates.get("malformed")
     note = f"findings by where in the text they begin, of {fmt.counted(n.n, 'conclusive sample')}" if n else ""
     return Table("Errors by section", columns, rows, note if rows else "")
@@ -169,20 +169,20 @@ def samples_with(share: Estimate) -> str:
     return f"{round(share.value * share.n):,} ({fmt.percent(share.value)})"
 
 
-def if_mended(report: Report, figure: CodeFigure) -> str:
+def scores_if_fixed(report: Report, figure: CodeFigure) -> str:
     """The average as it is and as it would be: `61.2 % -> 84.0 %`, `61.2 % -> up to 63.0 %`."""
-    if not figure.weighs:
+    if not figure.has_weight:
         return NO_WEIGHT
-    now, then = fmt.percent(report.summary.overall.average.value), fmt.percent(figure.mended.value)
-    limit = "up to " if figure.at_most and figure.mended.value is not None else ""
+    now, then = fmt.percent(report.summary.overall.average.value), fmt.percent(figure.if_fixed.value)
+    limit = "up to " if figure.at_most and figure.if_fixed.value is not None else ""
     return f"{now} -> {limit}{then}"
 
 
 def gain(figure: CodeFigure) -> str:
     """What mending the code is worth in points: `+22.8`, or `-` where it weighs nothing."""
-    if not figure.weighs:
+    if not figure.has_weight:
         return NO_WEIGHT
-    if figure.mended.value is None:
+    if figure.if_fixed.value is None:
         return fmt.NOT_AVAILABLE
     return fmt.points(figure.gain).removesuffix(" points")
 
@@ -228,14 +228,16 @@ def patterns(report: Report) -> Table:
             pattern.sentence
         )
     listed = list(alike.items())
-    rows = [(_told_once(sentences), _some(cases, n_cases) if n_cases else "") for (cases, n_cases), sentences in listed]
+    rows = [
+        (_messages_once(sentences), _some(cases, n_cases) if n_cases else "") for (cases, n_cases), sentences in listed
+    ]
     in_all, shown = report.summary.extra.get("n_patterns", len(result)), sum(len(item) for _, item in listed)
     note = f"the {shown} most frequent of {in_all:,} patterns" if in_all > shown else ""
     columns = (Column("Pattern", Kind.TEXT), Column("Cases", Kind.TEXT))
     return Table("Common failure patterns", columns, rows, note, most=_MOST_PATTERNS)
 
 
-def _told_once(sentences: list[str]) -> str:
+def _messages_once(sentences: list[str]) -> str:
     """The first sentence, and how many more speak of the same cases."""
     first, *others = sentences
     return f"{first}; the same cases: {'; '.join(others)}" if others else first

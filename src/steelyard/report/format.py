@@ -26,7 +26,6 @@ from steelyard.analysis.wording import (
     plain,
     points,
     seconds,
-    told_apart,
     whole,
 )
 
@@ -44,7 +43,7 @@ __all__ = [
     "plain",
     "points",
     "seconds",
-    "told_apart",
+    "distinguished",
     "whole",
 ]
 

@@ -31,7 +31,7 @@ def gates(report: Report) -> Table:
     rows = [
         (
             wording.gate_name(gate),
-            fmt.told_apart(gate.value.value, gate.unit, gate.threshold),
+            fmt.distinguished(gate.value.value, gate.unit, gate.threshold),
             fmt.bare_base(gate.value),
             fmt.interval(gate.value, gate.unit),
             gate.word,
@@ -98,7 +98,7 @@ def rule(criterion: GateResult) -> str:
     return f"{criterion.gate}\nfails: {same}"
 
 
-def said(criterion: GateResult) -> str:
+def stated(criterion: GateResult) -> str:
     """The reason, and what the suite says of the criterion where it does not pass."""
     about = criterion.about if criterion.verdict is not Verdict.PASS else ""
     return ". ".join(part.strip().rstrip(".") for part in (criterion.reason, about) if part.strip())
@@ -115,7 +115,7 @@ def value(criterion: GateResult) -> str:
     """Its figure; over repeats, how many cases and variants it holds in: `23 of 24`."""
     if over_repeats(criterion):
         return fmt.band_count(criterion.value)
-    return fmt.told_apart(criterion.value.value, criterion.unit, criterion.threshold)
+    return fmt.distinguished(criterion.value.value, criterion.unit, criterion.threshold)
 
 
 def over_repeats(criterion: GateResult) -> bool:
@@ -141,7 +141,7 @@ def by_variant(report: Report) -> Table:
     for decision in report.decision.by_variant:
         results = {item.name: item for item in decision.criteria}
         cells = [f"{value(results[name])}\n{standing(results[name])}" if name in results else "" for name in names]
-        rows.append((decision.variant, decision.verdict.value, *cells, fmt.bare_base(weighed(report, decision))))
+        rows.append((decision.variant, decision.verdict.value, *cells, fmt.bare_base(evaluated(report, decision))))
     criteria_columns = (Column(name, Kind.STACKED) for name in names)
     columns = (Column("Variant", Kind.TEXT), Column("Verdict", Kind.VERDICT), *criteria_columns, Column("n"))
     note, conclusion = (_secondary_note(report), best(report)) if rows else ("", "")
@@ -153,7 +153,7 @@ def criterion_names(report: Report) -> list[str]:
     return list(dict.fromkeys(entry.name for item in report.decision.by_variant for entry in item.criteria))
 
 
-def weighed(report: Report, decision: VariantDecision) -> Estimate:
+def evaluated(report: Report, decision: VariantDecision) -> Estimate:
     """The average of the variant's samples, with its n and missing."""
     groups = report.summary.slices.get("variant", [])
     return next((group.average for group in groups if group.name == decision.variant), Estimate(None, 0))

@@ -198,9 +198,9 @@ def measure_about(header: RunHeader, name: str) -> str:
     return ""
 
 
-def said(report: Report) -> list[Table]:
+def stated(report: Report) -> list[Table]:
     """The means in one table, then a table for each list of words; those without rows are left out."""
-    declared = [component for component in report.header.description.components if component.kind == "said"]
+    declared = [component for component in report.header.description.components if component.kind == "stated"]
     means = _means(report, [component for component in declared if not component.measures])
     counts = [_counts(report, component) for component in declared if component.measures]
     return [table for table in (means, *counts) if table.rows]
@@ -236,7 +236,7 @@ def _counts(report: Report, declared: ComponentDescription) -> Table:
     others = listed - sum(ratio.numerator for ratio in ratios.values())
     note = f"of all that the judge lists in n texts, as far as it bears checking; {_NO_WEIGHT}"
     note += f"; {others:,} have another word or none" if others else ""
-    columns = (Column("Said", Kind.TEXT), *map(Column, ("Times", "Share", "95 % interval", "n")))
+    columns = (Column("Statement", Kind.TEXT), *map(Column, ("Times", "Share", "95 % interval", "n")))
     about = f": {declared.about.rstrip('.')}" if declared.about else ""
     return Table(f"{declared.name}{about}", columns, rows, note if rows else "")
 
@@ -266,7 +266,7 @@ def cases_by_variant(report: Report) -> Table:
     for detail in report.details:
         line = detail.line
         variants[line.variant] = None
-        score = None if wording.is_aside(detail) else line.score
+        score = None if wording.is_excluded(detail) else line.score
         cells.setdefault(line.case_id, {}).setdefault(line.variant, []).append(score)
     if len(variants) < 2 or len(report.details) < report.n_samples:
         return Table("", (), [])

@@ -190,7 +190,7 @@ def no_changes(history: History, fewest: int) -> str:
     n = len(history.in_trends)
     if n < fewest:
         return f"{fmt.counted(n, 'run')} in the trends: too few to look for a change of level, {fewest} are the fewest"
-    breaks = [mark.at for mark in history.marks if mark.instrument]
+    breaks = [mark.at for mark in history.marks if mark.signature_part]
     longest = max(end - start for start, end in pairwise([0, *breaks, n]))
     if longest < fewest:
         return (
@@ -227,7 +227,7 @@ def grouped(history: History) -> Table:
     more = history.n_groups - len(history.grouped)
     what = "Share of samples with each finding code" if history.by == "code" else f"{_figure(history)} by {history.by}"
     notes = ["what moved is not a verdict: see the changes of level"]
-    if any(mark.instrument for mark in history.marks):
+    if any(mark.signature_part for mark in history.marks):
         notes.append("the instrument changed between the runs, see below")
     if more:
         notes.append(f"{more} that moved less are not shown")

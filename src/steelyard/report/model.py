@@ -9,7 +9,7 @@ from steelyard.analysis.model import SampleLine, Summary
 from steelyard.decide.gates import Decision
 from steelyard.records import Mark, RunHeader
 from steelyard.report.render.json import FLAT, encode
-from steelyard.store.base import Found, Spending
+from steelyard.store.base import Hit, Spending
 from steelyard.suite.case import Attachment
 
 _OF_RUNS = ("id", "created_at", "state", "verdict", "target", "version", "signature")
@@ -27,25 +27,25 @@ class Marked:
     name: str
     raw: float | bool | None
     bound: float | bool | None
-    bound_by: str = ""
+    capped_by: str = ""
     """The rule that made the difference; "" when there is none."""
     label: str = ""
     """What a reviewer would give: `3 (2 to 4)`, `yes`; "" without a label."""
 
 
 @dataclass(frozen=True, slots=True)
-class BallotDetail:
+class VoteDetail:
     """One judge's reading of a text, with long texts cut."""
 
     member: str
     repeat: int
     mode: str | None
-    rung: str
+    step: str
     marks: tuple[Marked, ...]
-    said: tuple[tuple[str, str], ...]
+    stated: tuple[tuple[str, str], ...]
     """What else it said, by field: reasons, notes."""
     remarks: tuple[str, ...]
-    told: str = ""
+    message: str = ""
     """Why there is no reading."""
 
 
@@ -56,18 +56,18 @@ class JudgementDetail:
     mode: str | None
     marks: tuple[Marked, ...]
     """What all ballots come to."""
-    ballots: tuple[BallotDetail, ...]
+    votes: tuple[VoteDetail, ...]
     remarks: tuple[str, ...] = ()
-    told: str = ""
+    message: str = ""
     text: str | None = None
     """The text that was judged where it is a part of the answer; None where it is the whole."""
     shortened: bool = False
     """True when a judge saw only head and tail of the text."""
     metrics: Any = None
     """What the suite's measures found, which the rules look at."""
-    aside_why: str = ""
+    exclusion_reason: str = ""
     """Why only a part of the judge's answer could be read; "" unless it is set aside."""
-    aside: bool = False
+    excluded: bool = False
     """True when it is of another mode than the run's: then the sample is in none of the run's figures."""
 
 
@@ -86,7 +86,7 @@ class SampleDetail:
     tags: tuple[str, ...] = ()
     passed: bool | None = None
     """As it was weighed; None when inconclusive or when the suite declares no pass threshold."""
-    rung: str | None = None
+    step: str | None = None
     """How the answer was read: the rung of the extraction ladder."""
     read: Any = None
     """What was read, where it stood among other text; None when the answer is all there is."""
@@ -116,7 +116,7 @@ class Report:
     details: list[SampleDetail] = field(default_factory=list)
     n_samples: int = 0
     """How many samples the run has; `details` may hold fewer and then the report says so."""
-    findings: dict[str, list[Found]] = field(default_factory=dict)
+    findings: dict[str, list[Hit]] = field(default_factory=dict)
     """By code, the findings behind its count; the first few hundred when there are more."""
     why_inconclusive: dict[str, int] = field(default_factory=dict)
     """Why samples gave no reading, in words that name who failed, most frequent first."""

@@ -51,7 +51,7 @@ def sections(report: Report, charts: Sequence[Chart]) -> list[Section]:
 _NOTHING = Table("", (), [])
 _MOST_NAMED = 6
 _FEW_IN_A_ROW = 5
-_HOLD = {
+_REQUIRED_REPEATS = {
     "all": "when it passes in every repeat",
     "majority": "when it passes in more than half of the repeats",
     "first": "when it passes in the first repeat",
@@ -65,10 +65,10 @@ def headline(report: Report) -> str:
     result = report.summary.checks
     if result is None:
         return ""
-    cases = f"{_cells_word(result).capitalize()} held {result.cells_held:,} of {result.n_cells:,}"
+    cases = f"{_cells_word(result).capitalize()} held {result.cells_passed:,} of {result.n_cells:,}"
     open_cases = f", {result.cells_undecided:,} cannot tell" if result.cells_undecided else ""
     open_checks = f", {result.checks_undecided:,} cannot tell" if result.checks_undecided else ""
-    return f"{cases}{open_cases}; checks {result.checks_held:,} of {_n_checks(result)}{open_checks}"
+    return f"{cases}{open_cases}; checks {result.checks_passed:,} of {_n_checks(result)}{open_checks}"
 
 
 def says_it_all(report: Report) -> bool:
@@ -85,8 +85,8 @@ def expectations(report: Report) -> list[tuple[str, str]]:
         return []
     word = _cells_word(result).capitalize()
     rows = [
-        (f"{word} held", f"{result.cells_held:,} of {result.n_cells:,}: {fmt.with_base(result.cells_rate)}"),
-        ("Checks held", f"{result.checks_held:,} of {_n_checks(result)}: {fmt.with_base(result.checks_rate)}"),
+        (f"{word} held", f"{result.cells_passed:,} of {result.n_cells:,}: {fmt.with_base(result.cells_rate)}"),
+        ("Checks held", f"{result.checks_passed:,} of {_n_checks(result)}: {fmt.with_base(result.checks_rate)}"),
         ("A check holds", _holding(result)),
     ]
     if len(result.all_of) > 1:
@@ -116,7 +116,7 @@ def broken(report: Report) -> Table:
         for cell in result.cells
         if not cell.checks
     ]
-    total = max(result.checks_broken + result.checks_undecided, len(rows))
+    total = max(result.checks_failed + result.checks_undecided, len(rows))
     columns = (_text("Case"), _text("Check"), Column("Passed"), Column("State"), _text("What was found"))
     table = Table("Checks that do not hold", columns, rows, total=total, most=_MOST_BROKEN)
     if any(row[3] != "broken" for row in rows):
@@ -172,15 +172,15 @@ def _not_run_note(lines: list[CheckFigure]) -> str:
 
 
 def _holding(checks_figures: ChecksFigures) -> str:
-    rules = dict.fromkeys(check.hold for cell in checks_figures.cells for check in cell.checks)
+    rules = dict.fromkeys(check.required_repeats for cell in checks_figures.cells for check in cell.checks)
     if len(rules) == 1:
-        return _HOLD[next(iter(rules))]
+        return _REQUIRED_REPEATS[next(iter(rules))]
     return f"each by its own rule: {', '.join(rules)}" if rules else "none ran"
 
 
 def _n_checks(checks_figures: ChecksFigures) -> str:
     """How many checks there are; of cases that were never asked nobody knows how many they have."""
-    n = checks_figures.checks_held + checks_figures.checks_broken + checks_figures.checks_undecided
+    n = checks_figures.checks_passed + checks_figures.checks_failed + checks_figures.checks_undecided
     return f"at least {n:,}" if checks_figures.cells_unknown else f"{n:,}"
 
 

@@ -68,12 +68,12 @@ def document(report: Report) -> Document:
     charts = charts_shown(report)
     alone = repeats.says_it_all(report)
     blocks: list[Block] = [
-        headline(report, beside=[*_overall(report), *_fix_first(report)]),
+        headline(report, extra=[*_overall(report), *_fix_first(report)]),
         *gates.sections(report),
         *repeats.sections(report, charts),
         *findings.code_sections(report),
         *run.sections(report),
-        *(item for table in groups.said(report) for item in table_section(table)),
+        *(item for table in groups.stated(report) for item in table_section(table)),
         *confidence.sections(report),
         *table_section(groups.bands(report), short=True),
         *([] if alone else table_section(findings.patterns(report), short=True)),
@@ -161,7 +161,7 @@ def _run_data(report: Report) -> dict[str, Any]:
     return header_data(header) | more | {"options": encode(options), "strict": wording.is_strict(header)}
 
 
-def headline(report: Report, *, most: int | None = None, beside: Sequence[Block] = ()) -> Headline:
+def headline(report: Report, *, most: int | None = None, extra: Sequence[Block] = ()) -> Headline:
     """The verdict, what it means, the pass rate and why; at most so many reasons, and as many warnings and notes."""
     word, title, meaning = wording.verdict_word(report), wording.verdict_title(report), wording.bare_meaning(report)
     is_invalid = report.decision.verdict is Verdict.INVALID
@@ -181,7 +181,7 @@ def headline(report: Report, *, most: int | None = None, beside: Sequence[Block]
     remarks += [Bullet(clipped(note, short), Tone.STRONG) for note in notes[: None if most is None else most // 2 + 1]]
     if most is not None and is_invalid:
         return Headline(word, meaning, title, remarks=remarks[: max(most, 2)])
-    return Headline(word, meaning, title, _pass_rate(report), remarks, beside)
+    return Headline(word, meaning, title, _pass_rate(report), remarks, extra)
 
 
 def _pass_rate(report: Report) -> Figure:
@@ -292,8 +292,8 @@ def _fix_first(report: Report, most: int | None = None) -> list[Section]:
     if not texts:
         worth = [figure for figure in report.summary.codes if figure.gain][:_MOST_WORTH]
         texts = [
-            f"{_called(report, figure.code)}: average {findings.if_mended(report, figure)} if mended,"
-            f" {fmt.base(figure.mended.n, figure.mended.n_missing)}"
+            f"{_called(report, figure.code)}: average {findings.scores_if_fixed(report, figure)} if mended,"
+            f" {fmt.base(figure.if_fixed.n, figure.if_fixed.n_missing)}"
             for figure in worth
         ]
     if failing := wording.failing_sentence(report):

@@ -9,7 +9,7 @@ from typing import Any
 
 from steelyard.analysis.judge.votes import judged_text
 from steelyard.analysis.model import SampleLine
-from steelyard.records import REMARKS, Ballot, Finding, Judgement, Mode, Outcome, Remark, RunHeader, Sample
+from steelyard.records import REMARKS, Finding, Judgement, Mode, Outcome, Remark, RunHeader, Sample, Vote
 from steelyard.report import format as fmt
 from steelyard.report import wording
 from steelyard.report.document import (
@@ -28,8 +28,8 @@ from steelyard.report.document import (
     bullets,
 )
 from steelyard.report.format import as_text, clipped, counted, laid_out, shortened
-from steelyard.report.judge.run import ballot_lines, ballot_name, judged_lines, judged_names, said
-from steelyard.report.model import BallotDetail, JudgementDetail, Marked, Report, SampleDetail
+from steelyard.report.judge.run import judged_lines, judged_names, stated, vote_lines, vote_name
+from steelyard.report.model import JudgementDetail, Marked, Report, SampleDetail, VoteDetail
 from steelyard.report.pictures import Palette, box_of, drawings, load_pictures
 from steelyard.suite.case import Case, compile_path
 from steelyard.suite.judge import JudgeDescription
@@ -95,7 +95,7 @@ class _Reader:
             name=wording.sample_name(line, repeats=self.report.summary.repeats),
             status=wording.status(detail),
             score=fmt.percent(line.score),
-            why=wording.aside_words(detail) if wording.is_aside(detail) else line.why,
+            why=wording.excluded_text(detail) if wording.is_excluded(detail) else line.why,
             blocks=self.blocks(detail),
             group=detail.category or line.band or "",
             category=detail.category or "",
@@ -126,7 +126,7 @@ class _Reader:
                 continue
             scale = wording.scale_of(self.report.header, str(score.get("name")))
             note = fmt.as_text(score.get("note"))
-            if score.get("bound_by"):
+            if score.get("capped_by"):
                 note += f" bound by {score['bound_by']}, before: {fmt.on_scale(score.get('raw'), scale)}"
             rows.append((fmt.as_text(score.get("name")), fmt.on_scale(score.get("value"), scale), note.strip()))
         return Table("Scores", (Column("Component", Kind.TEXT), Column("Value"), Column("Note", Kind.TEXT)), rows)
@@ -141,7 +141,7 @@ def _facts(detail: SampleDetail) -> str:
         *detail.tags,
         fmt.seconds(line.latency),
     ]
-    messages += [f"read by: {detail.rung}"] if detail.rung else []
+    messages += [f"read by: {detail.step}"] if detail.step else []
     return " · ".join(part for part in messages if part)
 
 
@@ -181,21 +181,21 @@ def judgement_blocks(judged: JudgementDetail) -> list[Block]:
     """What the judge said: what all ballots come to, the text that was judged, and each ballot."""
     blocks: list[Block] = [] if judged.text is None else [Quote("Text judged", judged.text)]
     blocks.append(Fold("Judge", [bullets(judged_lines(judged)), _marks(judged.marks)], open=True))
-    single = len(judged.ballots) == 1
-    blocks += [_ballot(vote, single=single) for vote in judged.ballots]
+    single = len(judged.votes) == 1
+    blocks += [_vote(vote, single=single) for vote in judged.votes]
     if judged.metrics:
         blocks.append(Fold("What the rules looked at", [Quote("", fmt.laid_out(judged.metrics), searched=False)]))
     return blocks
 
 
-def _ballot(ballot_detail: BallotDetail, *, single: bool) -> Fold:
-    lines = [Bullet(line) for line in ballot_lines(ballot_detail)]
-    marks = [] if single else [_marks(ballot_detail.marks)]
-    return Fold(f"Ballot of {ballot_name(ballot_detail)}", [Bullets(lines), *marks], open=single)
+def _vote(vote_detail: VoteDetail, *, single: bool) -> Fold:
+    lines = [Bullet(line) for line in vote_lines(vote_detail)]
+    marks = [] if single else [_marks(vote_detail.marks)]
+    return Fold(f"Ballot of {vote_name(vote_detail)}", [Bullets(lines), *marks], open=single)
 
 
 def _marks(marks: Sequence[Marked]) -> Table:
-    rows = [(mark.name, said(mark.raw), said(mark.bound), mark.label, mark.bound_by) for mark in marks]
+    rows = [(mark.name, stated(mark.raw), stated(mark.bound), mark.label, mark.capped_by) for mark in marks]
     titles = (Column("As judged"), Column("Counts"), Column("Label"), Column("Bound by", Kind.TEXT))
     return Table("", (Column("Dimension", Kind.TEXT), *titles), rows)
 
@@ -211,7 +211,7 @@ _LONGEST_MARK = 200
 _LONGEST_SAID = 2_000
 _LONGEST_RULE = 300
 _LONGEST_LABEL = 40
-_MOST_BALLOTS = 20
+_MOST_VOTES = 20
 _MOST_FIELDS = 20
 _MOST_REMARKS = 30
 
@@ -227,7 +227,7 @@ def sample_line(sample: Sample, flags: Collection[str] = ()) -> SampleLine:
         outcome=sample.outcome.value,
         score=sample.score,
         band=sample.band,
-        latency=(sample.attempt.latency or None) if sample.attempt.failure is None else None,
+        latency=(sample.call_result.latency or None) if sample.call_result.failure is None else None,
         why=_why(sample, flags),
     )
 
@@ -250,14 +250,14 @@ def sample_detail(
         line=sample_line(sample, flags),
         input=_bounded(case.input),
         expected=_bounded(case.expected),
-        answer=None if sample.attempt.text is None else shortened(sample.attempt.text, LONGEST_TEXT),
+        answer=None if sample.call_result.text is None else shortened(sample.call_result.text, LONGEST_TEXT),
         scores=[_bounded_values(asdict(score)) for score in sample.scores],
         findings=[_bounded_values(finding) for finding in findings],
         category=sample.category,
         difficulty=sample.difficulty,
         tags=sample.tags,
         passed=sample.passed,
-        rung=sample.rung,
+        step=sample.step,
         read=_bounded(read),
         n_findings=len(sample.findings) if len(sample.findings) > _MOST_FINDINGS else None,
         case_why=case.why,
@@ -274,10 +274,10 @@ def why_wrong(sample: Sample) -> str:
 
 
 def _why(sample: Sample, flags: Collection[str]) -> str:
-    if sample.attempt.failure is not None:
-        failure = sample.attempt.failure
+    if sample.call_result.failure is not None:
+        failure = sample.call_result.failure
         return clipped(f"{failure.kind}: {failure.message}", 200)
-    if sample.attempt.cut_off and sample.outcome is Outcome.SCORED:
+    if sample.call_result.cut_off and sample.outcome is Outcome.SCORED:
         # What is told of its errors may well be told of what never came.
         return "; ".join(filter(None, ["broke off at the limit of tokens", _wrong(sample, flags)]))
     return _wrong(sample, flags)
@@ -295,10 +295,10 @@ def _wrong(sample: Sample, flags: Collection[str]) -> str:
     others = [finding for finding in sample.findings if finding.component not in flags]
     if not others:
         return "; ".join(_with_evidence(finding) for finding in raised)
-    return "; ".join([*dict.fromkeys(finding.code for finding in raised), *_told(*others)])
+    return "; ".join([*dict.fromkeys(finding.code for finding in raised), *_message(*others)])
 
 
-def _told(first: Finding, *others: Finding) -> list[str]:
+def _message(first: Finding, *others: Finding) -> list[str]:
     """The first finding in words, the others by their codes."""
     counts = Counter(finding.code for finding in others)
     messages = [
@@ -362,11 +362,11 @@ def judgement_reader(header: RunHeader) -> JudgementReader:
         if judgement is None:
             return None
         text = text_of(sample)
-        own = is_labelled(text or sample.attempt.text or "", case, judge.labelled if judge else "")
+        own = is_labelled(text or sample.call_result.text or "", case, judge.labelled if judge else "")
         result = _judgement(judgement, names, text, labels_of(case) if own else {})
         if judgement.mode is None or judge is None or judgement.mode is judge.mode:
             return result
-        return replace(result, aside=True, aside_why=_aside_why(judgement, judge))
+        return replace(result, excluded=True, exclusion_reason=_exclusion_reason(judgement, judge))
 
     return read
 
@@ -401,21 +401,21 @@ def _allowed(ends: Any) -> str:
     return ""
 
 
-def _aside_why(judgement: Judgement, judge: JudgeDescription) -> str:
+def _exclusion_reason(judgement: Judgement, judge: JudgeDescription) -> str:
     """Why a judgement is of another mode than the run's, with the first thing that was wrong."""
     if judgement.mode is not Mode.BASIC:
         return f"judged in mode {judgement.mode}"
-    basic = next((vote for vote in judgement.ballots if vote.mode is Mode.BASIC), None)
+    basic = next((vote for vote in judgement.votes if vote.mode is Mode.BASIC), None)
     problem = "" if basic is None else _first_problem(basic, judge)
     return "only bare scores could be read from the judge's answers" + (f": {problem}" if problem else "")
 
 
-def _first_problem(vote: Ballot, judge: JudgeDescription) -> str:
+def _first_problem(vote: Vote, judge: JudgeDescription) -> str:
     asked = [part.place.partition(".")[0] for part in (judge.reasons, judge.evidence) if part]
-    lacking = [name for name in dict.fromkeys(asked) if name and name not in vote.reply]
+    lacking = [name for name in dict.fromkeys(asked) if name and name not in vote.response]
     if lacking:
         return f"no {' and no '.join(lacking)} in the answer"
-    problems = [vote.told, *(remark.told for remark in vote.remarks if remark.code == "VIOLATION")]
+    problems = [vote.message, *(remark.message for remark in vote.remarks if remark.code == "VIOLATION")]
     return clipped(next(filter(None, problems), "").partition(";")[0], _LONGEST_RULE)
 
 
@@ -425,9 +425,9 @@ def _judgement(
     return JudgementDetail(
         mode=judgement.mode.value if judgement.mode else None,
         marks=_mark_details(judgement, names, labels),
-        ballots=tuple(_vote_detail(vote, names) for vote in judgement.ballots[:_MOST_BALLOTS]),
+        votes=tuple(_vote_detail(vote, names) for vote in judgement.votes[:_MOST_VOTES]),
         remarks=_remarks(judgement.remarks),
-        told=clipped(judgement.told, _LONGEST_SAID),
+        message=clipped(judgement.message, _LONGEST_SAID),
         text=None if text is None else shortened(text, LONGEST_TEXT),
         shortened=any(call.shortened for call in judgement.calls),
         metrics=dict(judgement.metrics) if len(as_text(dict(judgement.metrics))) <= _LONGEST_SAID else None,
@@ -435,7 +435,7 @@ def _judgement(
 
 
 def _mark_details(
-    judgement: Judgement | Ballot, names: Sequence[str], labels: Mapping[str, str] | None = None
+    judgement: Judgement | Vote, names: Sequence[str], labels: Mapping[str, str] | None = None
 ) -> tuple[Marked, ...]:
     available = names or tuple(judgement.bound)
     return tuple(
@@ -443,7 +443,7 @@ def _mark_details(
             name,
             judgement.raw.get(name),
             judgement.bound.get(name),
-            clipped(judgement.bound_by.get(name, ""), _LONGEST_RULE),
+            clipped(judgement.capped_by.get(name, ""), _LONGEST_RULE),
             clipped((labels or {}).get(name, ""), _LONGEST_LABEL),
         )
         for name in available
@@ -451,21 +451,21 @@ def _mark_details(
     )
 
 
-def _vote_detail(vote: Ballot, names: Sequence[str]) -> BallotDetail:
+def _vote_detail(vote: Vote, names: Sequence[str]) -> VoteDetail:
     others = [
         (name, value)
-        for name, value in vote.reply.items()
+        for name, value in vote.response.items()
         if name not in names and value not in (None, "") and not _holds_the_marks(value, names)
     ]
-    return BallotDetail(
+    return VoteDetail(
         member=vote.member,
         repeat=vote.repeat,
         mode=vote.mode.value if vote.mode else None,
-        rung=vote.rung,
+        step=vote.step,
         marks=_mark_details(vote, names),
-        said=tuple((clipped(name, 100), _said(value)) for name, value in others[:_MOST_FIELDS]),
+        stated=tuple((clipped(name, 100), _stated(value)) for name, value in others[:_MOST_FIELDS]),
         remarks=_remarks(vote.remarks),
-        told=clipped(vote.told, _LONGEST_SAID),
+        message=clipped(vote.message, _LONGEST_SAID),
     )
 
 
@@ -474,7 +474,7 @@ def _holds_the_marks(value: Any, names: Sequence[str]) -> bool:
     return isinstance(value, dict) and bool(value) and set(value) <= set(names)
 
 
-def _said(value: Any) -> str:
+def _stated(value: Any) -> str:
     """What a field of the answer holds; a list of texts as lines."""
     if isinstance(value, list) and all(isinstance(item, str) for item in value):
         return shortened("\n".join(f"- {item}" for item in value), _LONGEST_SAID)
@@ -490,4 +490,4 @@ def _remarks(remarks: Sequence[Remark]) -> tuple[str, ...]:
 def remark_words(remark: Remark) -> str:
     """A remark as one sentence: `MADE_UP_QUOTE (tone): "it will end well"`."""
     of = f" ({remark.dimension})" if remark.dimension else ""
-    return clipped(f"{remark.code}{of}: {remark.told or REMARKS.get(remark.code, '')}", _LONGEST_RULE)
+    return clipped(f"{remark.code}{of}: {remark.message or REMARKS.get(remark.code, '')}", _LONGEST_RULE)

@@ -11,10 +11,10 @@ from steelyard.decide.gates import GateResult
 from steelyard.records import Outcome, RunHeader, RunState, Verdict
 from steelyard.report import format as fmt
 from steelyard.report.format import clipped
-from steelyard.report.judge.run import aside_sentence, corrected_rate, mode_sentence
+from steelyard.report.judge.run import corrected_rate, excluded_sentence, mode_sentence
 from steelyard.report.model import Report, SampleDetail
 from steelyard.report.verdicts import NO_VERDICT
-from steelyard.store.base import Found
+from steelyard.store.base import Hit
 from steelyard.suite.values import load_in_words
 
 _KINDS = "what failed: "
@@ -109,7 +109,7 @@ def badness(detail: SampleDetail) -> int:
     """Where a sample stands among the worst: 0 without a reading, 1 flagged, 2 failed, 3 all others."""
     if detail.line.score is None:
         return 0
-    if detail.flagged and not is_aside(detail):
+    if detail.flagged and not is_excluded(detail):
         return 1
     return 2 if detail.passed is False else 3
 
@@ -143,7 +143,7 @@ def gate_name(gate: GateResult) -> str:
     return f"{gate.metric} {rest.removesuffix(' skip small')}" if "*" in written and rest else gate.gate
 
 
-def sample_name(line: SampleLine | Found, *, repeats: int = 1) -> str:
+def sample_name(line: SampleLine | Hit, *, repeats: int = 1) -> str:
     """The name of a sample, or of the one a finding is in: the case, with variant and repeat where there are more."""
     name = line.case_id
     if line.variant:
@@ -153,7 +153,7 @@ def sample_name(line: SampleLine | Found, *, repeats: int = 1) -> str:
     return name
 
 
-def anchor(line: SampleLine | Found) -> str:
+def anchor(line: SampleLine | Hit) -> str:
     """The id of a sample in a page."""
     name = "\0".join([line.case_id, line.variant, str(line.repeat)])
     return f"sample-{sha256(name.encode('utf-8', 'backslashreplace')).hexdigest()[:12]}"
@@ -183,7 +183,7 @@ def outcomes_sentence(report: Report) -> str:
     if planned > report.n_samples:
         total = f"{report.n_samples:,} of {total}"
         parts.append(f"{planned - report.n_samples:,} never came")
-    excluded = report.summary.overall.set_aside
+    excluded = report.summary.overall.excluded
     message = f" ({excluded:,} of the scored set aside)" if excluded else ""
     return f"{total}: {', '.join(parts)}{message}" if parts else total
 
@@ -191,8 +191,15 @@ def outcomes_sentence(report: Report) -> str:
 def notes(report: Report) -> list[str]:
     """What a reader must know before reading a figure: partial, unfinished, rescored, strict, repeats."""
     header = report.header
-    begun = [_partial(report), _unfinished(report), _rescored(header), _judged_again(header), _retried(header)]
-    results = [*begun, _strict(header), _repeats(report), _load(header), mode_sentence(report), aside_sentence(report)]
+    started = [_partial(report), _unfinished(report), _rescored(header), _judged_again(header), _retried(header)]
+    results = [
+        *started,
+        _strict(header),
+        _repeats(report),
+        _load(header),
+        mode_sentence(report),
+        excluded_sentence(report),
+    ]
     return [note for note in results if note]
 
 
@@ -329,21 +336,21 @@ def status(detail: SampleDetail) -> str:
     """
     if not is_conclusive(detail.line):
         return "inconclusive"
-    if is_aside(detail):
+    if is_excluded(detail):
         return "set-aside"
     if detail.line.outcome == Outcome.MALFORMED:
         return "malformed"
     return "scored" if detail.passed is None else "passed" if detail.passed else "failed"
 
 
-def is_aside(detail: SampleDetail) -> bool:
+def is_excluded(detail: SampleDetail) -> bool:
     """True for a sample that another kind of judge has read than the run's: it is in no figure."""
-    return detail.judgement is not None and detail.judgement.aside
+    return detail.judgement is not None and detail.judgement.excluded
 
 
-def aside_words(detail: SampleDetail) -> str:
+def excluded_text(detail: SampleDetail) -> str:
     """Why a sample is in no figure."""
-    why = detail.judgement.aside_why if detail.judgement else ""
+    why = detail.judgement.exclusion_reason if detail.judgement else ""
     return f"set aside: {why}" if why else "set aside"
 
 

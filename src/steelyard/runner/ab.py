@@ -15,15 +15,15 @@ from steelyard.decide.experiment import AVERAGE, PASS_RATE, AbPlan
 from steelyard.engine.engine import Ending, after_the_run, pace_of
 from steelyard.engine.health import Health
 from steelyard.engine.interleave import Arm, Interleaved, Pairs, Together
-from steelyard.engine.limits import Purse
-from steelyard.engine.plan import DrawnPlan, RunOptions, as_begun, asks_until, insist_on_same_instrument
+from steelyard.engine.limits import Budget
+from steelyard.engine.plan import DrawnPlan, RunOptions, asks_until, require_same_signature, resumed_options
 from steelyard.engine.process import in_own_loop, is_alive
 from steelyard.engine.sample import ScoringThread
 from steelyard.engine.writer import Progress, Silent
-from steelyard.errors import UserMistake
+from steelyard.errors import UsageError
 from steelyard.records import RunHeader, RunState
-from steelyard.runner.run import Begun, Prepared, finish, left_open, prepare, taken_up
-from steelyard.scoring.evaluate import Weigher
+from steelyard.runner.run import Prepared, StartedRun, finish, left_open, prepare, reopened
+from steelyard.scoring.evaluate import Evaluator
 from steelyard.stats.sequential import Watch
 from steelyard.store.base import Store
 from steelyard.store.sql import new_run_id
@@ -62,7 +62,7 @@ class AbRuns:
 def metric_of(suite: SuiteModel, asked: str | None) -> str:
     """What decides: as asked for, else the pass rate where the suite says when a sample passes."""
     if asked == PASS_RATE and suite.passing is None:
-        raise UserMistake(f"suite {suite.name} has no pass rule: there is no pass rate to decide by")
+        raise UsageError(f"suite {suite.name} has no pass rule: there is no pass rate to decide by")
     return asked or (AVERAGE if suite.passing is None else PASS_RATE)
 
 
@@ -84,12 +84,12 @@ def find_ab(store: Store, suite_name: str, name: str) -> AbRuns:
             message = (
                 f"{len(fitting)} begin so" if fitting else f"of suite {suite_name} there are: {_listed(available)}"
             )
-            raise UserMistake(f"there is no A/B {name}: {message}")
+            raise UsageError(f"there is no A/B {name}: {message}")
         return available[fitting[0]]
     for runs in available.values():
         if not runs.ended and not any(is_alive(header.options.get("owner")) for header in runs.headers):
             return runs
-    raise UserMistake(f"no unfinished A/B of suite {suite_name}: start one without --resume")
+    raise UsageError(f"no unfinished A/B of suite {suite_name}: start one without --resume")
 
 
 def _listed(ab_runs: Mapping[str, AbRuns]) -> str:
@@ -109,7 +109,7 @@ def run_ab(
     """Ask both arms, interleaved, and give the runs that came of it; `resumed` goes on under its own plan."""
     progress = progress or Silent()
     if resumed is not None:
-        plan, options = resumed.plan, as_begun(options, resumed.headers[0])
+        plan, options = resumed.plan, resumed_options(options, resumed.headers[0])
         _insist_that_nobody_runs(resumed.headers)
     made = (prepare(suites[0], store, options, env), prepare(suites[1], store, options, env))
     drawn = DrawnPlan((made[0].plan, made[1].plan), plan.seed, plan.max_cases)
@@ -126,9 +126,9 @@ def run_ab(
 
 def _headers(made: tuple[Prepared, Prepared], drawn: DrawnPlan, plan: AbPlan, resumed: AbRuns | None) -> Headers:
     if resumed is not None:
-        for begun, now in zip(resumed.headers, made, strict=True):
-            insist_on_same_instrument(begun, now.header)
-        a, b = (taken_up(begun, now.limits, now.suite) for begun, now in zip(resumed.headers, made, strict=True))
+        for started, now in zip(resumed.headers, made, strict=True):
+            require_same_signature(started, now.header)
+        a, b = (reopened(started, now.limits, now.suite) for started, now in zip(resumed.headers, made, strict=True))
         return a, b
     number = new_run_id(f"{made[0].suite.name} ab", time.time())
     message = asdict(plan) | {"id": number, "cases": drawn.n_cases}
@@ -147,7 +147,7 @@ def _insist_that_nobody_runs(headers: Headers) -> None:
     for header in headers:
         if is_alive(header.options.get("owner")):
             pid = header.options["owner"]["pid"]
-            raise UserMistake(
+            raise UsageError(
                 f"{header.options['ab']['id']} is still going on in process {pid}: wait for it, or stop it"
             )
 
@@ -175,10 +175,10 @@ async def _drive(
             await opened.enter_async_context(item.target)
             if item.judges is not None:
                 await opened.enter_async_context(item.judges)
-        with _kept(store, headers, resumed=resumed is not None):
+        with _stored(store, headers, resumed=resumed is not None):
             for number, arm in enumerate((a, b)):
                 if resumed is not None:
-                    for sample in arm.kept():
+                    for sample in arm.stored():
                         pairs.earlier(number, sample)
                 half = together.of(number)
                 arm.begin(half, drawn.n[number], _seen_by(pairs, number), resumed=resumed is not None)
@@ -193,12 +193,12 @@ def _seen_by(pairs: Pairs, arm: int) -> Any:
 
 
 def _arms(made: tuple[Prepared, Prepared], headers: Headers, store: Store, limits: Limits) -> tuple[Arm, Arm]:
-    pace, budget, scoring = pace_of(limits), Purse(limits.max_cost), ScoringThread()
+    pace, budget, scoring = pace_of(limits), Budget(limits.max_cost), ScoringThread()
     a, b = (
         Arm(
             plan=item.plan,
             target=item.target,
-            weigher=Weigher(item.suite),
+            evaluator=Evaluator(item.suite),
             judges=item.judges,
             limits=item.limits,
             store=store,
@@ -206,7 +206,7 @@ def _arms(made: tuple[Prepared, Prepared], headers: Headers, store: Store, limit
             cache=False,
             redact=item.suite.redactor,
             pace=pace,
-            purse=budget,
+            budget=budget,
             scoring=scoring,
         )
         for item, header in zip(made, headers, strict=True)
@@ -221,10 +221,10 @@ def _shared_limits(made: tuple[Prepared, Prepared]) -> Limits:
 
 
 @contextlib.contextmanager
-def _kept(store: Store, headers: Headers, *, resumed: bool) -> Iterator[None]:
+def _stored(store: Store, headers: Headers, *, resumed: bool) -> Iterator[None]:
     with contextlib.ExitStack() as both:
         for header in headers:
-            both.enter_context(Begun(store, header, resumed).kept())
+            both.enter_context(StartedRun(store, header, resumed).stored())
         yield
 
 

@@ -18,9 +18,9 @@ from steelyard.analysis.compare.pairing import CommonCases, ComparedRun, common_
 from steelyard.analysis.compare.signatures import signed
 from steelyard.analysis.summary import is_partial
 from steelyard.engine.rescore import OtherBalance, reading_of
-from steelyard.errors import SteelyardError, UserMistake
+from steelyard.errors import SteelyardError, UsageError
 from steelyard.records import Mode, RunHeader, RunState, Sample
-from steelyard.runner.same_signature import AtHand, at_hand, scored_otherwise
+from steelyard.runner.same_signature import CurrentSuite, current_suite, scored_otherwise
 from steelyard.stats.arrays import Array
 from steelyard.store.base import Store
 from steelyard.suite.case import Case, bare_truth, digest
@@ -28,7 +28,7 @@ from steelyard.suite.chosen_judge import judged_as_then
 from steelyard.suite.load import strict
 from steelyard.suite.models import SuiteModel
 from steelyard.suite.signature import signature
-from steelyard.suite.truth import TRUTH, WEIGHED_BY, LedgerLine, append_lines, by_state, kind_of, moment_now
+from steelyard.suite.truth import SCORED_BY, TRUTH, LedgerLine, append_lines, by_state, kind_of, moment_now
 from steelyard.suite.yaml import listed, meant
 
 if TYPE_CHECKING:
@@ -87,14 +87,16 @@ def read_anchors(
     _, done = again.rejudged(suite, wanted, rows, limits, env)
     samples = list(done.samples.values())
     readings = [[*sample.key, sample.score, sample.passed] for sample in samples if sample.outcome.conclusive]
-    calls = [call.attempt for sample in samples if sample.judgement for call in sample.judgement.calls]
-    costs = [attempt.cost for attempt in calls if attempt.failure is None]
+    calls = [call.call_result for sample in samples if sample.judgement for call in sample.judgement.calls]
+    costs = [call_result.cost for call_result in calls if call_result.failure is None]
     cost = None if None in costs else sum(cost for cost in costs if cost)
     price = "at a price that is not known" if cost is None else f"for {cost:.4g}"
     messages = [f"{len(readings):,} answers of run {a.header.id} read again {price}", done.stopped]
     if failed := len(samples) - len(readings):
         messages.insert(1, f"{failed:,} more came to nothing")
-    return {"readings": readings, "cost": cost, "told": "; ".join(item for item in messages if item)} if samples else {}
+    return (
+        {"readings": readings, "cost": cost, "message": "; ".join(item for item in messages if item)} if samples else {}
+    )
 
 
 class _Again:
@@ -119,7 +121,7 @@ class _Again:
         scorers = other_scorers(self._a, self._b)
         if not (scorers or self._other_judge or wanted.other_truth.any() or self._purchase):
             return Reweighed()
-        hand = at_hand(self._b.header, self._suite)
+        hand = current_suite(self._b.header, self._suite)
         if hand.suite is None:
             return self._without_suite(hand)
         balance = OtherBalance(hand.suite, self._a.header.description.judge, same_judge=not self._other_judge)
@@ -127,22 +129,22 @@ class _Again:
             where = hand.suite.path
             wrong = f"the suite at {where} does not weigh B's answer to {case} as it did: its code has changed since"
             return self._without_suite(replace(hand, suite=None, why=wrong))
-        result = _Weighed(len(wanted.first))
+        result = _Evaluated(len(wanted.first))
         rows = np.arange(len(wanted.first)) if scorers else np.flatnonzero(wanted.other_truth)
         if balance.why_no_words:
             rows = rows[:0]
         by_code = balance.asks_no_model and (self._other_judge or bool(balance.why_no_words))
         if by_code and not hand.is_judge:
             by_code = False
-        self._weigh(wanted, result, balance, rows, everything=by_code)
-        return self._told(wanted, result, balance, hand, by_code=by_code, scorers_differ=scorers)
+        self._evaluate(wanted, result, balance, rows, everything=by_code)
+        return self._message(wanted, result, balance, hand, by_code=by_code, scorers_differ=scorers)
 
-    def _told(
+    def _message(
         self,
         wanted: Wanted,
-        result: _Weighed,
+        result: _Evaluated,
         balance: OtherBalance,
-        hand: AtHand,
+        hand: CurrentSuite,
         *,
         by_code: bool,
         scorers_differ: bool,
@@ -163,27 +165,29 @@ class _Again:
             reweighed.untold[Cause.JUDGE] = hand.why_no_judge
         return reweighed if self._purchase is None else self._bought(self._purchase, wanted, reweighed, hand)
 
-    def _without_suite(self, hand: AtHand) -> Reweighed:
-        from steelyard.errors import UserMistake
+    def _without_suite(self, hand: CurrentSuite) -> Reweighed:
+        from steelyard.errors import UsageError
 
         if self._purchase is not None:
-            raise UserMistake(f"--rejudge: {hand.why}")
+            raise UsageError(f"--rejudge: {hand.why}")
         message = dict.fromkeys((Cause.SCORERS, Cause.TRUTH), hand.why)
         if self._b.mode == Mode.RULES:
             message[Cause.JUDGE] = hand.why
         return Reweighed(untold=message, ledger=hand.ledger)
 
-    def _weigh(self, wanted: Wanted, result: _Weighed, balance: OtherBalance, rows: Array, *, everything: bool) -> None:
+    def _evaluate(
+        self, wanted: Wanted, result: _Evaluated, balance: OtherBalance, rows: Array, *, everything: bool
+    ) -> None:
         """Fill in what the answers at these rows come to, and by B's own judge those at all rows."""
         chosen = np.arange(len(wanted.first)) if everything else rows
         reweighed = np.zeros(len(wanted.first), dtype=bool)
         reweighed[rows] = True
         for row, sample, case, truth in self._answers(wanted, chosen):
             if reweighed[row]:
-                retained = reading_of(balance.weigh(sample, case), by_pass=wanted.by_pass)
+                retained = reading_of(balance.evaluate(sample, case), by_pass=wanted.by_pass)
                 result.scorers[row] = result.truth[row] = retained
                 if wanted.other_truth[row]:
-                    result.truth[row] = reading_of(balance.weigh(sample, truth), by_pass=wanted.by_pass)
+                    result.truth[row] = reading_of(balance.evaluate(sample, truth), by_pass=wanted.by_pass)
             if everything:
                 result.judge[row] = reading_of(balance.judge(sample, truth), by_pass=wanted.by_pass)
 
@@ -203,37 +207,39 @@ class _Again:
             truths = {} if contents is None else contents.cases(ids)
             for sample, then in run.samples(case_ids=ids) if run.samples else ():
                 row = places.get(sample.key)
-                if row is not None and sample.attempt.text is not None:
+                if row is not None and sample.call_result.text is not None:
                     yield row, sample, then, truths.get(then.id, then)
 
-    def _bought(self, purchase: Purchase, wanted: Wanted, told: Reweighed, hand: AtHand) -> Reweighed:
+    def _bought(self, purchase: Purchase, wanted: Wanted, message: Reweighed, hand: CurrentSuite) -> Reweighed:
         """What B's judge says of some answers of A that are not the same in B."""
-        from steelyard.errors import UserMistake
+        from steelyard.errors import UsageError
 
         suite = hand.suite
         if hand.why_no_judge or suite is None or suite.judge is None:
-            raise UserMistake(f"--rejudge: {hand.why_no_judge or 'run B has no judge'}")
+            raise UsageError(f"--rejudge: {hand.why_no_judge or 'run B has no judge'}")
         if unknown := [member.name for member in suite.judge.members if member not in suite.judge.judges.values()]:
-            raise UserMistake(
+            raise UsageError(
                 f"--rejudge: the judge {unknown[0]} is not in the suite, and nobody is asked at an address that only a"
                 " run names: declare it under judge, judges"
             )
-        places, done = self.rejudged(suite, wanted, self._chosen(wanted, told, purchase.most), suite.limits, os.environ)
+        places, done = self.rejudged(
+            suite, wanted, self._chosen(wanted, message, purchase.most), suite.limits, os.environ
+        )
         judge = np.full(len(wanted.first), np.nan)
         for place, sample in done.samples.items():
             judge[places[place]] = reading_of(sample, by_pass=wanted.by_pass)
         failed = len(done.samples) - int((~np.isnan(judge)).sum())
         stopped = done.stopped and f"{done.stopped}: {len(done.samples):,} of {len(places):,} answers were judged"
         if stopped:
-            told.untold[Cause.JUDGE] = stopped
-        return replace(told, judge=judge, failed=failed, stopped=stopped)
+            message.untold[Cause.JUDGE] = stopped
+        return replace(message, judge=judge, failed=failed, stopped=stopped)
 
     def rejudged(
         self, suite: SuiteModel, wanted: Wanted, rows: Array, limits: Limits, env: Mapping[str, str]
     ) -> tuple[list[int], Rejudged]:
         """The rows whose answers B's judge was asked about, in order, and what came of it."""
         from steelyard.engine.sample import Rejudging
-        from steelyard.errors import UserMistake
+        from steelyard.errors import UsageError
         from steelyard.suite.chosen_judge import refuse_self_judged
 
         purchase = self._purchase
@@ -241,24 +247,24 @@ class _Again:
             raise RuntimeError("nothing may be bought")
         refuse_self_judged(suite, self._a.header.target)
         if self._a.header.signature.get("redact") != self._b.header.signature.get("redact"):
-            raise UserMistake("A and B redact in different ways, and A's answers are sent to nobody")
+            raise UsageError("A and B redact in different ways, and A's answers are sent to nobody")
         answers = {row: (sample, truth) for row, sample, _, truth in self._answers(wanted, np.sort(rows))}
         places = [row for row in rows.tolist() if row in answers]
         rejudging = Rejudging(suite, [answers[row] for row in places], purchase.store, self._b.header.id)
         purchase.agree(rejudging.estimate())
         return places, rejudging.ask(limits, env, purchase.max_cost)
 
-    def _chosen(self, wanted: Wanted, told: Reweighed, most: int) -> Array:
+    def _chosen(self, wanted: Wanted, message: Reweighed, most: int) -> Array:
         """Rows drawn at random from every score band, without those that B's judge has read."""
         run = self._a
         read = self.identical(wanted.first, wanted.second)
         read |= ~np.isnan(reread(run, self._b, wanted.first, by_pass=False))
-        last = told.truth if told.truth is not None else _recorded(run, wanted)
+        last = message.truth if message.truth is not None else _recorded(run, wanted)
         rows = np.flatnonzero(~read & ~np.isnan(last) & ~run.table.malformed[wanted.first])
         return np.asarray(rows[drawn_anchors(run, wanted.first[rows], most)])
 
 
-class _Weighed:
+class _Evaluated:
     """What A's answers come to, a value for each pair; NaN where they have not been weighed."""
 
     def __init__(self, n: int) -> None:
@@ -314,7 +320,7 @@ def newest_run(suite: SuiteModel, store: Store) -> RunHeader:
     """
     ended = [header for header in store.runs(suite.name) if header.state is RunState.ENDED]
     if not ended:
-        raise UserMistake(
+        raise UsageError(
             f"no run of suite {suite.name} has ended in this store: run it first, or name one: --since RUN"
         )
     ended.sort(key=is_partial)
@@ -327,7 +333,7 @@ def newest_run(suite: SuiteModel, store: Store) -> RunHeader:
 def changes_since(suite: SuiteModel, store: Store, header: RunHeader) -> Changes:
     """All of truth and weighing that is another than in the run, each with its reason where the ledger has one."""
     reasons = by_state(suite.ledger)
-    edits = [*_weighing(suite, header)]
+    edits = [*_evaluation(suite, header)]
     partial = False
     if header.signature.get(TRUTH) != suite.survey.truth_digest:
         then = _truths(store, header)
@@ -337,13 +343,13 @@ def changes_since(suite: SuiteModel, store: Store, header: RunHeader) -> Changes
     return Changes(header, tuple(messages), partial)
 
 
-def _weighing(suite: SuiteModel, header: RunHeader) -> Iterator[Edit]:
+def _evaluation(suite: SuiteModel, header: RunHeader) -> Iterator[Edit]:
     suite = strict(suite) if header.options.get("strict") else suite
     # Where that judge is gone, what is made of its words is looked at as the suite has it now.
     with suppress(SteelyardError):
         suite = judged_as_then(suite, header.description.judge, to_ask=False)
     now = signature(suite, header.target)
-    for part in WEIGHED_BY:
+    for part in SCORED_BY:
         before = header.signature.get(part)
         if before is not None and before != now[part]:
             yield Edit(part, None, before, now[part])
@@ -376,24 +382,24 @@ def _truth_edits(suite: SuiteModel, then: dict[str, tuple[str, str]], *, partial
 
 
 def note(
-    suite: SuiteModel, changes: Changes, *, by: str, reason: str, cases: Sequence[str] = (), weighing: bool = False
+    suite: SuiteModel, changes: Changes, *, by: str, reason: str, cases: Sequence[str] = (), evaluation: bool = False
 ) -> list[LedgerLine]:
     """Write the reason of the edits that have none yet: of all, or of these cases and of how answers are weighed.
 
     UserMistake, and nothing is written, when there is nothing to note or a named case has no such edit.
     """
     if not reason.strip():
-        raise UserMistake('give --reason "...": the ledger keeps why an edit was made')
+        raise UsageError('give --reason "...": the ledger keeps why an edit was made')
     since = f"run {changes.since.id}"
     if not changes.without_reason:
         message = "every edit has its reason" if changes.edits else "truth and scorers are as they were"
-        raise UserMistake(f"there is nothing to note since {since}: {message}")
+        raise UsageError(f"there is nothing to note since {since}: {message}")
     if strange := [case for case in cases if case not in {edit.case for edit in changes.edits}]:
         ids = [case.id for case in suite.cases]
         unknown = [f"{case!r}{meant(case, ids)}" for case in strange if case not in ids]
         if unknown:
-            raise UserMistake(f"nothing was noted: neither the suite nor {since} has a case {listed(unknown)}")
-    chosen = _chosen(changes, cases, weighing=weighing, since=since)
+            raise UsageError(f"nothing was noted: neither the suite nor {since} has a case {listed(unknown)}")
+    chosen = _chosen(changes, cases, evaluation=evaluation, since=since)
     texts = {"at": moment_now(), "by": by, "reason": reason.strip()}
     # Words of a command line may hold what is no text.
     texts = {name: text.encode("utf-8", "replace").decode() for name, text in texts.items()}
@@ -407,18 +413,18 @@ def note(
     return lines
 
 
-def _chosen(changes: Changes, cases: Sequence[str], *, weighing: bool, since: str) -> list[Edit]:
+def _chosen(changes: Changes, cases: Sequence[str], *, evaluation: bool, since: str) -> list[Edit]:
     open_edits = changes.without_reason
-    if not cases and not weighing:
+    if not cases and not evaluation:
         return [*open_edits]
     edited = {edit.case: edit for edit in changes.edits if edit.case is not None}
     open_cases = {edit.case for edit in open_edits}
     as_before = [case for case in cases if case not in edited]
     reasoned = [case for case in cases if case in edited and case not in open_cases]
-    of_weighing = [edit for edit in open_edits if edit.case is None]
+    of_scoring = [edit for edit in open_edits if edit.case is None]
     wrong = [f"no edit of the truth of {listed(as_before)} is known since {since}"] if as_before else []
     wrong += [f"{listed(reasoned)} has its reason in the ledger already"] if reasoned else []
-    wrong += [f"no edit of the scorers since {since} is without a reason"] if weighing and not of_weighing else []
+    wrong += [f"no edit of the scorers since {since} is without a reason"] if evaluation and not of_scoring else []
     if wrong:
-        raise UserMistake(f"nothing was noted: {'; '.join(wrong)}")
-    return [edit for edit in open_edits if edit.case in cases or (weighing and edit.case is None)]
+        raise UsageError(f"nothing was noted: {'; '.join(wrong)}")
+    return [edit for edit in open_edits if edit.case in cases or (evaluation and edit.case is None)]

@@ -14,13 +14,13 @@ from typing import Any
 from steelyard import __version__
 from steelyard.engine.health import Health
 from steelyard.engine.plan import RunOptions
-from steelyard.engine.sample import Weighing
-from steelyard.errors import RunNotFound, SnapshotError, SuiteError, UserMistake
+from steelyard.engine.sample import Evaluation
+from steelyard.errors import RunNotFound, SnapshotError, SuiteError, UsageError
 from steelyard.judging.evidence import complaint_check
 from steelyard.judging.judgement import JudgeReader
 from steelyard.plugins import UserCodeError, checked_call, find_callable, place_of
 from steelyard.records import (
-    Attempt,
+    CallResult,
     Check,
     CheckState,
     Failure,
@@ -34,7 +34,7 @@ from steelyard.records import (
 )
 from steelyard.report.format import clipped
 from steelyard.runner.run import finish
-from steelyard.scoring.evaluate import Weigher
+from steelyard.scoring.evaluate import Evaluator
 from steelyard.store.base import RecordedRun, RecordedSample, SnapshotFormat, Store
 from steelyard.store.snapshot import whole_file
 from steelyard.suite.build.draft import Draft
@@ -78,14 +78,14 @@ def import_foreign(suite: SuiteModel, store: Store, path: Path) -> Imported:
     lacking = tuple(_lacking(measured, path, has_judge=suite.judge is not None))
     suite = _as_recorded(suite, measured)
     header = _header(suite, measured, form, digest(document), path)
-    available = _known(store, header.id)
+    available = _available(store, header.id)
     if available is not None and available.state is RunState.ENDED:
         return Imported(available, measured.differences, measured.notes, is_new=False, lacking=lacking)
-    samples, cases = _weighed(as_imported(suite), measured, header.created_at)
+    samples, cases = _evaluated(as_imported(suite), measured, header.created_at)
     if available is None:
         store.create_run(header)
     return Imported(
-        _kept(store, header, samples, Health(measured.suspect), cases),
+        _stored(store, header, samples, Health(measured.suspect), cases),
         measured.differences,
         measured.notes,
         is_new=True,
@@ -105,14 +105,14 @@ def _lacking(recorded: RecordedRun, path: Path, *, has_judge: bool) -> Iterator[
     silent = sum(sample.answer is None and not _is_scored(sample) for sample in samples) - checked
     if silent:
         yield f"{silent} of {len(samples)} records hold no answer: target_failed, in no figure"
-    unjudged = [sample for sample in samples if sample.answer is not None and sample.reply is None]
+    unjudged = [sample for sample in samples if sample.answer is not None and sample.response is None]
     if unjudged and has_judge:
         reasons = Counter(item.judge_failure or "no judgement was recorded" for item in unjudged)
         why, n = reasons.most_common(1)[0]
         why = clipped(why, 120) + ("" if n == len(unjudged) else f": {n} of them")
         n_of = f"{len(unjudged)} of {len(samples)}"
         yield f"{n_of} records hold no reading of the judge: judge_failed, in no figure ({why})"
-    older = sum(sample.only_scores and sample.reply is not None and not _is_scored(sample) for sample in samples)
+    older = sum(sample.only_scores and sample.response is not None and not _is_scored(sample) for sample in samples)
     if older:
         n_of = f"{older} of {len(samples)}"
         yield f"{n_of} records lack what the judge is asked for now: of its answers only the scores are read"
@@ -128,11 +128,14 @@ def _is_scored(recorded_sample: RecordedSample) -> bool:
     """Whether the answer, or its scores one by one, were not kept, but what its judge gave it was."""
     partial = recorded_sample.answer is None or recorded_sample.score is not None
     return (
-        partial and recorded_sample.checks is None and not recorded_sample.failure and recorded_sample.reply is not None
+        partial
+        and recorded_sample.checks is None
+        and not recorded_sample.failure
+        and recorded_sample.response is not None
     )
 
 
-def _known(store: Store, run_id: str) -> RunHeader | None:
+def _available(store: Store, run_id: str) -> RunHeader | None:
     try:
         header = store.run(run_id)
     except RunNotFound:
@@ -151,20 +154,20 @@ def document_of(suite: SuiteModel, store: Store, header: RunHeader) -> Any:
     """A run as a document in the suite's own format; UserMistake when it is a run of another suite."""
     form = format_of(suite)
     if header.suite_name != suite.name:
-        raise UserMistake(f"run {header.id} weighed suite {header.suite_name}, not {suite.name}")
+        raise UsageError(f"run {header.id} weighed suite {header.suite_name}, not {suite.name}")
     try:
         return checked_call(
             f"the format of suite {suite.name}", form.write, header, store.samples(header.id), returns=Any
         )
     except UserCodeError as error:
-        raise UserMistake(f"run {header.id} cannot be written: {error}") from error
+        raise UsageError(f"run {header.id} cannot be written: {error}") from error
 
 
 def format_of(suite: SuiteModel) -> SnapshotFormat:
     """The suite's own format of snapshots; UserMistake when it has none."""
     declared = suite.snapshots
     if declared is None:
-        raise UserMistake(f"the suite {suite.name} has no snapshots of its own: write snapshots: module:Name into it")
+        raise UsageError(f"the suite {suite.name} has no snapshots of its own: write snapshots: module:Name into it")
     result = find_callable(declared, suite.folder, "snapshots") if isinstance(declared, str) else declared
     form: SnapshotFormat = result() if isinstance(result, type) else result
     return form
@@ -189,7 +192,7 @@ def _read(form: SnapshotFormat, document: Any, suite: SuiteModel, path: Path) ->
         recorded: RecordedRun = checked_call("its format", form.read, document, returns=RecordedRun)
     except UserCodeError as error:
         cause = error.__cause__
-        if isinstance(cause, UserMistake):
+        if isinstance(cause, UsageError):
             problem = f"is not a snapshot of suite {suite.name}: {cause}"
         else:
             problem = f"cannot be read by suite {suite.name}: {error}"
@@ -210,14 +213,14 @@ def _without_persons(recorded: RecordedRun, suite: SuiteModel) -> RecordedRun:
     samples = []
     for sample in recorded.samples:
         case = redact.case(sample.case)
-        text = None if sample.reply is None else json.loads(redact.text(json.dumps(sample.reply), case))
+        text = None if sample.response is None else json.loads(redact.text(json.dumps(sample.response), case))
         answer = None if sample.answer is None else redact.text(sample.answer, case)
         messages = {name: redact.text(getattr(sample, name), case) for name in ("failure", "judge_failure")}
         checks = sample.checks and tuple(
             replace(check, detail=redact.text(check.detail, case)) for check in sample.checks
         )
-        samples.append(replace(sample, case=case, answer=answer, reply=text, checks=checks, kept=None, **messages))
-    return replace(recorded, samples=samples, kept=None)
+        samples.append(replace(sample, case=case, answer=answer, response=text, checks=checks, stored=None, **messages))
+    return replace(recorded, samples=samples, stored=None)
 
 
 def _as_recorded(suite: SuiteModel, recorded: RecordedRun) -> SuiteModel:
@@ -225,8 +228,8 @@ def _as_recorded(suite: SuiteModel, recorded: RecordedRun) -> SuiteModel:
     cases = ListCases(suite.folder, list({sample.case.id: sample.case for sample in recorded.samples}.values()))
     draft = Draft(Located(None, ""), suite.folder)
     survey = survey_cases(cases, (), draft)
-    if draft.mistakes:
-        raise SuiteError(draft.mistakes)
+    if draft.problems:
+        raise SuiteError(draft.problems)
     judge = suite.judge
     if judge is not None:
         member = JudgeSpec(recorded.judge or "judge", "chat", RecordedJudge(recorded.judge or None, None))
@@ -248,7 +251,7 @@ def _header(suite: SuiteModel, recorded: RecordedRun, form: SnapshotFormat, docu
     asked = digest([where, "imported"])
     judged = digest([where, recorded.judge]) if suite.judge is not None else None
     n = len(recorded.samples)
-    retained = {"document": recorded.kept, "samples": [sample.kept for sample in recorded.samples]}
+    retained = {"document": recorded.stored, "samples": [sample.stored for sample in recorded.samples]}
     stated = {case: {name: dict(values) for name, values in parts.items()} for case, parts in recorded.stated.items()}
     messages = {"differences": list(recorded.differences), "notes": list(recorded.notes), "stated": stated}
     imported: dict[str, Any] = {"file": path.name, "format": where, "digest": document, **messages}
@@ -283,8 +286,8 @@ def _run_id(name: str, created_at: float | None, document: str) -> str:
     return f"{slug}-{dated}-{document[:6]}"
 
 
-def _weighed(suite: SuiteModel, recorded: RecordedRun, created_at: float) -> tuple[list[Sample], list[Case]]:
-    evaluator = Weigher(suite)
+def _evaluated(suite: SuiteModel, recorded: RecordedRun, created_at: float) -> tuple[list[Sample], list[Case]]:
+    evaluator = Evaluator(suite)
     reader = None
     if suite.judge is not None:
         reader = JudgeReader(suite.judge, {}, complaint_check(suite.judge, suite.folder))
@@ -294,7 +297,7 @@ def _weighed(suite: SuiteModel, recorded: RecordedRun, created_at: float) -> tup
         if item.checks is not None and item.answer is None:
             sample = checked_sample(suite, item, seen[item.case.id], created_at)
         elif reader is not None and _is_scored(item):
-            judgement = reader.recorded_alone(item.reply or {}, only_total=item.score is not None)
+            judgement = reader.recorded_alone(item.response or {}, only_total=item.score is not None)
             sample = scored_sample(evaluator, judgement, item, seen[item.case.id], created_at)
         else:
             sample = _sample(evaluator, reader, item, seen[item.case.id], created_at)
@@ -305,33 +308,33 @@ def _weighed(suite: SuiteModel, recorded: RecordedRun, created_at: float) -> tup
 
 
 def _sample(
-    weigher: Weigher, reader: JudgeReader | None, recorded_sample: RecordedSample, repeat: int, created_at: float
+    evaluator: Evaluator, reader: JudgeReader | None, recorded_sample: RecordedSample, repeat: int, created_at: float
 ) -> Sample:
     failure = (
         None
         if recorded_sample.answer is not None
         else Failure("recorded", recorded_sample.failure or "no answer was recorded")
     )
-    attempt = Attempt(
+    call_result = CallResult(
         text=recorded_sample.answer, latency=recorded_sample.latency or 0.0, started_at=created_at, failure=failure
     )
-    scoring = Weighing(weigher, recorded_sample.case, "", repeat, attempt)
+    scoring = Evaluation(evaluator, recorded_sample.case, "", repeat, call_result)
     if reader is not None and scoring.to_judge is not None:
         message = recorded_sample.judge_failure or "no judgement was recorded"
         scoring.judge(
             lambda scored: reader.recorded(
-                recorded_sample.reply,
+                recorded_sample.response,
                 scored.to_judge or "",
                 recorded_sample.case,
                 scored.metrics,
                 only_scores=recorded_sample.only_scores,
-                told=message,
+                message=message,
             )
         )
     return scoring.sample
 
 
-def _kept(
+def _stored(
     store: Store, header: RunHeader, samples: Sequence[Sample], health: Health, cases: Sequence[Case]
 ) -> RunHeader:
     """The header of the run once all of it is in the store; what an import that was killed has left is gone on with."""
@@ -368,7 +371,7 @@ def checked_sample(suite: SuiteModel, recorded_sample: RecordedSample, repeat: i
         case_id=recorded_sample.case.id,
         variant="",
         repeat=repeat,
-        attempt=Attempt(latency=recorded_sample.latency or 0.0, started_at=created_at),
+        call_result=CallResult(latency=recorded_sample.latency or 0.0, started_at=created_at),
         outcome=Outcome.SCORED,
         score=score,
         passed=None if suite.passing is None else score >= suite.passing.at_least,
@@ -384,15 +387,17 @@ def checked_sample(suite: SuiteModel, recorded_sample: RecordedSample, repeat: i
 
 
 def scored_sample(
-    weigher: Weigher, judgement: Judgement, recorded_sample: RecordedSample, repeat: int, created_at: float
+    evaluator: Evaluator, judgement: Judgement, recorded_sample: RecordedSample, repeat: int, created_at: float
 ) -> Sample:
     """The sample with what its judge gave it then: scores by dimension, or all of them together as one."""
-    scored = weigher.by_judge_alone(judgement, recorded_sample.score)
+    scored = evaluator.by_judge_alone(judgement, recorded_sample.score)
     return Sample(
         case_id=recorded_sample.case.id,
         variant="",
         repeat=repeat,
-        attempt=Attempt(text=recorded_sample.answer, latency=recorded_sample.latency or 0.0, started_at=created_at),
+        call_result=CallResult(
+            text=recorded_sample.answer, latency=recorded_sample.latency or 0.0, started_at=created_at
+        ),
         outcome=scored.outcome,
         score=scored.score if scored.outcome.conclusive else None,
         passed=scored.passed,
@@ -417,7 +422,7 @@ def _unread(recorded_sample: RecordedSample, repeat: int, created_at: float) -> 
         case_id=recorded_sample.case.id,
         variant="",
         repeat=repeat,
-        attempt=Attempt(latency=recorded_sample.latency or 0.0, started_at=created_at, failure=failure),
+        call_result=CallResult(latency=recorded_sample.latency or 0.0, started_at=created_at, failure=failure),
         outcome=Outcome.TARGET_FAILED,
         checks=recorded_sample.checks or (),
         category=recorded_sample.case.category,

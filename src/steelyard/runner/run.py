@@ -14,7 +14,7 @@ from steelyard.analysis.compare.judge_drift import ANCHORS
 from steelyard.analysis.judge.health import constant_judge
 from steelyard.analysis.model import Summary
 from steelyard.analysis.summary import summarise_stored, summary_data
-from steelyard.decide.baselines import KEPT, Reference, held_against, kept, runs_held_against
+from steelyard.decide.baselines import STORED, Reference, held_against, runs_held_against, stored
 from steelyard.decide.gates import Decision
 from steelyard.decide.verdict import decide
 from steelyard.engine.engine import Ending, Engine, after_the_run, worth_noting
@@ -22,12 +22,12 @@ from steelyard.engine.health import Health
 from steelyard.engine.plan import (
     Plan,
     RunOptions,
-    as_begun,
     find_unfinished,
-    insist_on_same_instrument,
     load_after_resume,
     load_of,
     refuse_unfinished_rescore,
+    require_same_signature,
+    resumed_options,
     selection_of,
     without_owner,
 )
@@ -35,9 +35,9 @@ from steelyard.engine.process import in_own_loop, myself
 from steelyard.engine.rescore import ReplayTarget, find_failed, retried, take_over, taken_from
 from steelyard.engine.rescore import rescore as rescore_answers
 from steelyard.engine.writer import Progress, Silent
-from steelyard.errors import UNFINISHED, SteelyardError, UserMistake
+from steelyard.errors import UNFINISHED, SteelyardError, UsageError
 from steelyard.records import Mode, RunHeader, RunState
-from steelyard.scoring.evaluate import Weigher
+from steelyard.scoring.evaluate import Evaluator
 from steelyard.store.base import Store
 from steelyard.store.sql import new_run_id
 from steelyard.suite.case import Case, digest
@@ -46,7 +46,7 @@ from steelyard.suite.load import strict as with_strict_rules
 from steelyard.suite.models import Limits, SuiteDescription, SuiteModel
 from steelyard.suite.signature import describe, signature
 from steelyard.suite.truth import kept_with_a_run, without_truth
-from steelyard.targets.base import Surroundings, Target, open_target
+from steelyard.targets.base import Target, TargetContext, open_target
 
 if TYPE_CHECKING:
     from steelyard.analysis.compare.pairing import ComparedRun
@@ -88,7 +88,7 @@ def with_anchors(
     results: dict[str, Any] = {}
     for label, (home, run_id) in runs_held_against(store, header, reference).items():
 
-        def tell(estimate: CostEstimate, label: str = label) -> None:
+        def add_problem(estimate: CostEstimate, label: str = label) -> None:
             if estimate.texts:
                 progress.note(f"the judge reads answers of {label} again, to measure a drift of it: {estimate}")
 
@@ -102,7 +102,7 @@ def with_anchors(
                 else limits.max_cost - sum(item["cost"] or 0 for item in results.values())
             )
             read = read_anchors(
-                before, now, suite, Purchase(limits.anchors, store, tell, left), limits, env or os.environ
+                before, now, suite, Purchase(limits.anchors, store, add_problem, left), limits, env or os.environ
             )
         except SteelyardError as error:
             progress.note(f"drift of the judge is not measured against {label}: {str(error).partition(chr(10))[0]}")
@@ -123,7 +123,7 @@ def run_decided(
     env: Mapping[str, str] | None = None,
     *,
     reference: Reference | None = None,
-    anyway: bool = False,
+    allow_mismatch: bool = False,
 ) -> tuple[Result, Ending]:
     """Weigh the suite's target. The result says what it came to; the ending says whether it got to the end.
 
@@ -134,21 +134,21 @@ def run_decided(
     resumed = None if options.resume is None else find_unfinished(store, suite, options.resume)
     earlier = None if options.retry_failed is None else find_failed(store, options.retry_failed, suite.name)
     if resumed is not None and earlier is not None:
-        raise UserMistake("--resume goes on with a run, and --retry-failed begins one: give one of them")
-    if (begun := resumed or earlier) is not None:
-        options = as_begun(options, begun)
+        raise UsageError("--resume goes on with a run, and --retry-failed begins one: give one of them")
+    if (started := resumed or earlier) is not None:
+        options = resumed_options(options, started)
     made = prepare(suite, store, options, env)
     suite, limits, target, judges, header = made.suite, made.limits, made.target, made.judges, made.header
     if resumed is not None:
-        insist_on_same_instrument(resumed, header)
-        header = taken_up(resumed, limits, suite)
+        require_same_signature(resumed, header)
+        header = reopened(resumed, limits, suite)
     elif earlier is not None:
-        insist_on_same_instrument(earlier, header, "retried")
+        require_same_signature(earlier, header, "retried")
         header.options["retried"] = retried(store, earlier, made.plan)
     engine = Engine(
         plan=made.plan,
         target=target,
-        weigher=Weigher(suite),
+        evaluator=Evaluator(suite),
         judges=judges,
         limits=limits,
         store=store,
@@ -157,7 +157,7 @@ def run_decided(
         redact=suite.redactor,
         since=header.created_at if "retried" in header.options else 0.0,
     )
-    ending = in_own_loop(_drive(engine, target, judges, progress, Begun(store, header, resumed is not None)))
+    ending = in_own_loop(_drive(engine, target, judges, progress, StartedRun(store, header, resumed is not None)))
     header = replace(header, options=header.options | after_the_run(header.options["load"], ending))
     if "retried" in header.options:
         header.options["retried"] |= {"spent": ending.spent}
@@ -169,7 +169,9 @@ def run_decided(
             left = None if limits.max_cost is None else limits.max_cost - ending.spent
             paid = limits.model_copy(update={"max_cost": left})
             header = with_anchors(header, suite, paid, store, reference, progress, env)
-        return finish(store, header, ending.health, finished=finished, reference=reference, anyway=anyway), ending
+        return finish(
+            store, header, ending.health, finished=finished, reference=reference, allow_mismatch=allow_mismatch
+        ), ending
 
 
 def run(*args: Any, **more: Any) -> tuple[RunHeader, Ending]:
@@ -222,25 +224,25 @@ def prepare(suite: SuiteModel, store: Store, options: RunOptions, env: Mapping[s
     limits = options.limits(suite.limits)
     plan = Plan(suite, options.selection, options.repeats or suite.repeats)
     refuse_self_judged(suite, None if options.answers_of is None else store.run(options.answers_of).target)
-    context = _surroundings(suite, limits, os.environ if env is None else env)
+    context = _target_context(suite, limits, os.environ if env is None else env)
     target = _target(suite, context, store, options)
     if getattr(target, "asks_nobody", False):
         limits = limits.model_copy(update={"rate": None, "requests_per_second": None, "warm_up": 0})
     judges = _judges(suite, limits, context, target.secrets())
     header = _header(suite, target, plan, limits, options)
     if options.answers_of is not None:
-        header.options |= _told_of_answers(store.run(options.answers_of))
+        header.options |= _answers_message(store.run(options.answers_of))
     return Prepared(suite, limits, plan, target, judges, header)
 
 
-def taken_up(resumed: RunHeader, limits: Limits, suite: SuiteModel) -> RunHeader:
+def reopened(resumed: RunHeader, limits: Limits, suite: SuiteModel) -> RunHeader:
     """The header of a run that goes on now, in this process."""
     now = {"owner": myself(), "load": load_after_resume(resumed.options.get("load"), limits)}
     return replace(resumed, suite_path=suite.path, state=RunState.RUNNING, options=resumed.options | now)
 
 
 @dataclass(frozen=True, slots=True)
-class Begun:
+class StartedRun:
     """A run that begins once its target is open: before that there is nothing to keep."""
 
     store: Store
@@ -248,7 +250,7 @@ class Begun:
     resumed: bool
 
     @contextlib.contextmanager
-    def kept(self) -> Iterator[None]:
+    def stored(self) -> Iterator[None]:
         """The run is in the store; whatever ends it before its end leaves it open for `--resume`."""
         if self.resumed:
             self.store.update_run(self.header)
@@ -272,13 +274,15 @@ def left_open(store: Store, header: RunHeader) -> Iterator[None]:
         raise
 
 
-async def _drive(engine: Engine, target: Target, judges: Judges | None, progress: Progress, begun: Begun) -> Ending:
+async def _drive(
+    engine: Engine, target: Target, judges: Judges | None, progress: Progress, started: StartedRun
+) -> Ending:
     async with target, judges or contextlib.nullcontext():
-        with begun.kept():
-            return await engine.run(progress, resumed=begun.resumed or taken_from(begun.header) is not None)
+        with started.stored():
+            return await engine.run(progress, resumed=started.resumed or taken_from(started.header) is not None)
 
 
-def _told_of_answers(earlier: RunHeader) -> dict[str, Any]:
+def _answers_message(earlier: RunHeader) -> dict[str, Any]:
     """What is true of the answers of an earlier run, whoever judges them."""
     return {name: earlier.options[name] for name in ("load", "broken", "cases") if name in earlier.options}
 
@@ -337,7 +341,7 @@ def rescore_decided(
         from_run=earlier.id,
         run_id=header.id,
         cases=iter(suite.cases),
-        weigher=Weigher(suite),
+        evaluator=Evaluator(suite),
         judges=judges,
         progress=progress,
         planned=earlier.n_planned,
@@ -356,7 +360,7 @@ def judge_again_decided(
 ) -> tuple[Result, Ending]:
     """A new run: the answers of an earlier one, and its judges asked anew. It can be resumed as any other."""
     refuse_unfinished_rescore(earlier)
-    return run_decided(suite, store, as_begun(replace(options, answers_of=earlier.id), earlier), progress)
+    return run_decided(suite, store, resumed_options(replace(options, answers_of=earlier.id), earlier), progress)
 
 
 def finish(
@@ -366,7 +370,7 @@ def finish(
     *,
     finished: bool,
     reference: Reference | None = None,
-    anyway: bool = False,
+    allow_mismatch: bool = False,
 ) -> Result:
     """Sum the run up, decide, and close it; an unfinished run stays open for `--resume`."""
     summary = summarise_stored(store, header.id, header.description, header=header)
@@ -386,10 +390,14 @@ def finish(
     suspect = (*complaints, *doubts, *hints)
     state = RunState.ENDED if finished else RunState.INTERRUPTED
     ended = replace(header, state=state)
-    relative = held_against(store, ended, rescore=_rescored, reference=reference, anyway=anyway) if finished else []
+    relative = (
+        held_against(store, ended, rescore=_rescored, reference=reference, allow_mismatch=allow_mismatch)
+        if finished
+        else []
+    )
     gone = header.options.get("broken")
     decision = decide(summary, header.description, state=state, suspect=suspect, gone=gone, relative=relative)
-    options = {name: value for name, value in header.options.items() if name != KEPT} | kept(relative, reference)
+    options = {name: value for name, value in header.options.items() if name != STORED} | stored(relative, reference)
     header = replace(
         without_owner(replace(header, options=options)),
         state=state,
@@ -431,19 +439,19 @@ def _refuse_other_redaction(suite: SuiteModel, earlier: RunHeader) -> None:
     """Answers that were kept before they were redacted must not get into another run."""
     if suite.redactor is None or earlier.signature.get("redact") == digest(suite.redactor.identity()):
         return
-    raise UserMistake(
+    raise UsageError(
         f"run {earlier.id} was made before the suite redacted as it does now, and its answers are kept as they came:"
         " run the suite again"
     )
 
 
-def _target(suite: SuiteModel, surroundings: Surroundings, store: Store, options: RunOptions) -> Target:
+def _target(suite: SuiteModel, target_context: TargetContext, store: Store, options: RunOptions) -> Target:
     if options.answers_of is not None:
         return ReplayTarget(store, store.run(options.answers_of))
-    return open_target(suite.target, surroundings)
+    return open_target(suite.target, target_context)
 
 
-def _judges(suite: SuiteModel, limits: Limits, surroundings: Surroundings, secrets: list[str]) -> Judges | None:
+def _judges(suite: SuiteModel, limits: Limits, target_context: TargetContext, secrets: list[str]) -> Judges | None:
     if suite.judge is None:
         return None
     from steelyard.engine.sample import Judges  # with it comes the HTTP client, which runs without a judge may not need
@@ -453,13 +461,13 @@ def _judges(suite: SuiteModel, limits: Limits, surroundings: Surroundings, secre
         most = min(limits.concurrency, Limits().concurrency)
         limits = limits.model_copy(update={"concurrency": most})
     return Judges(
-        suite.judge, suite.folder, limits=limits, surroundings=surroundings, redact=suite.redactor, secrets=secrets
+        suite.judge, suite.folder, limits=limits, target_context=target_context, redact=suite.redactor, secrets=secrets
     )
 
 
-def _surroundings(suite: SuiteModel, limits: Limits, env: Mapping[str, str]) -> Surroundings:
+def _target_context(suite: SuiteModel, limits: Limits, env: Mapping[str, str]) -> TargetContext:
     schema, most = suite.answer.schema_data, limits.concurrency
-    return Surroundings(folder=suite.folder, answer_schema=schema, env=dict(env), max_connections=most)
+    return TargetContext(folder=suite.folder, answer_schema=schema, env=dict(env), max_connections=most)
 
 
 def _header(suite: SuiteModel, target: Target, plan: Plan, limits: Limits, options: RunOptions) -> RunHeader:

@@ -22,13 +22,13 @@ from steelyard.suite.chosen_judge import judged_as_then
 from steelyard.suite.load import as_imported, strict, suite_of_run
 from steelyard.suite.models import SuiteModel
 from steelyard.suite.signature import judge_asked, signature
-from steelyard.suite.truth import WEIGHED_BY, LedgerLine
+from steelyard.suite.truth import SCORED_BY, LedgerLine
 
 # Whether the suite that a run was weighed with is still there, as it was.
 
 
 @dataclass(frozen=True, slots=True)
-class AtHand:
+class CurrentSuite:
     """The suite of a run, or why it is not at hand; its cases and truth may be others, since runs keep their own."""
 
     suite: SuiteModel | None
@@ -44,7 +44,7 @@ class AtHand:
         return not self.why_no_judge
 
 
-def at_hand(header: RunHeader, place: str | None = None) -> AtHand:
+def current_suite(header: RunHeader, place: str | None = None) -> CurrentSuite:
     """The suite that a run was weighed with, at `place` or found by its name; a `place` that cannot be read is the
     user's mistake."""
     try:
@@ -55,18 +55,18 @@ def at_hand(header: RunHeader, place: str | None = None) -> AtHand:
     except SteelyardError as error:
         if place is not None:
             raise
-        return AtHand(
+        return CurrentSuite(
             None, f"run {header.id}'s suite cannot be read ({_first_line(error)}): `compare --suite PLACE` names it"
         )
-    changed = [part for part in WEIGHED_BY if now[part] != (header.signature.get(part) or "")]
+    changed = [part for part in SCORED_BY if now[part] != (header.signature.get(part) or "")]
     if changed:
-        return AtHand(
+        return CurrentSuite(
             None,
             f"the suite at {suite.path} is not the one that run {header.id} was weighed with:"
             f" {' and '.join(changed)} changed since; `compare --suite PLACE` names that one",
             ledger=suite.ledger,
         )
-    return AtHand(as_imported(suite) if header.options.get("imported") else suite, "", no_judge, suite.ledger)
+    return CurrentSuite(as_imported(suite) if header.options.get("imported") else suite, "", no_judge, suite.ledger)
 
 
 def _judge_of(suite: SuiteModel, header: RunHeader) -> tuple[str, SuiteModel]:
@@ -106,7 +106,7 @@ def rescored(a: ComparedRun, b: ComparedRun, suite: str | None = None) -> Compar
     if not code and (not edited or _another_scale(a, b)):
         return a
     for side, answers, by, place in (("A", a, b, suite), ("B", b, a, None)):
-        hand = at_hand(by.header, place)
+        hand = current_suite(by.header, place)
         if hand.suite is None or scored_otherwise(by, hand.suite):
             continue
         parts, n = _same_parts(answers, hand, code)
@@ -164,10 +164,10 @@ def scored_otherwise(run: ComparedRun, suite: SuiteModel) -> str:
     when there is none, or nobody can tell."""
     balance = OtherBalance(suite, run.header.description.judge, same_judge=True)
     first = () if balance.why_no_words else islice(_answers(run), _CHECKED)
-    return next((case.id for sample, case in first if not _alike(sample, balance.weigh(sample, case))), "")
+    return next((case.id for sample, case in first if not _alike(sample, balance.evaluate(sample, case))), "")
 
 
-def _same_parts(run: ComparedRun, hand: AtHand, code: list[str]) -> tuple[list[str], int]:
+def _same_parts(run: ComparedRun, hand: CurrentSuite, code: list[str]) -> tuple[list[str], int]:
     """Which of the parts whose code changed give every answer of the run the scores it had, and how many they are."""
     if hand.suite is None:
         return [], 0
@@ -176,7 +176,7 @@ def _same_parts(run: ComparedRun, hand: AtHand, code: list[str]) -> tuple[list[s
         code = [part for part in code if part != "judge"]
     if not code or balance.why_no_words:
         return [], 0
-    n = _all_alike(_answers(run), balance.judge if "judge" in code else balance.weigh)
+    n = _all_alike(_answers(run), balance.judge if "judge" in code else balance.evaluate)
     return (code, n) if n else ([], 0)
 
 
@@ -203,13 +203,13 @@ def _scored_by(
 ) -> tuple[dict[int, Sample], set[str], set[str]]:
     """The answers of a run by the truth of another, by position; the cases that moved, and those without a result."""
     places, result, moved, unread = _places(run, ids), dict[int, Sample](), set[str](), set[str]()
-    for sample, case, truth in _beside(run, other, ids):
-        again = None if sample.attempt.text is None else balance.weigh(sample, truth)
+    for sample, case, truth in _extra(run, other, ids):
+        again = None if sample.call_result.text is None else balance.evaluate(sample, truth)
         if again is None or not again.outcome.conclusive:
             unread.add(case.id)
             continue
         # Texts stay in the store: only figures and findings of what was scored again are held.
-        result[places[sample.key]] = replace(again, attempt=replace(again.attempt, text=None))
+        result[places[sample.key]] = replace(again, call_result=replace(again.call_result, text=None))
         if not _alike(sample, again):
             moved.add(case.id)
     return result, moved, unread
@@ -223,11 +223,13 @@ def _samples_by(
     for sample, case in () if a.samples is None else a.samples(case_ids=case_ids):
         truth = cases.get(case.id)
         yield (
-            (sample, case) if truth is None or not sample.outcome.conclusive else (balance.weigh(sample, truth), truth)
+            (sample, case)
+            if truth is None or not sample.outcome.conclusive
+            else (balance.evaluate(sample, truth), truth)
         )
 
 
-def _beside(a: ComparedRun, b: ComparedRun, ids: list[str]) -> Iterator[tuple[Sample, Case, Case]]:
+def _extra(a: ComparedRun, b: ComparedRun, ids: list[str]) -> Iterator[tuple[Sample, Case, Case]]:
     """The answers of a run to some cases, each with its case there and in another run."""
     for start in range(0, len(ids), _PAGE):
         page = ids[start : start + _PAGE]
@@ -255,7 +257,7 @@ def _all_alike(answers: Iterable[tuple[Sample, Case]], score: Callable[[Sample, 
     """How many answers there are; 0 when `score` gives one of them another result, or one was not kept."""
     n = 0
     for sample, case in answers:
-        if sample.attempt.text is None or not _alike(sample, score(sample, case)):
+        if sample.call_result.text is None or not _alike(sample, score(sample, case)):
             return 0
         n += 1
     return n

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from steelyard.records import Box, Certainty, Check, Mark, Span
+from steelyard.records import Box, Check, Claim, Mark, Span
 from steelyard.suite.case import EACH, MISSING, Case, Getter, compile_path, split_path
 
 
@@ -74,7 +74,7 @@ class Reading:
     marks: tuple[Mark, ...] = ()
     metrics: Mapping[str, Any] = field(default_factory=dict)
     """What was measured, by name, for the rules that bind a judge: numbers, true or false; lists only to be shown."""
-    certainties: tuple[Certainty, ...] = ()
+    claims: tuple[Claim, ...] = ()
     """What the answer claims with a confidence, and whether each claim is right."""
     checks: tuple[Check, ...] = ()
     """Named expectations and what became of each."""
@@ -158,7 +158,7 @@ class Scorer(BaseModel):
         value = self.getters[place](answer)
         return None if value is MISSING else value
 
-    def known(self, case: Case, place: str = "expected") -> Any:
+    def available(self, case: Case, place: str = "expected") -> Any:
         """What the case holds where the parameter `place` points; None when it is missing, null, blank or empty."""
         getter = self.getters.get(place)
         value = getter(case) if getter is not None else None

@@ -23,9 +23,9 @@ from steelyard.suite.case import (
     digest,
     fits,
 )
-from steelyard.suite.models import Hold
-from steelyard.suite.yaml import found as was_found
+from steelyard.suite.models import RequiredRepeats
 from steelyard.suite.yaml import listed
+from steelyard.suite.yaml import result as was_found
 
 # What a check of an answer is: when it applies to a case, what it asks for, and what it says of an answer.
 
@@ -54,7 +54,7 @@ class Answered:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Hit:
     """What a check says of one answer."""
 
     passed: bool
@@ -68,7 +68,7 @@ class Found:
 class Asked:
     """A check made ready for one case. `wanted` is what was looked for when one declaration makes several checks."""
 
-    look: Callable[[Answered], Found]
+    look: Callable[[Answered], Hit]
     asks: Asks = Asks.NOTHING
     wanted: str = ""
     low: float | None = None
@@ -86,7 +86,7 @@ class CheckRule(BaseModel):
 
     only_if: str | None = Field(default=None, description="Path into the case: it applies only where that is true.")
     unless: str | None = Field(default=None, description="Path into the case: it does not apply where that is true.")
-    hold: Hold | None = Field(
+    required_repeats: RequiredRepeats | None = Field(
         default=None, description="In how many repeats it must pass: all, majority or first; left out, as the suite's."
     )
     code: str = Field(default="", description="The code of its finding; left out, its name in capitals.")
@@ -109,7 +109,7 @@ class CheckRule(BaseModel):
     def _asked(self, case: Case) -> Iterator[Asked]:
         raise NotImplementedError
 
-    def mistake(self, case: Case) -> str | None:  # noqa: ARG002 - for those that take values from the case
+    def problem(self, case: Case) -> str | None:  # noqa: ARG002 - for those that take values from the case
         """What is wrong with the case for this check, in words for its author; None when nothing is."""
         return None
 
@@ -241,24 +241,24 @@ class PathCheck(CheckRule):
         low, high = (_bound(values, *names) for names in (("at_least", "above"), ("at_most", "below")))
         yield Asked(lambda answered: self._look(answered, values), asks, low=low, high=high)
 
-    def _look(self, answered: Answered, values: dict[str, Any]) -> Found:
+    def _look(self, answered: Answered, values: dict[str, Any]) -> Hit:
         result = compile_place(self.path).values(answered.answer) or []
         if self.exists is False:
             got = brief(result[0]) if result else "nothing"
-            return Found(not result, f"there is {got}", "nothing", got)
+            return Hit(not result, f"there is {got}", "nothing", got)
         wanted = " and ".join(_in_words(name, value) for name, value in values.items()) or "something"
         if not result:
-            return Found(False, f"nothing at {self.path} (expected {wanted})", wanted, "nothing")
+            return Hit(False, f"nothing at {self.path} (expected {wanted})", wanted, "nothing")
         searched = Searched()
         for got in result:
             wrong = next((name for name, value in values.items() if not _holds(name, got, value, searched)), None)
             if wrong is not None:
                 cut = f", in its first {MOST_SEARCHED} characters" if _is_cut(wrong, got) else ""
                 message = f"{brief(got)} (expected {_in_words(wrong, values[wrong])}{cut})"
-                return Found(False, message, wanted, brief(got), _figure(got, values))
-        return Found(True, brief(result[0]), wanted, value=_figure(result[0], values) if len(result) == 1 else None)
+                return Hit(False, message, wanted, brief(got), _figure(got, values))
+        return Hit(True, brief(result[0]), wanted, value=_figure(result[0], values) if len(result) == 1 else None)
 
-    def mistake(self, case: Case) -> str | None:
+    def problem(self, case: Case) -> str | None:
         for name in self._compared():
             path = _path_in(getattr(self, name))
             value = None if path is None else in_case(path, case)
@@ -393,19 +393,19 @@ class CountCheck(CheckRule):
             asks = Asks.SOME if low is not None and low > 0 else Asks.NOTHING
             yield Asked(lambda answered: self._look(answered, low, high), asks, low=low, high=high)
 
-    def _look(self, answered: Answered, low: float | None, high: float | None) -> Found:
+    def _look(self, answered: Answered, low: float | None, high: float | None) -> Hit:
         wanted = _range_in_words(low, high)
         place = compile_place(self.count)
         values = place.values(answered.answer)
         if values is not None and place.single:
             values = values[0] if isinstance(values[0], list) else None
         if values is None:
-            return Found(False, f"no list at {self.count} (expected {wanted})", wanted, "no list")
+            return Hit(False, f"no list at {self.count} (expected {wanted})", wanted, "no list")
         n = len(values)
         passed = (low is None or n >= low) and (high is None or n <= high)
-        return Found(passed, f"{n} (expected {wanted})", wanted, n, float(n))
+        return Hit(passed, f"{n} (expected {wanted})", wanted, n, float(n))
 
-    def mistake(self, case: Case) -> str | None:
+    def problem(self, case: Case) -> str | None:
         ends = [in_case(end, case) if isinstance(end, str) else end for end in self.between]
         for end, value in zip(self.between, ends, strict=True):
             if value is not None and not (is_number(value) and math.isfinite(value)):
@@ -440,7 +440,7 @@ class _Listed(CheckRule):
             return []
         return list({_key(value): value for value in (values if isinstance(values, list) else [values])}.values())
 
-    def mistake(self, case: Case) -> str | None:
+    def problem(self, case: Case) -> str | None:
         values = in_case(self.given, case) if isinstance(self.given, str) else None
         if values is None or is_scalar(values) or (isinstance(values, list) and all(map(is_scalar, values))):
             return None
@@ -475,14 +475,14 @@ class EachCheck(_Listed):
         for value in self.wanted(case):
             yield Asked(lambda answered, value=value: self._look(answered, value), asks, _name_of(value))  # type: ignore[misc]
 
-    def _look(self, answered: Answered, value: Any) -> Found:
+    def _look(self, answered: Answered, value: Any) -> Hit:
         there = self._there(answered)
         if there is None:
-            return Found(False, f"nothing at {self.in_}", brief(value))
+            return Hit(False, f"nothing at {self.in_}", brief(value))
         if _key(value) in there:
-            return Found(True, f"found in {self.in_}")
+            return Hit(True, f"found in {self.in_}")
         # What else is there was not taken for it: the detail names it, and nothing was got instead.
-        return Found(False, f"not found in {self.in_}; there: {_few(there.values())}", brief(value))
+        return Hit(False, f"not found in {self.in_}; there: {_few(there.values())}", brief(value))
 
 
 class NoneCheck(_Listed):
@@ -496,15 +496,15 @@ class NoneCheck(_Listed):
         if unwanted := self.wanted(case):
             yield Asked(lambda answered: self._look(answered, unwanted))
 
-    def _look(self, answered: Answered, unwanted: list[Any]) -> Found:
+    def _look(self, answered: Answered, unwanted: list[Any]) -> Hit:
         there = self._there(answered)
         expected = f"none of {_few(unwanted)}"
         if there is None:
-            return Found(False, f"nothing at {self.in_}", expected, "nothing")
+            return Hit(False, f"nothing at {self.in_}", expected, "nothing")
         results = [value for value in unwanted if _key(value) in there]
         if not results:
-            return Found(True, f"none of them in {self.in_}")
-        return Found(False, f"found in {self.in_}: {_few(results)}", expected, _few(results))
+            return Hit(True, f"none of them in {self.in_}")
+        return Hit(False, f"found in {self.in_}: {_few(results)}", expected, _few(results))
 
 
 def _end_in(end: Any, case: Case) -> float | None:

@@ -11,14 +11,14 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, Final, Generic, TypeVar
 
-from steelyard.errors import Mistake, SuiteError
+from steelyard.errors import Problem, SuiteError
 from steelyard.plugins import UserCodeError, checked_call, is_own, place_in_words
-from steelyard.records import BROKE_OFF, Box, Certainty, Check, Finding, Item, Judgement, Mark, Mode, Outcome, Score
+from steelyard.records import BROKE_OFF, Box, Check, Claim, Finding, Item, Judgement, Mark, Mode, Outcome, Score
 from steelyard.redact import learn_secrets, secrets_in
 from steelyard.scoring.base import Fault, Reading
 from steelyard.scoring.checks import Answered
 from steelyard.scoring.expectations import Expectations
-from steelyard.scoring.extract import SchemaValidator, climb
+from steelyard.scoring.extract import SchemaValidator, extract_json
 from steelyard.scoring.text import unknown
 from steelyard.suite.build.judge import LISTED
 from steelyard.suite.case import MISSING, Case, Unsearchable, compile_path, compile_place
@@ -55,7 +55,7 @@ def _score(dimension: Dimension, judgement: Judgement) -> Score:
         float(judgement.bound[name]),
         dimension.weight,
         raw=_number(judgement.raw.get(name)),
-        bound_by=judgement.bound_by.get(name),
+        capped_by=judgement.capped_by.get(name),
     )
 
 
@@ -73,14 +73,14 @@ def _flag(flag: Flag, judgement: Judgement) -> Score:
         float(flagged),
         0.0,
         raw=float(judgement.raw[name]),
-        bound_by=judgement.bound_by.get(name),
+        capped_by=judgement.capped_by.get(name),
         counts={"flagged": flagged, "judged": 1},
     )
 
 
 def _flagged(flag: Flag, judgement: Judgement, severity: Mapping[str, str]) -> Finding:
     code = flag.name.upper()
-    rule = judgement.bound_by.get(flag.name)
+    rule = judgement.capped_by.get(flag.name)
     return Finding(
         code,
         place=flag.name,
@@ -110,7 +110,7 @@ def _finding(dimension: Dimension, rubric: Rubric, judgement: Judgement, severit
 
 def _why(name: str, judgement: Judgement) -> str:
     raw, bound = judgement.raw.get(name), judgement.bound[name]
-    rule = judgement.bound_by.get(name)
+    rule = judgement.capped_by.get(name)
     text = "the judges differ" if raw is None else f"the judge gave {raw:g}"
     return text if rule is None else f"{text}, bound to {bound:g}: {rule}"
 
@@ -123,7 +123,7 @@ _LONGEST = 50_000
 """Characters of an answer that is worth keeping; so many of the longest answers take 3 MB."""
 
 T = TypeVar("T")
-Said = tuple[str, int | None, bool]
+Statement = tuple[str, int | None, bool]
 """The answer's text, its status, and whether it was cut off: with the case all that a scorer, being pure, looks at."""
 
 
@@ -131,20 +131,20 @@ class Recent(Generic[T]):
     """The last few dozen results by what they were made of. Another case object may have another truth."""
 
     def __init__(self) -> None:
-        self._kept: dict[tuple[int, Said], tuple[Case, T]] = {}
+        self._stored: dict[tuple[int, Statement], tuple[Case, T]] = {}
 
-    def get(self, case: Case, text: Said) -> T | None:
+    def get(self, case: Case, text: Statement) -> T | None:
         """What this came to before; None when it was not weighed of late."""
-        retained = self._kept.get((id(case), text))
+        retained = self._stored.get((id(case), text))
         return None if retained is None else retained[1]
 
-    def keep(self, case: Case, text: Said, result: T) -> T:
+    def keep(self, case: Case, text: Statement, result: T) -> T:
         """The result, which is kept until as many others have followed."""
         if len(text[0]) <= _LONGEST:
-            if len(self._kept) >= _MOST:
-                del self._kept[next(iter(self._kept))]
+            if len(self._stored) >= _MOST:
+                del self._stored[next(iter(self._stored))]
             # With the case, so that no other can come to have its id.
-            self._kept[id(case), text] = (case, result)
+            self._stored[id(case), text] = (case, result)
         return result
 
 
@@ -159,12 +159,12 @@ def said_scores(judge: JudgeModel, judgement: Judgement) -> tuple[Score, ...]:
     vote = judgement.stands
     if vote is None or vote.mode is Mode.BASIC:
         return ()
-    return (*_means(judge.means, vote.reply), *_counts(judge.counts, vote.reply))
+    return (*_means(judge.means, vote.response), *_counts(judge.counts, vote.response))
 
 
-def _means(figures: tuple[SaidMean, ...], reply: Mapping[str, Any]) -> Iterator[Score]:
+def _means(figures: tuple[SaidMean, ...], response: Mapping[str, Any]) -> Iterator[Score]:
     for figure in figures:
-        value = compile_path(figure.path)(reply)
+        value = compile_path(figure.path)(response)
         if isinstance(value, int | float) and not isinstance(value, bool) and _is_on(value, figure.scale):
             yield Score(figure.name, float(value), 0.0)
 
@@ -174,10 +174,10 @@ def _is_on(value: float, scale: tuple[float, float]) -> bool:
     return math.isfinite(value) and low <= value <= high
 
 
-def _counts(figures: tuple[SaidCount, ...], reply: Mapping[str, Any]) -> Iterator[Score]:
+def _counts(figures: tuple[SaidCount, ...], response: Mapping[str, Any]) -> Iterator[Score]:
     """What every list counts; one that is not there counts nothing, which is not zero."""
     for figure in figures:
-        elements = compile_path(figure.list_path)(reply)
+        elements = compile_path(figure.list_path)(response)
         if not isinstance(elements, list | tuple):
             continue
         word_of = compile_path(figure.word_path)
@@ -251,7 +251,7 @@ _ERRORS: Final = 400
 
 
 @dataclass(frozen=True, slots=True)
-class Weighed:
+class Evaluated:
     """What one answer came to. `score` is a fraction 0..1."""
 
     outcome: Outcome
@@ -260,7 +260,7 @@ class Weighed:
     band: str | None
     scores: tuple[Score, ...]
     findings: tuple[Finding, ...]
-    rung: str | None
+    step: str | None
     marks: tuple[Mark, ...] = ()
     metrics: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """By component, what it measured for the rules that bind a judge."""
@@ -269,14 +269,14 @@ class Weighed:
     earned: float = 0.0
     weight: float = 0.0
     """The sum of the weights of the components, and of what they earned."""
-    certainties: tuple[Certainty, ...] = ()
+    claims: tuple[Claim, ...] = ()
     checks: tuple[Check, ...] = ()
     """Every expectation that applies to the case."""
     items: tuple[Item, ...] | None = None
     """What repeats are compared by; None when the suite compares nothing, or the case expects an error."""
 
 
-class Weigher:
+class Evaluator:
     """A suite's balance, set up once and used for every answer."""
 
     def __init__(self, suite: SuiteModel) -> None:
@@ -299,10 +299,10 @@ class Weigher:
         scorers = [scorer for _, scorer in self.components]
         self._expect = next((scorer for scorer in scorers if isinstance(scorer, Expectations)), None)
         self._stability = suite.stability
-        self._recent: Recent[Weighed] = Recent()
+        self._recent: Recent[Evaluated] = Recent()
         self._counting = any(getattr(component.scorer, "measures", None) for component in suite.components)
 
-    def weigh(self, text: str, case: Case, status: int | None = None, *, cut_off: bool = False) -> Weighed:
+    def evaluate(self, text: str, case: Case, status: int | None = None, *, cut_off: bool = False) -> Evaluated:
         """What the answer is worth; an answer in the wrong shape is worth 0 and has the single finding FORMAT.
 
         `status` is the HTTP status it came with. A case that expects an error is not held against the schema. JSON that
@@ -310,28 +310,28 @@ class Weigher:
         """
         if self._judge is not None:
             # A judge that is code is given what was measured, and may write into it: each sample has its own.
-            return self._weighed(text, case, status, cut_off)
+            return self._evaluated(text, case, status, cut_off)
         texts = (text, status, cut_off)
         available = self._recent.get(case, texts)
         return (
-            self._recent.keep(case, texts, self._weighed(text, case, status, cut_off))
+            self._recent.keep(case, texts, self._evaluated(text, case, status, cut_off))
             if available is None
             else available
         )
 
-    def _weighed(self, text: str, case: Case, status: int | None, cut_off: bool) -> Weighed:
+    def _evaluated(self, text: str, case: Case, status: int | None, cut_off: bool) -> Evaluated:
         if self._judge is not None and not text.strip():
             return self._malformed(text, case, ["the answer is empty: there is nothing to judge"])
         expects_error = self.expects_error(case)
         if self._expect is not None and self._expect.needs_status and not expects_error and (status or 0) >= _ERRORS:
             return self._malformed(text, case, [f"it came with status {status}, and no error is expected"])
         if not self._is_json:
-            return self._weigh(text, Answered(text, text, status), case, None)
-        climbed = climb(text, None if expects_error else self._validator, repair=self._repair and not cut_off)
-        if climbed.rung is None and not expects_error:
-            return self._malformed(text, case, (BROKE_OFF, *climbed.problems) if cut_off else climbed.problems)
+            return self._evaluate(text, Answered(text, text, status), case, None)
+        extracted = extract_json(text, None if expects_error else self._validator, repair=self._repair and not cut_off)
+        if extracted.step is None and not expects_error:
+            return self._malformed(text, case, (BROKE_OFF, *extracted.problems) if cut_off else extracted.problems)
         try:
-            return self._weigh(text, Answered(text, climbed.value, status), case, climbed.rung)
+            return self._evaluate(text, Answered(text, extracted.value, status), case, extracted.step)
         except Unsearchable as error:
             # The items that repeats are compared by cannot be looked for.
             return self._malformed(text, case, [str(error)], fits=True)
@@ -347,14 +347,14 @@ class Weigher:
         """The checks of a case for which no answer could be weighed: none of them ran."""
         return () if self._expect is None else self._expect.unrun(case, why)
 
-    def _weigh(self, text: str, answered: Answered, case: Case, rung: str | None) -> Weighed:
+    def _evaluate(self, text: str, answered: Answered, case: Case, step: str | None) -> Evaluated:
         answer = answered.answer
         checks: tuple[Check, ...] = ()
         scores: list[Score] = []
         findings: list[Finding] = []
         marks: tuple[Mark, ...] = ()
         metrics: dict[str, Mapping[str, Any]] = {}
-        claims: tuple[Certainty, ...] = ()
+        claims: tuple[Claim, ...] = ()
         earned = weight = 0.0
         for (component, scorer), read in zip(self.components, self._readers, strict=True):
             reading = read(answered, case)
@@ -376,19 +376,19 @@ class Weigher:
                 raise UserCodeError(f"{who} {error}{place_in_words(scorer.read)}") from error
             earned += component.weight * share
             weight += component.weight
-            claims += reading.certainties
+            claims += reading.claims
             marks += reading.marks
         if weight <= 0 and self._judge is None:
-            raise SuiteError(_nothing_to_weigh(case))
+            raise SuiteError(_nothing_to_score(case))
         score = round(earned / weight, _PRECISION) if weight > 0 else 0.0
-        scored = Weighed(
+        scored = Evaluated(
             Outcome.SCORED,
             score,
             self._passed(score),
             self._band(score),
             tuple(scores),
             tuple(findings),
-            rung,
+            step,
             marks,
             metrics,
             None,
@@ -415,7 +415,7 @@ class Weigher:
             findings.append(self._finding(component, scorer.answer, reading, 1.0 - share))
         return share
 
-    def _for_judge(self, scored: Weighed, text: str, answer: Any, case: Case) -> Weighed:
+    def _for_judge(self, scored: Evaluated, text: str, answer: Any, case: Case) -> Evaluated:
         to_judge = self._text_to_judge(text, answer)
         if not to_judge.strip():
             missing = "the part of the answer that is to be judged is missing or empty"
@@ -431,11 +431,11 @@ class Weigher:
             return ""
         return part if isinstance(part, str) else json.dumps(part, ensure_ascii=False, indent=2)
 
-    def judged(self, scored: Weighed, judgement: Judgement) -> Weighed:
+    def judged(self, scored: Evaluated, judgement: Judgement) -> Evaluated:
         """The answer with what its judge said of it: a score for each dimension and flag, and a finding for each
         dimension below the neutral one. A judgement that comes to nothing makes it inconclusive."""
         if judgement.mode is None:
-            finding = Finding(JUDGE, evidence=judgement.told)
+            finding = Finding(JUDGE, evidence=judgement.message)
             return replace(scored, outcome=Outcome.JUDGE_FAILED, findings=(finding,), to_judge=None)
         if self._judge is None:
             raise ValueError("a suite without a judge has no judgements")
@@ -457,15 +457,15 @@ class Weigher:
             scores=scored.scores + scores + said_scores(self._judge, judgement),
             findings=scored.findings + findings + tuple([self._complaint(finding) for finding in judgement.findings]),
             # A truth knows better than a judge what is right.
-            certainties=scored.certainties or judgement.certainties,
+            claims=scored.claims or judgement.claims,
             to_judge=None,
         )
 
-    def by_judge_alone(self, judgement: Judgement, score: float | None = None) -> Weighed:
+    def by_judge_alone(self, judgement: Judgement, score: float | None = None) -> Evaluated:
         """What an answer that was not kept came to by its judge; `score` where that gave no scores by dimension."""
         if score is None:
-            return self.judged(Weighed(Outcome.SCORED, 0.0, None, None, (), (), None), judgement)
-        return Weighed(Outcome.SCORED, score, self._passed(score), self._band(score), (), (), None)
+            return self.judged(Evaluated(Outcome.SCORED, 0.0, None, None, (), (), None), judgement)
+        return Evaluated(Outcome.SCORED, score, self._passed(score), self._band(score), (), (), None)
 
     def _complaint(self, finding: Finding) -> Finding:
         """What the judge names, as severe as the suite says unless the judge says otherwise."""
@@ -476,7 +476,7 @@ class Weigher:
         severity = self._severity[finding.code]
         return replace(finding, severity=severity) if finding.severity == "error" else finding
 
-    def _malformed(self, text: str, case: Case, problems: Sequence[str], *, fits: bool = False) -> Weighed:
+    def _malformed(self, text: str, case: Case, problems: Sequence[str], *, fits: bool = False) -> Evaluated:
         """Worth nothing; `fits` says that the schema is not to blame."""
         finding = Finding(
             FORMAT,
@@ -489,7 +489,7 @@ class Weigher:
         scores = self._counted_as_nothing(case) if self._counting else ()
         checks = () if self._expect is None else self._expect.unread(case, finding.evidence, fits=fits)
         passed, band = self._passed(0.0), self._band(0.0)
-        return Weighed(Outcome.MALFORMED, 0.0, passed, band, scores, (finding,), None, checks=checks)
+        return Evaluated(Outcome.MALFORMED, 0.0, passed, band, scores, (finding,), None, checks=checks)
 
     def _counted_as_nothing(self, case: Case) -> tuple[Score, ...]:
         """Scores that hold only the counts of what should have been answered."""
@@ -549,7 +549,7 @@ def _reader(component: Component, scorer: Any) -> Callable[[Answered, Case], Rea
     """What the scorer says of an answer; UserCodeError when it breaks."""
     who = f"the scorer of {component.name}"
     if isinstance(scorer, Expectations):
-        return lambda answered, case: checked_call(who, scorer.weigh, answered, case, returns=object)
+        return lambda answered, case: checked_call(who, scorer.evaluate, answered, case, returns=object)
     # Steelyard's own scorers keep to their types, which saves the time to look.
     returns = Reading if is_own(type(scorer)) else object
     return lambda answered, case: checked_call(who, scorer.read, answered.answer, case, returns=returns)
@@ -579,8 +579,8 @@ def _checked(box: Box) -> Box:
     return box
 
 
-def _nothing_to_weigh(case: Case) -> list[Mistake]:
-    return [Mistake(f"case {case.id}: nothing to weigh: every component's truth is missing and skipped", case.source)]
+def _nothing_to_score(case: Case) -> list[Problem]:
+    return [Problem(f"case {case.id}: nothing to weigh: every component's truth is missing and skipped", case.source)]
 
 
 def _as_path(name: str) -> str:

@@ -13,10 +13,10 @@ from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, field_validat
 from steelyard.plugins import checked_call, is_own
 from steelyard.records import Check, CheckState
 from steelyard.scoring.base import UNKNOWN, Fault, Reading, Scorer
-from steelyard.scoring.checks import Answered, Asked, Asks, CheckRule, Found, brief, in_case
+from steelyard.scoring.checks import Answered, Asked, Asks, CheckRule, Hit, brief, in_case
 from steelyard.suite.case import Case, Unsearchable, compile_path
-from steelyard.suite.models import Hold
-from steelyard.suite.yaml import found as was_found
+from steelyard.suite.models import RequiredRepeats
+from steelyard.suite.yaml import result as was_found
 
 SCHEMA: Final = "schema"
 """The check that an answer fits the suite's schema."""
@@ -50,7 +50,9 @@ class Expectations(Scorer):
     case_paths: ClassVar[tuple[str, ...]] = ()
 
     checks: dict[str, SerializeAsAny[CheckRule]] = Field(min_length=1, description="The declared checks by name.")
-    hold: Hold = Field(default=Hold.ALL, description="In how many repeats a check must pass.")
+    required_repeats: RequiredRepeats = Field(
+        default=RequiredRepeats.ALL, description="In how many repeats a check must pass."
+    )
     with_schema: bool = Field(default=False, description="Whether fitting the suite's schema is a check, too.")
     alone: bool = Field(default=False, description="Whether nothing else weighs the answers.")
 
@@ -75,9 +77,9 @@ class Expectations(Scorer):
         return self._plan(case).expects_error
 
     def read(self, answer: Any, case: Case) -> Reading:
-        return self.weigh(Answered(answer if isinstance(answer, str) else "", answer), case)
+        return self.evaluate(Answered(answer if isinstance(answer, str) else "", answer), case)
 
-    def weigh(self, answered: Answered, case: Case) -> Reading:
+    def evaluate(self, answered: Answered, case: Case) -> Reading:
         """Every check of the case on an answer that could be read; ValueError when one cannot look at all."""
         named = self._named(case)
         results = [(item, self._look(item, answered)) for item in named]
@@ -89,7 +91,7 @@ class Expectations(Scorer):
         n_schema = len(schema)
         value = _worth(passed, asks, n_schema)
         faults = tuple(
-            Fault({item.code: _worth(_mended(passed, at), asks, n_schema) - value}, item.name, result.expected, result.got,
+            Fault({item.code: _worth(_fixed(passed, at), asks, n_schema) - value}, item.name, result.expected, result.got,
                   result.detail)
             for at, (item, result) in enumerate(results) if not result.passed
         )  # fmt: skip
@@ -141,14 +143,14 @@ class Expectations(Scorer):
         self.__dict__["_last"] = plan
         return plan
 
-    def _look(self, named: _Named, answered: Answered) -> Found:
+    def _look(self, named: _Named, answered: Answered) -> Hit:
         if is_own(named.asked.look):
-            result: Found = checked_call(f"the check {named.name}", named.asked.look, answered, returns=Found)
+            result: Hit = checked_call(f"the check {named.name}", named.asked.look, answered, returns=Hit)
             return result
         try:
             return named.asked.look(answered)
         except Unsearchable as error:
-            return Found(False, str(error), "an answer that can be searched", "one that is too large or too deep")
+            return Hit(False, str(error), "an answer that can be searched", "one that is too large or too deep")
         except ValueError as error:
             raise ValueError(f"check {named.name} {error}") from error
 
@@ -160,7 +162,7 @@ class Expectations(Scorer):
 
     def check(self, case: Case) -> str | None:
         for name, rule in self.checks.items():
-            if message := rule.mistake(case):
+            if message := rule.problem(case):
                 return f"case {case.id}: check {name}: {message}"
         if self.alone and not self._named(case) and not self._schema(case, CheckState.NOT_RUN, ""):
             return f"case {case.id}: nothing to weigh: no check of expect applies to it"
@@ -193,11 +195,11 @@ def _worth(passed: Sequence[bool], asks: Sequence[Asks], n_schema: int) -> float
     return (sum(passed) + n_schema) / (len(passed) + n_schema)
 
 
-def _mended(passed: Sequence[bool], at: int) -> list[bool]:
+def _fixed(passed: Sequence[bool], at: int) -> list[bool]:
     return [*passed[:at], True, *passed[at + 1 :]]
 
 
-def _check(named: _Named, result: Found) -> Check:
+def _check(named: _Named, result: Hit) -> Check:
     state = CheckState.PASSED if result.passed else CheckState.FAILED
     return Check(named.name, state, _cut(result.detail), result.value, named.asked.low, named.asked.high)
 
@@ -267,19 +269,19 @@ class StatusCheck(CheckRule):
         asks = Asks.NOTHING if from_case is None else Asks.THIS
         yield Asked(lambda answered: self._look(answered, wanted), asks)
 
-    def _look(self, answered: Answered, wanted: str | None) -> Found:
+    def _look(self, answered: Answered, wanted: str | None) -> Hit:
         if answered.status is None:
             raise ValueError("looks at the HTTP status, and the target tells none: only an http target does")
         statuses = " or ".join(str(item) for item in self._wanted)
         expected = statuses if wanted is None else f"{statuses} with {brief(wanted)}"
         if not any(_fits(answered.status, item) for item in self._wanted):
-            return Found(False, f"{answered.status} (expected {expected})", expected, answered.status)
+            return Hit(False, f"{answered.status} (expected {expected})", expected, answered.status)
         if wanted is not None and not _holds_word(answered, wanted):
             message = f"{answered.status}, and {brief(wanted)} is not in the body: {brief(answered.text)}"
-            return Found(False, message, expected, f"{answered.status}: {brief(answered.text)}")
-        return Found(True, f"{answered.status}" if wanted is None else f"{answered.status} with {brief(wanted)}")
+            return Hit(False, message, expected, f"{answered.status}: {brief(answered.text)}")
+        return Hit(True, f"{answered.status}" if wanted is None else f"{answered.status} with {brief(wanted)}")
 
-    def mistake(self, case: Case) -> str | None:
+    def problem(self, case: Case) -> str | None:
         value = in_case(self.body_has, case) if isinstance(self.body_has, str) else None
         if value is None or (isinstance(value, str) and value.strip()) or (type(value) is int):
             return None

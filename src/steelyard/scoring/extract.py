@@ -131,16 +131,16 @@ def without_surrogates(value: Any, source: str) -> Any:
     """The value with half characters replaced by U+FFFD: they cannot be stored, sent or shown."""
     if not _ESCAPED_SURROGATE.search(source) and not _SURROGATE.search(source):
         return value
-    return _mended(value)
+    return _fixed(value)
 
 
-def _mended(value: Any) -> Any:
+def _fixed(value: Any) -> Any:
     if isinstance(value, str):
         return _SURROGATE.sub("\ufffd", value)
     if isinstance(value, list):
-        return [_mended(item) for item in value]
+        return [_fixed(item) for item in value]
     if isinstance(value, dict):
-        return {_mended(key): _mended(item) for key, item in value.items()}
+        return {_fixed(key): _fixed(item) for key, item in value.items()}
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value
@@ -271,15 +271,15 @@ _BEGINS_AS_JSON = re.compile(rf"""{_BEGINS_QUOTED.pattern}|\{{\s*[A-Za-z_][\w\-]
 
 
 @dataclass(frozen=True, slots=True)
-class Climbed:
+class Extracted:
     """What the ladder found: `rung` names how, None when nothing fits and `problems` says why."""
 
     value: Any
-    rung: str | None
+    step: str | None
     problems: tuple[str, ...] = ()
 
 
-def climb(text: str, validator: SchemaValidator | None = None, *, repair: bool = True) -> Climbed:
+def extract_json(text: str, validator: SchemaValidator | None = None, *, repair: bool = True) -> Extracted:
     """The answer in the text with the rung it was found on, or the problems of the best candidate. Never raises.
 
     Without `repair` only JSON that stands in the text as valid JSON counts, whatever is around it.
@@ -290,9 +290,9 @@ def climb(text: str, validator: SchemaValidator | None = None, *, repair: bool =
     gave_up: list[str] = []
     for step, value in _candidates(text, begins, gave_up, repair=repair):
         if validator.fits(value) if validator else isinstance(value, (dict, list)):
-            return Climbed(value, step)
+            return Extracted(value, step)
         nearest.consider(value)
-    return Climbed(None, None, (*nearest.problems(text), *gave_up))
+    return Extracted(None, None, (*nearest.problems(text), *gave_up))
 
 
 def _candidates(text: str, begins: re.Pattern[str], gave_up: list[str], *, repair: bool) -> Iterator[tuple[str, Any]]:

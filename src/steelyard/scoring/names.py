@@ -136,14 +136,14 @@ class Alternatives(Scorer):
         return Reading(value, expected, got, "the name is there, among too much else" if listed else "")
 
     def truth(self, case: Case) -> Any:
-        expected = self.known(case)
+        expected = self.available(case)
         return None if expected is None else as_text(expected)
 
     def check(self, case: Case) -> str | None:
-        expected = self.known(case)
+        expected = self.available(case)
         if expected is not None and (not isinstance(expected, str) or not normalise(expected)):
             return f"{self.expected} is {expected!r}: a name is needed"
-        also = self.known(case, "also")
+        also = self.available(case, "also")
         if also is None:
             return None
         names = as_phrases(also)
@@ -155,10 +155,10 @@ class Alternatives(Scorer):
         return self._accepted(case)
 
     def _accepted(self, case: Case) -> list[str]:
-        expected = self.known(case)
+        expected = self.available(case)
         if expected is None:
             return []  # alternatives of an unknown truth are no truth: the suite's policy decides
-        return [as_text(expected), *(as_phrases(self.known(case, "also")) or [])]
+        return [as_text(expected), *(as_phrases(self.available(case, "also")) or [])]
 
 
 # The scorer for a free-text name: the better of keyword matches and fuzzy likeness.
@@ -272,7 +272,7 @@ class KeywordsOrFuzzy(Scorer):
     )
 
     def read(self, answer: Any, case: Case) -> Reading:
-        expected = self.known(case)
+        expected = self.available(case)
         if expected is None:
             return UNKNOWN
         name, keywords = as_text(expected), self._keywords(case)
@@ -282,17 +282,17 @@ class KeywordsOrFuzzy(Scorer):
             value = keyword_or_fuzzy_strict(got, name, keywords, _LIKENESS[self.likeness], **limits)
         else:
             value = keyword_or_fuzzy(got, name, keywords, _LIKENESS[self.likeness])
-        return Reading(value, name, got, _found(got, keywords) if keywords and value < 1 else "")
+        return Reading(value, name, got, _result(got, keywords) if keywords and value < 1 else "")
 
     def truth(self, case: Case) -> Any:
-        expected = self.known(case)
+        expected = self.available(case)
         return None if expected is None else as_text(expected)
 
     def check(self, case: Case) -> str | None:
-        expected = self.known(case)
+        expected = self.available(case)
         if expected is not None and not normalise(as_text(expected)):
             return f"{self.expected} is {expected!r}: a name with a letter or a digit is needed"
-        raw = self.known(case, "keywords")
+        raw = self.available(case, "keywords")
         if raw is None:
             return None
         keywords = as_phrases(raw) if isinstance(raw, (list, tuple)) else None
@@ -306,10 +306,10 @@ class KeywordsOrFuzzy(Scorer):
         return self._keywords(case)
 
     def _keywords(self, case: Case) -> list[str]:
-        return as_phrases(self.known(case, "keywords")) or []
+        return as_phrases(self.available(case, "keywords")) or []
 
 
-def _found(got: str, keywords: Sequence[str]) -> str:
+def _result(got: str, keywords: Sequence[str]) -> str:
     lower = got.lower()
     lacking = [keyword for keyword in keywords if keyword.lower() not in lower]
     return f"{len(keywords) - len(lacking)} of {len(keywords)} keywords"

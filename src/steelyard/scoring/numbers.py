@@ -233,7 +233,7 @@ class Number(Scorer):
     )
 
     def read(self, answer: Any, case: Case) -> Reading:
-        expected = as_number(self.known(case))
+        expected = as_number(self.available(case))
         if expected is None:
             return UNKNOWN
         raw = self.seen(answer)
@@ -242,13 +242,13 @@ class Number(Scorer):
         return Reading(near(got, expected, absolute=self.absolute, relative=self.relative), expected, raw, note)
 
     def truth(self, case: Case) -> Any:
-        expected = as_number(self.known(case))
+        expected = as_number(self.available(case))
         if expected is None:
             return None
         return int(expected) if expected.is_integer() else expected
 
     def check(self, case: Case) -> str | None:
-        expected = self.known(case)
+        expected = self.available(case)
         if expected is None or as_number(expected) is not None:
             return None
         return f"{self.expected} is {expected!r}: a number is needed"
@@ -516,7 +516,7 @@ class MoneyRange(Scorer):
         return {self.answer_low: 0, self.answer_high: _WIDEST}
 
     def check(self, case: Case) -> str | None:
-        low, high = self.known(case, "low"), self.known(case, "high")
+        low, high = self.available(case, "low"), self.available(case, "high")
         for path, other, raw, rest in ((self.low, self.high, low, high), (self.high, self.low, high, low)):
             if raw is None and rest is not None:
                 return f"{path} is missing, while {other} is {rest!r}"
@@ -535,7 +535,7 @@ class MoneyRange(Scorer):
         return " cents" if self.unit == "cents" else ""
 
     def _truth(self, case: Case) -> Amounts | None:
-        low, high = as_number(self.known(case, "low")), as_number(self.known(case, "high"))
+        low, high = as_number(self.available(case, "low")), as_number(self.available(case, "high"))
         return None if low is None or high is None or not 0 <= low <= high else (low, high)
 
     def _estimate(self, answer: Any) -> tuple[Any, Price]:

@@ -9,7 +9,7 @@ from pydantic import Field, field_validator, model_validator
 
 from steelyard import plugins
 from steelyard.scoring.base import UNKNOWN, Reading, Scorer, build_answer
-from steelyard.scoring.extract import SchemaValidator, climb
+from steelyard.scoring.extract import SchemaValidator, extract_json
 from steelyard.suite.case import Case
 
 
@@ -37,8 +37,8 @@ class JsonSchema(Scorer):
     def read(self, answer: Any, case: Case) -> Reading:  # noqa: ARG002 - the schema is the same for all cases
         got = self.seen(answer)
         if isinstance(got, str) and not self.validator.fits(got):
-            climbed = climb(got, self.validator)
-            return Reading(float(climbed.rung is not None), "a value that fits", got, "; ".join(climbed.problems))
+            extracted = extract_json(got, self.validator)
+            return Reading(float(extracted.step is not None), "a value that fits", got, "; ".join(extracted.problems))
         problems = self.validator.problems(got)
         return Reading(float(not problems), "a value that fits", got, "; ".join(problems))
 
@@ -114,7 +114,7 @@ class Fields(Scorer):
         if not total:
             return UNKNOWN
         note = f"not right: {', '.join(wrong)}" if wrong else ""
-        return Reading(earned / total, self.known(case), place, note)
+        return Reading(earned / total, self.available(case), place, note)
 
     def truth(self, case: Case) -> Any:
         parts: dict[str, Any] = {}
@@ -123,15 +123,15 @@ class Fields(Scorer):
         return build_answer(parts) if parts else None
 
     def check(self, case: Case) -> str | None:
-        truth = self.known(case)
+        truth = self.available(case)
         if truth is None:
             return None
         if not isinstance(truth, dict):
             return f"{self.expected} is {truth!r}: an object with fields is needed"
         for name, _, scorer in self.parts:
-            mistake = scorer.check(case)
-            if mistake is not None:
-                return f"{name}: {mistake}"
+            problem = scorer.check(case)
+            if problem is not None:
+                return f"{name}: {problem}"
             if not self.skip_unknown and scorer.truth(case) is None:
                 return f"{name}: the truth is missing; give it, or set skip_unknown"
         return None

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from steelyard.errors import Mistake, SuiteError
+from steelyard.errors import Problem, SuiteError
 from steelyard.scoring.base import UNKNOWN, Reading, Scorer
 from steelyard.suite.case import Case, Getter, compile_path, fits
 from steelyard.suite.models import Component
@@ -121,7 +121,7 @@ def unknown(component: Component, scorer: Any, answer: Any, case: Case) -> Readi
         text = says_unknown(got)
         note = "says that it is unknown" if text else "the truth is unknown, and the answer does not say so"
         return Reading(1.0 if text else 0.0, expected="unknown, said in words", got=got, note=note)
-    raise SuiteError([Mistake(f"case {case.id}: {_no_policy(component)}", file=case.source)])
+    raise SuiteError([Problem(f"case {case.id}: {_no_policy(component)}", file=case.source)])
 
 
 def _no_policy(component: Component) -> str:
@@ -197,10 +197,10 @@ class Regex(Scorer):
     def truth(self, case: Case) -> Any:
         if self.pattern is not None:
             return self.example
-        return None if self.known(case) is None else self.known(case, "example")
+        return None if self.available(case) is None else self.available(case, "example")
 
     def check(self, case: Case) -> str | None:
-        raw = self.known(case) if self.expected is not None else None
+        raw = self.available(case) if self.expected is not None else None
         if raw is None:
             return None
         if not isinstance(raw, str):
@@ -209,13 +209,13 @@ class Regex(Scorer):
             compiled = compile_pattern(raw, ignore_case=self.ignore_case)
         except ValueError as error:
             return f"{self.expected}: {error}"
-        example = self.known(case, "example")
+        example = self.available(case, "example")
         if example is None or not self._fits(as_text(example), compiled):
             return f"{self.example} is {example!r}: an example that fits {raw!r} is needed"
         return None
 
     def _pattern(self, case: Case) -> str | None:
-        raw = self.pattern if self.pattern is not None else self.known(case)
+        raw = self.pattern if self.pattern is not None else self.available(case)
         return raw if isinstance(raw, str) else None
 
     def _fits(self, text: str, pattern: regex.Pattern[str]) -> float:
@@ -262,17 +262,17 @@ class Exact(Scorer):
     )
 
     def read(self, answer: Any, case: Case) -> Reading:
-        expected = self.known(case)
+        expected = self.available(case)
         if expected is None:
             return UNKNOWN
         got = self.seen(answer)
         return Reading(exactly(got, expected, self.ignore), expected, got)
 
     def truth(self, case: Case) -> Any:
-        return self.known(case)
+        return self.available(case)
 
     def keywords_of(self, case: Case) -> list[str]:
-        return as_phrases(self.known(case)) or []
+        return as_phrases(self.available(case)) or []
 
 
 class Contains(Scorer):
@@ -306,7 +306,7 @@ class Contains(Scorer):
         return "; ".join(phrases) if phrases else None
 
     def check(self, case: Case) -> str | None:
-        if not isinstance(self.expected, str) or (raw := self.known(case)) is None:
+        if not isinstance(self.expected, str) or (raw := self.available(case)) is None:
             return None
         phrases = as_phrases(raw)
         if phrases is None:
@@ -321,7 +321,7 @@ class Contains(Scorer):
     def _phrases(self, case: Case) -> list[str]:
         if not isinstance(self.expected, str):
             return list(self.expected)
-        return as_phrases(self.known(case)) or []
+        return as_phrases(self.available(case)) or []
 
 
 class Choice(Scorer):
@@ -342,7 +342,7 @@ class Choice(Scorer):
         return labels
 
     def read(self, answer: Any, case: Case) -> Reading:
-        expected = self.known(case)
+        expected = self.available(case)
         if expected is None:
             return UNKNOWN
         got = as_text(self.seen(answer))
@@ -352,11 +352,11 @@ class Choice(Scorer):
         return Reading(float(normalise(label) == normalise(as_text(expected))), expected, got)
 
     def truth(self, case: Case) -> Any:
-        expected = self.known(case)
+        expected = self.available(case)
         return None if expected is None else as_text(expected)
 
     def check(self, case: Case) -> str | None:
-        expected = self.known(case)
+        expected = self.available(case)
         if expected is None or chosen(as_text(expected), self.labels, inside=False) is not None:
             return None
         return f"{self.expected} is {expected!r}, not one of: {', '.join(self.labels)}"

@@ -400,11 +400,11 @@ class YearRange(Scorer):
 
     def check(self, case: Case) -> str | None:
         if self.expected is not None:
-            raw = self.known(case)
+            raw = self.available(case)
             if raw is None or read_years(raw, present=self.present) is not None:
                 return None
             return f"{self.expected} is {raw!r}: no range of years from an earlier to a later one can be read"
-        start, end = self.known(case, "start"), self.known(case, "end")
+        start, end = self.available(case, "start"), self.available(case, "end")
         for path, other, raw, rest in ((self.start, self.end, start, end), (self.end, self.start, end, start)):
             if raw is None and rest is not None:
                 return f"{path} is missing, while {other} is {rest!r}"
@@ -416,8 +416,8 @@ class YearRange(Scorer):
 
     def _truth(self, case: Case) -> Years | None:
         if self.expected is not None:
-            return read_years(self.known(case), present=self.present)
-        start, end = as_number(self.known(case, "start")), as_number(self.known(case, "end"))
+            return read_years(self.available(case), present=self.present)
+        start, end = as_number(self.available(case, "start")), as_number(self.available(case, "end"))
         return None if start is None or end is None or start > end else (int(start), int(end))
 
     def _estimate(self, answer: Any) -> tuple[Any, Years | None]:

@@ -39,7 +39,7 @@ from steelyard.stats.intervals import (
 Entries = Iterable[tuple[Array, Array]]
 """Pieces of (row, label) pairs."""
 _ROUNDING = 1e-9
-_CLUSTERS_THAT_TELL = 10
+_ENOUGH_CLUSTERS = 10
 
 
 class Groups:
@@ -121,7 +121,7 @@ class Groups:
     def by_cluster(self, values: Array) -> Array:
         """The sum of every cluster over the samples whose value is known."""
         result = np.zeros(len(self._cluster_group))
-        for row, _, available in self._known(values):
+        for row, _, available in self._available(values):
             if self._cluster is None:
                 result[row] = available
             else:
@@ -339,7 +339,7 @@ class Groups:
     def _per_group(self, group: Array, weights: Array | None = None) -> Array:
         return np.bincount(group, weights, minlength=len(self))
 
-    def _known(self, values: Array) -> Iterator[tuple[Array, Array, Array]]:
+    def _available(self, values: Array) -> Iterator[tuple[Array, Array, Array]]:
         """Pieces of the rows that have a value: the rows, their groups, the values."""
         for piece in pieces(len(self.group)):
             result = self.of(values, piece)
@@ -348,7 +348,7 @@ class Groups:
 
     def _sums(self, values: Array) -> tuple[Array, Array]:
         n, total = np.zeros(len(self), dtype=int), np.zeros(len(self))
-        for _, group, result in self._known(values):
+        for _, group, result in self._available(values):
             n += self._per_group(group)
             total += self._per_group(group, result)
         return n, total
@@ -361,7 +361,7 @@ class Groups:
         n, squares = np.zeros(len(self), dtype=int), np.zeros(len(self))
         n_clusters = 0 if self._cluster is None else len(self._cluster_group)
         size, deviation = np.zeros(n_clusters, dtype=np.int32), np.zeros(n_clusters)
-        for row, group, result in self._known(values):
+        for row, group, result in self._available(values):
             apart = (result if below is None else result <= below[group]) - centre[group]
             if self._cluster is None:
                 n += self._per_group(group)
@@ -394,7 +394,7 @@ def _between(ranked: Array, place: float) -> float:
 
 def _few_clusters(worth: float, clusters: int, alike: float) -> int:
     """What values are worth when few clusters tell how alike they are, never less than if they were all alike."""
-    available = worth * (Z / t_quantile(clusters - 1)) ** 2 if clusters >= _CLUSTERS_THAT_TELL else 0.0
+    available = worth * (Z / t_quantile(clusters - 1)) ** 2 if clusters >= _ENOUGH_CLUSTERS else 0.0
     return math.floor(max(alike, available) + _ROUNDING)
 
 

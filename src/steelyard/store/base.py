@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
-from steelyard.records import Attempt, Check, Finding, Item, Judgement, Outcome, RunHeader, Sample
+from steelyard.records import CallResult, Check, Finding, Item, Judgement, Outcome, RunHeader, Sample
 from steelyard.suite.case import Case, unit_name
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Hit:
     """A finding with the sample it was found in."""
 
     case_id: str
@@ -70,16 +70,16 @@ class Spending:
     n_cost: int = 0
     """Calls that told their cost."""
 
-    def add(self, attempt: Attempt) -> None:
+    def add(self, call_result: CallResult) -> None:
         """Count one call."""
         self.calls += 1
-        self.tries += attempt.tries
-        if attempt.failure is None:
-            self.latency += attempt.latency
+        self.tries += call_result.tries
+        if call_result.failure is None:
+            self.latency += call_result.latency
         else:
             self.failed += 1
-        self.cached += attempt.cached
-        tokens_in, tokens_out, cost = attempt.tokens_in, attempt.tokens_out, attempt.cost
+        self.cached += call_result.cached
+        tokens_in, tokens_out, cost = call_result.tokens_in, call_result.tokens_out, call_result.cost
         self.tokens_in += tokens_in or 0
         self.tokens_out += tokens_out or 0
         self.n_tokens += tokens_in is not None or tokens_out is not None
@@ -88,7 +88,7 @@ class Spending:
 
 
 @dataclass(slots=True)
-class Certainties:
+class ClaimColumns:
     """Every claim of a run's answers that came with a confidence, as columns, in the order of the plan.
 
     Nothing is judged here: the claims of inconclusive samples are among them, and confidences are as they came.
@@ -202,8 +202,8 @@ class Columns:
     cost: np.ndarray = field(default_factory=lambda: _empty())
     failure: np.ndarray = field(default_factory=lambda: _empty())
     failures: list[str] = field(default_factory=list)
-    rung: np.ndarray = field(default_factory=lambda: _empty())
-    rungs: list[str] = field(default_factory=list)
+    step: np.ndarray = field(default_factory=lambda: _empty())
+    steps: list[str] = field(default_factory=list)
     mode: np.ndarray = field(default_factory=lambda: _empty())
     """Codes into `modes`: the kind of judge behind each score; `modes` is empty for a run without a judge."""
     modes: list[str] = field(default_factory=list)
@@ -302,7 +302,7 @@ class Store(Protocol):
 
     def columns(self, run_id: str) -> Columns: ...
 
-    def certainties(self, run_id: str) -> Certainties:
+    def claims(self, run_id: str) -> ClaimColumns:
         """What the run's answers claimed with a confidence; nothing, and nothing is read, where they claimed none."""
         ...
 
@@ -331,7 +331,7 @@ class Store(Protocol):
         """What the calls behind a run's judgements took, whichever run made them."""
         ...
 
-    def findings(self, run_id: str, code: str, *, limit: int) -> list[Found]:
+    def findings(self, run_id: str, code: str, *, limit: int) -> list[Hit]:
         """The first findings of one code, in the order of their samples; those of inconclusive samples left out."""
         ...
 
@@ -395,14 +395,14 @@ class RecordedSample:
     failure: str = ""
     latency: float | None = None
     """Seconds; None when the recording does not say."""
-    reply: Mapping[str, Any] | None = None
+    response: Mapping[str, Any] | None = None
     """What the judge said, dimensions and flags at the top; None when it gave nothing, and `judge_failure` says why."""
     judge_failure: str = ""
     only_scores: bool = False
     """True when nothing but the scores of the reply can be read."""
     score: float | None = None
     """The score of all dimensions together, from 0 to 1, where `reply` does not hold them one by one."""
-    kept: Any = None
+    stored: Any = None
     """Whatever else was recorded, as plain data: it comes back when the run is written again."""
     checks: tuple[Check, ...] | None = None
     """What came of the checks of an answer that was not kept: they stand as they are. None, and `answer` is weighed."""
@@ -419,7 +419,7 @@ class RecordedRun:
     """The model that judged."""
     target: Mapping[str, Any] = field(default_factory=dict)
     """What is known of the system under test."""
-    kept: Any = None
+    stored: Any = None
     """Whatever stood around the samples."""
     differences: tuple[str, ...] = ()
     """Where its own summary does not fit its records, a sentence each."""

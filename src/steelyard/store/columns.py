@@ -12,8 +12,8 @@ from typing import Any, overload
 
 import numpy as np
 
-from steelyard.records import Certainty, Check, CheckState, Item, Outcome
-from steelyard.store.base import Certainties, Checks, Columns
+from steelyard.records import Check, CheckState, Claim, Item, Outcome
+from steelyard.store.base import Checks, ClaimColumns, Columns
 from steelyard.store.codec import from_stored, unpack, unpacked_columns
 from steelyard.store.databases import Database, Session
 from steelyard.store.samples import PAGE, Layout, layouts_of
@@ -40,17 +40,17 @@ class Names:
     """Gives each text its code, in the order of first appearance; an absent text is -1."""
 
     def __init__(self, first: Sequence[str] = ()) -> None:
-        self._known: dict[str | None, int] = {None: -1}
+        self._available: dict[str | None, int] = {None: -1}
         self.texts: list[str] = []
         self.codes(first)
 
     def codes(self, texts: Sequence[str | None]) -> np.ndarray:
         try:
-            return np.fromiter(map(self._known.__getitem__, texts), np.int64, len(texts))
+            return np.fromiter(map(self._available.__getitem__, texts), np.int64, len(texts))
         except KeyError:
             for text in dict.fromkeys(texts):
-                if text is not None and text not in self._known:
-                    self._known[text] = len(self.texts)
+                if text is not None and text not in self._available:
+                    self._available[text] = len(self.texts)
                     self.texts.append(from_stored(text))
             return self.codes(texts)
 
@@ -118,10 +118,10 @@ SELECT seq, case_id, repeat, score, passed, variant, outcome, band, category, di
     scores
 FROM samples WHERE run = ? ORDER BY seq
 """
-_TEXTS = ("variant", "outcome", "band", "category", "difficulty", "rung", "mode", "cluster")
+_TEXTS = ("variant", "outcome", "band", "category", "difficulty", "step", "mode", "cluster")
 _BY_CASE = "SELECT case_id, seq FROM samples WHERE run = ? ORDER BY case_id"
 _OWNERS = "SELECT DISTINCT attempt_run FROM samples WHERE run = ?"
-_ATTEMPTS = "SELECT seq, failure_kind, {} FROM attempts WHERE run = ? ORDER BY seq"
+_CALLS = "SELECT seq, failure_kind, {} FROM attempts WHERE run = ? ORDER BY seq"
 _NUMBERS = {
     # What another tool recorded without a time has none: it did not take 0 s.
     "latency": "CASE WHEN failure_kind IS NULL AND latency > 0 THEN latency END",
@@ -217,15 +217,15 @@ def read_columns(session: Session, run: int, suite: dict[str, Any]) -> Columns:
         difficulties=names["difficulty"].texts,
         components={name: item.values for name, item in parts.items()},
         counts=_by_component(counted),
-        rung=whole["rung"].values,
-        rungs=names["rung"].texts,
+        step=whole["step"].values,
+        steps=names["step"].texts,
         mode=whole["mode"].values,
         modes=names["mode"].texts,
         cluster=whole["cluster"].values,
         clusters=names["cluster"].texts,
         **_tags(session, run, places),
         **_findings(session, run, places),
-        **_attempts(session, run, places),
+        **_call_results(session, run, places),
     )
 
 
@@ -309,14 +309,14 @@ def _positions(seq: np.ndarray, seqs: Sequence[int]) -> bytes:
     return np.searchsorted(seq, np.array(seqs)).astype(np.uint32).tobytes()
 
 
-def _attempts(session: Session, run: int, seq: np.ndarray) -> dict[str, Any]:
+def _call_results(session: Session, run: int, seq: np.ndarray) -> dict[str, Any]:
     """Numbers of the attempts, which a rescored run shares with an earlier one that may hold more of them."""
     measured = {column: Column(len(seq), REAL) for column in _NUMBERS | _RARE_NUMBERS}
     failure, names = Column(len(seq)), Names()
     for (owner,) in session.execute(_OWNERS, (run,)):
         # To look once is half the price of bringing four empty columns along.
         wanted = _NUMBERS | _RARE_NUMBERS if session.execute(_HAS_RARE, (owner,)) else _NUMBERS
-        for rows in session.stream(_ATTEMPTS.format(", ".join(wanted.values())), (owner,), PIECE):
+        for rows in session.stream(_CALLS.format(", ".join(wanted.values())), (owner,), PIECE):
             seqs, kinds, *values = zip(*rows, strict=True)
             there, here = _shared(seq, np.array(seqs))
             for column, numbers in zip(wanted, values, strict=True):
@@ -385,11 +385,11 @@ def _joined(pieces: Sequence[tuple[np.ndarray, ...]], types: str) -> list[np.nda
     ]
 
 
-def read_certainties(session: Session, run: int) -> Certainties:
+def read_claims(session: Session, run: int) -> ClaimColumns:
     """All claims of a run as columns, in the order of its plan."""
     labels: dict[str, int] = {}
     pieces = []
-    for samples, (confidences, right, label) in _packed_pieces(session, run, "certainties", Certainty):
+    for samples, (confidences, right, label) in _packed_pieces(session, run, "claims", Claim):
         # Not stated is NaN; a confidence that came as no number is NaN too, and told apart by `stated`.
         numbers = np.array(confidences, dtype=float)
         stated = np.ones(len(numbers), dtype=bool)
@@ -397,7 +397,7 @@ def read_certainties(session: Session, run: int) -> Certainties:
             stated[at] = confidences[at] is not None
         pieces.append((samples, numbers, np.array(right, dtype=bool), stated, _codes_of(label, labels)))
     sample, confidence, is_right, is_stated, codes = _joined(pieces, "Id??I")
-    return Certainties(
+    return ClaimColumns(
         sample=sample, confidence=confidence, right=is_right, stated=is_stated, label=codes, labels=list(labels)
     )
 

@@ -37,7 +37,7 @@ _CONFUSED = """
 SELECT seq, position, code, expected, got FROM findings
 WHERE run = ? AND expected IS NOT NULL AND got IS NOT NULL ORDER BY seq, position
 """
-_ONE = "SELECT code, expected, got FROM findings WHERE run = ? AND seq = ? AND position = ?"
+_SINGLE = "SELECT code, expected, got FROM findings WHERE run = ? AND seq = ? AND position = ?"
 _CASES = """
 SELECT DISTINCT c.id, c.content FROM samples s JOIN cases c ON c.id = s.case_id AND c.hash = s.case_hash
 WHERE s.run = ? AND s.case_id IN
@@ -88,9 +88,9 @@ def _is_piece(item: str, other: str) -> bool:
     return words[0] <= words[1] or words[1] <= words[0]
 
 
-def _value(told: Any) -> Any:
+def _value(message: Any) -> Any:
     """What a finding expected or got; of something with a role, the role."""
-    return told.get("role", told) if isinstance(told, dict) else told
+    return message.get("role", message) if isinstance(message, dict) else message
 
 
 def confusion_label(value: Any) -> str:
@@ -181,7 +181,7 @@ def _digest_of_texts(code: str, expected: str, got: str) -> int | None:
 
 
 def _texts(session: Session, run: int, seq: int, position: int) -> Confused:
-    code, expected, got = session.execute(_ONE, (run, seq, position))[0]
+    code, expected, got = session.execute(_SINGLE, (run, seq, position))[0]
     return from_stored(code), confusion_label(json.loads(expected)), confusion_label(json.loads(got))
 
 
@@ -227,7 +227,7 @@ CHECKS, COLUMNS, CONTENTS, DIGESTS = "checks", "columns", "contents", "digests"
 """The parts that are kept, each by itself."""
 _VERSION = 1
 _INSERT = ("run", "name", "content")
-_KEPT = "SELECT name, content FROM kept_columns WHERE run = ? AND name >= ? AND name < ? ORDER BY name"
+_STORED = "SELECT name, content FROM kept_columns WHERE run = ? AND name >= ? AND name < ? ORDER BY name"
 _COUNT = "SELECT count(*) FROM samples JOIN runs ON runs.number = samples.run WHERE run = ? AND state = 'ended'"
 
 
@@ -293,15 +293,15 @@ def _packed(part: str, value: Any) -> Iterator[tuple[str, bytes]]:
         yield f"{part}.{name}", _bytes(values)
 
 
-def _take(name: str, value: Any, told: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+def _take(name: str, value: Any, message: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
     if isinstance(value, np.ndarray):
         arrays[name] = value
-        told[name] = {"array": name}
+        message[name] = {"array": name}
     elif isinstance(value, PackedTexts):
         packs, loose = value.packs()
         arrays[f"{name}.sizes"] = np.array([len(pack) for pack in packs], dtype=np.int64)
         arrays[f"{name}.packs"] = np.frombuffer(b"".join(packs), dtype=np.uint8)
-        told[name] = {"texts": name, "loose": loose}
+        message[name] = {"texts": name, "loose": loose}
     elif isinstance(value, Mapping):
         # Numbered, because names of components may be anything.
         inner: dict[str, Any] = {}
@@ -309,14 +309,14 @@ def _take(name: str, value: Any, told: dict[str, Any], arrays: dict[str, np.ndar
             entry: dict[str, Any] = {}
             _take(f"{name}.{at}", item, entry, arrays)
             inner[key] = entry[f"{name}.{at}"]
-        told[name] = {"group": inner}
+        message[name] = {"group": inner}
     else:
-        told[name] = {"plain": list(value) if isinstance(value, (list, tuple)) else value}
+        message[name] = {"plain": list(value) if isinstance(value, (list, tuple)) else value}
 
 
 def _unpacked(session: Session, run: int, part: str, kind: type[_Stored]) -> _Stored | None:
     # "/" comes after "." in both databases: everything that begins with the part and a dot.
-    rows: dict[str, bytes] = dict(session.execute(_KEPT, (run, part, f"{part}/")))
+    rows: dict[str, bytes] = dict(session.execute(_STORED, (run, part, f"{part}/")))
     if part not in rows:
         return None
     message = json.loads(bytes(rows.pop(part)))
@@ -330,19 +330,19 @@ def _unpacked(session: Session, run: int, part: str, kind: type[_Stored]) -> _St
         return None
 
 
-def _given(told: dict[str, Any], arrays: dict[str, bytes]) -> Any:
-    if "array" in told:
-        return _array(arrays.pop(told["array"]))
-    if "texts" in told:
-        sizes, packs = (_array(arrays.pop(f"{told['texts']}.{what}")) for what in ("sizes", "packs"))
+def _given(message: dict[str, Any], arrays: dict[str, bytes]) -> Any:
+    if "array" in message:
+        return _array(arrays.pop(message["array"]))
+    if "texts" in message:
+        sizes, packs = (_array(arrays.pop(f"{message['texts']}.{what}")) for what in ("sizes", "packs"))
         ends = np.cumsum(sizes).tolist()
         whole = packs.tobytes()
         return PackedTexts.of(
-            [whole[end - size : end] for size, end in zip(sizes.tolist(), ends, strict=True)], told["loose"]
+            [whole[end - size : end] for size, end in zip(sizes.tolist(), ends, strict=True)], message["loose"]
         )
-    if "group" in told:
-        return {name: _given(item, arrays) for name, item in told["group"].items()}
-    return told["plain"]
+    if "group" in message:
+        return {name: _given(item, arrays) for name, item in message["group"].items()}
+    return message["plain"]
 
 
 def _bytes(values: np.ndarray) -> bytes:

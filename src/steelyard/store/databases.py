@@ -131,7 +131,7 @@ class Database(ABC):
     @contextmanager
     def _transaction(self, begin: str) -> Iterator[Session]:
         try:
-            connection, session = self._begun(begin)
+            connection, session = self._started(begin)
             self._mine.session = session
             try:
                 yield session
@@ -155,7 +155,7 @@ class Database(ABC):
                 raise
             raise explained from error
 
-    def _begun(self, begin: str) -> tuple[Any, Session]:
+    def _started(self, begin: str) -> tuple[Any, Session]:
         """A transaction that is open. A connection that was lost while nobody used it is made anew; while a run writes,
         a server that is gone is waited for: nothing has been done yet, so that nothing can be done twice."""
         wait, began, tried = _FIRST_WAIT, time.monotonic(), False
@@ -280,11 +280,11 @@ class SqliteDatabase(Database):
     dialect = SQLITE
     begin_writing = "BEGIN IMMEDIATE"
 
-    def __init__(self, path: Path, *, create: bool = True, patience: float = 60.0) -> None:
+    def __init__(self, path: Path, *, create: bool = True, retry_policy: float = 60.0) -> None:
         super().__init__()
         self.path = path
         self.place = str(path)
-        self._patience = patience
+        self._retry_policy = retry_policy
         self._file: tuple[int, int] | None = None
         if not create and not path.exists():
             raise StoreError(f"there is no store at {path} yet: `steelyard run` makes it")
@@ -296,7 +296,7 @@ class SqliteDatabase(Database):
     def connect(self) -> sqlite3.Connection:
         # Connections stay with their thread; only close() reaches over, when no thread is left using them.
         connection = sqlite3.connect(
-            self._address(), timeout=self._patience, isolation_level=None, check_same_thread=False, uri=True
+            self._address(), timeout=self._retry_policy, isolation_level=None, check_same_thread=False, uri=True
         )
         try:
             connection.execute("PRAGMA foreign_keys = ON")
@@ -367,7 +367,7 @@ class SqliteDatabase(Database):
         if self.read_only:
             return
         # SQLite does not wait by itself when two processes switch a new file at the same moment.
-        deadline = time.monotonic() + self._patience
+        deadline = time.monotonic() + self._retry_policy
         while True:
             try:
                 self._connection().execute("PRAGMA journal_mode = WAL")
@@ -391,7 +391,7 @@ class SqliteDatabase(Database):
             return StoreError(f"{self.place} {_DAMAGED} ({error})")
         if reason is None:
             return StoreError(f"{self.place}: {error}")
-        return StoreError(f"{self.place} {reason.format(patience=self._patience)}")
+        return StoreError(f"{self.place} {reason.format(retry_policy=self._retry_policy)}")
 
 
 def _primary_code(error: sqlite3.Error) -> int:

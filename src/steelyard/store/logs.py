@@ -149,7 +149,7 @@ class Delivery:
     channel: str
     state: str
     tries: int
-    told_at: float
+    messages_at: float
     detail: str = ""
     """Why it failed; "" when it did not."""
 

@@ -15,9 +15,9 @@ from typing import Any, TypeVar
 
 from steelyard.errors import StoreError
 from steelyard.records import (
-    Attempt,
-    Certainty,
+    CallResult,
     Check,
+    Claim,
     Failure,
     Finding,
     Item,
@@ -27,7 +27,7 @@ from steelyard.records import (
     Sample,
     Score,
 )
-from steelyard.store.base import Found, JudgedSample, Spending
+from steelyard.store.base import Hit, JudgedSample, Spending
 from steelyard.store.codec import (
     MARK,
     Row,
@@ -57,9 +57,9 @@ _Content = TypeVar("_Content")
 
 SAMPLE_COLUMNS = (
     *("run", "seq", "case_id", "variant", "repeat", "case_hash", "attempt_run", "outcome", "score", "passed", "band"),
-    *("category", "difficulty", "rung", "layout", "scores", "details", "marks", "mode", "cluster"),
+    *("category", "difficulty", "step", "layout", "scores", "details", "marks", "mode", "cluster"),
 )
-ATTEMPT_COLUMNS = (
+CALL_COLUMNS = (
     *("run", "seq", "status", "latency", "started_at", "tries", "tokens_in", "tokens_out", "cost", "model", "cached"),
     *("failure_kind", "failure_message", "cut_off", "first_byte", "queued"),
 )
@@ -115,8 +115,8 @@ def _score_details(scores: Sequence[Score]) -> str | None:
     """What only some scores have, by their position; None when no score of the sample has it."""
     details = {}
     for position, score in enumerate(scores):
-        if score.note or score.raw is not None or score.bound_by is not None:
-            details[position] = [score.raw, score.bound_by, score.note]
+        if score.note or score.raw is not None or score.capped_by is not None:
+            details[position] = [score.raw, score.capped_by, score.note]
     return to_json(details) if details else None
 
 
@@ -131,8 +131,8 @@ def _scores_from(layout: Layout, values: str, details: str | None) -> tuple[Scor
     for position, ((name, weight, names), value) in enumerate(zip(layout, numbers[:n], strict=True)):
         # The names come first, so that `zip` takes no number of the next score.
         counts = {count: number for count, number in zip(names, counted, strict=False) if number is not None}
-        raw, bound_by, note = more.get(str(position), (None, None, ""))
-        scores.append(Score(name, value, weight, raw, bound_by, note, counts))
+        raw, capped_by, note = more.get(str(position), (None, None, ""))
+        scores.append(Score(name, value, weight, raw, capped_by, note, counts))
     return tuple(scores)
 
 
@@ -172,19 +172,19 @@ class _Batch:
     """Rows of every table for some samples of one run."""
 
     samples: list[Row] = field(default_factory=list)
-    attempts: list[Row] = field(default_factory=list)
+    call_results: list[Row] = field(default_factory=list)
     answers: list[Row] = field(default_factory=list)
     findings: list[Row] = field(default_factory=list)
     tags: list[Row] = field(default_factory=list)
     judge_calls: list[Row] = field(default_factory=list)
     judgements: list[Row] = field(default_factory=list)
-    certainties: list[Row] = field(default_factory=list)
+    claims: list[Row] = field(default_factory=list)
     checks: list[Row] = field(default_factory=list)
     items: list[Row] = field(default_factory=list)
 
     def add(self, run: int, owners: tuple[int, int], seq: int, sample: Sample, case_hash: str, layout: int) -> None:
         """Lay one sample out; its attempt and the calls of its judge only when this run is the owner of them."""
-        attempt_run, judge_run = owners
+        call_run, judge_run = owners
         mode = sample.mode
         band, category, difficulty, cluster = sample.band, sample.category, sample.difficulty, sample.cluster
         self.samples.append(
@@ -195,14 +195,14 @@ class _Batch:
                 to_stored(sample.variant),
                 sample.repeat,
                 case_hash,
-                attempt_run,
+                call_run,
                 sample.outcome.value,
                 _finite_or_none(sample.score),
                 None if sample.passed is None else int(sample.passed),
                 None if band is None else to_stored(band),
                 None if category is None else to_stored(category),
                 None if difficulty is None else to_stored(difficulty),
-                sample.rung,
+                sample.step,
                 layout,
                 _score_values(sample.scores),
                 _score_details(sample.scores),
@@ -211,14 +211,14 @@ class _Batch:
                 None if cluster is None else to_stored(cluster),
             )
         )
-        if attempt_run == run:
-            self._add_attempt(run, seq, sample.attempt)
+        if call_run == run:
+            self._add_call_result(run, seq, sample.call_result)
         for position, finding in enumerate(sample.findings):
             self.findings.append((run, seq, position, *to_row(finding)))
         for position, tag in enumerate(sample.tags):
             self.tags.append((run, seq, position, to_stored(tag)))
-        if sample.certainties:
-            self.certainties.append((run, seq, pack(sample.certainties)))
+        if sample.claims:
+            self.claims.append((run, seq, pack(sample.claims)))
         if sample.checks:
             self.checks.append((run, seq, pack(sample.checks)))
         # An answer without items is another thing than none that could be read.
@@ -235,40 +235,40 @@ class _Batch:
             self.judge_calls.append((run, seq, to_json(calls)))
         self.judgements.append((run, seq, owner, to_json(data)))
 
-    def _add_attempt(self, run: int, seq: int, attempt: Attempt) -> None:
-        failure = attempt.failure
-        self.attempts.append(
+    def _add_call_result(self, run: int, seq: int, call_result: CallResult) -> None:
+        failure = call_result.failure
+        self.call_results.append(
             (
                 run,
                 seq,
-                attempt.status,
-                attempt.latency,
-                attempt.started_at,
-                attempt.tries,
-                attempt.tokens_in,
-                attempt.tokens_out,
-                attempt.cost,
-                None if attempt.model is None else to_stored(attempt.model),
-                int(attempt.cached),
+                call_result.status,
+                call_result.latency,
+                call_result.started_at,
+                call_result.tries,
+                call_result.tokens_in,
+                call_result.tokens_out,
+                call_result.cost,
+                None if call_result.model is None else to_stored(call_result.model),
+                int(call_result.cached),
                 None if failure is None else to_stored(failure.kind),
                 None if failure is None else to_stored(failure.message),
-                int(attempt.cut_off),
-                _finite_or_none(attempt.first_byte),
-                _finite_or_none(attempt.queued),
+                int(call_result.cut_off),
+                _finite_or_none(call_result.first_byte),
+                _finite_or_none(call_result.queued),
             )
         )
-        if attempt.text is not None:
-            self.answers.append((run, seq, to_stored(attempt.text)))
+        if call_result.text is not None:
+            self.answers.append((run, seq, to_stored(call_result.text)))
 
     def insert(self, session: Session) -> None:
-        session.insert("attempts", ATTEMPT_COLUMNS, self.attempts)
+        session.insert("attempts", CALL_COLUMNS, self.call_results)
         session.insert("answers", ("run", "seq", "text"), self.answers)
         session.insert("judge_calls", _CONTENT_COLUMNS, self.judge_calls)
         session.insert("samples", SAMPLE_COLUMNS, self.samples)
         session.insert("findings", ("run", "seq", "position", *_FINDING_COLUMNS), self.findings)
         session.insert("tags", ("run", "seq", "position", "tag"), self.tags)
         session.insert("judgements", ("run", "seq", "judge_run", "content"), self.judgements)
-        session.insert("certainties", _CONTENT_COLUMNS, self.certainties)
+        session.insert("claims", _CONTENT_COLUMNS, self.claims)
         session.insert("checks", _CONTENT_COLUMNS, self.checks)
         session.insert("items", _CONTENT_COLUMNS, self.items)
 
@@ -295,15 +295,15 @@ def keep_rescored(
     """Store new scores that point at the attempts of an earlier run and at the judge's calls behind it."""
     used = [_layout_of(sample.scores) for sample in samples]
     layouts = _with_layouts(session, run, set(used), stored)
-    attempts = attempts_by_key(session, earlier, [sample.case_id for sample in samples])
+    call_results = results_by_key(session, earlier, [sample.case_id for sample in samples])
     judged = [sample.key for sample in samples if sample.judgement is not None and sample.judgement.calls]
-    callers = _call_owners(session, earlier, [attempts[key][0] for key in judged if key in attempts])
+    callers = _call_owners(session, earlier, [call_results[key][0] for key in judged if key in call_results])
     batch = _Batch()
     for sample, case_hash, layout in zip(samples, hashes, used, strict=True):
-        if sample.key not in attempts:
+        if sample.key not in call_results:
             raise StoreError(f"the earlier run has no answer for {describe_key(sample.key)}: nothing to weigh again")
-        seq, attempt_run = attempts[sample.key]
-        batch.add(run, (attempt_run, callers.get(seq, run)), seq, sample, case_hash, layouts[layout])
+        seq, call_run = call_results[sample.key]
+        batch.add(run, (call_run, callers.get(seq, run)), seq, sample, case_hash, layouts[layout])
     batch.insert(session)
     return layouts
 
@@ -325,14 +325,14 @@ _KEYS = "SELECT seq, case_id, variant, repeat, attempt_run FROM samples WHERE ru
 _CALL_OWNERS = "SELECT seq, judge_run FROM judgements WHERE run = ? AND judge_run IS NOT NULL AND seq IN "
 
 
-def attempts_by_key(session: Session, run: int, case_ids: Iterable[str]) -> dict[tuple[str, str, int], tuple[int, int]]:
+def results_by_key(session: Session, run: int, case_ids: Iterable[str]) -> dict[tuple[str, str, int], tuple[int, int]]:
     """Keys of the samples stored for these cases, each with its place in the plan and the run that owns its attempt."""
-    attempts = {}
+    call_results = {}
     for piece in in_pieces({to_stored(case_id) for case_id in case_ids}):
         rows = session.execute(f"{_KEYS}({placeholders(piece)})", (run, *piece))
-        for seq, case_id, variant, repeat, attempt_run in rows:
-            attempts[from_stored(case_id), from_stored(variant), repeat] = (seq, attempt_run)
-    return attempts
+        for seq, case_id, variant, repeat, call_run in rows:
+            call_results[from_stored(case_id), from_stored(variant), repeat] = (seq, call_run)
+    return call_results
 
 
 def _call_owners(session: Session, run: int, seqs: Iterable[int]) -> dict[int, int]:
@@ -352,16 +352,16 @@ def describe_key(key: tuple[str, str, int]) -> str:
 # ---- reading
 
 
-_WITH_ATTEMPT = f"""
+_WITH_CALL = f"""
 SELECT {", ".join(f"s.{column}" for column in SAMPLE_COLUMNS)},
-       {", ".join(f"a.{column}" for column in ATTEMPT_COLUMNS[2:])}, t.text, c.content
+       {", ".join(f"a.{column}" for column in CALL_COLUMNS[2:])}, t.text, c.content
 FROM samples s
 JOIN cases c ON c.id = s.case_id AND c.hash = s.case_hash
 JOIN attempts a ON a.run = s.attempt_run AND a.seq = s.seq
 LEFT JOIN answers t ON t.run = s.attempt_run AND t.seq = s.seq
 WHERE s.run = ?
 """  # noqa: S608 - our own column names
-_PAGE = f"{_WITH_ATTEMPT} AND s.seq > ? ORDER BY s.seq LIMIT ?"
+_PAGE = f"{_WITH_CALL} AND s.seq > ? ORDER BY s.seq LIMIT ?"
 _FINDINGS = f"SELECT seq, {', '.join(_FINDING_COLUMNS)} FROM findings WHERE run = ? AND seq IN "  # noqa: S608
 _OF_CODE = f"""
 SELECT s.case_id, s.variant, s.repeat, {", ".join(f"f.{column}" for column in _FINDING_COLUMNS)}
@@ -400,16 +400,16 @@ def samples_at(session: Session, run: int, seqs: Sequence[int]) -> list[tuple[Sa
     """The samples at these places of the plan, in the order asked for."""
     samples: dict[int | None, tuple[Sample, Case]] = {}
     for piece in in_pieces(seqs):
-        rows = session.execute(f"{_WITH_ATTEMPT} AND s.seq IN ({placeholders(piece)})", (run, *piece))
+        rows = session.execute(f"{_WITH_CALL} AND s.seq IN ({placeholders(piece)})", (run, *piece))
         samples.update((sample.position, (sample, case)) for sample, case in _complete(session, run, rows))
     return [samples[seq] for seq in seqs]
 
 
-def findings_of(session: Session, run: int, code: str, limit: int) -> list[Found]:
+def findings_of(session: Session, run: int, code: str, limit: int) -> list[Hit]:
     """The first findings of one code in conclusive samples, in the order of the plan."""
     rows = session.execute(_OF_CODE, (run, to_stored(code), *_CONCLUSIVE, limit))
     return [
-        Found(from_stored(case_id), from_stored(variant), repeat, from_row(Finding, values))
+        Hit(from_stored(case_id), from_stored(variant), repeat, from_row(Finding, values))
         for case_id, variant, repeat, *values in rows
     ]
 
@@ -417,21 +417,21 @@ def findings_of(session: Session, run: int, code: str, limit: int) -> list[Found
 def _complete(session: Session, run: int, rows: Sequence[Row]) -> list[tuple[Sample, Case]]:
     if not rows:
         return []
-    extra = _beside(session, run, [row[1] for row in rows])
+    extra = _extra(session, run, [row[1] for row in rows])
     layouts = layouts_of(session, run)
     cases: dict[str, Case] = {}
     complete = []
     for row in rows:
         seq, text, content = row[1], row[-2], row[-1]
-        attempt = _attempt_from(row[_N_SAMPLE:-2], text)
-        sample = _sample_from(row[:_N_SAMPLE], attempt, layouts, extra[seq])
+        call_result = _call_result_from(row[_N_SAMPLE:-2], text)
+        sample = _sample_from(row[:_N_SAMPLE], call_result, layouts, extra[seq])
         if sample.case_hash not in cases:
             cases[sample.case_hash] = case_from(content)
         complete.append((sample, cases[sample.case_hash]))
     return complete
 
 
-def _beside(session: Session, run: int, seqs: Sequence[int]) -> dict[int, dict[str, Any]]:
+def _extra(session: Session, run: int, seqs: Sequence[int]) -> dict[int, dict[str, Any]]:
     """What other tables hold of the samples at these places of the plan, by the names of their fields."""
     marks = f"({placeholders(seqs)})"
     findings: dict[int, list[Finding]] = {}
@@ -445,7 +445,7 @@ def _beside(session: Session, run: int, seqs: Sequence[int]) -> dict[int, dict[s
     if session.execute(_HAS_JUDGE, (run,)):
         for seq, content, calls in session.execute(_JUDGEMENTS + marks, (run, *seqs)):
             judgements[seq] = _judgement_from(content, calls)
-    claims = _contents(session, run, "certainties", seqs, lambda text: unpack(Certainty, text))
+    claims = _contents(session, run, "claims", seqs, lambda text: unpack(Claim, text))
     checks = _contents(session, run, "checks", seqs, lambda text: unpack(Check, text))
     items = _contents(session, run, "items", seqs, lambda text: unpack(Item, text))
     return {
@@ -453,7 +453,7 @@ def _beside(session: Session, run: int, seqs: Sequence[int]) -> dict[int, dict[s
             "findings": tuple(findings.get(seq, ())),
             "tags": tuple(tags.get(seq, ())),
             "judgement": judgements.get(seq),
-            "certainties": claims.get(seq, ()),
+            "claims": claims.get(seq, ()),
             "checks": checks.get(seq, ()),
             "items": items.get(seq),
         }
@@ -476,10 +476,10 @@ def _judgement_from(content: str, calls: str | None = None) -> Judgement:
     return decode(Judgement, data if calls is None else data | {"calls": json.loads(calls)})
 
 
-def _attempt_from(row: Row, text: str | None) -> Attempt:
+def _call_result_from(row: Row, text: str | None) -> CallResult:
     status, latency, started_at, tries, tokens_in, tokens_out, cost, model, cached, *more = row
     kind, message, cut_off, first_byte, queued = more
-    return Attempt(
+    return CallResult(
         text=from_stored_or_none(text),
         status=status,
         latency=latency,
@@ -497,27 +497,27 @@ def _attempt_from(row: Row, text: str | None) -> Attempt:
     )
 
 
-def _sample_from(row: Row, attempt: Attempt, layouts: dict[int, Layout], beside: dict[str, Any]) -> Sample:
-    (_run, seq, case_id, variant, repeat, case_hash, _attempt_run, outcome, score, passed, band, *rest) = row
+def _sample_from(row: Row, call_result: CallResult, layouts: dict[int, Layout], extra: dict[str, Any]) -> Sample:
+    (_run, seq, case_id, variant, repeat, case_hash, _call_run, outcome, score, passed, band, *rest) = row
     category, difficulty, step, layout, scores, details, marks, _mode, cluster = rest
     return Sample(
         case_id=from_stored(case_id),
         variant=from_stored(variant),
         repeat=repeat,
-        attempt=attempt,
+        call_result=call_result,
         outcome=Outcome(outcome),
         score=score,
         passed=None if passed is None else bool(passed),
         band=from_stored_or_none(band),
         scores=_scores_from(layouts[layout], scores, details),
         marks=() if marks is None else unpack(Mark, marks),
-        rung=step,
+        step=step,
         category=from_stored_or_none(category),
         difficulty=from_stored_or_none(difficulty),
         cluster=from_stored_or_none(cluster),
         case_hash=case_hash,
         position=seq,
-        **beside,
+        **extra,
     )
 
 
@@ -565,5 +565,5 @@ def spending_of(session: Session, run: int) -> Spending:
     for rows in session.stream(_CALLS, (run,), PAGE):
         for (content,) in rows:
             for data in json.loads(content):
-                total.add(decode(Attempt, data["attempt"]))
+                total.add(decode(CallResult, data["call_result"]))
     return total

@@ -260,7 +260,7 @@ CREATE TABLE deliveries (
     PRIMARY KEY (alert, notice, channel)
 );
 """
-SOME_SAMPLES = ("certainties", "checks", "items")
+SOME_SAMPLES = ("claims", "checks", "items")
 """The tables of `_OF_SOME_SAMPLES`: a run in which no sample has any of it has nothing to read there."""
 
 _ENDED = "the run has ended and cannot be changed"

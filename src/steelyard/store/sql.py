@@ -19,9 +19,9 @@ from steelyard.errors import RunNotFound, StoreError
 from steelyard.metrics.expressions import BASELINE_SIGN
 from steelyard.records import Item, RunHeader, RunState, Sample
 from steelyard.store import contents, logs
-from steelyard.store.base import Certainties, Checks, Columns, Found, JudgedSample, Spending
+from steelyard.store.base import Checks, ClaimColumns, Columns, Hit, JudgedSample, Spending
 from steelyard.store.codec import Row, columns_of, from_row, from_stored, to_json, to_row, to_stored
-from steelyard.store.columns import items_of, read_certainties, read_checks, read_columns
+from steelyard.store.columns import items_of, read_checks, read_claims, read_columns
 from steelyard.store.contents import Contents
 from steelyard.store.databases import (
     LONGEST_OUTAGE,
@@ -37,7 +37,6 @@ from steelyard.store.databases import (
 from steelyard.store.logs import AlertRecord, BaselineEntry, Delivery
 from steelyard.store.samples import (
     Layouts,
-    attempts_by_key,
     case_contents,
     case_from,
     case_row,
@@ -48,6 +47,7 @@ from steelyard.store.samples import (
     keep_rescored,
     keep_samples,
     page_after,
+    results_by_key,
     samples_at,
     spending_of,
 )
@@ -227,7 +227,7 @@ class SqlStore:
     @_outlasting
     def done(self, run_id: str, case_ids: Sequence[str]) -> set[tuple[str, str, int]]:
         with self.database.reading() as session:
-            return set(attempts_by_key(session, self._number(session, run_id), case_ids))
+            return set(results_by_key(session, self._number(session, run_id), case_ids))
 
     def run(self, name: str) -> RunHeader:
         with self.database.reading() as session:
@@ -255,7 +255,7 @@ class SqlStore:
 
     def _pages_of_cases(self, run: int, case_ids: Sequence[str]) -> Iterator[list[tuple[Sample, Case]]]:
         with self.database.reading() as session:
-            places = sorted(seq for seq, _owner in attempts_by_key(session, run, case_ids).values())
+            places = sorted(seq for seq, _owner in results_by_key(session, run, case_ids).values())
         for piece in in_pieces(places):
             with self.database.reading() as session:
                 yield samples_at(session, run, piece)
@@ -286,9 +286,9 @@ class SqlStore:
             suite = session.execute("SELECT suite FROM runs WHERE number = ?", (run,))[0][0]
             return read_columns(session, run, json.loads(suite))
 
-    def certainties(self, run_id: str) -> Certainties:
+    def claims(self, run_id: str) -> ClaimColumns:
         with self.database.reading() as session:
-            return read_certainties(session, self._number(session, run_id))
+            return read_claims(session, self._number(session, run_id))
 
     def checks(self, run_id: str) -> Checks:
         with self.database.reading() as session:
@@ -330,7 +330,7 @@ class SqlStore:
         with self.database.reading() as session:
             return spending_of(session, self._number(session, run_id))
 
-    def findings(self, run_id: str, code: str, *, limit: int) -> list[Found]:
+    def findings(self, run_id: str, code: str, *, limit: int) -> list[Hit]:
         with self.database.reading() as session:
             return findings_of(session, self._number(session, run_id), code, limit)
 

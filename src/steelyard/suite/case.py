@@ -229,7 +229,7 @@ def compile_path(text: str) -> Getter:
 def _getter(steps: Sequence[str]) -> Getter:
     if EACH in steps:
         at = list(steps).index(EACH)
-        return _each(_getter(steps[:at]), _getter(steps[at + 1 :]))
+        return _every(_getter(steps[:at]), _getter(steps[at + 1 :]))
     walk = tuple((step, int(step) if step.isascii() and step.isdigit() else None) for step in steps)
 
     def get(data: Any) -> Any:
@@ -249,7 +249,7 @@ def _getter(steps: Sequence[str]) -> Getter:
     return get
 
 
-def _each(before: Getter, after: Getter) -> Getter:
+def _every(before: Getter, after: Getter) -> Getter:
     def get(data: Any) -> Any:
         items = before(data)
         if not isinstance(items, (list, tuple)):
@@ -303,7 +303,7 @@ def compile_place(text: str) -> AnswerPlace:
 def _dotted(text: str) -> AnswerPlace:
     steps, get = split_path(text), compile_path(text)
     if EACH not in steps:
-        return AnswerPlace(text, True, steps, lambda answer: _one(get(answer)))
+        return AnswerPlace(text, True, steps, lambda answer: _single(get(answer)))
     branches = steps.count(EACH)
 
     def values(answer: Any) -> Values | None:
@@ -321,7 +321,7 @@ def _query(text: str) -> AnswerPlace:
     query = text.strip()
     start, rest = _start(query[1:])
     if not rest:
-        return AnswerPlace(query, True, start, lambda answer: _one(_walk(answer, start)))
+        return AnswerPlace(query, True, start, lambda answer: _single(_walk(answer, start)))
     find = _compiled(query)
 
     def values(answer: Any) -> Values | None:
@@ -356,7 +356,7 @@ def _walk(answer: Any, steps: tuple[Step, ...]) -> Any:
     return answer
 
 
-def _one(value: Any) -> Values | None:
+def _single(value: Any) -> Values | None:
     return None if value is MISSING else [value]
 
 

@@ -14,7 +14,7 @@ from hashlib import sha256
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from steelyard.errors import Mistake, SteelyardError
+from steelyard.errors import Problem, SteelyardError
 from steelyard.suite.build.draft import Draft
 from steelyard.suite.case import MISSING, Case, digest, split_path
 from steelyard.suite.files import folder_inside, inside, place_inside, read_attachments
@@ -24,7 +24,7 @@ from steelyard.suite.models import CasesFile, CaseSurvey, Component, SuiteModel
 from steelyard.suite.readers import ONE_CASE_A_FILE, READERS, Record, Report, read_one, read_records, refuse
 from steelyard.suite.redaction import Redactor
 from steelyard.suite.truth import LEDGER_FILE, TruthCheck
-from steelyard.suite.yaml import Located, found, listed, meant
+from steelyard.suite.yaml import Located, listed, meant, result
 
 
 def drawn_place(seed: int, case_id: str) -> int:
@@ -147,12 +147,12 @@ class ListCases:
 def build_case(record: Record, mapping: RowMapping, folder: Path, report: Report) -> Case | None:
     """The case in a record, or None (and a report of everything wrong with it)."""
     if not isinstance(record.data, dict):
-        report(record.mistake(f"a case is a group of keys; {found(record.data)}"))
+        report(record.problem(f"a case is a group of keys; {result(record.data)}"))
         return None
     try:
         fields = mapping.fields(_with_key(record))
     except Unmappable as error:
-        report(record.mistake(str(error), error.field))
+        report(record.problem(str(error), error.field))
         return None
     if mapping.plain:
         _report_misspelt(record, report)
@@ -175,7 +175,7 @@ def build_case(record: Record, mapping: RowMapping, folder: Path, report: Report
         except ValueError as error:
             broken.append((f"case {case_id}: {error}", "attachments"))
     for message, name in broken:
-        report(record.mistake(message, name))
+        report(record.problem(message, name))
     return None if broken else case
 
 
@@ -190,7 +190,7 @@ def _id(value: Any, broken: list[tuple[str, str]]) -> str:
         broken.append(("the case has no id", "id"))
         return ""
     if isinstance(value, bool) or not isinstance(value, (str, int, float)):
-        broken.append((f"an id is text or a number; {found(value)}", "id"))
+        broken.append((f"an id is text or a number; {result(value)}", "id"))
         return ""
     text = str(value)
     if text != text.strip() or not text.isprintable():
@@ -202,7 +202,7 @@ def _label(name: str, value: Any, broken: list[tuple[str, str]]) -> str | None:
     if value is None or value == "":
         return None
     if isinstance(value, bool) or not isinstance(value, (str, int, float)):
-        broken.append((f"{name} is text; {found(value)}", name))
+        broken.append((f"{name} is text; {result(value)}", name))
         return None
     return str(value)
 
@@ -228,7 +228,7 @@ def _report_misspelt(record: Record, report: Report) -> None:
         absent = tuple(name for name in FIELDS if name not in record.data)
         for key in strange:
             if hint := _meant(str(key), absent):
-                report(record.mistake(f"unknown key {key!r}{hint}", str(key)))
+                report(record.problem(f"unknown key {key!r}{hint}", str(key)))
 
 
 @lru_cache(maxsize=1024)
@@ -247,7 +247,7 @@ def build_source(raw: Any, draft: Draft) -> FileCases | ListCases | None:
     if isinstance(raw, (str, list)):
         raw = {"files": raw}
     if not isinstance(raw, dict):
-        draft.tell(f"cases names files, a folder, or lists the cases; {found(raw)}", ("cases",))
+        draft.add_problem(f"cases names files, a folder, or lists the cases; {result(raw)}", ("cases",))
         return None
     part = draft.check(CasesFile, raw, ("cases",))
     mapping = _mapping(raw.get("map"), raw.get("cluster"), draft)
@@ -255,7 +255,7 @@ def build_source(raw: Any, draft: Draft) -> FileCases | ListCases | None:
         return None
     if (part.files is None) == (part.folder is None):
         message = "both files and folder" if part.files is not None else "neither files nor folder"
-        draft.tell(f"cases names {message}: write one of them", ("cases",))
+        draft.add_problem(f"cases names {message}: write one of them", ("cases",))
         return None
     if not _check_at(part, draft):
         return None
@@ -269,26 +269,28 @@ def _mapping(raw: Any, cluster: Any, draft: Draft) -> RowMapping:
     spec = dict(raw) if isinstance(raw, dict) else {}
     if isinstance(cluster, str):
         if "cluster" in spec:
-            draft.tell("cases.cluster and cases.map.cluster say the same: write one of them", ("cases", "cluster"))
+            draft.add_problem(
+                "cases.cluster and cases.map.cluster say the same: write one of them", ("cases", "cluster")
+            )
         spec["cluster"] = cluster
     if not spec:
         return PLAIN_MAPPING
 
-    def tell(message: str, place: tuple[str | int, ...]) -> None:
+    def add_problem(message: str, place: tuple[str | int, ...]) -> None:
         where = ("cases", "cluster") if place == ("cluster",) and cluster is not None else ("cases", "map", *place)
-        draft.tell(f"{'.'.join(map(str, where[:2]))}: {message}", where)
+        draft.add_problem(f"{'.'.join(map(str, where[:2]))}: {message}", where)
 
-    return compile_mapping(spec, tell)
+    return compile_mapping(spec, add_problem)
 
 
 def _check_at(part: CasesFile, draft: Draft) -> bool:
     try:
         split_path(part.at)
     except ValueError as error:
-        draft.tell(f"cases.at: {error}", ("cases", "at"))
+        draft.add_problem(f"cases.at: {error}", ("cases", "at"))
         return False
     if part.at and part.folder is not None:
-        draft.tell("cases.at goes with files: in a folder each file is one case", ("cases", "at"))
+        draft.add_problem("cases.at goes with files: in a folder each file is one case", ("cases", "at"))
         return False
     return True
 
@@ -297,7 +299,7 @@ def _listed_files(part: CasesFile, draft: Draft) -> list[CaseFile]:
     several = isinstance(part.files, list)
     names = part.files if isinstance(part.files, list) else [str(part.files)]
     if not names:
-        draft.tell("cases.files is empty", ("cases", "files"))
+        draft.add_problem("cases.files is empty", ("cases", "files"))
     files: list[CaseFile] = []
     for at, name in enumerate(names):
         place = ("cases", "files", at) if several else ("cases", "files")
@@ -356,7 +358,7 @@ def _folder_files(part: CasesFile, draft: Draft) -> list[CaseFile]:
             return [CaseFile(path, name) for path, name in zip(taken, names, strict=True)]
         return [CaseFile(inside(draft.folder, name), name) for name in names]
     except (ValueError, NotImplementedError) as error:
-        draft.tell(str(error), ("cases", "folder"))
+        draft.add_problem(str(error), ("cases", "folder"))
         return []
 
 
@@ -368,7 +370,7 @@ def _folder(part: CasesFile, draft: Draft) -> Path:
     return folder_inside(draft.folder, str(part.folder))
 
 
-_MOST_TOLD = 100
+_MOST_MESSAGES = 100
 _MODULUS = 1 << 256
 _spell = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
 
@@ -377,12 +379,12 @@ _spell = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", "
 class _Few:
     """The first mistakes, and how many more there were."""
 
-    told: list[Mistake] = field(default_factory=list)
+    message: list[Problem] = field(default_factory=list)
     more: int = 0
 
-    def add(self, mistake: Mistake) -> None:
-        if len(self.told) < _MOST_TOLD:
-            self.told.append(mistake)
+    def add(self, problem: Problem) -> None:
+        if len(self.message) < _MOST_MESSAGES:
+            self.message.append(problem)
         else:
             self.more += 1
 
@@ -440,15 +442,15 @@ def survey_cases(
             case = redactor.case(case)
         if case is not None and _count(case, record, tally, few):
             truths.see(case, record, few.add)
-    _tell_empty(source, seen, few)
-    _tell_twins(source, tally.ids, few)
+    _report_empty(source, seen, few)
+    _report_twins(source, tally.ids, few)
     for message, place in truths.unmet():
-        draft.tell(message, place)
+        draft.add_problem(message, place)
     for path in nowhere:
-        draft.tell(f"redact.names: {path} is in none of the {len(tally.ids)} cases", ("redact", "names"))
-    draft.mistakes.extend(few.told)
+        draft.add_problem(f"redact.names: {path} is in none of the {len(tally.ids)} cases", ("redact", "names"))
+    draft.problems.extend(few.message)
     if few.more:
-        draft.more.append(Mistake(f"and {few.more} more mistakes in the cases"))
+        draft.more.append(Problem(f"and {few.more} more mistakes in the cases"))
     return CaseSurvey(
         n=len(tally.ids),
         categories=dict(sorted(tally.categories.items())),
@@ -472,7 +474,7 @@ def _count(case: Case, record: Record, tally: _Tally, few: _Few) -> bool:
             groups += f"\0\n{case.cluster}".encode()
         truth = _spell([case.id, case.expected]).encode()
     except (ValueError, TypeError, RecursionError) as error:
-        few.add(record.mistake(f"case {case.id}: {_why_not_kept(error)}"))
+        few.add(record.problem(f"case {case.id}: {_why_not_kept(error)}"))
         return False
     tally.inputs.add(asked)
     tally.cases.add(asked + groups)
@@ -501,24 +503,24 @@ def _why_not_kept(error: Exception) -> str:
     return text
 
 
-def _tell_empty(source: FileCases | ListCases, seen: dict[str, int], few: _Few) -> None:
-    if few.told:
+def _report_empty(source: FileCases | ListCases, seen: dict[str, int], few: _Few) -> None:
+    if few.message:
         return
     if isinstance(source, ListCases):
         if not source.records:
-            few.add(Mistake("there are no cases", source.located.file if source.located else ""))
+            few.add(Problem("there are no cases", source.located.file if source.located else ""))
         return
     with_rows = {name.partition(" row ")[0] for name in seen}
     for file in source.files:
         if file.name not in with_rows:
-            few.add(Mistake("there are no cases in this file", file.name))
+            few.add(Problem("there are no cases in this file", file.name))
 
 
 def _id_hash(case_id: str) -> int:
     return int.from_bytes(hashlib.blake2b(case_id.encode(), digest_size=8).digest(), "big")
 
 
-def _tell_twins(source: FileCases | ListCases, ids: array[int], few: _Few) -> None:
+def _report_twins(source: FileCases | ListCases, ids: array[int], few: _Few) -> None:
     """Look for ids that occur twice; only when hashes clash are the files read again to name them."""
     import numpy as np
 
@@ -531,6 +533,6 @@ def _tell_twins(source: FileCases | ListCases, ids: array[int], few: _Few) -> No
         if case is None or _id_hash(case.id) not in clashing:
             continue
         if case.id in first:
-            few.add(record.mistake(f"the id {case.id!r} is given twice; the first is at {first[case.id]}", "id"))
+            few.add(record.problem(f"the id {case.id!r} is given twice; the first is at {first[case.id]}", "id"))
         else:
             first[case.id] = record.place

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from steelyard.errors import Mistake, SuiteError, UserMistake
+from steelyard.errors import Problem, SuiteError, UsageError
 from steelyard.plugins import find_callable
 from steelyard.suite.build.draft import Draft
 from steelyard.suite.build.judge import same_address, self_judged, settle_chat
@@ -38,7 +38,7 @@ def as_recorded(judge: JudgeModel, described: JudgeDescription) -> JudgeModel:
     """
     asked = any(member.kind != "python" for member in described.members)
     if asked and _scored(described.rubric) != _scored(judge.rubric):
-        raise UserMistake(
+        raise UsageError(
             "the judge's scores were given on another scale or for other dimensions than the rubric has now:"
             " judge again, with --judge-again"
         )
@@ -48,7 +48,7 @@ def as_recorded(judge: JudgeModel, described: JudgeDescription) -> JudgeModel:
             declared = judge.judges.get(member.name)
             if declared is None or declared.kind != member.kind:
                 # The function that the data names is no code of the suite.
-                raise UserMistake(f"the judge {member.name!r} of that run is not in the suite any more")
+                raise UsageError(f"the judge {member.name!r} of that run is not in the suite any more")
             members.append(declared)
         else:
             members.append(JudgeSpec(member.name, member.kind, RecordedJudge(member.model, member.address)))
@@ -64,7 +64,7 @@ def refuse_self_judged(suite: SuiteModel, answered_by: Mapping[str, Any] | None 
         place = RecordedJudge(answered_by.get("model"), answered_by.get("address"))
         target = TargetSpec(str(answered_by.get("kind")), place)
     if wrong := self_judged(target, suite.judge, suite.variants):
-        raise UserMistake(wrong)
+        raise UsageError(wrong)
 
 
 def judged_as_then(suite: SuiteModel, described: JudgeDescription | None, *, to_ask: bool) -> SuiteModel:
@@ -82,18 +82,18 @@ def judged_as_then(suite: SuiteModel, described: JudgeDescription | None, *, to_
         if declared is not None and declared.kind == member.kind:
             members.append(declared)
         elif member.kind == "chat" and not member.address:
-            raise UserMistake(
+            raise UsageError(
                 f"where the judge {member.name!r} of that run is asked is not known, since another tool asked it"
             )
         elif member.kind == "chat" and to_ask:
-            raise UserMistake(
+            raise UsageError(
                 f"the judge of that run is not in the suite, and nobody is asked at an address that only a run names:"
                 f" if you trust it, give --judge {member.address} --judge-model {member.model}"
             )
         elif member.kind == "chat" and member.address is not None:
             members.append(_at_address(suite, judge, member.address, {"model": member.model}))
         else:
-            raise UserMistake(
+            raise UsageError(
                 f"the judge {member.name!r} of that run is not in the suite any more: name one with --judge"
             )
     judged = judge.model_copy(update={"members": tuple(members), "repeats": described.repeats})
@@ -112,19 +112,19 @@ def chosen_members(
     if name is None:
         if len(judge.members) != 1 or judge.members[0].kind != "chat":
             what = "a model, a token or a temperature"
-            raise UserMistake(f"{what} belongs to one judge: name it, as in --judge URL --judge-model NAME")
+            raise UsageError(f"{what} belongs to one judge: name it, as in --judge URL --judge-model NAME")
         return (_overlaid(suite, judge.members[0], given),)
     if name.lower().startswith(("http://", "https://")):
         if "model" not in given:
-            raise UserMistake(f"which model judges at {name}? Name it, as in --judge-model NAME")
+            raise UsageError(f"which model judges at {name}? Name it, as in --judge-model NAME")
         return (_at_address(suite, judge, name, given),)
     if name not in judge.judges:
         hint = meant(name, judge.judges) or f"; there are: {listed(judge.judges)}, or give a URL"
-        raise UserMistake(f"the suite {suite.name} declares no judge {name!r}{hint}")
+        raise UsageError(f"the suite {suite.name} declares no judge {name!r}{hint}")
     chosen = judge.judges[name]
     if chosen.kind == "python":
         if given:
-            raise UserMistake(f"the judge {name!r} is code: it takes no {listed(given)}")
+            raise UsageError(f"the judge {name!r} is code: it takes no {listed(given)}")
         if isinstance(chosen.settings, str):
             find_callable(chosen.settings, suite.folder, "judge")
         return (chosen,)
@@ -161,5 +161,5 @@ def _settled(suite: SuiteModel, name: str, settings: dict[str, Any]) -> JudgeSpe
     draft = Draft(Located(None, ""), suite.folder)
     spec = settle_chat(name, settings, (), draft)
     if spec is None:
-        raise SuiteError([Mistake(f"judge {name}: {mistake.message}") for mistake in draft.mistakes])
+        raise SuiteError([Problem(f"judge {name}: {problem.message}") for problem in draft.problems])
     return spec

@@ -18,7 +18,7 @@ from typing import IO, Any
 from urllib.parse import urlsplit
 
 from steelyard.suite.case import Attachment, Case
-from steelyard.suite.yaml import found, meant, shown
+from steelyard.suite.yaml import meant, result, shown
 
 _CHUNK = 1 << 16
 
@@ -192,7 +192,7 @@ def _picture_problem(path: str, _changed: int, n_bytes: int, max_pixels: int, me
         except MemoryError:
             raise OSError("there is not enough memory to decode it") from None
         except Exception as error:  # noqa: BLE001 - a broken file makes decoders raise nearly anything
-            return _told(error, kind, head, n_bytes, max_pixels)
+            return _message(error, kind, head, n_bytes, max_pixels)
 
 
 @lru_cache(maxsize=_MOST_REMEMBERED)
@@ -281,7 +281,7 @@ def _shown(head: bytes) -> str:
     return repr(text) if text else "the bytes " + head[:8].hex(" ")
 
 
-def _told(error: Exception, kind: _Kind, head: bytes, n_bytes: int, max_pixels: int) -> str:
+def _message(error: Exception, kind: _Kind, head: bytes, n_bytes: int, max_pixels: int) -> str:
     from PIL import Image
 
     if isinstance(error, Image.DecompressionBombError):
@@ -332,7 +332,7 @@ def _attachment(item: Any, folder: Path) -> Attachment:
     elif isinstance(item, str):
         place, media_type = item, None
     else:
-        raise ValueError(f"an attachment is a path, a URL or {{place: ..., media_type: ...}}; {found(item)}")
+        raise ValueError(f"an attachment is a path, a URL or {{place: ..., media_type: ...}}; {result(item)}")
     remote = place.startswith(_REMOTE)
     if not remote:
         if "://" in place or place.startswith("data:"):

@@ -15,7 +15,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema, fie
 from steelyard.records import Mode
 from steelyard.suite.case import Case, compile_path, split_path
 from steelyard.suite.values import PLACE_SCHEMA, Anything, Group, Key, Label, Part, Scale, Texts, raise_located
-from steelyard.suite.yaml import found
+from steelyard.suite.yaml import result
 
 _BY_SCORE = {
     "type": "object",
@@ -66,7 +66,7 @@ class Dimension(Part):
     @classmethod
     def _is_in_the_case(cls, needs: str) -> str:
         if needs and split_path(needs)[0] not in ("input", "expected"):
-            raise ValueError(f"it is a path into the case, such as input.question; {found(needs)}")
+            raise ValueError(f"it is a path into the case, such as input.question; {result(needs)}")
         return needs
 
 

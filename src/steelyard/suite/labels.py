@@ -8,7 +8,7 @@ from typing import Any
 
 from steelyard.suite.case import EACH, MISSING, Case, compile_path, split_path
 from steelyard.suite.judge import JudgeDescription, JudgeModel, Rubric
-from steelyard.suite.yaml import found, meant_or_listed, shown, unknown_key
+from steelyard.suite.yaml import meant_or_listed, result, shown, unknown_key
 
 ROOT = "expected"
 """Where labels are: the system under test sees all the rest of a case."""
@@ -35,7 +35,7 @@ def labels_of(case: Case, judge: JudgeModel | JudgeDescription) -> dict[str, Lab
     if given is MISSING or given is None:
         return {}
     if not isinstance(given, Mapping):
-        raise ValueError(f"{judge.labels} gives labels by dimension; {found(given)}")
+        raise ValueError(f"{judge.labels} gives labels by dimension; {result(given)}")
     flags = {flag.name for flag in judge.rubric.flags}
     labels: dict[str, Label | bool] = {}
     for name, value in given.items():
@@ -84,7 +84,7 @@ def check_path(path: str) -> str | None:
     except ValueError as error:
         return str(error)
     if not steps or steps[0] != ROOT:
-        return f"labels are part of the truth: write {ROOT}.labels; {found(path)}"
+        return f"labels are part of the truth: write {ROOT}.labels; {result(path)}"
     return "one case has one set of labels: leave out []" if EACH in steps else None
 
 
@@ -106,7 +106,7 @@ def _without(data: Any, steps: Sequence[str]) -> Any:
 
 def _flag(value: Any, where: str) -> bool:
     if not isinstance(value, bool):
-        raise ValueError(f"{where} must be true or false; {found(value)}")
+        raise ValueError(f"{where} must be true or false; {result(value)}")
     return value
 
 
@@ -137,7 +137,7 @@ def _label(value: Any, where: str, rubric: Rubric) -> Label:
 
 def _people(value: Any, where: str, rubric: Rubric) -> dict[str, int]:
     if not isinstance(value, Mapping) or not value:
-        raise ValueError(f"{where} gives each person's score by name, as in {{ann: 2, ben: 3}}; {found(value)}")
+        raise ValueError(f"{where} gives each person's score by name, as in {{ann: 2, ben: 3}}; {result(value)}")
     return {str(name): _score(score, f"{where}.{name}", rubric) for name, score in value.items()}
 
 
@@ -149,7 +149,7 @@ def _median(by: Mapping[str, int], neutral: int) -> int | None:
 
 def _range(value: Any, where: str, rubric: Rubric) -> tuple[int, int]:
     if not isinstance(value, Sequence) or isinstance(value, str) or len(value) != 2:
-        raise ValueError(f"{where} must be the lowest and the highest score, as in [2, 3]; {found(value)}")
+        raise ValueError(f"{where} must be the lowest and the highest score, as in [2, 3]; {result(value)}")
     low, high = (_score(item, where, rubric) for item in value)
     if low > high:
         raise ValueError(f"{where}: {low} is above {high}")
@@ -158,7 +158,7 @@ def _range(value: Any, where: str, rubric: Rubric) -> tuple[int, int]:
 
 def _score(value: Any, where: str, rubric: Rubric) -> int:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or value != value // 1:
-        raise ValueError(f"{where} must be a whole score from {rubric.low} to {rubric.high}; {found(value)}")
+        raise ValueError(f"{where} must be a whole score from {rubric.low} to {rubric.high}; {result(value)}")
     if not rubric.low <= value <= rubric.high:
         raise ValueError(f"{where}: {shown(value)} is not on the scale from {rubric.low} to {rubric.high}")
     return int(value)

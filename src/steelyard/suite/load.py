@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from steelyard import plugins
 from steelyard.alerts.rules import AlertSettings, build_alerts
-from steelyard.errors import Mistake, SteelyardError, SuiteError, UserMistake
+from steelyard.errors import Problem, SteelyardError, SuiteError, UsageError
 from steelyard.plugins import PLACE, raised_in_words
 from steelyard.records import RunHeader
 from steelyard.suite.build.draft import Draft
@@ -108,7 +108,7 @@ def suite_in(path: Path) -> SuiteModel:
     # A steelyard.Suite carries its model; this room does not know that class.
     model = getattr(suite, "model", suite)
     if not isinstance(model, SuiteModel):
-        raise UserMistake(f"{path} defines no suite: write suite = steelyard.Suite(...) at its top level")
+        raise UsageError(f"{path} defines no suite: write suite = steelyard.Suite(...) at its top level")
     return model
 
 
@@ -116,7 +116,7 @@ def _execute(path: Path) -> ModuleType:
     name = path.stem if path.stem not in sys.modules else f"{path.stem}_suite"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
-        raise UserMistake(f"{path} cannot be read as Python")
+        raise UsageError(f"{path} cannot be read as Python")
     module = importlib.util.module_from_spec(spec)
     home = str(path.parent.resolve())
     # Classes in the file are looked up by their module's name, and its imports start in its own folder.
@@ -127,7 +127,7 @@ def _execute(path: Path) -> ModuleType:
     except (SteelyardError, KeyboardInterrupt):
         raise
     except BaseException as error:
-        raise UserMistake(f"{path} failed when it was read: {raised_in_words(error)}") from error
+        raise UsageError(f"{path} failed when it was read: {raised_in_words(error)}") from error
     finally:
         if home in sys.path:
             sys.path.remove(home)
@@ -151,7 +151,7 @@ def project_alerts(folder: Path) -> AlertSettings | None:
     if not path.is_file():
         return None
     draft = Draft(read_yaml(text_of(path, PROJECT_FILE), PROJECT_FILE), folder)
-    draft.mistakes.extend(draft.located.mistakes)
+    draft.problems.extend(draft.located.problems)
     data = draft.located.data or {}
     draft.check(ProjectPart, data)
     # Whatever else is wrong: all mistakes are told at once.
@@ -174,16 +174,16 @@ def load_suite(place: str | Path, cases: str | Path | None = None) -> SuiteModel
         # A folder of the same name that is no suite, such as one of results, does not hide a built-in one.
         suite = find_suite(str(place))
         if suite is None and path.is_dir():
-            raise UserMistake(f"{path} holds no {SUITE_FILE}: `steelyard init` writes one")
+            raise UsageError(f"{path} holds no {SUITE_FILE}: `steelyard init` writes one")
         if suite is None:
             hint = meant(str(place), suite_names()) or ": see `steelyard suites`"
-            raise UserMistake(f"there is no suite at {place}, and none of that name{hint}")
+            raise UsageError(f"there is no suite at {place}, and none of that name{hint}")
         name, path = str(place), suite
     if path.is_dir():
         path = path / SUITE_FILE
     if path.suffix == ".py":
         if cases is not None:
-            raise UserMistake(f"{path} is a suite in Python, which names its cases itself")
+            raise UsageError(f"{path} is a suite in Python, which names its cases itself")
         return suite_in(path)
     return _load_yaml(path, name or str(path.resolve()), None if cases is None else Path(cases))
 
@@ -192,13 +192,13 @@ def _load_yaml(path: Path, found_as: str, cases: Path | None) -> SuiteModel:
     """The suite in the file; `found_as` finds it again, from wherever."""
     name = path.name
     if not path.is_file():
-        raise UserMistake(f"{path} is not a regular file")
+        raise UsageError(f"{path} is not a regular file")
     try:
         located = read_yaml(text_of(path, name), name)
     except SuiteError:
         raise
     except ValueError as error:
-        raise SuiteError([Mistake(str(error))]) from None
+        raise SuiteError([Problem(str(error))]) from None
     other = ""
     if cases is not None and isinstance(located.data, dict):
         declared = located.data.get("cases")
@@ -217,7 +217,7 @@ def _is_declared(declared: Any, place: Path, folder: Path) -> bool:
 def _other_cases(declared: Any, place: Path) -> dict[str, Any]:
     """The suite's `cases` with another folder or file, read as its own are."""
     if not place.exists():
-        raise UserMistake(f"there are no cases at {place}: name a folder with a file a case, or a file")
+        raise UsageError(f"there are no cases at {place}: name a folder with a file a case, or a file")
     same = declared if isinstance(declared, dict) else {}
     retained = ("map", "glob") if place.is_dir() else ("map", "at")
     named = {"folder" if place.is_dir() else "files": str(place.resolve())}
@@ -235,8 +235,8 @@ def with_target(suite: SuiteModel, name_or_kind: str | None, settings: dict[str,
     draft = Draft(Located(None, ""), suite.folder)
     spec: TargetSpec | None = settle(kind, _overlaid(declared, settings), (), draft)
     prompts = prompts_of(spec, (), draft)
-    if draft.mistakes or spec is None:
-        raise SuiteError([Mistake(f"target {kind}: {mistake.message}") for mistake in draft.mistakes])
+    if draft.problems or spec is None:
+        raise SuiteError([Problem(f"target {kind}: {problem.message}") for problem in draft.problems])
     retained = {name: text for name, text in suite.prompts.items() if name.startswith("variant ")}
     return replace(suite, target=spec, prompts=prompts | retained)
 
@@ -253,7 +253,7 @@ def _chosen(suite: SuiteModel, name: str | None) -> tuple[str, TargetSpec | None
         available = [*suite.targets, *plugins.names("targets")]
         own = f"; the suite's own: {listed(list(suite.targets))}" if suite.targets else ""
         kinds = f"; kinds: {listed(plugins.names('targets'))}"
-        raise UserMistake(f"there is no target {name!r}{meant(name, available) or own + kinds}")
+        raise UsageError(f"there is no target {name!r}{meant(name, available) or own + kinds}")
     return name, None
 
 
@@ -285,10 +285,10 @@ def with_judge(
         return suite
     judge = suite.judge
     if judge is None:
-        raise UserMistake(f"the suite {suite.name} has no judge: it only computes")
+        raise UsageError(f"the suite {suite.name} has no judge: it only computes")
     if repeats is not None:
         if not 1 <= repeats <= _MOST_JUDGINGS:
-            raise UserMistake(f"a text is judged 1 to {_MOST_JUDGINGS} times; found {repeats}")
+            raise UsageError(f"a text is judged 1 to {_MOST_JUDGINGS} times; found {repeats}")
         judge = judge.model_copy(update={"repeats": repeats})
     if name_or_url is not None or given:
         members = chosen_members(suite, judge, name_or_url, given)
@@ -339,10 +339,10 @@ def suite_of_run(header: RunHeader, place: str | None = None) -> SuiteModel:
             places.setdefault(path.resolve(), path)
     if len(places) > 1:
         several = listed([str(path) for path in places.values()])
-        raise UserMistake(f"run {header.id} was made with suite {name}, and there are several: {several}; {_hint()}")
+        raise UsageError(f"run {header.id} was made with suite {name}, and there are several: {several}; {_hint()}")
     if not places:
         made = f"run {header.id} was made with suite {name} from {header.suite_path}"
-        raise UserMistake(f"{made}: {_hint(header.suite_path)}")
+        raise UsageError(f"{made}: {_hint(header.suite_path)}")
     path = next(iter(places.values()))
     _announce_code(path, name)
     return load_suite(name if path is suite else path)

@@ -15,11 +15,11 @@ from jinja2.exceptions import SecurityError, TemplateSyntaxError, UndefinedError
 from jinja2.runtime import Context
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from steelyard.errors import Mistake, SuiteError
+from steelyard.errors import Problem, SuiteError
 from steelyard.suite.case import MISSING, Case, Getter, compile_path
 from steelyard.suite.models import Variant
 from steelyard.suite.readers import decode, split_list
-from steelyard.suite.yaml import found, listed, meant, shown, unknown_key
+from steelyard.suite.yaml import listed, meant, result, shown, unknown_key
 
 # Texts with holes, filled from a case: sandboxed Jinja in which an unknown name is an error, never an empty string.
 
@@ -83,15 +83,15 @@ class Template:
             if names is not None and (unknown := unknown - set(names)):
                 raise SuiteError([_unknown_name(sorted(unknown)[0], names, text, where)])
             if names is not None and "expected" not in names and (line := _line_of_truth(tree)):
-                raise SuiteError([Mistake(_TRUTH_SHOWN, *_place(where, line))])
+                raise SuiteError([Problem(_TRUTH_SHOWN, *_place(where, line))])
             if "text" not in (names or ()) and (line := _line_of_fence(tree)):
-                raise SuiteError([Mistake(_NOT_FENCED, *_place(where, line))])
+                raise SuiteError([Problem(_NOT_FENCED, *_place(where, line))])
             self._template = _ENVIRONMENT.from_string(text)
         except TemplateSyntaxError as error:
             message = f"the template does not compile: {error.message}"
-            raise SuiteError([Mistake(message, *_place(where, error.lineno))]) from None
+            raise SuiteError([Problem(message, *_place(where, error.lineno))]) from None
         except (jinja2.TemplateError, RecursionError, ValueError, TypeError) as error:
-            raise SuiteError([Mistake(f"the template does not compile: {error}", *_place(where, None))]) from None
+            raise SuiteError([Problem(f"the template does not compile: {error}", *_place(where, None))]) from None
 
     def render(self, case: Case, variant: Variant | Mapping[str, Any], repeat: int = 0) -> str:
         """The text for one call; SuiteError naming the file and the case when a name in it is not there."""
@@ -99,7 +99,7 @@ class Template:
         try:
             return self.fill({"case": case, "input": case.input, "variant": values, "repeat": repeat})
         except SuiteError as error:
-            messages = [Mistake(f"{m.message} (case {case.id})", m.file, m.line) for m in error.mistakes]
+            messages = [Problem(f"{m.message} (case {case.id})", m.file, m.line) for m in error.problems]
             raise SuiteError(messages) from None
 
     def fill(self, names: Mapping[str, Any]) -> str:
@@ -107,14 +107,14 @@ class Template:
         try:
             return self._template.render(names)
         except UndefinedError as error:
-            raise SuiteError([Mistake(f"the template cannot be filled: {error.message}", self.where)]) from None
+            raise SuiteError([Problem(f"the template cannot be filled: {error.message}", self.where)]) from None
         except SecurityError as error:
             raise SuiteError(
-                [Mistake(f"the template does something that is not allowed: {error}", self.where)]
+                [Problem(f"the template does something that is not allowed: {error}", self.where)]
             ) from None
         except Exception as error:  # noqa: BLE001 - a template computes freely; whatever breaks is a mistake in it
             message = f"the template cannot be filled: {error or type(error).__name__}"
-            raise SuiteError([Mistake(message, self.where)]) from None
+            raise SuiteError([Problem(message, self.where)]) from None
 
 
 def compile_template(text: str, *, where: str, names: tuple[str, ...] | None = NAMES) -> Template:
@@ -141,10 +141,10 @@ def _line_of_fence(tree: nodes.Template) -> int | None:
     return next((result.lineno for result in tree.find_all(nodes.Filter) if result.name == "fenced"), None)
 
 
-def _unknown_name(name: str, names: tuple[str, ...], text: str, where: str) -> Mistake:
+def _unknown_name(name: str, names: tuple[str, ...], text: str, where: str) -> Problem:
     line = next((at for at, row in enumerate(text.splitlines(), 1) if name in row), None)
     allowed = ", ".join(sorted(names))
-    return Mistake(f"the template speaks of {name!r}, which does not exist; there are: {allowed}", *_place(where, line))
+    return Problem(f"the template speaks of {name!r}, which does not exist; there are: {allowed}", *_place(where, line))
 
 
 def _place(where: str, line: int | None) -> tuple[str, int | None]:
@@ -272,7 +272,7 @@ FIELDS = ("id", "input", "expected", "category", "difficulty", "cluster", "tags"
 
 _LEAF = ("from", "default", "unit", "as")
 
-Tell = Callable[[str, tuple[str | int, ...]], None]
+AddProblem = Callable[[str, tuple[str | int, ...]], None]
 """Takes a sentence and the place in the mapping it speaks of."""
 Rule = Callable[[Any], Any]
 
@@ -314,7 +314,7 @@ class RowMapping:
         return {name: value for name, value in taken.items() if value is not MISSING}
 
 
-def compile_mapping(spec: dict[str, Any], report: Tell) -> RowMapping:
+def compile_mapping(spec: dict[str, Any], report: AddProblem) -> RowMapping:
     """The mapping in `spec`; fields it leaves out come from the record's keys of the same name."""
     mapping = RowMapping({name: compile_path(name) for name in FIELDS}, plain=set(spec) <= {"cluster"})
     for name, rule in spec.items():
@@ -325,11 +325,11 @@ def compile_mapping(spec: dict[str, Any], report: Tell) -> RowMapping:
     return mapping
 
 
-def _compile(spec: Any, place: tuple[str | int, ...], mapping: RowMapping, report: Tell) -> Rule:
+def _compile(spec: Any, place: tuple[str | int, ...], mapping: RowMapping, report: AddProblem) -> Rule:
     if isinstance(spec, str):
         return _path(spec, place, mapping, report)
     if not isinstance(spec, dict):
-        report(f"expected a path, or from, constant or template; {found(spec)}", place)
+        report(f"expected a path, or from, constant or template; {result(spec)}", place)
         return lambda _: MISSING
     if set(spec) == {"constant"}:
         constant = spec["constant"]
@@ -341,7 +341,9 @@ def _compile(spec: Any, place: tuple[str | int, ...], mapping: RowMapping, repor
     return _object(spec, place, mapping, report)
 
 
-def _path(text: str, place: tuple[str | int, ...], mapping: RowMapping, report: Tell, *, needed: bool = True) -> Getter:
+def _path(
+    text: str, place: tuple[str | int, ...], mapping: RowMapping, report: AddProblem, *, needed: bool = True
+) -> Getter:
     try:
         get = compile_path(text)
     except ValueError as error:
@@ -352,32 +354,32 @@ def _path(text: str, place: tuple[str | int, ...], mapping: RowMapping, report: 
     return get
 
 
-def _template(text: Any, place: tuple[str | int, ...], report: Tell) -> Rule:
+def _template(text: Any, place: tuple[str | int, ...], report: AddProblem) -> Rule:
     if not isinstance(text, str):
-        report(f"a template is text; {found(text)}", place)
+        report(f"a template is text; {result(text)}", place)
         return lambda _: MISSING
     try:
         template = compile_template(text, where="the mapping", names=None)
     except SuiteError as error:
-        report(error.mistakes[0].message, (*place, "template"))
+        report(error.problems[0].message, (*place, "template"))
         return lambda _: MISSING
 
     def rule(record: Any) -> str:
         try:
             return template.fill(record if isinstance(record, dict) else {})
         except SuiteError as error:
-            raise Unmappable(error.mistakes[0].message) from None
+            raise Unmappable(error.problems[0].message) from None
 
     return rule
 
 
-def _leaf(spec: dict[str, Any], place: tuple[str | int, ...], mapping: RowMapping, report: Tell) -> Rule:
+def _leaf(spec: dict[str, Any], place: tuple[str | int, ...], mapping: RowMapping, report: AddProblem) -> Rule:
     for key in spec:
         if key not in _LEAF:
             report(unknown_key(key, _LEAF), (*place, key))
     path = spec["from"]
     if not isinstance(path, str):
-        report(f"from names a path; {found(path)}", (*place, "from"))
+        report(f"from names a path; {result(path)}", (*place, "from"))
         return lambda _: MISSING
     get = _path(path, (*place, "from"), mapping, report, needed="default" not in spec)
     default = spec.get("default", MISSING)
@@ -397,14 +399,14 @@ def _leaf(spec: dict[str, Any], place: tuple[str | int, ...], mapping: RowMappin
     return rule
 
 
-def _steps(spec: dict[str, Any], place: tuple[str | int, ...], report: Tell) -> list[Rule]:
+def _steps(spec: dict[str, Any], place: tuple[str | int, ...], report: AddProblem) -> list[Rule]:
     """What is done to a value one after the other: first `as`, then `unit`."""
     steps: list[Rule] = []
     if "as" in spec:
         if isinstance(spec["as"], str) and spec["as"] in CONVERSIONS:
             steps.append(CONVERSIONS[spec["as"]])
         else:
-            report(f"unknown conversion: {found(spec['as'])}; allowed: {', '.join(CONVERSIONS)}", (*place, "as"))
+            report(f"unknown conversion: {result(spec['as'])}; allowed: {', '.join(CONVERSIONS)}", (*place, "as"))
     if "unit" in spec:
         try:
             factor = unit_factor(str(spec["unit"]))
@@ -414,11 +416,11 @@ def _steps(spec: dict[str, Any], place: tuple[str | int, ...], report: Tell) -> 
     return steps
 
 
-def _object(spec: dict[str, Any], place: tuple[str | int, ...], mapping: RowMapping, report: Tell) -> Rule:
+def _object(spec: dict[str, Any], place: tuple[str | int, ...], mapping: RowMapping, report: AddProblem) -> Rule:
     whole = spec.get("*")
     merge = _path(whole, (*place, "*"), mapping, report) if isinstance(whole, str) else None
     if "*" in spec and merge is None:
-        report(f'"*" names the path of an object to copy; {found(whole)}', (*place, "*"))
+        report(f'"*" names the path of an object to copy; {result(whole)}', (*place, "*"))
     rules = {key: _compile(rule, (*place, key), mapping, report) for key, rule in spec.items() if key != "*"}
 
     def rule(record: Any) -> dict[str, Any]:
@@ -426,7 +428,7 @@ def _object(spec: dict[str, Any], place: tuple[str | int, ...], mapping: RowMapp
         if base is MISSING or base is None:
             base = {}
         if not isinstance(base, dict):
-            raise Unmappable(f"{whole} is to be copied key by key, but {found(base)}", str(whole).rpartition(".")[2])
+            raise Unmappable(f"{whole} is to be copied key by key, but {result(base)}", str(whole).rpartition(".")[2])
         built = ((key, part(record)) for key, part in rules.items())
         return base | {key: value for key, value in built if value is not MISSING}
 

@@ -298,7 +298,7 @@ class ComponentDescription(ComponentSettings):
     """What a sample has a score of: a component, a judge's dimension or flag, or what else a judge says."""
 
     name: str
-    kind: Literal["component", "dimension", "flag", "said"] = "component"
+    kind: Literal["component", "dimension", "flag", "stated"] = "component"
     scorer: str = "judge"
     version: int | str = 1
     params: dict[str, Any] = Field(default={})
@@ -402,7 +402,7 @@ class SuiteFile(Part):
     expect: dict[str, Anything] = Field(
         default={}, description="Checks of an answer by name, each of one kind: passed, failed or not run."
     )
-    hold: Literal["all", "majority", "first"] | None = Field(
+    required_repeats: Literal["all", "majority", "first"] | None = Field(
         default=None, description="In how many repeats of a case a check of `expect` must pass; left out, in all."
     )
     judge: Anything = Field(default=None, description="Judging with a rubric, by a language model or by code.")
@@ -444,7 +444,7 @@ class SuiteFile(Part):
     )
 
 
-class Hold(StrEnum):
+class RequiredRepeats(StrEnum):
     """In how many repeats of a case a check must pass."""
 
     ALL = "all"
@@ -457,13 +457,13 @@ class CheckDescription(Part):
 
     name: str
     code: str = ""
-    hold: Annotated[Hold, Field(strict=False)] = Hold.ALL
+    required_repeats: Annotated[RequiredRepeats, Field(strict=False)] = RequiredRepeats.ALL
 
 
 class ExpectDescription(Part):
     """The declared checks in their order, and in how many repeats they must pass where they do not say."""
 
-    hold: Annotated[Hold, Field(strict=False)] = Hold.ALL
+    required_repeats: Annotated[RequiredRepeats, Field(strict=False)] = RequiredRepeats.ALL
     checks: tuple[CheckDescription, ...] = ()
 
 
@@ -594,7 +594,7 @@ class SuiteModel:
     """A `Redactor`, which takes personal data out of whatever is stored or sent; None, and nothing is taken out."""
     snapshots: Any = None
     """Snapshots in a shape of the suite's own: a `SnapshotFormat`, or its place; None when it has none."""
-    hold: Hold = Hold.ALL
+    required_repeats: RequiredRepeats = RequiredRepeats.ALL
     """In how many repeats a check must pass where it does not say so itself; of no matter without `expect`."""
     stability: StabilityRules | None = None
     """None when repeats are not compared item by item."""

@@ -14,19 +14,19 @@ from typing import Any, TextIO
 
 import jsonschema_rs
 
-from steelyard.errors import MissingExtra, Mistake, SuiteError
+from steelyard.errors import MissingExtra, Problem, SuiteError
 from steelyard.suite.build.draft import Draft
 from steelyard.suite.case import MISSING, compile_path, split_path
 from steelyard.suite.files import text_of
-from steelyard.suite.yaml import Located, Place, dotted, found, kind_of, listed, meant, read_yaml
+from steelyard.suite.yaml import Located, Place, dotted, kind_of, listed, meant, read_yaml, result
 
-Report = Callable[[Mistake], None]
+Report = Callable[[Problem], None]
 """Takes a mistake: collects it when a suite is checked, raises it when cases are read for a run."""
 
 
-def refuse(mistake: Mistake) -> None:
+def refuse(problem: Problem) -> None:
     """A Report that stops at once."""
-    raise SuiteError([mistake])
+    raise SuiteError([problem])
 
 
 @dataclass(slots=True)
@@ -48,9 +48,9 @@ class Record:
         """File and line for messages."""
         return self.file if self.line is None else f"{self.file}:{self.line}"
 
-    def mistake(self, message: str, field: str = "") -> Mistake:
+    def problem(self, message: str, field: str = "") -> Problem:
         """A mistake in this record, at the line of `field` when it can be found."""
-        return Mistake(message, self.file, self.line_of([field] if field else []))
+        return Problem(message, self.file, self.line_of([field] if field else []))
 
     def line_of(self, fields: Sequence[str]) -> int | None:
         """The line of the first of these field names that is in the record, or the record's own."""
@@ -226,7 +226,7 @@ def read_csv(path: Path, name: str, _at: str, report: Report) -> Iterator[Record
                 return
             if other := _other_separator(headings):
                 message = f"the headings are separated by {other}, not by commas: save the file with commas"
-                report(Mistake(message, name, 1))
+                report(Problem(message, name, 1))
                 return
             columns = _columns(headings, name, report)
             if columns is None:
@@ -234,12 +234,12 @@ def read_csv(path: Path, name: str, _at: str, report: Report) -> Iterator[Record
             for row in rows:
                 if len(row) > len(columns):
                     message = f"{len(row)} cells under {len(columns)} headings: is a comma missing its quotes?"
-                    report(Mistake(message, name, rows.line_num))
+                    report(Problem(message, name, rows.line_num))
                 elif row:
                     cells = [_cell(steps, cell) for steps, cell in zip(columns, row, strict=False)]
                     yield Record(_nested(columns, cells), name, rows.line_num)
         except csv.Error as error:
-            report(Mistake(f"not readable as CSV: {error}", name, rows.line_num))
+            report(Problem(f"not readable as CSV: {error}", name, rows.line_num))
 
 
 def _other_separator(headings: list[str]) -> str | None:
@@ -268,7 +268,7 @@ def read_parquet(path: Path, name: str, _at: str, report: Report) -> Iterator[Re
                     row += 1
                     yield Record(_nested(columns, [_plain(value) for value in values]), f"{name} row {row}")
     except (pyarrow.ArrowException, OSError) as error:
-        report(Mistake(f"not readable as Parquet: {str(error).splitlines()[0]}", name))
+        report(Problem(f"not readable as Parquet: {str(error).splitlines()[0]}", name))
 
 
 def _plain(value: Any) -> Any:
@@ -306,12 +306,12 @@ def _columns(headings: list[str], name: str, report: Report) -> list[tuple[str, 
         except ValueError:
             steps = (heading,)
         if not steps:
-            report(Mistake("a heading is empty: give every column a name", name, 1))
+            report(Problem("a heading is empty: give every column a name", name, 1))
             return None
         clash = next((other for other in columns if other[: len(steps)] == steps[: len(other)]), None)
         if clash is not None:
             message = "is there twice" if clash == steps else f"and {'.'.join(clash)!r} cannot both be there"
-            report(Mistake(f"the heading {heading!r} {message}", name, 1))
+            report(Problem(f"the heading {heading!r} {message}", name, 1))
             return None
         columns.append(steps)
     return columns
@@ -335,9 +335,9 @@ def read_records(path: Path, name: str, at: str, report: Report) -> Iterator[Rec
     try:
         yield from READERS[path.suffix.lower()](path, name, at, report)
     except UnicodeDecodeError as error:
-        report(Mistake(f"not UTF-8 text: byte {error.object[error.start]:#04x} cannot be read", name, _bad_line(path)))
+        report(Problem(f"not UTF-8 text: byte {error.object[error.start]:#04x} cannot be read", name, _bad_line(path)))
     except OSError as error:
-        report(Mistake(f"cannot be read: {error.strerror or error}", name))
+        report(Problem(f"cannot be read: {error.strerror or error}", name))
 
 
 def read_one(path: Path, name: str, report: Report) -> Iterator[Record]:
@@ -349,15 +349,15 @@ def read_one(path: Path, name: str, report: Report) -> Iterator[Record]:
             return
         located = read_yaml(text, name)
     except SuiteError as error:
-        _report_all(list(error.mistakes), report)
+        _report_all(list(error.problems), report)
         return
     except BrokenJson as error:
-        report(Mistake(str(error), name, error.line))
+        report(Problem(str(error), name, error.line))
         return
     except ValueError as error:
-        report(Mistake(str(error), name))
+        report(Problem(str(error), name))
         return
-    _report_all(located.mistakes, report)
+    _report_all(located.problems, report)
     yield Record(located.data, name, located.line(()), path.stem, located=located)
 
 
@@ -369,7 +369,7 @@ def _read_jsonl(path: Path, name: str, _at: str, report: Report) -> Iterator[Rec
             try:
                 data = decode(text)
             except ValueError as error:
-                report(Mistake(str(error), name, line))
+                report(Problem(str(error), name, line))
                 continue
             yield Record(data, name, line)
 
@@ -384,7 +384,7 @@ def _read_json(path: Path, name: str, at: str, report: Report) -> Iterator[Recor
             if not at:
                 cursor.end()
         except BrokenJson as error:
-            report(Mistake(str(error), name, error.line))
+            report(Problem(str(error), name, error.line))
 
 
 def _walk_json(cursor: JsonCursor, steps: tuple[str, ...], name: str, report: Report) -> Iterator[Record]:
@@ -398,7 +398,7 @@ def _walk_json(cursor: JsonCursor, steps: tuple[str, ...], name: str, report: Re
                 return
             seen.append(key)
             cursor.value()
-        report(Mistake(_nothing_at(steps[0], seen), name))
+        report(Problem(_nothing_at(steps[0], seen), name))
     elif sign == "[" and not steps:
         for data, line, text in cursor.elements():
             yield Record(data, name, line, None, text)
@@ -406,13 +406,13 @@ def _walk_json(cursor: JsonCursor, steps: tuple[str, ...], name: str, report: Re
         for key in cursor.members():
             data, line, text = cursor.value()
             if not isinstance(data, dict):
-                report(Mistake(_not_a_list(key, data), name, line))
+                report(Problem(_not_a_list(key, data), name, line))
                 return
             yield Record(data, name, line, key, text)
     else:
         data, line, _ = cursor.value()
         report(
-            Mistake(f"expected a list of cases{' at ' + steps[0] if steps else ''}, found {kind_of(data)}", name, line)
+            Problem(f"expected a list of cases{' at ' + steps[0] if steps else ''}, found {kind_of(data)}", name, line)
         )
 
 
@@ -420,15 +420,15 @@ def _read_yaml(path: Path, name: str, at: str, report: Report) -> Iterator[Recor
     try:
         located = read_yaml(text_of(path, name), name)
     except SuiteError as error:
-        return _report_all(list(error.mistakes), report)
+        return _report_all(list(error.problems), report)
     except ValueError as error:
-        return report(Mistake(str(error), name))
-    _report_all(located.mistakes, report)
+        return report(Problem(str(error), name))
+    _report_all(located.problems, report)
     data, steps = compile_path(at)(located.data), split_path(at)
     where: tuple[str | int, ...] = tuple(steps)
     if data is MISSING:
         keys = list(located.data) if isinstance(located.data, dict) else []
-        return report(Mistake(_nothing_at(at, keys), name))
+        return report(Problem(_nothing_at(at, keys), name))
     if data is None:
         return None
     if isinstance(data, list):
@@ -437,10 +437,10 @@ def _read_yaml(path: Path, name: str, at: str, report: Report) -> Iterator[Recor
     elif isinstance(data, dict):
         for key, item in data.items():
             if not isinstance(item, dict):
-                return report(Mistake(_not_a_list(key, item), name, located.line((*where, key))))
+                return report(Problem(_not_a_list(key, item), name, located.line((*where, key))))
             yield Record(item, name, located.line((*where, key)), key, located=located, path=(*where, key))
     else:
-        report(Mistake(f"expected a list of cases, found {kind_of(data)}", name, located.line(where)))
+        report(Problem(f"expected a list of cases, found {kind_of(data)}", name, located.line(where)))
     return None
 
 
@@ -469,9 +469,9 @@ def _not_a_list(key: str, value: Any) -> str:
     return f"expected a list of cases, or an object of id and case; under {key!r} found {kind_of(value)}"
 
 
-def _report_all(mistakes: list[Mistake], report: Report) -> None:
-    for mistake in mistakes:
-        report(mistake)
+def _report_all(problems: list[Problem], report: Report) -> None:
+    for problem in problems:
+        report(problem)
 
 
 def _bad_line(path: Path) -> int | None:
@@ -495,7 +495,7 @@ def read_schema(given: Any, place: Place, draft: Draft) -> dict[str, Any] | None
         jsonschema_rs.validator_for(schema, retriever=_refuse)
     except (jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError, ValueError) as error:
         message = str(error).splitlines()[0]
-        draft.tell(f"{dotted(place)} is not a valid JSON Schema: {message}", place)
+        draft.add_problem(f"{dotted(place)} is not a valid JSON Schema: {message}", place)
     return schema
 
 
@@ -506,13 +506,13 @@ def _from_file(name: str, place: Place, draft: Draft) -> Any:
     try:
         schema = decode(text)
     except BrokenJson as error:
-        draft.tell(f"{name}:{error.line}: {error}", place)
+        draft.add_problem(f"{name}:{error.line}: {error}", place)
         return None
     except ValueError as error:
-        draft.tell(f"{name}: {error}", place)
+        draft.add_problem(f"{name}: {error}", place)
         return None
     if not isinstance(schema, dict):
-        draft.tell(f"{name} holds no JSON Schema; {found(schema)}", place)
+        draft.add_problem(f"{name} holds no JSON Schema; {result(schema)}", place)
         return None
     return schema
 

@@ -15,9 +15,9 @@ from unicodedata import normalize
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from steelyard.errors import UserMistake
+from steelyard.errors import UsageError
 from steelyard.plugins import UserCodeError, checked_call, place_in_words
-from steelyard.records import Attempt, Failure
+from steelyard.records import CallResult, Failure
 from steelyard.suite.build.draft import Draft
 from steelyard.suite.case import MISSING, Case, compile_path
 from steelyard.suite.models import CaseSource
@@ -82,7 +82,7 @@ class Redactor:
 
     def case(self, case: Case) -> Case:
         """The case without personal data. The names found in it stay with it in memory, for its answers."""
-        names = tuple(sorted(set(self._found(case)), key=lambda name: (-len(name), name)))
+        names = tuple(sorted(set(self._result(case)), key=lambda name: (-len(name), name)))
         result = replace(case, private=names)
         return replace(
             result,
@@ -99,18 +99,18 @@ class Redactor:
         """A text that belongs to the case, without personal data."""
         return self._text(text, case.private)
 
-    def attempt(self, attempt: Attempt, names: tuple[str, ...]) -> Attempt:
+    def redact_call(self, call_result: CallResult, names: tuple[str, ...]) -> CallResult:
         """An answer, or its failure, without personal data; `names` are those that were found in its case."""
-        failure = attempt.failure
+        failure = call_result.failure
         try:
             return replace(
-                attempt,
-                text=None if attempt.text is None else self._answer(attempt.text, names),
+                call_result,
+                text=None if call_result.text is None else self._answer(call_result.text, names),
                 failure=None if failure is None else Failure(failure.kind, self._text(failure.message, names)),
             )
-        except UserMistake as error:
+        except UsageError as error:
             # What could not be redacted is not stored.
-            return replace(attempt, text=None, failure=Failure("not_redacted", str(error)))
+            return replace(call_result, text=None, failure=Failure("not_redacted", str(error)))
 
     def identity(self) -> dict[str, Any]:
         """What it takes out, for the signature."""
@@ -125,7 +125,7 @@ class Redactor:
                 pass  # not JSON after all, or broken: redacted as it stands
         return self._text(_ESCAPED.sub(_letter, text), names)
 
-    def _found(self, case: Case) -> Iterator[str]:
+    def _result(self, case: Case) -> Iterator[str]:
         for path in self._names:
             yield from (name for name in _texts(path(case)) if len(name) >= _SHORTEST_NAME)
         if self._part.introduced:
@@ -149,7 +149,7 @@ class Redactor:
             # The message itself may quote what was to be taken out.
             cause = error.__cause__
             problem = "returned something else than a text" if cause is None else f"raised {type(cause).__name__}"
-            raise UserMistake(f"redact.hook {self._part.hook} {problem}{place_in_words(hook)}") from None
+            raise UsageError(f"redact.hook {self._part.hook} {problem}{place_in_words(hook)}") from None
         return redacted
 
     def _tree(self, value: Any, names: tuple[str, ...]) -> Any:
@@ -181,7 +181,9 @@ def build_redactor(raw: Any, draft: Draft) -> Redactor | None:
     if part is None:
         return None
     if part == RedactPart():
-        draft.tell("redact takes nothing out: say what, as in redact: {emails: true}, or leave it away", ("redact",))
+        draft.add_problem(
+            "redact takes nothing out: say what, as in redact: {emails: true}, or leave it away", ("redact",)
+        )
         return None
     hook = None
     if part.hook is not None:

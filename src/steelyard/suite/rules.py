@@ -13,7 +13,7 @@ from decimal import Decimal
 from typing import Any, NoReturn
 
 from steelyard.suite.judge import BindingRule
-from steelyard.suite.yaml import found, listed, meant
+from steelyard.suite.yaml import listed, meant, result
 
 Metrics = Mapping[str, Any]
 """By component, what it measured by name."""
@@ -133,13 +133,13 @@ class _Condition:
         return self._compared()
 
     def _compared(self) -> Value:
-        left = self._one()
+        left = self._single()
         links: list[tuple[str, Value]] = []
         while sign := self._take(*_COMPARE):
-            links.append((sign, self._one()))
+            links.append((sign, self._single()))
         return _chain(left, links) if links else left
 
-    def _one(self) -> Value:
+    def _single(self) -> Value:
         token = self._next()
         if token is None:
             self._fail("the condition breaks off")
@@ -165,9 +165,9 @@ class _Condition:
     def _metric(self, token: str) -> Value:
         component, dot, metric = token.partition(".")
         if not dot or "." in metric:
-            self._fail(f"{token!r} is no metric: write <component>.<metric>{self._known()}")
+            self._fail(f"{token!r} is no metric: write <component>.<metric>{self._available()}")
         if component not in self.metrics:
-            hint = meant(component, self.metrics) or self._known()
+            hint = meant(component, self.metrics) or self._available()
             self._fail(f"there is no component {component!r}{hint}")
         names = self.metrics[component]
         if names is not None and metric not in names:
@@ -177,7 +177,7 @@ class _Condition:
         rule = self.rule
         return lambda measured: _measured(measured, component, metric, rule)
 
-    def _known(self) -> str:
+    def _available(self) -> str:
         names = [f"{component}.{name}" for component, inner in self.metrics.items() for name in inner or ()]
         return f"; there are: {listed(names)}" if names else "; no component of this suite measures anything"
 
@@ -226,7 +226,7 @@ def _measured(measured: Metrics, component: str, metric: str, rule: str) -> Any:
         raise ValueError(f"rule {rule!r}: {component}.{metric} was not measured")
     value = values[metric]
     if not isinstance(value, (bool, int, float)) or (isinstance(value, float) and not math.isfinite(value)):
-        raise ValueError(f"rule {rule!r}: {component}.{metric} is neither a number nor true or false; {found(value)}")
+        raise ValueError(f"rule {rule!r}: {component}.{metric} is neither a number nor true or false; {result(value)}")
     return value
 
 

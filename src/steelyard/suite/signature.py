@@ -101,7 +101,7 @@ def _flagged(about: str) -> str:
 def _said_components(judge: JudgeModel) -> list[ComponentDescription]:
     """What is made of what a judge says beyond its scores: it weighs nothing."""
     shared: dict[str, Any] = {
-        "kind": "said",
+        "kind": "stated",
         "weight": 0.0,
         "version": judge.rubric.version,
         "when_unknown": "skip",
@@ -137,11 +137,17 @@ def _expectations(suite: SuiteModel) -> ExpectDescription | None:
     if expect is None:
         return None
     checks = [
-        CheckDescription(name=name, code=expect.code_of(name), hold=rule.hold or suite.hold)
+        CheckDescription(
+            name=name, code=expect.code_of(name), required_repeats=rule.required_repeats or suite.required_repeats
+        )
         for name, rule in expect.checks.items()
     ]
-    schema = [CheckDescription(name=SCHEMA, code=FORMAT, hold=suite.hold)] if expect.with_schema else []
-    return ExpectDescription(hold=suite.hold, checks=(*schema, *checks))
+    schema = (
+        [CheckDescription(name=SCHEMA, code=FORMAT, required_repeats=suite.required_repeats)]
+        if expect.with_schema
+        else []
+    )
+    return ExpectDescription(required_repeats=suite.required_repeats, checks=(*schema, *checks))
 
 
 def _passing(suite: SuiteModel) -> Threshold | None:

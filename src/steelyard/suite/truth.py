@@ -13,7 +13,7 @@ from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
-from steelyard.errors import Mistake, UserMistake
+from steelyard.errors import Problem, UsageError
 from steelyard.plugins import UserCodeError, checked_call
 from steelyard.suite.build.draft import Draft
 from steelyard.suite.case import MISSING, Case, Getter, compile_path, split_path
@@ -22,18 +22,18 @@ from steelyard.suite.labels import check_path, labels_of
 from steelyard.suite.mapping import RowMapping
 from steelyard.suite.models import EXPECT, Component, SuiteModel
 from steelyard.suite.readers import Record, Report, read_records
-from steelyard.suite.yaml import Place, explain, found, meant
+from steelyard.suite.yaml import Place, explain, meant, result
 
 LEDGER_FILE = "ledger.jsonl"
 TRUTH = "truth"
-WEIGHED_BY = ("scorers", "schema", "rules")
+SCORED_BY = ("scorers", "schema", "rules")
 """The parts of a signature that say how answers are weighed; each may be edited for a reason of its own."""
 NAMES = {
     "scorers": "scorers, weights, bands or pass rule",
     "schema": "the shape asked of answers",
     "rules": "what is made of the judge's words",
 }
-_MOST_TOLD = 20
+_MOST_MESSAGES = 20
 
 State = tuple[str, str | None, str | None]
 """What was edited, of which case (None for how answers are weighed), and its digest afterwards."""
@@ -105,20 +105,20 @@ def read_ledger(draft: Draft) -> tuple[LedgerLine, ...]:
     """
     path = draft.folder / LEDGER_FILE
     lines: list[LedgerLine] = []
-    wrong: list[Mistake] = []
+    wrong: list[Problem] = []
     if not path.exists():
         return ()
     for record in read_records(path, LEDGER_FILE, "", wrong.append):
         if not isinstance(record.data, dict):
-            wrong.append(record.mistake(f"a line of the ledger is a group of keys; {found(record.data)}"))
+            wrong.append(record.problem(f"a line of the ledger is a group of keys; {result(record.data)}"))
             continue
         try:
             lines.append(LedgerLine.model_validate(record.data))
         except ValidationError as error:
-            wrong += [record.mistake(problem.message) for problem in explain(error, record.data, LedgerLine)]
-    draft.mistakes += wrong[:_MOST_TOLD]
-    if len(wrong) > _MOST_TOLD:
-        draft.more.append(Mistake(f"and {len(wrong) - _MOST_TOLD} more mistakes in {LEDGER_FILE}"))
+            wrong += [record.problem(problem.message) for problem in explain(error, record.data, LedgerLine)]
+    draft.problems += wrong[:_MOST_MESSAGES]
+    if len(wrong) > _MOST_MESSAGES:
+        draft.more.append(Problem(f"and {len(wrong) - _MOST_MESSAGES} more mistakes in {LEDGER_FILE}"))
     return tuple(lines)
 
 
@@ -134,7 +134,7 @@ def append_lines(folder: Path, lines: Sequence[LedgerLine]) -> Path:
         finally:
             os.close(descriptor)
     except OSError as error:
-        raise UserMistake(f"{path} cannot be written: {error.strerror or error}") from None
+        raise UsageError(f"{path} cannot be written: {error.strerror or error}") from None
     return path
 
 
@@ -189,7 +189,7 @@ def kept_with_a_run(suite: SuiteModel, signature: dict[str, Any]) -> tuple[dict[
     Added cases stay out: a set of cases that was brought in at once would be most of
     every run's header, and no reading rests on why a case is there.
     """
-    now: set[State] = {(part, None, signature.get(part)) for part in WEIGHED_BY}
+    now: set[State] = {(part, None, signature.get(part)) for part in SCORED_BY}
     now |= {(TRUTH, case, digest) for case, digest in suite.survey.noted_truths.items()}
     lines = by_state(suite.ledger).items()
     return tuple(line.as_data() for state, line in lines if state in now and line.before is not None)
@@ -275,7 +275,7 @@ class TruthCheck:
         self._components = [_watch(component) for component in components]
         scored = [component for component in components if component.weight > 0]
         judged = judge is not None and any(dimension.weight > 0 for dimension in judge.rubric.dimensions)
-        self._weighed = {component.name for component in scored}
+        self._evaluated = {component.name for component in scored}
         self._all_skip = bool(scored) and not judged and all(item.when_unknown == "skip" for item in scored)
         self._judge = judge
         self._labels = _labels(judge)
@@ -311,20 +311,20 @@ class TruthCheck:
                 if isinstance(error.__cause__, NotImplementedError):
                     component.knows_truth = False
                 else:
-                    report(record.mistake(f"case {case.id}: {error}"))
+                    report(record.problem(f"case {case.id}: {error}"))
         self._look_at_labels(case, record, report)
-        if self._all_skip and self._nothing_to_weigh(case):
+        if self._all_skip and self._nothing_to_score(case):
             report(
-                record.mistake(
+                record.problem(
                     f"case {case.id}: nothing to weigh: it has no truth for any component, and all are skipped"
                 )
             )
 
-    def _nothing_to_weigh(self, case: Case) -> bool:
+    def _nothing_to_score(self, case: Case) -> bool:
         return all(
             component.knows_truth and component.scorer.truth(case) is None
             for component in self._components
-            if component.name in self._weighed
+            if component.name in self._evaluated
         )
 
     def _look_at_labels(self, case: Case, record: Record, report: Report) -> None:
@@ -334,12 +334,12 @@ class TruthCheck:
         try:
             labels_of(case, self._judge)
         except ValueError as error:
-            report(record.mistake(f"case {case.id}: {error}", split_path(self._judge.labels)[-1]))
+            report(record.problem(f"case {case.id}: {error}", split_path(self._judge.labels)[-1]))
 
     def _look(self, component: _Component, case: Case, record: Record, report: Report) -> None:
         who, scorer = f"the scorer of {component.name}", component.scorer
         if component.check is not None and (wrong := checked_call(who, component.check, case, returns=str | None)):
-            report(_mistake(record, wrong, component.fields))
+            report(_problem(record, wrong, component.fields))
         elif (
             component.knows_truth
             and not component.declared
@@ -432,9 +432,9 @@ def _hint(path: str, names: set[str]) -> str:
     return meant(path, names)
 
 
-def _mistake(record: Record, message: str, fields: list[str]) -> Mistake:
+def _problem(record: Record, message: str, fields: list[str]) -> Problem:
     named = [name for name in fields if name in message] or fields
-    return Mistake(message, record.file, record.line_of(named))
+    return Problem(message, record.file, record.line_of(named))
 
 
 def _collect(data: Any, names: set[str], n: int, before: str = "") -> None:

@@ -22,7 +22,7 @@ from pydantic import (
 )
 from pydantic_core import InitErrorDetails, PydanticCustomError, core_schema
 
-from steelyard.suite.yaml import found, shown, unknown_key
+from steelyard.suite.yaml import result, shown, unknown_key
 
 MIN_PAIRED = 0.9
 """Of the cases that either of two runs answered, the share that must be in pairs unless a suite declares another."""
@@ -49,7 +49,7 @@ def share(value: Any) -> float:
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         # Numbers too large for a float are above 1 all the same.
         return _share_in_range(float(min(value, 10**300)), shown(value), False)
-    raise ValueError(f"a share is written 0.75 or 75 %; {found(value)}")
+    raise ValueError(f"a share is written 0.75 or 75 %; {result(value)}")
 
 
 def passing(text: Any) -> float:
@@ -91,7 +91,7 @@ def parse_rate(value: Any) -> float:
         return _rate_in_range(float(written[1]) / _UNITS[written[2] or "s"], shown(value))
     if isinstance(value, int | float) and not isinstance(value, bool):
         return _rate_in_range(float(min(value, 10**300)), shown(value))
-    raise ValueError(f"a rate is written 20/s or 90/min; {found(value)}")
+    raise ValueError(f"a rate is written 20/s or 90/min; {result(value)}")
 
 
 def _rate_in_range(rate: float, text: str) -> float:
@@ -109,7 +109,7 @@ def parse_time(value: Any) -> float:
     elif isinstance(value, int | float) and not isinstance(value, bool) and value >= 0:
         length = float(min(value, 10**300))
     else:
-        raise ValueError(f"a time is written 5m or 90s, and 0 is none; {found(value)}")
+        raise ValueError(f"a time is written 5m or 90s, and 0 is none; {result(value)}")
     if not length <= _LONGEST:
         raise ValueError(f"{shown(value)} is more than a day")
     return length
@@ -122,7 +122,7 @@ def seconds(value: Any) -> float:
         return _seconds_in_range(float(number / 1000 if written[2] == "ms" else number), shown(value))
     if isinstance(value, int | float) and not isinstance(value, bool):
         return _seconds_in_range(float(min(value, 10**300)), shown(value))
-    raise ValueError(f"a time is written 100 ms or 10 s; {found(value)}")
+    raise ValueError(f"a time is written 100 ms or 10 s; {result(value)}")
 
 
 def _seconds_in_range(length: float, text: str) -> float:

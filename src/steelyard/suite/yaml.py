@@ -22,7 +22,7 @@ from yaml.events import (
     SequenceStartEvent,
 )
 
-from steelyard.errors import Mistake, SuiteError
+from steelyard.errors import Problem, SuiteError
 
 _MOST_NAMES = 25
 _MOST_CHARACTERS = 60
@@ -82,7 +82,7 @@ def kind_of(value: Any) -> str:
     return next((words for kind, words in _KINDS if isinstance(value, kind)), type(value).__name__)
 
 
-def found(value: Any) -> str:
+def result(value: Any) -> str:
     """ "found 3 (a number)": what stood there."""
     return "found nothing" if value is None else f"found {shown(value)} ({kind_of(value)})"
 
@@ -117,7 +117,7 @@ class Located:
     data: Any
     file: str = ""
     lines: dict[Place, int] = field(default_factory=dict)
-    mistakes: list[Mistake] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
     """What was wrong with the text but did not keep it from being read, such as a key given twice."""
 
     def line(self, path: Sequence[str | int]) -> int | None:
@@ -127,9 +127,9 @@ class Located:
             place = place[:-1]
         return self.lines.get(place)
 
-    def mistake(self, message: str, path: Sequence[str | int] = ()) -> Mistake:
+    def problem(self, message: str, path: Sequence[str | int] = ()) -> Problem:
         """A mistake at the path."""
-        return Mistake(message, self.file, self.line(path))
+        return Problem(message, self.file, self.line(path))
 
 
 def read_yaml(text: str, file: str) -> Located:
@@ -141,11 +141,11 @@ def read_yaml(text: str, file: str) -> Located:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         message = f"not readable as YAML: {error.problem or error.context}{_hint(text, error)}"
-        raise SuiteError([Mistake(message, file, mark.line + 1 if mark else None)]) from None
+        raise SuiteError([Problem(message, file, mark.line + 1 if mark else None)]) from None
     except (yaml.YAMLError, ValueError) as error:
         note = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise SuiteError([Mistake(f"not readable as YAML: {note}", file)]) from None
-    return Located(data, file, reader.lines, reader.mistakes)
+        raise SuiteError([Problem(f"not readable as YAML: {note}", file)]) from None
+    return Located(data, file, reader.lines, reader.problems)
 
 
 def _hint(text: str, error: yaml.MarkedYAMLError) -> str:
@@ -168,7 +168,7 @@ class _Reader:
         self.events = events
         self.most_nodes = most_nodes
         self.lines: dict[Place, int] = {}
-        self.mistakes: list[Mistake] = []
+        self.problems: list[Problem] = []
         self.n = 0
         self.anchors: dict[str, tuple[Any, int]] = {}
 
@@ -179,7 +179,7 @@ class _Reader:
         for event in self.events:
             if isinstance(event, DocumentStartEvent):
                 if seen:
-                    raise SuiteError([self._mistake("a second document starts here (---): write one to a file", event)])
+                    raise SuiteError([self._problem("a second document starts here (---): write one to a file", event)])
                 seen = True
                 data = self.value(next(self.events), (), 0)
         return data
@@ -191,11 +191,11 @@ class _Reader:
         before = self.n
         self.n += 1
         if self.n > self.most_nodes or depth > _MOST_DEPTH:
-            raise SuiteError([self._mistake(_TOO_MUCH, event)])
+            raise SuiteError([self._problem(_TOO_MUCH, event)])
         self.lines.setdefault(path, event.start_mark.line + 1)
         if event.tag is not None and event.tag not in _PLAIN_TAGS:
             tag = event.tag.replace("tag:yaml.org,2002:", "!!")
-            self.mistakes.append(self._mistake(f"the tag {tag} is not allowed: write plain data", event))
+            self.problems.append(self._problem(f"the tag {tag} is not allowed: write plain data", event))
         if isinstance(event, ScalarEvent):
             text = event.tag == _STR or (event.tag is None and not event.implicit[0])
             data: Any = event.value if text else plain_scalar(event.value)
@@ -210,11 +210,11 @@ class _Reader:
     def _alias(self, event: AliasEvent) -> Any:
         if event.anchor not in self.anchors:
             message = f"*{event.anchor} stands for nothing that ends before it"
-            raise SuiteError([self._mistake(message, event)])
+            raise SuiteError([self._problem(message, event)])
         data, n = self.anchors[event.anchor]
         self.n += n
         if self.n > self.most_nodes:
-            raise SuiteError([self._mistake(_TOO_MUCH, event)])
+            raise SuiteError([self._problem(_TOO_MUCH, event)])
         return data
 
     def _sequence(self, path: Place, depth: int) -> list[Any]:
@@ -248,12 +248,12 @@ class _Reader:
         elif event.value in first:
             wrong = f"the key {event.value!r} is given twice; the first is on line {first[event.value]}"
         if wrong:
-            self.mistakes.append(self._mistake(wrong, event))
+            self.problems.append(self._problem(wrong, event))
             return None
         return str(event.value)
 
-    def _mistake(self, message: str, event: Any) -> Mistake:
-        return Mistake(message, self.file, event.start_mark.line + 1)
+    def _problem(self, message: str, event: Any) -> Problem:
+        return Problem(message, self.file, event.start_mark.line + 1)
 
 
 def plain_scalar(text: str) -> Any:
@@ -293,14 +293,14 @@ _NOTHING = object()
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class PlacedProblem:
     """One sentence and the place in the data it speaks of."""
 
     message: str
     place: Place
 
 
-def explain(error: ValidationError, data: Any, model: type[BaseModel], at: Place = ()) -> list[Problem]:
+def explain(error: ValidationError, data: Any, model: type[BaseModel], at: Place = ()) -> list[PlacedProblem]:
     """The problems in a failed validation of `data`, in the order of the file; `at` is where `data` stands."""
     groups: dict[Place, list[ErrorDetails]] = {}
     for detail in error.errors(include_url=False):
@@ -309,7 +309,7 @@ def explain(error: ValidationError, data: Any, model: type[BaseModel], at: Place
     deepest = [place for place in groups if not any(other[: len(place)] == place != other for other in groups)]
     retained = [place for place in groups if place in deepest or not _of_a_union(groups[place], place)]
     retained = [place for place in retained if not _only_misspelt(place, groups)]
-    return [Problem(_sentence(groups[place], place, data, model, at), (*at, *place)) for place in retained]
+    return [PlacedProblem(_sentence(groups[place], place, data, model, at), (*at, *place)) for place in retained]
 
 
 def _resolve(detail: ErrorDetails, data: Any) -> Place:
@@ -361,8 +361,8 @@ def _sentence(details: list[ErrorDetails], place: Place, data: Any, model: type[
         return f"{name}: {value!r} is not known{hint}" + ("" if hint else f"; allowed: {listed(choices)}")
     wanted = [word for word in dict.fromkeys(_wanted(detail) for detail in details) if word]
     if wanted:
-        return f"{name} must be {' or '.join(wanted)}; {found(value)}"
-    return f"{name}: {detail['msg'][:1].lower()}{detail['msg'][1:]}; {found(value)}"
+        return f"{name} must be {' or '.join(wanted)}; {result(value)}"
+    return f"{name}: {detail['msg'][:1].lower()}{detail['msg'][1:]}; {result(value)}"
 
 
 def _wanted(detail: ErrorDetails) -> str:

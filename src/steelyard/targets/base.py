@@ -14,7 +14,7 @@ from typing import Annotated, Any, ClassVar, Protocol, Self
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from steelyard import plugins
-from steelyard.errors import Mistake, SteelyardError, SuiteError, TargetFailure, UserMistake
+from steelyard.errors import Problem, SteelyardError, SuiteError, TargetFailure, UsageError
 from steelyard.plugins import in_one_line, place_in_words, raised_in_words
 from steelyard.redact import looks_secret
 from steelyard.suite.case import MISSING, Attachment, Case, compile_path
@@ -24,7 +24,7 @@ from steelyard.suite.models import TargetSpec, Variant
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class Request:
     """One call: which case, under which variant, for the how-manieth time (from 0).
 
     The engine gives `case` without its truth, so that no template or function can show it to the system under test.
@@ -40,7 +40,7 @@ class Ask:
 
 
 @dataclass(slots=True)
-class Reply:
+class Response:
     """What came back. `text` is exactly what the system said; nothing is repaired here.
 
     Structured data is given as its JSON text, so that what is stored is what was weighed.
@@ -61,12 +61,12 @@ class Reply:
     """True when the system says that the answer broke off at the limit of tokens."""
 
 
-def checked_reply(reply: Any, function: Any) -> Reply:
+def checked_response(response: Any, function: Any) -> Response:
     """The reply of a target; TargetFailure `bad_answer` when it is none, or has no text."""
-    fits = isinstance(reply, Reply) and isinstance(reply.text, str) and isinstance(reply.status, int | None)
-    if fits and isinstance(reply.model, str | None):
-        return reply  # type: ignore[no-any-return]
-    problem = f"{in_one_line(reply)} ({type(reply).__name__}), not a Reply with a text"
+    fits = isinstance(response, Response) and isinstance(response.text, str) and isinstance(response.status, int | None)
+    if fits and isinstance(response.model, str | None):
+        return response  # type: ignore[no-any-return]
+    problem = f"{in_one_line(response)} ({type(response).__name__}), not a Reply with a text"
     raise TargetFailure("bad_answer", f"the target{place_in_words(function)} returned {problem}", retry=False)
 
 
@@ -80,7 +80,7 @@ def failure_of(error: BaseException, function: Any) -> BaseException:
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class TargetContext:
     """What a target may know of where it runs."""
 
     folder: Path
@@ -107,7 +107,7 @@ class Target(Protocol):
 
     async def __aexit__(self, *exc_info: object) -> None: ...
 
-    async def ask(self, ask: Ask) -> Reply:
+    async def ask(self, ask: Request) -> Response:
         """One answer, or TargetFailure. Timeouts, retries and limits are the engine's business."""
         ...
 
@@ -115,7 +115,7 @@ class Target(Protocol):
         """Kind, model, address and settings that can change the answer: part of the signature, free of secrets."""
         ...
 
-    def request_key(self, ask: Ask) -> Any:
+    def request_key(self, ask: Request) -> Any:
         """The full request as plain data, free of secrets, for the response cache; None when it must not be cached."""
         ...
 
@@ -127,13 +127,13 @@ class Target(Protocol):
 # Opens a target by its kind, built-in or plug-in.
 
 
-def open_target(spec: TargetSpec, surroundings: Surroundings) -> Target:
+def open_target(spec: TargetSpec, target_context: TargetContext) -> Target:
     """The target a suite declares, ready to be entered; UserMistake when it lacks something it needs.
 
     The spec's settings may be validated already or still be plain data, as code that builds a target by hand has them.
     """
     kind = _kind(spec.kind)
-    target: Target = kind(_settings(spec, kind), surroundings)
+    target: Target = kind(_settings(spec, kind), target_context)
     return target
 
 
@@ -142,7 +142,7 @@ def _kind(name: str) -> Any:
         return plugins.find("targets", name)
     except KeyError:
         available = ", ".join(plugins.names("targets"))
-        raise UserMistake(f"there is no target of kind {name!r}; there are: {available}") from None
+        raise UsageError(f"there is no target of kind {name!r}; there are: {available}") from None
 
 
 def _settings(spec: TargetSpec, kind: Any) -> Any:
@@ -153,7 +153,7 @@ def _settings(spec: TargetSpec, kind: Any) -> Any:
     except ValidationError as error:
         raise SuiteError(
             [
-                Mistake(
+                Problem(
                     item["msg"].removeprefix("Value error, "),
                     ".".join(["target", spec.kind, *(str(part) for part in item["loc"])]),
                 )
@@ -191,9 +191,9 @@ class FromEnv(BaseModel):
     env: str = Field(description="Name of the environment variable that holds the value.", min_length=1)
     prefix: str = Field(default="", description="Text put before the value, such as `ApiKey `.")
 
-    def read(self, surroundings: Surroundings, what: str) -> str:
+    def read(self, target_context: TargetContext, what: str) -> str:
         """The value with its prefix; UserMistake naming the variable when it is not set."""
-        return self.prefix + read_variable(self.env, surroundings, what)
+        return self.prefix + read_variable(self.env, target_context, what)
 
 
 class TextFile(BaseModel):
@@ -204,17 +204,17 @@ class TextFile(BaseModel):
     file: str = Field(description="Path of the file, inside the suite's folder.", min_length=1)
 
 
-def read_variable(name: str, surroundings: Surroundings, what: str) -> str:
+def read_variable(name: str, target_context: TargetContext, what: str) -> str:
     """The variable's value; UserMistake naming it when it is not set or empty."""
-    value = surroundings.env.get(name, "")
+    value = target_context.env.get(name, "")
     if not _VARIABLE.fullmatch(name):
-        raise UserMistake(
+        raise UsageError(
             f"{what}: what stands there is not the name of an environment variable; if it is the key itself,"
             " take it out of the file, export it, and write the variable's name"
         )
     if not value.strip():
-        state = "empty" if name in surroundings.env else "not set"
-        raise UserMistake(f"{what} needs the environment variable {name}, which is {state}: export {name}=... first")
+        state = "empty" if name in target_context.env else "not set"
+        raise UsageError(f"{what} needs the environment variable {name}, which is {state}: export {name}=... first")
     return value.strip()
 
 
@@ -254,22 +254,22 @@ def names_header(headers: Iterable[str], name: str) -> bool:
     return any(header.lower() == name.lower() for header in headers)
 
 
-def text_of(given: str | TextFile, surroundings: Surroundings, what: str) -> tuple[str, str]:
+def text_of(given: str | TextFile, target_context: TargetContext, what: str) -> tuple[str, str]:
     """The text and the place to name in messages: written inline, or read from a file of the suite."""
     if isinstance(given, str):
         return given, what
     try:
-        return text_inside(surroundings.folder, given.file), given.file
+        return text_inside(target_context.folder, given.file), given.file
     except ValueError as error:
-        raise SuiteError([Mistake(str(error), what)]) from None
+        raise SuiteError([Problem(str(error), what)]) from None
 
 
 # Fills texts, trees of texts and typed values from one call: the bodies, headers and prompts of targets.
 
-Filler = Callable[[Ask], Any]
+Filler = Callable[[Request], Any]
 """From one call to the value for it; TargetFailure `bad_template` when the case lacks what the template names."""
 
-TextFiller = Callable[[Ask], str]
+TextFiller = Callable[[Request], str]
 
 _HOLE = re.compile(r"\{\{|\{%|\{#")
 _ONE_EXPRESSION = re.compile(r"^\s*\{\{[-+]?((?:(?!\{\{|\}\}).)+?)[-+]?\}\}\s*$", re.S)
@@ -292,7 +292,7 @@ def prompt_filler(text: str, where: str) -> TextFiller:
         return text_filler(text, where)
     name, plain = alone.group(1), text_filler(text, where)
 
-    def fill(ask: Ask) -> str:
+    def fill(ask: Request) -> str:
         value = ask.variant.values.get(name)
         return _variant_filler(value, f"variant {name}")(ask) if isinstance(value, str) else plain(ask)
 
@@ -313,7 +313,7 @@ def value_filler(text: str, where: str) -> Filler:
     get = _getter(alone.group(1).strip())
     typed = compile_template("{{ (" + alone.group(1) + ") | json }}", where=where)
 
-    def fill(ask: Ask) -> Any:
+    def fill(ask: Request) -> Any:
         value = get(ask)
         if value is not MISSING:
             return value
@@ -359,9 +359,9 @@ def path_filler(path: str, where: str) -> Filler:
     try:
         get = compile_path(path)
     except ValueError as error:
-        raise SuiteError([Mistake(str(error), where)]) from None
+        raise SuiteError([Problem(str(error), where)]) from None
 
-    def fill(ask: Ask) -> Any:
+    def fill(ask: Request) -> Any:
         value = get(ask.case)
         if value is MISSING:
             raise TargetFailure("bad_template", f"{where}: case {ask.case.id} has nothing at {path}", retry=False)
@@ -393,7 +393,7 @@ def _plain(value: Any) -> Any:
 _ENCODER = json.JSONEncoder(ensure_ascii=False, default=_plain)
 
 
-def _render(template: Template, ask: Ask) -> str:
+def _render(template: Template, ask: Request) -> str:
     try:
         return template.render(ask.case, ask.variant.values, ask.repeat)
     except SuiteError as error:

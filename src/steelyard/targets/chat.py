@@ -14,16 +14,16 @@ from typing import Any, ClassVar, Literal, Self, get_args
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 from yarl import URL
 
-from steelyard.errors import Mistake, SuiteError, TargetFailure
+from steelyard.errors import Problem, SuiteError, TargetFailure
 from steelyard.redact import SecretRedactor
 from steelyard.suite.case import Attachment, Case, digest
 from steelyard.suite.files import inside, media_type_of
 from steelyard.targets.base import (
-    Ask,
     Filler,
     FromEnv,
-    Reply,
-    Surroundings,
+    Request,
+    Response,
+    TargetContext,
     TargetSettings,
     TextFile,
     TextFiller,
@@ -37,7 +37,7 @@ from steelyard.targets.base import (
     value_filler,
 )
 from steelyard.targets.http import refuse_secrets_in
-from steelyard.targets.transport import Received, Request, Wire, WireLimits, excerpt_of, json_of, refused_by_status
+from steelyard.targets.transport import HttpRequest, Received, Wire, WireLimits, excerpt_of, json_of, refused_by_status
 
 # How to reach a chat model: what the settings of a chat target and of a judge share, and those of a judge.
 
@@ -224,7 +224,7 @@ _LIMITED = frozenset({"length", "max_tokens", "model_length"})
 """How servers say that an answer reached the limit of tokens before its end."""
 
 
-def read_completion(data: Any, received: Received, max_tokens: Any = None) -> Reply:
+def read_completion(data: Any, received: Received, max_tokens: Any = None) -> Response:
     """The reply in a completion's body; TargetFailure when it reports an error, was filtered or holds no choice.
 
     An answer cut off by the token limit, a refusal and an empty message are answers: the system gave them. The first is
@@ -244,7 +244,7 @@ def read_completion(data: Any, received: Received, max_tokens: Any = None) -> Re
     counts = usage if isinstance(usage, dict) else {}
     model = data.get("model")
     tokens_out = _count(counts.get("completion_tokens"))
-    return Reply(
+    return Response(
         text=_text(choice["message"]),
         status=received.status,
         tokens_in=_count(counts.get("prompt_tokens")),
@@ -321,14 +321,14 @@ class ChatWire:
     UserMistake when a variable of the environment that holds a key is not set.
     """
 
-    def __init__(self, settings: ModelAddress, surroundings: Surroundings, who: str = "target chat") -> None:
+    def __init__(self, settings: ModelAddress, target_context: TargetContext, who: str = "target chat") -> None:
         self._settings = settings
         self._who = who
         self.url = URL(settings.base_url + "/chat/completions")
         self._formats = list(settings.formats)
         self._secrets: list[str] = []
-        self._headers = self._fixed_headers(surroundings)
-        self._wire = Wire(WireLimits(surroundings.max_connections, settings.connect_timeout, settings.max_bytes))
+        self._headers = self._fixed_headers(target_context)
+        self._wire = Wire(WireLimits(target_context.max_connections, settings.connect_timeout, settings.max_bytes))
         self._wire.redact = SecretRedactor(self._secrets)
 
     async def __aenter__(self) -> Self:
@@ -343,20 +343,20 @@ class ChatWire:
         """The response format asked for now: the first of the settings' that the server has not refused."""
         return self._formats[0]
 
-    async def complete(self, body: dict[str, Any], schema: dict[str, Any] | None) -> Reply:
+    async def complete(self, body: dict[str, Any], schema: dict[str, Any] | None) -> Response:
         """The model's text with tokens and cost, in the best format that the server accepts; TargetFailure when there
         is none."""
         while True:
             asked_for = self.format
             try:
-                reply = await self._send(body | self.response_format(schema))
+                response = await self._send(body | self.response_format(schema))
             except TargetFailure as failure:
                 if not (_refuses_format(failure, asked_for) and self._steps_down(asked_for, failure)):
                     raise
             else:
                 if self._settings.price is not None:
-                    reply.cost = self._settings.price.of(reply.tokens_in, reply.tokens_out)
-                return reply
+                    response.cost = self._settings.price.of(response.tokens_in, response.tokens_out)
+                return response
 
     def response_format(self, schema: dict[str, Any] | None) -> dict[str, Any]:
         """The part of the body that asks for the present format; empty for text."""
@@ -373,9 +373,9 @@ class ChatWire:
         """The API key and every header value that came from the environment."""
         return list(self._secrets)
 
-    async def _send(self, body: dict[str, Any]) -> Reply:
+    async def _send(self, body: dict[str, Any]) -> Response:
         data = to_json(body).encode("utf-8", "replace")
-        received = await self._wire.send(Request("POST", self.url, self._headers, data))
+        received = await self._wire.send(HttpRequest("POST", self.url, self._headers, data))
         return replace(read_completion(json_of(received), received, body.get("max_tokens")), latency=received.took)
 
     def _steps_down(self, refused: ResponseFormat, failure: TargetFailure) -> bool:
@@ -390,18 +390,18 @@ class ChatWire:
         )
         return True
 
-    def _fixed_headers(self, surroundings: Surroundings) -> dict[str, str]:
+    def _fixed_headers(self, target_context: TargetContext) -> dict[str, str]:
         headers: dict[str, str] = {}
         if not names_header(self._settings.headers, "Content-Type"):
             headers["Content-Type"] = "application/json"
         for name, value in self._settings.headers.items():
             if isinstance(value, FromEnv):
-                headers[name] = value.read(surroundings, f"{self._who}, header {name}")
+                headers[name] = value.read(target_context, f"{self._who}, header {name}")
                 self._secrets.append(headers[name].removeprefix(value.prefix))
             else:
                 headers[name] = value
         if self._settings.token is not None:
-            key = read_variable(self._settings.token, surroundings, self._who)
+            key = read_variable(self._settings.token, target_context, self._who)
             self._secrets.append(key)
             headers["Authorization"] = f"Bearer {key}"
         return headers
@@ -455,18 +455,18 @@ class ChatTarget:
 
     Settings = ChatSettings
 
-    def __init__(self, settings: ChatSettings, surroundings: Surroundings) -> None:
+    def __init__(self, settings: ChatSettings, target_context: TargetContext) -> None:
         self._settings = settings
-        self._surroundings = surroundings
+        self._target_context = target_context
         self.sends_attachments = settings.images
-        self._wire = ChatWire(settings, surroundings)
+        self._wire = ChatWire(settings, target_context)
         self._prompts: dict[str, str] = {}
         self._system = None if settings.system is None else self._prompt("system", settings.system)
         self._user: TextFiller = _input_as_text if settings.user is None else self._prompt("user", settings.user)
         self._fields = _field_fillers(settings)
-        if settings.response_format == "schema" and surroundings.answer_schema is None:
+        if settings.response_format == "schema" and target_context.answer_schema is None:
             message = "response_format: schema needs a schema in the suite: write answer: {schema: FILE}"
-            raise SuiteError([Mistake(message, "target chat")])
+            raise SuiteError([Problem(message, "target chat")])
 
     async def __aenter__(self) -> Self:
         await self._wire.__aenter__()
@@ -475,37 +475,37 @@ class ChatTarget:
     async def __aexit__(self, *exc_info: object) -> None:
         await self._wire.__aexit__(*exc_info)
 
-    async def ask(self, ask: Ask) -> Reply:
+    async def ask(self, ask: Request) -> Response:
         """The model's text with tokens and cost; TargetFailure when there is none."""
         sends_files = self._settings.images and any(not attachment.is_url for attachment in ask.case.attachments)
         body = await asyncio.to_thread(self._body, ask) if sends_files else self._body(ask)
-        return await self._wire.complete(body, self._surroundings.answer_schema)
+        return await self._wire.complete(body, self._target_context.answer_schema)
 
     def identity(self) -> dict[str, Any]:
         """Kind, model, address, sampling settings and hashes of the prompts; variables stand by name."""
         return self._settings.identity() | {"prompts": {name: digest(text) for name, text in self._prompts.items()}}
 
-    def request_key(self, ask: Ask) -> Any:
+    def request_key(self, ask: Request) -> Any:
         """The address and the body, in which hashes stand for images."""
         try:
             body = self._body(ask, images=False)
-            images = image_names(ask.case, self._surroundings.folder) if self._settings.images else []
+            images = image_names(ask.case, self._target_context.folder) if self._settings.images else []
         except TargetFailure:
             return None
-        format_ = self._wire.response_format(self._surroundings.answer_schema)
+        format_ = self._wire.response_format(self._target_context.answer_schema)
         return {"url": str(self._wire.url), "body": body | format_, "images": images}
 
     def secrets(self) -> list[str]:
         """The API key and every header value that came from the environment."""
         return self._wire.secrets()
 
-    def _body(self, ask: Ask, *, images: bool = True) -> dict[str, Any]:
+    def _body(self, ask: Request, *, images: bool = True) -> dict[str, Any]:
         messages: list[dict[str, Any]] = []
         if self._system is not None:
             messages.append({"role": "system", "content": self._system(ask)})
         content: Any = self._user(ask)
         if images and self._settings.images and ask.case.attachments:
-            folder, detail = self._surroundings.folder, self._settings.image_detail
+            folder, detail = self._target_context.folder, self._settings.image_detail
             parts = [image_part(attachment, folder, detail) for attachment in ask.case.attachments]
             content = [{"type": "text", "text": content}, *parts]
         messages.append({"role": "user", "content": content})
@@ -515,12 +515,12 @@ class ChatTarget:
         return {"messages": messages} | fields
 
     def _prompt(self, name: str, given: str | TextFile) -> TextFiller:
-        text, where = text_of(given, self._surroundings, f"target chat, {name}")
+        text, where = text_of(given, self._target_context, f"target chat, {name}")
         self._prompts[name] = text
         return prompt_filler(text, where)
 
 
-def _input_as_text(ask: Ask) -> str:
+def _input_as_text(ask: Request) -> str:
     given = ask.case.input
     return given if isinstance(given, str) else json.dumps(given, ensure_ascii=False, indent=2, default=str)
 

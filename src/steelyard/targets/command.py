@@ -17,13 +17,13 @@ from typing import IO, Any, ClassVar, Self, cast
 
 from pydantic import Field, field_validator
 
-from steelyard.errors import Mistake, SuiteError, TargetFailure
+from steelyard.errors import Problem, SuiteError, TargetFailure
 from steelyard.redact import looks_secret, redact_known
 from steelyard.suite.case import digest
 from steelyard.targets.base import (
-    Ask,
-    Reply,
-    Surroundings,
+    Request,
+    Response,
+    TargetContext,
     TargetSettings,
     TextFile,
     TextFiller,
@@ -155,7 +155,7 @@ def find_program(name: str, folder: Path, path: str | None, where: str) -> str:
     result = shutil.which(str(folder / name)) if os.sep in name else shutil.which(name, path=path or os.defpath)
     if result is None:
         place = "in the suite's folder" if os.sep in name else "on PATH"
-        raise SuiteError([Mistake(f"there is no program {name!r} {place} that can be run", where)])
+        raise SuiteError([Problem(f"there is no program {name!r} {place} that can be run", where)])
     return result
 
 
@@ -254,10 +254,10 @@ class CommandTarget:
 
     Settings = CommandSettings
 
-    def __init__(self, settings: CommandSettings, surroundings: Surroundings) -> None:
+    def __init__(self, settings: CommandSettings, target_context: TargetContext) -> None:
         self._settings = settings
-        self._folder = surroundings.folder.resolve()
-        self._env = _environment(settings, surroundings)
+        self._folder = target_context.folder.resolve()
+        self._env = _environment(settings, target_context)
         self._program = find_program(settings.run[0], self._folder, self._env.get("PATH"), "target command")
         self._arguments = [
             text_filler(text, f"target command, argument {at}") for at, text in enumerate(settings.run[1:], 1)
@@ -265,7 +265,7 @@ class CommandTarget:
         self._stdin: TextFiller | None = None
         self._stdin_text: str | None = None
         if settings.stdin is not None:
-            self._stdin_text, where = text_of(settings.stdin, surroundings, "target command, stdin")
+            self._stdin_text, where = text_of(settings.stdin, target_context, "target command, stdin")
             self._stdin = text_filler(self._stdin_text, where)
 
     async def __aenter__(self) -> Self:
@@ -275,7 +275,7 @@ class CommandTarget:
     async def __aexit__(self, *exc_info: object) -> None:
         await asyncio.to_thread(self._guard.close)
 
-    async def ask(self, ask: Ask) -> Reply:
+    async def ask(self, ask: Request) -> Response:
         """What the program wrote to stdout, without the last newline; TargetFailure when it failed."""
         argv = (self._program, *(fill(ask) for fill in self._arguments))
         stdin = None if self._stdin is None else self._stdin(ask).encode("utf-8", "replace")
@@ -287,7 +287,7 @@ class CommandTarget:
             reason = error.strerror if isinstance(error, OSError) else error
             message = f"{self._settings.run[0]} cannot be started: {reason}"
             raise TargetFailure("cannot_start", message, retry=False) from None
-        return Reply(text=self._text(finished), latency=finished.took)
+        return Response(text=self._text(finished), latency=finished.took)
 
     def identity(self) -> dict[str, Any]:
         """Kind, command line, a hash of stdin's template, and the names of the variables passed on."""
@@ -295,7 +295,7 @@ class CommandTarget:
         stdin = None if self._stdin_text is None else digest(self._stdin_text)
         return {"kind": "command", "run": list(self._settings.run), "stdin": stdin, "env": named}
 
-    def request_key(self, ask: Ask) -> Any:
+    def request_key(self, ask: Request) -> Any:
         """Arguments and stdin."""
         try:
             arguments = [fill(ask) for fill in self._arguments]
@@ -331,8 +331,8 @@ def _exit_failure(finished: Finished) -> TargetFailure:
     return TargetFailure(kind, message + complaint, retry=code == _TRY_AGAIN, body=finished.complaint or None)
 
 
-def _environment(settings: CommandSettings, surroundings: Surroundings) -> dict[str, str]:
-    passed = {name: surroundings.env[name] for name in ALWAYS_PASSED if name in surroundings.env}
+def _environment(settings: CommandSettings, target_context: TargetContext) -> dict[str, str]:
+    passed = {name: target_context.env[name] for name in ALWAYS_PASSED if name in target_context.env}
     for name in (*settings.env, *settings.secret_env):
-        passed[name] = read_variable(name, surroundings, "target command")
+        passed[name] = read_variable(name, target_context, "target command")
     return passed

@@ -26,10 +26,10 @@ def main(grace: float, argv: list[str]) -> int:
     """Start the program, wait for its end or for the sign to stop, and leave nothing of it behind."""
     child = subprocess.Popen(argv, stdin=subprocess.DEVNULL, start_new_session=True)  # noqa: S603 - the suite says what
     over = threading.Event()
-    threading.Thread(target=_stop_when_told, args=(child.pid, grace, over), daemon=True).start()
+    threading.Thread(target=_stop_on_request, args=(child.pid, grace, over), daemon=True).start()
     code = child.wait()
     over.set()
-    _tell_group(child.pid, signal.SIGKILL)
+    _report_group(child.pid, signal.SIGKILL)
     return 128 - code if code < 0 else code
 
 
@@ -39,18 +39,18 @@ def kill_groups() -> None:
     for line in sys.stdin:
         (groups.add if line[0] == "+" else groups.discard)(int(line[1:]))
     for group in groups:
-        _tell_group(group, signal.SIGKILL)
+        _report_group(group, signal.SIGKILL)
 
 
-def _stop_when_told(group: int, grace: float, over: threading.Event) -> None:
+def _stop_on_request(group: int, grace: float, over: threading.Event) -> None:
     while os.read(0, 4096):
         pass
-    _tell_group(group, signal.SIGTERM)
+    _report_group(group, signal.SIGTERM)
     if not over.wait(grace):
-        _tell_group(group, signal.SIGKILL)
+        _report_group(group, signal.SIGKILL)
 
 
-def _tell_group(group: int, number: int) -> None:
+def _report_group(group: int, number: int) -> None:
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(group, number)
 

@@ -11,16 +11,16 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 from yarl import URL
 
-from steelyard.errors import Mistake, SuiteError, TargetFailure
+from steelyard.errors import Problem, SuiteError, TargetFailure
 from steelyard.redact import SecretRedactor, looks_secret
 from steelyard.suite.case import MISSING, Getter, compile_path, digest
 from steelyard.targets.base import (
-    Ask,
     CasePath,
     Filler,
     FromEnv,
-    Reply,
-    Surroundings,
+    Request,
+    Response,
+    TargetContext,
     TargetSettings,
     TextFiller,
     Texts,
@@ -34,7 +34,7 @@ from steelyard.targets.base import (
     tree_filler,
 )
 from steelyard.targets.service import PORT, NotReady, Readiness, ReadySettings, Service, StartSettings, token_for
-from steelyard.targets.transport import Received, Request, Wire, WireLimits, excerpt_of, json_of
+from steelyard.targets.transport import HttpRequest, Received, Wire, WireLimits, excerpt_of, json_of
 
 # The settings of an HTTP target.
 
@@ -307,27 +307,27 @@ class AnswerTaker:
         self._statuses = frozenset(expected.statuses()) if expected else frozenset()
         self._when = compile_path(expected.when) if expected and expected.when is not None else None
 
-    def expected_statuses(self, ask: Ask) -> frozenset[int]:
+    def expected_statuses(self, ask: Request) -> frozenset[int]:
         """Error statuses that are an answer to this question."""
         if self._when is None or self._when(replace(ask.case, expected=ask.truth)):
             return self._statuses
         return frozenset()
 
-    def reply(self, received: Received) -> Reply:
+    def response(self, received: Received) -> Response:
         """The answer with its measures; TargetFailure when the body reports a failure or holds no answer."""
         if not 200 <= received.status < 300:
-            return Reply(text=received.text, status=received.status, first_byte=received.first_byte)
+            return Response(text=received.text, status=received.status, first_byte=received.first_byte)
         for marker in self._markers:
             if marker in received.text:
                 raise _reported(received, f"the body holds {marker!r}, an error marker: {excerpt_of(received.text)}")
         if self._answer is None and not self._failed_if and not self._usage:
-            return Reply(text=received.text, status=received.status, first_byte=received.first_byte)
+            return Response(text=received.text, status=received.status, first_byte=received.first_byte)
         data = json_of(received)
         for path, get in self._failed_if:
             if value := get(data):
                 raise _reported(received, f"the body reports a failure at {path}: {excerpt_of(to_json(value))}")
         text = self._text(received, data)
-        return Reply(text=text, status=received.status, first_byte=received.first_byte, **self._measures(data))
+        return Response(text=text, status=received.status, first_byte=received.first_byte, **self._measures(data))
 
     def _text(self, received: Received, data: Any) -> str:
         if self._answer is None:
@@ -362,25 +362,25 @@ class HttpTarget:
 
     Settings = HttpSettings
 
-    def __init__(self, settings: HttpSettings, surroundings: Surroundings) -> None:
+    def __init__(self, settings: HttpSettings, target_context: TargetContext) -> None:
         self._settings = settings
         self._secrets: list[str] = []
-        self._wire = Wire(WireLimits(surroundings.max_connections, settings.connect_timeout, settings.max_bytes))
+        self._wire = Wire(WireLimits(target_context.max_connections, settings.connect_timeout, settings.max_bytes))
         self._url = _address(settings)
         self._port = PORT
         self._fixed_url = self._settled_url()
-        self._headers, self._fixed_headers = self._fillers(settings.headers, surroundings, "header")
-        self._query, self._fixed_query = self._fillers(settings.query, surroundings, "query parameter")
+        self._headers, self._fixed_headers = self._fillers(settings.headers, target_context, "header")
+        self._query, self._fixed_query = self._fillers(settings.query, target_context, "query parameter")
         self._encode = _body_encoder(settings)
         if settings.body_kind and not names_header(settings.headers, "Content-Type"):
             self._fixed_headers["Content-Type"] = _KINDS[settings.body_kind]
         shared: dict[str, str] = {}
         if settings.token is not None:
-            token = self._token(settings.token, surroundings)
+            token = self._token(settings.token, target_context)
             shared[settings.token] = token
             self._secrets.append(token)
             self._fixed_headers["Authorization"] = f"Bearer {token}"
-        self._service = None if settings.start is None else Service(settings.start, surroundings, shared)
+        self._service = None if settings.start is None else Service(settings.start, target_context, shared)
         self._readiness: Readiness | None = None
         if self._service is not None:
             self._secrets += self._service.secrets
@@ -404,10 +404,10 @@ class HttpTarget:
             if self._service is not None:
                 await self._service.stop()
 
-    async def ask(self, ask: Ask) -> Reply:
+    async def ask(self, ask: Request) -> Response:
         """The answer in the body of a 2xx, or the body of an expected error; TargetFailure otherwise."""
         received = await self._wire.send(self._request(ask), self._take.expected_statuses(ask))
-        return replace(self._take.reply(received), latency=received.took)
+        return replace(self._take.response(received), latency=received.took)
 
     @property
     def may_come_back(self) -> bool:
@@ -430,7 +430,7 @@ class HttpTarget:
             settings["start"] = self._settings.start.identity()
         return {"kind": "http", "address": _spelled_address(self._settings), "settings": digest(settings)}
 
-    def request_key(self, ask: Ask) -> Any:
+    def request_key(self, ask: Request) -> Any:
         """Method, address, headers and body; values from the environment stand by name."""
         try:
             body = self._encode(ask)
@@ -467,27 +467,27 @@ class HttpTarget:
             try:
                 await readiness.wait(self._service.refuse_if_ended)
             except NotReady as problem:
-                raise self._service.mistake(str(problem)) from None
+                raise self._service.problem(str(problem)) from None
         self._readiness = readiness
 
-    def _token(self, name: str, surroundings: Surroundings) -> str:
+    def _token(self, name: str, target_context: TargetContext) -> str:
         if self._settings.start is not None:
-            return token_for(name, surroundings)
-        return read_variable(name, surroundings, "target http")
+            return token_for(name, target_context)
+        return read_variable(name, target_context, "target http")
 
     def _settled_url(self) -> URL | None:
         """The address when it is the same for every call; None when it is a template."""
         address = _spelled_address(self._settings).replace(PORT, self._port)
         return None if "{" in address else URL(address)
 
-    def _request(self, ask: Ask) -> Request:
+    def _request(self, ask: Request) -> HttpRequest:
         headers = self._fixed_headers | {name: fill(ask) for name, fill in self._headers.items()}
         url = self._fixed_url or self._filled_url(ask)
         if self._query or self._fixed_query:
             url = url.extend_query(self._fixed_query | {name: fill(ask) for name, fill in self._query.items()})
-        return Request(self._settings.verb, url, headers, self._encode(ask))
+        return HttpRequest(self._settings.verb, url, headers, self._encode(ask))
 
-    def _filled_url(self, ask: Ask) -> URL:
+    def _filled_url(self, ask: Request) -> URL:
         try:
             # The port stands in what comes first; what a case says is left as it is.
             return URL(self._url(ask).replace(PORT, self._port, 1))
@@ -497,14 +497,14 @@ class HttpTarget:
             ) from None
 
     def _fillers(
-        self, given: dict[str, str | FromEnv], surroundings: Surroundings, what: str
+        self, given: dict[str, str | FromEnv], target_context: TargetContext, what: str
     ) -> tuple[dict[str, TextFiller], dict[str, str]]:
         """Templates to fill for each call, and values of the environment that stay the same."""
         fillers: dict[str, TextFiller] = {}
         fixed: dict[str, str] = {}
         for name, value in given.items():
             if isinstance(value, FromEnv):
-                fixed[name] = value.read(surroundings, f"target http, {what} {name}")
+                fixed[name] = value.read(target_context, f"target http, {what} {name}")
                 self._secrets.append(fixed[name].removeprefix(value.prefix))
             else:
                 fillers[name] = text_filler(value, f"target http, {what} {name}")
@@ -526,7 +526,7 @@ def _address(settings: HttpSettings) -> TextFiller:
     address = _spelled_address(settings)
     if "{" not in address and URL(address).scheme not in ("http", "https"):
         message = f"{address!r} is not a full address: write http:// or https:// before it, or set base_url"
-        raise SuiteError([Mistake(message, "target http, url")])
+        raise SuiteError([Problem(message, "target http, url")])
     return text_filler(address, "target http, url")
 
 
@@ -536,7 +536,7 @@ def _origin(url: str) -> str:
     return f"{parts.scheme}://{parts.netloc}"
 
 
-def _body_encoder(settings: HttpSettings) -> Callable[[Ask], bytes | None]:
+def _body_encoder(settings: HttpSettings) -> Callable[[Request], bytes | None]:
     where = f"target http, {settings.body_kind}"
     if settings.body_kind == "json":
         fill: Filler = body_filler(settings.json_body, where)

@@ -27,12 +27,12 @@ from steelyard.plugins import (
 )
 from steelyard.redact import learn_secrets, redact_known, secrets_in
 from steelyard.targets.base import (
-    Ask,
-    Reply,
-    Surroundings,
+    Request,
+    Response,
+    TargetContext,
     TargetSettings,
     Texts,
-    checked_reply,
+    checked_response,
     failure_of,
     read_variable,
 )
@@ -75,14 +75,14 @@ class PythonTarget:
 
     Settings = PythonSettings
 
-    def __init__(self, settings: PythonSettings, surroundings: Surroundings) -> None:
+    def __init__(self, settings: PythonSettings, target_context: TargetContext) -> None:
         self._place = place_of(settings.function)
-        self._folder = surroundings.folder
-        named = [read_variable(name, surroundings, "target python, secrets") for name in settings.secrets]
-        self._secrets = [*named, *secrets_in(surroundings.env)]
+        self._folder = target_context.folder
+        named = [read_variable(name, target_context, "target python, secrets") for name in settings.secrets]
+        self._secrets = [*named, *secrets_in(target_context.env)]
         learn_secrets(self._secrets)
         given = settings.function
-        self._function = find_callable(given, surroundings.folder) if isinstance(given, str) else given
+        self._function = find_callable(given, target_context.folder) if isinstance(given, str) else given
         self._asynchronous = _is_async(self._function)
         self._takes = _named_parameters(self._function)
 
@@ -92,7 +92,7 @@ class PythonTarget:
     async def __aexit__(self, *exc_info: object) -> None:
         return None
 
-    async def ask(self, ask: Ask) -> Reply:
+    async def ask(self, ask: Request) -> Response:
         """The function's answer; TargetFailure `raised`, `no_answer` or `bad_answer` when there is none."""
         offered = {"variant": ask.variant, "repeat": ask.repeat, "folder": self._folder}
         extra: dict[str, Any] = {name: value for name, value in offered.items() if name in self._takes}
@@ -106,8 +106,8 @@ class PythonTarget:
                     took += waited
         except BaseException as error:  # noqa: BLE001 - whatever the system raises is its failure
             raise failure_of(error, self._function) from None
-        reply = reply_from(result, self._function)
-        return reply if reply.latency is not None else replace(reply, latency=took)
+        response = response_from(result, self._function)
+        return response if response.latency is not None else replace(response, latency=took)
 
     def identity(self) -> dict[str, Any]:
         """Kind, function, a hash of the file it is written in, and the `model` that its module may name."""
@@ -115,7 +115,7 @@ class PythonTarget:
         model = getattr(inspect.getmodule(self._function), "MODEL", None)
         return results | {"model": redact_known(model)} if isinstance(model, str) else results
 
-    def request_key(self, ask: Ask) -> Any:  # noqa: ARG002 - part of the protocol
+    def request_key(self, ask: Request) -> Any:  # noqa: ARG002 - part of the protocol
         """None: what a function's answer depends on cannot be seen from outside."""
         return None
 
@@ -124,19 +124,19 @@ class PythonTarget:
         return list(self._secrets)
 
 
-def reply_from(result: Any, function: Any) -> Reply:
+def response_from(result: Any, function: Any) -> Response:
     """The reply for what a function returned: text as it is, data as its JSON text, a Reply itself."""
-    if isinstance(result, Reply):
-        return checked_reply(result, function)
+    if isinstance(result, Response):
+        return checked_response(result, function)
     if isinstance(result, str):
-        return Reply(text=result)
+        return Response(text=result)
     place = place_of(function) + place_in_words(function)
     if result is None:
         raise TargetFailure("no_answer", f"{place} returned None: return a text, JSON data or a Reply", retry=False)
     if isinstance(result, BaseModel):
-        return Reply(text=result.model_dump_json())
+        return Response(text=result.model_dump_json())
     try:
-        return Reply(text=json.dumps(result, ensure_ascii=False, default=_number))
+        return Response(text=json.dumps(result, ensure_ascii=False, default=_number))
     except Exception as error:  # noqa: BLE001 - an object may do anything when it is looked into
         problem = f"that is neither text nor JSON data: {in_one_line(error, str)}"
         message = f"{place} returned a {type(result).__name__} {problem}"

@@ -16,16 +16,16 @@ from typing import Any, ClassVar, Final, Self
 import numpy as np
 from pydantic import Field
 
-from steelyard.errors import Mistake, SuiteError, TargetFailure
+from steelyard.errors import Problem, SuiteError, TargetFailure
 from steelyard.suite.case import MISSING, Getter, compile_path
-from steelyard.targets.base import Ask, CasePath, Reply, Surroundings, TargetSettings
+from steelyard.targets.base import CasePath, Request, Response, TargetContext, TargetSettings
 
 # A recording's index: where each answer stands in its file, in 16 bytes a record.
 
 Key = tuple[str, str, int]
 """Case id, variant name, repeat."""
 
-_MOST_MISTAKES = 20
+_MOST_PROBLEMS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ class Index:
 
 def scan(path: Path, name: str, shape: RecordShape) -> Index:
     """Reads the file once; SuiteError with file and line for every line that cannot be used and every double."""
-    mistakes: list[Mistake] = []
+    problems: list[Problem] = []
     hashes, offsets = array("Q"), array("q")
     sha = hashlib.sha256()
     try:
@@ -107,16 +107,16 @@ def scan(path: Path, name: str, shape: RecordShape) -> Index:
                         hashes.append(_hash(_read(line, shape)))
                         offsets.append(offset)
                     except ValueError as error:
-                        mistakes.append(Mistake(str(error), name, number))
-                        if len(mistakes) >= _MOST_MISTAKES:
+                        problems.append(Problem(str(error), name, number))
+                        if len(problems) >= _MOST_PROBLEMS:
                             break
                 offset += len(line)
     except OSError as error:
-        raise SuiteError([Mistake(f"the recorded answers cannot be read: {error.strerror}", name)]) from None
-    if not mistakes and not hashes:
-        mistakes.append(Mistake("the file holds no recorded answers", name))
-    if mistakes:
-        raise SuiteError(mistakes)
+        raise SuiteError([Problem(f"the recorded answers cannot be read: {error.strerror}", name)]) from None
+    if not problems and not hashes:
+        problems.append(Problem("the file holds no recorded answers", name))
+    if problems:
+        raise SuiteError(problems)
     index = _sorted_index(hashes, offsets, sha.hexdigest()[:16])
     _refuse_doubles(index, path, name, shape)
     return index
@@ -147,26 +147,26 @@ def _sorted_index(hashes: array[int], offsets: array[int], digest: str) -> Index
 
 
 def _refuse_doubles(index: Index, path: Path, name: str, shape: RecordShape) -> None:
-    mistakes: list[Mistake] = []
+    problems: list[Problem] = []
     first_of: dict[Key, int] = {}
     with path.open("rb") as stream:
         for offset in index.with_shared_hash():
             key = shape.key(_record_at(stream, offset))
             if key in first_of:
-                mistakes.append(_double(key, path, name, first_of[key], offset))
-                if len(mistakes) >= _MOST_MISTAKES:
+                problems.append(_double(key, path, name, first_of[key], offset))
+                if len(problems) >= _MOST_PROBLEMS:
                     break
             else:
                 first_of[key] = offset
-    if mistakes:
-        raise SuiteError(mistakes)
+    if problems:
+        raise SuiteError(problems)
 
 
-def _double(key: Key, path: Path, name: str, first: int, second: int) -> Mistake:
+def _double(key: Key, path: Path, name: str, first: int, second: int) -> Problem:
     case, variant, repeat = key
     text = f"case {case}" + (f", variant {variant}" if variant else "") + f", repeat {repeat}"
     message = f"a second answer for {text} (the first is on line {_line_of(path, first)}): give each its own `repeat`"
-    return Mistake(message, name, _line_of(path, second))
+    return Problem(message, name, _line_of(path, second))
 
 
 def _record_at(stream: Any, offset: int) -> dict[str, Any]:
@@ -214,16 +214,16 @@ class RecordedTarget:
 
     Settings = RecordedSettings
     sends_attachments: ClassVar[bool] = False
-    asks_nobody: ClassVar[bool] = True
+    makes_no_calls: ClassVar[bool] = True
 
-    def __init__(self, settings: RecordedSettings, surroundings: Surroundings) -> None:
+    def __init__(self, settings: RecordedSettings, target_context: TargetContext) -> None:
         self._settings = settings
-        self._path: Path = surroundings.folder / settings.file
+        self._path: Path = target_context.folder / settings.file
         self._shape = RecordShape.from_paths(
             settings.case, settings.variant, settings.repeat, settings.answer, settings.failed
         )
         self._extras = {name: (compile_path(getattr(settings, name)), check) for name, check in _EXTRAS.items()}
-        self._found: Index | None = None
+        self._result: Index | None = None
         self._stream: BufferedReader | None = None
 
     async def __aenter__(self) -> Self:
@@ -236,23 +236,25 @@ class RecordedTarget:
             self._stream.close()
             self._stream = None
 
-    async def ask(self, ask: Ask) -> Reply:
+    async def ask(self, ask: Request) -> Response:
         """The recorded answer; TargetFailure `not_recorded` when there is none, or the failure that was recorded."""
         key = (ask.case.id, ask.variant.name, ask.repeat)
         record = self._record(key)
         if record is None:
-            raise TargetFailure("not_recorded", f"{self._settings.file} holds no answer for {_told(key)}", retry=False)
+            raise TargetFailure(
+                "not_recorded", f"{self._settings.file} holds no answer for {_message(key)}", retry=False
+            )
         _raise_recorded_failure(self._shape.failed(record))
         answer = self._shape.answer(record)
         text = answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
-        return Reply(text=text, **{name: check(get(record)) for name, (get, check) in self._extras.items()})
+        return Response(text=text, **{name: check(get(record)) for name, (get, check) in self._extras.items()})
 
     def identity(self) -> dict[str, Any]:
         """Kind, file and a hash over all answers in it."""
         index = self._index()
         return {"kind": "recorded", "file": self._settings.file, "answers": index.digest, "n": len(index)}
 
-    def request_key(self, ask: Ask) -> Any:  # noqa: ARG002 - part of the protocol
+    def request_key(self, ask: Request) -> Any:  # noqa: ARG002 - part of the protocol
         """None: reading a file again is cheaper than a cache."""
         return None
 
@@ -261,9 +263,9 @@ class RecordedTarget:
         return []
 
     def _index(self) -> Index:
-        if self._found is None:
-            self._found = scan(self._path, self._settings.file, self._shape)
-        return self._found
+        if self._result is None:
+            self._result = scan(self._path, self._settings.file, self._shape)
+        return self._result
 
     def _record(self, key: Key) -> dict[str, Any] | None:
         if self._stream is None:
@@ -276,7 +278,7 @@ class RecordedTarget:
         return None
 
 
-def _told(key: Key) -> str:
+def _message(key: Key) -> str:
     case, variant, repeat = key
     parts = [f"case {case}", f"variant {variant}" if variant else "", f"repeat {repeat}" if repeat else ""]
     return ", ".join(part for part in parts if part)

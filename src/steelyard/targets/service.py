@@ -17,12 +17,12 @@ from typing import Any, cast
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 from yarl import URL
 
-from steelyard.errors import TargetFailure, UserMistake
+from steelyard.errors import TargetFailure, UsageError
 from steelyard.redact import learn_secrets
 from steelyard.suite.case import MISSING, compile_path
-from steelyard.targets.base import CasePath, FromEnv, Surroundings, Values, to_json
+from steelyard.targets.base import CasePath, FromEnv, TargetContext, Values, to_json
 from steelyard.targets.command import ALWAYS_PASSED, GUARD, SPARE, find_program, last_words
-from steelyard.targets.transport import Request, Wire, excerpt_of, json_of
+from steelyard.targets.transport import HttpRequest, Wire, excerpt_of, json_of
 
 # The settings of a service that a run starts itself, and of the check that a service is ready.
 
@@ -67,7 +67,7 @@ class StartSettings(BaseModel):
         return {name: str(value) if type(value) in (int, float) else value for name, value in given.items()}
 
     @model_validator(mode="after")
-    def _tells_the_port(self) -> StartSettings:
+    def _reports_the_port(self) -> StartSettings:
         if not self.command[0].strip():
             raise ValueError("the command is empty: write the program and its arguments")
         if not any(isinstance(text, str) and PORT in text for text in (*self.command, *self.env.values())):
@@ -112,13 +112,13 @@ _log = logging.getLogger(__name__)
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 0.5
 _LONGEST_TRY = 5.0
-_PATIENCE = 2.0
+_LONGEST_WAIT = 2.0
 """Seconds after which somebody who waits is told what for."""
 _LAST_TRIES = 3
 """How often a service that was ready is asked before it counts as gone: it may be busy with what it was just asked."""
 
 
-class NotReady(UserMistake):
+class NotReady(UsageError):
     """The service did not get ready in time; the message says what was tried."""
 
 
@@ -146,8 +146,8 @@ class Readiness:
             if problem is None:
                 return
             if time.monotonic() - began + pause >= self._settings.timeout:
-                raise NotReady(self._told(tries, problem))
-            if not message and time.monotonic() - began >= _PATIENCE:
+                raise NotReady(self._message(tries, problem))
+            if not message and time.monotonic() - began >= _LONGEST_WAIT:
                 message = True
                 _log.warning("waiting up to %g s until GET %s is ready: %s", self._settings.timeout, self._url, problem)
             await asyncio.sleep(pause)
@@ -169,7 +169,7 @@ class Readiness:
                 return message
         return f"the service is not ready any more: GET {self._url}: {problem}"
 
-    def _told(self, tries: int, problem: str) -> str:
+    def _message(self, tries: int, problem: str) -> str:
         times = "once" if tries == 1 else f"{tries} times"
         return (
             f"the service is not ready: GET {self._url}, asked {times} within {self._settings.timeout:g} s, last said: "
@@ -180,7 +180,7 @@ class Readiness:
         """What is wrong with it now; None when it is ready."""
         try:
             async with asyncio.timeout(seconds):
-                received = await self._wire.send(Request("GET", self._url, self._headers))
+                received = await self._wire.send(HttpRequest("GET", self._url, self._headers))
             data: Any = json_of(received) if self._expect else None
         except TimeoutError:
             return f"no answer within {seconds:.2g} s"
@@ -209,13 +209,13 @@ class Service:
     """
 
     def __init__(
-        self, settings: StartSettings, surroundings: Surroundings, given: dict[str, str], where: str = "target http"
+        self, settings: StartSettings, target_context: TargetContext, given: dict[str, str], where: str = "target http"
     ) -> None:
         """`given` are further variables of its environment; SuiteError when there is no such program."""
         self._settings = settings
         self._where = where
-        self._folder = surroundings.folder.resolve()
-        self._env = self._environment(surroundings) | given
+        self._folder = target_context.folder.resolve()
+        self._env = self._environment(target_context) | given
         program = settings.command[0].replace(PYTHON, sys.executable)
         self._program = find_program(program, self._folder, self._env.get("PATH"), f"{where}, start")
         self.secrets = [
@@ -249,7 +249,7 @@ class Service:
                 await self._listening()
         except TimeoutError:
             seconds = f"{self._settings.timeout:g} s"
-            raise self.mistake(
+            raise self.problem(
                 f"the service is not ready: nothing listens on 127.0.0.1:{self._port} after {seconds} (start.timeout)"
             ) from None
         return self._port
@@ -278,12 +278,12 @@ class Service:
         words = " | ".join(self._last_lines(3))[:400]
         return f"the service {_ending(code)}" + (f"; its last words: {words}" if words else "")
 
-    def mistake(self, told: str) -> UserMistake:
+    def problem(self, message: str) -> UsageError:
         """What to tell the user, with the command and the last lines of its output."""
         lines = self._last_lines(_LAST_LINES)
         output = "\n".join(["its last lines:", *(f"  {line}" for line in lines)]) if lines else "it printed nothing"
         command = shlex.join(self._filled(text) for text in self._settings.command)
-        return UserMistake(f"{self._where}: {told}\nstarted as: {command}\n{output}")
+        return UsageError(f"{self._where}: {message}\nstarted as: {command}\n{output}")
 
     async def refuse_if_ended(self) -> None:
         """UserMistake when it has ended."""
@@ -291,7 +291,7 @@ class Service:
             # Its last words may still be on their way.
             if self._watch is not None:
                 await asyncio.wait([self._watch.lost], timeout=0.5)
-            raise self.mistake(f"the service {_ending(code)} before it was ready")
+            raise self.problem(f"the service {_ending(code)} before it was ready")
 
     async def _listening(self) -> None:
         pause = _FIRST_RESTART_PAUSE
@@ -320,21 +320,21 @@ class Service:
     def _filled(self, text: str) -> str:
         return text.replace(PORT, str(self._port) if self._port else PORT).replace(PYTHON, sys.executable)
 
-    def _environment(self, surroundings: Surroundings) -> dict[str, str]:
+    def _environment(self, target_context: TargetContext) -> dict[str, str]:
         names: tuple[str, ...] = ALWAYS_PASSED
         if any(PYTHON in text for text in self._settings.command):
             # This Python is meant with the packages that it sees.
             names = (*names, "PYTHONPATH", "VIRTUAL_ENV")
-        passed = {name: surroundings.env[name] for name in names if name in surroundings.env}
+        passed = {name: target_context.env[name] for name in names if name in target_context.env}
         for name, value in self._settings.env.items():
             what = f"{self._where}, start.env {name}"
-            passed[name] = value.read(surroundings, what) if isinstance(value, FromEnv) else value
+            passed[name] = value.read(target_context, what) if isinstance(value, FromEnv) else value
         return passed
 
 
-def token_for(name: str, surroundings: Surroundings) -> str:
+def token_for(name: str, target_context: TargetContext) -> str:
     """The token that is shared with a service that a run starts: the variable's value, or one made up for this run."""
-    return surroundings.env.get(name, "").strip() or secrets.token_urlsafe(24)
+    return target_context.env.get(name, "").strip() or secrets.token_urlsafe(24)
 
 
 def _free_port() -> int:

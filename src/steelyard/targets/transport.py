@@ -68,7 +68,7 @@ class Unpacker:
         self._gzip = name in _GZIP
         self._packed = self._gzip or name == "deflate"
         self._stream: zlib._Decompress | None = None
-        self._begun = False
+        self._started = False
 
     def feed(self, data: bytes, room: int) -> bytes:
         """What these bytes unpack to, cut once it is more than `room`; TargetFailure when they cannot be unpacked."""
@@ -78,7 +78,7 @@ class Unpacker:
         size = 0
         while data and size <= room:
             if self._stream is None:
-                if self._begun and not (self._gzip and data[:1] == b"\x1f"):
+                if self._started and not (self._gzip and data[:1] == b"\x1f"):
                     break  # padding after the end, which every browser overlooks
                 self._stream = self._new_stream(data)
             try:
@@ -99,7 +99,7 @@ class Unpacker:
             raise TargetFailure("cut", "the body breaks off before the end of what is packed in it")
 
     def _new_stream(self, data: bytes) -> zlib._Decompress:
-        self._begun = True
+        self._started = True
         if self._gzip:
             return zlib.decompressobj(_GZIP_BITS)
         bare = data[0] & 0xF != _ZLIB_METHOD
@@ -132,7 +132,7 @@ class WireLimits:
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class HttpRequest:
     """What is sent; `data` is the encoded body."""
 
     method: str
@@ -182,7 +182,7 @@ class Wire:
             await self._session.close()
             self._session = None
 
-    async def send(self, request: Request, also_answers: frozenset[int] = frozenset()) -> Received:
+    async def send(self, request: HttpRequest, also_answers: frozenset[int] = frozenset()) -> Received:
         """The answer of a 2xx, or of a status in `also_answers`; everything else raises TargetFailure."""
         async with self._slots:
             sent = time.perf_counter()
@@ -192,10 +192,12 @@ class Wire:
                     return result
                 request = result
         raise TargetFailure(
-            "redirect", f"more than {_MOST_REDIRECTS} redirects, now at {_told(request.url)}", retry=False
+            "redirect", f"more than {_MOST_REDIRECTS} redirects, now at {_message(request.url)}", retry=False
         )
 
-    async def _exchange(self, request: Request, also_answers: frozenset[int], sent: float) -> Received | Request:
+    async def _exchange(
+        self, request: HttpRequest, also_answers: frozenset[int], sent: float
+    ) -> Received | HttpRequest:
         if self._session is None:
             raise RuntimeError("a target is used inside `async with`")
         try:
@@ -295,7 +297,7 @@ def failure_of(error: Exception, url: URL) -> TargetFailure:
         case aiohttp.ServerDisconnectedError() | aiohttp.ClientPayloadError() | OSError():
             return TargetFailure("cut", f"{place} cut the connection before the answer was complete")
         case aiohttp.InvalidURL() | aiohttp.NonHttpUrlClientError():
-            return TargetFailure("bad_url", f"{_told(url)} is not an address that can be asked", retry=False)
+            return TargetFailure("bad_url", f"{_message(url)} is not an address that can be asked", retry=False)
         case aiohttp.ClientResponseError():
             return TargetFailure("garbage", f"{place} sent something that is not HTTP: {excerpt_of(error.message)}")
         case aiohttp.ClientError():
@@ -318,7 +320,7 @@ def _not_connected(error: Exception, place: str) -> TargetFailure:
             return TargetFailure("connect_timeout", f"{place} did not accept a connection in time")
 
 
-def _told(url: URL) -> str:
+def _message(url: URL) -> str:
     """The address without its query, which may hold a secret."""
     return str(url.with_query(None))
 
@@ -344,7 +346,7 @@ def _decode(body: bytes, charset: str | None, status: int) -> str:
     raise TargetFailure("bad_encoding", message, retry=False, status=status)
 
 
-def _redirected(request: Request, status: int, location: str) -> Request:
+def _redirected(request: HttpRequest, status: int, location: str) -> HttpRequest:
     try:
         target = request.url.join(URL(location))
         if target.scheme not in ("http", "https") or target.host is None:
@@ -360,8 +362,8 @@ def _redirected(request: Request, status: int, location: str) -> Request:
         raise TargetFailure("redirect", message, retry=False, status=status)
     if status == 303 or (status in (301, 302) and request.method == "POST"):
         headers = {name: value for name, value in request.headers.items() if name.lower() != "content-type"}
-        return Request("GET", target, headers)
-    return Request(request.method, target, request.headers, request.data)
+        return HttpRequest("GET", target, headers)
+    return HttpRequest(request.method, target, request.headers, request.data)
 
 
 def _same_place(u_r_l: URL, other: URL) -> bool:

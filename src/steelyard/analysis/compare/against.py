@@ -10,13 +10,13 @@ from itertools import islice
 import numpy as np
 
 from steelyard.analysis.compare.checks import EXPECTATIONS, ComparedCells, has_cells
-from steelyard.analysis.compare.compare import compare, hindrances, too_few_paired
+from steelyard.analysis.compare.compare import compare, confounders, too_few_paired
 from steelyard.analysis.compare.findings import Findings
 from steelyard.analysis.compare.judge_drift import Drift, drift_between
 from steelyard.analysis.compare.metrics import UNTOUCHED, BoundedChange, Cut, Figure, SharedFigures, share
-from steelyard.analysis.compare.model import Comparison, Instruments, MetricChange
+from steelyard.analysis.compare.model import Comparison, MetricChange, SignaturePair
 from steelyard.analysis.compare.pairing import ComparedRun, Lists, answered_cases, common_cases, pair
-from steelyard.analysis.compare.signatures import LOAD, compare_instruments
+from steelyard.analysis.compare.signatures import LOAD, compare_signatures
 from steelyard.analysis.compare.slices import cuts, failure_changes
 from steelyard.analysis.compare.unpaired import by_run
 from steelyard.metrics.expressions import Gate
@@ -34,40 +34,42 @@ from steelyard.suite.cases import drawn_place
 class Against:
     """Run B held against run A over their comparable pairs, with every rule of `compare`."""
 
-    def __init__(self, a: ComparedRun, b: ComparedRun, *, anyway: bool = False) -> None:
+    def __init__(self, a: ComparedRun, b: ComparedRun, *, allow_mismatch: bool = False) -> None:
         self.by_truth_of_a = (
             None
             if a.b_by_truth_of_a is None
-            else Against(replace(a, by_truth_of_b=None, b_by_truth_of_a=None), a.b_by_truth_of_a, anyway=anyway)
+            else Against(
+                replace(a, by_truth_of_b=None, b_by_truth_of_a=None), a.b_by_truth_of_a, allow_mismatch=allow_mismatch
+            )
         )
         """The same by A's truth on both sides; None where no result turns on that."""
         a = a.paired
-        self.a, self.b, self.anyway = a, b, anyway
+        self.a, self.b, self.allow_mismatch = a, b, allow_mismatch
         self._cases = common_cases(a, b)
-        self._pairing = pair(a, b, self._cases, anyway=anyway)
+        self._pairing = pair(a, b, self._cases, allow_mismatch=allow_mismatch)
         self._findings = Findings(a, b, self._pairing)
         self._figures = SharedFigures(a, b, self._pairing, self._findings)
 
-    def hindered_by(self, change: MetricChange, factor: str = "", name: str = "") -> tuple[str, ...]:
+    def confounded_by(self, change: MetricChange, factor: str = "", name: str = "") -> tuple[str, ...]:
         """Why a difference, of the whole run or of one group, would not be the system's, or not be one at all; whether
         a verdict was asked for anyway is for the caller to weigh."""
         if change.group == "latency":
-            return tuple(change.sentence for change in self._instruments.changes if change.part == LOAD)
+            return tuple(change.sentence for change in self._signatures.changes if change.part == LOAD)
         if change.group in UNTOUCHED:
             return ()
         other_repeats = self._cells[1] if change.group == EXPECTATIONS else ""
-        result = (*self._hindrances, other_repeats) if other_repeats else self._hindrances
+        result = (*self._confounders, other_repeats) if other_repeats else self._confounders
         few = "" if result else too_few_paired(self.b.suite, *self.paired_of(change, factor, name))
         return (f"of {factor} {name} {few}" if factor else few,) if few else result
 
     @cached_property
-    def _instruments(self) -> Instruments:
-        return compare_instruments(self.a, self.b, self._cases, anyway=self.anyway)
+    def _signatures(self) -> SignaturePair:
+        return compare_signatures(self.a, self.b, self._cases, allow_mismatch=self.allow_mismatch)
 
     @cached_property
-    def _hindrances(self) -> tuple[str, ...]:
+    def _confounders(self) -> tuple[str, ...]:
         pairs = Lists(self.a, self.b, self._cases, self._pairing).all()
-        return tuple(hindrances(self.a, self.b, self._instruments, pairs, self._drift))
+        return tuple(confounders(self.a, self.b, self._signatures, pairs, self._drift))
 
     @cached_property
     def _drift(self) -> Drift | None:
@@ -122,7 +124,7 @@ class Against:
         names = groups.groups.names if gate.factor else [""]
         found_changes = groups.with_bounds(figure) if gate.for_sure else groups.changes(figure)
         changes = [
-            by_run(item, self.a, self.b, gate.factor or "", name, anyway=self.anyway)
+            by_run(item, self.a, self.b, gate.factor or "", name, allow_mismatch=self.allow_mismatch)
             for name, item in zip(names, found_changes, strict=True)
         ]
         if gate.of.aggregate is Aggregate.SUM:
@@ -139,10 +141,10 @@ class Against:
         """What became of the figures over repeats, and why those of expectations are not the same in both runs."""
         if not has_cells(self.a, self.b):
             return [], ""
-        changes, checks = ComparedCells(self.a, self.b, self._cases, anyway=self.anyway).changes(
-            hindered=False, bounds=True
+        changes, checks = ComparedCells(self.a, self.b, self._cases, allow_mismatch=self.allow_mismatch).changes(
+            confounded=False, bounds=True
         )
-        return changes, "" if checks is None else checks.hindered
+        return changes, "" if checks is None else checks.confounded
 
     def _figure(self, gate: Gate) -> Figure | None:
         """The figure that a gate's metric names, as columns of pairs."""
@@ -150,7 +152,7 @@ class Against:
             needs_pass = gate.of.needs == "pass" and not (self.a.passes and self.b.passes)
             return None if needs_pass else self._figures.of_metric(gate.of)
         if gate.pattern.startswith("findings."):
-            return self._found(gate)
+            return self._result(gate)
         if gate.pattern in ("score.<component>.average", "score.<component>.points"):
             return self._component(gate)
         name = gate.of.compared_as or gate.metric
@@ -165,7 +167,7 @@ class Against:
         a, b = ((column - low) / (high - low) for column in (result.a, result.b))
         return replace(result, name=gate.metric, unit="share", a=a, b=b, scale=(0.0, 1.0))
 
-    def _found(self, gate: Gate) -> Figure:
+    def _result(self, gate: Gate) -> Figure:
         if gate.pattern == "findings.total":
             a, b = self._findings.total()
         elif gate.subject in self._findings.codes:
@@ -287,12 +289,12 @@ def _by_unit(table: Table, values: Array) -> dict[str, tuple[float, int]]:
 _MOST_LOOKED_AT = 200
 
 
-def compare_arms(a: ComparedRun, b: ComparedRun, *, anyway: bool = False) -> Comparison:
+def compare_arms(a: ComparedRun, b: ComparedRun, *, allow_mismatch: bool = False) -> Comparison:
     """As `compare`; where each arm is one variant, and they are two, the variants are compared with each other."""
     named = [run.suite.variants for run in (a, b)]
     if all(len(names) == 1 for names in named) and named[0] != named[1]:
         a, b = _unnamed(a), _unnamed(b)
-    return compare(a, b, anyway=anyway)
+    return compare(a, b, allow_mismatch=allow_mismatch)
 
 
 def _unnamed(run: ComparedRun) -> ComparedRun:
@@ -303,4 +305,4 @@ def _unnamed(run: ComparedRun) -> ComparedRun:
 def answering_models(store: Store, run_id: str) -> tuple[str, ...]:
     """The models that the first answers of a run name, each once; nothing when none does."""
     first = islice(store.samples(run_id), _MOST_LOOKED_AT)
-    return tuple(sorted({sample.attempt.model for sample, _ in first if sample.attempt.model}))
+    return tuple(sorted({sample.call_result.model for sample, _ in first if sample.call_result.model}))

@@ -31,16 +31,16 @@ from steelyard.analysis.compare.attribution_steps import (
     SharedPairs,
     Steps,
     judge_and_system,
-    other_instruments,
-    reasons_told,
+    other_signatures,
+    reason_messages,
     stands_on,
 )
 from steelyard.analysis.compare.judge_drift import band_of, must_be_measured
 from steelyard.analysis.compare.metrics import UNTOUCHED
 from steelyard.analysis.compare.model import Comparison, MetricChange, Moved
 from steelyard.analysis.compare.pairing import CommonCases, ComparedRun
-from steelyard.analysis.explain import Behind, Computed, Counted, Explanation
-from steelyard.errors import UserMistake
+from steelyard.analysis.explain import Computed, Contributing, Counted, Explanation
+from steelyard.errors import UsageError
 from steelyard.stats.arrays import Array
 from steelyard.stats.intervals import Estimate, settled
 from steelyard.stats.paired import NO_CHANGE, SIGNIFICANT, Paired, case_starts, paired_mean, paired_rate
@@ -75,7 +75,7 @@ class Terms:
     before: Array
     after: Array
     """What it read before and after the step; of a reading on one side only both are the same."""
-    said: str = ""
+    stated: str = ""
     """Words before that."""
 
 
@@ -86,12 +86,12 @@ Traces = dict[tuple[Cause, ...], list[Terms]]
 def explain_why(attribution: Attribution, traces: Traces, metric: str) -> list[Explanation]:
     """The portion that `why.truth` names, or all of them for `why`; UserMistake when there is none of that name."""
     if attribution.total is None:
-        raise UserMistake(f"metric {metric!r}: {attribution.sentence}")
+        raise UsageError(f"metric {metric!r}: {attribution.sentence}")
     asked = metric.removeprefix(WHY).removeprefix(".")
     results = [portion for portion in attribution.portions if asked in ("", _full(portion), *portion.causes)]
     if not results:
         there = ", ".join(f"{WHY}.{_full(portion)}" for portion in attribution.portions)
-        raise UserMistake(f"metric {metric!r}: no part of the change is {asked!r}; there are: {there}")
+        raise UsageError(f"metric {metric!r}: no part of the change is {asked!r}; there are: {there}")
     return [explain_portion(attribution, item, traces[item.causes]) for item in results]
 
 
@@ -102,7 +102,7 @@ def _full(portion: Portion) -> str:
 def explain_portion(attribution: Attribution, portion: Portion, terms: list[Terms]) -> Explanation:
     """The portion with what every reading adds to it, what moves it most first."""
     total = float(sum(term.adds.sum() for term in terms))
-    rows = [row for term in terms for row in _behind(term)]
+    rows = [row for term in terms for row in _contributing(term)]
     rows.sort(key=lambda row: -abs(row.value))
     level = sum(len(term.adds) for term in terms) - len(rows)
     change = portion.change
@@ -113,7 +113,7 @@ def explain_portion(attribution: Attribution, portion: Portion, terms: list[Term
         about=f"the part of the change of {attribution.metric} that belongs to: {name_of(portion)}",
         formula=formula or "B's mean - A's mean",
         how="; ".join(
-            message for message in (METHOD, portion.told, *reasons_told(attribution, portion.causes)) if message
+            message for message in (METHOD, portion.message, *reason_messages(attribution, portion.causes)) if message
         ),
         of="cases",
         reported=change,
@@ -122,19 +122,19 @@ def explain_portion(attribution: Attribution, portion: Portion, terms: list[Term
         excluded=(Counted("adds nothing", level),) if level else (),
         noted=(),
         order="what moves it most first; the values sum to it",
-        behind=tuple(rows),
+        contributing=tuple(rows),
     )
 
 
-def _behind(terms: Terms) -> list[Behind]:
+def _contributing(terms: Terms) -> list[Contributing]:
     columns = terms.run.columns
     return [
-        Behind(
+        Contributing(
             columns.case_ids[int(columns.case[row])],
             columns.variants[int(columns.variant[row])],
             int(columns.repeat[row]),
             float(adds),
-            f"{terms.said}{_reads(before, after)}",
+            f"{terms.stated}{_reads(before, after)}",
         )
         for row, adds, before, after in zip(*_moving(terms), strict=True)
     ]
@@ -176,12 +176,12 @@ class _Cut:
     def attribution(self, reweigh: Reweigh | None, identical: Identical | None) -> Attribution:
         pairs = self._pairs
         before, after = _headline(pairs.values_a), _headline(pairs.values_b)
-        begun = Attribution("pass_rate" if pairs.by_pass else "average", before, after, None, method=METHOD)
+        started = Attribution("pass_rate" if pairs.by_pass else "average", before, after, None, method=METHOD)
         if before.value is None or after.value is None:
-            return replace(begun, sentence=sentence(begun))
-        begun = replace(begun, total=settled(after.value - before.value))
+            return replace(started, sentence=sentence(started))
+        started = replace(started, total=settled(after.value - before.value))
         if not len(self._pairs.first):
-            return self._nothing_shared(begun)
+            return self._nothing_shared(started)
         steps = Steps(self._pairs, reweigh)
         same = self._same_answers(identical, steps)
         results = [*self._sets(), *steps.portions(self._units, self._pairs.case)]
@@ -191,15 +191,15 @@ class _Cut:
         results += rest
         reasons = Reasons(pairs.b, steps.again.ledger)
         done = replace(
-            begun,
+            started,
             portions=tuple(results),
             noise=self._noise(steps.values_b - steps.last, rest[-1].change),
             truth_edits=steps.truth_edits(reasons),
-            weighing_edits=reasons.of_weighing(pairs.a),
+            scoring_edits=reasons.of_scoring(pairs.a),
             anchors=replace(anchors, failed=steps.again.failed),
             joined=joined,
         )
-        return replace(done, sentence=sentence(done), ledger=reasons_told(done))
+        return replace(done, sentence=sentence(done), ledger=reason_messages(done))
 
     def _layers(self) -> Iterator[tuple[Cause, list[Array], list[Array], str]]:
         """By what only one side has, the readings with it and without it, and what that leaves out in words."""
@@ -231,7 +231,7 @@ class _Cut:
             counts = message.format(*(f"{count - unread:,}" for count in left))
             counts += f"; pairs that B's suite cannot read: {unread:,}" if unread else ""
             self.traces[(cause,)] = [*self._dropped(wide, narrow)]
-            yield Portion((cause,), (b - a).estimate(n_cases), How.COUNTED, told=counts)
+            yield Portion((cause,), (b - a).estimate(n_cases), How.COUNTED, message=counts)
 
     def _dropped(self, wide: Sequence[Array], narrow: Sequence[Array]) -> Iterator[Terms]:
         """The readings that are in a wider set alone, with what each moves the mean by."""
@@ -289,11 +289,11 @@ class _Cut:
         judge, shift, last, apart = separated.judge, separated.to_pair, steps.last, np.isnan(separated.to_pair)
         available = np.nan_to_num(shift)
         self._trace(judge.causes, available, last, last + available)
-        portions = [replace(judge, told=f"{judge.told}{_in_vain(steps.again)}")]
+        portions = [replace(judge, message=f"{judge.message}{_in_vain(steps.again)}")]
         reasons: tuple[str, ...] = ()
         if apart.any():
             joint = self._left((*judge.causes, Cause.SYSTEM), np.where(apart, pairs.left, 0.0), last)
-            portions.append(replace(joint, told=f"pairs with scores that no anchor has: {int(apart.sum()):,}"))
+            portions.append(replace(joint, message=f"pairs with scores that no anchor has: {int(apart.sum()):,}"))
             reasons = (without_anchors(int(apart.sum()), int(pairs.judged.sum())),)
         if separated.system is not None:
             mine = np.where(apart, 0.0, pairs.left - available)
@@ -305,7 +305,7 @@ class _Cut:
         """The same judge has the part of answers that are the same, the system all others."""
         of_judge = np.where(same, left, 0.0)
         if (np.abs(of_judge) > NO_CHANGE).any():
-            yield replace(self._left((Cause.JUDGE,), of_judge, last), how=How.ANCHORS, told=stands_on(anchors))
+            yield replace(self._left((Cause.JUDGE,), of_judge, last), how=How.ANCHORS, message=stands_on(anchors))
         yield self._left((Cause.SYSTEM,), left - of_judge, last)
 
     def _on_some(self, left: Array, last: Array) -> Iterator[Portion]:
@@ -313,7 +313,7 @@ class _Cut:
         touched = np.where(self._pairs.other_truth, left, 0.0)
         yield replace(
             self._left((Cause.TRUTH, Cause.SYSTEM), touched, last),
-            told=f"pairs whose truth changed: {int(self._pairs.other_truth.sum()):,}",
+            message=f"pairs whose truth changed: {int(self._pairs.other_truth.sum()):,}",
         )
         yield self._left((Cause.SYSTEM,), left - touched, last)
 
@@ -350,7 +350,7 @@ class _Cut:
         within = float((squares[several] / (sizes[several] - 1) * sizes[several]).sum()) / len(left) ** 2
         return min(1.0, settled(within / error**2))
 
-    def _nothing_shared(self, begun: Attribution) -> Attribution:
+    def _nothing_shared(self, started: Attribution) -> Attribution:
         """One portion of everything that is known to differ: no sample has a reading on both sides."""
         pairs = self._pairs
         results = [
@@ -358,7 +358,7 @@ class _Cut:
             for cause, wide, narrow, message in self._layers()
             if sum(map(len, wide)) > sum(map(len, narrow))
         ]
-        differ = {*(cause for cause, _ in results), *other_instruments(pairs), Cause.SYSTEM}
+        differ = {*(cause for cause, _ in results), *other_signatures(pairs), Cause.SYSTEM}
         causes = tuple(cause for cause in Cause if cause in differ)
         everything = [np.flatnonzero(~np.isnan(item)) for item in (pairs.values_a, pairs.values_b)]
         self.traces[causes] = [*self._dropped(everything, [item[:0] for item in everything])]
@@ -367,8 +367,8 @@ class _Cut:
             why = "no sample of the same question has a reading in both runs"
         stands_on = "; ".join(message for _, message in results)
         done = replace(
-            begun,
-            portions=(Portion(causes, Estimate(begun.total, 0), How.LEFT, cannot_tell=True, told=stands_on),),
+            started,
+            portions=(Portion(causes, Estimate(started.total, 0), How.LEFT, cannot_tell=True, message=stands_on),),
             joined=(f"{why}: nothing can be told apart",),
         )
         return replace(done, sentence=sentence(done))
@@ -404,7 +404,7 @@ def with_attribution(comparison: Comparison, attribution: Attribution) -> Compar
         if _SCALE & {*portion.causes} and abs(portion.change.value or 0.0) > NO_CHANGE
     ]
     system = attribution.portions[-1] if attribution.portions else None
-    if headline.hindered_by or headline.in_spite_of or not others or system is None or system.is_joint:
+    if headline.confounded_by or headline.in_spite_of or not others or system is None or system.is_joint:
         return comparison
     first = comparison.metrics[0]
     verdict = _verdict(system)
@@ -434,11 +434,11 @@ def _verdict(system: Portion) -> Moved:
 
 
 def _words(verdict: Moved, attribution: Attribution, system: Portion, others: list[Portion]) -> tuple[str, str]:
-    begun = {Moved.CANNOT_TELL: "cannot tell whether B is better", Moved.SAME: "no change of the system"}
+    started = {Moved.CANNOT_TELL: "cannot tell whether B is better", Moved.SAME: "no change of the system"}
     change = system.change
     ends = "" if change.low is None or change.high is None else f" [{points(change.low)}, {points(change.high)}]"
     parts = ", ".join(f"{name_of(other)} {points(other.change.value)}" for other in others)
-    sentence = f"{begun.get(verdict, f'B is {verdict}')}: of {points(attribution.total)} points the system has"
+    sentence = f"{started.get(verdict, f'B is {verdict}')}: of {points(attribution.total)} points the system has"
     sure = "the 95 % interval of the system's part leaves no change out"
     if attribution.anchors.not_measured:
         sure = f"fairly sure: {sure}; but {attribution.anchors.not_measured}"

@@ -56,7 +56,7 @@ class Portion:
     how: How
     cannot_tell: bool = False
     """True when it may be noise alone; never of what is exact."""
-    told: str = ""
+    message: str = ""
     """What it stands on, in words."""
 
     @property
@@ -86,7 +86,7 @@ class Reason:
 
 
 @dataclass(frozen=True, slots=True)
-class WeighingEdit:
+class ScoringEdit:
     """A part of how answers are weighed that is another in B: `scorers`, `schema` or `rules`, as in a signature."""
 
     part: str
@@ -153,7 +153,7 @@ class Attribution:
     """Only what has, or may have, a part; the system is always last."""
     noise: Noise | None = None
     truth_edits: TruthEdits = field(default_factory=TruthEdits)
-    weighing_edits: tuple[WeighingEdit, ...] = ()
+    scoring_edits: tuple[ScoringEdit, ...] = ()
     ledger: tuple[str, ...] = ()
     """How many edits the ledger gives a reason of, and what the others come to, in sentences."""
     anchors: Anchors = field(default_factory=Anchors)
@@ -266,14 +266,14 @@ def sentence(attribution: Attribution) -> str:
     if not others:
         return f"{whole}, {'all of it' if total else 'none of it'} {_mine(system)}{unknown}"
     others.sort(key=lambda portion: -abs(portion.change.value or 0.0))
-    return f"{whole}; of these {', '.join(map(_told, [*others, system]))}{unknown}"
+    return f"{whole}; of these {', '.join(map(_message, [*others, system]))}{unknown}"
 
 
 def _mine(portion: Portion) -> str:
     return f"{name_of(portion)}{mark_of(portion)}" if portion.is_joint else f"the system's{mark_of(portion)}"
 
 
-def _told(portion: Portion) -> str:
+def _message(portion: Portion) -> str:
     return f"{points(portion.change.value)} {name_of(portion)}{mark_of(portion)}"
 
 

@@ -17,10 +17,10 @@ from steelyard.analysis.compare.attribution_model import (
     Reason,
     Reweigh,
     Reweighed,
+    ScoringEdit,
     TruthEdit,
     TruthEdits,
     Wanted,
-    WeighingEdit,
 )
 from steelyard.analysis.compare.judge_drift import (
     FEWEST_CASES,
@@ -41,7 +41,7 @@ from steelyard.stats.arrays import Array
 from steelyard.stats.intervals import Estimate, settled
 from steelyard.stats.paired import NO_CHANGE, case_starts
 from steelyard.suite.case import digest
-from steelyard.suite.truth import NAMES, TRUTH, WEIGHED_BY, LedgerLine, by_state, lines_kept
+from steelyard.suite.truth import NAMES, SCORED_BY, TRUTH, LedgerLine, by_state, lines_kept
 
 # The reasons that the ledger gives for what was edited from A to B: of truths, and of how answers are weighed.
 
@@ -67,15 +67,15 @@ class Reasons:
             reasons |= {name: _reason(line) for name, line in lines.items() if line is not None}
         return reasons
 
-    def of_weighing(self, a: ComparedRun) -> tuple[WeighingEdit, ...]:
+    def of_scoring(self, a: ComparedRun) -> tuple[ScoringEdit, ...]:
         """The parts of how answers are weighed that both runs name and that differ."""
-        named = [(part, signed(a, part), signed(self._b, part)) for part in WEIGHED_BY]
+        named = [(part, signed(a, part), signed(self._b, part)) for part in SCORED_BY]
         lines = [
             (part, self._lines.get((part, None, after)))
             for part, before, after in named
             if before is not None and after is not None and before != after
         ]
-        return tuple(WeighingEdit(part, None if line is None else _reason(line)) for part, line in lines)
+        return tuple(ScoringEdit(part, None if line is None else _reason(line)) for part, line in lines)
 
 
 def _reason(line: LedgerLine) -> Reason:
@@ -87,16 +87,18 @@ def reason_in_words(reason: Reason | None) -> str:
     return NO_REASON if reason is None else " ".join(f"{reason.text} ({reason.by}, {reason.at[:10]})".split())
 
 
-def reasons_told(attribution: Attribution, causes: Sequence[Cause] = (Cause.SCORERS, Cause.TRUTH)) -> tuple[str, ...]:
+def reason_messages(
+    attribution: Attribution, causes: Sequence[Cause] = (Cause.SCORERS, Cause.TRUTH)
+) -> tuple[str, ...]:
     """How many edits have a reason in the ledger, and what the others come to, in sentences."""
-    message = [*_weighing_told(attribution)] if Cause.SCORERS in causes else []
+    message = [*_scoring_message(attribution)] if Cause.SCORERS in causes else []
     edits = attribution.truth_edits
     if Cause.TRUTH in causes and edits.n_cases:
-        message.append(_truth_told(edits.n_cases, edits.n_with_reason, edits.part_without_reason))
+        message.append(_truth_message(edits.n_cases, edits.n_with_reason, edits.part_without_reason))
     return tuple(message)
 
 
-def _truth_told(n: int, n_with: int, part: float | None) -> str:
+def _truth_message(n: int, n_with: int, part: float | None) -> str:
     if n == n_with:
         return (
             "the truth edit has a reason in the ledger"
@@ -112,11 +114,11 @@ def _truth_told(n: int, n_with: int, part: float | None) -> str:
     return f"of {n:,} truth edits {n_with:,} {have} in the ledger{_moves(part, *others)}"
 
 
-def _weighing_told(attribution: Attribution) -> Iterator[str]:
-    alone = len(attribution.weighing_edits) == 1
+def _scoring_message(attribution: Attribution) -> Iterator[str]:
+    alone = len(attribution.scoring_edits) == 1
     portion = next((portion for portion in attribution.portions if portion.causes == (Cause.SCORERS,)), None)
     part = portion.change.value if portion is not None and alone else None
-    for edit in attribution.weighing_edits:
+    for edit in attribution.scoring_edits:
         moves = _moves(part, "it", "s") if edit.reason is None else ""
         yield f"{NAMES[edit.part]}: {reason_in_words(edit.reason)}{moves}"
 
@@ -142,11 +144,11 @@ class SharedPairs:
         self.units = Units(a, b, cases)
         self.by_pass = a.passes and b.passes
         self.values_a, self.values_b = (readings(run, by_pass=self.by_pass) for run in (a, b))
-        pairing = pair(a, b, cases, anyway=True)
+        pairing = pair(a, b, cases, allow_mismatch=True)
         self.asked = pairing.asked[:2]
         """Positions of the samples that both have, with the same question; `met` also with another one."""
         nobody = np.empty(0, dtype=int)
-        others = pairing.aside.get(Why.CHANGED_QUESTION, (nobody, nobody))
+        others = pairing.excluded.get(Why.CHANGED_QUESTION, (nobody, nobody))
         self.met = [np.concatenate(sides) for sides in zip(self.asked, others, strict=True)]
         state = cases.state[a.columns.case[self.asked[0]]] if len(self.asked[0]) else np.empty(0, dtype=np.int8)
         read = ~np.isnan(self.values_a[self.asked[0]]) & ~np.isnan(self.values_b[self.asked[1]])
@@ -162,7 +164,7 @@ class SharedPairs:
         )
         # Where nothing was read on both sides, nothing can be scored by another truth either.
         unknown |= not read.any() and bool((state == OTHER_TRUTH).any())
-        self.truth_unknown = unknown or (not cases.known and signed(a, "truth") != signed(b, "truth"))
+        self.truth_unknown = unknown or (not cases.available and signed(a, "truth") != signed(b, "truth"))
 
     @property
     def case(self) -> Array:
@@ -205,7 +207,7 @@ class Steps:
         pending: list[Cause] = []
         # A truth that is not known has not been scored by.
         truth = None if pairs.truth_unknown else again.truth
-        others = other_instruments(pairs)
+        others = other_signatures(pairs)
         for cause, scored in (
             (Cause.SCORERS, again.scorers),
             (Cause.TRUTH, truth),
@@ -262,7 +264,7 @@ class Steps:
         for causes, before, after in self.steps:
             n = int(self._pairs.other_truth.sum()) if causes == (Cause.TRUTH,) else len(case)
             change = units.mean(after - before, case).estimate(n_cases)
-            yield Portion(causes, change, How.REWEIGHED, told=f"answers of A weighed again: {n:,}")
+            yield Portion(causes, change, How.REWEIGHED, message=f"answers of A weighed again: {n:,}")
 
     def truth_edits(self, reasons: Reasons) -> TruthEdits:
         """The cases whose truth changed, those that moved the number most first."""
@@ -293,7 +295,7 @@ class Steps:
         return TruthEdits(len(starts), len(moved), tuple(listed), len(why), settled(without))
 
 
-def other_instruments(pairs: SharedPairs) -> tuple[Cause, ...]:
+def other_signatures(pairs: SharedPairs) -> tuple[Cause, ...]:
     """What differs, or may differ, in what answers of the same id were asked and how they were scored."""
     results = (
         (Cause.QUESTIONS, pairs.question_unknown),

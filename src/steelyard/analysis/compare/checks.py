@@ -20,13 +20,13 @@ from steelyard.analysis.compare.model import (
     NotCompared,
 )
 from steelyard.analysis.compare.pairing import CommonCases, ComparedRun, units_of
-from steelyard.metrics.cells import BROKEN, HELD, CellGroups, Counted, cells_hold, counted
+from steelyard.metrics.cells import CASE_FAILED, CASE_PASSED, CellGroups, Counted, cells_passing, counted
 from steelyard.metrics.stability import PRESENCE, seen_in
 from steelyard.stats.arrays import Array
 from steelyard.stats.groups import Groups
 from steelyard.stats.intervals import SHARES
 from steelyard.stats.paired import case_starts
-from steelyard.suite.models import Hold
+from steelyard.suite.models import RequiredRepeats
 
 EXPECTATIONS, STABILITY = "expectations", "stability"
 """The groups of these figures."""
@@ -41,11 +41,11 @@ def has_cells(a: ComparedRun, b: ComparedRun) -> bool:
 class ComparedCells:
     """The cells that both runs have, with the same question and truth; `anyway` also takes those of another truth."""
 
-    def __init__(self, a: ComparedRun, b: ComparedRun, cases: CommonCases, *, anyway: bool = False) -> None:
+    def __init__(self, a: ComparedRun, b: ComparedRun, cases: CommonCases, *, allow_mismatch: bool = False) -> None:
         self._a, self._b = _Side(a), _Side(b)
         of_b = cases.of_b.copy()
         common = np.flatnonzero(of_b >= 0)
-        of_b[common[~cases.comparable(anyway=anyway)[of_b[common]]]] = -1
+        of_b[common[~cases.comparable(allow_mismatch=allow_mismatch)[of_b[common]]]] = -1
         variants = {name: at for at, name in enumerate(sorted({*self._a.cells.variants, *self._b.cells.variants}))}
         keys_a = self._a.keys(variants, np.arange(len(a.columns.case_ids)))
         keys_b = self._b.keys(variants, of_b)
@@ -57,11 +57,11 @@ class ComparedCells:
         self._in_a, self._in_b, self._unit = self._in_a[in_order], self._in_b[in_order], unit[in_order]
         self.not_compared: list[NotCompared] = []
 
-    def changes(self, *, hindered: bool, bounds: bool = False) -> tuple[list[MetricChange], ChecksChange | None]:
+    def changes(self, *, confounded: bool, bounds: bool = False) -> tuple[list[MetricChange], ChecksChange | None]:
         """Every figure that stands on cells, and what became of each check; None where a run has no expectations."""
         moved = self._checks()
-        figures = judged([*(self._held(bounds) if moved else ()), *self._stability(bounds)], hindered=hindered)
-        if moved and moved.hindered:
+        figures = judged([*(self._held(bounds) if moved else ()), *self._stability(bounds)], confounded=confounded)
+        if moved and moved.confounded:
             figures = [replace(figure, verdict=_doubted(figure)) for figure in figures]
         return figures, moved
 
@@ -82,10 +82,10 @@ class ComparedCells:
             only_a=len(self._rows_a[0]) - len(self._shared[0]),
             only_b=len(self._rows_b[0]) - len(self._shared[0]),
             cells_fixed=CellMoves(cells.n_fixed, tuple(named[:n_fixed])),
-            cells_broken=CellMoves(cells.n_broken, tuple(named[n_fixed:])),
+            cells_failed=CellMoves(cells.n_broken, tuple(named[n_fixed:])),
             cells_unchanged=cells.unchanged,
             cells_cannot_tell=cells.cannot_tell,
-            hindered=self._other_repeats(),
+            confounded=self._other_repeats(),
         )
 
     def _other_repeats(self) -> str:
@@ -134,8 +134,8 @@ class ComparedCells:
         return CheckMove(case, variant, name, *self._a.passed_of(item), *self._b.passed_of(other))
 
     def _held(self, bounds: bool) -> list[MetricChange]:
-        cells = share("cases.held", EXPECTATIONS, "higher", *_known(*self._states()))
-        checks = share("checks.held", EXPECTATIONS, "higher", *_known(*self._holds()))
+        cells = share("cases.held", EXPECTATIONS, "higher", *_available(*self._states()))
+        checks = share("checks.held", EXPECTATIONS, "higher", *_available(*self._holds()))
         case_of_check = self._unit[self._shared[0] // max(1, len(self._names))]
         return [
             *_cut(self._unit).of_all([cells], bounds=bounds),
@@ -146,13 +146,13 @@ class ComparedCells:
         """A figure in A and in B, by cell or check of a cell that both have; NaN where nobody can tell. And what every
         row is: case, variant, no repeat, and the check."""
         if name == "checks.held":
-            return (*_known(*self._holds()), lambda row: _check_key(self._line(row)))
+            return (*_available(*self._holds()), lambda row: _check_key(self._line(row)))
 
         def cell(row: int) -> tuple[str, str, int | None, str]:
             return (*self._a.cells.name(int(self._in_a[row])), None, "")
 
         if name == "cases.held":
-            return (*_known(*self._states()), cell)
+            return (*_available(*self._states()), cell)
         figure = next(
             stability_figure for stability_figure in self._stability_figures() if stability_figure.name == name
         )
@@ -235,12 +235,12 @@ class _Side:
     def state(self) -> Array:
         """By cell: held, broken, or -1 where nobody can tell."""
         count = self.counted
-        return cells_hold(count, *(count.of_cell(count.holds == state) for state in (HELD, BROKEN, -1)))
+        return cells_passing(count, *(count.of_cell(count.holds == state) for state in (CASE_PASSED, CASE_FAILED, -1)))
 
     @property
     def looks_at_the_first(self) -> bool:
         """True when every check is to pass in the first repeat."""
-        return all(tuple(Hold)[rule] is Hold.FIRST for rule in self.counted.rules.tolist())
+        return all(tuple(RequiredRepeats)[rule] is RequiredRepeats.FIRST for rule in self.counted.rules.tolist())
 
     def rows(self, cells: Array, names: dict[str, int]) -> tuple[Array, Array]:
         """The checks of some cells as numbers of (place of the cell, name), and their rows in the count."""
@@ -276,11 +276,11 @@ class _Moves:
 
     @cached_property
     def fixed(self) -> Array:
-        return np.flatnonzero((self.before == BROKEN) & (self.after == HELD))
+        return np.flatnonzero((self.before == CASE_FAILED) & (self.after == CASE_PASSED))
 
     @cached_property
     def broken(self) -> Array:
-        return np.flatnonzero((self.before == HELD) & (self.after == BROKEN))
+        return np.flatnonzero((self.before == CASE_PASSED) & (self.after == CASE_FAILED))
 
     @property
     def n_fixed(self) -> int:
@@ -308,7 +308,7 @@ def _doubted(change: MetricChange) -> Moved:
     return change.verdict if change.group == STABILITY else Moved.CANNOT_TELL
 
 
-def _known(before: Array, after: Array) -> tuple[Array, Array]:
+def _available(before: Array, after: Array) -> tuple[Array, Array]:
     return np.where(before < 0, np.nan, before), np.where(after < 0, np.nan, after)
 
 

@@ -12,20 +12,20 @@ import numpy as np
 from steelyard.analysis.compare.checks import ComparedCells, has_cells
 from steelyard.analysis.compare.findings import Findings
 from steelyard.analysis.compare.judge_drift import Drift, drift_between
-from steelyard.analysis.compare.metrics import BESIDE, UNTOUCHED, Cut, SharedFigures, judged, verdict_of
+from steelyard.analysis.compare.metrics import EXTRA, UNTOUCHED, Cut, SharedFigures, judged, verdict_of
 from steelyard.analysis.compare.model import (
     Comparison,
     Headline,
-    Instruments,
     MetricChange,
     Moved,
     NotCompared,
     Pairs,
     SectionChange,
+    SignaturePair,
     Why,
 )
 from steelyard.analysis.compare.pairing import CommonCases, ComparedRun, Lists, Pairing, common_cases, pair
-from steelyard.analysis.compare.signatures import compare_instruments
+from steelyard.analysis.compare.signatures import compare_signatures
 from steelyard.analysis.compare.slices import cuts, failure_changes, slices
 from steelyard.analysis.compare.unpaired import METHOD as BY_RUN
 from steelyard.analysis.compare.unpaired import by_run, side_by_side
@@ -47,26 +47,26 @@ _SURE = ((0.001, "very sure"), (0.01, "sure"), (1.0, "fairly sure"))
 def headline(
     metrics: Sequence[MetricChange],
     pairs: Pairs,
-    hindered_by: Sequence[str],
+    confounded_by: Sequence[str],
     *,
     moved_beside: int = 0,
-    anyway: bool = False,
+    allow_mismatch: bool = False,
     doubt: str = "",
 ) -> Headline:
     """The answer; `metrics` are those of the headline, the one that decides first, and `moved_beside` says how many
     figures that have no part in it moved beyond noise. With a `doubt` that no figure shows nobody is more than fairly
     sure."""
     main = metrics[0]
-    confounded = () if anyway else tuple(hindered_by)
+    confounded = () if allow_mismatch else tuple(confounded_by)
     verdict = _verdict(metrics, confounded)
     return Headline(
         verdict=verdict,
-        sentence=_sentence(verdict, metrics, pairs, confounded) + _beside(verdict, moved_beside),
+        sentence=_sentence(verdict, metrics, pairs, confounded) + _extra(verdict, moved_beside),
         how_sure=_how_sure(verdict, main, confounded, doubt),
         metric=main.name,
         smallest=_smallest(main),
-        hindered_by=confounded,
-        in_spite_of=tuple(hindered_by) if anyway else (),
+        confounded_by=confounded,
+        in_spite_of=tuple(confounded_by) if allow_mismatch else (),
     )
 
 
@@ -81,7 +81,9 @@ def turns_on_truth(by_b: MetricChange, by_a: MetricChange) -> str:
     """Says that the change comes to something else by A's truth than by B's; "" when it does not."""
     if verdict_of(by_b, by_b.p) is verdict_of(by_a, by_a.p):
         return ""
-    return f"it turns on the truth edits: {_told(by_b, with_p=True)} by B's truth, {_told(by_a, with_p=True)} by A's"
+    return (
+        f"it turns on the truth edits: {_message(by_b, with_p=True)} by B's truth, {_message(by_a, with_p=True)} by A's"
+    )
 
 
 def on_cases(n: int, answered: int) -> str:
@@ -94,8 +96,8 @@ def _on_few(pairs: Pairs) -> str:
     return "" if pairs.n_cases >= MIN_PAIRED * pairs.n_answered else f"; on {on_cases(pairs.n_cases, pairs.n_answered)}"
 
 
-def _verdict(metrics: Sequence[MetricChange], hindered: Sequence[str]) -> Moved:
-    if hindered:
+def _verdict(metrics: Sequence[MetricChange], confounded: Sequence[str]) -> Moved:
+    if confounded:
         return Moved.CANNOT_TELL
     main = metrics[0]
     if main.verdict is Moved.SAME and any(metric.verdict is not Moved.SAME for metric in metrics):
@@ -103,21 +105,21 @@ def _verdict(metrics: Sequence[MetricChange], hindered: Sequence[str]) -> Moved:
     return main.verdict
 
 
-def _sentence(verdict: Moved, metrics: Sequence[MetricChange], pairs: Pairs, hindered: Sequence[str]) -> str:
+def _sentence(verdict: Moved, metrics: Sequence[MetricChange], pairs: Pairs, confounded: Sequence[str]) -> str:
     main = metrics[0]
     if not pairs.comparable:
         why = ", ".join(f"{item.count:,} {reason}" for reason, item in pairs.not_comparable.items())
         return "cannot tell: no sample of A can be compared with one of B" + (f" ({why})" if why else "")
     if verdict is Moved.SAME:
-        return f"no change: {_told(main)}, the same in every pair{_on_few(pairs)}"
+        return f"no change: {_message(main)}, the same in every pair{_on_few(pairs)}"
     if verdict is not Moved.CANNOT_TELL:
-        return f"B is {verdict}: {_told(main)}{_but(metrics)}{_on_few(pairs)}"
-    if hindered:
-        return f"cannot tell: {hindered[0]}"
-    return f"cannot tell whether B is better: {_told(main)}{_but(metrics)}{_on_few(pairs)}"
+        return f"B is {verdict}: {_message(main)}{_but(metrics)}{_on_few(pairs)}"
+    if confounded:
+        return f"cannot tell: {confounded[0]}"
+    return f"cannot tell whether B is better: {_message(main)}{_but(metrics)}{_on_few(pairs)}"
 
 
-def _beside(verdict: Moved, n: int) -> str:
+def _extra(verdict: Moved, n: int) -> str:
     if verdict is not Moved.SAME or not n:
         return ""
     return f"; but {n} other figure{'' if n == 1 else 's'} moved beyond noise"
@@ -131,9 +133,9 @@ def _but(metrics: Sequence[MetricChange]) -> str:
     for other in others:
         if other.verdict in (Moved.BETTER, Moved.WORSE) and other.verdict is not main.verdict:
             way = "rose" if (other.difference.value or 0.0) > 0 else "fell"
-            message += f"; but the {_named(other)} {way} beyond noise: {_told(other, with_p=True)}"
+            message += f"; but the {_named(other)} {way} beyond noise: {_message(other, with_p=True)}"
         elif main.verdict is Moved.SAME and other.verdict is not Moved.SAME:
-            message += f"; {_told(other)}"
+            message += f"; {_message(other)}"
     return message
 
 
@@ -141,7 +143,7 @@ def _named(change: MetricChange) -> str:
     return _NAMES.get(change.name, change.name)
 
 
-def _told(change: MetricChange, *, with_p: bool = False) -> str:
+def _message(change: MetricChange, *, with_p: bool = False) -> str:
     name = _named(change)
     before, after, by = change.a.value, change.b.value, change.difference
     if before is None or after is None or by.value is None:
@@ -153,9 +155,9 @@ def _told(change: MetricChange, *, with_p: bool = False) -> str:
     return f"{name} {percent(before)} -> {percent(after)} ({percentage(by.value):+.1f} points{interval}, {cases})"
 
 
-def _how_sure(verdict: Moved, main: MetricChange, hindered: Sequence[str], doubt: str) -> str:
-    if hindered:
-        return "not at all: " + "; ".join(hindered)
+def _how_sure(verdict: Moved, main: MetricChange, confounded: Sequence[str], doubt: str) -> str:
+    if confounded:
+        return "not at all: " + "; ".join(confounded)
     if main.p is None:
         return "undefined: " + (
             f"one {main.counts} shows no spread" if main.difference.n else "nothing can be compared"
@@ -201,7 +203,9 @@ METHOD = (
 _NO_READING = (Why.NO_READING, Why.NO_READING_IN_A, Why.NO_READING_IN_B)
 
 
-def compare(a: ComparedRun, b: ComparedRun, *, anyway: bool = False, cases: CommonCases | None = None) -> Comparison:
+def compare(
+    a: ComparedRun, b: ComparedRun, *, allow_mismatch: bool = False, cases: CommonCases | None = None
+) -> Comparison:
     """Everything that changed from A to B.
 
     When the instrument is another one nothing is better or worse, unless a verdict is asked for `anyway`: then samples
@@ -210,11 +214,11 @@ def compare(a: ComparedRun, b: ComparedRun, *, anyway: bool = False, cases: Comm
     """
     cases = common_cases(a, b) if cases is None else cases
     by_truth_of_a, a = _by_truth_of_a(a, cases), a.paired
-    instruments = compare_instruments(a, b, cases, anyway=anyway)
-    pairing = pair(a, b, cases, anyway=anyway)
+    signatures = compare_signatures(a, b, cases, allow_mismatch=allow_mismatch)
+    pairing = pair(a, b, cases, allow_mismatch=allow_mismatch)
     lists = Lists(a, b, cases, pairing).all()
     drift = drift_between(a, b, pairing)
-    reasons = hindrances(a, b, instruments, lists, drift)
+    reasons = confounders(a, b, signatures, lists, drift)
     if not reasons and (few := too_few_paired(b.suite, lists.n_cases, lists.n_answered)):
         reasons.append(few)
     findings = Findings(a, b, pairing)
@@ -223,37 +227,37 @@ def compare(a: ComparedRun, b: ComparedRun, *, anyway: bool = False, cases: Comm
     main, components = figures.headline(), figures.components()
     everything = groups[""]
     changes = everything.of_all(chain(main, components, figures.others(), figures.counts()))
-    changes = [by_run(change, a, b, anyway=anyway) for change in changes]
+    changes = [by_run(change, a, b, allow_mismatch=allow_mismatch) for change in changes]
     if not reasons and by_truth_of_a and (turned := turns_on_truth(changes[0], by_truth_of_a)):
         reasons.append(turned)
-    confounded = bool(reasons) and not anyway
-    changes.sort(key=lambda change: change.group in BESIDE)
-    metrics = judged(changes, hindered=confounded, primary=figures.primary)
-    metrics[len(main) : len(main)] = judged(failure_changes(a, b, pairing), hindered=confounded)
-    cells = ComparedCells(a, b, cases, anyway=anyway) if has_cells(a, b) else None
-    of_cells, checks = ([], None) if cells is None else cells.changes(hindered=confounded)
+    confounded = bool(reasons) and not allow_mismatch
+    changes.sort(key=lambda change: change.group in EXTRA)
+    metrics = judged(changes, confounded=confounded, primary=figures.primary)
+    metrics[len(main) : len(main)] = judged(failure_changes(a, b, pairing), confounded=confounded)
+    cells = ComparedCells(a, b, cases, allow_mismatch=allow_mismatch) if has_cells(a, b) else None
+    of_cells, checks = ([], None) if cells is None else cells.changes(confounded=confounded)
     metrics += of_cells
-    scored = [figure for figure in components if figure.group not in BESIDE]
-    sections = _sections(figures, findings, everything, hindered=confounded)
+    scored = [figure for figure in components if figure.group not in EXTRA]
+    sections = _sections(figures, findings, everything, confounded=confounded)
     rates = [section.rate for section in sections]
     moves = _moves(a, b, pairing)
     n_units = len(case_starts(pairing.unit))
     return Comparison(
         a=a.header,
         b=b.header,
-        instruments=instruments,
+        signatures=signatures,
         headline=headline(
             _of_headline(metrics),
             lists,
             reasons,
             moved_beside=_moved_beside([*metrics, *rates]),
-            anyway=anyway,
+            allow_mismatch=allow_mismatch,
             doubt="" if drift is None else drift.doubt(metrics[0].difference.value),
         ),
         pairs=lists,
         metrics=tuple(metrics),
         slices={
-            factor: slices(factor, cut, [*main, *scored], moves, pairing.case, hindered=confounded)
+            factor: slices(factor, cut, [*main, *scored], moves, pairing.case, confounded=confounded)
             for factor, cut in groups.items()
             if factor
         },
@@ -290,10 +294,10 @@ def _moved_beside(metrics: list[MetricChange]) -> int:
 
 
 def _sections(
-    figures: SharedFigures, findings: Findings, everything: Cut, *, hindered: bool
+    figures: SharedFigures, findings: Findings, everything: Cut, *, confounded: bool
 ) -> tuple[SectionChange, ...]:
     by_name = figures.sections()
-    rates = judged(everything.of_all(by_name.values()), hindered=hindered)
+    rates = judged(everything.of_all(by_name.values()), confounded=confounded)
     return tuple(findings.section_change(name, rate) for name, rate in zip(by_name, rates, strict=True))
 
 
@@ -306,11 +310,11 @@ def _moves(a: ComparedRun, b: ComparedRun, pairing: Pairing) -> tuple[Array, Arr
     return after > before, after < before
 
 
-def hindrances(
-    a: ComparedRun, b: ComparedRun, instruments: Instruments, pairs: Pairs, drift: Drift | None
+def confounders(
+    a: ComparedRun, b: ComparedRun, signatures: SignaturePair, pairs: Pairs, drift: Drift | None
 ) -> list[str]:
     """Why a difference would not be the system's, or not be one at all."""
-    results = [change.sentence for change in instruments.hinders]
+    results = [change.sentence for change in signatures.confounds]
     if not results and drift is not None and drift.is_shown:
         results.append(drift.in_words)
     for name, run in (("A", a), ("B", b)):

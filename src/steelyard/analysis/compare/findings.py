@@ -29,7 +29,7 @@ MOST_CONFUSIONS = 300
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Hit:
     """The findings of one run that are in comparable samples."""
 
     run: ComparedRun
@@ -56,8 +56,8 @@ class Findings:
         retained = [_from_scores(run) if self._one_has_only_scores else _all_of(run) for run in (a, b)]
         self.sections = _shared_sections((a, retained[0]), (b, retained[1]))
         """Names of sections; None when a run has findings and does not say where in the text they are."""
-        self.a = _found(a, pairing.first, self.codes, self.sections, retained[0])
-        self.b = _found(b, pairing.second, self.codes, self.sections, retained[1])
+        self.a = _result(a, pairing.first, self.codes, self.sections, retained[0])
+        self.b = _result(b, pairing.second, self.codes, self.sections, retained[1])
         self.not_compared = tuple(self._left_out(a, b, retained)) if self._one_has_only_scores else ()
         """What a judge names besides its scores, when only one run knows it."""
 
@@ -195,9 +195,9 @@ def _named_sections(run: ComparedRun, retained: Array) -> set[str]:
     return {columns.finding_sections[int(code)] for code in np.unique(columns.finding_section[retained])}
 
 
-def _found(
+def _result(
     run: ComparedRun, positions: Array, codes: Sequence[str], sections: Sequence[str] | None, retained: Array
-) -> Found:
+) -> Hit:
     columns, contents = run.columns, run.contents
     pair_of = np.full(columns.n + 1, -1)
     pair_of[positions] = np.arange(len(positions))
@@ -206,7 +206,7 @@ def _found(
     code = _shared(columns.finding_code, columns.finding_codes, codes, place)
     section = None if not sections else _shared(columns.finding_section, columns.finding_sections, sections, place)
     confused = np.empty(0, int) if contents is None else np.flatnonzero(pair_of[contents.confusion_sample] >= 0)
-    return Found(run, pair[place], code, section, confused)
+    return Hit(run, pair[place], code, section, confused)
 
 
 def _shared(own: Array, names: Sequence[str], shared: Sequence[str], place: Array) -> Array:
@@ -216,14 +216,14 @@ def _shared(own: Array, names: Sequence[str], shared: Sequence[str], place: Arra
     return translated(own[place], [rank.get(name, -1) for name in names]).astype(int)
 
 
-def _tally(result: Found, mask: Array | None, n_codes: int) -> tuple[Array, Array]:
+def _tally(result: Hit, mask: Array | None, n_codes: int) -> tuple[Array, Array]:
     """For each code, how many findings there are and in how many samples."""
     code, pair = (result.code, result.pair) if mask is None else (result.code[mask], result.pair[mask])
     once, _ = distinct(pair * max(1, n_codes) + code)
     return np.bincount(code, minlength=n_codes), np.bincount(once % max(1, n_codes), minlength=n_codes)
 
 
-def _confused(result: Found) -> tuple[Array, Array, Array]:
+def _confused(result: Hit) -> tuple[Array, Array, Array]:
     """The digests of what was confused, how often each occurs, and where each stands first."""
     contents = result.run.contents
     if contents is None:
@@ -232,7 +232,7 @@ def _confused(result: Found) -> tuple[Array, Array, Array]:
     return keys, n, result.confusion[first]
 
 
-def _texts(result: Found, places: Array) -> list[Confused]:
+def _texts(result: Hit, places: Array) -> list[Confused]:
     return [] if result.run.contents is None else result.run.contents.confused(places.tolist())
 
 

@@ -41,15 +41,15 @@ from steelyard.suite.models import ComponentDescription, MeasureDescription, Sui
 
 _TABLES = {
     "latency": "spending",
-    "counts": "beside",
+    "counts": "extra",
     "findings": "findings",
     "spending": "spending",
-    "beside": "beside",
+    "extra": "extra",
 }
 """By group, the table that its figures are tested with; all others are those of the first."""
 FORMAT = "format"
 """The group of the share of answers in the wrong shape, which the schema has a part in."""
-BESIDE = ("beside", "counts")
+EXTRA = ("extra", "counts")
 """Groups of figures that have no part in a score and are asked for by no gate: a table of their own."""
 UNTOUCHED = frozenset({"latency", "spending", "failures"})
 """Groups of figures that no scorer, rule or truth has a part in."""
@@ -74,7 +74,7 @@ class Figure:
     point: float | None = None
     rate: bool = False
 
-    def known(self) -> Array:
+    def available(self) -> Array:
         """Pairs in which both sides have it."""
         present = ~(np.isnan(self.a) | np.isnan(self.b))
         for column in (self.below_a, self.below_b):
@@ -123,13 +123,13 @@ class Cut:
 
     def changes(self, figure: Figure) -> list[MetricChange]:
         """The figure in every group, not yet judged among others."""
-        available = figure.known()
+        available = figure.available()
         sides = zip(*(self._estimates(figure, available, second=second) for second in (False, True)), strict=True)
         return [self._change(figure, available, g, a, b) for g, (a, b) in enumerate(sides)]
 
     def with_bounds(self, figure: Figure) -> list[MetricChange]:
         """The same, with what is for sure of it."""
-        available = figure.known()
+        available = figure.available()
         metric_changes: list[MetricChange] = []
         for rows, change in zip(self.rows, self.changes(figure), strict=True):
             used = rows[available[rows]]
@@ -225,7 +225,7 @@ def _differs(figure: Figure, rows: Array) -> bool:
 
 
 def judged(
-    changes: Iterable[MetricChange], *, hindered: bool, primary: str = "", every: bool = False
+    changes: Iterable[MetricChange], *, confounded: bool, primary: str = "", every: bool = False
 ) -> list[MetricChange]:
     """The changes table by table: p-values and intervals adjusted for one another, and what each comes to.
 
@@ -255,7 +255,7 @@ def judged(
         if p is not None and change.p is not None:
             p = max(p, min(1.0, change.p * SIGNIFICANT / level))
         change = at_step(change, level)
-        believed = not hindered or change.group in UNTOUCHED
+        believed = not confounded or change.group in UNTOUCHED
         verdict = verdict_of(change, p) if believed else Moved.CANNOT_TELL
         results.append(replace(change, p_adjusted=p, verdict=verdict, primary=change.name == primary))
     return results
@@ -356,10 +356,10 @@ class SharedFigures:
                 continue
             figure = self.of_metric(metric("score.<component>.points"), (name,))
             unit = "share" if a.scales[name] == (0.0, 1.0) else "points"
-            figures.append(replace(figure, unit=unit, group="components" if self._weighs(name) else "beside"))
+            figures.append(replace(figure, unit=unit, group="components" if self._has_weight(name) else "extra"))
         return figures
 
-    def _weighs(self, component: str) -> bool:
+    def _has_weight(self, component: str) -> bool:
         """False for what neither run counts in a score nor asks for by a gate."""
         weights = [declared[component].weight for declared in self._declared if component in declared]
         return (
@@ -379,7 +379,7 @@ class SharedFigures:
         """Everything else, one at a time: measures, flags, what the suite adds, bands, findings, latency, cost and
         tokens."""
         of_calls = chain(self._of_group("latency"), self._of_group("spending"))
-        return chain(self._measures(), self._added(), self._bands(), self._found(), of_calls)
+        return chain(self._measures(), self._added(), self._bands(), self._result(), of_calls)
 
     def _of_group(self, group: str) -> Iterator[Figure]:
         """The metrics of one table that pairs are compared in, as far as both runs have them."""
@@ -393,7 +393,7 @@ class SharedFigures:
                 if group == "latency":
                     return
                 continue
-            available = int(figure.known().sum())
+            available = int(figure.available().sum())
             if figure.point is None or available >= fewest_for(figure.point):
                 yield figure
 
@@ -438,7 +438,7 @@ class SharedFigures:
             full = f"score.{component}.{name}"
             flag = self._declared[0][component].kind == "flag"
             way = "lower" if flag else measure.better or self._gated.get(full, "")
-            group = "flags" if flag else "measures" if self._weighs(component) else "beside"
+            group = "flags" if flag else "measures" if self._has_weight(component) else "extra"
             yield Figure(full, group, "share", way, *above, None, *below)
 
     def _both_counted(self, component: str, count: str) -> tuple[Array, Array] | None:
@@ -478,7 +478,7 @@ class SharedFigures:
         for band in bands:
             yield self.of_metric(metric("band.<band>"), (band.name,))
 
-    def _found(self) -> Iterator[Figure]:
+    def _result(self) -> Iterator[Figure]:
         changes = self._findings.by_code()
         if changes:
             yield Figure("findings.total", "findings", "count", "lower", *self._findings.total())

@@ -85,10 +85,10 @@ class ChecksChange:
     only_b: int = 0
     cells_fixed: CellMoves = field(default_factory=CellMoves)
     """In A a check is broken, in B all hold."""
-    cells_broken: CellMoves = field(default_factory=CellMoves)
+    cells_failed: CellMoves = field(default_factory=CellMoves)
     cells_unchanged: int = 0
     cells_cannot_tell: int = 0
-    hindered: str = ""
+    confounded: str = ""
     """Why holding in A and holding in B is not the same thing, in words; "" when it is."""
 
     @property
@@ -99,7 +99,7 @@ class ChecksChange:
     @property
     def n_cells(self) -> int:
         """Cells that both runs have."""
-        return self.cells_fixed.count + self.cells_broken.count + self.cells_unchanged + self.cells_cannot_tell
+        return self.cells_fixed.count + self.cells_failed.count + self.cells_unchanged + self.cells_cannot_tell
 
 
 # What came of comparing two runs, A (before) and B (after): plain data that every report is a view of.
@@ -161,7 +161,7 @@ class Part(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class InstrumentChange:
+class SignatureChange:
     """One part of the instrument that is another in B, in words."""
 
     part: str
@@ -177,20 +177,20 @@ class InstrumentChange:
 
 
 @dataclass(frozen=True, slots=True)
-class Instruments:
+class SignaturePair:
     """Everything about how the two runs were made that differs, what hinders a verdict first."""
 
-    changes: tuple[InstrumentChange, ...] = ()
+    changes: tuple[SignatureChange, ...] = ()
     several: str = ""
     """Said when more than one thing that is compared changed at once; "" otherwise."""
 
     @property
-    def hinders(self) -> tuple[InstrumentChange, ...]:
+    def confounds(self) -> tuple[SignatureChange, ...]:
         """The changes that may be mistaken for a change of the system."""
         return tuple(change for change in self.changes if change.means is Part.SCALE)
 
     @property
-    def subject(self) -> tuple[InstrumentChange, ...]:
+    def subject(self) -> tuple[SignatureChange, ...]:
         """What is compared: the changes that the difference is to be put down to."""
         return tuple(change for change in self.changes if change.means is Part.SUBJECT)
 
@@ -386,7 +386,7 @@ class Headline:
     """The primary metric: pass_rate with a pass rule, else average."""
     smallest: str = ""
     """What difference this many cases could have shown, in words; "" when unknown."""
-    hindered_by: tuple[str, ...] = ()
+    confounded_by: tuple[str, ...] = ()
     """Why there is no verdict although there may be a difference; empty when nothing hinders."""
     in_spite_of: tuple[str, ...] = ()
     """What would have hindered the verdict, had it not been asked for anyway."""
@@ -409,7 +409,7 @@ class Comparison:
 
     a: RunHeader
     b: RunHeader
-    instruments: Instruments
+    signatures: SignaturePair
     headline: Headline
     pairs: Pairs
     metrics: tuple[MetricChange, ...] = ()

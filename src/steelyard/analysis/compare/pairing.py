@@ -154,7 +154,7 @@ class CommonCases:
     only_b: Array
     state: Array
     """For each case of A: SAME, QUESTION or TRUTH, whichever differs first; what is not known is not said to differ."""
-    known: bool
+    available: bool
     """False when a run does not say what its cases are, so that nothing is known of their changes."""
     regrouped: Array
     """Codes in A of the cases of which only category, difficulty, tags or the like differ."""
@@ -168,9 +168,9 @@ class CommonCases:
         """Codes in A of the cases in that state."""
         return np.flatnonzero(self.state == state)
 
-    def comparable(self, *, anyway: bool) -> Array:
+    def comparable(self, *, allow_mismatch: bool) -> Array:
         """For each case of A whether its samples can be compared; `anyway` also those of another truth."""
-        return ~np.isin(self.state, (OTHER_QUESTION,) if anyway else (OTHER_QUESTION, OTHER_TRUTH))
+        return ~np.isin(self.state, (OTHER_QUESTION,) if allow_mismatch else (OTHER_QUESTION, OTHER_TRUTH))
 
 
 def common_cases(a: ComparedRun, b: ComparedRun) -> CommonCases:
@@ -324,7 +324,7 @@ class Pairing:
     """The unit of evidence of each pair, in order: its case, or the cluster that the case is in."""
     case: Array
     """Codes of A's cases, those of one unit side by side."""
-    aside: dict[Why, tuple[Array, Array]]
+    excluded: dict[Why, tuple[Array, Array]]
     """By reason, positions in A and in B; -1 where that run has no such sample."""
     asked: tuple[Array, Array, Array]
     """Positions in A and in B, and the units, of all pairs that were asked the same question, with a reading or
@@ -339,7 +339,7 @@ class Pairing:
         return len(case_starts(self.case))
 
 
-def pair(a: ComparedRun, b: ComparedRun, cases: CommonCases, *, anyway: bool = False) -> Pairing:
+def pair(a: ComparedRun, b: ComparedRun, cases: CommonCases, *, allow_mismatch: bool = False) -> Pairing:
     """Every sample of both runs, paired or set aside; `anyway` also pairs those whose truth has changed."""
     keys_a, keys_b = _keys(a, b, cases)
     order_a, order_b = np.argsort(keys_a, kind="stable"), np.argsort(keys_b, kind="stable")
@@ -352,7 +352,7 @@ def pair(a: ComparedRun, b: ComparedRun, cases: CommonCases, *, anyway: bool = F
     first, second, unit = first[in_order], second[in_order], unit[in_order]
     alone = np.ones(len(keys_b), dtype=bool)
     alone[at[met]] = False
-    reason = _reasons(a, b, first, second, cases, anyway=anyway)
+    reason = _reasons(a, b, first, second, cases, allow_mismatch=allow_mismatch)
     excluded = {
         why: (first[reason == number], second[reason == number])
         for number, why in enumerate(Why)
@@ -407,17 +407,19 @@ def _keys(a: ComparedRun, b: ComparedRun, cases: CommonCases) -> tuple[Array, Ar
     return results[0], results[1]
 
 
-def _reasons(a: ComparedRun, b: ComparedRun, first: Array, second: Array, cases: CommonCases, *, anyway: bool) -> Array:
+def _reasons(
+    a: ComparedRun, b: ComparedRun, first: Array, second: Array, cases: CommonCases, *, allow_mismatch: bool
+) -> Array:
     """For each pair the place of its reason in `Why`, or -1 when it is comparable; the first that fits is taken."""
     number = {why: i for i, why in enumerate(Why)}
     state = cases.state[a.columns.case[first]] if len(first) else np.empty(0, dtype=np.int8)
     ended_a, ended_b = _ended(a)[first], _ended(b)[second]
-    another_kind = a.table.set_aside[first] | b.table.set_aside[second]
+    another_kind = a.table.excluded[first] | b.table.excluded[second]
     if None not in (a.mode, b.mode) and _by_rules(a) != _by_rules(b):
         another_kind = np.ones(len(first), dtype=bool)
     fits = [
         (Why.CHANGED_QUESTION, state == OTHER_QUESTION),
-        (Why.CHANGED_TRUTH, (state == OTHER_TRUTH) & (not anyway)),
+        (Why.CHANGED_TRUTH, (state == OTHER_TRUTH) & (not allow_mismatch)),
         (Why.NO_READING, ~ended_a & ~ended_b),
         (Why.NO_READING_IN_A, ~ended_a),
         (Why.NO_READING_IN_B, ~ended_b),
@@ -435,8 +437,8 @@ def _by_rules(run: ComparedRun) -> bool:
 def _ended(run: ComparedRun) -> Array:
     """Samples that say something about the system: with a score, and on one side of the pass rule if there is one."""
     table = run.table
-    ended = (table.conclusive & ~np.isnan(table.score())) | table.set_aside
-    return ended & ((table.passed() >= 0) | table.set_aside) if run.passes else ended
+    ended = (table.conclusive & ~np.isnan(table.score())) | table.excluded
+    return ended & ((table.passed() >= 0) | table.excluded) if run.passes else ended
 
 
 class Lists:
@@ -470,7 +472,7 @@ class Lists:
             rose=self._some(rose, moved),
             fell=self._some(fell, moved),
             level=self._some(level),
-            not_comparable={why: self._listed(*places) for why, places in pairing.aside.items()},
+            not_comparable={why: self._listed(*places) for why, places in pairing.excluded.items()},
         )
 
     def _some(self, mask: Array, moved: Array | None = None) -> PairList:
@@ -492,10 +494,10 @@ class Lists:
             columns.case_ids[int(columns.case[place])],
             columns.variants[int(columns.variant[place])],
             int(columns.repeat[place]),
-            _known(self._score_a, in_a),
-            _known(self._score_b, in_b),
+            _available(self._score_a, in_a),
+            _available(self._score_b, in_b),
         )
 
 
-def _known(scores: Array, place: int) -> float | None:
+def _available(scores: Array, place: int) -> float | None:
     return None if place < 0 or np.isnan(scores[place]) else float(scores[place])

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.analysis.compare.model import MOST_LISTED, InstrumentChange, Instruments, Part
+from steelyard.analysis.compare.model import MOST_LISTED, Part, SignatureChange, SignaturePair
 from steelyard.analysis.compare.pairing import OTHER_QUESTION, OTHER_TRUTH, CommonCases, ComparedRun, names, unit_counts
 from steelyard.metrics.registry import NONE
 from steelyard.records import CheckState, Mode, RunState, Sample
@@ -34,7 +34,9 @@ _NOT_IN_FILES = ("prompts", "schema")
 _OF_A_LOAD = ("rate", "requests_per_second", "concurrency", "warm_up")
 
 
-def compare_instruments(a: ComparedRun, b: ComparedRun, cases: CommonCases, *, anyway: bool = False) -> Instruments:
+def compare_signatures(
+    a: ComparedRun, b: ComparedRun, cases: CommonCases, *, allow_mismatch: bool = False
+) -> SignaturePair:
     """Everything that differs, what hinders a verdict first; `anyway` says that no case is set aside for its truth."""
     results = [
         *_suites(a, b),
@@ -42,23 +44,23 @@ def compare_instruments(a: ComparedRun, b: ComparedRun, cases: CommonCases, *, a
         *_rescored(a),
         *_readings(a, b),
         *_cases(a, b, cases),
-        *_changed_cases(a, b, cases, anyway=anyway),
+        *_changed_cases(a, b, cases, allow_mismatch=allow_mismatch),
     ]
     results += [*_subjects(a, b), *_settings(a, b)]
     order = (Part.SCALE, Part.SUBJECT, Part.NOTED)
     # What is left of the judge's words comes before what is compared: it says which figures there can be.
     results.sort(key=lambda change: (order.index(change.means), 0) if change.part != _READINGS else (0, 1))
-    return Instruments(tuple(results), _several(results))
+    return SignaturePair(tuple(results), _several(results))
 
 
-def _suites(a: ComparedRun, b: ComparedRun) -> Iterator[InstrumentChange]:
+def _suites(a: ComparedRun, b: ComparedRun) -> Iterator[SignatureChange]:
     before, after = a.header.suite_name, b.header.suite_name
     if before != after:
         message = f"these are runs of different suites: {before} and {after}"
-        yield InstrumentChange("suite", Part.SCALE, message, before, after)
+        yield SignatureChange("suite", Part.SCALE, message, before, after)
 
 
-def _scales(a: ComparedRun, b: ComparedRun) -> Iterator[InstrumentChange]:
+def _scales(a: ComparedRun, b: ComparedRun) -> Iterator[SignatureChange]:
     for part, sentence in _SCALES.items():
         before, after = (signed(run, part) for run in (a, b))
         if before == after or (part == "schema" and a.imported != b.imported and not _asks_a_schema(a, b)):
@@ -77,32 +79,32 @@ def _scales(a: ComparedRun, b: ComparedRun) -> Iterator[InstrumentChange]:
             message = sentence + _more(part, a, b)
         harmless = part == "schema" and not _malformed(a, b)
         means = Part.NOTED if harmless else Part.SCALE
-        yield InstrumentChange(part, means, message, *_judges(part, a, b, before, after))
+        yield SignatureChange(part, means, message, *_judges(part, a, b, before, after))
 
 
-def _rescored(a: ComparedRun) -> Iterator[InstrumentChange]:
+def _rescored(a: ComparedRun) -> Iterator[SignatureChange]:
     """What changed and is the same all the same."""
     result = a.rescored
     if result.parts:
         message = f"the code of {' and '.join(result.parts)} changed, and rescored by it all {result.n:,} answers of"
         message += f" {result.side} have the scores they had: the same instrument"
-        yield InstrumentChange("code", Part.NOTED, message)
+        yield SignatureChange("code", Part.NOTED, message)
     if result.truths:
         ids = tuple(sorted(result.truths))
         message = (
             f"the truth of {_n_cases(len(ids))} changed, and A's answers are scored by B's: {result.moved:,} moved;"
         )
         message += f" {_listed(ids, len(ids))}"
-        yield InstrumentChange("truth", Part.NOTED, message, cases=ids[:MOST_LISTED], n_cases=len(ids))
+        yield SignatureChange("truth", Part.NOTED, message, cases=ids[:MOST_LISTED], n_cases=len(ids))
 
 
-def _readings(a: ComparedRun, b: ComparedRun) -> Iterator[InstrumentChange]:
+def _readings(a: ComparedRun, b: ComparedRun) -> Iterator[SignatureChange]:
     """Says when of one side nothing but the scores of the judge's answers is known."""
     if a.only_scores == b.only_scores or Mode.RULES in (a.mode, b.mode):
         return
     side = "A" if a.only_scores else "B"
     message = f"of {side}'s judge only the scores could be read: scores are compared, what else a judge says is not"
-    yield InstrumentChange(_READINGS, Part.NOTED, message, a.mode or "", b.mode or "")
+    yield SignatureChange(_READINGS, Part.NOTED, message, a.mode or "", b.mode or "")
 
 
 def signed(run: ComparedRun, part: str) -> str | None:
@@ -162,7 +164,7 @@ def _malformed(a: ComparedRun, b: ComparedRun) -> bool:
     return bool(a.table.malformed.any() or b.table.malformed.any())
 
 
-def _cases(a: ComparedRun, b: ComparedRun, cases: CommonCases) -> Iterator[InstrumentChange]:
+def _cases(a: ComparedRun, b: ComparedRun, cases: CommonCases) -> Iterator[SignatureChange]:
     lonely = [(cases.only_a, a, "A"), (cases.only_b, b, "B")]
     if len(cases.only_a) or len(cases.only_b):
         message = " and ".join(f"{_n_cases(len(codes))} only in {name}" for codes, _, name in lonely if len(codes))
@@ -170,24 +172,26 @@ def _cases(a: ComparedRun, b: ComparedRun, cases: CommonCases) -> Iterator[Instr
             name for codes, run, _ in lonely for name in names(run.columns.case_ids, codes.tolist(), MOST_LISTED)
         )
         n = len(cases.only_a) + len(cases.only_b)
-        yield InstrumentChange(
+        yield SignatureChange(
             "cases",
             Part.NOTED,
             f"the set of cases is another: {message}; set aside",
             cases=ids[:MOST_LISTED],
             n_cases=n,
         )
-    if not cases.known:
+    if not cases.available:
         yield from _unknown_cases(a, b)
     if counts := unit_counts(a, b, cases.of_b):
         before, after, together = (f"{n:,} unit{'' if n == 1 else 's'}" for n in counts)
         message = f"cases are in other clusters: the cases of both are {before} of evidence in A and {after} in B;"
         message += f" what either run has in one cluster counts as one here, which makes {together}"
-        yield InstrumentChange("clusters", Part.NOTED, message, before, after)
+        yield SignatureChange("clusters", Part.NOTED, message, before, after)
 
 
-def _changed_cases(a: ComparedRun, b: ComparedRun, cases: CommonCases, *, anyway: bool) -> Iterator[InstrumentChange]:
-    believed = (Part.SCALE, "") if anyway else (Part.NOTED, "; set aside")
+def _changed_cases(
+    a: ComparedRun, b: ComparedRun, cases: CommonCases, *, allow_mismatch: bool
+) -> Iterator[SignatureChange]:
+    believed = (Part.SCALE, "") if allow_mismatch else (Part.NOTED, "; set aside")
     silent = " and ".join(name for name, run in (("A", a), ("B", b)) if run.imported)
     unknown = f"the file of run {silent} does not hold the {{}} of {{}}: nobody can tell whether it is the same ({{}})"
     for part, codes, what, (means, done) in (
@@ -202,25 +206,25 @@ def _changed_cases(a: ComparedRun, b: ComparedRun, cases: CommonCases, *, anyway
             listed = _listed(ids, len(codes))
             message = f"{what} {_n_cases(len(codes))} changed: {listed}{done}"
             message = done.format(what, _n_cases(len(codes)), listed) if done is unknown else message
-            yield InstrumentChange(part, means, message, cases=ids, n_cases=len(codes))
+            yield SignatureChange(part, means, message, cases=ids, n_cases=len(codes))
 
 
-def _unknown_cases(a: ComparedRun, b: ComparedRun) -> Iterator[InstrumentChange]:
+def _unknown_cases(a: ComparedRun, b: ComparedRun) -> Iterator[SignatureChange]:
     for part, sentence in (
         ("cases", "the cases are others, and nobody can tell which questions changed"),
         ("truth", "the truth is another, and nobody can tell of which cases"),
     ):
         before, after = (signed(run, part) for run in (a, b))
         if before != after:
-            yield InstrumentChange(part, Part.SCALE, sentence, (before or "")[:8], (after or "")[:8])
+            yield SignatureChange(part, Part.SCALE, sentence, (before or "")[:8], (after or "")[:8])
 
 
-def _subjects(a: ComparedRun, b: ComparedRun) -> Iterator[InstrumentChange]:
+def _subjects(a: ComparedRun, b: ComparedRun) -> Iterator[SignatureChange]:
     before, after = (str(run.header.signature.get("model") or "") for run in (a, b))
     another_model = before != after and not any(run.imported and not name for run, name in ((a, before), (b, after)))
     if another_model:
         message = f"the model is another: {before or 'none named'} -> {after or 'none named'}"
-        yield InstrumentChange("model", Part.SUBJECT, message, before, after)
+        yield SignatureChange("model", Part.SUBJECT, message, before, after)
     if None not in (signed(a, "prompts"), signed(b, "prompts")) and signed(a, "prompts") != signed(b, "prompts"):
         yield _hashed("prompts", "the prompts or variants are others", a, b)
     settings = [{k: v for k, v in run.header.target.items() if k not in ("model", "prompts")} for run in (a, b)]
@@ -234,37 +238,37 @@ def _subjects(a: ComparedRun, b: ComparedRun) -> Iterator[InstrumentChange]:
         yield _hashed("target", "the target is another", a, b)
 
 
-def _hashed(part: str, sentence: str, a: ComparedRun, b: ComparedRun) -> InstrumentChange:
+def _hashed(part: str, sentence: str, a: ComparedRun, b: ComparedRun) -> SignatureChange:
     before, after = ((signed(run, part) or "")[:8] for run in (a, b))
-    return InstrumentChange(part, Part.SUBJECT, sentence, before, after)
+    return SignatureChange(part, Part.SUBJECT, sentence, before, after)
 
 
-def _settings(a: ComparedRun, b: ComparedRun) -> Iterator[InstrumentChange]:
+def _settings(a: ComparedRun, b: ComparedRun) -> Iterator[SignatureChange]:
     before, after = (str(run.suite.repeats) for run in (a, b))
     if before != after:
-        yield InstrumentChange("repeats", Part.NOTED, f"repeats: {before} -> {after}", before, after)
+        yield SignatureChange("repeats", Part.NOTED, f"repeats: {before} -> {after}", before, after)
     before, after = (", ".join(name or NONE for name in run.suite.variants) for run in (a, b))
     if before != after:
-        yield InstrumentChange("variants", Part.NOTED, f"variants: {before} -> {after}", before, after)
+        yield SignatureChange("variants", Part.NOTED, f"variants: {before} -> {after}", before, after)
     yield from loads(a, b)
     before, after = (run.header.version for run in (a, b))
     if before != after:
         message = f"made with different versions of Steelyard: {before or 'unknown'} and {after or 'unknown'}"
-        yield InstrumentChange("version", Part.NOTED, message, before, after)
+        yield SignatureChange("version", Part.NOTED, message, before, after)
     for name, run in (("A", a), ("B", b)):
         if run.header.state is not RunState.ENDED:
             message = f"run {name} has not ended: {run.columns.n} of {run.header.n_planned} samples"
-            yield InstrumentChange("state", Part.NOTED, message)
+            yield SignatureChange("state", Part.NOTED, message)
 
 
-def loads(a: ComparedRun, b: ComparedRun) -> Iterator[InstrumentChange]:
+def loads(a: ComparedRun, b: ComparedRun) -> Iterator[SignatureChange]:
     """Says when calls were made in another way; runs of before loads were kept, and recorded answers, have none."""
     loads = [run.header.options.get("load") or {} for run in (a, b)]
     if not all(loads) or all(loads[0].get(key) == loads[1].get(key) for key in _OF_A_LOAD):
         return
     before, after = (_load_in_words(load) for load in loads)
     message = f"the load is another: {before} -> {after}; how long answers took may be its doing"
-    yield InstrumentChange(LOAD, Part.NOTED, message, before, after)
+    yield SignatureChange(LOAD, Part.NOTED, message, before, after)
 
 
 def _load_in_words(load: dict[str, Any]) -> str:
@@ -273,7 +277,7 @@ def _load_in_words(load: dict[str, Any]) -> str:
     return load_in_words(load) + most + warm
 
 
-def _several(changes: list[InstrumentChange]) -> str:
+def _several(changes: list[SignatureChange]) -> str:
     parts = [change.part for change in changes if change.means is Part.SUBJECT]
     if not parts:
         return ""

@@ -52,7 +52,7 @@ def cuts(a: ComparedRun, b: ComparedRun, pairing: Pairing) -> dict[str, Cut]:
 
 
 def slices(
-    factor: str, cut: Cut, figures: Sequence[Figure], moves: tuple[Array, Array], case: Array, *, hindered: bool
+    factor: str, cut: Cut, figures: Sequence[Figure], moves: tuple[Array, Array], case: Array, *, confounded: bool
 ) -> tuple[SliceChange, ...]:
     """What changed in each group of a factor; `moves` marks the pairs that were fixed and those that were broken.
 
@@ -60,8 +60,8 @@ def slices(
     """
     names = [figure.name for figure in figures]
     by_figure = [cut.changes(figure) for figure in figures]
-    main = judged(by_figure[0], hindered=hindered, every=True) if by_figure else []
-    rest = judged([change for changes in by_figure[1:] for change in changes], hindered=hindered, every=True)
+    main = judged(by_figure[0], confounded=confounded, every=True) if by_figure else []
+    rest = judged([change for changes in by_figure[1:] for change in changes], confounded=confounded, every=True)
     fixed, broken = moves
     results = []
     for g, rows in enumerate(cut.rows):

@@ -101,17 +101,17 @@ class _Side:
             for g, name in enumerate(groups.names if factor else ()):
                 yield from self._headline(f"{factor}.{name}.", factor, groups.samples_where(g, every))
         for i, code in enumerate(table.codes):
-            yield f"findings.{code}.rate", self._found("findings", table.finding_sample[table.finding_code == i])
+            yield f"findings.{code}.rate", self._result("findings", table.finding_sample[table.finding_code == i])
         if any(columns.finding_sections) and len(columns.finding_section) == len(columns.finding_sample):
             for name in sorted(columns.finding_sections):
                 here = columns.finding_section == columns.finding_sections.index(name)
                 samples = columns.finding_sample[here]
-                yield f"section.{name or NONE}.rate", self._found("sections", samples)
+                yield f"section.{name or NONE}.rate", self._result("sections", samples)
         for code, expected, got in confused:
             if contents is None:
                 break
             here = contents.confusion == confusion_digest(code, expected, got)
-            yield f"{code}: {got} for {expected}", self._found("confusions", contents.confusion_sample[here])
+            yield f"{code}: {got} for {expected}", self._result("confusions", contents.confusion_sample[here])
 
     def _headline(self, prefix: str, group: str, rows: Array) -> Iterator[tuple[str, _Figure]]:
         if self._run.passes:
@@ -119,7 +119,7 @@ class _Side:
             yield f"{prefix}pass_rate", self._rate(group, "pass_rate", passed > 0, passed >= 0, rows)
         yield f"{prefix}average", _Figure(group, self._mean(self._table.score(), rows, SHARES), "average")
 
-    def _found(self, group: str, samples: Array) -> _Figure:
+    def _result(self, group: str, samples: Array) -> _Figure:
         """The share of samples with at least one such finding."""
         hits = np.isin(np.arange(self._columns.n), samples)
         return self._rate(group, "findings.<code>.rate", hits, self._table.conclusive)
@@ -210,7 +210,13 @@ def is_by_run(metric: str) -> bool:
 
 
 def by_run(
-    change: MetricChange, a: ComparedRun, b: ComparedRun, factor: str = "", name: str = "", *, anyway: bool = False
+    change: MetricChange,
+    a: ComparedRun,
+    b: ComparedRun,
+    factor: str = "",
+    name: str = "",
+    *,
+    allow_mismatch: bool = False,
 ) -> MetricChange:
     """The change of a latency or a cost with the run as the unit; any other change as it is.
 
@@ -219,7 +225,7 @@ def by_run(
     if not is_by_run(change.name) or change.difference.value is None:
         return change
     matters = smallest_that_matters(b.suite, change.unit, change.a.value or 0.0)
-    if change.group == "latency" and not anyway and any(loads(a, b)):
+    if change.group == "latency" and not allow_mismatch and any(loads(a, b)):
         return _untested(change, matters, "the load is another: not tested")
     if change.name in _MEANS and "ab" in a.header.options and _block(a.header) == _block(b.header):
         return replace(change, matters=matters)
@@ -291,7 +297,7 @@ def _figure(run: ComparedRun, header: RunHeader, metric: str, factor: str, name:
 
 def _block(header: RunHeader) -> str:
     """The A/B, or the attempt of an experiment, that a run is an arm of; "" when it is of none."""
-    for kind, key in (("ab", "id"), ("experiment", "attempt")):
+    for kind, key in (("ab", "id"), ("experiment", "call_result")):
         if isinstance(plan := header.options.get(kind), dict):
             return f"{kind} {plan.get(key)}"
     return ""

@@ -12,7 +12,7 @@ from steelyard.analysis.model import BoundFigure, JudgeFigures, UsualScore
 from steelyard.analysis.wording import failure_reason
 from steelyard.metrics.own import RunData, Thing
 from steelyard.metrics.registry import Aggregate, At, Contributions, Level, Reported
-from steelyard.records import Ballot, Judgement, Sample
+from steelyard.records import Judgement, Sample, Vote
 from steelyard.stats.groups import Running
 from steelyard.stats.intervals import Estimate
 from steelyard.store.base import Spending
@@ -45,36 +45,36 @@ class Reasons:
 
 def reason_of(judgement: Judgement) -> tuple[str, str]:
     """What tells the reason of a judgement without a reading from others, and the reason in words."""
-    silent = [ballot for ballot in judgement.ballots if ballot.mode is None]
-    return _reason(silent[0]) if silent else (judgement.told, judgement.told)
+    silent = [vote for vote in judgement.votes if vote.mode is None]
+    return _reason(silent[0]) if silent else (judgement.message, judgement.message)
 
 
-def _reason(ballot: Ballot) -> tuple[str, str]:
+def _reason(vote: Vote) -> tuple[str, str]:
     """What tells the reason from others, and the reason in words: `judge m: http_401 Incorrect API key provided`."""
-    kind, _, message = ballot.told.partition(": ")
-    if is_unanswered(ballot):
+    kind, _, message = vote.message.partition(": ")
+    if is_unanswered(vote):
         key, words = failure_reason(kind, message)
-        return f"{ballot.member}: {key}", f"judge {ballot.member}: {words}"
-    first = ballot.told.partition(";")[0]
-    return f"{ballot.member}: {first}", f"judge {ballot.member}: {first}"
+        return f"{vote.member}: {key}", f"judge {vote.member}: {words}"
+    first = vote.message.partition(";")[0]
+    return f"{vote.member}: {first}", f"judge {vote.member}: {first}"
 
 
 # How the judge of a run behaved, from its ballots; they pass by once and only sums are kept.
 
-Vote = Callable[[Ballot, DescribedRubric], float | None]
+VoteValue = Callable[[Vote, DescribedRubric], float | None]
 """What a vote brings into a share; None when it is not in it."""
 
 
-def _remarked(code: str) -> Vote:
+def _remarked(code: str) -> VoteValue:
     """Whether a vote of the run's own mode has a remark of that code."""
 
-    def value(vote: Ballot, rubric: DescribedRubric) -> float | None:
+    def value(vote: Vote, rubric: DescribedRubric) -> float | None:
         return float(any(remark.code == code for remark in vote.remarks)) if vote.mode == rubric.mode else None
 
     return value
 
 
-def _if_answered(hit: Callable[[Ballot], bool]) -> Vote:
+def _if_answered(hit: Callable[[Vote], bool]) -> VoteValue:
     return lambda vote, _: None if is_unanswered(vote) else float(hit(vote))
 
 
@@ -83,7 +83,7 @@ class VoteShare:
     """A share of the judge's votes: a metric of the level of votes."""
 
     formula: str
-    value: Vote
+    value: VoteValue
     excluded: str
     """Why a vote is not in it."""
     code: str = ""
@@ -123,15 +123,15 @@ VOTE_SHARES = {
 """By the name of its field."""
 
 
-def votes_of(judgement: Judgement) -> Sequence[Ballot]:
+def votes_of(judgement: Judgement) -> Sequence[Vote]:
     """The votes on a text; a judge that gave none counts as one without an answer: a failure must not be out of
     sight."""
-    return judgement.ballots or (Ballot("", 0, None, FAILED, told=judgement.told),)
+    return judgement.votes or (Vote("", 0, None, FAILED, message=judgement.message),)
 
 
 def disagreed(judgement: Judgement, rubric: DescribedRubric) -> float | None:
     """Whether the readings of a text lie far apart; None with fewer than two of the run's own mode."""
-    several = sum(vote.mode == rubric.mode for vote in judgement.ballots) > 1
+    several = sum(vote.mode == rubric.mode for vote in judgement.votes) > 1
     return float(any(remark.code == "DISAGREEMENT" for remark in judgement.remarks)) if several else None
 
 
@@ -240,7 +240,7 @@ class _Figures:
         self._rubric = rubric
         self._n_texts = 0
         self._modes: Counter[str] = Counter()
-        self._rungs: Counter[str] = Counter()
+        self._steps: Counter[str] = Counter()
         self._remarks: Counter[str] = Counter()
         self._votes = {name: Running() for name in VOTE_SHARES}
         self._disagreed = Running()
@@ -272,8 +272,8 @@ class _Figures:
             if (scores := dimension_scores(judgement, name, self._rubric)) is not None:
                 item.add(*scores, self._rubric, labels.get(name))
 
-    def _vote(self, vote: Ballot) -> None:
-        self._rungs[vote.rung] += 1
+    def _vote(self, vote: Vote) -> None:
+        self._steps[vote.step] += 1
         for name, running in self._votes.items():
             if (value := VOTE_SHARES[name].value(vote, self._rubric)) is not None:
                 running.add(value)
@@ -295,9 +295,9 @@ class _Figures:
         return JudgeFigures(
             mode=self._rubric.mode,
             n_texts=self._n_texts,
-            n_ballots=n_votes,
+            n_votes=n_votes,
             modes=_most_frequent_first(self._modes),
-            rungs=_most_frequent_first(self._rungs),
+            steps=_most_frequent_first(self._steps),
             disagreement=self._disagreed.share(self._n_texts - self._disagreed.n),
             why_failed=self._why.counted(),
             dimensions={
@@ -320,7 +320,7 @@ def _rubric(data: RunData) -> DescribedRubric:
 
 
 def _votes(
-    value: Callable[[Ballot, DescribedRubric, At], float | None], excluded: str = ""
+    value: Callable[[Vote, DescribedRubric, At], float | None], excluded: str = ""
 ) -> Callable[[RunData, At], Contributions]:
     """What every vote brings."""
 
@@ -329,8 +329,8 @@ def _votes(
 
         def things(sample: Sample, _: str) -> Iterator[Thing]:
             for vote in () if sample.judgement is None else votes_of(sample.judgement):
-                why = f", {vote.told}" if vote.told else ""
-                yield value(vote, rubric, at), f"{vote.member or 'no vote'}: {vote.rung}{why}"
+                why = f", {vote.message}" if vote.message else ""
+                yield value(vote, rubric, at), f"{vote.member or 'no vote'}: {vote.step}{why}"
 
         return data.things(things, excluded)
 
@@ -347,7 +347,7 @@ def _texts(
 
         def things(sample: Sample, _: str) -> Iterator[Thing]:
             if sample.judgement is not None:
-                yield value(sample.judgement, rubric, at), sample.judgement.told
+                yield value(sample.judgement, rubric, at), sample.judgement.message
 
         return data.things(things, excluded)
 
@@ -379,7 +379,7 @@ def _spent(data: RunData, at: At) -> Contributions:
     def things(sample: Sample, _: str) -> Iterator[Thing]:
         for call in sample.judgement.calls if sample.judgement is not None else ():
             spending = Spending()
-            spending.add(call.attempt)
+            spending.add(call.call_result)
             yield float(getattr(spending, at.name("what"))), f"{call.member}, turn {call.turn + 1}"
 
     return data.things(things)
@@ -408,7 +408,7 @@ REPORTED = (
         )
         for name, value in {
             "mode": lambda vote, _, at: float(vote.mode == at.name("mode")),
-            "rung": lambda vote, _, at: float(vote.rung == at.name("rung")),
+            "step": lambda vote, _, at: float(vote.step == at.name("step")),
             "remark": lambda vote, rubric, at: _remarked(at.name("remark"))(vote, rubric),
         }.items()
     ),

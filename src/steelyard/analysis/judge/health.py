@@ -22,9 +22,9 @@ from steelyard.analysis.judge.model import (
 )
 from steelyard.analysis.judge.votes import (
     FEWEST_LABELS,
-    Ballots,
     DescribedRubric,
     Labels,
+    Votes,
     against_itself,
     as_number,
     corrected_by_labels,
@@ -36,7 +36,7 @@ from steelyard.analysis.judge.votes import (
     spread,
 )
 from steelyard.analysis.model import JudgeFigures, UsualScore
-from steelyard.analysis.wording import in_unit, told_apart
+from steelyard.analysis.wording import distinguished, in_unit
 from steelyard.metrics.expressions import COMPARE, JUDGE_METRICS, Gate
 from steelyard.records import Mode, Verdict
 from steelyard.stats.agreement import agreement, allowed_agreement, flag_agreement, spearman
@@ -80,15 +80,15 @@ def _figure(health: JudgeHealth, metric: str, subject: str) -> Estimate:
     elif rest:
         figure = getattr(health.dimensions[subject], head)
     elif head in ("strict", "basic"):
-        figure = _rung(health, head)
+        figure = _step(health, head)
     else:
         figure = getattr(health.itself, head)
     return figure
 
 
-def _rung(health: JudgeHealth, name: str) -> Estimate:
+def _step(health: JudgeHealth, name: str) -> Estimate:
     """The share of a rung; of one that no ballot came to it is 0 of all ballots."""
-    result = health.itself.rungs.get(name)
+    result = health.itself.steps.get(name)
     if result is not None:
         return result
     every = health.itself.unanswered
@@ -127,7 +127,7 @@ def _result(threshold: Gate, estimate: Estimate) -> HealthResult:
     close = abs(value - limit) <= _TOLERANCE * max(1.0, abs(limit))
     holds = COMPARE[threshold.operator](limit if close else value, limit)
     sign = threshold.operator if holds else f"is not {threshold.operator}"
-    figure = in_unit(value, threshold.unit) if close or holds else told_apart(value, threshold.unit, limit)
+    figure = in_unit(value, threshold.unit) if close or holds else distinguished(value, threshold.unit, limit)
     reason = f"{figure} {sign} {in_unit(limit, threshold.unit)} (n {estimate.n}{missing})"
     across = _reaches_across(threshold, estimate, holds=holds)
     why = _why_not_shown(threshold, estimate, holds=holds, across=across)
@@ -184,10 +184,10 @@ def _itself(health: JudgeHealth) -> Iterator[str]:
         yield f"no answer came for {_of(itself.unanswered)} readings: that says nothing of how it judges"
     if health.n_failed:
         yield f"came to no reading of {health.n_failed} of {health.n_texts} texts"
-    if health.n_aside:
+    if health.n_excluded:
         basic = Mode.BASIC in health.modes
         why = "only bare scores could be read from its answers" if basic else "read in another mode"
-        yield f"{_were(health.n_aside)} set aside: {why}"
+        yield f"{_were(health.n_excluded)} set aside: {why}"
     for figure, what in (
         (itself.failed, "gave an answer that could not be used"),
         (itself.cut_off, "broke off at the limit of tokens"),
@@ -297,7 +297,7 @@ def judge_health(
     rubric = described_rubric(suite)
     if rubric is None:
         raise ValueError("the suite has no judge")
-    votes = Ballots(judged, rubric)
+    votes = Votes(judged, rubric)
     labels = _Labelled(votes, labels_of)
     health = JudgeHealth(
         mode=rubric.mode,
@@ -305,9 +305,9 @@ def judge_health(
         n_texts=votes.n_texts,
         n_labelled=int(labels.any.sum()),
         n_labelled_otherwise=int(labels.otherwise.sum()),
-        n_ballots=votes.n,
+        n_votes=votes.n,
         modes=dict(votes.modes.most_common()),
-        n_aside=votes.n_aside,
+        n_excluded=votes.n_excluded,
         n_failed=votes.n_failed,
         dimensions={name: _dimension(name, votes, labels) for name in rubric.dimensions},
         flags={name: _flag(name, votes, labels) for name in rubric.flags},
@@ -331,15 +331,15 @@ class _Range:
 class _Labelled:
     """The labels of all cases, as columns of texts."""
 
-    def __init__(self, ballots: Ballots, labels_of: LabelsOf) -> None:
+    def __init__(self, votes: Votes, labels_of: LabelsOf) -> None:
         find = labels_of.get if isinstance(labels_of, Mapping) else labels_of
-        by_case = [find(case_id) or {} for case_id in ballots.case_ids]
-        self._case, self._by_case, self._labelled = ballots.case, by_case, ballots.labelled
-        self._ranges = {name: _range(name, by_case) for name in ballots.rubric.dimensions}
-        self._flags = {name: _flags(name, by_case) for name in ballots.rubric.flags}
+        by_case = [find(case_id) or {} for case_id in votes.case_ids]
+        self._case, self._by_case, self._labelled = votes.case, by_case, votes.labelled
+        self._ranges = {name: _range(name, by_case) for name in votes.rubric.dimensions}
+        self._flags = {name: _flags(name, by_case) for name in votes.rubric.flags}
         self.any = self._by_text([bool(item) for item in by_case]) > 0
         self.otherwise = np.array([bool(item) for item in by_case], dtype=bool)[self._case] & ~self._labelled
-        self.passes = self._by_text([as_number(ballots.rubric.passes(item)) for item in by_case])
+        self.passes = self._by_text([as_number(votes.rubric.passes(item)) for item in by_case])
 
     def _by_text(self, values: list[Any]) -> Array:
         column: Array = np.array(values, dtype=float)[self._case] if values else np.empty(0)
@@ -373,13 +373,13 @@ def _flags(name: str, by_case: list[Labels]) -> list[float]:
     return [as_number(label if isinstance(label := item.get(name), bool) else None) for item in by_case]
 
 
-def _dimension(name: str, ballots: Ballots, labels: _Labelled) -> DimensionHealth:
-    rubric, case = ballots.rubric, ballots.unit
-    raw, label = ballots.raw(name), labels.of(name)
-    bound_exact, bound_within_one = allowed_agreement(ballots.bound(name), label.low, label.high, case)
+def _dimension(name: str, votes: Votes, labels: _Labelled) -> DimensionHealth:
+    rubric, case = votes.rubric, votes.unit
+    raw, label = votes.raw(name), labels.of(name)
+    bound_exact, bound_within_one = allowed_agreement(votes.bound(name), label.low, label.high, case)
     top, due = share_between(raw, rubric.high, rubric.high, case), _top_labelled(label.best, rubric, case)
     beyond = _top_beyond(raw, label.best, rubric.high, case)
-    same, moved = repeated(ballots, name)
+    same, moved = repeated(votes, name)
     width = spread(raw, case)
     outside = _outside(raw, label)
     return DimensionHealth(
@@ -393,13 +393,13 @@ def _dimension(name: str, ballots: Ballots, labels: _Labelled) -> DimensionHealt
         middle_share=share_between(raw, rubric.neutral, min(rubric.neutral + 1, rubric.high), case),
         spread=width,
         constant=width.value == 0,
-        length=spearman(raw, ballots.length, case),
-        length_labelled=_of_labelled(label.best, ballots.length, case),
+        length=spearman(raw, votes.length, case),
+        length_labelled=_of_labelled(label.best, votes.length, case),
         repeatability=same,
         moved=moved,
-        reliability=reliability(ballots, name),
+        reliability=reliability(votes, name),
         people=people_beside(raw, *labels.people(name), case, rubric.epsilon),
-        disagreements=_farthest(outside, raw, label, ballots),
+        disagreements=_farthest(outside, raw, label, votes),
         n_disagreements=int((outside != 0).sum()),
     )
 
@@ -411,14 +411,14 @@ def _outside(scores: Array, label: _Range) -> Array:
     return outside
 
 
-def _farthest(outside: Array, scores: Array, label: _Range, ballots: Ballots) -> tuple[Disagreement, ...]:
+def _farthest(outside: Array, scores: Array, label: _Range, votes: Votes) -> tuple[Disagreement, ...]:
     # Of texts equally far outside the range, those farther from the best score come first.
     from_best = np.abs(np.nan_to_num(scores - label.best, nan=0.0))
     order = np.lexsort((-from_best, -np.abs(outside)))[:MOST_LISTED]
-    names = list(ballots.case_ids)
+    names = list(votes.case_ids)
     return tuple(
         Disagreement(
-            names[ballots.case[k]],
+            names[votes.case[k]],
             *(float(column[k]) for column in (label.best, label.low, label.high, scores, outside)),
         )
         for k in order.tolist()
@@ -442,20 +442,20 @@ def _top_beyond(scores: Array, best: Array, highest: float, case: Array) -> Esti
     return mean(apart, case[both], (-1.0, 1.0))
 
 
-def _flag(name: str, ballots: Ballots, labels: _Labelled) -> FlagHealth:
-    raw, label = ballots.raw(name), labels.flag(name)
+def _flag(name: str, votes: Votes, labels: _Labelled) -> FlagHealth:
+    raw, label = votes.raw(name), labels.flag(name)
     return FlagHealth(
-        agreement=flag_agreement(raw, label, ballots.unit),
-        bound=flag_agreement(ballots.bound(name), label, ballots.unit),
-        share=share(raw == 1, ~np.isnan(raw), ballots.unit),
-        missed=_cases(ballots, (raw == 0) & (label == 1)),
-        false_alarms=_cases(ballots, (raw == 1) & (label == 0)),
+        agreement=flag_agreement(raw, label, votes.unit),
+        bound=flag_agreement(votes.bound(name), label, votes.unit),
+        share=share(raw == 1, ~np.isnan(raw), votes.unit),
+        missed=_cases(votes, (raw == 0) & (label == 1)),
+        false_alarms=_cases(votes, (raw == 1) & (label == 0)),
     )
 
 
-def _cases(ballots: Ballots, chosen: Array) -> tuple[str, ...]:
-    names = list(ballots.case_ids)
-    return tuple(names[ballots.case[k]] for k in np.flatnonzero(chosen)[:MOST_LISTED].tolist())
+def _cases(votes: Votes, chosen: Array) -> tuple[str, ...]:
+    names = list(votes.case_ids)
+    return tuple(names[votes.case[k]] for k in np.flatnonzero(chosen)[:MOST_LISTED].tolist())
 
 
 # Whether a judge tells texts apart: one that gives all, or nearly all, of them one score may tell nothing.
@@ -488,7 +488,7 @@ def constant_judge(figures: JudgeFigures, scale: tuple[float, float]) -> str:
     return f"the judge hardly tells texts apart that differ by their labels ({', '.join(refused)})" if refused else ""
 
 
-def hardly_tells_apart(usual: UsualScore | None, scale: tuple[float, float]) -> bool:
+def hardly_distinguishes(usual: UsualScore | None, scale: tuple[float, float]) -> bool:
     """True when nearly all texts have one score on a scale of more than two, and no labels show that it is due."""
     if usual is None or usual.n == usual.n_texts or scale[1] - scale[0] == 1:
         return False

@@ -154,7 +154,7 @@ class CorrectedRate:
     """Of the texts that do not pass by their labels, the share that the judge does not pass."""
     clipped: bool = False
     """True when the correction led outside 0..1 and was cut off there."""
-    told: str = ""
+    message: str = ""
     """Why there is no corrected rate, in words; "" when there is one."""
     method: str = ""
     """`prediction-powered`, `labels alone` or `Rogan-Gladen`; "" when there is no corrected rate."""
@@ -179,9 +179,9 @@ def corrected_pass_rate(passed: Array, labelled: Array, case: Array, *, chosen: 
         labels=of_some(share(good, both, case), int(((good | bad) & ~available).sum())),
     )
     if not available.any():
-        return replace(corrected_rate, told="no text was judged")
+        return replace(corrected_rate, message="no text was judged")
     if not both.any():
-        return replace(corrected_rate, told="no text has labels that tell whether it passes")
+        return replace(corrected_rate, message="no text has labels that tell whether it passes")
     if both.sum() == available.sum():
         return replace(
             corrected_rate, rate=corrected_rate.labels, method=LABELS_ALONE, why="every judged text is labelled"
@@ -193,7 +193,10 @@ def corrected_pass_rate(passed: Array, labelled: Array, case: Array, *, chosen: 
     if powered is None or _width(powered) >= _width(corrected_rate.labels):
         why = f"the judge's passes do not narrow what {corrected_rate.labels.n} labels say"
         return replace(corrected_rate, rate=corrected_rate.labels, method=LABELS_ALONE, why=why)
-    why = f"{corrected_rate.labels.n} labels of a random part of {corrected_rate.reported.n} texts, and the judge's passes of all"
+    why = (
+        f"{corrected_rate.labels.n} labels of a random part of {corrected_rate.reported.n} texts,"
+        " and the judge's passes of all"
+    )
     return replace(
         corrected_rate,
         rate=replace(powered, n_missing=corrected_rate.rate.n_missing),
@@ -267,7 +270,7 @@ def _by_error_rates(
         corrected_rate.specificity.value,
     )
     if message or reported is None or sensitivity is None or specificity is None:
-        return replace(corrected_rate, told=message)
+        return replace(corrected_rate, message=message)
     present = ~np.isnan(passed)
     point = rogan_gladen(reported, sensitivity, specificity)
     value = min(1.0, max(0.0, point))
@@ -408,7 +411,7 @@ class Disagreement:
     best: float
     low: float
     high: float
-    said: float
+    stated: float
     """As the judge gave it, before any rule bound it; of several readings what they come to."""
     outside: float
     """Points beyond the nearer end of the range: above 0 too high, below 0 too low."""
@@ -505,7 +508,7 @@ class SelfHealth:
     """Share of all ballots without any answer: calls that failed, which say nothing of how the judge judges."""
     cut_off: Estimate
     """Of the answered ballots of any mode, the share with an answer that broke off at the limit of tokens."""
-    rungs: dict[str, Estimate]
+    steps: dict[str, Estimate]
     """How answers were read, as shares of all ballots, most frequent first."""
     disagreement: Estimate
     """Share of the texts with several readings on which these lie far apart."""
@@ -524,10 +527,10 @@ class JudgeHealth:
     """Of those, how many a reviewer has labelled."""
     n_labelled_otherwise: int
     """Of those, how many have labels that were given for another text, or do not say for which."""
-    n_ballots: int
+    n_votes: int
     modes: dict[str, int]
     """Ballots of each mode; those without a reading are in none."""
-    n_aside: int
+    n_excluded: int
     """Texts whose judgement is in another mode: in no figure against labels or rubric."""
     n_failed: int
     """Texts whose judgement came to nothing."""

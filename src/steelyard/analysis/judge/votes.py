@@ -12,9 +12,9 @@ from itertools import combinations
 import numpy as np
 
 from steelyard.analysis.judge.model import CorrectedRate, JudgedText, SelfHealth, Together, corrected_pass_rate
-from steelyard.errors import UserMistake
-from steelyard.records import REMARKS, Ballot, Judgement, Sample
-from steelyard.scoring.extract import climb
+from steelyard.errors import UsageError
+from steelyard.records import REMARKS, Judgement, Sample, Vote
+from steelyard.scoring.extract import extract_json
 from steelyard.stats.agreement import FEWEST, krippendorff_alpha, score_correlation
 from steelyard.stats.arrays import Array
 from steelyard.stats.groups import mean, share
@@ -47,7 +47,7 @@ class DescribedRubric:
     neutral: float
     passing: float | None
     """The share of the full score at which a text passes; None when the suite does not say."""
-    others_weigh: bool
+    others_count: bool
     """Whether anything but the rubric's dimensions counts in a score."""
     labels_chosen: bool
     """Whether texts were picked to be labelled for what they are; else the labelled are a random part of all."""
@@ -64,7 +64,7 @@ class DescribedRubric:
     def passes(self, labels: Labels) -> bool | None:
         """Whether a reviewer's best scores and flags make a text pass; None when they do not tell."""
         weights = {name: weight for name, weight in self.dimensions.items() if weight > 0}
-        if self.passing is None or self.others_weigh or not weights:
+        if self.passing is None or self.others_count or not weights:
             return None
         flagged = [labels.get(name) for name, fails in self.flags.items() if fails]
         best = {name: label.best for name, label in labels.items() if isinstance(label, Label)}
@@ -90,7 +90,7 @@ def described_rubric(suite: SuiteDescription) -> DescribedRubric | None:
         high=float(rubric.high),
         neutral=float(rubric.neutral),
         passing=suite.passing.at_least if suite.passing else None,
-        others_weigh=any(component.weight > 0 and component.name not in rubric.names for component in suite.components),
+        others_count=any(component.weight > 0 and component.name not in rubric.names for component in suite.components),
         labels_chosen=judge.labels_are == "chosen",
         epsilon=judge.epsilon,
         checked=_checked(judge),
@@ -114,7 +114,7 @@ FAILED = "failed"
 """The rung of a ballot without a reading."""
 
 
-class Ballots:
+class Votes:
     """The judgements of a run, read once."""
 
     def __init__(self, judged: Iterable[JudgedText], rubric: DescribedRubric) -> None:
@@ -123,16 +123,16 @@ class Ballots:
         self.case_ids: dict[str, int] = {}
         self._units: dict[str, int] = {}
         self.modes: Counter[str] = Counter()
-        self.rung_names: dict[str, int] = {}
+        self.step_names: dict[str, int] = {}
         self._members: dict[str, int] = {}
         self.broken: Counter[str] = Counter()
         """Ballots that broke each rule."""
-        self.n_aside = self.n_failed = 0
+        self.n_excluded = self.n_failed = 0
         self._texts: list[tuple[float, ...]] = []
         self._raw: list[list[float]] = []
         self._bound: list[list[float]] = []
-        self._ballots: list[tuple[int, ...]] = []
-        self._said: list[list[float]] = []
+        self._votes: list[tuple[int, ...]] = []
+        self._stated: list[list[float]] = []
         for item in judged:
             self._read(item)
         self._to_columns()
@@ -142,7 +142,7 @@ class Ballots:
         text = len(self._texts)
         main = judgement.mode == self.rubric.mode
         self.n_failed += judgement.mode is None
-        self.n_aside += judgement.mode is not None and not main
+        self.n_excluded += judgement.mode is not None and not main
         length, passed = judged.text_length, judged.passed if main else None
         disagree = any(remark.code == "DISAGREEMENT" for remark in judgement.remarks)
         self._texts.append(
@@ -157,23 +157,23 @@ class Ballots:
         )
         self._raw.append(self._values(judgement.raw, main))
         self._bound.append(self._values(judgement.bound, main))
-        for vote in judgement.ballots:
+        for vote in judgement.votes:
             self._count(vote, text)
-        if not judgement.ballots:
+        if not judgement.votes:
             self._count(_nothing(judgement), text)
 
-    def _count(self, vote: Ballot, text: int) -> None:
+    def _count(self, vote: Vote, text: int) -> None:
         main = vote.mode == self.rubric.mode
         if vote.mode is not None:
             self.modes[vote.mode.value] += 1
         codes = {remark.code for remark in vote.remarks} if main else set()
         if "RULE_BROKEN" in codes:
             self.broken.update(broken_rules(vote))
-        self._ballots.append(
+        self._votes.append(
             (
                 text,
                 self._members.setdefault(vote.member, len(self._members)),
-                self.rung_names.setdefault(vote.rung, len(self.rung_names)),
+                self.step_names.setdefault(vote.step, len(self.step_names)),
                 main,
                 vote.mode is None,
                 is_unanswered(vote),
@@ -181,7 +181,7 @@ class Ballots:
                 *(code in codes for code in REMARKS),
             )
         )
-        self._said.append(self._values(vote.raw, main))
+        self._stated.append(self._values(vote.raw, main))
 
     def _values(self, text: Mapping[str, float | bool], main: bool) -> list[float]:
         return [float(text.get(name, np.nan)) if main else np.nan for name in self._names]
@@ -194,16 +194,16 @@ class Ballots:
         self.unit: Array = texts[:, 4].astype(int)
         """The unit of evidence of each text: its case, or the cluster that the case is in."""
         self.length, self.passed, self.disagreed = texts[:, 1], texts[:, 2], texts[:, 3] > 0
-        votes = np.array(self._ballots, dtype=int).reshape(-1, 7 + len(REMARKS))
-        self.text, self.member, self.rung = votes[:, 0], votes[:, 1], votes[:, 2]
+        votes = np.array(self._votes, dtype=int).reshape(-1, 7 + len(REMARKS))
+        self.text, self.member, self.step = votes[:, 0], votes[:, 1], votes[:, 2]
         self.main, self.failed, self.unanswered, self.cut_off = (votes[:, column] > 0 for column in (3, 4, 5, 6))
         self._remarked = {code: votes[:, 7 + i] > 0 for i, code in enumerate(REMARKS)}
         self._columns = {
             kind: np.array(rows, dtype=float).reshape(-1, len(self._names))
-            for kind, rows in (("raw", self._raw), ("bound", self._bound), ("said", self._said))
+            for kind, rows in (("raw", self._raw), ("bound", self._bound), ("stated", self._stated))
         }
         self.n_texts, self.n = len(texts), len(votes)
-        for rows in (self._texts, self._raw, self._bound, self._ballots, self._said):
+        for rows in (self._texts, self._raw, self._bound, self._votes, self._stated):
             rows.clear()
 
     def raw(self, name: str) -> Array:
@@ -214,9 +214,9 @@ class Ballots:
         """By text, what they come to after rules and checks."""
         return self._column("bound", name)
 
-    def said(self, name: str) -> Array:
+    def stated(self, name: str) -> Array:
         """By ballot, what the judge said of a dimension or flag."""
-        return self._column("said", name)
+        return self._column("stated", name)
 
     def _column(self, kind: str, name: str) -> Array:
         column: Array = self._columns[kind][:, self._names.index(name)]
@@ -227,26 +227,26 @@ class Ballots:
         return self._remarked[code]
 
 
-def is_unanswered(vote: Ballot) -> bool:
+def is_unanswered(vote: Vote) -> bool:
     """True when there is no reading because no call was ever answered; an answer that cannot be used is remarked."""
     return vote.mode is None and all(remark.code != "VIOLATION" for remark in vote.remarks)
 
 
-def was_cut_off(vote: Ballot) -> bool:
+def was_cut_off(vote: Vote) -> bool:
     """True when an answer behind the ballot broke off at the limit of tokens, whatever it was read as."""
     return any(remark.code == "CUT_OFF" for remark in vote.remarks)
 
 
-def broken_rules(vote: Ballot) -> set[str]:
+def broken_rules(vote: Vote) -> set[str]:
     """The rules that a ballot broke, as the suite writes them."""
-    messages = [remark.told for remark in vote.remarks if remark.code == "RULE_BROKEN"]
+    messages = [remark.message for remark in vote.remarks if remark.code == "RULE_BROKEN"]
     # A remark says the rule, then what was given against it.
     return {text.rpartition(": ")[0] or text for text in messages}
 
 
-def _nothing(judgement: Judgement) -> Ballot:
+def _nothing(judgement: Judgement) -> Vote:
     """What stands for the ballots of a judge that gave none: a failure must not be out of sight."""
-    return Ballot("", 0, None, FAILED, told=judgement.told)
+    return Vote("", 0, None, FAILED, message=judgement.message)
 
 
 # A judge against its rubric and against itself: how it uses the scale, what moves together, what it repeats.
@@ -274,32 +274,32 @@ def spread(scores: Array, case: Array) -> Estimate:
     return Estimate(value, n, missing, value / half, value * half)
 
 
-def pairs_of(ballots: Ballots) -> tuple[Together, ...]:
+def pairs_of(votes: Votes) -> tuple[Together, ...]:
     """Every two dimensions compared ballot by ballot, those that move together most first."""
-    case = ballots.unit[ballots.text]
+    case = votes.unit[votes.text]
     results = []
-    for first, second in combinations(ballots.rubric.dimensions, 2):
-        item, other = ballots.said(first), ballots.said(second)
+    for first, second in combinations(votes.rubric.dimensions, 2):
+        item, other = votes.stated(first), votes.stated(second)
         present = ~(np.isnan(item) | np.isnan(other))
         identical = int(present.sum()) >= FEWEST and bool((item[present] == other[present]).all())
         results.append(Together(first, second, score_correlation(item, other, "pearson", case), identical))
     return tuple(sorted(results, key=lambda pair: (not pair.identical, -abs(pair.correlation.value or 0.0))))
 
 
-def repeated(ballots: Ballots, name: str) -> tuple[Estimate, Estimate]:
+def repeated(votes: Votes, name: str) -> tuple[Estimate, Estimate]:
     """Of the texts that one member read several times, the share with one and the same score, and how far apart two
     readings lie on average. Texts with fewer than two readings of a member are missing."""
-    scores = ballots.said(name)
-    n_members = int(ballots.member.max()) + 1 if ballots.n else 1
-    group, row = np.unique(ballots.text * n_members + ballots.member, return_inverse=True)
+    scores = votes.stated(name)
+    n_members = int(votes.member.max()) + 1 if votes.n else 1
+    group, row = np.unique(votes.text * n_members + votes.member, return_inverse=True)
     present = ~np.isnan(scores)
     times = np.bincount(row[present], minlength=len(group))
     lowest, highest = np.full(len(group), np.inf), np.full(len(group), -np.inf)
     np.minimum.at(lowest, row[present], scores[present])
     np.maximum.at(highest, row[present], scores[present])
     several = times > 1
-    case = ballots.unit[group // n_members]
-    low, high = ballots.rubric.scale
+    case = votes.unit[group // n_members]
+    low, high = votes.rubric.scale
     apart = np.where(several, _mean_distance(scores[present], row[present], times), np.nan)
     return share(lowest == highest, several, case), mean(apart, case, (0.0, high - low))
 
@@ -314,45 +314,45 @@ def _mean_distance(scores: Array, row: Array, times: Array) -> Array:
     return np.asarray(total / np.maximum(times * (times - 1) / 2, 1))
 
 
-def reliability(ballots: Ballots, name: str) -> Estimate:
+def reliability(votes: Votes, name: str) -> Estimate:
     """Krippendorff's alpha between the ballots on each text; missing are the texts with fewer than two readings."""
-    order = np.argsort(ballots.text, kind="stable")
-    text = ballots.text[order]
+    order = np.argsort(votes.text, kind="stable")
+    text = votes.text[order]
     place = np.arange(len(text)) - np.searchsorted(text, text)
-    ratings = np.full((int(place.max()) + 1 if len(place) else 1, ballots.n_texts), np.nan)
-    ratings[place, text] = ballots.said(name)[order]
-    return krippendorff_alpha(ratings, case=ballots.unit)
+    ratings = np.full((int(place.max()) + 1 if len(place) else 1, votes.n_texts), np.nan)
+    ratings[place, text] = votes.stated(name)[order]
+    return krippendorff_alpha(ratings, case=votes.unit)
 
 
-def _remarked_rules(code: str, ballots: Ballots, case: Array) -> Estimate:
+def _remarked_rules(code: str, votes: Votes, case: Array) -> Estimate:
     """The share of ballots with such a remark; n/a when the judge is not asked for what it is about."""
-    if code not in ballots.rubric.checked:
+    if code not in votes.rubric.checked:
         return Estimate(None, 0)
-    return share(ballots.remarked(code), ballots.main, case)
+    return share(votes.remarked(code), votes.main, case)
 
 
-def against_itself(ballots: Ballots) -> SelfHealth:
+def against_itself(votes: Votes) -> SelfHealth:
     """What the judge did against its own instructions, and how its answers could be read."""
-    case = ballots.unit[ballots.text]
-    everything = np.ones(ballots.n, dtype=bool)
-    rungs = {name: share(ballots.rung == code, everything, case) for name, code in ballots.rung_names.items()}
-    readings = np.bincount(ballots.text[ballots.main], minlength=ballots.n_texts)
+    case = votes.unit[votes.text]
+    everything = np.ones(votes.n, dtype=bool)
+    steps = {name: share(votes.step == code, everything, case) for name, code in votes.step_names.items()}
+    readings = np.bincount(votes.text[votes.main], minlength=votes.n_texts)
     broken, made_up, unproven, reasons, contradictions = (
-        _remarked_rules(code, ballots, case)
+        _remarked_rules(code, votes, case)
         for code in ("RULE_BROKEN", "MADE_UP_QUOTE", "UNPROVEN", "TOO_FEW_REASONS", "CONTRADICTION")
     )
     return SelfHealth(
         broken_rules=broken,
-        by_rule=dict(sorted(ballots.broken.items(), key=lambda pair: (-pair[1], pair[0]))),
+        by_rule=dict(sorted(votes.broken.items(), key=lambda pair: (-pair[1], pair[0]))),
         made_up_quotes=made_up,
         unproven=unproven,
         too_few_reasons=reasons,
         contradictions=contradictions,
-        failed=share(ballots.failed, ~ballots.unanswered, case),
-        unanswered=share(ballots.unanswered, everything, case),
-        cut_off=share(ballots.cut_off, ~ballots.unanswered, case),
-        rungs=dict(sorted(rungs.items(), key=lambda pair: (-(pair[1].value or 0.0), pair[0]))),
-        disagreement=share(ballots.disagreed, readings > 1, ballots.unit),
+        failed=share(votes.failed, ~votes.unanswered, case),
+        unanswered=share(votes.unanswered, everything, case),
+        cut_off=share(votes.cut_off, ~votes.unanswered, case),
+        steps=dict(sorted(steps.items(), key=lambda pair: (-(pair[1].value or 0.0), pair[0]))),
+        disagreement=share(votes.disagreed, readings > 1, votes.unit),
     )
 
 
@@ -407,7 +407,7 @@ def labelled_samples(samples: Iterable[tuple[Sample, Case]], judge: JudgeSetting
     return frozenset(
         (sample.case_id, sample.variant, sample.repeat)
         for sample, case in samples
-        if is_labelled(judged(sample) or sample.attempt.text or "", case, labelled)
+        if is_labelled(judged(sample) or sample.call_result.text or "", case, labelled)
     )
 
 
@@ -423,7 +423,7 @@ def judged_text(of: str) -> Callable[[Sample], str | None]:
     place = compile_path(of)
 
     def text(sample: Sample) -> str | None:
-        part = place(climb(sample.attempt.text or "", None, repair=True).value)
+        part = place(extract_json(sample.call_result.text or "", None, repair=True).value)
         if part is MISSING or part is None:
             return None
         return part if isinstance(part, str) else json.dumps(part, ensure_ascii=False, indent=2)
@@ -435,10 +435,10 @@ def corrected_by_labels(passed: Array, passes: Array, case: Array, rubric: Descr
     """The corrected pass rate; n/a with the reason where a suite's labels cannot tell what passes."""
     result = corrected_pass_rate(passed, passes, case, chosen=rubric.labels_chosen)
     if rubric.passing is None:
-        return replace(result, told="the suite does not say when a text passes")
-    if rubric.others_weigh:
+        return replace(result, message="the suite does not say when a text passes")
+    if rubric.others_count:
         message = "other components count in the score beside the judge, so labels do not tell which texts pass"
-        return replace(result, told=message)
+        return replace(result, message=message)
     return result
 
 
@@ -458,5 +458,5 @@ def labels_by_case(
                 results[case.id] = labels
         except ValueError as error:
             if not skip_wrong:
-                raise UserMistake(f"case {case.id}: {error}") from None
+                raise UsageError(f"case {case.id}: {error}") from None
     return results

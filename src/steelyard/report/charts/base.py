@@ -8,7 +8,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Final, Protocol
 
-from steelyard.errors import MissingExtra, UserMistake
+from steelyard.errors import MissingExtra, UsageError
 from steelyard.report.format import one_line
 from steelyard.report.render.json import write_bytes
 
@@ -214,7 +214,7 @@ def write_charts(
             return []
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UserMistake(f"cannot make the folder {folder}: {error.strerror}") from error
+        raise UsageError(f"cannot make the folder {folder}: {error.strerror}") from error
     for path, picture in drawn:
         write_bytes(path, picture)
     return [path for path, _ in drawn]

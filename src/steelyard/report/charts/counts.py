@@ -196,14 +196,14 @@ def pass_fail(figures: ChecksFigures) -> Chart | None:
         for row, cell in zip(names, cells, strict=True)
         for column, check in zip(columns, [None, *declared], strict=True)
     ]
-    held, total = figures.cells_held, figures.n_cells
+    held, total = figures.cells_passed, figures.n_cells
     which = rows_shown(cells, total, "broken", n_known=len(figures.cells))
     return chart(
         "pass_fail",
         "Expectations by case",
         f"{held:,} of {total:,} hold; P holds, F broken, ? cannot tell, k/n: answers that passed; {which}",
         f"Grid of {which} and {counted(len(declared), 'check')}; {held:,} of {total:,} hold, "
-        f"{figures.cells_broken:,} are broken, of {figures.cells_undecided:,} nobody can tell",
+        f"{figures.cells_failed:,} are broken, of {figures.cells_undecided:,} nobody can tell",
         data={"values": values},
         width={"step": _WIDE if len(columns) <= 6 else _NARROW},
         height=height(),
@@ -223,7 +223,7 @@ def pass_fail(figures: ChecksFigures) -> Chart | None:
             {
                 "mark": {"type": "text", "fontSize": 11},
                 "encoding": {
-                    "text": {"field": "told"},
+                    "text": {"field": "message"},
                     "color": {"condition": {"test": "datum.state === 'broken'", "value": WHITE}, "value": BLACK},
                 },
             },
@@ -236,14 +236,14 @@ def _square(cell: CellChecks, declared: str | None) -> dict[str, Any]:
     if declared is None:
         state = _state([cell.holds])
         n = max((check.n for check in cell.checks), default=0)
-        return {"state": state, "told": f"{_LETTERS[state]} {cell.clean}/{n}" if n else _LETTERS[state]}
+        return {"state": state, "message": f"{_LETTERS[state]} {cell.clean}/{n}" if n else _LETTERS[state]}
     checks = [check for check in cell.checks if _declared(check.name) == declared]
     # Of a cell of which nothing came nobody knows which checks apply.
     state = _state([check.holds for check in checks] if cell.checks else [None])
     if not checks:
-        return {"state": state, "told": _LETTERS[state]}
+        return {"state": state, "message": _LETTERS[state]}
     passed, n = sum(check.passed for check in checks), sum(check.n for check in checks)
-    return {"state": state, "told": f"{_LETTERS[state]} {passed}/{n}"}
+    return {"state": state, "message": f"{_LETTERS[state]} {passed}/{n}"}
 
 
 def _state(holds: Sequence[bool | None]) -> str:

@@ -85,7 +85,7 @@ def latency_by_case(figures: LatencyFigures, *, stated: bool = False) -> Chart |
             },
             {
                 "mark": {"type": "text", "align": "left", "dx": 6, "color": INK, "fontSize": 11},
-                "encoding": {"x": {"field": "end", **x}, "text": {"field": "told", "type": "nominal"}},
+                "encoding": {"x": {"field": "end", **x}, "text": {"field": "message", "type": "nominal"}},
             },
         ],
     )
@@ -177,13 +177,13 @@ def _bar(bar: Bar, factor: float) -> dict[str, Any]:
 
 def _row(cell: CellLatency, factor: float) -> dict[str, Any]:
     mean, (_, tail) = cell.spread.mean, cell.spread.tail
-    row: dict[str, Any] = {"told": _told(cell), "end": 0.0}
+    row: dict[str, Any] = {"message": _message(cell), "end": 0.0}
     if mean is not None and tail is not None:
         row |= {"mean": mean * factor, "tail": tail * factor, "end": max(mean, tail) * factor}
     return row
 
 
-def _told(cell: CellLatency) -> str:
+def _message(cell: CellLatency) -> str:
     parts = [_summed_up(cell.spread)]
     if cell.timeouts:
         parts.append(f"{cell.timeouts} timed out")
@@ -269,7 +269,7 @@ def stability(figures: StabilityFigures, *, stated: bool = False) -> Chart | Non
             {
                 "mark": {"type": "text", "fontSize": 11},
                 "encoding": {
-                    "text": {"field": "told"},
+                    "text": {"field": "message"},
                     "color": {
                         "condition": {
                             "test": f"isValid(datum.share) && datum.share < {_DARK_BELOW}",
@@ -292,7 +292,7 @@ def _square(estimate: Estimate) -> dict[str, Any]:
     message = words.NOT_AVAILABLE
     if estimate.value is not None:
         message = f"{words.percent(estimate.value)} ({based_on(estimate.n)})"
-    return {"share": estimate.value, "told": message}
+    return {"share": estimate.value, "message": message}
 
 
 def _least(cell: CellStability) -> float:

@@ -33,7 +33,7 @@ _ROWS = 4
 """Lines of words above the picture, the lowest first: inside it they would stand on the figures."""
 _CHARACTER = 6.2
 """What a character of such words takes at most, on average."""
-_BESIDE = 5
+_EXTRA = 5
 _WORDS = {"type": "text", "fontSize": 11}
 
 
@@ -73,55 +73,55 @@ def gate_lines(trend: Trend, y: dict[str, Any], size: tuple[float, float] | None
     # The highest first, as their names stand.
     by_height = sorted(trend.gates, key=lambda gate: -gate[1])
     gates: list[dict[str, Any]] = [
-        {"value": limit, "told": f"gate {sign} {in_unit(limit, trend.unit)}"} for sign, limit in by_height
+        {"value": limit, "message": f"gate {sign} {in_unit(limit, trend.unit)}"} for sign, limit in by_height
     ]
     rule = {"type": "rule", "color": GREEN, "strokeDash": [5, 4], "strokeWidth": 1.5}
     yield layer(gates, rule, None, y | {"field": "value"})
     if size is None:
         return
-    words = _WORDS | {"align": "left", "dx": _BESIDE, "color": GREEN}
+    words = _WORDS | {"align": "left", "dx": _EXTRA, "color": GREEN}
     low, high = y["scale"]["domain"]
     below = -math.inf
     for gate in gates:
         below = max(below + _LINE, size[1] * (high - gate["value"]) / (high - low))
-        messages = {"field": "told", "type": "nominal"}
+        messages = {"field": "message", "type": "nominal"}
         yield layer([gate], words, {"value": size[0]}, {"value": round(below, 1)}, text=messages)
 
 
 def standing_lines(history: History, trend: Trend, standing: Standing, *, labels: bool) -> Iterator[dict[str, Any]]:
     """Where the level changed, and what changed in how the runs were made."""
-    instrument, subject = (
+    signature_part, subject = (
         [
-            {"run": standing.trended[mark.at], "told": f"{', '.join(mark.parts)} changed"}
+            {"run": standing.trended[mark.at], "message": f"{', '.join(mark.parts)} changed"}
             for mark in history.marks
-            if mark.instrument is item
+            if mark.signature_part is item
         ]
         for item in (True, False)
     )
     changes = [
-        {"run": standing.trended[change.at], "told": f"level {'rose' if change.after > change.before else 'fell'}"}
+        {"run": standing.trended[change.at], "message": f"level {'rose' if change.after > change.before else 'fell'}"}
         for change in trend.changes
     ]
     rule = {"type": "rule", "strokeWidth": 1.5}
     yield layer(changes, rule | {"color": VERMILLION, "strokeWidth": 4, "opacity": 0.55}, standing.x, None)
     yield layer(subject, rule | {"color": MUTED, "strokeWidth": 0.75}, standing.x, None)
-    yield layer(instrument, rule | {"color": INK, "strokeDash": [2, 3]}, standing.x, None)
+    yield layer(signature_part, rule | {"color": INK, "strokeDash": [2, 3]}, standing.x, None)
     if labels:
-        others = [(item, INK) for item in instrument] + [(item, MUTED) for item in subject]
+        others = [(item, INK) for item in signature_part] + [(item, MUTED) for item in subject]
         # From right to left, the words of a mark can stand above those that they would cross.
         others.sort(key=lambda item: -standing.place(item[0]["run"]))
         yield from _words([*((change, DARK_VERMILLION) for change in changes), *others], standing)
 
 
-def _words(told: Sequence[tuple[dict[str, Any], str]], standing: Standing) -> Iterator[dict[str, Any]]:
+def _words(message: Sequence[tuple[dict[str, Any], str]], standing: Standing) -> Iterator[dict[str, Any]]:
     """What is said above each mark, with a line down to it; what finds no room is left to the text beside the picture,
     which says all of it."""
     taken: list[_Words] = []
-    for item, color in told:
-        at, long = standing.place(item["run"]), len(item["told"]) * _CHARACTER
+    for item, color in message:
+        at, long = standing.place(item["run"]), len(item["message"]) * _CHARACTER
         places = (
             _Words(at, start, start + long, row)
-            for start in (at + _BESIDE, at - _BESIDE - long)
+            for start in (at + _EXTRA, at - _EXTRA - long)
             for row in range(_ROWS)
             if start >= 0 and start + long <= standing.width
         )
@@ -131,8 +131,8 @@ def _words(told: Sequence[tuple[dict[str, Any], str]], standing: Standing) -> It
         taken.append(words)
         height = {"value": -_LINE * (words.row + 0.5)}
         rightwards = words.start > at
-        extra = {"align": "left" if rightwards else "right", "dx": _BESIDE if rightwards else -_BESIDE}
-        text = {"field": "told", "type": "nominal"}
+        extra = {"align": "left" if rightwards else "right", "dx": _EXTRA if rightwards else -_EXTRA}
+        text = {"field": "message", "type": "nominal"}
         yield layer([item], {"type": "rule", "color": color}, standing.x, height, {"value": 0})
         yield layer([item], _WORDS | extra | {"color": color}, standing.x, height, text=text)
 
@@ -196,7 +196,7 @@ def trend_charts(history: History) -> list[Chart]:
 
 def _axis(history: History) -> _Axis:
     names = distinct(days([run.answered_at for run in history.runs]))
-    breaks = [mark.at for mark in history.marks if mark.instrument]
+    breaks = [mark.at for mark in history.marks if mark.signature_part]
     return _Axis(
         tuple(names),
         tuple(name for name, run in zip(names, history.runs, strict=True) if not run.left_out),
@@ -246,8 +246,8 @@ def _subtitle(history: History, trends: Sequence[Trend], axis: _Axis, which: str
     first = f"{len(axis.trended)} runs with 95 % intervals{excluded}" + (f"; {which}" if which else "")
     parts = [
         ("green dashes: gate", any(trend.gates for trend in trends)),
-        ("dotted: the instrument or the truth changed", any(mark.instrument for mark in history.marks)),
-        ("thin: what is weighed changed", any(not mark.instrument for mark in history.marks)),
+        ("dotted: the instrument or the truth changed", any(mark.signature_part for mark in history.marks)),
+        ("thin: what is weighed changed", any(not mark.signature_part for mark in history.marks)),
         ("thick orange: the level changed", any(trend.changes for trend in trends)),
     ]
     return [first, "; ".join(message for message, there in parts if there)]

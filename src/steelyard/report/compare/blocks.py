@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from steelyard.analysis.compare.metrics import BESIDE
+from steelyard.analysis.compare.metrics import EXTRA
 from steelyard.analysis.compare.model import (
     CheckMove,
     Comparison,
@@ -62,7 +62,7 @@ _OVER_GROUPS = "adjusted over the groups (Holm)"
 def document(comparison: Comparison) -> Document:
     """What differs, the answer, how sure it is and what moved; then the pairs, all figures, and what is left out."""
     main = [*sentences.tables(comparison), *main_tables(comparison)]
-    changed = comparison.instruments.changes if words.needs_table(comparison) else ()
+    changed = comparison.signatures.changes if words.needs_table(comparison) else ()
     blocks: list[Block] = [
         *answer(comparison),
         *section("Pairs", Facts(words.pair_lists(comparison)), *_listed(comparison), main=True),
@@ -71,7 +71,7 @@ def document(comparison: Comparison) -> Document:
         *section("Groups that did not move", Text(unmoved_slices(comparison))),
         *section("Not compared", bullets(words.left_out(comparison.not_compared))),
         *section("Everything that differs in how they were made", bullets(item.sentence for item in changed)),
-        *section("Instruments", Fold("Everything that differs, part by part", [instruments(comparison)])),
+        *section("SignaturePair", Fold("Everything that differs, part by part", [signatures(comparison)])),
     ]
     sides = (("A", comparison.a), ("B", comparison.b))
     footer = [f"Method: {sentences.method(comparison)}", *(f"{side}: {signature_line(run)}" for side, run in sides)]
@@ -85,7 +85,7 @@ def answer(comparison: Comparison) -> list[Block]:
     moved = Section("What moved", [bullets(words.what_moved(comparison))])
     sure = [Bullet(text, label=label) for label, text in words.how_sure(comparison)]
     verdict = comparison.headline.verdict.value
-    headline = Headline(verdict, words.answer(comparison), verdict.upper(), remarks=sure, beside=[moved])
+    headline = Headline(verdict, words.answer(comparison), verdict.upper(), remarks=sure, extra=[moved])
     return [Section("What differs in how they were made", [differ], main=True), headline]
 
 
@@ -132,9 +132,9 @@ def failures(comparison: Comparison) -> Table:
     return _figures("Failures", happened, "of all pairs with the same question; malformed: of those answered")
 
 
-def beside(comparison: Comparison) -> Table:
+def extra(comparison: Comparison) -> Table:
     """Components that weigh nothing and what is counted, where it moved at all."""
-    changes = [change for change in comparison.metrics if change.group in BESIDE and change.a.n]
+    changes = [change for change in comparison.metrics if change.group in EXTRA and change.a.n]
     moved = [change for change in changes if change.verdict is not Moved.SAME]
     moved.sort(key=lambda change: _ORDER.index(change.verdict))
     still = len(changes) - len(moved)
@@ -352,7 +352,7 @@ def _side_by_side(change: MetricChange) -> tuple[str, ...]:
 _COUNTED = ("failures", "findings", "sections", "confusions")
 
 
-def instruments(comparison: Comparison) -> Table:
+def signatures(comparison: Comparison) -> Table:
     """Everything that differs in how the runs were made."""
     rows = [
         (
@@ -363,10 +363,10 @@ def instruments(comparison: Comparison) -> Table:
             change.b,
             words.cases_of(change),
         )
-        for change in comparison.instruments.changes
+        for change in comparison.signatures.changes
     ]
     columns = tuple(Column(title, Kind.TEXT) for title in ("Part", "Means", "What differs", "A", "B", "Cases"))
-    return Table("Instruments", columns, rows)
+    return Table("SignaturePair", columns, rows)
 
 
 def pair_list(result: PairList) -> Table:
@@ -411,7 +411,7 @@ def other_tables(comparison: Comparison) -> list[Table]:
         of_cells(comparison),
         moved_checks(comparison),
         failures(comparison),
-        beside(comparison),
+        extra(comparison),
         *slices(comparison),
         codes(comparison),
         confusions(comparison),

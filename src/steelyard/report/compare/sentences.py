@@ -12,13 +12,13 @@ from steelyard.analysis.compare.model import (
     CodeChange,
     Comparison,
     Confusion,
-    InstrumentChange,
     MetricChange,
     Moved,
     NotCompared,
     PairLine,
     PairList,
     Part,
+    SignatureChange,
     SliceChange,
     Standing,
 )
@@ -89,7 +89,7 @@ def _portions(attribution: Attribution) -> Table:
             _interval(portion),
             f"{portion.change.n:,}",
             _verdict(portion),
-            portion.told or _MEASURED[portion.how],
+            portion.message or _MEASURED[portion.how],
         )
         for portion in attribution.portions
     ]
@@ -168,7 +168,7 @@ _MOST_NAMED = 3
 _LONGEST_NAME = 40
 _FEWEST_TOGETHER = 3
 _BEYOND_NOISE = (Moved.WORSE, Moved.BETTER, Moved.CHANGED)
-_LAST_GROUPS = ("sections", "findings", "bands", "beside", "counts", "latency", "spending")
+_LAST_GROUPS = ("sections", "findings", "bands", "extra", "counts", "latency", "spending")
 """Groups of figures that are named after all others: they follow from them, or are no figures of quality."""
 
 
@@ -207,22 +207,22 @@ def _run(header: RunHeader, size: int) -> str:
 
 def differences(comparison: Comparison) -> list[tuple[Part, str]]:
     """What differs in how the runs were made, what hinders a verdict first; the first few, and how many more."""
-    changes = comparison.instruments.changes
+    changes = comparison.signatures.changes
     if not changes:
         return [(Part.NOTED, "nothing is known to differ in how the two runs were made")]
     results = [(change.means, change.sentence) for change in changes[:_MOST_DIFFERENCES]]
-    if comparison.instruments.several:
-        results.append((Part.SUBJECT, comparison.instruments.several))
+    if comparison.signatures.several:
+        results.append((Part.SUBJECT, comparison.signatures.several))
     left_off = len(changes) - _MOST_DIFFERENCES
     return [*results, (Part.NOTED, f"and {left_off} more, below")] if left_off > 0 else results
 
 
 def needs_table(comparison: Comparison) -> bool:
     """True when not every difference between the instruments is said at the top."""
-    return len(comparison.instruments.changes) > _MOST_DIFFERENCES
+    return len(comparison.signatures.changes) > _MOST_DIFFERENCES
 
 
-def cases_of(change: InstrumentChange) -> str:
+def cases_of(change: SignatureChange) -> str:
     """The cases that a difference concerns: how many, and the first of them."""
     return "" if not change.n_cases else f"{change.n_cases:,}: {_named(list(change.cases), change.n_cases, 5)}"
 
@@ -230,10 +230,10 @@ def cases_of(change: InstrumentChange) -> str:
 def how_sure(comparison: Comparison) -> list[tuple[str, str]]:
     """How sure the answer is, as label and words; without what its sentence has said already."""
     headline = comparison.headline
-    rows = [("How sure", "not at all" if headline.hindered_by else headline.how_sure)]
+    rows = [("How sure", "not at all" if headline.confounded_by else headline.how_sure)]
     rows += why(comparison)
-    rows += [("Besides", reason) for reason in headline.hindered_by if reason not in headline.sentence]
-    if headline.hindered_by and comparison.pairs.comparable:
+    rows += [("Besides", reason) for reason in headline.confounded_by if reason not in headline.sentence]
+    if headline.confounded_by and comparison.pairs.comparable:
         rows.append(("To ask", "--anyway gives a verdict in spite of it"))
     rows += [("In spite of", reason) for reason in headline.in_spite_of]
     if effect := changes.effect_in_words(comparison.metrics[0]) if comparison.metrics else "":
@@ -260,7 +260,7 @@ def counts(comparison: Comparison) -> str:
 
 
 def _figures(comparison: Comparison) -> Iterator[str]:
-    if comparison.headline.hindered_by and comparison.pairs.comparable:
+    if comparison.headline.confounded_by and comparison.pairs.comparable:
         yield f"neither better nor worse: {changes.sentence(comparison.metrics[0])}"
     others = [change for change in comparison.metrics if not change.primary and change.a.n]
     others += [section.rate for section in comparison.sections if section.rate.a.n]
@@ -272,7 +272,7 @@ def _figures(comparison: Comparison) -> Iterator[str]:
         yield f"{change.verdict}: {changes.sentence(change)}"
     if len(moved) > _MOST_FIGURES:
         yield f"and {fmt.counted(len(moved) - _MOST_FIGURES, 'more figure')} beyond noise, below"
-    quiet = comparison.headline.hindered_by or comparison.headline.verdict is Moved.SAME
+    quiet = comparison.headline.confounded_by or comparison.headline.verdict is Moved.SAME
     if not moved and others and not quiet:
         yield f"no other figure moved beyond noise ({len(others) - len(texts)} looked at)"
 
@@ -378,14 +378,14 @@ def checks_sentence(comparison: Comparison) -> str:
         return ""
     cells = _became(
         f"{result.cells_fixed.count:,} fixed{_cells_named(result.cells_fixed)}",
-        f"{result.cells_broken.count:,} broken{_cells_named(result.cells_broken)}",
+        f"{result.cells_failed.count:,} broken{_cells_named(result.cells_failed)}",
         result.cells_unchanged,
         result.cells_cannot_tell,
     )
     checks = _became(
         f"{result.fixed.count:,} fixed", f"{result.broken.count:,} broken", result.unchanged, result.cannot_tell
     )
-    extra = _only_in(result) + (f"; {result.hindered}" if result.hindered else "")
+    extra = _only_in(result) + (f"; {result.confounded}" if result.confounded else "")
     of = f"expectations of {fmt.counted(result.n_cells, 'case')}"
     return f"{of}: {cells}; {fmt.counted(result.n, 'check')}: {checks}{extra}"
 

@@ -9,7 +9,7 @@ from steelyard.analysis.judge.figures import Reasons
 from steelyard.analysis.judge.health import check_health, judge_health
 from steelyard.analysis.judge.model import HealthResult, JudgeHealth
 from steelyard.analysis.judge.votes import Labels, is_unanswered, labelled_samples, labels_by_case, with_labelled
-from steelyard.errors import UserMistake
+from steelyard.errors import UsageError
 from steelyard.metrics.expressions import Gate, parse_judge_threshold
 from steelyard.records import Outcome, RunHeader, RunState, Verdict
 from steelyard.report.samples import remark_words
@@ -25,7 +25,7 @@ class Example:
 
     case_id: str
     member: str
-    told: str
+    message: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,10 +94,10 @@ def build_card(store: Store, header: RunHeader, judge: JudgeModel) -> JudgeCard:
 def _insist_on_same_rubric(header: RunHeader, judge: JudgeModel) -> JudgeDescription:
     described = header.description.judge
     if described is None:
-        raise UserMistake(f"run {header.id} has no judge: its answers were only computed")
+        raise UsageError(f"run {header.id} has no judge: its answers were only computed")
     names, scale = described.rubric.names, described.rubric.scale
     if names != judge.rubric.names or scale != judge.rubric.scale:
-        raise UserMistake(
+        raise UsageError(
             f"run {header.id} was judged by another rubric than the suite {header.suite_name} has now:"
             f" {', '.join(names)} on {scale[0]:g} to {scale[1]:g}. Weigh it again first: steelyard rescore {header.id}"
         )
@@ -150,13 +150,13 @@ class _Watch:
             if item.judgement.mode is None:
                 self.n_failed += 1
                 self.reasons.add(item.judgement)
-            for vote in item.judgement.ballots:
+            for vote in item.judgement.votes:
                 for remark in vote.remarks:
                     self._keep(remark.code, Example(item.case_id, vote.member, remark_words(remark)))
                 if vote.mode is None:
                     self._keep(
                         "UNANSWERED" if is_unanswered(vote) else "FAILED",
-                        Example(item.case_id, vote.member, vote.told),
+                        Example(item.case_id, vote.member, vote.message),
                     )
             for remark in item.judgement.remarks:
                 self._keep(remark.code, Example(item.case_id, "", remark_words(remark)))

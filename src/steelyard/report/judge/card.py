@@ -50,7 +50,7 @@ _MOST_RULES = 20
 _ACROSS = "~"
 _DIMENSION = Column("Dimension", Kind.TEXT)
 Cell = Callable[[DimensionHealth], str]
-_TOLD = {
+_MESSAGES = {
     "MADE_UP_QUOTE": "a made-up quote",
     "RULE_BROKEN": "a broken rule",
     "UNPROVEN": "an unproven score",
@@ -74,7 +74,7 @@ def document(card: JudgeCard) -> Document:
     complaints = bullets(card.health.complaints) if card.health.complaints else Text("Nothing was found.")
     wrong = Section("What is wrong", [complaints])
     blocks: list[Block] = [
-        Headline(verdict_word(card), headline(card), remarks=remarks, beside=[wrong]),
+        Headline(verdict_word(card), headline(card), remarks=remarks, extra=[wrong]),
         *table_section(thresholds(card), main=True),
         *(section("Pass rate", Facts(corrected(card)), main=True) if has_readings(card) else ()),
         *(item for table in all_tables(card) for item in table_section(table)),
@@ -116,7 +116,7 @@ def thresholds(card: JudgeCard) -> Table:
     rows = [
         (
             threshold.text,
-            fmt.told_apart(result.value, threshold.unit, threshold.threshold),
+            fmt.distinguished(result.value, threshold.unit, threshold.threshold),
             fmt.bare_base(result.estimate),
             fmt.interval(result.estimate, threshold.unit) + (f" {_ACROSS}" if result.across else ""),
             result.verdict.value,
@@ -189,7 +189,8 @@ def people(card: JudgeCard) -> Table:
         "kappa of the judge and one person, and of two people: the ceiling; alpha: of all people. Alternative annotator"
         f" test (Calderon et al. 2025), from {FEWEST_PEOPLE} people with {FEWEST_TEXTS} texts each on: won: the"
         " share of people than whom the judge is worse by less than epsilon"
-        f" {'' if not results else f'({results[0][1].test.epsilon:g})'}, from {ENOUGH_WON:g} on it may stand for a person;"
+        f" {'' if not results else f'({results[0][1].test.epsilon:g})'}, from {ENOUGH_WON:g} on it may stand"
+        " for a person;"
         " advantage: texts on which it is at least as near to the others"
     )
     titles = ("People", "Judge, one", "Two people", "Alpha", "Won", "Advantage")
@@ -349,7 +350,7 @@ def behaviour(card: JudgeCard) -> Table:
         named.insert(-1, ("complained of what is not so", itself.contradictions))
     if itself.disagreement.n:
         named.append(("texts with ballots far apart", itself.disagreement))
-    named += [(f"read: {step.replace('_', ' ')}", share) for step, share in itself.rungs.items() if step != "failed"]
+    named += [(f"read: {step.replace('_', ' ')}", share) for step, share in itself.steps.items() if step != "failed"]
     rows = [
         (
             name,
@@ -369,7 +370,7 @@ def rules(card: JudgeCard) -> Table:
     n = card.health.itself.broken_rules.n
     result = card.health.itself.by_rule
     rows = [(rule, f"{count:,} of {n:,}") for rule, count in list(result.items())[:_MOST_RULES]]
-    return Table("Rules broken", (Column("Rule", Kind.TEXT), Column("Ballots")), rows)
+    return Table("Rules broken", (Column("Rule", Kind.TEXT), Column("Votes")), rows)
 
 
 def disagreements(card: JudgeCard) -> Table:
@@ -378,7 +379,7 @@ def disagreements(card: JudgeCard) -> Table:
     for name, item in card.health.dimensions.items():
         listed = item.disagreements[:MOST_LISTED]
         rows += [
-            (name, far.case_id, f"{far.best:g} ({far.low:g} to {far.high:g})", f"{far.said:g}", f"{far.outside:+g}")
+            (name, far.case_id, f"{far.best:g} ({far.low:g} to {far.high:g})", f"{far.stated:g}", f"{far.outside:+g}")
             for far in listed
         ]
         more = item.n_disagreements - len(listed)
@@ -471,10 +472,10 @@ def standing(card: JudgeCard) -> list[tuple[str, str]]:
     rows = [
         ("Judged by", judged_by(card.header)),
         ("Texts", _texts(card)),
-        ("Ballots", f"{health.n_ballots:,}, {_modes(card)}"),
+        ("Votes", f"{health.n_votes:,}, {_modes(card)}"),
     ]
-    if health.n_aside:
-        texts = fmt.counted(health.n_aside, "text")
+    if health.n_excluded:
+        texts = fmt.counted(health.n_excluded, "text")
         rows.append(("Set aside", f"{texts}: only bare scores could be read from the judge's answers"))
     if why := no_labels(card):
         rows.append(("Labels", why))
@@ -512,7 +513,7 @@ def no_labels(card: JudgeCard) -> str:
 
 def _modes(card: JudgeCard) -> str:
     messages = [f"{count:,} in mode {mode}" for mode, count in card.health.modes.items()]
-    without = card.health.n_ballots - sum(card.health.modes.values())
+    without = card.health.n_votes - sum(card.health.modes.values())
     silent = card.health.itself.unanswered
     unanswered = round((silent.value or 0.0) * silent.n)
     messages += [f"{without - unanswered:,} not usable"] if without > unanswered else []
@@ -525,7 +526,7 @@ def corrected(card: JudgeCard) -> list[tuple[str, str]]:
     result = card.health.corrected
     rows = [
         ("As reported", fmt.with_base(result.reported)),
-        ("Corrected", f"n/a: {result.told}" if result.told else _corrected(result)),
+        ("Corrected", f"n/a: {result.message}" if result.message else _corrected(result)),
     ]
     if result.labels.n and result.method != LABELS_ALONE:
         rows.append(("By the labels alone", fmt.with_base(result.labels)))
@@ -562,8 +563,8 @@ def commonest_failure(card: JudgeCard) -> str:
 def examples(card: JudgeCard) -> list[str]:
     """One example of each thing that the judge did wrong."""
     messages = []
-    for code, words in _TOLD.items():
+    for code, words in _MESSAGES.items():
         for example in card.examples.get(code, [])[:1]:
             by = f", {example.member}" if example.member else ""
-            messages.append(f"{words} (case {example.case_id}{by}): {example.told}")
+            messages.append(f"{words} (case {example.case_id}{by}): {example.message}")
     return messages

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from steelyard.analysis.compare.judge_drift import kept_anchors
-from steelyard.analysis.judge.health import hardly_tells_apart
+from steelyard.analysis.judge.health import hardly_distinguishes
 from steelyard.analysis.judge.model import is_inflated
 from steelyard.analysis.judge.votes import FAILED, FEWEST_LABELS
 from steelyard.analysis.model import JudgeFigures
@@ -13,13 +13,13 @@ from steelyard.records import BROKE_OFF, Mode, RunHeader
 from steelyard.report import format as fmt
 from steelyard.report.document import Column, Facts, Kind, Section, Table, section, table_section
 from steelyard.report.format import OF_A_RUN, clipped
-from steelyard.report.model import BallotDetail, JudgementDetail, Marked, Report
+from steelyard.report.model import JudgementDetail, Marked, Report, VoteDetail
 from steelyard.stats.intervals import Estimate
 from steelyard.store.base import Spending
 from steelyard.suite.judge import MemberDescription
 
-_MEND_CUT_OFF = "give the judge more max_tokens, then steelyard rescore --judge-again"
-_MEND_ASIDE = (
+_FIX_CUT_OFF = "give the judge more max_tokens, then steelyard rescore --judge-again"
+_FIX_EXCLUDED = (
     "let it be asked again with ask_again, or take one that keeps to the response's schema,"
     " then steelyard rescore --judge-again"
 )
@@ -53,20 +53,20 @@ def mode_sentence(report: Report) -> str:
     return ", ".join([f"{fmt.counted(n_main, 'sample')} judged by {main}", *others])
 
 
-def aside_sentence(report: Report) -> str:
+def excluded_sentence(report: Report) -> str:
     """Why samples are set aside, or all are basic, by the first of them, and what to do; "" when none is."""
     judged = [detail.judgement for detail in report.details if detail.judgement]
     if (judge := report.header.description.judge) and judge.mode is Mode.BASIC:
-        problem = next((vote.told for item in judged for vote in item.ballots if vote.told), "")
+        problem = next((vote.message for item in judged for vote in item.votes if vote.message), "")
         detail = f": {clipped(problem, _LONGEST_PROBLEM)}" if problem else ""
         return f"basic: of the judge's answers no more than the scores could be read{detail}"
-    why = [item.aside_why for item in judged if item.aside]
+    why = [item.exclusion_reason for item in judged if item.excluded]
     if not why:
         return ""
     if Mode.BASIC not in report.summary.modes:
         return f"set aside: {why[0]}; judge all of them alike"
     cut_off = next((item for item in why if BROKE_OFF in item), None)
-    return f"set aside: {cut_off or why[0]}; {_MEND_CUT_OFF if cut_off else _MEND_ASIDE}"
+    return f"set aside: {cut_off or why[0]}; {_FIX_CUT_OFF if cut_off else _FIX_EXCLUDED}"
 
 
 def judge_warnings(report: Report) -> list[str]:
@@ -91,7 +91,7 @@ def judge_warnings(report: Report) -> list[str]:
         due = "than are due by the labels, or without labels than 1 in 10,"
         results.append(f"{top:g} of {top:g} for more texts {due} is inflation: {', '.join(inflated)}")
     scale = judge_scale(report.header)
-    nearly = {name: item.usual for name, item in enough.items() if hardly_tells_apart(item.usual, scale)}
+    nearly = {name: item.usual for name, item in enough.items() if hardly_distinguishes(item.usual, scale)}
     if nearly:
         given = [f"{name} {item.score:g} in {item.n:,} of {item.n_texts:,}" for name, item in nearly.items() if item]
         results.append(f"the same score for nearly every text tells few from another: {', '.join(given)}")
@@ -122,7 +122,7 @@ def labelled_otherwise(n: int) -> str:
 def corrected_rate(report: Report) -> str:
     """The pass rate that the labels tell, with its method: `55.1 % [45.0, 65.0] n 500 (prediction-powered)`; or ""."""
     result = report.summary.judge_check.corrected if report.summary.judge_check else None
-    if result is None or result.told or result.rate.value is None:
+    if result is None or result.message or result.rate.value is None:
         return ""
     return f"{fmt.with_base(result.rate)} ({result.method})"
 
@@ -182,21 +182,21 @@ def judge_name(header: RunHeader) -> str:
 def judged_names(header: RunHeader) -> set[str]:
     """Dimensions, flags and further figures: what a judge says, beside what scorers compute."""
     suite = header.description
-    further = {component.name for component in suite.components if component.kind == "said"}
+    further = {component.name for component in suite.components if component.kind == "stated"}
     return further | set(suite.judge.rubric.names if suite.judge else ())
 
 
 def mark_words(mark: Marked) -> str:
     """`tone: 5 -> 4 (when not structure.complete then tone <= 4)`, `tone: 4`, `harm: no -> yes (...)`."""
-    raw, bound = said(mark.raw), said(mark.bound)
+    raw, bound = stated(mark.raw), stated(mark.bound)
     label = f"; label {mark.label}" if mark.label else ""
     if raw == bound:
         return f"{mark.name}: {bound}{label}"
-    why = f" ({mark.bound_by})" if mark.bound_by else ""
+    why = f" ({mark.capped_by})" if mark.capped_by else ""
     return f"{mark.name}: {raw} -> {bound}{why}{label}"
 
 
-def said(value: float | bool | None) -> str:
+def stated(value: float | bool | None) -> str:
     """A score or a flag as it is said: `4`, `yes`."""
     if value is None:
         return fmt.NOT_AVAILABLE
@@ -205,29 +205,31 @@ def said(value: float | bool | None) -> str:
 
 def judged_lines(judged: JudgementDetail) -> Iterator[str]:
     """What all ballots come to, line by line."""
-    yield f"mode: {judged.mode or 'no reading'}" + (f" (set aside: {judged.aside_why})" if judged.aside else "")
+    yield f"mode: {judged.mode or 'no reading'}" + (
+        f" (set aside: {judged.exclusion_reason})" if judged.excluded else ""
+    )
     if judged.shortened:
         yield "a judge saw only the head and the tail of this text"
-    if judged.told:
-        yield judged.told
+    if judged.message:
+        yield judged.message
     yield from (mark_words(mark) for mark in judged.marks)
     yield from judged.remarks
 
 
-def ballot_name(ballot_detail: BallotDetail) -> str:
+def vote_name(vote_detail: VoteDetail) -> str:
     """The member, with the number of its reading when that is not the first: `m-1 #2`."""
-    return f"{ballot_detail.member} #{ballot_detail.repeat + 1}" if ballot_detail.repeat else ballot_detail.member
+    return f"{vote_detail.member} #{vote_detail.repeat + 1}" if vote_detail.repeat else vote_detail.member
 
 
-def ballot_lines(ballot_detail: BallotDetail) -> Iterator[str]:
+def vote_lines(vote_detail: VoteDetail) -> Iterator[str]:
     """One ballot, line by line: how it was read, its marks, what else it said, and what is wrong with it."""
-    yield f"read: {ballot_detail.rung.replace('_', ' ')}; mode: {ballot_detail.mode or 'no reading'}"
-    if ballot_detail.told:
-        yield ballot_detail.told
-    yield from (mark_words(mark) for mark in ballot_detail.marks)
-    for name, text in ballot_detail.said:
+    yield f"read: {vote_detail.step.replace('_', ' ')}; mode: {vote_detail.mode or 'no reading'}"
+    if vote_detail.message:
+        yield vote_detail.message
+    yield from (mark_words(mark) for mark in vote_detail.marks)
+    for name, text in vote_detail.stated:
         yield f"{name}: {text}" if "\n" not in text else f"{name}:\n{text}"
-    yield from ballot_detail.remarks
+    yield from vote_detail.remarks
 
 
 def dimensions(report: Report) -> Table:
@@ -275,14 +277,14 @@ def judge(report: Report) -> list[tuple[str, str]]:
     rows = [
         ("Judged by", judged_by(report.header)),
         ("Mode", mode_sentence(report)),
-        ("Read", _rungs(result)),
+        ("Read", _steps(result)),
         ("Broken rules", _share(result.broken_rules)),
         ("Made-up quotes", _share(result.made_up_quotes)),
         ("Not usable", _share(result.failed)),
     ]
     if (check := report.summary.judge_check) is not None:
         corrected = corrected_rate(report)
-        why = f"{corrected}: {check.corrected.why}" if corrected else f"n/a: {check.corrected.told}"
+        why = f"{corrected}: {check.corrected.why}" if corrected else f"n/a: {check.corrected.message}"
         rows.insert(2, ("By labels", why))
     if result.contradictions.n:
         rows.insert(-1, ("Contradicted by the answer", _share(result.contradictions)))
@@ -292,12 +294,12 @@ def judge(report: Report) -> list[tuple[str, str]]:
         rows.append(("Unanswered", _share(result.unanswered)))
     others = [f"{code} {count:,}" for code, count in result.remarks.items() if code not in _SHOWN_ALWAYS]
     if others:
-        of = fmt.counted(result.broken_rules.n, "ballot")
+        of = fmt.counted(result.broken_rules.n, "vote")
         rows.append(("Also remarked", f"{', '.join(others)} of {of} in mode {result.mode}"))
     if report.spending is not None and report.spending.calls:
         rows.append(("Judging took", spending_words(report.spending)))
     rows += [
-        ("Drift measured on", str(kept_anchor.get("told"))) for kept_anchor in kept_anchors(report.header).values()
+        ("Drift measured on", str(kept_anchor.get("message"))) for kept_anchor in kept_anchors(report.header).values()
     ]
     return rows
 
@@ -319,12 +321,12 @@ def spending_words(spent: Spending) -> str:
     return "; ".join(parts)
 
 
-def _rungs(judge_figures: JudgeFigures) -> str:
+def _steps(judge_figures: JudgeFigures) -> str:
     silent = round((judge_figures.unanswered.value or 0.0) * judge_figures.unanswered.n)
-    named = [(count, step.replace("_", " ")) for step, count in judge_figures.rungs.items() if step != FAILED]
-    named += [(judge_figures.rungs.get(FAILED, 0) - silent, "not usable"), (silent, "unanswered")]
+    named = [(count, step.replace("_", " ")) for step, count in judge_figures.steps.items() if step != FAILED]
+    named += [(judge_figures.steps.get(FAILED, 0) - silent, "not usable"), (silent, "unanswered")]
     message = ", ".join(f"{count:,} {words}" for count, words in named if count > 0)
-    return f"{message} (n {fmt.counted(judge_figures.n_ballots, 'ballot')})" if message else "no ballots"
+    return f"{message} (n {fmt.counted(judge_figures.n_votes, 'ballot')})" if message else "no ballots"
 
 
 def _share(estimate: Estimate) -> str:

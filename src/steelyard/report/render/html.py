@@ -58,7 +58,20 @@ _LONGEST_LINE = 600
 _SHADES = 4
 _TALL = 900.0
 """Pixels; a chart that is taller is folded."""
-_KNOWN = {"svg", "g", "path", "rect", "line", "circle", "text", "tspan", "defs", "linearGradient", "stop", "clipPath"}
+_AVAILABLE = {
+    "svg",
+    "g",
+    "path",
+    "rect",
+    "line",
+    "circle",
+    "text",
+    "tspan",
+    "defs",
+    "linearGradient",
+    "stop",
+    "clipPath",
+}
 _TEXT = (Kind.TEXT, Kind.LINES)
 _TONES = {Tone.PLAIN: "any", Tone.STRONG: "any strong", Tone.MUTED: "muted small any", Tone.WARNING: "any strong"}
 _LABELS_A_SIDE = 36
@@ -205,10 +218,10 @@ class _Page:
             parts.append(tag("p", self.line(figure.detail), cls="muted small"))
         parts.append(self.items(block.reasons))
         left = tag("div", *parts)
-        right = tag("div", *map(self.aside, block.beside), cls="mend") if block.beside else Markup("")
+        right = tag("div", *map(self.excluded, block.extra), cls="mend") if block.extra else Markup("")
         return tag("section", left, right, cls=f"card verdict {style.colour}", aria_labelledby="verdict")
 
-    def aside(self, block: Block) -> Markup:
+    def excluded(self, block: Block) -> Markup:
         """A block beside the headline, in the headline's own card."""
         if not isinstance(block, Section) or not has_content(block):
             return self.block(block)
@@ -216,7 +229,7 @@ class _Page:
 
     def section(self, block: Section) -> Markup:
         anchor = self.anchor(block.title)
-        excluded = [" ", tag("span", self.line(block.aside), cls="muted small light")] if block.aside else []
+        excluded = [" ", tag("span", self.line(block.excluded), cls="muted small light")] if block.excluded else []
         title = tag("h2", self.line(block.title), *excluded, id=anchor, tabindex="-1")
         shown = [untitled(item, block.title) for item in block.blocks]
         return tag("section", title, *map(self.block, shown), cls="card", aria_labelledby=anchor)
@@ -543,7 +556,7 @@ def _controls(block: Samples) -> Markup:
     if categories:
         fields.append(_select("Category", "category", {"": "all"} | {category: category for category in categories}))
     if codes:
-        fields.append(_select("Found", "code", {"": "anything"} | {code: code for code in codes}))
+        fields.append(_select("Hit", "code", {"": "anything"} | {code: code for code in codes}))
     fields.append(_select("Order", "order", orders))
     find = Markup('<input id="find" type="search" placeholder="case, answer, finding" autocomplete="off">')
     fields.append(tag("label", "Find", find, cls="find"))
@@ -565,7 +578,7 @@ def _drawn(chart: Chart) -> tuple[Markup, float]:
         element.tag = element.tag.rpartition("}")[2]
         _keep_plain(element, own_ids)
     for element in root.iter():
-        for child in [child for child in element if child.tag not in _KNOWN]:
+        for child in [child for child in element if child.tag not in _AVAILABLE]:
             element.remove(child)
     root.set("role", "img")
     root.set("aria-label", chart.about)

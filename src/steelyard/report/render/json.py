@@ -12,7 +12,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from steelyard.errors import UserMistake
+from steelyard.errors import UsageError
 from steelyard.report.format import escaped_json
 from steelyard.report.render.github import harmless_json
 
@@ -84,7 +84,7 @@ def write_bytes(path: Path, content: bytes) -> None:
     try:
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     except OSError as error:
-        raise UserMistake(f"cannot write {path}: {error.strerror}") from error
+        raise UsageError(f"cannot write {path}: {error.strerror}") from error
     waiting = Path(name)
     try:
         with os.fdopen(handle, "wb") as file:
@@ -93,7 +93,7 @@ def write_bytes(path: Path, content: bytes) -> None:
         waiting.replace(path)
     except OSError as error:
         waiting.unlink(missing_ok=True)
-        raise UserMistake(f"cannot write {path}: {error.strerror}") from error
+        raise UsageError(f"cannot write {path}: {error.strerror}") from error
 
 
 def _umask() -> int:

@@ -42,7 +42,7 @@ def _gates(report: Report) -> ElementTree.Element:
         case = ElementTree.SubElement(suite, "testcase", {"classname": classname, "name": name, "time": "0.000"})
         value = gates.value(gate)
         reading = f"{value} {fmt.interval(gate.value, gate.unit)} {fmt.base(gate.value.n, gate.value.n_missing)}"
-        note = gates.said(gate) if gate.name else gate.reason
+        note = gates.stated(gate) if gate.name else gate.reason
         if gate.secondary and gate.verdict is not Verdict.PASS:
             message = _attribute(f"secondary, does not decide: {gate.word}: {note}")
             ElementTree.SubElement(case, "skipped", {"message": message})
@@ -97,8 +97,10 @@ def _sample(report: Report, detail: SampleDetail, category: str) -> ElementTree.
     if not wording.is_conclusive(line):
         attributes = {"type": line.outcome, "message": _attribute(line.why or wording.outcome_word(line.outcome))}
         ElementTree.SubElement(case, "error", attributes).text = visible(line.why)
-    elif wording.is_aside(detail):
-        ElementTree.SubElement(case, "error", {"type": "set_aside", "message": _attribute(wording.aside_words(detail))})
+    elif wording.is_excluded(detail):
+        ElementTree.SubElement(
+            case, "error", {"type": "excluded", "message": _attribute(wording.excluded_text(detail))}
+        )
     elif detail.passed is False or line.outcome == Outcome.MALFORMED:
         score = f"{fmt.percent(line.score)} does not reach {report.summary.passing or 'the shape asked for'}"
         why = _failed_checks(detail) or line.why

@@ -121,11 +121,11 @@ class _Page:
             yield f"**{safe(f'{block.figure.label} {block.figure.value} {block.figure.detail}')}**"
         if block.reasons:
             yield _list(block.reasons)
-        for extra in block.beside:
+        for extra in block.extra:
             yield from self.block(extra)
 
     def section(self, block: Section) -> Iterator[str]:
-        title = f"{block.title} ({block.aside})" if block.aside else block.title
+        title = f"{block.title} ({block.excluded})" if block.excluded else block.title
         first, *others = block.blocks
         rest = [part for other in others for part in self.block(other)]
         if isinstance(first, Facts) and first.rows:

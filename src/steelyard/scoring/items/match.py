@@ -512,7 +512,7 @@ class MatchItems(Scorer):
         return None
 
     def _miscounted(self, n: int, case: Case) -> str | None:
-        text = self.known(case, "total")
+        text = self.available(case, "total")
         if text is None or text == n:
             return None
         return f"{self.total} says {text!r}, but {n} items are listed"

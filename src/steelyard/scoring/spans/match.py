@@ -24,7 +24,7 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema
 
-from steelyard.records import Certainty
+from steelyard.records import Claim
 from steelyard.scoring.base import UNKNOWN, Fault, MeanMeasure, Measure, Reading, Scorer
 from steelyard.scoring.items.match import Code
 from steelyard.scoring.spans.compare import KINDS, SCHEMES, Figures, Scheme, SpanComparison, SpanError, compare_spans
@@ -262,11 +262,11 @@ def gain_of(error: SpanError, figures: Figures, scheme: Scheme) -> float:
     if not error.paired:
         return _gain(figures, 0.0, -1) if error.stands_for is None else _gain(figures, 1.0, 0)
     if error.kind == "wrong_role":
-        return _gain(figures, _role_mended(error, scheme), 0)
+        return _gain(figures, _role_fixed(error, scheme), 0)
     return _gain(figures, _WHOLE_SPAN[scheme], 0)
 
 
-def _role_mended(error: SpanError, scheme: Scheme) -> float:
+def _role_fixed(error: SpanError, scheme: Scheme) -> float:
     if scheme == "type":
         return 1.0
     return 1.0 if scheme == "strict" and _same_boundaries(error) else 0.0
@@ -278,12 +278,12 @@ def _gain(figures: Figures, right: float, answered: int) -> float:
     return after - before
 
 
-def certainties(span_comparison: SpanComparison, category_of: Callable[[str], str]) -> tuple[Certainty, ...]:
+def claims(span_comparison: SpanComparison, category_of: Callable[[str], str]) -> tuple[Claim, ...]:
     """Every span of the answer that has a confidence; right when boundaries and role are those of its gold span."""
     wrong = {error.answer.index for error in span_comparison.errors if error.answer is not None}
     wrong |= {span.index for span in span_comparison.answer.lost}
     return tuple(
-        Certainty(span.confidence, span.index not in wrong, category_of(span.role))
+        Claim(span.confidence, span.index not in wrong, category_of(span.role))
         for span in sorted(span_comparison.answer.all, key=lambda span: span.index)
         if span.confidence is not None
     )
@@ -334,8 +334,8 @@ def _same_boundaries(error: SpanError) -> bool:
     return text is not None and (text.start, text.end) == (true.start, true.end)
 
 
-def _with_role(span: TextSpan | LostSpan, told: str) -> str:
-    return f"{span.role}: {told}" if span.role else told
+def _with_role(span: TextSpan | LostSpan, message: str) -> str:
+    return f"{span.role}: {message}" if span.role else message
 
 
 def _cut(text: str) -> str:
@@ -417,7 +417,7 @@ class MatchSpans(Scorer):
     strict: bool = Field(default=False, description="Take the strict scheme, whatever `value` says.")
 
     @model_validator(mode="after")
-    def _names_are_told_apart(self) -> Self:
+    def _names_are_distinct(self) -> Self:
         if wrong := complaint_about(self.sections):
             raise ValueError(wrong)
         return self
@@ -462,7 +462,7 @@ class MatchSpans(Scorer):
         if gold is None:
             return UNKNOWN
         seen = self.seen(answer)
-        items = self.shape.found(seen)
+        items = self.shape.result(seen)
         if items is None:
             return self._misshapen(gold, self._no_list(seen))
         if len(items) > self.most:
@@ -482,7 +482,7 @@ class MatchSpans(Scorer):
             note=self._note(span_comparison),
             faults=tuple(span_faults(span_comparison, self.scheme, self._naming)),
             counts=self._counts(span_comparison),
-            certainties=certainties(span_comparison, self.categories.of),
+            claims=claims(span_comparison, self.categories.of),
         )
 
     def _counts(self, span_comparison: SpanComparison) -> Mapping[str, int]:
@@ -554,17 +554,17 @@ class MatchSpans(Scorer):
         return gold is not None and not gold.spans.placed
 
     def check(self, case: Case) -> str | None:
-        items = self.expected.found(case)
+        items = self.expected.result(case)
         if not items:
             return None
-        text = self.known(case, "text")
+        text = self.available(case, "text")
         if not isinstance(text, str):
             return f"{self.text} holds no text that the spans could be in"
         spans = self.placed(items, self.expected, text)
         wrong = {span.index: span.why for span in spans.lost}
         wrong |= {span.index: span.misplaced or self._wrong_role(span.role) for span in spans.placed}
         problems = [f"{self.expected.place_of(index)}: {why}" for index, why in sorted(wrong.items()) if why]
-        return "; ".join(problems) or self._told_twice(spans)
+        return "; ".join(problems) or self._messages_twice(spans)
 
     def _wrong_role(self, role: str) -> str:
         if self.expected.role is not None and not role:
@@ -573,7 +573,7 @@ class MatchSpans(Scorer):
             return f"its role {role!r} is in none of the categories {', '.join(self.categories.names)}"
         return ""
 
-    def _told_twice(self, spans: Spans) -> str | None:
+    def _messages_twice(self, spans: Spans) -> str | None:
         by_role = sorted(spans.placed, key=lambda span: (span.role, span.start, span.end))
         for item, other in pairwise(by_role):
             if item.role == other.role and other.start < item.end:
@@ -588,7 +588,7 @@ class MatchSpans(Scorer):
         # The same objects are the same truth: repeats and variants of a case need not read it again.
         if available is not None and available.source is case.expected and available.asked is case.input:
             return available
-        items, text = self.expected.found(case), self.known(case, "text")
+        items, text = self.expected.result(case), self.available(case, "text")
         if items is None or not isinstance(text, str):
             return None
         spans = self.placed(items, self.expected, text)

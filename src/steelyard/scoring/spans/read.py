@@ -284,7 +284,7 @@ class SpansLayout(BaseModel):
             value = MISSING if get is None else get(item)
             yield None if value is MISSING else value
 
-    def found(self, data: Any) -> Sequence[Any] | None:
+    def result(self, data: Any) -> Sequence[Any] | None:
         """The list of spans as the data (or case) holds it; None when there is no list."""
         value = compile_path(self.list_path)(data)
         return value if isinstance(value, (list, tuple)) else None
@@ -308,7 +308,7 @@ class SpansLayout(BaseModel):
             start,
             end,
             role.strip() if isinstance(role, str) else "",
-            _certainty(confidence),
+            _claim(confidence),
             unreadable,
         )
 
@@ -428,7 +428,7 @@ def _whole(value: Any) -> int | None:
     return int(value) if value.is_integer() else None
 
 
-def _certainty(value: Any) -> float | None:
+def _claim(value: Any) -> float | None:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
     return float(value) if 0 <= value <= 1 and math.isfinite(value) else None

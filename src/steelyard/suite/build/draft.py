@@ -11,10 +11,10 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from steelyard import plugins
-from steelyard.errors import Mistake, SuiteError, UserMistake
+from steelyard.errors import Problem, SuiteError, UsageError
 from steelyard.plugins import PLACE, find_callable
 from steelyard.suite.files import text_inside
-from steelyard.suite.yaml import Located, Place, dotted, explain, found, listed
+from steelyard.suite.yaml import Located, Place, dotted, explain, listed, result
 
 Checked = TypeVar("Checked", bound=BaseModel)
 
@@ -25,23 +25,23 @@ class Draft:
 
     located: Located
     folder: Path
-    mistakes: list[Mistake] = field(default_factory=list)
-    more: list[Mistake] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+    more: list[Problem] = field(default_factory=list)
     """What is told after all others: how many there were besides."""
     free_paths: bool = False
     """True for a suite written in Python, which may name case files anywhere."""
 
-    def tell(self, message: str, place: Place = ()) -> None:
+    def add_problem(self, message: str, place: Place = ()) -> None:
         """Note a mistake at a place of the suite file."""
-        self.mistakes.append(self.located.mistake(message, place))
+        self.problems.append(self.located.problem(message, place))
 
     @contextmanager
     def noting(self, place: Place = (), prefix: str = "") -> Iterator[None]:
         """Note what is refused inside with a sentence as a mistake at the place, and go on after the block."""
         try:
             yield
-        except (ValueError, UserMistake) as error:
-            self.tell(f"{prefix}{error}", place)
+        except (ValueError, UsageError) as error:
+            self.add_problem(f"{prefix}{error}", place)
 
     def registered(self, kind: str, name: str, place: Place, prefix: str = "") -> Any:
         """What is registered under the name, or None with the reason noted why it cannot be loaded."""
@@ -55,14 +55,14 @@ class Draft:
             return "python", raw
         if isinstance(raw, dict) and len(raw) == 1:
             return next(iter(raw.items()))
-        text = f"{len(raw)} kinds" if isinstance(raw, dict) else found(raw).removeprefix("found ")
-        self.tell(f"{prefix}a {what} is one kind with its settings ({listed(kinds)}); found {text}", place)
+        text = f"{len(raw)} kinds" if isinstance(raw, dict) else result(raw).removeprefix("found ")
+        self.add_problem(f"{prefix}a {what} is one kind with its settings ({listed(kinds)}); found {text}", place)
         return None
 
     def note_template(self, error: SuiteError, file: str | None, place: Place) -> None:
         """Note what is wrong with a template: at its own line in a file of its own, else at its place in the suite."""
-        for mistake in error.mistakes:
-            self.mistakes.append(mistake if file is not None else self.located.mistake(mistake.message, place))
+        for problem in error.problems:
+            self.problems.append(problem if file is not None else self.located.problem(problem.message, place))
 
     def check(self, model: type[Checked], data: Any, place: Place = ()) -> Checked | None:
         """The data as the model, or None with every problem noted."""
@@ -70,7 +70,7 @@ class Draft:
             return model.model_validate(data)
         except ValidationError as error:
             for problem in explain(error, data, model, place):
-                self.tell(problem.message, problem.place)
+                self.add_problem(problem.message, problem.place)
         return None
 
     def check_part(self, model: type[Checked], data: Any, place: Place) -> Checked | None:
@@ -78,13 +78,13 @@ class Draft:
         try:
             return self.check(model, data, place)
         except Exception as error:  # noqa: BLE001 - a plug-in's mistake must not hide the user's others
-            self.tell(f"{dotted(place)} cannot be checked: {type(error).__name__}: {error}", place)
+            self.add_problem(f"{dotted(place)} cannot be checked: {type(error).__name__}: {error}", place)
             return None
 
     def text(self, name: Any, place: Place) -> str | None:
         """The text of a file of the suite, or None with the reason noted."""
         if not isinstance(name, str):
-            self.tell("the name of a file is text", place)
+            self.add_problem("the name of a file is text", place)
             return None
         with self.noting(place):
             return text_inside(self.folder, name)
@@ -92,9 +92,9 @@ class Draft:
 
     def finish(self) -> None:
         """Raise all mistakes, in the order of the files, if there are any."""
-        if self.mistakes:
+        if self.problems:
             own = self.located.file
-            ordered = sorted(dict.fromkeys(self.mistakes), key=lambda m: (m.file != own, m.file, m.line or 0))
+            ordered = sorted(dict.fromkeys(self.problems), key=lambda m: (m.file != own, m.file, m.line or 0))
             raise SuiteError([*ordered, *self.more])
 
 
@@ -111,13 +111,13 @@ def own_code(raw: Any, place: Place, draft: Draft, *, methods: tuple[str, ...] =
         if code is None:
             return None
     elif isinstance(raw, str) or not (callable(raw) or methods):
-        draft.tell(
-            f"{name} is code of your own, written module:{'Name' if methods else 'function'}; {found(raw)}", place
+        draft.add_problem(
+            f"{name} is code of your own, written module:{'Name' if methods else 'function'}; {result(raw)}", place
         )
         return None
     lacks = [method for method in methods if not callable(getattr(code, method, None))]
     if lacks:
-        draft.tell(
+        draft.add_problem(
             f"{name}: {raw if isinstance(raw, str) else type(raw).__name__} has no {' and no '.join(lacks)}", place
         )
         return None

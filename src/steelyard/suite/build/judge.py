@@ -37,7 +37,7 @@ from steelyard.suite.mapping import JUDGE_NAMES, SHOWN_NAMES, compile_template
 from steelyard.suite.models import AnswerShape, Component, TargetSpec, Variant
 from steelyard.suite.readers import read_schema
 from steelyard.suite.rules import RESERVED, parse_rule
-from steelyard.suite.yaml import Place, dotted, found, listed, meant, meant_or_listed, read_yaml
+from steelyard.suite.yaml import Place, dotted, listed, meant, meant_or_listed, read_yaml, result
 
 _AT: Place = ("judge",)
 _RUBRIC: Place = ("judge", "rubric")
@@ -65,7 +65,7 @@ def build_judge(
     if raw is None:
         return None
     if not isinstance(raw, dict):
-        draft.tell(f"judge is a group of keys (rubric, judges, ...); {found(raw)}", _AT)
+        draft.add_problem(f"judge is a group of keys (rubric, judges, ...); {result(raw)}", _AT)
         return None
     part = draft.check(JudgeFile, raw, _AT)
     names = list(dict.fromkeys([*named, *(component.name for component in components)]))
@@ -124,11 +124,11 @@ def _check_paths(raw: dict[str, Any], answer: AnswerShape, draft: Draft) -> None
         with draft.noting((*_AT, "of"), "judge.of: "):
             compile_path(of)
         if answer.format != "json":
-            draft.tell("judge.of is a path into a JSON answer: write answer: {format: json}", (*_AT, "of"))
+            draft.add_problem("judge.of is a path into a JSON answer: write answer: {format: json}", (*_AT, "of"))
     for key in ("labels", "labelled"):
         path = raw.get(key)
         if isinstance(path, str) and path and (wrong := check_path(path)):
-            draft.tell(f"judge.{key}: {wrong}", (*_AT, key))
+            draft.add_problem(f"judge.{key}: {wrong}", (*_AT, key))
 
 
 def _valid(part: type[Checked], raw: Any) -> Checked | None:
@@ -147,9 +147,9 @@ def _evidence(evidence: Evidence | None, raw: Any, rubric: Rubric, draft: Draft)
     for at, name in enumerate(evidence.dimensions):
         if name not in names:
             problem = f"there is no dimension {name!r}{meant_or_listed(name, names)}"
-            draft.tell(f"judge.evidence.dimensions: {problem}", (*_AT, "evidence", "dimensions", at))
+            draft.add_problem(f"judge.evidence.dimensions: {problem}", (*_AT, "evidence", "dimensions", at))
     if raw.get("dimensions") in ([], ()):
-        draft.tell("judge.evidence.dimensions is empty: leave it out for all", (*_AT, "evidence", "dimensions"))
+        draft.add_problem("judge.evidence.dimensions is empty: leave it out for all", (*_AT, "evidence", "dimensions"))
     proven = tuple(name for name in names if not evidence.dimensions or name in evidence.dimensions)
     return evidence.model_copy(update={"dimensions": proven})
 
@@ -193,16 +193,16 @@ def build_rubric(raw: Any, draft: Draft, components: Collection[str] = ()) -> Ru
     try:
         located = read_yaml(text, raw)
     except SuiteError as error:
-        draft.mistakes.extend(error.mistakes)
+        draft.problems.extend(error.problems)
         return None
     own = Draft(located, draft.folder)
-    own.mistakes.extend(located.mistakes)
+    own.problems.extend(located.problems)
     if isinstance(located.data, dict):
         rubric = _rubric(located.data, (), own, components)
     else:
-        own.tell(f"a rubric is a group of keys (scale, dimensions, ...); {found(located.data)}")
+        own.add_problem(f"a rubric is a group of keys (scale, dimensions, ...); {result(located.data)}")
         rubric = None
-    draft.mistakes.extend(own.mistakes)
+    draft.problems.extend(own.problems)
     return rubric
 
 
@@ -220,12 +220,14 @@ def _check_rubric_names(rubric: Rubric, place: Place, draft: Draft, components: 
             at = (*place, group, name)
             word = group.removesuffix("s")
             if not name.isidentifier() or name.casefold() in RESERVED:
-                draft.tell(f"{dotted(at)}: a {word}'s name is one word of letters, digits and _; found {name!r}", at)
+                draft.add_problem(
+                    f"{dotted(at)}: a {word}'s name is one word of letters, digits and _; found {name!r}", at
+                )
             elif group == "dimensions" and name.upper() in _TAKEN_CODES:
                 message = f"{name.upper()} is the code of {_TAKEN_CODES[name.upper()]}"
-                draft.tell(f"{dotted(at)}: a dimension cannot be called so: {message}", at)
+                draft.add_problem(f"{dotted(at)}: a dimension cannot be called so: {message}", at)
             if name.casefold() in taken:
-                draft.tell(f"{dotted(at)}: the name is taken by {taken[name.casefold()]}", at)
+                draft.add_problem(f"{dotted(at)}: the name is taken by {taken[name.casefold()]}", at)
             taken[name.casefold()] = f"the {word} {name}"
 
 
@@ -281,12 +283,14 @@ def build_response(given: Any, rubric: Rubric, owed: Owed, draft: Draft) -> dict
     for name in rubric.names:
         if name not in holder:
             hint = meant(name, list(holder))
-            draft.tell(f"judge.response has no field {name!r}{where}, which the rubric asks for{hint}", _RESPONSE)
+            draft.add_problem(
+                f"judge.response has no field {name!r}{where}, which the rubric asks for{hint}", _RESPONSE
+            )
     names = list(properties)
     for key, place in owed.places():
         if place and (first := split_path(place)[0]) not in names:
             problem = f"the response has no field {first!r}{meant_or_listed(first, names)}"
-            draft.tell(f"judge.{key}.in: {problem}", ("judge", key, "in"))
+            draft.add_problem(f"judge.{key}.in: {problem}", ("judge", key, "in"))
     _check_order(
         names, (owed.scores_in,) if owed.scores_in else rubric.names, owed.reasons.place if owed.reasons else "", draft
     )
@@ -305,10 +309,12 @@ def _check_own_names(rubric: Rubric, owed: Owed, draft: Draft) -> None:
     taken = [owed.scores_in] if owed.scores_in else list(rubric.names)
     for key, name in owed.places():
         if name and len(split_path(name)) > 1:
-            draft.tell(f"judge.{key}.in: without a response of your own, {name!r} must be one name", ("judge", key))
+            draft.add_problem(
+                f"judge.{key}.in: without a response of your own, {name!r} must be one name", ("judge", key)
+            )
         if name in taken:
             message = f"judge: {name!r} cannot hold {key}: it is the name of something else in the answer"
-            draft.tell(f"{message}; write {key}: {{in: ANOTHER}}", ("judge", key))
+            draft.add_problem(f"{message}; write {key}: {{in: ANOTHER}}", ("judge", key))
         taken.append(name)
 
 
@@ -316,7 +322,7 @@ def _check_order(names: list[str], of_scores: Sequence[str], reasons: str, draft
     scores = [name for name in names if name in of_scores]
     first = split_path(reasons)[0] if reasons else ""
     if first in names and scores and names.index(first) > names.index(scores[0]):
-        draft.tell(f"judge.response: reasons come before scores: put {first} before {scores[0]}", _RESPONSE)
+        draft.add_problem(f"judge.response: reasons come before scores: put {first} before {scores[0]}", _RESPONSE)
 
 
 def _check_scale(schema: dict[str, Any], properties: dict[str, Any], rubric: Rubric, draft: Draft) -> None:
@@ -333,7 +339,7 @@ def _check_scale(schema: dict[str, Any], properties: dict[str, Any], rubric: Rub
         refused = [score for score in (rubric.low, rubric.high) if not validator.is_valid(score)]
         if refused:
             message = f"judge.response: {dimension.name} refuses {refused[0]}, which is on the rubric's scale"
-            draft.tell(message, _RESPONSE)
+            draft.add_problem(message, _RESPONSE)
 
 
 def _closed(properties: dict[str, Any]) -> dict[str, Any]:
@@ -356,7 +362,7 @@ def build_figures(
             continue
         keys = list(figure.keys) or (_enumerated(schema) if figure.count else keys)
         if not keys and (figure.count or ANY_KEY in path):
-            draft.tell(f"{shape}: the response lists no keys there: write keys: [...]", place)
+            draft.add_problem(f"{shape}: the response lists no keys there: write keys: [...]", place)
         elif figure.count:
             at = path.index(EACH)
             paths = {"list_path": _joined(path[:at]), "word_path": _joined(path[at + 1 :])}
@@ -374,7 +380,7 @@ def _figure_path(name: str, figure: FigureFile, place: Place, draft: Draft) -> t
     kind = "count" if figure.count else "mean"
     shape, text = f"judge.figures.{name}.{kind}", figure.count or figure.mean
     if bool(figure.mean) == bool(figure.count):
-        draft.tell(f"judge.figures.{name} needs one of mean and count: a path into the judge's answer", place)
+        draft.add_problem(f"judge.figures.{name} needs one of mean and count: a path into the judge's answer", place)
         return (), shape
     with draft.noting((*place, kind), f"{shape}: "):
         steps = split_path(text)
@@ -402,7 +408,7 @@ def _looked_up(
             keys = list(inner)
         elif step != EACH and step not in inner:
             problem = f"the response has no {_joined(steps[: at + 1])}{meant_or_listed(step, inner)}"
-            draft.tell(f"judge.figures.{place[-1]}: {problem}", place)
+            draft.add_problem(f"judge.figures.{place[-1]}: {problem}", place)
             return None, keys
         below = inner if step == EACH else next(iter(inner.values())) if step == ANY_KEY else inner[step]
         schema = below if isinstance(below, dict) else {}
@@ -441,9 +447,9 @@ def _check_figure_names(
     named = [(mean.figure, mean.name) for mean in means] + [(count.name, count.name) for count in counts]
     for figure, name in named:
         if "." in name or not name.strip():
-            draft.tell(f"judge.figures.{figure}: {name!r} must not be empty or hold dots", (*_FIGURES, figure))
+            draft.add_problem(f"judge.figures.{figure}: {name!r} must not be empty or hold dots", (*_FIGURES, figure))
         elif name.casefold() in taken:
-            draft.tell(
+            draft.add_problem(
                 f"judge.figures.{figure}: the name {name} is taken by {taken[name.casefold()]}", (*_FIGURES, figure)
             )
         taken[name.casefold()] = f"the figure {name}"
@@ -451,7 +457,7 @@ def _check_figure_names(
         for word in count.words:
             if word == LISTED or "." in word:
                 problem = f"{word!r} cannot be counted under that name: it is {LISTED!r} or holds a dot"
-                draft.tell(f"judge.figures.{count.name}: {problem}", (*_FIGURES, count.name))
+                draft.add_problem(f"judge.figures.{count.name}: {problem}", (*_FIGURES, count.name))
 
 
 def build_specs(raw: Any, draft: Draft) -> dict[str, JudgeSpec]:
@@ -460,7 +466,7 @@ def build_specs(raw: Any, draft: Draft) -> dict[str, JudgeSpec]:
     built = {name: _spec(name, given, (*_JUDGES, name), draft) for name, given in declared.items()}
     for name in declared:
         if not name.strip():
-            draft.tell("a judge's name must not be empty", _JUDGES)
+            draft.add_problem("a judge's name must not be empty", _JUDGES)
     return {name: spec for name, spec in built.items() if spec is not None}
 
 
@@ -470,12 +476,16 @@ def _spec(name: str, raw: Any, place: Place, draft: Draft) -> JudgeSpec | None:
         return None
     kind, settings = given
     if kind not in KINDS:
-        draft.tell(f"{dotted(place)}: unknown kind of judge {kind!r}{meant_or_listed(kind, KINDS)}", (*place, kind))
+        draft.add_problem(
+            f"{dotted(place)}: unknown kind of judge {kind!r}{meant_or_listed(kind, KINDS)}", (*place, kind)
+        )
         return None
     if kind == "chat":
         return settle_chat(name, {} if settings is None else settings, (*place, kind), draft)
     if not callable(settings) and not (isinstance(settings, str) and PLACE.match(settings)):
-        draft.tell(f"{dotted((*place, kind))} must be a function: write module:function; {found(settings)}", place)
+        draft.add_problem(
+            f"{dotted((*place, kind))} must be a function: write module:function; {result(settings)}", place
+        )
         return None
     return JudgeSpec(name, kind, settings)
 
@@ -493,24 +503,24 @@ def choose(by: Any, specs: Mapping[str, JudgeSpec], declared: Sequence[str], dra
         by = declared[0]
     if by is None:
         if declared:
-            draft.tell(f"judge.by is missing: say who judges; there are: {listed(declared)}", ("judge",))
+            draft.add_problem(f"judge.by is missing: say who judges; there are: {listed(declared)}", ("judge",))
         return ()
     names = by if isinstance(by, list) else [by]
     if not names:
-        draft.tell("judge.by is empty: name at least one judge", ("judge", "by"))
+        draft.add_problem("judge.by is empty: name at least one judge", ("judge", "by"))
     for at, name in enumerate(names):
         if not isinstance(name, str):
             return ()  # already told by the check of the whole judge
         if name in names[:at]:
-            draft.tell(
+            draft.add_problem(
                 f"judge.by names {name!r} twice: for several readings by one judge write repeats", ("judge", "by")
             )
         elif name not in declared:
-            draft.tell(f"no judge is called {name!r}{meant_or_listed(name, declared)}", ("judge", "by"))
+            draft.add_problem(f"no judge is called {name!r}{meant_or_listed(name, declared)}", ("judge", "by"))
     members = tuple(specs[name] for name in dict.fromkeys(names) if name in specs)
     if len({member.kind for member in members}) > 1:
         message = "a panel of models and code would mix two modes in one mean: let all be chat, or all python"
-        draft.tell(f"judge.by: {message}", ("judge", "by"))
+        draft.add_problem(f"judge.by: {message}", ("judge", "by"))
     _check_code(members, draft)
     return members
 

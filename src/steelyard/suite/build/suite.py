@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from steelyard import plugins
 from steelyard.alerts.rules import build_alerts
-from steelyard.errors import UserMistake
+from steelyard.errors import UsageError
 from steelyard.metrics.expression_checks import SuiteNames, check_gate, criteria_problems
 from steelyard.metrics.expressions import Bounds, parse_gate
 from steelyard.plugins import PLACE, find_callable, source_digest
@@ -28,8 +28,8 @@ from steelyard.suite.models import (
     Component,
     ComponentSettings,
     FindingKind,
-    Hold,
     LatencyRules,
+    RequiredRepeats,
     SuiteFile,
     SuiteModel,
     TargetSpec,
@@ -40,7 +40,7 @@ from steelyard.suite.readers import read_schema
 from steelyard.suite.redaction import RedactedCases, build_redactor
 from steelyard.suite.truth import read_ledger
 from steelyard.suite.values import passing
-from steelyard.suite.yaml import Place, found, listed, meant, meant_or_listed, unknown_key
+from steelyard.suite.yaml import Place, listed, meant, meant_or_listed, result, unknown_key
 
 FORMAT = "FORMAT"
 """The code of an answer that cannot be read."""
@@ -92,12 +92,12 @@ def given_codes(
     return list(dict.fromkeys([*given, *judged, FORMAT]))
 
 
-def tell_idle_codes(part: SuiteFile | None, suite_names: SuiteNames, draft: Draft) -> None:
+def report_idle_codes(part: SuiteFile | None, suite_names: SuiteNames, draft: Draft) -> None:
     """Tell of a code that no scorer gives: a gate on it could never fail."""
     for code in (kind.code for kind in part.findings) if part is not None else ():
         if suite_names.codes is not None and code not in suite_names.codes:
             hint = meant(code, suite_names.codes) or f"; they give: {listed(suite_names.codes)}"
-            draft.tell(f"findings.{code}: no scorer of this suite gives this code{hint}", ("findings", code))
+            draft.add_problem(f"findings.{code}: no scorer of this suite gives this code{hint}", ("findings", code))
 
 
 OPTIONS = tuple(ComponentSettings.model_fields)
@@ -114,7 +114,7 @@ def build_components(raw: Any, draft: Draft) -> tuple[Component, ...]:
     components = tuple(component for component in built if component is not None)
     for component in components:
         if "." in component.name or not component.name.strip():
-            draft.tell("a component's name must not be empty or hold dots", ("score", component.name))
+            draft.add_problem("a component's name must not be empty or hold dots", ("score", component.name))
     return components
 
 
@@ -122,8 +122,8 @@ def _component(name: str, raw: Any, place: Place, draft: Draft) -> Component | N
     if is_scorer(raw):
         return Component(name=name, scorer=raw, code=name.upper())
     if not isinstance(raw, dict):
-        draft.tell(
-            f"score.{name} must name a scorer, as in {{exact: {{expected: expected.{name}}}}}; {found(raw)}", place
+        draft.add_problem(
+            f"score.{name} must name a scorer, as in {{exact: {{expected: expected.{name}}}}}; {result(raw)}", place
         )
         return None
     options = draft.check(ComponentSettings, {key: value for key, value in raw.items() if key in OPTIONS}, place)
@@ -145,11 +145,11 @@ def _scorer(name: str, raw: dict[str, Any], place: Place, draft: Draft) -> tuple
         # A misspelt option is told apart from an unknown scorer by what it is closest to.
         hint = meant(key, (*available, *options)) or f"; there are: {listed(available)}"
         what = unknown_key(key, options) if kinds else f"unknown scorer {key!r}{hint}"
-        draft.tell(f"score.{name}: {what}", (*place, key))
+        draft.add_problem(f"score.{name}: {what}", (*place, key))
     if len(kinds) > 1:
-        draft.tell(f"score.{name} names {len(kinds)} scorers ({listed(kinds)}): one component has one", place)
+        draft.add_problem(f"score.{name} names {len(kinds)} scorers ({listed(kinds)}): one component has one", place)
     elif not kinds and not strange:
-        draft.tell(f"score.{name} names no scorer; there are: {listed(available)}", place)
+        draft.add_problem(f"score.{name} names no scorer; there are: {listed(available)}", place)
     if len(kinds) != 1:
         return None
     kind = kinds[0]
@@ -163,9 +163,9 @@ def _scorer(name: str, raw: dict[str, Any], place: Place, draft: Draft) -> tuple
 
 def _own_scorer(name: str, raw: dict[str, Any], place: Place, draft: Draft) -> tuple[str, Any, str] | None:
     """A scorer that is a class of the suite's own: `module:Class`, or in Python the class itself."""
-    given, where, before = raw[PYTHON], (*place, PYTHON), len(draft.mistakes)
+    given, where, before = raw[PYTHON], (*place, PYTHON), len(draft.problems)
     if not isinstance(given, type) and not (isinstance(given, str) and PLACE.match(given)):
-        draft.tell(f"score.{name}.python must be a class: write module:Class; {found(given)}", where)
+        draft.add_problem(f"score.{name}.python must be a class: write module:Class; {result(given)}", where)
         return None
     scorer = None
     with draft.noting(where, f"score.{name}: "):
@@ -173,7 +173,7 @@ def _own_scorer(name: str, raw: dict[str, Any], place: Place, draft: Draft) -> t
         if not (isinstance(scorer, type) and issubclass(scorer, BaseModel) and is_scorer(scorer)):
             text = given if isinstance(given, str) else given.__qualname__
             raise ValueError(f"{text} is no scorer: write a class that derives from steelyard.Scorer")
-    if len(draft.mistakes) > before:
+    if len(draft.problems) > before:
         return None
     parameters = raw[WITH] if raw.get(WITH) is not None else {}
     built = draft.check_part(scorer, parameters, (*place, WITH))
@@ -192,25 +192,37 @@ def build_expectations(raw: dict[str, Any], answer: AnswerShape, draft: Draft, *
     """The component of the suite's `expect`, or None when it has none or everything wrong with it is noted."""
     given = raw.get(EXPECT)
     if given is None:
-        if raw.get("hold") is not None:
-            draft.tell("hold says in how many repeats a check must pass: there is no expect", ("hold",))
+        if raw.get("required_repeats") is not None:
+            draft.add_problem(
+                "hold says in how many repeats a check must pass: there is no expect", ("required_repeats",)
+            )
         return None
     if not isinstance(given, dict):
         return None  # already told by the check of the whole file
     if not given:
-        draft.tell(
+        draft.add_problem(
             "expect is empty: give at least one check, as in {how_many: {count: items[], between: [1, 3]}}", (EXPECT,)
         )
         return None
     if isinstance(raw.get("score"), dict) and EXPECT in raw["score"]:
-        draft.tell("score.expect: this name stands for the checks of expect: choose another", ("score", EXPECT))
-    before = len(draft.mistakes)
+        draft.add_problem("score.expect: this name stands for the checks of expect: choose another", ("score", EXPECT))
+    before = len(draft.problems)
     with_schema = answer.format == "json" and answer.json_schema is not None
     checks = {name: _check(str(name), part, answer, draft, with_schema=with_schema) for name, part in given.items()}
-    if len(draft.mistakes) > before:
+    if len(draft.problems) > before:
         return None
-    hold = Hold(raw["hold"]) if raw.get("hold") in list(Hold) else Hold.ALL
-    parameters = {"answer": "", "checks": checks, "hold": hold, "with_schema": with_schema, "alone": alone}
+    required_repeats = (
+        RequiredRepeats(raw["required_repeats"])
+        if raw.get("required_repeats") in list(RequiredRepeats)
+        else RequiredRepeats.ALL
+    )
+    parameters = {
+        "answer": "",
+        "checks": checks,
+        "required_repeats": required_repeats,
+        "with_schema": with_schema,
+        "alone": alone,
+    }
     scorer = draft.check_part(plugins.find("expectations", EXPECT), parameters, (EXPECT,))
     if scorer is None:
         return None
@@ -220,7 +232,7 @@ def build_expectations(raw: dict[str, Any], answer: AnswerShape, draft: Draft, *
     )
 
 
-def tell_unreachable_errors(expectations: Component | None, target: TargetSpec | None, draft: Draft) -> None:
+def report_unreachable_errors(expectations: Component | None, target: TargetSpec | None, draft: Draft) -> None:
     """Note each check of an error status that can never pass: the target counts every error as a failed call."""
     if expectations is None or target is None or target.kind != "http" or target.settings.expect_errors is not None:
         return
@@ -229,7 +241,7 @@ def tell_unreachable_errors(expectations: Component | None, target: TargetSpec |
         statuses = [str(status) for status in (wanted if isinstance(wanted, list) else [wanted])]
         if wanted is not None and all(status[0] not in "12" for status in statuses):
             text = ", ".join(statuses)
-            draft.tell(
+            draft.add_problem(
                 f"expect.{name} asks for status {text}, and the target takes every error for a failed call: "
                 f"write expect_errors: {{status: [{text}]}} into it",
                 (EXPECT, name),
@@ -242,40 +254,44 @@ def _check(name: str, part: Any, answer: AnswerShape, draft: Draft, *, with_sche
     _check_name(name, place, draft, with_schema=with_schema)
     kinds = plugins.names("checks")
     if not isinstance(part, dict):
-        draft.tell(f"expect.{name} must be one check, as in {{count: items[], between: [1, 3]}}; {found(part)}", place)
+        draft.add_problem(
+            f"expect.{name} must be one check, as in {{count: items[], between: [1, 3]}}; {result(part)}", place
+        )
         return None
     named = [key for key in part if key in kinds]
     if len(named) != 1:
-        _tell_kind(name, part, named, kinds, draft)
+        _report_kind(name, part, named, kinds, draft)
         return None
     rule = draft.registered("checks", named[0], (*place, named[0]), f"expect.{name}: ")
     built = None if rule is None else draft.check_part(rule, part, place)
     if built is not None and answer.format != "json" and built.reads_json:
-        draft.tell(f"expect.{name}: {named[0]} reads JSON: write answer: {{format: json}}, or a schema", place)
+        draft.add_problem(f"expect.{name}: {named[0]} reads JSON: write answer: {{format: json}}, or a schema", place)
     return built
 
 
 def _check_name(name: str, place: Place, draft: Draft, *, with_schema: bool) -> None:
     if not _NAME.fullmatch(name):
-        draft.tell(
+        draft.add_problem(
             f"expect: a check's name is letters, digits, _ and -, and starts with a letter; found {name!r}", place
         )
     elif name == SCHEMA and with_schema:
-        draft.tell(
+        draft.add_problem(
             "expect.schema: this name stands for the suite's schema, which is checked anyway: choose another", place
         )
 
 
-def _tell_kind(name: str, part: dict[str, Any], named: list[str], kinds: list[str], draft: Draft) -> None:
+def _report_kind(name: str, part: dict[str, Any], named: list[str], kinds: list[str], draft: Draft) -> None:
     place: Place = (EXPECT, name)
     if named:
-        draft.tell(f"expect.{name} names {len(named)} kinds of check ({listed(named)}): one check has one", place)
+        draft.add_problem(
+            f"expect.{name} names {len(named)} kinds of check ({listed(named)}): one check has one", place
+        )
         return
     for key in part:
         if hint := meant(str(key), kinds):
-            draft.tell(f"expect.{name}: unknown kind of check {key!r}{hint}", (*place, key))
+            draft.add_problem(f"expect.{name}: unknown kind of check {key!r}{hint}", (*place, key))
             return
-    draft.tell(f"expect.{name} names no kind of check; there are: {listed(kinds)}", place)
+    draft.add_problem(f"expect.{name} names no kind of check; there are: {listed(kinds)}", place)
 
 
 _AS_WRITTEN = ("about", "version", "bands", "criteria", "repeats", "limits", "audit", "confidence", "stability")
@@ -285,9 +301,9 @@ _AS_WRITTEN = ("about", "version", "bands", "criteria", "repeats", "limits", "au
 def build_suite(draft: Draft, path: str) -> SuiteModel:
     """The suite in the draft; SuiteError with every mistake when there are any."""
     raw = draft.located.data
-    draft.mistakes.extend(draft.located.mistakes)
+    draft.problems.extend(draft.located.problems)
     if not isinstance(raw, dict):
-        draft.tell(f"a suite is a group of keys (suite, cases, target, score, ...); {found(raw)}")
+        draft.add_problem(f"a suite is a group of keys (suite, cases, target, score, ...); {result(raw)}")
         draft.finish()
     part = draft.check(SuiteFile, raw)
     components = build_components(raw.get("score"), draft)
@@ -297,16 +313,18 @@ def build_suite(draft: Draft, path: str) -> SuiteModel:
     score = raw["score"] if isinstance(raw.get("score"), dict) else {}
     judge = build_judge(raw.get("judge"), draft, components, answer, list(score))
     expectations = build_expectations(raw, answer, draft, alone=not score and raw.get("judge") is None)
-    tell_unreachable_errors(expectations, target, draft)
+    report_unreachable_errors(expectations, target, draft)
     components = components if expectations is None else (*components, expectations)
     _check_weights(raw, components, judge, draft)
     if judge is not None and (wrong := self_judged(target, judge, variants)):
-        draft.tell(wrong, ("judge",))
+        draft.add_problem(wrong, ("judge",))
     redactor = build_redactor(raw.get("redact"), draft)
     if raw.get("stability") is not None and answer.format != "json":
-        draft.tell("stability reads JSON: write answer: {format: json}, or a schema", ("stability",))
+        draft.add_problem("stability reads JSON: write answer: {format: json}, or a schema", ("stability",))
     if raw.get("latency") == {}:
-        draft.tell("latency is empty: write below: 100 ms, above: 10 s, smallest: 5 ms, or one of them", ("latency",))
+        draft.add_problem(
+            "latency is empty: write below: 100 ms, above: 10 s, smallest: 5 ms, or one of them", ("latency",)
+        )
     source = build_source(raw.get("cases"), draft)
     ledger = read_ledger(draft)
     noted = {line.case for line in ledger if line.case is not None}
@@ -314,15 +332,17 @@ def build_suite(draft: Draft, path: str) -> SuiteModel:
     for component in components:
         if answer.format != "json" and getattr(component.scorer, "needs_json", False):
             name = f"score.{component.name}: {component.scorer_name}"
-            draft.tell(f"{name} reads JSON: write answer: {{format: json}}, or a schema", ("score", component.name))
+            draft.add_problem(
+                f"{name} reads JSON: write answer: {{format: json}}, or a schema", ("score", component.name)
+            )
     taxonomy = build_taxonomy(part, components, judge)
     own_metrics = _metrics(raw.get("metrics"), draft)
-    available = _known(raw, components, judge, taxonomy, variants, survey)
+    available = _available(raw, components, judge, taxonomy, variants, survey)
     available = replace(available, metrics=[declared["name"] for declared in own_metrics])
-    tell_idle_codes(part, available, draft)
+    report_idle_codes(part, available, draft)
     _check_gates(raw.get("gates"), available, draft)
     for message, place in criteria_problems(raw.get("criteria"), available):
-        draft.tell(message, place)
+        draft.add_problem(message, place)
     alerts = build_alerts(raw.get("alerts"), draft, available)
     snapshots = own_code(raw.get("snapshots"), ("snapshots",), draft, methods=("read", "write"))
     prompts = prompts_of(target, ("target",), draft) | variant_prompts
@@ -348,7 +368,7 @@ def build_suite(draft: Draft, path: str) -> SuiteModel:
         judge=judge,
         redactor=redactor,
         snapshots=snapshots,
-        hold=Hold(part.hold or Hold.ALL),
+        required_repeats=RequiredRepeats(part.required_repeats or RequiredRepeats.ALL),
         latency=part.latency or LatencyRules(),
         metrics=own_metrics,
         alerts=alerts,
@@ -369,7 +389,7 @@ def _metrics(raw: Any, draft: Draft) -> tuple[dict[str, Any], ...]:
             function = find_callable(code, draft.folder, "metric") if isinstance(code, str) else code
             declared = describe_metric(function) | ({"code": code} if isinstance(code, str) else {})
             if declared["name"] in metrics:
-                raise UserMistake(f"metrics has {declared['name']} twice")
+                raise UsageError(f"metrics has {declared['name']} twice")
             add_metric(declared, function)
             metrics[declared["name"]] = declared
     return tuple(metrics.values())
@@ -390,9 +410,9 @@ def _check_weights(
         return
     if raw.get("judge") is None and not raw.get("score"):
         if isinstance(raw.get("score"), dict):
-            draft.tell("score is empty: give at least one component, expect or a judge", ("score",))
+            draft.add_problem("score is empty: give at least one component, expect or a judge", ("score",))
         elif "score" not in raw:
-            draft.tell("score is missing: give at least one component, expect or a judge")
+            draft.add_problem("score is missing: give at least one component, expect or a judge")
         return
     score = raw.get("score", {})
     if (raw.get("judge") is not None and judge is None) or not isinstance(score, dict) or len(components) < len(score):
@@ -401,7 +421,7 @@ def _check_weights(
     weights += [dimension.weight for dimension in judge.rubric.dimensions] if judge else []
     if not any(weights):
         place = "score" if components else "judge"
-        draft.tell("nothing to weigh: every weight is 0; give one component or dimension a weight", (place,))
+        draft.add_problem("nothing to weigh: every weight is 0; give one component or dimension a weight", (place,))
 
 
 def _targets(raw: dict[str, Any], draft: Draft) -> tuple[TargetSpec | None, dict[str, TargetSpec]]:
@@ -414,11 +434,11 @@ def _targets(raw: dict[str, Any], draft: Draft) -> tuple[TargetSpec | None, dict
             prompts_of(built, ("targets", name), draft)
     given = raw.get("target")
     if given is None:
-        draft.tell("target is missing: name the system under test, as in target: {recorded: answers.jsonl}")
+        draft.add_problem("target is missing: name the system under test, as in target: {recorded: answers.jsonl}")
         return None, named
     if isinstance(given, str) and isinstance(declared, dict) and declared:
         if given not in declared:
-            draft.tell(f"no target is called {given!r}{meant_or_listed(given, declared)}", ("target",))
+            draft.add_problem(f"no target is called {given!r}{meant_or_listed(given, declared)}", ("target",))
         return named.get(given), named
     return build_target(given, ("target",), draft), named
 
@@ -432,12 +452,12 @@ def build_answer(raw: Any, draft: Draft) -> AnswerShape:
     if given is None:
         return AnswerShape(format="json" if raw.get("format") == "json" else "text", repair=repair)
     if raw.get("format") == "text":
-        draft.tell("answer: a schema is for JSON answers: leave out format: text", ("answer", "format"))
+        draft.add_problem("answer: a schema is for JSON answers: leave out format: text", ("answer", "format"))
     schema = read_schema(given, ("answer", "schema"), draft)
     return AnswerShape(format="json") if schema is None else AnswerShape(format="json", schema=schema, repair=repair)
 
 
-def _known(
+def _available(
     raw: dict[str, Any],
     components: tuple[Component, ...],
     judge: JudgeModel | None,

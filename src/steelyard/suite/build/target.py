@@ -15,7 +15,7 @@ from steelyard.suite.build.draft import Draft
 from steelyard.suite.files import inside
 from steelyard.suite.mapping import compile_template
 from steelyard.suite.models import TargetSpec, Variant
-from steelyard.suite.yaml import Place, found, meant_or_listed, shown
+from steelyard.suite.yaml import Place, meant_or_listed, result, shown
 
 
 def build_target(raw: Any, place: Place, draft: Draft) -> TargetSpec | None:
@@ -28,7 +28,7 @@ def settle(kind: str, settings: Any, place: Place, draft: Draft) -> TargetSpec |
     """A target of a kind with these settings, or None with everything wrong noted."""
     available = plugins.names("targets")
     if kind not in available:
-        draft.tell(f"unknown target {kind!r}{meant_or_listed(kind, available)}", place)
+        draft.add_problem(f"unknown target {kind!r}{meant_or_listed(kind, available)}", place)
         return None
     target = draft.registered("targets", kind, place)
     if target is None:
@@ -103,15 +103,15 @@ def build_variants(raw: Any, draft: Draft) -> tuple[tuple[Variant, ...], dict[st
         if not isinstance(values, list):
             continue
         if not values:
-            draft.tell(f"variants.{factor} is empty: give at least one value", ("variants", factor))
+            draft.add_problem(f"variants.{factor} is empty: give at least one value", ("variants", factor))
             continue
         levels[factor] = [
             _level(factor, value, ("variants", factor, at), draft, prompts) for at, value in enumerate(values)
         ]
-        _tell_twins(factor, levels[factor], draft)
+        _report_twins(factor, levels[factor], draft)
         n *= len(values)
     if n > _MOST:
-        draft.tell(f"the variants make {n} combinations; at most {_MOST} are allowed", ("variants",))
+        draft.add_problem(f"the variants make {n} combinations; at most {_MOST} are allowed", ("variants",))
         return (Variant(),), prompts
     return tuple(_variant(levels, combination) for combination in product(*levels.values())), prompts
 
@@ -136,20 +136,20 @@ def _level(factor: str, value: Any, place: Place, draft: Draft, prompts: dict[st
             prompts[f"variant {factor}={label}"] = check_template(text, str(value["file"]), place, draft)
         return label, text
     if name is None and isinstance(value, (dict, list)):
-        draft.tell(f"give this value a name, as in {{name: a, value: ...}}; {found(value)}", place)
+        draft.add_problem(f"give this value a name, as in {{name: a, value: ...}}; {result(value)}", place)
     if name is not None and isinstance(value, str):
         prompts[f"variant {factor}={name}"] = value
     return name or (value if isinstance(value, str) else shown(value)), value
 
 
-def _tell_twins(factor: str, levels: list[tuple[str, Any]], draft: Draft) -> None:
+def _report_twins(factor: str, levels: list[tuple[str, Any]], draft: Draft) -> None:
     seen: set[str] = set()
     for at, (label, _) in enumerate(levels):
         if label in seen:
             message = f"variants.{factor}: two values are called {label!r}; name them, as in {{name: a, value: ...}}"
-            draft.tell(message, ("variants", factor, at))
+            draft.add_problem(message, ("variants", factor, at))
         if not label or label != label.strip() or not label.isprintable():
-            draft.tell(
+            draft.add_problem(
                 f"variants.{factor}: {label!r} cannot be a name; write {{name: a, value: ...}}",
                 ("variants", factor, at),
             )

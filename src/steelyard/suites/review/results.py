@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import Any
 
-from steelyard import Case, Check, CheckState, RecordedRun, RecordedSample, RunHeader, Sample, UserMistake
+from steelyard import Case, Check, CheckState, RecordedRun, RecordedSample, RunHeader, Sample, UsageError
 
 
 class Format:
@@ -25,7 +25,7 @@ class Format:
         """What a results file says of each case; it holds no answers, so its checks are taken as they stand."""
         results = document.get("results") if isinstance(document, Mapping) else None
         if not isinstance(results, list) or not all(_is_result(result) for result in results):
-            raise UserMistake("it has no list of results with a case_id each")
+            raise UsageError("it has no list of results with a case_id each")
         return recorded(document, results)
 
     def write(self, header: RunHeader, samples: Iterable[tuple[Sample, Case]]) -> dict[str, Any]:
@@ -55,7 +55,7 @@ def recorded(document: Mapping[str, Any], results: Sequence[Mapping[str, Any]]) 
         samples=_samples(results),
         created_at=None,
         target={"backend": document["backend"]} if isinstance(document.get("backend"), str) else {},
-        kept=dict(document),
+        stored=dict(document),
         differences=tuple(differences(document, results)),
         notes=tuple(notes(document, results)),
         stated={result["case_id"]: _stated(result) for result in results},
@@ -284,7 +284,7 @@ def results_document(header: RunHeader, samples: Iterable[tuple[Sample, Case]]) 
     return {
         "backend": ", ".join(sorted({model for entry in answers.values() for model in entry.models})),
         "repeats": header.description.repeats,
-        "cases_passed": checks.get("cells_held", 0),
+        "cases_passed": checks.get("cells_passed", 0),
         "cases_total": checks.get("n_cells", 0),
         "cases_undecided": checks.get("cells_undecided", 0),
         "expectations_passed": sum(entry["passed"] for entry in expectations),
@@ -310,8 +310,8 @@ def _answers(samples: Iterable[tuple[Sample, Case]]) -> defaultdict[str, Answers
         answers.description = case.why
         if sample.items is not None:
             answers.counts.append(len(sample.items))
-        if sample.attempt.model:
-            answers.models.add(sample.attempt.model)
+        if sample.call_result.model:
+            answers.models.add(sample.call_result.model)
     return by_case
 
 

@@ -28,28 +28,28 @@ Look = Callable[[Record, Extracted], tuple[str, Finding | None]]
 """From one record of a list to what is wrong with it (or ""), and the finding it amounts to."""
 
 
-def check(reply: Record, text: str, case: Case, metrics: Mapping[str, Any]) -> Checked:  # noqa: ARG001 - as it is called
+def check(response: Record, text: str, case: Case, metrics: Mapping[str, Any]) -> Checked:  # noqa: ARG001 - as it is called
     """What of the judge's answer bears checking. `text` is the answer's spans as JSON."""
     spans = json.loads(text)
     spans = spans.get("spans") if isinstance(spans, dict) else spans
     prompt, gold = _part(case.input, "text"), _part(case.expected, "spans")
     gold_spans = gold if isinstance(gold, list) else None
     extracted = Extracted(_listed(spans), prompt if isinstance(prompt, str) else "", gold_spans)
-    checked, findings, wrong = hold_against(reply, extracted)
+    checked, findings, wrong = hold_against(response, extracted)
     if extracted.has_gold:
         return Checked(checked, (), tuple(wrong))
     refused = [record["spanIndex"] for record in checked.get("falsePositives", ())]
-    return Checked(checked, tuple(findings), tuple(wrong), extracted.certainties(refused))
+    return Checked(checked, tuple(findings), tuple(wrong), extracted.claims(refused))
 
 
-def hold_against(reply: Record, extracted: Extracted) -> tuple[dict[str, Any], list[Finding], list[str]]:
+def hold_against(response: Record, extracted: Extracted) -> tuple[dict[str, Any], list[Finding], list[str]]:
     """The answer without what the spans show to be wrong, the findings it amounts to, and what is wrong in words."""
-    checked: dict[str, Any] = dict(reply)
+    checked: dict[str, Any] = dict(response)
     findings: list[Finding] = []
     wrong: list[str] = []
     for name, look in _LISTS.items():
-        if name in reply:
-            checked[name] = _believed(reply[name], name, look, extracted, findings, wrong)
+        if name in response:
+            checked[name] = _believed(response[name], name, look, extracted, findings, wrong)
     _sum_up(checked, wrong)
     _category_scores(checked, wrong)
     _without_absent(checked, extracted)

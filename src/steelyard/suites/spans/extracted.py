@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-from steelyard import Certainty, Finding
+from steelyard import Claim, Finding
 from steelyard.scoring.spans.read import TextSpan, read_spans, section_at
 
 from .prompts import OFFSETS, sections_in
@@ -124,10 +124,10 @@ class Extracted:
             section="" if placed is None else placed.section,
         )
 
-    def certainties(self, refused: Collection[int]) -> tuple[Certainty, ...]:
+    def claims(self, refused: Collection[int]) -> tuple[Claim, ...]:
         """Every span that has a confidence, and whether it is among the false positives."""
         return tuple(
-            Certainty(float(span["confidence"]), index not in refused, category_of(self.role(index)))
+            Claim(float(span["confidence"]), index not in refused, category_of(self.role(index)))
             for index, span in enumerate(self._spans)
             if bucket(span.get("confidence")) is not None
         )

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from steelyard import Case, RecordedRun, RecordedSample, RunHeader, Sample, UserMistake
+from steelyard import Case, RecordedRun, RecordedSample, RunHeader, Sample, UsageError
 
 from .cross_check import on_scale
 from .prompts import metadata, section_of
@@ -32,7 +32,7 @@ class Format:
         """The prompts with their spans and what the judge said; zeros with a "Judge failed" note are a failed call."""
         results = document.get("results") if isinstance(document, dict) else None
         if not isinstance(results, list) or not all(isinstance(result, dict) for result in results):
-            raise UserMistake("it has no list of results")
+            raise UsageError("it has no list of results")
         stored = document.get("summary")
         then = [evaluated(result) for result in results]
         names = [_name(result, at) for at, result in enumerate(results)]
@@ -44,7 +44,7 @@ class Format:
             created_at=_moment(document.get("timestamp")),
             judge=str(document.get("judgeModel") or ""),
             target=_pipeline(results),
-            kept=_fields_not_stored(document, ["results"]),
+            stored=_fields_not_stored(document, ["results"]),
             differences=problems,
         )
 
@@ -106,11 +106,11 @@ def _sample(result: dict[str, Any], case: Case) -> RecordedSample:
         # A record without spans may still hold what they were worth.
         failure="" if answered or (error is None and not why_failed) else str(error or "no spans were recorded"),
         latency=latency / 1000 if isinstance(latency, (int, float)) else None,
-        reply=None if why_failed else judged,
+        response=None if why_failed else judged,
         judge_failure=why_failed,
         only_scores=not _is_detailed(judged),
         score=None if total is None else (total - _TOTALS[0]) / (_TOTALS[1] - _TOTALS[0]),
-        kept=_fields_not_stored(result, [_PROMPT, *_ANSWERED] if answered else [_PROMPT]),
+        stored=_fields_not_stored(result, [_PROMPT, *_ANSWERED] if answered else [_PROMPT]),
     )
 
 
@@ -123,7 +123,7 @@ def _fields_not_stored(result: Mapping[str, Any], elsewhere: Sequence[str]) -> d
 
 def _result_then(sample: Sample, case: Case, original: Mapping[str, Any]) -> dict[str, Any]:
     """The result as it was read."""
-    answer = {} if sample.attempt.text is None else json.loads(sample.attempt.text)
+    answer = {} if sample.call_result.text is None else json.loads(sample.call_result.text)
     fields = {_PROMPT: case.input["text"], **answer, **original["fields"]}
     return {name: fields[name] for name in original["names"]}
 
@@ -131,27 +131,27 @@ def _result_then(sample: Sample, case: Case, original: Mapping[str, Any]) -> dic
 def _result(sample: Sample, case: Case) -> tuple[dict[str, Any], Evaluated]:
     """A sample of our own as a result of the seed's tool, and the same for the summary."""
     prompt = case.input["text"]
-    spans, meta = _answer(sample.attempt.text)
+    spans, meta = _answer(sample.call_result.text)
     about = metadata(prompt, spans)
     tagged = [{**span, "section": section_of(span, about["sections"])} for span in spans]
-    failure, reply = sample.attempt.failure, _reply(sample)
-    latency = round(sample.attempt.latency * 1000)
+    failure, response = sample.call_result.failure, _reply(sample)
+    latency = round(sample.call_result.latency * 1000)
     message = None if failure is None else f"{failure.kind}: {failure.message}"
-    if message is None and reply is None:
-        message = f"Judge failed: {sample.judgement.told if sample.judgement else 'there is no judgement'}"
+    if message is None and response is None:
+        message = f"Judge failed: {sample.judgement.message if sample.judgement else 'there is no judgement'}"
     result = {
         "promptId": case.id,
         _PROMPT: prompt,
         "spanCount": len(spans),
         "spans": tagged,
         "meta": meta,
-        "judgeResult": reply,
+        "judgeResult": response,
         "error": message,
         "latencyMs": latency,
         "sections": about["sections"],
         "metadata": about,
     }
-    return result, Evaluated(prompt, tagged, reply, message is not None, latency, meta, about["sections"])
+    return result, Evaluated(prompt, tagged, response, message is not None, latency, meta, about["sections"])
 
 
 def _answer(text: str | None) -> tuple[list[dict[str, Any]], dict[str, Any]]:
@@ -170,16 +170,16 @@ def _reply(sample: Sample) -> dict[str, Any] | None:
     judgement = sample.judgement
     if judgement is None or judgement.mode is None:
         return None
-    votes = [vote for vote in judgement.ballots if vote.mode is judgement.mode]
+    votes = [vote for vote in judgement.votes if vote.mode is judgement.mode]
     nearest = min(votes, key=lambda vote: sum(abs(vote.bound[name] - judgement.bound[name]) for name in vote.bound))
     scores = dict(judgement.bound)
     # Of a basic reading nothing else was checked.
-    believed = ("notes",) if judgement.mode == "basic" else nearest.reply
-    reply = {name: nearest.reply[name] for name in believed if name in nearest.reply}
-    given = reply.get("categoryScores")
+    believed = ("notes",) if judgement.mode == "basic" else nearest.response
+    response = {name: nearest.response[name] for name in believed if name in nearest.response}
+    given = response.get("categoryScores")
     by_category = given if isinstance(given, dict) else {}
-    reply["categoryScores"] = {name: _scored(by_category.get(name)) for name in categories()}
-    return {**reply, "scores": scores, "totalScore": sum(scores.values())}
+    response["categoryScores"] = {name: _scored(by_category.get(name)) for name in categories()}
+    return {**response, "scores": scores, "totalScore": sum(scores.values())}
 
 
 def _scored(category: Any) -> dict[str, float | None]:
@@ -198,7 +198,7 @@ def evaluated(result: Mapping[str, Any]) -> Evaluated:
     return Evaluated(
         prompt=prompt,
         spans=listed,
-        reply=None if failed else judged,
+        response=None if failed else judged,
         failed=failed,
         latency=latency if isinstance(latency, (int, float)) else None,
         meta=result["meta"] if isinstance(result.get("meta"), dict) else {},

@@ -41,7 +41,7 @@ class Evaluated:
 
     prompt: str
     spans: Sequence[Mapping[str, Any]]
-    reply: Mapping[str, Any] | None = None
+    response: Mapping[str, Any] | None = None
     """None when the judge failed or the prompt could not be labelled."""
     failed: bool = False
     """True when labelling or judging failed."""
@@ -55,8 +55,8 @@ class Evaluated:
 
 def summarise(evaluated: Sequence[Evaluated]) -> dict[str, Any]:
     """All fields of the seed's enhanced summary; an average of nothing is null."""
-    judged = [evaluation for evaluation in evaluated if evaluation.reply is not None]
-    totals = [total for evaluation in judged if (total := total_of(evaluation.reply or {})) is not None]
+    judged = [evaluation for evaluation in evaluated if evaluation.response is not None]
+    totals = [total for evaluation in judged if (total := total_of(evaluation.response or {})) is not None]
     false_positives = [
         (evaluation, record) for evaluation in judged for record in records(evaluation, "falsePositives")
     ]
@@ -110,8 +110,8 @@ def records(evaluation: Evaluated, name: str) -> list[Mapping[str, Any]]:
 
     A span that several records of the list point to counts once.
     """
-    reply = evaluation.reply or {}
-    entries = reply.get(name, reply.get(_FIRST_NAMES.get(name, "")))
+    response = evaluation.response or {}
+    entries = response.get(name, response.get(_FIRST_NAMES.get(name, "")))
     listed = entries if isinstance(entries, list) else []
     written = [{"text": record} if isinstance(record, str) else record for record in listed]
     named = [{"text": "", **record} for record in written if isinstance(record, Mapping)]
@@ -123,9 +123,9 @@ def records(evaluation: Evaluated, name: str) -> list[Mapping[str, Any]]:
     return list(first.values())
 
 
-def total_of(reply: Mapping[str, Any]) -> float | None:
+def total_of(response: Mapping[str, Any]) -> float | None:
     """The sum of a judge's scores; the total it says itself when there are none, and None without either."""
-    total, scores = reply.get("totalScore"), reply.get("scores")
+    total, scores = response.get("totalScore"), response.get("scores")
     values = scores.values() if isinstance(scores, dict) else ()
     numbers = [value for value in values if isinstance(value, (int, float))]
     if numbers:
@@ -189,7 +189,7 @@ def _category_averages(judged: Sequence[Evaluated]) -> dict[str, dict[str, float
     """The averages of all categories over what was scored on the scale, and how many prompts they stand on."""
     given: dict[tuple[str, str], list[float]] = defaultdict(list)
     for evaluation in judged:
-        scores = (evaluation.reply or {}).get("categoryScores")
+        scores = (evaluation.response or {}).get("categoryScores")
         for name, marks in scores.items() if isinstance(scores, dict) else ():
             for kind, value in marks.items() if isinstance(marks, dict) else ():
                 if on_scale(value):
@@ -269,8 +269,8 @@ def differences(
 def wrong_totals(named: Iterable[tuple[str, Evaluated]]) -> Iterator[str]:
     """Every record whose total is not what its scores add up to."""
     for name, evaluation in named:
-        reply = evaluation.reply or {}
-        stored, total = reply.get("totalScore"), total_of(reply)
+        response = evaluation.response or {}
+        stored, total = response.get("totalScore"), total_of(response)
         if stored is not None and not _same("totalScore", stored, total):
             yield f"{name}: totalScore {stored}, its scores add up to {_shown(total)}"
 

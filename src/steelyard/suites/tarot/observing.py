@@ -118,7 +118,7 @@ class Seen:
         given = {_stem(word) for card, place, _ in cards for word in _words(f"{card} {place}")}
         self.asked = {_stem(word) for word in _words(question) if word not in _STOP_WORDS} - given
         stems = {_stem(word) for word in _words(self.body) if word not in _STOP_WORDS}
-        self.taken_up = self.asked & stems
+        self.reopened = self.asked & stems
         self.says_nothing = len(stems - given - self.asked) < _FEWEST_NEW_WORDS
         self.n_parts = len(_parts(self.body))
         self.n_words = sum(len(set(_words(sentence))) for sentence in self.sentences)

@@ -48,7 +48,7 @@ def judge(text: str, case: Case, metrics: Mapping[str, Mapping[str, Any]]) -> di
 
 
 def _personalization(seen: Seen) -> _Opinion:
-    n, of = len(seen.taken_up), len(seen.asked)
+    n, of = len(seen.reopened), len(seen.asked)
     message = f"{n} of {of} words of the question are taken up"
     if seen.says_nothing:
         return _Opinion(1, "nothing is said beyond what was asked")
@@ -168,7 +168,7 @@ def _weaknesses(seen: Seen, structure: Mapping[str, Any], opinions: Mapping[str,
         reasons.append(f"cards that are not read: {', '.join(structure['missing_cards'])}")
     if not structure["spine_complete"]:
         reasons.append("not every drawn card has a part that says what it is")
-    left = len(seen.asked) - len(seen.taken_up)
+    left = len(seen.asked) - len(seen.reopened)
     spare = [
         f"{left} of {len(seen.asked)} words of the question are not taken up" if seen.question else "it is brief",
         f"{seen.n_links} sentences bring {len(seen.cards)} cards together; more could be made of it",

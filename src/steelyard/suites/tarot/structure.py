@@ -242,7 +242,7 @@ class Structure(Scorer):
     cards: str = Field(default="input.cardsInfo", description="Path to the list of drawn cards in the case.")
 
     def read(self, answer: Any, case: Case) -> Reading:
-        drawn = drawn_cards(self.known(case, "cards"))
+        drawn = drawn_cards(self.available(case, "cards"))
         if not drawn:
             return Reading(None, note="the case lists no cards")
         text = self.seen(answer)
@@ -262,7 +262,7 @@ class Structure(Scorer):
         )
 
     def nothing(self, case: Case) -> Mapping[str, int]:
-        drawn = len(drawn_cards(self.known(case, "cards")))
+        drawn = len(drawn_cards(self.available(case, "cards")))
         return {"covered": 0, "complete_sections": 0, "with_why": 0, "with_next": 0, "drawn": drawn} if drawn else {}
 
     def fault_codes(self) -> Mapping[str, str]:
@@ -274,7 +274,7 @@ class Structure(Scorer):
         }
 
     def check(self, case: Case) -> str | None:
-        return spread_mistake(self.known(case, "cards"), self.cards)
+        return spread_mistake(self.available(case, "cards"), self.cards)
 
 
 def length_problem(text: str) -> str:

@@ -15,14 +15,14 @@ from typing import Any, NamedTuple
 
 from PIL import Image
 
-from steelyard import Case, TargetFailure, UserMistake
+from steelyard import Case, TargetFailure, UsageError
 
 from .answers import Variant, open_photo, read_with
 from .lines import Line
 
 PROGRAM = shutil.which("tesseract")
 if PROGRAM is None:
-    raise UserMistake("tesseract is not on the PATH: apt install tesseract-ocr, or brew install tesseract")
+    raise UsageError("tesseract is not on the PATH: apt install tesseract-ocr, or brew install tesseract")
 
 MODEL = subprocess.run([PROGRAM, "--version"], capture_output=True, text=True, check=False).stdout.partition("\n")[0]  # noqa: S603 - a fixed command
 """What reads, for the run's signature."""
