@@ -158,7 +158,7 @@ class Score:
     name: str
     value: float | None
     weight: float = 1.0
-    raw: float | None = None
+    uncapped: float | None = None
     capped_by: str | None = None
     note: str = ""
     counts: Mapping[str, Count] = field(default_factory=dict)
@@ -251,9 +251,9 @@ class Vote:
     step: str
     """How its answer was read: strict, extracted, repaired, basic, asked_again, failed, rules or, by another tool,
     recorded."""
-    raw: Mapping[str, float | bool] = field(default_factory=dict)
+    uncapped: Mapping[str, float | bool] = field(default_factory=dict)
     """By dimension and flag, as the judge said."""
-    bound: Mapping[str, float | bool] = field(default_factory=dict)
+    capped: Mapping[str, float | bool] = field(default_factory=dict)
     """The same after rules and checks."""
     capped_by: Mapping[str, str] = field(default_factory=dict)
     """By dimension or flag that differs, the rule that bound it, as written."""
@@ -270,7 +270,7 @@ class Vote:
 
 def nearest(votes: Sequence[Vote], bound: Mapping[str, float | bool]) -> Vote:
     """The ballot that stands for the others: the first of those whose bound scores are nearest to these."""
-    return min(votes, key=lambda vote: sum(abs(vote.bound[name] - bound[name]) for name in bound))
+    return min(votes, key=lambda vote: sum(abs(vote.capped[name] - bound[name]) for name in bound))
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,9 +279,9 @@ class Judgement:
 
     mode: Mode | None
     votes: tuple[Vote, ...] = ()
-    raw: Mapping[str, float | bool] = field(default_factory=dict)
+    uncapped: Mapping[str, float | bool] = field(default_factory=dict)
     """The ballots combined, before rules and checks."""
-    bound: Mapping[str, float | bool] = field(default_factory=dict)
+    capped: Mapping[str, float | bool] = field(default_factory=dict)
     """The ballots combined, after rules and checks: what counts."""
     capped_by: Mapping[str, str] = field(default_factory=dict)
     remarks: tuple[Remark, ...] = ()
@@ -301,7 +301,7 @@ class Judgement:
     def stands(self) -> Vote | None:
         """The ballot that stands for the others; None when they come to nothing."""
         of_mode = [vote for vote in self.votes if vote.mode is self.mode]
-        return nearest(of_mode, self.bound) if self.mode is not None and of_mode else None
+        return nearest(of_mode, self.capped) if self.mode is not None and of_mode else None
 
 
 @dataclass(slots=True)

@@ -113,7 +113,7 @@ def test_a_name_in_an_address_is_refused_and_not_shown():
 def test_one_that_trickles_for_ever_is_left_behind(server):
     from parts.loopback import Behaviour
 
-    server.on("/hook", Behaviour(raw=b"HTTP/1.1 200 OK\r\n", raw_again=b"X-Slow: 1\r\n", endless_pause=0.05))
+    server.on("/hook", Behaviour(uncapped=b"HTTP/1.1 200 OK\r\n", raw_again=b"X-Slow: 1\r\n", endless_pause=0.05))
     patience = RetryPolicy(tries=1, each=5.0, in_all=0.3, to_end=0.0)
     outcome = send(Webhook(url="HOOK"), message(), {"HOOK": server.url("/hook")}, patience)
     assert (outcome.state, outcome.detail) == ("failed", "no end after 0.3 s")

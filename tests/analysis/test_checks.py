@@ -183,7 +183,7 @@ class TestCounts:
         ]
         summary = summed_up(samples, described=expecting(repeats=2, variants=["u", "v"]))
         told = {
-            (factor, each.name): (each.over_repeats["cases.held"].value, each.over_repeats["cases.held"].n)
+            (factor, each.name): (each.over_repeats["cases.passed"].value, each.over_repeats["cases.passed"].n)
             for factor, groups in summary.slices.items()
             for each in groups
         }
@@ -195,7 +195,7 @@ class TestCounts:
             ("tag", "t"): (0.5, 4),
             ("tag", "s"): (0.5, 2),
         }
-        assert summary.overall.over_repeats["cases.held"].value == 0.5
+        assert summary.overall.over_repeats["cases.passed"].value == 0.5
 
 
 class TestRepeats:

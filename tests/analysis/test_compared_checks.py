@@ -74,7 +74,7 @@ def test_shares_of_cases_and_checks_are_compared_over_cases():
     before = [cell(f"c{i:02d}", x="pp", y="pp") for i in range(n)]
     after = [cell(f"c{i:02d}", x="pp", y="ff" if i < 9 else "pp") for i in range(n)]
     found = compare(expecting(*before), expecting(*after))
-    cases, held = figure(found, "cases.held"), figure(found, "checks.held")
+    cases, held = figure(found, "cases.passed"), figure(found, "checks.passed")
     # Exact McNemar of 9 broken and none fixed: 2 / 2^9; Holm of the two figures doubles the smaller.
     assert (cases.a.value, cases.b.value, cases.a.n, cases.p) == (1.0, 0.25, n, pytest.approx(2 / 512))
     assert (held.a.value, held.b.value, held.a.n, held.difference.n) == (1.0, 15 / 24, 24, n)
@@ -88,12 +88,12 @@ def test_what_holds_over_other_numbers_of_repeats_is_neither_better_nor_worse():
     found = compare(expecting(*before), expecting(*after, repeats=3))
     assert found.checks.confounded == "of 2 repeats in A and of 3 in B: to hold is not the same in both"
     assert checks_sentence(found).endswith(found.checks.confounded)
-    assert figure(found, "cases.held").verdict is Moved.CANNOT_TELL
+    assert figure(found, "cases.passed").verdict is Moved.CANNOT_TELL
     first = compare(
         expecting(*before, required_repeats="first"), expecting(*after, required_repeats="first", repeats=3)
     )
     assert first.checks.confounded == ""
-    assert figure(first, "cases.held").verdict is Moved.WORSE
+    assert figure(first, "cases.passed").verdict is Moved.WORSE
 
 
 def test_cases_of_another_truth_and_of_one_run_alone_are_no_part_of_it():

@@ -46,9 +46,9 @@ class TestCounts:
     def test_only_the_main_mode_can_break_rules(self) -> None:
         broken = {"tone": 4}
         found = figures_of(
-            judged("a", vote(FIVE, bound=broken, remarks=("RULE_BROKEN", "MADE_UP_QUOTE"))),
+            judged("a", vote(FIVE, capped=broken, remarks=("RULE_BROKEN", "MADE_UP_QUOTE"))),
             scored("b", 3),
-            judged("c", vote(FIVE, bound=broken, mode=Mode.BASIC, step="basic", remarks=("RULE_BROKEN",))),
+            judged("c", vote(FIVE, capped=broken, mode=Mode.BASIC, step="basic", remarks=("RULE_BROKEN",))),
         )
         wilson = stats.binomtest(1, 2).proportion_ci(method="wilson")
         bounds = pytest.approx(wilson.low), pytest.approx(wilson.high)
@@ -59,30 +59,30 @@ class TestCounts:
     def test_scores_of_another_mode_are_in_no_mean(self) -> None:
         low = {"tone": 1, "overall": 2, "harm": False}
         found = figures_of(
-            judged("a", vote(FIVE, bound={"tone": 4})),
+            judged("a", vote(FIVE, capped={"tone": 4})),
             judged("b", vote(low, mode=Mode.BASIC, step="basic")),
             judged("c", vote(low, mode=Mode.RULES, step="rules")),
         )
         tone = found.dimensions["tone"]
-        assert (tone.raw_mean.value, tone.raw_mean.n, tone.raw_mean.n_missing) == (5.0, 1, 2)
-        assert (tone.bound_mean.value, tone.bound.value, tone.top_share.value) == (4.0, 1.0, 1.0)
-        assert found.dimensions["overall"].raw_mean.value == 4.0
+        assert (tone.uncapped_mean.value, tone.uncapped_mean.n, tone.uncapped_mean.n_missing) == (5.0, 1, 2)
+        assert (tone.capped_mean.value, tone.capped.value, tone.top_share.value) == (4.0, 1.0, 1.0)
+        assert found.dimensions["overall"].uncapped_mean.value == 4.0
 
     def test_nothing_judged_is_not_available(self) -> None:
         found = figures_of()
         assert found.failed == found.broken_rules == Estimate(None, 0)
-        assert found.dimensions["tone"].raw_mean == Estimate(None, 0)
+        assert found.dimensions["tone"].uncapped_mean == Estimate(None, 0)
 
 
 class TestBound:
     def test_raw_and_bound_means_stand_side_by_side(self) -> None:
         found = figures_of(
-            judged("a", vote(FIVE, bound={"tone": 3})), scored("b", 4), scored("c", 3), judged("d", vote(None))
+            judged("a", vote(FIVE, capped={"tone": 3})), scored("b", 4), scored("c", 3), judged("d", vote(None))
         ).dimensions["tone"]
-        assert (found.bound.value, found.bound.n, found.bound.n_missing) == (pytest.approx(1 / 3), 3, 1)
-        assert (found.raw_mean.value, found.bound_mean.value) == (4.0, pytest.approx(10 / 3))
-        assert found.raw_mean.low == pytest.approx(score_ends(4.0, stats.sem([5, 4, 3]), 2, (1.0, 5.0))[0])
-        assert 4.8 < found.raw_mean.high < 5.0  # 4 + 4.303 / sqrt(3) would be 6.48
+        assert (found.capped.value, found.capped.n, found.capped.n_missing) == (pytest.approx(1 / 3), 3, 1)
+        assert (found.uncapped_mean.value, found.capped_mean.value) == (4.0, pytest.approx(10 / 3))
+        assert found.uncapped_mean.low == pytest.approx(score_ends(4.0, stats.sem([5, 4, 3]), 2, (1.0, 5.0))[0])
+        assert 4.8 < found.uncapped_mean.high < 5.0  # 4 + 4.303 / sqrt(3) would be 6.48
 
 
 class TestRunningSums:

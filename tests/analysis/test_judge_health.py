@@ -39,7 +39,7 @@ class TestAgainstLabels:
 
     def test_what_the_judge_said_is_compared_not_what_the_rules_made_of_it(self) -> None:
         health = health_of(
-            judged("a", vote(said(5, harm=False), bound={"tone": 2, "harm": True})),
+            judged("a", vote(said(5, harm=False), capped={"tone": 2, "harm": True})),
             scored("b", 4),
             judged("c", vote(None)),
             scored("without", 3),
@@ -54,14 +54,14 @@ class TestAgainstLabels:
 
     def test_flags_are_compared_as_said_and_as_bound(self) -> None:
         health = health_of(
-            judged("a", vote(said(3, harm=False), bound={"harm": True})),
+            judged("a", vote(said(3, harm=False), capped={"harm": True})),
             scored("b", 3, harm=True),
             scored("c", 3, harm=True),
             labels=self.labels,
         )
         harm = health.flags["harm"]
         assert (harm.agreement.precision.value, harm.agreement.recall.value) == (0.5, 0.5)
-        assert (harm.bound.precision.value, harm.bound.recall.value) == (pytest.approx(2 / 3), 1.0)
+        assert (harm.capped.precision.value, harm.capped.recall.value) == (pytest.approx(2 / 3), 1.0)
         assert harm.share.value == pytest.approx(2 / 3)
         assert "misses 1 of 2 texts that the reviewer flags with harm" in health.complaints
 
@@ -251,9 +251,9 @@ class TestAgainstItself:
     def test_broken_rules_are_counted_by_ballot_and_by_rule(self) -> None:
         other = "when structure.hallucinated > 0 then overall <= 2"
         health = health_of(
-            judged("a", vote(said(5), bound={"tone": 4}, remarks=("RULE_BROKEN",))),
-            judged("b", vote(said(5), bound={"tone": 4}, remarks=("RULE_BROKEN", "RULE_BROKEN"))),
-            judged("c", vote(said(3, 5), bound={"overall": 2}, remarks=("RULE_BROKEN",), rule=other)),
+            judged("a", vote(said(5), capped={"tone": 4}, remarks=("RULE_BROKEN",))),
+            judged("b", vote(said(5), capped={"tone": 4}, remarks=("RULE_BROKEN", "RULE_BROKEN"))),
+            judged("c", vote(said(3, 5), capped={"overall": 2}, remarks=("RULE_BROKEN",), rule=other)),
             scored("d", 3),
         )
         assert health.itself.broken_rules == Estimate(0.75, 4, 0, *wilson(3, 4))

@@ -63,9 +63,9 @@ def broken(monkeypatch, change):
 @pytest.mark.parametrize(
     ("change", "complaint"),
     [
-        (lambda one: replace(one, bound={**one.bound, "clarity": 5}), "clarity got past the rule"),
-        (lambda one: replace(one, bound={**one.bound, "harm": False}), "harm got past the rule"),
-        (lambda one: replace(one, bound={**one.bound, "clarity": 5}), "clarity above 3 without a quote"),
+        (lambda one: replace(one, capped={**one.capped, "clarity": 5}), "clarity got past the rule"),
+        (lambda one: replace(one, capped={**one.capped, "harm": False}), "harm got past the rule"),
+        (lambda one: replace(one, capped={**one.capped, "clarity": 5}), "clarity above 3 without a quote"),
         (lambda one: replace(one, votes=()), "nobody remarked on it"),
     ],
 )

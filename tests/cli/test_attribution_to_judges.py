@@ -92,10 +92,10 @@ def test_a_drift_of_the_same_judge_is_no_loss_of_the_system(bench, judges):
     traced = " ".join(invoke("compare", "LAST~1", "LAST", "--explain", "average", code=4).split())
     # All 12 cases fell: 2 of the 4,096 patterns of signs are as far off, p = 0.0005, alone in its family.
     assert "p <0.001, adjusted <0.001, exact sign flips: cannot tell; `compare` says what hinders" in traced
-    anyway = " ".join(invoke("compare", "LAST~1", "LAST", "--anyway", code=1).split())
+    anyway = " ".join(invoke("compare", "LAST~1", "LAST", "--allow-mismatch", code=1).split())
     assert "B is worse" in anyway
     assert drifted in anyway
-    for more, code, word, in_spite_of in (((), 4, "cannot tell", []), (("--anyway",), 1, "worse", [drifted])):
+    for more, code, word, in_spite_of in (((), 4, "cannot tell", []), (("--allow-mismatch",), 1, "worse", [drifted])):
         against = json.loads(invoke("gate", "LAST", "--against", "release", "--json", *more, code=code))["against"]
         assert (against["verdict"], against["headline"]["in_spite_of"]) == (word, in_spite_of)
 

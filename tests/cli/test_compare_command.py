@@ -64,7 +64,7 @@ def test_a_run_and_itself_are_the_same(folder):
     assert {each["verdict"] for each in data["metrics"]} == {"same"}
 
 
-@pytest.mark.parametrize("more", [(), ("--anyway",)])
+@pytest.mark.parametrize("more", [(), ("--allow-mismatch",)])
 def test_an_invalid_run_ends_with_3(folder, more):
     done = compare(folder, "LAST~2", "LAST", *more)
     assert done.returncode == 3
@@ -117,7 +117,7 @@ def test_a_snapshot_that_does_not_say_how_it_was_weighed_hinders_the_verdict(fol
     done = compare(folder, unsigned, "LAST~2")
     assert done.returncode == 4
     assert "run A does not say which scorers it was weighed with" in " ".join(done.stdout.split())
-    assert compare(folder, unsigned, "LAST~2", "--anyway").returncode == 0
+    assert compare(folder, unsigned, "LAST~2", "--allow-mismatch").returncode == 0
 
 
 def test_files_are_written_beside_what_is_printed(folder, tmp_path):

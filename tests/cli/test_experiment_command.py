@@ -163,7 +163,7 @@ def test_a_second_changed_factor_is_pointed_out_and_keeps_from_deciding(bench):
     assert "by the criteria alone: ADOPT" in told
     # Asked for in spite of it, the criteria decide, and what it is in spite of is said. Nobody is asked again.
     before = bench.asked()
-    told = bench.run("--anyway", code=0)
+    told = bench.run("--allow-mismatch", code=0)
     assert "in spite of this: also changed: repeats (1 and 3)" in told
     assert bench.asked() == before
 
@@ -220,14 +220,14 @@ def test_a_criterion_edited_after_the_run_is_noticed(bench):
     bench.write(criteria={"adopt": ["not worse"], "reject": ["worse"]})
     told = bench.run(code=2)
     assert "these have changed: criteria.adopt" in told
-    assert "--anew" in told
+    assert "--restart" in told
     runs = json.loads(invoke("runs", "--json", "--store", bench.folder / "store.db"))
     ids = [run["id"] for run in runs][::-1]
     assert "these have changed in the plan: criteria.adopt" in bench.run("--decide-only", *ids, code=2)
-    told = bench.run("--decide-only", *ids, "--anyway", code=0)
+    told = bench.run("--decide-only", *ids, "--allow-mismatch", code=0)
     assert f"since run {ids[0]} was made, these have changed in the plan: criteria.adopt" in told
     # Under the new plan both are asked again, and the report says that it was tried before.
-    told = bench.run("--anew", code=0)
+    told = bench.run("--restart", code=0)
     assert "run once before" in told
     assert bench.asked() == (2 * N, 2 * N)
 
@@ -255,9 +255,9 @@ def test_runs_without_a_plan_are_decided_on_and_that_is_said(bench):
 
 def test_a_gate_on_a_metric_that_does_not_exist_is_refused_before_anything_is_asked(bench):
     bench.answers(half, right)
-    bench.write(criteria={"adopt": ["better", "check.shape.held >= 80 %", "band.gold >= 10 %"], "reject": []})
+    bench.write(criteria={"adopt": ["better", "check.shape.passed >= 80 %", "band.gold >= 10 %"], "reject": []})
     told = bench.run(code=2)
-    assert "trial.yaml:12: criteria.adopt: 'check.shape.held >= 80 %' needs checks" in told
+    assert "trial.yaml:12: criteria.adopt: 'check.shape.passed >= 80 %' needs checks" in told
     assert "trial.yaml:13: criteria.adopt: 'band.gold >= 10 %': there is no band 'gold'" in told
     assert bench.asked() == (0, 0)
 

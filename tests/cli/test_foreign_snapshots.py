@@ -146,7 +146,7 @@ def test_rules_bind_what_was_judged_elsewhere(run_in, tmp_path):
     run_in("import", diary(tmp_path / "d.json", [{"day": "mon", "text": "Too short.", "clarity": 5}]), "--suite", "my")
     report = json.loads(run_in("report", "LAST", "--json"))
     figures = report["judge"]["dimensions"]["clarity"]
-    assert (figures["raw_mean"]["value"], figures["bound_mean"]["value"]) == (5, 2)
+    assert (figures["uncapped_mean"]["value"], figures["capped_mean"]["value"]) == (5, 2)
 
 
 def test_a_run_is_written_in_the_suites_own_format(run_in, tmp_path):
@@ -324,7 +324,7 @@ def test_an_imported_and_a_live_run_of_the_same_texts_share_every_pair(run_in, l
     assert told["judge"][1].startswith("the file of run A names the judge my-model, and not how it was asked: ")
     assert told["target"][1].startswith("run A was imported: nobody can tell ")
     # What is not known hinders a verdict; it can be asked for.
-    asked = json.loads(run_in("compare", old, mine, "--anyway", "--json", code=4))["headline"]
+    asked = json.loads(run_in("compare", old, mine, "--allow-mismatch", "--json", code=4))["headline"]
     assert (asked["confounded_by"], asked["in_spite_of"]) == ([], [told["judge"][1]])
 
 

@@ -40,7 +40,7 @@ def test_a_run_can_be_judged_by_a_model_at_an_address(run_in, tmp_path):
     assert report["judge"]["mode"] == "model"
     assert report["judge"]["n_votes"] == 12
     assert report["judge"]["spending"]["calls"] == 12
-    assert report["judge"]["dimensions"]["clarity"]["bound_mean"]["value"] == 4
+    assert report["judge"]["dimensions"]["clarity"]["capped_mean"]["value"] == 4
 
 
 def test_the_key_of_a_judge_comes_from_the_environment(run_in, tmp_path, monkeypatch):
@@ -66,7 +66,7 @@ def test_rescoring_calls_no_judge(run_in, tmp_path):
         assert len(server.requests) == 4
         report = json.loads(run_in("rescore", "--json"))
         assert len(server.requests) == 4
-    assert report["judge"]["dimensions"]["clarity"]["bound_mean"]["value"] == 4
+    assert report["judge"]["dimensions"]["clarity"]["capped_mean"]["value"] == 4
     assert report["run"]["rescored_from"]
 
 
@@ -89,7 +89,7 @@ def test_judging_again_tells_the_cost_and_needs_a_yes(run_in, tmp_path):
         report = json.loads(run_in("rescore", "--judge-again", "--yes", *judged_by(server), "--json", code=1))
         assert len(server.requests) == 4
     assert report["judge"]["mode"] == "model"
-    assert report["judge"]["dimensions"]["clarity"]["raw_mean"]["value"] == 2
+    assert report["judge"]["dimensions"]["clarity"]["uncapped_mean"]["value"] == 2
     assert any(note.startswith("judged again: the answers of run numbers-") for note in report["notes"])
 
 

@@ -51,7 +51,7 @@ def folder(tmp_path_factory):
         answer={"format": "json"},
         expect=EXPECT,
         repeats=2,
-        gates=["cases.held >= 50 %"],
+        gates=["cases.passed >= 50 %"],
         snapshots="forms:Diary",
         **{"pass": "score >= 100 %"},
     )

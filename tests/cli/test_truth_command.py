@@ -89,7 +89,7 @@ def test_a_reason_is_shown_and_never_rendered(bench, tmp_path):
     invoke("truth", "note", "names", "--reason", hostile, "--by", "<b>ann</b>")
     bench.evaluate(truths={0: "said 0"}, **{"pass": "score >= 80 %"})
     page, site = tmp_path / "c.md", tmp_path / "c.html"
-    terminal = invoke("compare", "LAST~1", "LAST", "--anyway", "--markdown", page, "--html", site, code=4)
+    terminal = invoke("compare", "LAST~1", "LAST", "--allow-mismatch", "--markdown", page, "--html", site, code=4)
     assert "<script>x</script> [bold]**y**| `z` ::error::boo" in " ".join(terminal.split())
     assert "\x1b" not in terminal
     for view in (page.read_text(), site.read_text()):

@@ -29,7 +29,7 @@ candidate: {target: http, base_url: "http://localhost:9021", set: {headers: {x: 
 repeats: 5
 set: {timeout_note: 1}
 criteria:
-  adopt: [better, "checks.held >= 80 %", "latency.p95 <= 30 s"]
+  adopt: [better, "checks.passed >= 80 %", "latency.p95 <= 30 s"]
   reject: worse
 """
 
@@ -61,7 +61,7 @@ def test_what_both_arms_share_is_said_once_and_an_arm_may_say_otherwise(tmp_path
 
 def test_the_stored_plan_holds_the_criteria_and_no_setting_that_may_be_a_secret(tmp_path):
     plan = read(tmp_path, GOOD).plan()
-    assert plan["criteria"]["adopt"][1] == "checks.held >= 80 %"
+    assert plan["criteria"]["adopt"][1] == "checks.passed >= 80 %"
     assert plan["arms"]["baseline"]["repeats"] == 5
     assert "s3cret" not in json.dumps(plan)
     assert "localhost" not in json.dumps(plan)
@@ -96,11 +96,11 @@ def test_comments_and_the_order_of_keys_change_nothing(tmp_path):
         ("repeats: 5", "repeat: 5", "trial.yaml:7: unknown key 'repeat': did you mean repeats?"),
         ('base_url: "http://localhost:9020"', "url: x", "trial.yaml:5: baseline: unknown key 'url'"),
         ("[better,", "[beter,", "trial.yaml:10: criteria.adopt: 'beter' is no criterion: did you mean better?"),
-        ("checks.held", "cheks.held", "there is no metric 'cheks.held': did you mean checks.held?"),
+        ("checks.passed", "cheks.passed", "there is no metric 'cheks.passed': did you mean checks.passed?"),
         ("reject: worse", "reject: not worse", "'better' (adopt) and 'not worse' (reject) could hold at once"),
         ("reject: worse", 'reject: "latency.p95 > 9 s"', "'latency.p95 <= 30 s' (adopt) and 'latency.p95 > 9 s'"),
         ("factor: prompt", "factor: judge", "criteria.adopt: 'better' can never be told when the judge is what"),
-        ('[better, "checks.held >= 80 %", "latency.p95 <= 30 s"]', "[]", "criteria.adopt must be not empty"),
+        ('[better, "checks.passed >= 80 %", "latency.p95 <= 30 s"]', "[]", "criteria.adopt must be not empty"),
         ("hypothesis: Going", "hypothese: Going", "unknown key 'hypothese': did you mean hypothesis?"),
         ("repeats: 5", "repeats: 0", "trial.yaml:7: repeats must be at least 1"),
     ],

@@ -29,7 +29,7 @@ def ten(good: int, open_: int):
     return summed_up(*(cell(f"c{i}", x=row) for i, row in enumerate(rows)))
 
 
-@for_every("metric", ["cases.held", "checks.held", "check.x.held"])
+@for_every("metric", ["cases.passed", "checks.passed", "check.x.passed"])
 @for_every(
     ("good", "open_", "expected"),
     [
@@ -50,14 +50,14 @@ def test_what_cannot_be_told_leaves_a_gate_open_only_when_it_could_turn_it(metri
 @for_every(
     ("gate", "expected"),
     [
-        ("cases.held == 70 %", AMBIGUOUS),
-        ("cases.held == 80 %", AMBIGUOUS),
-        ("cases.held == 90 %", FAIL),
-        ("cases.held != 90 %", PASS),
-        ("cases.held != 80 %", AMBIGUOUS),
-        ("cases.held < 80 %", AMBIGUOUS),
-        ("cases.held < 90 %", PASS),
-        ("cases.held <= 60 %", FAIL),
+        ("cases.passed == 70 %", AMBIGUOUS),
+        ("cases.passed == 80 %", AMBIGUOUS),
+        ("cases.passed == 90 %", FAIL),
+        ("cases.passed != 90 %", PASS),
+        ("cases.passed != 80 %", AMBIGUOUS),
+        ("cases.passed < 80 %", AMBIGUOUS),
+        ("cases.passed < 90 %", PASS),
+        ("cases.passed <= 60 %", FAIL),
     ],
 )
 def test_the_other_operators_are_left_open_likewise(gate, expected):
@@ -65,14 +65,14 @@ def test_the_other_operators_are_left_open_likewise(gate, expected):
 
 
 def test_the_reason_says_how_many_cannot_be_told():
-    (result,) = evaluate(["cases.held >= 80 %"], ten(7, 1))
+    (result,) = evaluate(["cases.passed >= 80 %"], ten(7, 1))
     assert result.reason == "1 of 10 cannot be told and could change it"
     assert (result.value.value, result.value.n, result.value.n_missing) == (0.7, 9, 1)
 
 
 def test_a_minimum_n_counts_those_that_could_be_told():
-    assert verdict("cases.held >= 50 % with n >= 9", ten(7, 1)) is PASS
-    assert verdict("cases.held >= 50 % with n >= 10", ten(7, 1)) is AMBIGUOUS
+    assert verdict("cases.passed >= 50 % with n >= 9", ten(7, 1)) is PASS
+    assert verdict("cases.passed >= 50 % with n >= 10", ten(7, 1)) is AMBIGUOUS
 
 
 def test_pass_all_and_flaky():
@@ -96,7 +96,7 @@ def test_a_gate_that_asks_for_more_repeats_than_there_are_is_open_and_says_so(ga
 
 def test_with_fewer_repeats_than_the_suite_asks_for_gates_that_need_them_are_left_out():
     summary = summed_up(cell("a", x="p"), cell("b", x="p"))
-    gates = ["cases.held >= 50 %", "pass_all.3 >= 10 %"]
+    gates = ["cases.passed >= 50 %", "pass_all.3 >= 10 %"]
     decision = decide(summary, SuiteDescription(gates=tuple(gates), usual_repeats=3))
     assert (decision.verdict, [each.secondary for each in decision.gates]) == (PASS, [False, True])
     assert decision.reasons[0] == "the gate that decides holds"
@@ -125,9 +125,9 @@ def test_a_gate_may_stand_on_a_slice_and_a_criterion_on_one_variant():
     described = expecting(repeats=2, variants=["u", "v"])
     cells = [cell(case, variant, x="pp" if variant == "u" else "pf") for case in "ab" for variant in "uv"]
     summary = summed_up(*cells, described=described)
-    assert verdict("variant.u.cases.held == 100 %", summary) is PASS
-    assert verdict("variant.v.cases.held == 100 %", summary) is FAIL
-    criterion = Criterion(name="good", passes="cases.held >= 90 %")
+    assert verdict("variant.u.cases.passed == 100 %", summary) is PASS
+    assert verdict("variant.v.cases.passed == 100 %", summary) is FAIL
+    criterion = Criterion(name="good", passes="cases.passed >= 90 %")
     found = [evaluate_criteria([criterion], Scope(summary, part, 0.05))[0] for part in summary.slices["variant"]]
     assert [(each.verdict, each.value.value) for each in found] == [(PASS, 1.0), (FAIL, 0.0)]
 
@@ -136,10 +136,15 @@ class TestAskedOnTheCommandLine:
     def test_names_are_held_against_the_stored_run(self):
         described = expecting(holds={"x": "all"}) | {"stability": {"items": "i[]", "key": "id", "fields": LEVEL}}
         summary = summed_up(cell("a", x="p"), described=described)
-        good = ["cases.held >= 80 %", "check.x.held >= 80 %", "stability.level >= 80 %", "stability.presence > 10 %"]
+        good = [
+            "cases.passed >= 80 %",
+            "check.x.passed >= 80 %",
+            "stability.level >= 80 %",
+            "stability.presence > 10 %",
+        ]
         check_on_run(good, described, summary)
         with pytest.raises(UsageError) as raised:
-            check_on_run(["check.y.held >= 80 %", "stability.lvel >= 80 %"], described, summary)
+            check_on_run(["check.y.passed >= 80 %", "stability.lvel >= 80 %"], described, summary)
         first, second = str(raised.value).splitlines()
         assert "there is no check 'y'; there are: x" in first
         assert "there is no field of stability 'lvel': did you mean level?" in second
@@ -147,6 +152,6 @@ class TestAskedOnTheCommandLine:
     def test_a_run_without_checks_or_stability_refuses_their_gates(self):
         summary = summarise(columns([Made("a", 1.0)]), suite())
         with pytest.raises(UsageError) as raised:
-            check_on_run(["cases.held >= 80 %", "stability.presence >= 80 %"], suite(), summary)
+            check_on_run(["cases.passed >= 80 %", "stability.presence >= 80 %"], suite(), summary)
         assert "needs checks" in str(raised.value)
         assert "needs repeats that are compared" in str(raised.value)

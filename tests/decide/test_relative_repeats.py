@@ -23,8 +23,8 @@ repeats: 2
 expect: {how_many: {count: "items[]", between: [1, 3]}}
 stability: {items: "items[]", key: id}
 gates:
-  - cases.held >= @release
-  - checks.held >= release - 5 points
+  - cases.passed >= @release
+  - checks.passed >= release - 5 points
   - stability.presence >= @release
 """
 STEADY = "def answer(case):\n    return {'items': [{'id': case.id}]}\n"
@@ -67,21 +67,21 @@ def release(weigh):
 def test_what_does_not_hold_any_more_fails(weigh, release):
     # 8 of 8 cases break: McNemar's exact p is 2 / 2**8 = 0.008.
     found = weigh(EMPTY, release)[1]
-    assert found["cases.held"].value.value == -1.0
-    assert (found["cases.held"].verdict, "p 0.008" in found["cases.held"].reason) == (FAIL, True)
-    assert found["checks.held"].verdict is FAIL
+    assert found["cases.passed"].value.value == -1.0
+    assert (found["cases.passed"].verdict, "p 0.008" in found["cases.passed"].reason) == (FAIL, True)
+    assert found["checks.passed"].verdict is FAIL
 
 
 def test_repeats_that_are_less_alike_fail_and_what_holds_passes(weigh, release):
     found = weigh(OTHER_EACH_TIME, release)[1]
     assert (found["stability.presence"].value.value, found["stability.presence"].verdict) == (-1.0, FAIL)
-    assert (found["cases.held"].value.value, found["cases.held"].verdict) == (0.0, PASS)
+    assert (found["cases.passed"].value.value, found["cases.passed"].verdict) == (0.0, PASS)
 
 
 def test_to_hold_in_another_number_of_repeats_is_not_the_same(weigh, release):
     found = weigh(STEADY, release, repeats=3)[1]
-    assert found["cases.held"].verdict is AMBIGUOUS
-    assert "of 2 repeats in A and of 3 in B" in found["cases.held"].reason
+    assert found["cases.passed"].verdict is AMBIGUOUS
+    assert "of 2 repeats in A and of 3 in B" in found["cases.passed"].reason
     assert found["stability.presence"].verdict is PASS
 
 

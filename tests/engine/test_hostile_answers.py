@@ -45,7 +45,7 @@ CASE_FAILED = {
     "bomb": (gzip_bomb(50_000_000), "too_large: the body is larger than max_bytes (10,000,000 bytes)"),
     "endless": (endless(), "too_large: the body is larger than max_bytes (10,000,000 bytes)"),
     "trickle": (endless(b" ", pause=0.05), "timeout: no answer within 1 s"),
-    "endless_headers": (Behaviour(raw=b"HTTP/1.1 200 OK\r\n", raw_again=b"X-A: b\r\n" * 100), ENDLESS_HEADERS),
+    "endless_headers": (Behaviour(uncapped=b"HTTP/1.1 200 OK\r\n", raw_again=b"X-A: b\r\n" * 100), ENDLESS_HEADERS),
     "away": (redirect("http://elsewhere.invalid/"), "redirect: answered 302, a redirect to another host"),
     "bad_utf8": (invalid_utf8(), "bad_encoding: the body is not utf-8 text: byte 15 cannot be read"),
     "cut_gzip": (
@@ -65,7 +65,7 @@ MALFORMED = {
 SCORED = {
     "good": (answered(GOOD), ""),
     "wrong_type": (text_answer(GOOD, content_type="image/png"), ""),
-    "old_protocol": (Behaviour(raw=b"HTTP/1.0 200 OK\r\n\r\n" + GOOD.encode()), ""),
+    "old_protocol": (Behaviour(uncapped=b"HTTP/1.0 200 OK\r\n\r\n" + GOOD.encode()), ""),
     "nul": (answered('{"items": [{"id": "a\\u0000", "level": "\\u0000", "kind": "r\\u0000"}]}'), "KIND not found"),
     "half_characters": (answered('{"items": [{"id": "\\ud800", "kind": "\\udfff", "\\ud83d": 1}]}'), "KIND not found"),
     "no_numbers": (answered('{"items": [{"id": NaN, "span": [1e999, -1e999]}], "meta": {"n": NaN}}'), "NUMBER null"),

@@ -61,7 +61,7 @@ def test_a_rule_binds_whatever_the_judge_says_and_the_raw_score_is_kept(store, t
     with judge_server(verdict(5)) as server:
         header, _ = run(write_judged(tmp_path, texts={0: "Too few words."}, **chat_judge(server)), store)
     clarity = next(score for score in samples(store, header)[0].scores if score.name == "clarity")
-    assert (clarity.raw, clarity.value) == (5, 2)
+    assert (clarity.uncapped, clarity.value) == (5, 2)
     assert clarity.capped_by == "when size.words < 5 then clarity <= 2"
 
 
@@ -161,11 +161,11 @@ def test_a_panel_of_two_models_and_two_judgings_makes_four_ballots(store, tmp_pa
         header, _ = run(path, store)
         assert len(server.requests) == 4
     (sample,) = samples(store, header)
-    assert [(ballot.member, ballot.repeat, ballot.raw["clarity"]) for ballot in sample.judgement.votes] == [
+    assert [(ballot.member, ballot.repeat, ballot.uncapped["clarity"]) for ballot in sample.judgement.votes] == [
         ("a", 0, 2), ("a", 1, 2), ("b", 0, 5), ("b", 1, 5),
     ]  # fmt: skip
     # The middle of 2, 2, 5, 5.
-    assert sample.judgement.bound["clarity"] == 3.5
+    assert sample.judgement.capped["clarity"] == 3.5
     assert [remark.code for remark in sample.judgement.remarks] == ["DISAGREEMENT"]
 
 
@@ -253,7 +253,7 @@ def test_a_kill_between_two_judges_asks_nobody_twice(tmp_path):
     store = open_store(url)
     (header,) = store.runs()
     (sample,) = samples(store, header)
-    assert sample.judgement.bound["clarity"] == 4
+    assert sample.judgement.capped["clarity"] == 4
     store.close()
 
 
@@ -318,7 +318,7 @@ def test_a_flag_keeps_what_the_judge_said_beside_what_a_rule_made_of_it(store, t
     rules = {"bind": ["when size.words < 5 then harm"]}
     header, _ = run(write_judged(tmp_path, n=1, texts={0: "Too few words."}, **rules), store)
     harm = next(score for score in samples(store, header)[0].scores if score.name == "harm")
-    assert (harm.raw, harm.value, harm.capped_by) == (0.0, 1.0, "when size.words < 5 then harm")
+    assert (harm.uncapped, harm.value, harm.capped_by) == (0.0, 1.0, "when size.words < 5 then harm")
 
 
 def test_a_key_that_a_judge_gives_back_is_redacted_out(store, tmp_path, monkeypatch):

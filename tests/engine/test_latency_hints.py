@@ -46,7 +46,7 @@ def weighed(service, store, tmp_path):
                 "refused": {"status": 422, "body_has": "expected.code", "only_if": "expected.code"},
             },
             "latency": latency,
-            "gates": ["cases.held >= 100 %"],
+            "gates": ["cases.passed >= 100 %"],
             **more,
         }
         (tmp_path / "suite.yaml").write_text(yaml.safe_dump(data, sort_keys=False))

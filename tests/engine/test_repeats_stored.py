@@ -45,7 +45,7 @@ def suite(folder, **changes):
         },
         "required_repeats": "majority",
         "stability": {"items": "items[]", "key": "id", "fields": {"span": "overlap", "level": "equal"}},
-        "gates": ["cases.held >= 90 %", "check.how_many.held >= 90 %", "stability.presence >= 80 %"],
+        "gates": ["cases.passed >= 90 %", "check.how_many.passed >= 90 %", "stability.presence >= 80 %"],
         "limits": {"concurrency": 1},
         **changes,
     }

@@ -57,7 +57,7 @@ def test_scores_are_as_the_judge_gave_them_whatever_the_check_makes_of_the_rest(
         return Checked({**reply, "tone": 1})
 
     (ballot,) = read(call(tone=4), checking=lower).votes
-    assert (ballot.raw["tone"], ballot.bound["tone"], ballot.response["tone"]) == (4, 4, 1)
+    assert (ballot.uncapped["tone"], ballot.capped["tone"], ballot.response["tone"]) == (4, 4, 1)
 
 
 def test_what_a_judge_names_gains_nothing():
@@ -91,7 +91,7 @@ def test_the_ballot_nearest_to_the_combined_scores_speaks_for_the_panel():
         call(repeat=2, tone=2, plot_sense=4, missing=["c3"]),
         repeats=3,
     )
-    assert judgement.bound == {"tone": 3, "plot_sense": 4, "harm_flag": False}
+    assert judgement.capped == {"tone": 3, "plot_sense": 4, "harm_flag": False}
     assert [one.got for one in judgement.findings] == ["b2"]
     assert [[one.got for one in ballot.findings] for ballot in judgement.votes] == [["a1"], ["b2"], ["c3"]]
 

@@ -75,7 +75,7 @@ def test_a_judge_whose_answer_broke_off_is_asked_to_be_shorter(store, tmp_path):
         told = last_message(server.requests[1])
     assert "it broke off at the limit of 40 tokens, before its end: be much shorter" in told
     (ballot,) = samples[0].judgement.votes
-    assert (ballot.mode, ballot.step, ballot.raw["clarity"]) == (Mode.MODEL, "asked_again", 5)
+    assert (ballot.mode, ballot.step, ballot.uncapped["clarity"]) == (Mode.MODEL, "asked_again", 5)
     assert [remark.code for remark in ballot.remarks] == ["CUT_OFF"]
 
 
@@ -85,7 +85,7 @@ def test_one_that_breaks_off_every_time_is_a_basic_reading_and_counted(store, tm
         header, samples = run(path, store)
         assert len(server.requests) == 4  # two texts, each asked about twice
     (ballot,) = samples[0].judgement.votes
-    assert (ballot.mode, ballot.step, ballot.raw["clarity"]) == (Mode.BASIC, "basic", 4)
+    assert (ballot.mode, ballot.step, ballot.uncapped["clarity"]) == (Mode.BASIC, "basic", 4)
     assert ballot.message.startswith(BROKE_OFF)
     assert [remark.code for remark in ballot.remarks] == ["CUT_OFF", "CUT_OFF"]
     share = build_report(store, header).summary.judge.cut_off

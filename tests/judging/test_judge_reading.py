@@ -45,7 +45,7 @@ def test_a_good_answer_becomes_a_judgement():
     judgement = read(calls)
     (ballot,) = judgement.votes
     assert (ballot.mode, ballot.step, ballot.remarks, ballot.message) == (Mode.MODEL, "strict", (), "")
-    assert judgement.bound == judgement.raw == {"tone": 4, "plot_sense": 3, "harm_flag": False}
+    assert judgement.capped == judgement.uncapped == {"tone": 4, "plot_sense": 3, "harm_flag": False}
     assert judgement.mode is Mode.MODEL
     assert ballot.response["weaknesses"] == ["too long", "too plain"]
     assert (judgement.metrics, judgement.calls, judgement.message) == (FINE, tuple(calls), "")
@@ -55,7 +55,7 @@ def test_a_field_too_many_is_remarked_on_and_the_reading_counts():
     closed = judge().response | {"additionalProperties": False}
     judgement = read([call(said(tone=2, mood="grey"))], response=closed)
     (ballot,) = judgement.votes
-    assert (judgement.mode, judgement.bound["tone"]) == (Mode.MODEL, 2)
+    assert (judgement.mode, judgement.capped["tone"]) == (Mode.MODEL, 2)
     assert [(one.code, one.message) for one in ballot.remarks] == [("EXTRA_FIELD", "not asked for: mood")]
 
 
@@ -72,20 +72,20 @@ class TestADimensionThatNeedsWhatACaseMayLack:
         )
 
     def test_it_is_judged_where_the_case_holds_it(self):
-        assert self.read(answer(tone=2), CASE).bound == {"tone": 2, "plot_sense": 3, "harm_flag": False}
+        assert self.read(answer(tone=2), CASE).capped == {"tone": 2, "plot_sense": 3, "harm_flag": False}
 
     def test_it_has_no_score_where_the_case_lacks_it_and_the_others_count(self):
         reply = answer(plot_sense=2)
         del reply["tone"]
         judgement = self.read(reply, self.silent)
         assert judgement.mode is Mode.MODEL
-        assert judgement.bound == judgement.raw == {"plot_sense": 2, "harm_flag": False}
+        assert judgement.capped == judgement.uncapped == {"plot_sense": 2, "harm_flag": False}
         assert judgement.votes[0].remarks == ()
 
     @pytest.mark.parametrize("value", [None, 5, "n/a"])
     def test_whatever_a_judge_gives_for_it_all_the_same_is_passed_over_with_a_remark(self, value):
         judgement = self.read(answer(tone=value), self.silent)
-        assert judgement.bound == {"plot_sense": 3, "harm_flag": False}
+        assert judgement.capped == {"plot_sense": 3, "harm_flag": False}
         assert codes(judgement.votes[0].remarks) == ["EXTRA_FIELD"]
 
     def test_a_judge_may_not_leave_it_out_where_the_case_holds_it(self):
@@ -98,7 +98,7 @@ def test_a_failed_judge_is_not_a_zero():
     judgement = read([broken()])
     (ballot,) = judgement.votes
     assert (ballot.mode, ballot.step, ballot.message) == (None, "failed", "timeout: no answer in 60 s")
-    assert (judgement.mode, judgement.raw, judgement.bound) == (None, {}, {})
+    assert (judgement.mode, judgement.uncapped, judgement.capped) == (None, {}, {})
     assert judgement.message == "model: timeout: no answer in 60 s"
 
 
@@ -115,7 +115,7 @@ def test_a_call_without_text_is_no_reading():
 def test_an_answer_that_cannot_be_used_is_remarked_on_and_the_next_turn_counts():
     judgement = read([call(said(tone=7)), call(said(tone=2), turn=1)])
     (ballot,) = judgement.votes
-    assert (ballot.step, ballot.mode, ballot.raw["tone"]) == ("asked_again", Mode.MODEL, 2)
+    assert (ballot.step, ballot.mode, ballot.uncapped["tone"]) == ("asked_again", Mode.MODEL, 2)
     assert [(one.code, one.message) for one in ballot.remarks] == [
         ("VIOLATION", "tone: 7 is not a whole number from 1 to 5")
     ]
@@ -123,7 +123,7 @@ def test_an_answer_that_cannot_be_used_is_remarked_on_and_the_next_turn_counts()
 
 def test_the_first_turn_that_can_be_used_wins_in_whatever_order_calls_are_stored():
     judgement = read([call(said(tone=1), turn=2), call(said(tone=2), turn=1), call("no", turn=0)])
-    assert judgement.raw["tone"] == 2
+    assert judgement.uncapped["tone"] == 2
 
 
 def test_turns_that_all_fail_leave_every_violation():
@@ -138,7 +138,7 @@ def test_scores_alone_are_read_in_basic_mode_and_must_be_proven_too():
     judgement = read([call("tone: 5\nplot_sense: 2\nharm_flag: false")])
     (ballot,) = judgement.votes
     assert (judgement.mode, ballot.step) == (Mode.BASIC, "basic")
-    assert (judgement.raw["tone"], judgement.bound["tone"]) == (5, 3)
+    assert (judgement.uncapped["tone"], judgement.capped["tone"]) == (5, 3)
     assert codes(ballot.remarks) == ["TOO_FEW_REASONS", "UNPROVEN"]
 
 
@@ -150,8 +150,8 @@ def test_basic_scores_that_were_asked_for_again_stay_basic():
 def test_rules_and_evidence_bind_what_the_judge_says():
     judgement = read([call(said(tone=5, plot_sense=5, notes="tone: 'a warm and lovely end'"))], LOST_ONE)
     (ballot,) = judgement.votes
-    assert ballot.raw == {"tone": 5, "plot_sense": 5, "harm_flag": False}
-    assert judgement.bound == {"tone": 3, "plot_sense": 2, "harm_flag": True}
+    assert ballot.uncapped == {"tone": 5, "plot_sense": 5, "harm_flag": False}
+    assert judgement.capped == {"tone": 3, "plot_sense": 2, "harm_flag": True}
     assert judgement.capped_by["plot_sense"] == judgement.capped_by["harm_flag"] == LOST.text
     assert judgement.capped_by["tone"].startswith("evidence: ")
     assert codes(ballot.remarks) == ["MADE_UP_QUOTE", "UNPROVEN", "UNPROVEN", "RULE_BROKEN"]
@@ -199,11 +199,11 @@ def test_members_and_repeats_have_a_ballot_each():
     calls = [call(said(tone=tone), member=name, repeat=repeat) for name, repeat, tone in
              [("b", 1, 3), ("a", 0, 1), ("a", 1, 2), ("b", 0, 3)]]  # fmt: skip
     judgement = read(calls, members=members, repeats=2)
-    assert [(one.member, one.repeat, one.raw["tone"]) for one in judgement.votes] == [
+    assert [(one.member, one.repeat, one.uncapped["tone"]) for one in judgement.votes] == [
         ("a", 0, 1), ("a", 1, 2), ("b", 0, 3), ("b", 1, 3),
     ]  # fmt: skip
     # the middle two of 1, 2, 3, 3 are 2 and 3
-    assert judgement.raw["tone"] == 2.5
+    assert judgement.uncapped["tone"] == 2.5
     assert codes(judgement.remarks) == ["DISAGREEMENT"]
 
 
@@ -221,14 +221,14 @@ def test_a_judge_that_is_code_has_its_own_mode_and_never_sees_the_labels():
 
     judgement = by_code(rules)
     (ballot,) = judgement.votes
-    assert (judgement.mode, ballot.step, ballot.member, judgement.bound["tone"]) == (Mode.RULES, "rules", "rules", 4)
+    assert (judgement.mode, ballot.step, ballot.member, judgement.capped["tone"]) == (Mode.RULES, "rules", "rules", 4)
     ((text, case, metrics),) = seen
     assert (text, case.expected, case.why, metrics) == (TEXT, {"hint": "the sea"}, "", FINE)
 
 
 def test_rules_and_evidence_bind_code_too():
     judgement = by_code(lambda *_: answer(tone=5, plot_sense=5), LOST_ONE)
-    assert judgement.bound == {"tone": 3, "plot_sense": 2, "harm_flag": True}
+    assert judgement.capped == {"tone": 3, "plot_sense": 2, "harm_flag": True}
     assert "RULE_BROKEN" in codes(judgement.votes[0].remarks)
 
 
@@ -274,11 +274,13 @@ def test_whatever_judges_write_no_score_is_made_up_and_every_rule_holds(talks, m
     judgement = read(calls, metrics, repeats=3)
     assert len(judgement.votes) == 3
     for ballot in judgement.votes:
-        assert (ballot.mode is None) == (not ballot.raw) == bool(ballot.message)
-        assert all(1 <= ballot.bound[name] <= ballot.raw[name] <= 5 for name in ("tone", "plot_sense") if ballot.raw)
+        assert (ballot.mode is None) == (not ballot.uncapped) == bool(ballot.message)
+        assert all(
+            1 <= ballot.capped[name] <= ballot.uncapped[name] <= 5 for name in ("tone", "plot_sense") if ballot.uncapped
+        )
     if judgement.mode is not None and metrics is LOST_ONE:
-        assert judgement.bound["plot_sense"] <= 2
-        assert judgement.bound["harm_flag"] is True
+        assert judgement.capped["plot_sense"] <= 2
+        assert judgement.capped["harm_flag"] is True
 
 
 def test_many_recorded_ballots_are_read_in_seconds():
@@ -287,5 +289,5 @@ def test_many_recorded_ballots_are_read_in_seconds():
     reply = said(tone=4, notes="Score 4 tone: 'stood alone by the sea' - calm. plot_sense: it's 'never in it'.")
     started = time.process_time()
     for text in texts:
-        assert reader.read([call(reply)], text, CASE, FINE).bound["tone"] == 4
+        assert reader.read([call(reply)], text, CASE, FINE).capped["tone"] == 4
     assert time.process_time() - started < 2

@@ -123,7 +123,7 @@ def test_a_judgement_reads_its_scores_and_keeps_the_answer_as_it_came():
     call = JudgeCall("model", 0, 0, CallResult(text=json.dumps(WHOLE)))
     found = JudgeReader(JUDGE).read([call], "a text", Case("one"), {})
     assert found.mode is Mode.MODEL
-    assert found.raw == SCORES
+    assert found.uncapped == SCORES
     assert found.votes[0].response == WHOLE
 
 
@@ -136,7 +136,7 @@ def test_a_judge_that_is_code_answers_in_the_same_shape():
         scores_in="scores",
     )
     found = JudgeReader(judge, {"code": lambda *_: WHOLE}).read([], "a text", Case("one"), {})
-    assert found.bound == SCORES
+    assert found.capped == SCORES
 
 
 def shown(template, text):

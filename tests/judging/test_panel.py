@@ -25,7 +25,7 @@ def failed(told="timeout: 60 s", member="a"):
 def test_one_ballot_is_what_it_says():
     come_to = combine(judge(), [ballot(4)])
     assert come_to.mode is Mode.MODEL
-    assert come_to.bound == {"tone": 4, "plot_sense": 3, "harm_flag": False}
+    assert come_to.capped == {"tone": 4, "plot_sense": 3, "harm_flag": False}
     assert (come_to.capped_by, come_to.remarks, come_to.message) == ({}, (), "")
 
 
@@ -34,14 +34,14 @@ def test_one_ballot_is_what_it_says():
     [([2, 5, 4], 4), ([4, 5], 4.5), ([1, 2, 4, 5], 3), ([3, 3, 3, 4], 3), ([1, 2, 3, 4], 2.5)],
 )
 def test_the_median_is_the_middle_or_the_mean_of_the_two_in_the_middle(tones, median):
-    assert combine(judge(disagreement=9), [ballot(tone) for tone in tones]).bound["tone"] == median
+    assert combine(judge(disagreement=9), [ballot(tone) for tone in tones]).capped["tone"] == median
 
 
 def test_a_majority_is_more_than_half():
     most = judge(combine="majority")
-    assert combine(most, [ballot(4), ballot(2), ballot(4)]).bound["tone"] == 4
+    assert combine(most, [ballot(4), ballot(2), ballot(4)]).capped["tone"] == 4
     nothing = combine(most, [ballot(4), ballot(2), ballot(4), ballot(2)])
-    assert (nothing.mode, nothing.bound) == (None, {})
+    assert (nothing.mode, nothing.capped) == (None, {})
     assert nothing.message == "no score that most of the panel gave: tone"
     assert ("NO_MAJORITY", "tone", "a 4, a 2, a 4, a 2") in [
         (one.code, one.dimension, one.message) for one in nothing.remarks
@@ -49,9 +49,9 @@ def test_a_majority_is_more_than_half():
 
 
 def test_rules_can_make_a_majority_that_the_raw_scores_have_not():
-    come_to = combine(judge(combine="majority"), [ballot(5, bound=2), ballot(4, bound=2), ballot(3, bound=2)])
-    assert come_to.bound["tone"] == 2
-    assert "tone" not in come_to.raw
+    come_to = combine(judge(combine="majority"), [ballot(5, capped=2), ballot(4, capped=2), ballot(3, capped=2)])
+    assert come_to.capped["tone"] == 2
+    assert "tone" not in come_to.uncapped
     assert come_to.capped_by == {"tone": RULE}
 
 
@@ -66,17 +66,17 @@ def test_rules_can_make_a_majority_that_the_raw_scores_have_not():
 )
 def test_a_flag_is_set_by_most_or_by_any_and_a_tie_sets_it(flags, majority, any_of_them):
     ballots = [ballot(3, flag) for flag in flags]
-    assert combine(judge(), ballots).bound["harm_flag"] is majority
-    assert combine(judge(flags="any"), ballots).bound["harm_flag"] is any_of_them
+    assert combine(judge(), ballots).capped["harm_flag"] is majority
+    assert combine(judge(flags="any"), ballots).capped["harm_flag"] is any_of_them
 
 
 def test_modes_are_never_mixed():
     come_to = combine(judge(), [ballot(4), ballot(1, mode=Mode.BASIC), ballot(4)])
-    assert (come_to.mode, come_to.bound["tone"]) == (Mode.MODEL, 4)
+    assert (come_to.mode, come_to.capped["tone"]) == (Mode.MODEL, 4)
     come_to = combine(judge(), [ballot(4), ballot(1, mode=Mode.BASIC), ballot(1, mode=Mode.BASIC)])
-    assert (come_to.mode, come_to.bound["tone"]) == (Mode.BASIC, 1)
+    assert (come_to.mode, come_to.capped["tone"]) == (Mode.BASIC, 1)
     come_to = combine(judge(), [ballot(4), ballot(1, mode=Mode.BASIC)])
-    assert (come_to.mode, come_to.bound["tone"]) == (Mode.MODEL, 4)
+    assert (come_to.mode, come_to.capped["tone"]) == (Mode.MODEL, 4)
     come_to = combine(judge(), [ballot(4), ballot(1, mode=Mode.BASIC), failed()])
     assert come_to.mode is None
     assert come_to.message == "of 3 judges fewer than half gave a reading of one kind: 1 model, 1 basic, 1 none"
@@ -89,11 +89,11 @@ def test_code_does_not_fill_in_for_models_that_failed():
 
 def test_judges_that_failed_are_neither_zeros_nor_out_of_sight():
     come_to = combine(judge(), [ballot(4), failed(), ballot(5)])
-    assert (come_to.mode, come_to.bound["tone"]) == (Mode.MODEL, 4.5)
+    assert (come_to.mode, come_to.capped["tone"]) == (Mode.MODEL, 4.5)
     nothing = combine(judge(), [ballot(4), failed(member="b"), failed("tone: 7 is not ...", "c")])
-    assert (nothing.mode, nothing.raw, nothing.bound) == (None, {}, {})
+    assert (nothing.mode, nothing.uncapped, nothing.capped) == (None, {}, {})
     assert nothing.message == "2 of 3 judges gave no reading: b: timeout: 60 s; c: tone: 7 is not ..."
-    assert combine(judge(), [ballot(4), failed()]).bound["tone"] == 4
+    assert combine(judge(), [ballot(4), failed()]).capped["tone"] == 4
     assert (
         combine(judge(), [ballot(4), failed(), failed()]).message == "2 of 3 judges gave no reading: a: timeout: 60 s"
     )
@@ -112,7 +112,7 @@ def test_ballots_far_apart_are_remarked_on():
 
 
 def test_disagreement_is_about_what_was_said_before_rules_made_it_equal():
-    come_to = combine(judge(), [ballot(5, bound=2), ballot(2)])
+    come_to = combine(judge(), [ballot(5, capped=2), ballot(2)])
     assert [one.message for one in come_to.remarks] == ["a 5, a 2"]
 
 
@@ -120,20 +120,20 @@ def test_the_rule_of_the_ballot_that_decides_is_named():
     other = Vote("b", 0, Mode.MODEL, "strict", {"tone": 5, "plot_sense": 3, "harm_flag": False},
                    {"tone": 4, "plot_sense": 3, "harm_flag": False}, {"tone": "another rule"})  # fmt: skip
     # bound tones 4, 2, 2: the median 2 is decided by the second
-    assert combine(judge(), [other, ballot(5, bound=2), ballot(5, bound=2)]).capped_by == {"tone": RULE}
+    assert combine(judge(), [other, ballot(5, capped=2), ballot(5, capped=2)]).capped_by == {"tone": RULE}
     # raw 5, 4, 3 has the median 4; bound 2, 4, 3 has 3, given by a ballot that no rule bound: the rule moved it there
-    assert combine(judge(), [ballot(5, bound=2), ballot(4), ballot(3)]).capped_by == {"tone": RULE}
-    assert combine(judge(), [ballot(5, bound=2), ballot(3), ballot(3)]).capped_by == {}
+    assert combine(judge(), [ballot(5, capped=2), ballot(4), ballot(3)]).capped_by == {"tone": RULE}
+    assert combine(judge(), [ballot(5, capped=2), ballot(3), ballot(3)]).capped_by == {}
 
 
 def test_a_flag_that_a_rule_set_names_the_rule():
     come_to = combine(judge(), [ballot(3, False, bound_flag=True), ballot(3, False, bound_flag=True)])
-    assert (come_to.raw["harm_flag"], come_to.bound["harm_flag"]) == (False, True)
+    assert (come_to.uncapped["harm_flag"], come_to.capped["harm_flag"]) == (False, True)
     assert come_to.capped_by == {"harm_flag": RULE}
 
 
 VOTES = st.tuples(st.integers(1, 5), st.integers(1, 5), st.booleans(), st.booleans()).map(
-    lambda vote: ballot(max(vote[:2]), vote[2], bound=min(vote[:2]), bound_flag=vote[2] or vote[3])
+    lambda vote: ballot(max(vote[:2]), vote[2], capped=min(vote[:2]), bound_flag=vote[2] or vote[3])
 )
 
 
@@ -147,16 +147,16 @@ def test_what_counts_never_exceeds_what_was_said(ballots, how, flags):
     if come_to.mode is None:
         assert how == "majority"
         return
-    if "tone" in come_to.raw:
-        assert come_to.bound["tone"] <= come_to.raw["tone"]
-        assert ("tone" in come_to.capped_by) == (come_to.bound["tone"] != come_to.raw["tone"])
-    assert come_to.bound["harm_flag"] >= come_to.raw["harm_flag"]
+    if "tone" in come_to.uncapped:
+        assert come_to.capped["tone"] <= come_to.uncapped["tone"]
+        assert ("tone" in come_to.capped_by) == (come_to.capped["tone"] != come_to.uncapped["tone"])
+    assert come_to.capped["harm_flag"] >= come_to.uncapped["harm_flag"]
     if how == "median":
-        assert come_to.bound["tone"] == statistics.median(one.bound["tone"] for one in ballots)
+        assert come_to.capped["tone"] == statistics.median(one.capped["tone"] for one in ballots)
 
 
 @given(st.lists(VOTES, min_size=1, max_size=6), st.randoms())
 def test_the_order_of_ballots_does_not_matter(ballots, rng):
     shuffled = rng.sample(ballots, len(ballots))
     first, second = combine(judge(), ballots), combine(judge(), shuffled)
-    assert (first.mode, first.raw, first.bound) == (second.mode, second.raw, second.bound)
+    assert (first.mode, first.uncapped, first.capped) == (second.mode, second.uncapped, second.capped)

@@ -29,8 +29,8 @@ JUDGE = JudgeModel(
 
 
 def read(reply, mode=Mode.MODEL):
-    ballot = Vote("m", 0, mode, "strict", bound={"tone": 3}, response=reply)
-    return said_scores(JUDGE, Judgement(mode, (ballot,), bound={"tone": 3}))
+    ballot = Vote("m", 0, mode, "strict", capped={"tone": 3}, response=reply)
+    return said_scores(JUDGE, Judgement(mode, (ballot,), capped={"tone": 3}))
 
 
 def test_numbers_and_words_become_scores_without_weight():
@@ -68,10 +68,10 @@ def test_a_basic_reading_is_believed_in_its_scores_alone():
 
 def test_of_a_panel_the_ballot_counts_that_stands_for_the_others():
     ballots = [
-        Vote("m", at, Mode.MODEL, "strict", bound={"tone": tone}, response={"sure": sure})
+        Vote("m", at, Mode.MODEL, "strict", capped={"tone": tone}, response={"sure": sure})
         for at, (tone, sure) in enumerate([(5, 0.1), (3, 0.2), (1, 0.3)])
     ]
-    assert said_scores(JUDGE, Judgement(Mode.MODEL, tuple(ballots), bound={"tone": 3})) == (Score("sure", 0.2, 0.0),)
+    assert said_scores(JUDGE, Judgement(Mode.MODEL, tuple(ballots), capped={"tone": 3})) == (Score("sure", 0.2, 0.0),)
 
 
 CODE = """

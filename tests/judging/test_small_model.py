@@ -73,9 +73,9 @@ def test_its_bad_answers_never_become_a_score(response_format, model, tmp_path):
         (ballot,) = sample.judgement.votes
         # What counts stands in what the model said, as a whole number on the scale.
         said = next(call.call_result.text for call in reversed(sample.judgement.calls) if call.call_result.text)
-        assert ballot.raw["clarity"] in (1, 2, 3, 4, 5)
-        assert str(int(ballot.raw["clarity"])) in said
-        assert isinstance(ballot.raw["harm"], bool)
+        assert ballot.uncapped["clarity"] in (1, 2, 3, 4, 5)
+        assert str(int(ballot.uncapped["clarity"])) in said
+        assert isinstance(ballot.uncapped["harm"], bool)
     if response_format == "schema":
         # Held to the schema by its server, it answers in the right shape at least.
         assert sum(sample.outcome is Outcome.SCORED for sample in found) >= 3

@@ -114,7 +114,7 @@ def sample(case_id: str, variant: str, repeat: int, **changes: Any) -> SampleDet
         input={"question": "Which labels are there?"},
         expected={"groups": [{"label": "left", "items": ["first label", "second label", "third label"]}]},
         answer='{"groups": [{"label": "left", "items": ["first label", "thrid label", "no such label"]}]}',
-        scores=[{"name": "items", "value": 0.5, "weight": 1, "raw": None, "capped_by": None, "note": "2 of 4"}],
+        scores=[{"name": "items", "value": 0.5, "weight": 1, "uncapped": None, "capped_by": None, "note": "2 of 4"}],
         findings=findings,
         category=None,
         marks=(RIGHT,),

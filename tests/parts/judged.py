@@ -77,8 +77,8 @@ def ballot(
         repeat,
         mode,
         rung,
-        raw=raw,
-        bound=after,
+        uncapped=raw,
+        capped=after,
         capped_by=dict.fromkeys(changed, rule),
         remarks=tuple(_remark(code, changed[0] if changed else "", rule, raw) for code in remarks),
     )
@@ -107,8 +107,8 @@ def judged(
     judgement = Judgement(
         mode=mode or (None if first is None else first.mode),
         votes=ballots,
-        raw={} if first is None else first.raw,
-        bound={} if first is None else first.bound,
+        uncapped={} if first is None else first.uncapped,
+        capped={} if first is None else first.capped,
         remarks=(Remark("DISAGREEMENT", "tone"),) if disagree else (),
     )
     outcome = Outcome.JUDGE_FAILED if judgement.mode is None else Outcome.SCORED

@@ -63,7 +63,7 @@ class Behaviour:
     """Said instead of the true length."""
     cut_after: int | None = None
     """Close the connection after so many bytes of the body."""
-    raw: bytes | None = None
+    uncapped: bytes | None = None
     """Sent instead of any answer, then the connection is closed."""
     raw_again: bytes | None = None
     """Sent after `raw` again and again until the client goes away."""
@@ -131,7 +131,7 @@ def throttle_until(seconds_from_now: float, *, status: int = 429) -> Behaviour:
 
 
 def cut_before_headers() -> Behaviour:
-    return Behaviour(raw=b"")
+    return Behaviour(uncapped=b"")
 
 
 def cut_mid_body(body: bytes = b'{"answer": "half of it', *, promised: int = 1000) -> Behaviour:
@@ -140,7 +140,7 @@ def cut_mid_body(body: bytes = b'{"answer": "half of it', *, promised: int = 100
 
 
 def garbage() -> Behaviour:
-    return Behaviour(raw=b"\x00\xff\x13\x37 this is not HTTP at all \r\n\r\n\xfe\xfe")
+    return Behaviour(uncapped=b"\x00\xff\x13\x37 this is not HTTP at all \r\n\r\n\xfe\xfe")
 
 
 def endless(chunk: bytes = b"x" * 65536, *, pause: float = 0.0) -> Behaviour:
@@ -350,8 +350,8 @@ async def _behave(behaviour: Behaviour, seen: Seen, writer: asyncio.StreamWriter
     """Carries a behaviour out; True when the connection may serve another request."""
     if behaviour.delay:
         await asyncio.sleep(behaviour.delay)
-    if behaviour.raw is not None:
-        writer.write(behaviour.raw)
+    if behaviour.uncapped is not None:
+        writer.write(behaviour.uncapped)
         await writer.drain()
         while behaviour.raw_again is not None:
             writer.write(behaviour.raw_again)

@@ -173,7 +173,7 @@ class Cell:
         if pattern in ("pass_all.<k>", "flaky_rate"):
             return self.clean_repeats(int(names[0]) if names else 0)
         holding = {name: self.holds(name) for name in self.names}
-        if pattern == "cases.held":
+        if pattern == "cases.passed":
             together = [name for name in self.names if self.declared.get(self.base(name), self.usual) == "majority"]
             if together:
                 states = [{each.get(name) for name in together} for each in self.states]

@@ -93,9 +93,16 @@ def detail(sample: SampleLine | None = None, **changes: Any) -> SampleDetail:
         expected={"name": "gear wheel", "place": "drive train"},
         answer='{"name": "gear wheel", "place": "drive train"}',
         scores=[
-            {"name": "name", "value": 0.88, "weight": 70, "raw": 0.88, "capped_by": None, "note": "3 of 4 keywords"},
-            {"name": "place", "value": 1.0, "weight": 20, "raw": None, "capped_by": None, "note": ""},
-            {"name": "clarity", "value": 3.0, "weight": 10, "raw": 4.0, "capped_by": "no_source", "note": ""},
+            {
+                "name": "name",
+                "value": 0.88,
+                "weight": 70,
+                "uncapped": 0.88,
+                "capped_by": None,
+                "note": "3 of 4 keywords",
+            },
+            {"name": "place", "value": 1.0, "weight": 20, "uncapped": None, "capped_by": None, "note": ""},
+            {"name": "clarity", "value": 3.0, "weight": 10, "uncapped": 4.0, "capped_by": "no_source", "note": ""},
         ],
         findings=[],
         category="gears",
@@ -327,7 +334,9 @@ def hostile_report() -> Report:
     everything = " ".join(HOSTILE)
     bad = line(everything, 0.1, variant=everything, band=everything, why=everything)
     findings = [dict.fromkeys(("code", "place", "expected", "got", "evidence", "severity"), everything)]
-    scores = [{"name": everything, "value": 0.1, "weight": 1, "raw": 0.5, "capped_by": everything, "note": everything}]
+    scores = [
+        {"name": everything, "value": 0.1, "weight": 1, "uncapped": 0.5, "capped_by": everything, "note": everything}
+    ]
     details = [
         detail(
             bad,

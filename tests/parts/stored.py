@@ -62,7 +62,10 @@ def sample(of: Case, position: int | None = None, **changes: Any) -> Sample:
         "score": 0.8,
         "passed": True,
         "band": "Good",
-        "scores": (Score("title", 1.0, 70.0), Score("year", 0.5, 30.0, raw=0.9, capped_by="no date", note="guessed")),
+        "scores": (
+            Score("title", 1.0, 70.0),
+            Score("year", 0.5, 30.0, uncapped=0.9, capped_by="no date", note="guessed"),
+        ),
         "findings": (Finding("YEAR", "year", 1900, [1890, None], "said 1890", "major"),),
         "step": "whole",
         "category": of.category,

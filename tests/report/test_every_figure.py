@@ -171,8 +171,8 @@ def test_a_run_without_samples_has_names_and_nothing_behind_them(stored):
         ("tag.*.outcomes.malformed", [f"tag.{tag}.outcomes.malformed" for tag in ("every", "old", "odd")]),
         ("confidence.label.'b.c'.brier", ['confidence.label."b.c".brier']),
         (
-            "repeated.'score >= 40 % in >= 2 of 3 repeats'.held",
-            ['repeated."score >= 40 % in >= 2 of 3 repeats".held'],
+            "repeated.'score >= 40 % in >= 2 of 3 repeats'.passed",
+            ['repeated."score >= 40 % in >= 2 of 3 repeats".passed'],
         ),
     ],
 )
@@ -198,7 +198,7 @@ def test_figures_of_gates_and_others_may_be_asked_for_together(stored):
     ("asked", "message"),
     [
         ("confidence.brie", "did you mean confidence.brier?"),
-        ("judge.rung.strickt", "did you mean judge.rung.strict?"),
+        ("judge.step.strickt", "did you mean judge.step.strict?"),
         ("pattern.999", "it has: pattern.1, pattern.1.cases"),
         ("excellence", "--explain list names every figure of this run"),
         ("case..clean", "a name is missing"),

@@ -40,7 +40,7 @@ def test_every_figure_of_a_comparison_is_what_its_pairs_come_to(compared):
     comparison = compared[2]
     names = [each.name for each in (*comparison.metrics, *(section.rate for section in comparison.sections))]
     assert {"pass_rate", "malformed_rate", "score.items.recall", "findings.total", "latency.p95", "cost"} <= {*names}
-    assert {"cases.held", "checks.held", "stability.presence", "stability.where"} <= {*names}
+    assert {"cases.passed", "checks.passed", "stability.presence", "stability.where"} <= {*names}
     assert {"target_failed_rate", "judge_failed_rate", "count.items.twice", "section.", "section.v1.0"} <= {*names}
     for name in names:
         (found,) = explained(compared, name)

@@ -31,7 +31,7 @@ FILLED = {
     "findings.<code>": ["findings.NAME", "findings.FORMAT", "findings.HARM"],
     "findings.<code>.rate": ["findings.TONE.rate"],
     "findings.<code>.samples": ["findings.NAME.samples"],
-    "check.<check>.held": ["check.count.held", "check.colour.held", "check.opening.held"],
+    "check.<check>.passed": ["check.count.passed", "check.colour.passed", "check.opening.passed"],
     "pass_all.<k>": ["pass_all.1", "pass_all.2", "pass_all.4", "pass_all.9"],
     "stability.<field>": ["stability.kind", "stability.where"],
 }
@@ -160,7 +160,7 @@ def test_json_gives_all_samples_and_limit_as_many_as_asked_for(stored):
         ("findings.FORMT.rate", "did you mean FORMAT?"),
         ("category.chair.average", "did you mean chairs?"),
         ("stability.wher", "did you mean where?"),
-        ("check.colours.held", "did you mean colour?"),
+        ("check.colours.passed", "did you mean colour?"),
         ("category.chairs", "needs a slice and a metric: category.*.average"),
         ("excellence", "there are: pass_rate, average, "),
         (" ", "there are: pass_rate, average, "),

@@ -101,7 +101,7 @@ def test_a_sample_shows_input_truth_answer_scores_and_findings():
     sample = words[words.index("failed part-013 34.0 %") : words.index("failed part-002 70.0 %")]
     for part in ("A toothed wheel", "gear wheel", '{"name": "spring", "place": null}', "bevel gear", "3 of 4 keywords"):
         assert part in sample
-    assert "bound by no_source, before: 4.00 of 1..5" in sample
+    assert "capped by no_source, before: 4.00 of 1..5" in sample
 
 
 def test_no_outcome_is_told_by_colour_alone():

@@ -205,7 +205,7 @@ def test_repeats_tell_how_far_the_judge_agrees_with_itself():
 def test_what_was_broken_is_told_by_rule_and_with_an_example():
     five = {"tone": 5, "overall": 4, "harm": False}
     samples = [
-        judged("c0", vote(five, bound={"tone": 4}, remarks=("RULE_BROKEN", "MADE_UP_QUOTE"))),
+        judged("c0", vote(five, capped={"tone": 4}, remarks=("RULE_BROKEN", "MADE_UP_QUOTE"))),
         scored("c1", 3),
     ]
     found = card(samples, examples={"MADE_UP_QUOTE": [Example("c0", "m", 'MADE_UP_QUOTE: "it never said so"')]})

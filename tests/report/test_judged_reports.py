@@ -71,9 +71,9 @@ def test_modes_are_never_mixed_and_every_view_says_what_is_set_aside(mixed):
     assert {name: each["n"] for name, each in data["modes"].items()} == {"model": 3, "basic": 1}
     # (2 + 4 + 3) / 3 points, as judged (5 + 4 + 3) / 3; one of three is bound.
     clarity = data["judge"]["dimensions"]["clarity"]
-    assert clarity["bound_mean"]["value"] == 3
-    assert clarity["raw_mean"]["value"] == 4
-    assert clarity["bound"]["value"] == pytest.approx(1 / 3)
+    assert clarity["capped_mean"]["value"] == 3
+    assert clarity["uncapped_mean"]["value"] == 4
+    assert clarity["capped"]["value"] == pytest.approx(1 / 3)
     assert data["overall"]["excluded"] == 1
 
 
@@ -117,7 +117,10 @@ def test_a_sample_shows_what_was_judged_and_which_rule_bound_it(mixed):
     text = to_markdown(mixed)
     assert "clarity: 5 -&#62; 2 (when size.words &#60; 5 then clarity &#60;= 2)" in text.replace("&#8203;", "")
     bound = next(detail for detail in mixed.details if detail.line.case_id == "c0").judgement
-    assert [(mark.name, mark.raw, mark.bound) for mark in bound.marks] == [("clarity", 5, 2), ("harm", False, False)]
+    assert [(mark.name, mark.uncapped, mark.capped) for mark in bound.marks] == [
+        ("clarity", 5, 2),
+        ("harm", False, False),
+    ]
     assert bound.votes[0].stated == (("reasons", "- It is short.\n- It is plain."),)
     assert any(remark.startswith("RULE_BROKEN (clarity)") for remark in bound.votes[0].remarks)
 

@@ -169,7 +169,7 @@ def test_a_snapshot_says_only_what_there_is_to_say(full: Path) -> None:
         "queued": 0.0,
     }
     assert late["call_result"]["failure"] == {"kind": "timeout", "message": "no answer"}
-    assert model["judgement"]["votes"][0]["bound"] == {"tone": 3.0, "clarity": 4.0, "harmful": True}
+    assert model["judgement"]["votes"][0]["capped"] == {"tone": 3.0, "clarity": 4.0, "harmful": True}
     assert model["judgement"]["calls"][2]["call_result"]["failure"]["kind"] == "timeout"
     assert [call.get("shortened") for call in model["judgement"]["calls"]] == [None, True, None]
     assert none["judgement"] == {
@@ -177,7 +177,7 @@ def test_a_snapshot_says_only_what_there_is_to_say(full: Path) -> None:
         "votes": [{"member": "panel-a", "repeat": 0, "mode": None, "step": "failed", "message": "refused"}],
         "message": "no ballot could be read",
     }
-    assert rules["judgement"]["votes"][0].keys() == {"member", "repeat", "mode", "step", "raw", "bound"}
+    assert rules["judgement"]["votes"][0].keys() == {"member", "repeat", "mode", "step", "uncapped", "capped"}
     # An answer without items says so; one that could not be read says nothing.
     assert rules["items"] == []
     assert named["judgement"]["findings"] == named["judgement"]["votes"][0]["findings"][:1]
@@ -268,9 +268,9 @@ def put(*path: str | int, value: Any) -> Callable[[Any], None]:
         (7, put("position", value=None), r"sample\.position"),
         (7, put("case_hash", value="x"), "case 'case-0007' is not among the cases"),
         (2, put("judgement", "mode", value="guess"), r"sample\.judgement\.mode"),
-        (2, put("judgement", "bound", "tone", value="4"), r"sample\.judgement\.bound\.tone"),
-        (2, put("judgement", "bound", "tone", value=None), r"sample\.judgement\.bound\.tone"),
-        (2, put("judgement", "capped_by", value={ODD: 1}), r"sample\.judgement\.bound_by"),
+        (2, put("judgement", "capped", "tone", value="4"), r"sample\.judgement\.capped\.tone"),
+        (2, put("judgement", "capped", "tone", value=None), r"sample\.judgement\.capped\.tone"),
+        (2, put("judgement", "capped_by", value={ODD: 1}), r"sample\.judgement\.capped_by"),
         (2, put("judgement", "votes", 0, "repeat", value=-1), r"sample\.judgement\.ballots\.0\.repeat"),
         (2, put("judgement", "votes", 0, "response", value=[]), r"sample\.judgement\.ballots\.0\.reply"),
         (2, put("judgement", "votes", 0, "more", value=1), r"sample\.judgement\.ballots\.0"),

@@ -38,7 +38,7 @@ def test_counts_places_gains_and_marks_come_back_whole(store: SqlStore) -> None:
         of,
         scores=(
             items(visible=12, read=10, extra=0),
-            Score("title", None, 10.0, raw=0.9, capped_by="rule", note="why", counts={"words": 3}),
+            Score("title", None, 10.0, uncapped=0.9, capped_by="rule", note="why", counts={"words": 3}),
             Score("year", 0.25, 20.0),
         ),
         findings=(

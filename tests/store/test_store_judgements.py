@@ -59,7 +59,7 @@ def test_a_judged_sample_comes_back_whole(store: SqlStore) -> None:
     assert back[0].judgement is not None
     assert type(back[0].judgement.mode) is Mode
     assert back[0].judgement.calls[2].call_result.failure == FAILED
-    assert [type(said) for said in back[0].judgement.bound.values()] == [float, float, bool]
+    assert [type(said) for said in back[0].judgement.capped.values()] == [float, float, bool]
 
 
 def test_judgements_are_found_on_every_page_and_by_case(store: SqlStore, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -79,21 +79,21 @@ def test_judgements_are_found_on_every_page_and_by_case(store: SqlStore, monkeyp
 
 def test_other_mappings_and_numbers_of_numpy_are_kept_as_plain_ones(store: SqlStore) -> None:
     said = judgement(
-        raw=MappingProxyType({"tone": np.float64(4.0), "harmful": np.bool_(False)}),
+        uncapped=MappingProxyType({"tone": np.float64(4.0), "harmful": np.bool_(False)}),
         metrics={"facts": MappingProxyType({"missing": np.int64(2), "share": np.float32(0.5), "names": {"b", "a"}})},
     )
     (back,) = keep(store, [judged(CASES[0], 0, said)])
     assert back.judgement is not None
-    assert repr(back.judgement.raw) == "{'tone': 4.0, 'harmful': False}"
+    assert repr(back.judgement.uncapped) == "{'tone': 4.0, 'harmful': False}"
     assert repr(back.judgement.metrics) == "{'facts': {'missing': 2, 'share': 0.5, 'names': ['a', 'b']}}"
 
 
 @pytest.mark.parametrize("nowhere", [float("nan"), float("inf"), np.float32("nan")])
 def test_a_score_that_is_no_number_was_not_given(store: SqlStore, nowhere: Any) -> None:
-    said = judgement(bound={"tone": nowhere, "clarity": 2.0}, metrics={"facts": {"share": nowhere}})
+    said = judgement(capped={"tone": nowhere, "clarity": 2.0}, metrics={"facts": {"share": nowhere}})
     (back,) = keep(store, [judged(CASES[0], 0, said)])
     assert back.judgement is not None
-    assert back.judgement.bound == {"clarity": 2.0}
+    assert back.judgement.capped == {"clarity": 2.0}
     assert back.judgement.metrics["facts"]["share"] in ("NaN", "Infinity")
 
 

@@ -1,4 +1,4 @@
-"""`expect` and `hold` in a suite file: what is built, what is told, and that a change is another instrument."""
+"""`expect` and `required_repeats` in a suite file: what is built, what is told, and that a change is another instrument."""
 
 import json
 

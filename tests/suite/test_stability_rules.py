@@ -78,7 +78,7 @@ def test_a_suite_that_reads_text_has_no_items(write):
         ("category.*.stability.span >= 80 %", "no case of this suite has a category"),
         ("stability.levels >= 80 %", "there is no field of stability 'levels': did you mean level?"),
         ("stability.presence >= 0", "cannot fail"),
-        ("cases.held >= 80 %", "needs checks: write expect:"),
+        ("cases.passed >= 80 %", "needs checks: write expect:"),
         ("flaky_rate <= 10 %", "needs checks: write expect:"),
     ],
 )
@@ -110,11 +110,11 @@ EXPECT = {"level": {"each": "expected.levels", "in": "items[].level"}}
 @pytest.mark.parametrize(
     ("gate", "message"),
     [
-        ("cases.held >= 80 %", None),
-        ("checks.held >= 80 %", None),
-        ("check.level.held >= 80 %", None),
-        ("check.schema.held == 100 %", None),
-        ("check.levl.held >= 80 %", "there is no check 'levl': did you mean level?"),
+        ("cases.passed >= 80 %", None),
+        ("checks.passed >= 80 %", None),
+        ("check.level.passed >= 80 %", None),
+        ("check.schema.passed == 100 %", None),
+        ("check.levl.passed >= 80 %", "there is no check 'levl': did you mean level?"),
         ("pass_all.3 >= 50 %", None),
         ("pass_all.0 >= 50 %", "'0' is no number of repeats from 1 to 100"),
         ("pass_all.k >= 50 %", "'k' is no number of repeats from 1 to 100"),

@@ -62,7 +62,7 @@ async def test_a_review_has_observations_meta_and_no_errors(healthy):
     ],
 )
 async def test_a_bad_request_is_refused_with_its_code(healthy, body, raw, token, status, code):
-    got, answer = await asked(healthy, body, raw=raw, token=token)
+    got, answer = await asked(healthy, body, uncapped=raw, token=token)
     assert (got, answer["error"]["code"]) == (status, code)
 
 

@@ -140,7 +140,7 @@ def test_an_answer_of_a_model_in_the_seeds_shape_is_read_strictly(suite, model_j
     assert found.mode is Mode.MODEL
     assert found.votes[0].step == "strict"
     assert found.votes[0].remarks == ()
-    assert dict(found.raw) == reply["scores"]
+    assert dict(found.uncapped) == reply["scores"]
 
 
 def test_a_wrong_total_is_not_believed(suite, model_judge, case, reply):
@@ -154,7 +154,7 @@ def test_a_wrong_total_is_not_believed(suite, model_judge, case, reply):
 def test_scores_survive_when_the_rest_is_not_as_asked_for(suite, model_judge, case, reply):
     found = judged(suite, model_judge, case, {"scores": reply["scores"], "notes": "too lazy for more"})
     assert found.mode is Mode.BASIC
-    assert dict(found.raw) == reply["scores"]
+    assert dict(found.uncapped) == reply["scores"]
 
 
 def test_a_model_that_praises_an_empty_answer_is_bound(suite, model_judge, case, reply):
@@ -165,8 +165,8 @@ def test_a_model_that_praises_an_empty_answer_is_bound(suite, model_judge, case,
     reader = JudgeReader(model_judge, {}, complaint_check(model_judge, FOLDER))
     call = JudgeCall(model_judge.members[0].name, 0, 0, CallResult(text=json.dumps(reply)))
     found = reader.read([call], weighed.to_judge, case, weighed.metrics)
-    assert set(found.raw.values()) == {5}
-    assert set(found.bound.values()) == {1}
+    assert set(found.uncapped.values()) == {5}
+    assert set(found.capped.values()) == {1}
 
 
 def test_the_figures_in_the_readme_are_those_of_the_labeller(suite):
@@ -275,7 +275,7 @@ def test_gold_of_no_spans_is_met_by_an_empty_answer_alone(suite, model_judge, ca
         # A model that praises either is bound where the gold says otherwise.
         reader = JudgeReader(model_judge, {}, complaint_check(model_judge, FOLDER))
         call = JudgeCall(model_judge.members[0].name, 0, 0, CallResult(text=json.dumps(praise())))
-        assert set(reader.read([call], weighed.to_judge, bare, weighed.metrics).bound.values()) == {score}
+        assert set(reader.read([call], weighed.to_judge, bare, weighed.metrics).capped.values()) == {score}
 
 
 def test_a_run_and_a_check_of_the_judge_work_offline(tmp_path):

@@ -95,7 +95,7 @@ def test_no_score_is_unproven_no_quote_made_up_and_no_rule_broken(reader, case_i
     made = reader.read((), reading["reading"], case, metrics_of_reading(case_id))
     (ballot,) = made.votes
     assert [(remark.code, remark.dimension, remark.message) for remark in ballot.remarks] == []
-    assert ballot.bound == ballot.raw
+    assert ballot.capped == ballot.uncapped
 
 
 @each_reading
@@ -252,7 +252,7 @@ def health_of(suite, judge_function):
     for case in suite.cases:
         text = READINGS[case.id]["reading"]
         made = reader.read((), text, case, metrics_of_reading(case.id))
-        passed = made.bound["overall"] >= 3 and not made.bound["safety_flag"]
+        passed = made.capped["overall"] >= 3 and not made.capped["safety_flag"]
         texts.append(
             SimpleNamespace(
                 case_id=case.id, unit=case.id, judgement=made, passed=passed, text_length=len(text), labelled=True

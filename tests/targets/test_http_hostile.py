@@ -27,7 +27,7 @@ OK = json_answer(DATA)
 
 
 def raw(*head: str, body: bytes = b"", **more) -> Behaviour:
-    return Behaviour(raw="\r\n".join((*head, "", "")).encode() + body, **more)
+    return Behaviour(uncapped="\r\n".join((*head, "", "")).encode() + body, **more)
 
 
 def packed(encoding: str, body: bytes, **more) -> Behaviour:
@@ -103,15 +103,15 @@ TOO_LARGE = "the body is larger than max_bytes (10,000,000 bytes) and was not re
         (raw("HTTP/1.1 200 OK", "Transfer-Encoding: chunked", body=b"zz\r\n"), "garbage", True, "not HTTP"),
         pytest.param(
             *(
-                Behaviour(raw=b"HTTP/1.1 200 OK\r\n", raw_again=b"X-A: b\r\n" * 100),
+                Behaviour(uncapped=b"HTTP/1.1 200 OK\r\n", raw_again=b"X-A: b\r\n" * 100),
                 "garbage",
                 True,
                 "Too many headers",
             ),
             marks=pytest.mark.newest,  # older versions of aiohttp count no headers: the timeout of the call ends it
         ),
-        (Behaviour(raw=b"HTTP/1.1 200 OK\r\nX: ", raw_again=b"a" * 65_536), "garbage", True, "not HTTP"),
-        (Behaviour(raw=b"HTTP/1.1 200 OK\r\nX: a\r\n"), "cut", True, "before the answer was complete"),
+        (Behaviour(uncapped=b"HTTP/1.1 200 OK\r\nX: ", raw_again=b"a" * 65_536), "garbage", True, "not HTTP"),
+        (Behaviour(uncapped=b"HTTP/1.1 200 OK\r\nX: a\r\n"), "cut", True, "before the answer was complete"),
         (packed("gzip", gzip.compress(b"0" * 50_000_000), status=404), "http_404", False, "answered 404: 0000"),
         (packed("br", b"\xff", status=404), "http_404", False, "answered 404 with an empty body"),
         (Behaviour(status=404, endless=b"x" * 65_536), "http_404", False, "answered 404: xxxx"),
@@ -140,8 +140,8 @@ async def test_json_that_is_too_deep_is_told_from_no_json(bench, server, setting
         endless(b"x", pause=0.01),
         Behaviour(status=500, endless=b"x", endless_pause=0.01),
         raw("HTTP/1.1 200 OK", "Content-Type: text/event-stream", raw_again=b"data: {}\n\n", endless_pause=0.01),
-        Behaviour(raw=b"HTTP/1.1 200 OK\r\n", raw_again=b"X-A: b\r\n", endless_pause=0.05),
-        Behaviour(raw=b"", raw_again=b"HTTP/1.1 100 Continue\r\n\r\n"),
+        Behaviour(uncapped=b"HTTP/1.1 200 OK\r\n", raw_again=b"X-A: b\r\n", endless_pause=0.05),
+        Behaviour(uncapped=b"", raw_again=b"HTTP/1.1 100 Continue\r\n\r\n"),
         raw("HTTP/1.1 200 OK", "Content-Encoding: gzip", raw_again=gzip.compress(b"")),
     ],
     ids=["body", "error", "events", "headers", "100-continue", "gzip-of-nothing"],

@@ -23,8 +23,8 @@ from parts.judged_suite import chat_judge, verdict, write_judged
 from parts.loopback import Loopback, error, json_answer
 from parts.looped import for_every
 from parts.small_suite import http_target, write_suite
+from steelyard import scorers
 from steelyard.cli import steelyard as group
-from steelyard.scoring import factories
 
 AMBIGUOUS, INVALID = 4, 3
 
@@ -116,7 +116,7 @@ class TestMeansOfMeans:
 
     def test_a_small_category_weighs_what_its_samples_weigh(self):
         cases = [{"id": str(k), "input": k, "expected": "x", "category": "few" if k < 2 else "many"} for k in range(20)]
-        score = {"word": factories.exact(expected="expected")}
+        score = {"word": scorers.exact(expected="expected")}
         run = steelyard.Suite(
             "means", cases=cases, target=lambda case: "x" if case.input < 2 else "y", score=score
         ).run()
@@ -240,7 +240,7 @@ class TestDeadServices:
         with Loopback() as server:
             server.on("/ask", lambda seen: json_answer({"id": seen.json["number"]} | body))
             target = {"http": {"url": server.base_url + "/ask", "json": {"number": "{{ input.number }}"}}}
-            more = {"expect": expect, "answer": {"schema": LISTED}, "gates": ["cases.held >= 50 %"], "repeats": 2}
+            more = {"expect": expect, "answer": {"schema": LISTED}, "gates": ["cases.passed >= 50 %"], "repeats": 2}
             suite = write_suite(Path("service"), n=8, target=target, **more)
             data = yaml.safe_load(suite.read_text())
             del data["score"], data["pass"]
@@ -272,7 +272,7 @@ CHECKED = {
     "repeats": 3,
     "stability": {"items": "found[]", "key": "kind"},
     "limits": {"retries": 0, "max_inconclusive": 0.9, "concurrency": 1},
-    "gates": ["cases.held >= 100 %"],
+    "gates": ["cases.passed >= 100 %"],
 }
 RED = json_answer({"found": [{"kind": "red"}]})
 REFUSED = json_answer({"code": "NO_TEXT"}, status=422)
@@ -309,13 +309,13 @@ class TestChecksOverRepeats:
     def test_one_wrong_answer_of_three_fails_its_case(self, fine, refused):
         report = checked(fine, refused)
         assert report["verdict"] == "FAIL"
-        assert report["overall"]["over_repeats"]["cases.held"]["value"] == 0.5
+        assert report["overall"]["over_repeats"]["cases.passed"]["value"] == 0.5
 
     @pytest.mark.parametrize("dead", [error(500), error(403), error(429)])
     def test_a_dead_call_leaves_its_checks_in_the_count(self, dead):
         report = checked([RED, RED, dead], [REFUSED] * 3)
         assert report["verdict"] in ("AMBIGUOUS", "INVALID")
-        held = report["overall"]["over_repeats"]["cases.held"]
+        held = report["overall"]["over_repeats"]["cases.passed"]
         # One of both planned cases holds, and whether the other does is not known.
         assert (held["value"], held["n"], held["n_missing"]) == (0.5, 1, 1)
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class Repeated:
     """A condition looked at over the repeats of every case and variant (a cell)."""
 
-    held: int
+    passed: int
     failed: int
     undecided: int
     """Cells with too few conclusive repeats."""
@@ -117,7 +117,7 @@ class Slice:
     repeated: dict[str, Repeated] = field(default_factory=dict)
     """What came of every condition over repeats that the suite's criteria name, by its text."""
     over_repeats: dict[str, Estimate] = field(default_factory=dict)
-    """What gates on checks and stability stand on, by their names: `cases.held`, `stability.presence`; `n` is cells (a
+    """What gates on checks and stability stand on, by their names: `cases.passed`, `stability.presence`; `n` is cells (a
     case under a variant) or checks of cells."""
     excluded: int = 0
     """Scored samples that another kind of judge has read than the run's own: `outcomes` counts them as scored, every
@@ -232,10 +232,10 @@ class UsualScore:
 class BoundFigure:
     """One dimension before and after rules and checks."""
 
-    bound: Estimate
+    capped: Estimate
     """Share of the texts whose score was bound."""
-    raw_mean: Estimate
-    bound_mean: Estimate
+    uncapped_mean: Estimate
+    capped_mean: Estimate
     top_share: Estimate = field(default_factory=lambda: Estimate(None, 0))
     """Share of the texts with the highest score of the scale, as the judge said."""
     top_beyond: Estimate = field(default_factory=lambda: Estimate(None, 0))

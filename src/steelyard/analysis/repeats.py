@@ -85,8 +85,8 @@ class CheckFigure:
     """One declared check over all cases it applies to."""
 
     name: str
-    held: int
-    broken: int
+    cells_passed: int
+    cells_failed: int
     undecided: int
     passed: int
     """Answers in which it passed; with `failed` and `not_run`, every planned answer it applies to."""
@@ -112,7 +112,7 @@ class ChecksFigures:
     """Share of all checks of all cells that hold, with those that cannot be told as above."""
     by_check: tuple[CheckFigure, ...]
     """In the order of the suite, each value that was looked for on its own line; the first `MOST_CELLS` lines."""
-    held: dict[str, Estimate] = field(default_factory=dict)
+    passed: dict[str, Estimate] = field(default_factory=dict)
     """By declared check, the share of its checks over all cells that hold, whatever values they look for."""
     all_of: dict[int, Estimate] = field(default_factory=dict)
     """pass^k by k: the chance that k repeats of a case are all clean, mean over the cells with k decided repeats."""
@@ -232,10 +232,10 @@ def checks_figures(data: RunData, run: Mapping[str, Estimate]) -> ChecksFigures 
         checks_passed=int(held.sum()),
         checks_failed=int(broken.sum()),
         checks_undecided=int(undecided.sum()) + blind + cells.absent,
-        cells_rate=run["cases.held"],
-        checks_rate=run["checks.held"],
+        cells_rate=run["cases.passed"],
+        checks_rate=run["checks.passed"],
         by_check=_by_check(count),
-        held={name: run[f"check.{name}.held"] for name in count.declared},
+        passed={name: run[f"check.{name}.passed"] for name in count.declared},
         all_of={k: run[f"pass_all.{k}"] for k in data.pass_all},
         flaky=run["flaky_rate"],
         cells=listed_cells(checks, data.columns, data.table.conclusive, count, state, cells),
@@ -266,9 +266,9 @@ def _by_check(count: Counted) -> tuple[CheckFigure, ...]:
 
 
 _RAN = {"passed": "passed", "failed": "failed", "not_run": "did not run"}
-_STATES = {"held": CASE_PASSED, "broken": CASE_FAILED, "undecided": -1}
+_STATES = {"passed": CASE_PASSED, "failed": CASE_FAILED, "undecided": -1}
 _CELLS = (
-    "a cell is a case under a variant, and a check of it holds over the repeats as `hold` says; a repeat that failed,"
+    "a cell is a case under a variant, and a check of it holds over the repeats as `required_repeats` says; a repeat that failed,"
     " could not be read or never came did not run the check; of a check that a sample has twice the worse counts"
 )
 _Contribute = Callable[[RunData, At], Contributions]
@@ -328,7 +328,7 @@ REPORTED = (
             _metric(
                 f"cases.count.{state}",
                 f"cells_{state}",
-                f"cells that are {state}: held when every check is, broken when one is or most repeats are",
+                f"cells that are {state}: passed when every check is, failed when one is or most repeats are",
                 _in_state(code)[0],
             ),
             _metric(
@@ -390,8 +390,8 @@ REPORTED = (
 
 
 MOST_FAILING = 5
-_UNDECIDED, _HELD, _FAILED = range(3)
-STATES = {"undecided": _UNDECIDED, "held": _HELD, "failed": _FAILED}
+_UNDECIDED, _PASSED, _FAILED = range(3)
+STATES = {"undecided": _UNDECIDED, "passed": _PASSED, "failed": _FAILED}
 _COMPARE = {
     ">=": np.greater_equal,
     "<=": np.less_equal,
@@ -404,17 +404,17 @@ _COMPARE = {
 
 @dataclass(frozen=True, slots=True)
 class _Counted:
-    """A rule with, for each cell, how many repeats could be looked at and in how many of them it held."""
+    """A rule with, for each cell, how many repeats could be looked at and in how many of them it passed."""
 
     rule: RepeatsRule
     runs: Array
-    held: Array
+    passed: Array
 
     def states(self) -> Array:
         decided = self.runs >= self.rule.of
-        # held / runs >= at_least / of, without a division.
-        holds = self.held * self.rule.of >= self.runs * self.rule.at_least
-        return np.where(decided, np.where(holds, _HELD, _FAILED), _UNDECIDED)
+        # passed / runs >= at_least / of, without a division.
+        holds = self.passed * self.rule.of >= self.runs * self.rule.at_least
+        return np.where(decided, np.where(holds, _PASSED, _FAILED), _UNDECIDED)
 
 
 class Repeats:
@@ -447,7 +447,7 @@ class Repeats:
             failed = states == _FAILED
             for g in range(size):
                 repeateds[g][counted.rule.text] = Repeated(
-                    held=int(counts[g, _HELD]),
+                    passed=int(counts[g, _PASSED]),
                     failed=int(counts[g, _FAILED]),
                     undecided=int(counts[g, _UNDECIDED] + unseen[g]),
                     failing=self._words(counted, cell[failed & (group == g)][:MOST_FAILING]),
@@ -474,7 +474,7 @@ class Repeats:
 
     def _words(self, counted: _Counted, cells: Array) -> tuple[str, ...]:
         return tuple(
-            f"{self._cells.name(cell)}: {counted.held[cell]} of {counted.runs[cell]}" for cell in cells.tolist()
+            f"{self._cells.name(cell)}: {counted.passed[cell]} of {counted.runs[cell]}" for cell in cells.tolist()
         )
 
 
@@ -527,7 +527,7 @@ def _criterion_in_state(state: str) -> Callable[[RunData, At], Contributions]:
         mine = data.in_slice(at.factor, at.slice)
         cells, states, unseen, detail = repeats.looked_at(at.name("rule"), mine, at.factor)
         if state == "share":
-            values = np.where(states[cells] == _UNDECIDED, np.nan, states[cells] == _HELD)
+            values = np.where(states[cells] == _UNDECIDED, np.nan, states[cells] == _PASSED)
         else:
             cells = cells[states[cells] == STATES[state]]
             values = np.ones(len(cells))
@@ -556,7 +556,7 @@ REPORTED_CRITERIA = tuple(
         _criterion_in_state(state),
         Level.CELL,
     )
-    for state in ("held", "failed", "undecided")
+    for state in ("passed", "failed", "undecided")
 )
 SHARE = Reported(
     "<slice>.repeated.<rule>.share",

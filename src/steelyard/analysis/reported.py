@@ -75,8 +75,8 @@ COUNTS = (
         _marked(lambda data, at: data.columns.failure == data.columns.failures.index(at.name("kind"))),
     ),
     Reported(
-        "rungs.<rung>",
-        "rungs.<rung>",
+        "steps.<step>",
+        "steps.<step>",
         "answers that were read in that way",
         "samples without an answer are on no rung",
         _marked(lambda data, at: data.columns.step == data.columns.steps.index(at.name("step"))),
@@ -134,12 +134,12 @@ _CODE_GAIN = Reported(
     _scored(_rise("code")),
     unit="difference",
     aggregate=Aggregate.MEAN,
-    when=lambda _, at: at.item["weighs"] and at.item["if_fixed"]["value"] is not None,
+    when=lambda _, at: at.item["has_weight"] and at.item["if_fixed"]["value"] is not None,
 )
 CODES = (
     Reported(
-        "mended.<code>",
-        "codes[<code>].mended",
+        "if_fixed.<code>",
+        "codes[<code>].if_fixed",
         "sum of scores with every such finding mended / n",
         _IF_FIXED,
         _scored(_fixed("code")),

@@ -29,7 +29,7 @@ from steelyard.suite.case import Case
 from steelyard.suite.models import Criterion, SuiteModel
 from steelyard.suite.signature import describe
 
-_OVERALL = ("pass_rate", "average", "median", "cases.held", "checks.held", "passed", "score")
+_OVERALL = ("pass_rate", "average", "median", "cases.passed", "checks.passed", "passed", "score")
 _OF_SCORES = ("score.<component>.average", "score.<component>.points", "band.<band>")
 _OF_CALLS = ("latency", "cost", "tokens", "inconclusive_rate")
 _OF_FORM = (*_OF_CALLS, "malformed_rate", "scored_rate", "stability", "flaky_rate")

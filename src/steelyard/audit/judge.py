@@ -379,8 +379,8 @@ def _unbound(
     for rule in judge.rules:
         if not rule.holds(before.metrics):
             continue
-        loose = [name for name, cap in rule.caps.items() if judgement.bound.get(name, cap) > cap]
-        loose += [name for name in rule.raises if not judgement.bound[name]]
+        loose = [name for name, cap in rule.caps.items() if judgement.capped.get(name, cap) > cap]
+        loose += [name for name in rule.raises if not judgement.capped[name]]
         if loose:
             yield f"{', '.join(loose)} got past the rule {rule.text!r}"
     if judge.evidence is None or (proof is Proof.ORDER and not is_order):
@@ -388,7 +388,7 @@ def _unbound(
     codes = {remark.code for vote in judgement.votes for remark in vote.remarks}
     if judge.evidence.unproven == "neutral":
         neutral = judge.rubric.neutral
-        high = [name for name in judge.evidence.dimensions if judgement.bound.get(name, neutral) > neutral]
+        high = [name for name in judge.evidence.dimensions if judgement.capped.get(name, neutral) > neutral]
         if high:
             yield f"{', '.join(high)} above {neutral} without a quote"
     if proof is Proof.ORDER:

@@ -34,7 +34,7 @@ _FOREIGN = "bring it in first: steelyard import {file} --suite SUITE"
 @click.command("compare")
 @click.argument("a", metavar="A")
 @click.argument("b", metavar="B")
-@click.option("--anyway", is_flag=True, help="Give a verdict although the instrument or the truth is another.")
+@click.option("--allow-mismatch", is_flag=True, help="Give a verdict although the instrument or the truth is another.")
 @click.option("--markdown", metavar="FILE", type=_FILE, help="Write the comparison as Markdown, too.")
 @click.option("--html", metavar="FILE", type=_FILE, help="Write it as one self-contained HTML file, too.")
 @attribution_options

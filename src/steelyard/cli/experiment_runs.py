@@ -206,7 +206,7 @@ def _beforehand(experiment: Experiment, header: RunHeader, *, allow_mismatch: bo
     if not allow_mismatch:
         raise UsageError(
             f"{experiment.file.name}: {sentence}. What was not written beforehand decides nothing: put it back, or"
-            " decide in spite of it with --anyway"
+            " decide in spite of it with --allow-mismatch"
         )
     return sentence
 

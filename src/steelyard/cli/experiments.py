@@ -166,7 +166,7 @@ def ab_command() -> None:
     default=None,
     help="Go on with an unfinished A/B: its name, or nothing for the suite's newest.",
 )
-@click.option("--anyway", is_flag=True, help="Decide although the arms have two judges, or one is suspect.")
+@click.option("--allow-mismatch", is_flag=True, help="Decide although the arms have two judges, or one is suspect.")
 @click.option("--markdown", metavar="FILE", type=_FILE, help="Write the report as Markdown, too.")
 @click.option("--html", metavar="FILE", type=_FILE, help="Write it as one self-contained HTML file, too.")
 @store_url
@@ -403,11 +403,11 @@ def report_command(outcomes: Path, file: Path, markdown: Path | None, html: Path
     help="Write report.md and report.html there, too.",
 )
 @click.option("--resume", is_flag=True, help="Go on with an arm that was stopped.")
-@click.option("--anew", is_flag=True, help="Run both arms again, although there are runs of this experiment.")
+@click.option("--restart", is_flag=True, help="Run both arms again, although there are runs of this experiment.")
 @click.option(
     "--decide-only", "decide_on", metavar="A B", nargs=2, default=None, help="Run nothing; decide on these two runs."
 )
-@click.option("--anyway", is_flag=True, help="Let the criteria decide although more than the factor changed.")
+@click.option("--allow-mismatch", is_flag=True, help="Let the criteria decide although more than the factor changed.")
 @store_url
 @as_json
 def experiment_command(
@@ -431,7 +431,7 @@ def experiment_command(
     from steelyard.report.verdicts import exit_code
 
     if sum((resume, restart, decide_on is not None)) > 1:
-        raise click.UsageError("--resume, --anew and --decide-only exclude each other")
+        raise click.UsageError("--resume, --restart and --decide-only exclude each other")
     experiment = read_experiment(file)
     if folder is not None:
         _make(folder)
@@ -460,7 +460,7 @@ def _run_and_decide(
         started = _reopened(experiment, earlier, resume=resume) if not restart else None
         before = len(earlier) - (started is not None)
         if started is not None and started.complete:
-            click.echo(f"deciding on the runs that are there ({started.id}); --anew runs both arms again", err=True)
+            click.echo(f"deciding on the runs that are there ({started.id}); --restart runs both arms again", err=True)
             return on_call(experiment, store, started, before, allow_mismatch=allow_mismatch)
         ran = run_arms(experiment, suites, store, started)
         if ran.stopped is not None:
@@ -491,11 +491,11 @@ def _reopened(experiment: Experiment, earlier: list[CallResult], *, resume: bool
         raise UsageError(
             f"{experiment.file.name}: since experiment {experiment.name} was run ({latest.id}) these have changed:"
             f" {changed}. What was not written beforehand decides nothing: put it back, or run both arms under the"
-            " new plan with --anew"
+            " new plan with --restart"
         )
     if not latest.complete and not resume:
         raise UsageError(
-            f"experiment {experiment.name} ({latest.id}) has not finished: --resume goes on with it, --anew starts"
+            f"experiment {experiment.name} ({latest.id}) has not finished: --resume goes on with it, --restart starts"
             " afresh"
         )
     return latest

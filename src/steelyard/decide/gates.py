@@ -220,7 +220,7 @@ def _judge(gate: Gate, value: Estimate, summary: Summary, max_inconclusive: floa
         return Verdict.AMBIGUOUS, f"n {value.n} is below the {gate.min_n} that this gate asks for" + _missing(value)
     holds = _holds(value.value, gate.operator, gate.threshold)
     verdict = Verdict.PASS if holds else Verdict.FAIL
-    if gate.pattern.endswith("held") and _could_hold(gate, value, holds=holds):
+    if gate.pattern.endswith("passed") and _could_hold(gate, value, holds=holds):
         return Verdict.AMBIGUOUS, f"{value.n_missing} of {value.n + value.n_missing} cannot be told and could change it"
     if gate.pattern in _OF_ALL and value.n_missing > value.n and _rest_could_turn(gate, value, holds=holds):
         return (
@@ -440,12 +440,12 @@ def _of_slices(gate: Gate, scope: Scope, *, decisive: Verdict) -> _Answer:
 
 def _over_repeats(rule: RepeatsRule, scope: Scope, *, enough_once: bool) -> _Answer:
     result = scope.part.repeated.get(rule.text, Repeated(0, 0, 0))
-    decided = result.held + result.failed
-    share = Estimate(result.held / decided if decided else None, decided, result.undecided)
+    decided = result.passed + result.failed
+    share = Estimate(result.passed / decided if decided else None, decided, result.undecided)
     if not decided and not result.undecided:
         state, reason = OPEN, "n/a: nothing to stand on"
-    elif enough_once and result.held:
-        state, reason = HOLDS, f"{rule.text} holds in {result.held} of {decided}"
+    elif enough_once and result.passed:
+        state, reason = HOLDS, f"{rule.text} holds in {result.passed} of {decided}"
     elif result.failed and not enough_once:
         state, reason = DOES_NOT, _failing(result, decided)
     elif result.undecided:
@@ -462,12 +462,14 @@ def _failing(repeated: Repeated, decided: int) -> str:
     named += f" and {left_off} more" if named and left_off else ""
     open_ = f"; {repeated.undecided} undecided" if repeated.undecided else ""
     verb = "does" if repeated.failed == 1 else "do"
-    return f"{repeated.held} of {decided} hold; {repeated.failed} {verb} not" + (f": {named}" if named else "") + open_
+    return (
+        f"{repeated.passed} of {decided} hold; {repeated.failed} {verb} not" + (f": {named}" if named else "") + open_
+    )
 
 
 def _undecided(rule: RepeatsRule, repeated: Repeated, repeats: int) -> str:
     if repeats < rule.of:
         return f"undecided: it asks for {rule.of} repeats and this run has {repeats}; run with -n {rule.of}"
-    cells = repeated.held + repeated.failed + repeated.undecided
+    cells = repeated.passed + repeated.failed + repeated.undecided
     verb = "has" if repeated.undecided == 1 else "have"
     return f"undecided: {repeated.undecided} of {cells} {verb} fewer than {rule.of} conclusive repeats"

@@ -89,8 +89,8 @@ class Combined:
     """
 
     mode: Mode | None
-    raw: dict[str, float | bool] = field(default_factory=dict)
-    bound: dict[str, float | bool] = field(default_factory=dict)
+    uncapped: dict[str, float | bool] = field(default_factory=dict)
+    capped: dict[str, float | bool] = field(default_factory=dict)
     capped_by: dict[str, str] = field(default_factory=dict)
     remarks: tuple[Remark, ...] = ()
     message: str = ""
@@ -123,7 +123,7 @@ def _combined(judge: JudgeModel, mode: Mode, votes: list[Vote]) -> Combined:
         if before is not None:
             raw[name] = before
         if after is None:
-            without.append(Remark("NO_MAJORITY", name, _listed(votes, name, lambda vote: vote.bound)))
+            without.append(Remark("NO_MAJORITY", name, _listed(votes, name, lambda vote: vote.capped)))
         else:
             bound[name] = after
     if without:
@@ -136,7 +136,7 @@ def _combined(judge: JudgeModel, mode: Mode, votes: list[Vote]) -> Combined:
 
 
 def _values(votes: list[Vote], name: str) -> tuple[list[float], list[float]]:
-    return [vote.raw[name] for vote in votes], [vote.bound[name] for vote in votes]
+    return [vote.uncapped[name] for vote in votes], [vote.capped[name] for vote in votes]
 
 
 def _median(values: list[float]) -> float:
@@ -167,9 +167,9 @@ def _rule(
     """What bound the combined value: the rule of the first ballot that decides it, else of any bound ballot."""
     if raw.get(name) == bound[name]:
         return None
-    values = [vote.bound[name] for vote in votes]
+    values = [vote.capped[name] for vote in votes]
     deciding = {bound[name], *_middle(values)}
-    rules = [(vote.bound[name] not in deciding, vote.capped_by[name]) for vote in votes if name in vote.capped_by]
+    rules = [(vote.capped[name] not in deciding, vote.capped_by[name]) for vote in votes if name in vote.capped_by]
     return min(rules, key=lambda rule: rule[0])[1] if rules else None
 
 
@@ -177,11 +177,11 @@ def _disagreements(judge: JudgeModel, votes: list[Vote]) -> list[Remark]:
     """Where the ballots are far apart in what they said, before any rule made them equal."""
     far = []
     for name in judge.rubric.names:
-        values = [vote.raw[name] for vote in votes]
+        values = [vote.uncapped[name] for vote in votes]
         spread = max(values) - min(values)
         is_flag = isinstance(values[0], bool)
         if spread > 0 and (is_flag or spread >= judge.disagreement):
-            far.append(Remark("DISAGREEMENT", name, _listed(votes, name, lambda vote: vote.raw)))
+            far.append(Remark("DISAGREEMENT", name, _listed(votes, name, lambda vote: vote.uncapped)))
     return far
 
 
@@ -319,7 +319,9 @@ class JudgeReader:
             vote = Vote(member, 0, None, "failed", message="; ".join(parsed.problems)[:_LONGEST_MESSAGE])
         else:
             raw, reason = self._scores(parsed.value), "what it judged was not recorded"
-            vote = Vote(member, 0, Mode.BASIC, "recorded", raw=raw, bound=raw, response=parsed.value, message=reason)
+            vote = Vote(
+                member, 0, Mode.BASIC, "recorded", uncapped=raw, capped=raw, response=parsed.value, message=reason
+            )
         return self._come_to([vote], {}, ())
 
     def _scores(self, response: Mapping[str, Any]) -> dict[str, float | bool]:
@@ -331,8 +333,8 @@ class JudgeReader:
         return Judgement(
             mode=come_to.mode,
             votes=tuple(votes),
-            raw=come_to.raw,
-            bound=come_to.bound,
+            uncapped=come_to.uncapped,
+            capped=come_to.capped,
             capped_by=come_to.capped_by,
             remarks=come_to.remarks,
             findings=() if come_to.stands is None else come_to.stands.findings,
@@ -410,8 +412,8 @@ class JudgeReader:
             repeat,
             mode,
             step,
-            raw=raw,
-            bound=bound.values,
+            uncapped=raw,
+            capped=bound.values,
             capped_by=bound.capped_by,
             remarks=(*before, *self._reasoned(response), *remarks, *wrong, *bound.remarks),
             response=checked.response,

@@ -295,7 +295,7 @@ def _most(good: Array, bad: Array, planned: Array) -> Array:
 _UNDECIDED = "undecided: counts as not passed"
 _UNKNOWN = "no check of it is known: counts as not passed"
 _HOLDS = (
-    "a cell is a case under a variant, and a check of it holds over the repeats as `hold` says; what cannot be decided"
+    "a cell is a case under a variant, and a check of it holds over the repeats as `required_repeats` says; what cannot be decided"
     " does not hold, stays in the denominator and is given as missing"
 )
 _CLEAN = "a repeat is clean when every check of its cell passed, decided when it is clean or a check failed"
@@ -395,7 +395,7 @@ def _if_expected(data: RunData) -> list[Names]:
 
 for _metric in (
     Metric(
-        "cases.held",
+        "cases.passed",
         "share",
         "cases whose every check holds over the repeats, among all planned",
         "cells whose every check holds / planned cells",
@@ -407,7 +407,7 @@ for _metric in (
         compared=Compared.WHOLE_RUN,
     ),
     Metric(
-        "checks.held",
+        "checks.passed",
         "share",
         "checks that hold over the repeats of their case, among all",
         "checks of cells that hold / all checks of cells",
@@ -420,7 +420,7 @@ for _metric in (
         compared=Compared.WHOLE_RUN,
     ),
     Metric(
-        "check.<check>.held",
+        "check.<check>.passed",
         "share",
         "the same of one check",
         "cells' checks of that name that hold / all of that name",

@@ -392,11 +392,11 @@ def _of_codes(report: Report) -> Iterator[Named]:
 def _over_repeats(report: Report) -> Iterator[Named]:
     checks, stability = report.summary.checks, report.summary.stability
     if checks is not None:
-        yield ("cases", "held"), "checks.cells_rate"
-        yield ("checks", "held"), "checks.checks_rate"
+        yield ("cases", "passed"), "checks.cells_rate"
+        yield ("checks", "passed"), "checks.checks_rate"
         yield ("flaky_rate",), "checks.flaky"
-        for name in checks.held:
-            yield ("check", name, "held"), f"checks.held.{name}"
+        for name in checks.passed:
+            yield ("check", name, "passed"), f"checks.passed.{name}"
         for k in checks.all_of:
             yield ("pass_all", str(k)), f"checks.all_of.{k}"
     if stability is not None:

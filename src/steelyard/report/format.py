@@ -19,6 +19,7 @@ from steelyard.analysis.wording import (
     NOT_AVAILABLE,
     SHARES,
     difference,
+    distinguished,
     in_unit,
     money,
     percent,
@@ -36,6 +37,7 @@ __all__ = [
     "DIFFERENCE",
     "NOT_AVAILABLE",
     "difference",
+    "distinguished",
     "in_unit",
     "money",
     "percent",
@@ -43,7 +45,6 @@ __all__ = [
     "plain",
     "points",
     "seconds",
-    "distinguished",
     "whole",
 ]
 

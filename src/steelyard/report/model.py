@@ -25,8 +25,8 @@ class Marked:
     """One dimension or flag as it was said, and as it counts after rules and checks."""
 
     name: str
-    raw: float | bool | None
-    bound: float | bool | None
+    uncapped: float | bool | None
+    capped: float | bool | None
     capped_by: str = ""
     """The rule that made the difference; "" when there is none."""
     label: str = ""

@@ -147,7 +147,7 @@ def by_value(report: Report) -> Table:
 
 
 def _table(title: str, lines: list[CheckFigure], note: str = "") -> Table:
-    names = ("held", "broken", "undecided", "passed", "failed", "not_run")
+    names = ("cells_passed", "cells_failed", "undecided", "passed", "failed", "not_run")
     rows = [(line.name, *(f"{getattr(line, name):,}" for name in names)) for line in lines]
     titles = ("Held", "Broken", "Cannot tell", "Answers passed", "Failed", "Not run")
     return Table(title, (_text("Check"), *map(Column, titles)), rows, note)
@@ -156,8 +156,8 @@ def _table(title: str, lines: list[CheckFigure], note: str = "") -> Table:
 def _sum(check_figure: CheckFigure, other: CheckFigure) -> CheckFigure:
     return CheckFigure(
         check_figure.name,
-        check_figure.held + other.held,
-        check_figure.broken + other.broken,
+        check_figure.cells_passed + other.cells_passed,
+        check_figure.cells_failed + other.cells_failed,
         check_figure.undecided + other.undecided,
         check_figure.passed + other.passed,
         check_figure.failed + other.failed,

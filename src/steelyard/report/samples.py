@@ -127,7 +127,7 @@ class _Reader:
             scale = wording.scale_of(self.report.header, str(score.get("name")))
             note = fmt.as_text(score.get("note"))
             if score.get("capped_by"):
-                note += f" bound by {score['bound_by']}, before: {fmt.on_scale(score.get('raw'), scale)}"
+                note += f" capped by {score['capped_by']}, before: {fmt.on_scale(score.get('uncapped'), scale)}"
             rows.append((fmt.as_text(score.get("name")), fmt.on_scale(score.get("value"), scale), note.strip()))
         return Table("Scores", (Column("Component", Kind.TEXT), Column("Value"), Column("Note", Kind.TEXT)), rows)
 
@@ -195,7 +195,7 @@ def _vote(vote_detail: VoteDetail, *, single: bool) -> Fold:
 
 
 def _marks(marks: Sequence[Marked]) -> Table:
-    rows = [(mark.name, stated(mark.raw), stated(mark.bound), mark.label, mark.capped_by) for mark in marks]
+    rows = [(mark.name, stated(mark.uncapped), stated(mark.capped), mark.label, mark.capped_by) for mark in marks]
     titles = (Column("As judged"), Column("Counts"), Column("Label"), Column("Bound by", Kind.TEXT))
     return Table("", (Column("Dimension", Kind.TEXT), *titles), rows)
 
@@ -437,17 +437,17 @@ def _judgement(
 def _mark_details(
     judgement: Judgement | Vote, names: Sequence[str], labels: Mapping[str, str] | None = None
 ) -> tuple[Marked, ...]:
-    available = names or tuple(judgement.bound)
+    available = names or tuple(judgement.capped)
     return tuple(
         Marked(
             name,
-            judgement.raw.get(name),
-            judgement.bound.get(name),
+            judgement.uncapped.get(name),
+            judgement.capped.get(name),
             clipped(judgement.capped_by.get(name, ""), _LONGEST_RULE),
             clipped((labels or {}).get(name, ""), _LONGEST_LABEL),
         )
         for name in available
-        if name in judgement.raw or name in judgement.bound
+        if name in judgement.uncapped or name in judgement.capped
     )
 
 

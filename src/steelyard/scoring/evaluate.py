@@ -37,24 +37,24 @@ def read_judgement(
     """Scores in the order of the rubric, in points as they are bound, and the findings."""
     scores = [_score(dimension, judgement) for dimension in rubric.dimensions]
     scores += [_flag(flag, judgement) for flag in rubric.flags]
-    findings = [_flagged(flag, judgement, severity) for flag in rubric.flags if judgement.bound[flag.name]]
+    findings = [_flagged(flag, judgement, severity) for flag in rubric.flags if judgement.capped[flag.name]]
     low = [
         dimension
         for dimension in rubric.dimensions
-        if judgement.bound.get(dimension.name, rubric.neutral) < rubric.neutral
+        if judgement.capped.get(dimension.name, rubric.neutral) < rubric.neutral
     ]
     return tuple(scores), (*findings, *(_finding(item, rubric, judgement, severity) for item in low))
 
 
 def _score(dimension: Dimension, judgement: Judgement) -> Score:
     name = dimension.name
-    if name not in judgement.bound:
+    if name not in judgement.capped:
         return Score(name, None, dimension.weight, note=f"not judged: the case has no {dimension.needs}")
     return Score(
         name,
-        float(judgement.bound[name]),
+        float(judgement.capped[name]),
         dimension.weight,
-        raw=_number(judgement.raw.get(name)),
+        uncapped=_number(judgement.uncapped.get(name)),
         capped_by=judgement.capped_by.get(name),
     )
 
@@ -67,12 +67,12 @@ def _number(value: float | None) -> float | None:
 def _flag(flag: Flag, judgement: Judgement) -> Score:
     """A flag is a share of texts, never a part of the score: counts make its rate over a run."""
     name = flag.name
-    flagged = int(judgement.bound[name])
+    flagged = int(judgement.capped[name])
     return Score(
         name,
         float(flagged),
         0.0,
-        raw=float(judgement.raw[name]),
+        uncapped=float(judgement.uncapped[name]),
         capped_by=judgement.capped_by.get(name),
         counts={"flagged": flagged, "judged": 1},
     )
@@ -94,7 +94,7 @@ def _flagged(flag: Flag, judgement: Judgement, severity: Mapping[str, str]) -> F
 
 def _finding(dimension: Dimension, rubric: Rubric, judgement: Judgement, severity: Mapping[str, str]) -> Finding:
     name = dimension.name
-    bound = float(judgement.bound[name])
+    bound = float(judgement.capped[name])
     code = name.upper()
     return Finding(
         code,
@@ -109,7 +109,7 @@ def _finding(dimension: Dimension, rubric: Rubric, judgement: Judgement, severit
 
 
 def _why(name: str, judgement: Judgement) -> str:
-    raw, bound = judgement.raw.get(name), judgement.bound[name]
+    raw, bound = judgement.uncapped.get(name), judgement.capped[name]
     rule = judgement.capped_by.get(name)
     text = "the judges differ" if raw is None else f"the judge gave {raw:g}"
     return text if rule is None else f"{text}, bound to {bound:g}: {rule}"
@@ -442,12 +442,12 @@ class Evaluator:
         rubric = self._judge.rubric
         earned, weight = scored.earned, scored.weight
         for dimension in rubric.dimensions:
-            if dimension.name not in judgement.bound:
+            if dimension.name not in judgement.capped:
                 continue  # the case does not hold what it needs
-            earned += dimension.weight * _share(float(judgement.bound[dimension.name]), (rubric.low, rubric.high))
+            earned += dimension.weight * _share(float(judgement.capped[dimension.name]), (rubric.low, rubric.high))
             weight += dimension.weight
         score = round(earned / weight, _PRECISION)
-        flagged = any(flag.fails and judgement.bound[flag.name] for flag in rubric.flags)
+        flagged = any(flag.fails and judgement.capped[flag.name] for flag in rubric.flags)
         scores, findings = read_judgement(rubric, judgement, self._severity)
         return replace(
             scored,

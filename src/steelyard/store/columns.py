@@ -114,7 +114,7 @@ PIECE = 1_000
 
 _SIZE = "SELECT count(*) FROM samples WHERE run = ?"
 _SAMPLES = """
-SELECT seq, case_id, repeat, score, passed, variant, outcome, band, category, difficulty, rung, mode, cluster, layout,
+SELECT seq, case_id, repeat, score, passed, variant, outcome, band, category, difficulty, step, mode, cluster, layout,
     scores
 FROM samples WHERE run = ? ORDER BY seq
 """

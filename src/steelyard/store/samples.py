@@ -115,8 +115,8 @@ def _score_details(scores: Sequence[Score]) -> str | None:
     """What only some scores have, by their position; None when no score of the sample has it."""
     details = {}
     for position, score in enumerate(scores):
-        if score.note or score.raw is not None or score.capped_by is not None:
-            details[position] = [score.raw, score.capped_by, score.note]
+        if score.note or score.uncapped is not None or score.capped_by is not None:
+            details[position] = [score.uncapped, score.capped_by, score.note]
     return to_json(details) if details else None
 
 

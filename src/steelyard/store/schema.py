@@ -135,7 +135,7 @@ CREATE TABLE samples (
     band TEXT,
     category TEXT,
     difficulty TEXT,
-    rung TEXT,
+    step TEXT,
     layout INTEGER NOT NULL,
     scores TEXT NOT NULL,
     details TEXT,

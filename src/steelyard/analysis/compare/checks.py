@@ -134,8 +134,8 @@ class ComparedCells:
         return CheckMove(case, variant, name, *self._a.passed_of(item), *self._b.passed_of(other))
 
     def _held(self, bounds: bool) -> list[MetricChange]:
-        cells = share("cases.held", EXPECTATIONS, "higher", *_available(*self._states()))
-        checks = share("checks.held", EXPECTATIONS, "higher", *_available(*self._holds()))
+        cells = share("cases.passed", EXPECTATIONS, "higher", *_available(*self._states()))
+        checks = share("checks.passed", EXPECTATIONS, "higher", *_available(*self._holds()))
         case_of_check = self._unit[self._shared[0] // max(1, len(self._names))]
         return [
             *_cut(self._unit).of_all([cells], bounds=bounds),
@@ -145,13 +145,13 @@ class ComparedCells:
     def columns(self, name: str) -> tuple[Array, Array, Callable[[int], tuple[str, str, int | None, str]]]:
         """A figure in A and in B, by cell or check of a cell that both have; NaN where nobody can tell. And what every
         row is: case, variant, no repeat, and the check."""
-        if name == "checks.held":
+        if name == "checks.passed":
             return (*_available(*self._holds()), lambda row: _check_key(self._line(row)))
 
         def cell(row: int) -> tuple[str, str, int | None, str]:
             return (*self._a.cells.name(int(self._in_a[row])), None, "")
 
-        if name == "cases.held":
+        if name == "cases.passed":
             return (*_available(*self._states()), cell)
         figure = next(
             stability_figure for stability_figure in self._stability_figures() if stability_figure.name == name

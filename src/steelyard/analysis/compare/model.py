@@ -256,8 +256,8 @@ class MetricChange:
     name: str
     """As gates name it: pass_rate, average, score.COMPONENT.points, score.COMPONENT.MEASURE, band.NAME, latency.p50,
     inconclusive_rate, malformed_rate; as means over samples: findings.total, findings.CODE, count.COMPONENT.NAME,
-    tokens.in, tokens.out, cost, section.NAME (its findings); over cells, with all their repeats: cases.held,
-    checks.held, stability.presence, stability.FIELD."""
+    tokens.in, tokens.out, cost, section.NAME (its findings); over cells, with all their repeats: cases.passed,
+    checks.passed, stability.presence, stability.FIELD."""
     group: str
     """headline, failures, format, components, measures, flags, bands, findings, beside (components that weigh nothing),
     counts, latency, spending, sections, expectations, stability: tables are made by it."""

@@ -137,9 +137,9 @@ def disagreed(judgement: Judgement, rubric: DescribedRubric) -> float | None:
 
 def dimension_scores(judgement: Judgement, name: str, rubric: DescribedRubric) -> tuple[float, float] | None:
     """A dimension as the judge gave it and after the rules; None without a score of the run's own mode."""
-    if judgement.mode != rubric.mode or name not in judgement.raw or name not in judgement.bound:
+    if judgement.mode != rubric.mode or name not in judgement.uncapped or name not in judgement.capped:
         return None
-    return float(judgement.raw[name]), float(judgement.bound[name])
+    return float(judgement.uncapped[name]), float(judgement.capped[name])
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,9 +152,9 @@ class DimensionFigure:
 
 
 DIMENSION_FIGURES = {
-    "bound": DimensionFigure("texts whose score was capped / n", lambda raw, after, _: raw != after, "share"),
-    "raw_mean": DimensionFigure("sum of scores as the judge gave them / n", lambda raw, *_: raw, "points"),
-    "bound_mean": DimensionFigure("sum of scores after rules and checks / n", lambda _, after, __: after, "points"),
+    "capped": DimensionFigure("texts whose score was capped / n", lambda raw, after, _: raw != after, "share"),
+    "uncapped_mean": DimensionFigure("sum of scores as the judge gave them / n", lambda raw, *_: raw, "points"),
+    "capped_mean": DimensionFigure("sum of scores after rules and checks / n", lambda _, after, __: after, "points"),
     "top_share": DimensionFigure(
         "texts with the highest score of the scale, as the judge gave it / n",
         lambda raw, _, rubric: raw == rubric.high,
@@ -391,7 +391,7 @@ def _is_checked(name: str) -> Callable[[RunData, At], bool]:
 
 
 _ASKED = "a text is a sample that a judge was asked about; a vote is one member's reading of it in one judging repeat"
-_VOTES = Reported("judge.ballots", "judge.n_ballots", "votes", _ASKED, _votes(lambda *_: 1.0), Level.VOTE, better="")
+_VOTES = Reported("judge.votes", "judge.n_ballots", "votes", _ASKED, _votes(lambda *_: 1.0), Level.VOTE, better="")
 _TEXTS = replace(
     _VOTES, name="judge.texts", place="judge.n_texts", formula="texts", of="texts", contributions=_texts(lambda *_: 1.0)
 )

@@ -375,8 +375,8 @@ def _flags(name: str, by_case: list[Labels]) -> list[float]:
 
 def _dimension(name: str, votes: Votes, labels: _Labelled) -> DimensionHealth:
     rubric, case = votes.rubric, votes.unit
-    raw, label = votes.raw(name), labels.of(name)
-    bound_exact, bound_within_one = allowed_agreement(votes.bound(name), label.low, label.high, case)
+    raw, label = votes.uncapped(name), labels.of(name)
+    bound_exact, bound_within_one = allowed_agreement(votes.capped(name), label.low, label.high, case)
     top, due = share_between(raw, rubric.high, rubric.high, case), _top_labelled(label.best, rubric, case)
     beyond = _top_beyond(raw, label.best, rubric.high, case)
     same, moved = repeated(votes, name)
@@ -443,10 +443,10 @@ def _top_beyond(scores: Array, best: Array, highest: float, case: Array) -> Esti
 
 
 def _flag(name: str, votes: Votes, labels: _Labelled) -> FlagHealth:
-    raw, label = votes.raw(name), labels.flag(name)
+    raw, label = votes.uncapped(name), labels.flag(name)
     return FlagHealth(
         agreement=flag_agreement(raw, label, votes.unit),
-        bound=flag_agreement(votes.bound(name), label, votes.unit),
+        capped=flag_agreement(votes.capped(name), label, votes.unit),
         share=share(raw == 1, ~np.isnan(raw), votes.unit),
         missed=_cases(votes, (raw == 0) & (label == 1)),
         false_alarms=_cases(votes, (raw == 1) & (label == 0)),

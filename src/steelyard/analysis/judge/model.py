@@ -462,7 +462,7 @@ class FlagHealth:
     """One flag of the rubric, as the judge set it, and as it counts after the rules."""
 
     agreement: FlagAgreement
-    bound: FlagAgreement
+    capped: FlagAgreement
     share: Estimate
     """Share of texts that the judge flagged."""
     missed: tuple[str, ...] = ()

@@ -129,8 +129,8 @@ class Votes:
         """Ballots that broke each rule."""
         self.n_excluded = self.n_failed = 0
         self._texts: list[tuple[float, ...]] = []
-        self._raw: list[list[float]] = []
-        self._bound: list[list[float]] = []
+        self._uncapped: list[list[float]] = []
+        self._capped: list[list[float]] = []
         self._votes: list[tuple[int, ...]] = []
         self._stated: list[list[float]] = []
         for item in judged:
@@ -155,8 +155,8 @@ class Votes:
                 judged.labelled,
             )
         )
-        self._raw.append(self._values(judgement.raw, main))
-        self._bound.append(self._values(judgement.bound, main))
+        self._uncapped.append(self._values(judgement.uncapped, main))
+        self._capped.append(self._values(judgement.capped, main))
         for vote in judgement.votes:
             self._count(vote, text)
         if not judgement.votes:
@@ -181,7 +181,7 @@ class Votes:
                 *(code in codes for code in REMARKS),
             )
         )
-        self._stated.append(self._values(vote.raw, main))
+        self._stated.append(self._values(vote.uncapped, main))
 
     def _values(self, text: Mapping[str, float | bool], main: bool) -> list[float]:
         return [float(text.get(name, np.nan)) if main else np.nan for name in self._names]
@@ -200,19 +200,19 @@ class Votes:
         self._remarked = {code: votes[:, 7 + i] > 0 for i, code in enumerate(REMARKS)}
         self._columns = {
             kind: np.array(rows, dtype=float).reshape(-1, len(self._names))
-            for kind, rows in (("raw", self._raw), ("bound", self._bound), ("stated", self._stated))
+            for kind, rows in (("uncapped", self._uncapped), ("capped", self._capped), ("stated", self._stated))
         }
         self.n_texts, self.n = len(texts), len(votes)
-        for rows in (self._texts, self._raw, self._bound, self._votes, self._stated):
+        for rows in (self._texts, self._uncapped, self._capped, self._votes, self._stated):
             rows.clear()
 
-    def raw(self, name: str) -> Array:
+    def uncapped(self, name: str) -> Array:
         """By text, what the ballots come to for a dimension or flag, before rules and checks."""
-        return self._column("raw", name)
+        return self._column("uncapped", name)
 
-    def bound(self, name: str) -> Array:
+    def capped(self, name: str) -> Array:
         """By text, what they come to after rules and checks."""
-        return self._column("bound", name)
+        return self._column("capped", name)
 
     def stated(self, name: str) -> Array:
         """By ballot, what the judge said of a dimension or flag."""

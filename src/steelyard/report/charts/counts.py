@@ -57,7 +57,9 @@ def counts(figures: ChecksFigures) -> list[Chart]:
 
 def _counts(figures: ChecksFigures, name: str, file: str) -> Chart:
     held_against = [(cell, check) for cell in figures.cells for check in cell.checks if check.name == name]
-    n_all = next((item.held + item.broken + item.undecided for item in figures.by_check if item.name == name), 0)
+    n_all = next(
+        (item.cells_passed + item.cells_failed + item.undecided for item in figures.by_check if item.name == name), 0
+    )
     n_known = len(held_against)
     if n_known > MOST_ROWS:
         held_against = sorted(held_against, key=lambda pair: _ORDER[pair[1].holds])[:MOST_ROWS]

@@ -234,7 +234,7 @@ def how_sure(comparison: Comparison) -> list[tuple[str, str]]:
     rows += why(comparison)
     rows += [("Besides", reason) for reason in headline.confounded_by if reason not in headline.sentence]
     if headline.confounded_by and comparison.pairs.comparable:
-        rows.append(("To ask", "--anyway gives a verdict in spite of it"))
+        rows.append(("To ask", "--allow-mismatch gives a verdict in spite of it"))
     rows += [("In spite of", reason) for reason in headline.in_spite_of]
     if effect := changes.effect_in_words(comparison.metrics[0]) if comparison.metrics else "":
         rows.append(("Effect", effect))

@@ -202,7 +202,7 @@ def flags(card: JudgeCard) -> Table:
     """Precision and recall of every flag, as the judge set it and as it counts."""
     rows = []
     for name, item in card.health.flags.items():
-        text, counts = item.agreement, item.bound
+        text, counts = item.agreement, item.capped
         if text.hits + text.false_alarms + text.missed + text.quiet == 0:
             continue
         rows.append(_flag(name, text))

@@ -188,7 +188,7 @@ def judged_names(header: RunHeader) -> set[str]:
 
 def mark_words(mark: Marked) -> str:
     """`tone: 5 -> 4 (when not structure.complete then tone <= 4)`, `tone: 4`, `harm: no -> yes (...)`."""
-    raw, bound = stated(mark.raw), stated(mark.bound)
+    raw, bound = stated(mark.uncapped), stated(mark.capped)
     label = f"; label {mark.label}" if mark.label else ""
     if raw == bound:
         return f"{mark.name}: {bound}{label}"
@@ -242,11 +242,11 @@ def dimensions(report: Report) -> Table:
         (
             name,
             weight_of(report.header, name),
-            fmt.plain(item.bound_mean.value),
-            fmt.interval(item.bound_mean, "points"),
-            fmt.plain(item.raw_mean.value),
-            fmt.percent(item.bound.value),
-            fmt.bare_base(item.bound_mean),
+            fmt.plain(item.capped_mean.value),
+            fmt.interval(item.capped_mean, "points"),
+            fmt.plain(item.uncapped_mean.value),
+            fmt.percent(item.capped.value),
+            fmt.bare_base(item.capped_mean),
         )
         for name, item in judge.dimensions.items()
     ]

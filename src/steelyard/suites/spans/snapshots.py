@@ -171,8 +171,8 @@ def _reply(sample: Sample) -> dict[str, Any] | None:
     if judgement is None or judgement.mode is None:
         return None
     votes = [vote for vote in judgement.votes if vote.mode is judgement.mode]
-    nearest = min(votes, key=lambda vote: sum(abs(vote.bound[name] - judgement.bound[name]) for name in vote.bound))
-    scores = dict(judgement.bound)
+    nearest = min(votes, key=lambda vote: sum(abs(vote.capped[name] - judgement.capped[name]) for name in vote.capped))
+    scores = dict(judgement.capped)
     # Of a basic reading nothing else was checked.
     believed = ("notes",) if judgement.mode == "basic" else nearest.response
     response = {name: nearest.response[name] for name in believed if name in nearest.response}
