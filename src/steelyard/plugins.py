@@ -13,7 +13,7 @@ import sys
 import threading
 import traceback
 import types
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from decimal import Decimal
 from functools import cache
@@ -390,27 +390,44 @@ def _import(name: str, who: str, folder: Path) -> ModuleType:
 def _importable(folder: Path, top: str) -> Iterator[None]:
     """Puts the folder first on the import path for a moment.
 
-    Modules of other folders that bear the name of one of this folder's would be found instead of it, so they step
-    aside for the time of the import.
+    Modules of other folders that bear the name of one of this folder's would be found instead of it, so they are
+    taken out for the time of the import. This folder's own are read again once a file of theirs was edited: runs are
+    signed with the code as it is in the files.
     """
-    home = str(folder.resolve())
-    own = {path.stem for path in folder.glob("*.py")} | {path.name for path in folder.iterdir() if path.is_dir()}
-    own = (own | {top}) - sys.stdlib_module_names - {"steelyard"}
-    excluded = {
-        name: module
-        for name, module in list(sys.modules.items())
-        if name.partition(".")[0] in own and _stands_in_the_way(module, name, Path(home))
-    }
+    home = folder.resolve()
+    names = {path.stem for path in folder.glob("*.py")} | {path.name for path in folder.iterdir() if path.is_dir()}
+    names = (names | {top}) - sys.stdlib_module_names - {"steelyard"}
+
+    def loaded() -> dict[str, ModuleType]:
+        return {name: module for name, module in list(sys.modules.items()) if name.partition(".")[0] in names}
+
+    excluded = {name: module for name, module in loaded().items() if _stands_in_the_way(module, name, home)}
     for name in excluded:
         del sys.modules[name]
-    sys.path.insert(0, home)
+    own = {name: module for name, module in loaded().items() if _is_below(module, home)}
+    if _edited(own.values()):
+        for name in own:
+            del sys.modules[name]
+    sys.path.insert(0, str(home))
     importlib.invalidate_caches()
     try:
         yield
     finally:
-        if home in sys.path:
-            sys.path.remove(home)
+        if str(home) in sys.path:
+            sys.path.remove(str(home))
+        _edited(module for module in loaded().values() if _is_below(module, home))
         sys.modules.update(excluded)
+
+
+def _edited(modules: Iterable[ModuleType]) -> bool:
+    """Whether a file of the modules has changed since it was looked at first, which is right after its import."""
+    changed = False
+    for module in modules:
+        file = Path(getattr(module, "__file__", None) or "")
+        if file.is_file():
+            state = (file.stat().st_mtime_ns, file.stat().st_size)
+            changed |= vars(module).setdefault("__steelyard_file__", state) != state
+    return changed
 
 
 def _stands_in_the_way(module: ModuleType, name: str, home: Path) -> bool:
@@ -418,9 +435,13 @@ def _stands_in_the_way(module: ModuleType, name: str, home: Path) -> bool:
     top = name.partition(".")[0]
     if not ((home / f"{top}.py").exists() or (home / top).is_dir()):
         return False
+    return not _is_below(module, home)
+
+
+def _is_below(module: ModuleType, home: Path) -> bool:
     file = getattr(module, "__file__", None)
     places = [file] if file else list(getattr(module, "__path__", []))
-    return not any(Path(place).resolve().is_relative_to(home) for place in places)
+    return any(Path(place).resolve().is_relative_to(home) for place in places)
 
 
 def _message(module: ModuleType, folder: Path) -> str:

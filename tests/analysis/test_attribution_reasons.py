@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 from parts.looped import for_every
+from parts.reports import header
 from steelyard.analysis.compare.attribution_model import (
     Attribution,
     Cause,
@@ -73,14 +74,13 @@ def test_of_several_edits_of_the_scorers_nobody_says_what_one_of_them_came_to():
 
 
 def test_what_a_run_does_not_say_of_its_scorers_is_no_edit():
-    runs = [
-        SimpleNamespace(
-            header=SimpleNamespace(signature=signed, suite={"ledger": [STORED]}),
-            contents=None,
-            imported=False,
-            rescored=Rescored(),
-        )
+    headers = [
+        header(signature=signed, suite={"ledger": [STORED]})
         for signed in ({"schema": "s"}, {"scorers": "2", "schema": "s"}, {"scorers": "1", "schema": "s"})
+    ]
+    runs = [
+        SimpleNamespace(header=run, suite=run.description, contents=None, imported=False, rescored=Rescored())
+        for run in headers
     ]
     silent, after, before = runs
     assert Reasons(after, ()).of_scoring(silent) == ()

@@ -179,7 +179,7 @@ def test_rules_and_channels_may_be_the_project_s(folder, server, monkeypatch):
     assert "*words*: the gate pass" in seen.json["text"]
 
 
-def test_all_mistakes_in_the_project_file_are_told_at_once_and_cost_no_run(folder, server, monkeypatch):
+def test_all_mistakes_in_the_project_file_are_sent_at_once_and_cost_no_run(folder, server, monkeypatch):
     (folder / "steelyard.yaml").write_text("alerts: {rules: [gate_fails], channels: [mial]}\nothers: 1\n")
     told = run(monkeypatch, 5, 2)
     assert "did you mean gate_failed?" in told

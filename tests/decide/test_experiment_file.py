@@ -111,7 +111,7 @@ def test_mistakes_are_told_with_their_line(tmp_path, before, after, told):
     assert any(told in one for one in found), found
 
 
-def test_all_mistakes_are_told_at_once(tmp_path):
+def test_all_mistakes_are_sent_at_once(tmp_path):
     found = mistakes(tmp_path, GOOD.replace("factor: prompt", "factor: x").replace("suite: review\n", ""))
     assert len(found) == 2
 

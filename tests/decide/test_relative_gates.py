@@ -351,7 +351,7 @@ def test_the_verdict_of_a_run_counts_them_and_names_what_is_within_noise(summary
 @pytest.fixture
 def summary_of():
     from parts.columns import columns
-    from steelyard.analysis.summary import summarise
+    from parts.described import summarise
 
     return lambda made: summarise(columns(made), suite())
 

@@ -205,7 +205,7 @@ def test_names_come_back_neither_with_the_answer_nor_with_the_judge(store, tmp_p
 
 _RUN = """
 import sys
-from steelyard import weighing
+from steelyard.runner import run as weighing
 from steelyard.engine.plan import RunOptions
 from steelyard.store.sql import open_store
 from steelyard.suite.load import load_suite

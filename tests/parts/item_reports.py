@@ -19,7 +19,12 @@ from steelyard.store.base import Hit
 from steelyard.suite.case import Attachment
 
 TAXONOMY = [
-    {"code": "MISS", "name": "Not reported", "about": "An item that is there and not in the answer.", "severity": "x"},
+    {
+        "code": "MISS",
+        "name": "Not reported",
+        "about": "An item that is there and not in the answer.",
+        "severity": "minor",
+    },
     {"code": "EXTRA", "name": "Invented", "about": "An item in the answer that is not there.", "severity": "major"},
     {"code": "TEXT", "name": "Misread", "about": "An item whose text is wrong.", "severity": "error"},
     {"code": "FORMAT", "name": "Unreadable", "about": "An answer that cannot be read.", "severity": "error"},
@@ -219,8 +224,13 @@ def hostile_items_report(folder: Path | None = None, places: tuple[str, ...] = (
         best_variant=BestVariant(None, everything, (), everything),
     )
     suite = SUITE | {
-        "taxonomy": [dict.fromkeys(("code", "name", "about", "severity"), everything)],
-        "components": [{"name": everything, "measures": {everything: {"about": everything}}}],
+        "taxonomy": [dict.fromkeys(("code", "name", "about"), everything)],
+        "components": [
+            {
+                "name": everything,
+                "measures": {everything: dict.fromkeys(("numerator", "denominator", "about", "better"), everything)},
+            }
+        ],
     }
     return replace(
         report,

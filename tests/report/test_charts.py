@@ -24,8 +24,9 @@ from steelyard.analysis.latency import Bar, CellLatency, LatencyFigures, Spread
 from steelyard.analysis.model import Slice, Summary
 from steelyard.analysis.stability import CellStability, StabilityFigures
 from steelyard.errors import MissingExtra
-from steelyard.report.charts import base, charts_of, counts
+from steelyard.report.charts import base, charts_of
 from steelyard.report.charts import base as render
+from steelyard.report.charts.counts import STATES
 from steelyard.stats.intervals import Estimate
 
 LONG = [("a-long-name-of-a-case-" * 3)[:58] + f"{number:02d}" for number in range(3)]
@@ -275,7 +276,7 @@ def test_a_picture_is_as_large_as_its_cases_need_and_not_blank(n):
     assert 700 <= picture.width <= 1_600
     colours = {colour: count for count, colour in picture.getcolors(1 << 20)}
     for state in ("holds", "broken", "cannot tell"):
-        assert colours[rgb(counts.STATES[state])] > 200 * n
+        assert colours[rgb(STATES[state])] > 200 * n
     # Something stands at every edge of what is drawn, and nothing in the margin: no text runs out of the picture.
     border = [picture.getpixel((x, y)) for x in range(picture.width) for y in (0, 5, picture.height - 1)]
     border += [picture.getpixel((x, y)) for y in range(picture.height) for x in (0, 5, picture.width - 1)]
@@ -298,7 +299,7 @@ def test_words_beside_the_marks_can_be_read():
 
 @pytest.mark.parametrize("sight", ["usual", "deuteranopia", "protanopia", "tritanopia", "none"])
 def test_states_can_be_told_apart_without_full_sight_of_colour(sight):
-    seen = {state: perceived(colour, sight) for state, colour in counts.STATES.items()}
+    seen = {state: perceived(colour, sight) for state, colour in STATES.items()}
     for one, other in itertools.combinations(seen, 2):
         # A difference of 2.3 in CIE L*a*b* is just noticeable; signs in the squares say the same once more.
         assert distance(seen[one], seen[other]) >= 9, (one, other)

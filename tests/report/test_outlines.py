@@ -54,7 +54,7 @@ def test_a_box_that_leaves_the_picture_ends_at_its_edge():
 
 
 def test_no_two_codes_of_a_suite_look_alike_and_none_like_what_is_right(report):
-    codes = [{"code": f"C{number}", "name": "", "about": "", "severity": ""} for number in range(42)]
+    codes = [{"code": f"C{number}", "name": "", "about": "", "severity": "error"} for number in range(42)]
     suite = report.header.suite | {"taxonomy": codes}
     palette = Palette(replace(report, header=replace(report.header, suite=suite)))
     styles = [palette.style(code["code"]) for code in codes]

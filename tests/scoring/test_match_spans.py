@@ -372,7 +372,7 @@ def test_an_overlap_can_be_more_than_its_limit():
         scorer(iou="> 50")
 
 
-def test_every_wrong_gold_span_of_a_case_is_told_at_once():
+def test_every_wrong_gold_span_of_a_case_is_sent_at_once():
     wrong = [
         span("red fox") | {"start": 4},
         span("runs"),

@@ -97,7 +97,7 @@ def test_neither_database_keeps_anything_of_a_damaged_snapshot(
 
 def assert_empty(store: SqlStore) -> None:
     with store.database.reading() as session:
-        for table in ("runs", "cases", "samples", "attempts", "answers", "findings", "tags", "layouts"):
+        for table in ("runs", "cases", "samples", "calls", "answers", "findings", "tags", "layouts"):
             assert session.execute(f"SELECT count(*) FROM {table}") == [(0,)], table
 
 

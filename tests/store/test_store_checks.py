@@ -155,7 +155,7 @@ def test_the_checks_and_items_of_an_ended_run_stay(store: SqlStore, table: str) 
         f"UPDATE {table} SET content = '[]'",
         f"DELETE FROM {table}",
         f"INSERT INTO {table} (run, seq, content) VALUES (1, 1, '[]')",
-        "UPDATE attempts SET first_byte = 1, queued = 1",
+        "UPDATE calls SET first_byte = 1, queued = 1",
     ):
         with pytest.raises(StoreError, match="has ended and cannot be changed"), store.database.writing() as session:
             session.execute(statement)

@@ -56,11 +56,11 @@ def execute(store: SqlStore, statements: str) -> None:
         "DELETE FROM samples WHERE seq = 1",
         "DELETE FROM findings",
         "UPDATE answers SET text = 'better'",
-        "UPDATE attempts SET cost = 0",
-        "INSERT INTO attempts (run, seq, latency, started_at, tries, cached, cut_off) "
+        "UPDATE calls SET cost = 0",
+        "INSERT INTO calls (run, seq, latency, started_at, tries, cached, cut_off) "
         "SELECT run, 9, 0, 0, 1, 0, 0 FROM samples "
         "WHERE seq = 1; "
-        "INSERT INTO samples (run, seq, case_id, variant, repeat, case_hash, attempt_run, outcome, layout, scores) "
+        "INSERT INTO samples (run, seq, case_id, variant, repeat, case_hash, call_run, outcome, layout, scores) "
         "SELECT run, 9, case_id, variant, 9, case_hash, run, outcome, layout, scores FROM samples WHERE seq = 1",
     ],
 )

@@ -151,7 +151,7 @@ def test_a_batch_that_fails_leaves_nothing(store: SqlStore) -> None:
         store.add_samples("demo-1", [sample(one), broken], [one, two])
     assert list(store.samples("demo-1")) == []
     with store.database.reading() as session:
-        for table in ("cases", "attempts", "answers", "findings", "tags", "layouts"):
+        for table in ("cases", "calls", "answers", "findings", "tags", "layouts"):
             assert session.execute(f"SELECT count(*) FROM {table}") == [(0,)], table
     store.add_samples("demo-1", [sample(one)], [one])
 
@@ -187,7 +187,7 @@ def test_rescored_samples_share_the_attempts(store: SqlStore) -> None:
     assert (third.score, third.call_result) == (0.3, sample(cases[0]).call_result)
     assert [of for _, of in store.samples("demo-2")] == [cases[0], mended]
     with store.database.reading() as session:
-        assert session.execute("SELECT count(*) FROM attempts") == [(3,)]
+        assert session.execute("SELECT count(*) FROM calls") == [(3,)]
     columns = store.columns("demo-2")
     assert columns.latency.tolist() == [0.25, 0.25]
 

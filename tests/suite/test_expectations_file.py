@@ -1,4 +1,4 @@
-"""`expect` and `required_repeats` in a suite file: what is built, what is told, and that a change is another instrument."""
+"""`expect` and `required_repeats` in a suite file: what is built, its messages, and that a change is another signature."""
 
 import json
 
@@ -109,7 +109,7 @@ def test_another_expectation_is_another_instrument(written, change):
     assert {name for name in one if one[name] != other[name]} == {"scorers", "text"}
 
 
-def test_all_mistakes_are_told_at_once_with_their_lines(written):
+def test_all_mistakes_are_sent_at_once_with_their_lines(written):
     path = written(
         {
             "a": {"conut": "items[]", "between": [1, 2]},

@@ -190,7 +190,7 @@ def test_a_mistake_in_a_judge_is_told_in_plain_words(judged, change, message):
     assert all(line.startswith(("suite.yaml:", "user.md:")) for line in told)
 
 
-def test_several_mistakes_are_told_at_once_with_their_lines(judged):
+def test_several_mistakes_are_sent_at_once_with_their_lines(judged):
     text = """suite: letters
 cases: letters.json
 target: {recorded: letters.jsonl}

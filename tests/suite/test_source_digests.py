@@ -55,3 +55,15 @@ def test_what_steelyard_is_made_of_is_no_part_of_the_source_of_a_suite():
     files = plugins._read_with(Path(judge.__code__.co_filename), data=True)
     assert {file.parent.name for file in files} == {"tarot"}
     assert len(files) > 5
+
+
+def test_code_that_was_edited_is_the_code_that_is_used_as_its_digest_says(tmp_path):
+    def judge_with(helper: str):
+        (tmp_path / "helper_of_judge.py").write_text(helper)
+        return find_callable("judge_with_helper:judge", tmp_path, "judge")
+
+    (tmp_path / "judge_with_helper.py").write_text("from helper_of_judge import score\n\njudge = lambda: score('')\n")
+    first = judge_with(HELPER)
+    assert find_callable("judge_with_helper:judge", tmp_path, "judge") is first
+    edited = judge_with(HELPER.replace("3", "5 if text else 1"))
+    assert (first(), edited()) == (3, 1)

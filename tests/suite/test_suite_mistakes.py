@@ -19,7 +19,7 @@ def mistakes(path: Path) -> list[str]:
     return str(raised.value).splitlines()
 
 
-def test_all_mistakes_are_told_at_once_in_the_order_of_the_file(write):
+def test_all_mistakes_are_sent_at_once_in_the_order_of_the_file(write):
     path = write(
         """suite: demo
 abut: A demo.

@@ -2,11 +2,11 @@
 
 import copy
 import json
-from types import SimpleNamespace
 
 import pytest
 
 from parts.command import invoke
+from parts.reports import header
 from steelyard import UsageError, load_suite
 from steelyard.records import CheckState, Outcome, Verdict
 from steelyard.runner.imports import export_foreign, import_foreign
@@ -262,7 +262,7 @@ def test_cases_that_were_never_asked_stay_in_the_denominator_of_a_results_file()
     one = {"name": "observation_count", "holds": True, "detail": "", "passed": 1, "failed": 0, "not_run": 0}
     asked = {"case_id": "case_01", "variant": "", "holds": True, "checks": [one]}
     checks = {"cells": [asked], "cells_passed": 1, "n_cells": 3, "cells_undecided": 2, "cells_unknown": 2}
-    header = SimpleNamespace(summary={"checks": checks}, suite={"repeats": 1}, verdict=None, suspect=(), id="r")
-    results = document_of(header, ())
+    run = header(summary={"checks": checks}, suite={"repeats": 1}, verdict=None, id="r")
+    results = document_of(run, ())
     assert (results["expectations_passed"], results["expectations_total"]) == (1, 3)
     assert results["expectations_undecided"] == 2

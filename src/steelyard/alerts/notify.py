@@ -191,7 +191,7 @@ def _stored(messages: Sequence[tuple[Channel, Message]], delivered: Sequence[Del
             channel=outcome.channel,
             state=outcome.state,
             tries=outcome.tries,
-            messages_at=now,
+            sent_at=now,
             detail=outcome.detail,
         )
         for (_, message), outcome in zip(messages, delivered, strict=True)

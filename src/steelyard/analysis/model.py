@@ -117,8 +117,8 @@ class Slice:
     repeated: dict[str, Repeated] = field(default_factory=dict)
     """What came of every condition over repeats that the suite's criteria name, by its text."""
     over_repeats: dict[str, Estimate] = field(default_factory=dict)
-    """What gates on checks and stability stand on, by their names: `cases.passed`, `stability.presence`; `n` is cells (a
-    case under a variant) or checks of cells."""
+    """What gates on checks and stability stand on, by their names: `cases.passed`, `stability.presence`; `n` is cells
+    (a case under a variant) or checks of cells."""
     excluded: int = 0
     """Scored samples that another kind of judge has read than the run's own: `outcomes` counts them as scored, every
     figure counts them as missing, and they are inconclusive."""

@@ -146,7 +146,7 @@ def _data(alert: AlertRecord, message: list[Delivery]) -> dict[str, Any]:
                 "channel": item.channel,
                 "state": item.state,
                 "tries": item.tries,
-                "at": item.messages_at,
+                "at": item.sent_at,
                 "detail": item.detail or None,
             }
             for item in message

@@ -295,8 +295,8 @@ def _most(good: Array, bad: Array, planned: Array) -> Array:
 _UNDECIDED = "undecided: counts as not passed"
 _UNKNOWN = "no check of it is known: counts as not passed"
 _HOLDS = (
-    "a cell is a case under a variant, and a check of it holds over the repeats as `required_repeats` says; what cannot be decided"
-    " does not hold, stays in the denominator and is given as missing"
+    "a cell is a case under a variant; a check passes over its repeats as `required_repeats` says; what cannot be"
+    " decided has not passed, stays in the denominator and is given as missing"
 )
 _CLEAN = "a repeat is clean when every check of its cell passed, decided when it is clean or a check failed"
 

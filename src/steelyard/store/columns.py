@@ -120,8 +120,8 @@ FROM samples WHERE run = ? ORDER BY seq
 """
 _TEXTS = ("variant", "outcome", "band", "category", "difficulty", "step", "mode", "cluster")
 _BY_CASE = "SELECT case_id, seq FROM samples WHERE run = ? ORDER BY case_id"
-_OWNERS = "SELECT DISTINCT attempt_run FROM samples WHERE run = ?"
-_CALLS = "SELECT seq, failure_kind, {} FROM attempts WHERE run = ? ORDER BY seq"
+_OWNERS = "SELECT DISTINCT call_run FROM samples WHERE run = ?"
+_CALLS = "SELECT seq, failure_kind, {} FROM calls WHERE run = ? ORDER BY seq"
 _NUMBERS = {
     # What another tool recorded without a time has none: it did not take 0 s.
     "latency": "CASE WHEN failure_kind IS NULL AND latency > 0 THEN latency END",
@@ -136,7 +136,7 @@ _RARE_NUMBERS = {
     "error_answer": "CASE WHEN failure_kind IS NULL AND status >= 400 THEN 1 END",
 }
 _HAS_RARE = """
-SELECT 1 FROM attempts WHERE run = ? AND
+SELECT 1 FROM calls WHERE run = ? AND
 (first_byte IS NOT NULL OR queued IS NOT NULL OR cached <> 0 OR (failure_kind IS NULL AND status >= 400)) LIMIT 1
 """
 _N_FINDINGS = "SELECT count(*) FROM findings WHERE run = ?"

@@ -198,8 +198,8 @@ def _cases(session: Session, run: int, ids: Sequence[str]) -> dict[str, Case]:
 
 _ANSWERS = """
 SELECT s.seq, a.status, t.text FROM samples s
-JOIN attempts a ON a.run = s.attempt_run AND a.seq = s.seq
-LEFT JOIN answers t ON t.run = s.attempt_run AND t.seq = s.seq
+JOIN calls a ON a.run = s.call_run AND a.seq = s.seq
+LEFT JOIN answers t ON t.run = s.call_run AND t.seq = s.seq
 WHERE s.run = ? ORDER BY s.seq
 """
 

@@ -149,7 +149,7 @@ class Delivery:
     channel: str
     state: str
     tries: int
-    messages_at: float
+    sent_at: float
     detail: str = ""
     """Why it failed; "" when it did not."""
 
@@ -157,7 +157,7 @@ class Delivery:
 _DELIVERED = f"""
 INSERT INTO deliveries ({", ".join(columns_of(Delivery))}) VALUES (?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (alert, notice, channel) DO UPDATE SET
-    state = excluded.state, tries = deliveries.tries + excluded.tries, told_at = excluded.told_at,
+    state = excluded.state, tries = deliveries.tries + excluded.tries, sent_at = excluded.sent_at,
     detail = excluded.detail
 """  # noqa: S608 - our own words
 
@@ -211,7 +211,7 @@ def deliveries_of(session: Session, alerts: Sequence[int]) -> list[Delivery]:
     """What became of every notice of these alerts, by alert."""
     deliveries: list[Delivery] = []
     for piece in in_pieces(alerts):
-        where = f"WHERE alert IN ({placeholders(piece)}) ORDER BY alert, told_at, channel"
+        where = f"WHERE alert IN ({placeholders(piece)}) ORDER BY alert, sent_at, channel"
         rows = session.execute(f"SELECT {', '.join(columns_of(Delivery))} FROM deliveries {where}", piece)  # noqa: S608
         deliveries += [from_row(Delivery, row) for row in rows]
     return deliveries

@@ -56,7 +56,7 @@ Layouts = dict[Layout, int]
 _Content = TypeVar("_Content")
 
 SAMPLE_COLUMNS = (
-    *("run", "seq", "case_id", "variant", "repeat", "case_hash", "attempt_run", "outcome", "score", "passed", "band"),
+    *("run", "seq", "case_id", "variant", "repeat", "case_hash", "call_run", "outcome", "score", "passed", "band"),
     *("category", "difficulty", "step", "layout", "scores", "details", "marks", "mode", "cluster"),
 )
 CALL_COLUMNS = (
@@ -261,7 +261,7 @@ class _Batch:
             self.answers.append((run, seq, to_stored(call_result.text)))
 
     def insert(self, session: Session) -> None:
-        session.insert("attempts", CALL_COLUMNS, self.call_results)
+        session.insert("calls", CALL_COLUMNS, self.call_results)
         session.insert("answers", ("run", "seq", "text"), self.answers)
         session.insert("judge_calls", _CONTENT_COLUMNS, self.judge_calls)
         session.insert("samples", SAMPLE_COLUMNS, self.samples)
@@ -321,7 +321,7 @@ def _places(session: Session, run: int, samples: Sequence[Sample]) -> list[int]:
     return places
 
 
-_KEYS = "SELECT seq, case_id, variant, repeat, attempt_run FROM samples WHERE run = ? AND case_id IN "
+_KEYS = "SELECT seq, case_id, variant, repeat, call_run FROM samples WHERE run = ? AND case_id IN "
 _CALL_OWNERS = "SELECT seq, judge_run FROM judgements WHERE run = ? AND judge_run IS NOT NULL AND seq IN "
 
 
@@ -357,8 +357,8 @@ SELECT {", ".join(f"s.{column}" for column in SAMPLE_COLUMNS)},
        {", ".join(f"a.{column}" for column in CALL_COLUMNS[2:])}, t.text, c.content
 FROM samples s
 JOIN cases c ON c.id = s.case_id AND c.hash = s.case_hash
-JOIN attempts a ON a.run = s.attempt_run AND a.seq = s.seq
-LEFT JOIN answers t ON t.run = s.attempt_run AND t.seq = s.seq
+JOIN calls a ON a.run = s.call_run AND a.seq = s.seq
+LEFT JOIN answers t ON t.run = s.call_run AND t.seq = s.seq
 WHERE s.run = ?
 """  # noqa: S608 - our own column names
 _PAGE = f"{_WITH_CALL} AND s.seq > ? ORDER BY s.seq LIMIT ?"
@@ -530,7 +530,7 @@ _JUDGED = f"""
 SELECT s.seq, s.case_id, s.variant, s.repeat, s.outcome, s.score, s.passed, s.cluster, {_LENGTH}, j.content
 FROM judgements j
 JOIN samples s ON s.run = j.run AND s.seq = j.seq
-LEFT JOIN answers t ON t.run = s.attempt_run AND t.seq = s.seq
+LEFT JOIN answers t ON t.run = s.call_run AND t.seq = s.seq
 WHERE j.run = ? AND j.seq > ? ORDER BY j.seq LIMIT ?
 """  # noqa: S608 - our own words
 _CALLS = """

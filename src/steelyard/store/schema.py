@@ -94,7 +94,7 @@ CREATE TABLE layouts (
     PRIMARY KEY (run, number)
 ){clustered};
 
-CREATE TABLE attempts (
+CREATE TABLE calls (
     run INTEGER NOT NULL REFERENCES runs (number),
     seq {big} NOT NULL,
     status {big},
@@ -128,7 +128,7 @@ CREATE TABLE samples (
     variant TEXT NOT NULL,
     repeat {big} NOT NULL,
     case_hash {key_text} NOT NULL,
-    attempt_run INTEGER NOT NULL,
+    call_run INTEGER NOT NULL,
     outcome TEXT NOT NULL,
     score {real},
     passed SMALLINT,
@@ -145,7 +145,7 @@ CREATE TABLE samples (
     PRIMARY KEY (run, seq),
     CONSTRAINT samples_once UNIQUE (run, case_id, variant, repeat),
     FOREIGN KEY (case_id, case_hash) REFERENCES cases (id, hash),
-    FOREIGN KEY (attempt_run, seq) REFERENCES attempts (run, seq)
+    FOREIGN KEY (call_run, seq) REFERENCES calls (run, seq)
 ){clustered};
 
 CREATE TABLE findings (
@@ -255,7 +255,7 @@ CREATE TABLE deliveries (
     channel TEXT NOT NULL,
     state TEXT NOT NULL,
     tries INTEGER NOT NULL,
-    told_at {real} NOT NULL,
+    sent_at {real} NOT NULL,
     detail TEXT NOT NULL,
     PRIMARY KEY (alert, notice, channel)
 );
@@ -295,7 +295,7 @@ def m001_initial(execute: Executes, dialect: Dialect) -> None:
     _guard_rows(execute, dialect, "baselines", "refuse_change_of_log", _GROWS, "")
     if dialect.name == "postgresql":
         execute(_POSTGRES_ENDED)
-    of_runs = ("layouts", "attempts", "answers", "samples", "findings", "tags", "judge_calls", "judgements")
+    of_runs = ("layouts", "calls", "answers", "samples", "findings", "tags", "judge_calls", "judgements")
     guarded = [(table, event) for table in (*of_runs, *SOME_SAMPLES) for event in ("UPDATE", "DELETE")]
     # Rows cannot be added to these; the other tables hang on them, and each guard costs 4 % of the speed.
     guarded += [(table, "INSERT") for table in ("samples", "judgements", *SOME_SAMPLES)]

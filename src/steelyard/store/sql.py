@@ -66,7 +66,7 @@ _ORDERS = {
 }
 # From when each call was sent: what waited for its turn under an open load says nothing about the target.
 _LATENCIES = """
-SELECT latency - coalesce(queued, 0) FROM attempts
+SELECT latency - coalesce(queued, 0) FROM calls
 WHERE run = ? AND failure_kind IS NULL AND cached = 0 AND latency > 0
 """
 _USUAL = """
@@ -272,7 +272,7 @@ class SqlStore:
         with self.database.reading() as session:
             run = self._number(session, run_id)
             result = session.execute(
-                f"SELECT s.seq FROM samples s JOIN attempts a ON a.run = s.attempt_run AND a.seq = s.seq "  # noqa: S608
+                f"SELECT s.seq FROM samples s JOIN calls a ON a.run = s.call_run AND a.seq = s.seq "  # noqa: S608
                 f"WHERE s.run = ? AND {present} ORDER BY {value} {way}, s.seq LIMIT ?",
                 (run, limit),
             )

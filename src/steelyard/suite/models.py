@@ -508,6 +508,12 @@ class SuiteDescription(Part):
         """What a run leaves open has its default."""
         return {key: value for key, value in data.items() if value is not None} if isinstance(data, dict) else data
 
+    @field_validator("variants")
+    @classmethod
+    def _never_none(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        """A run without variants has the one that has no name."""
+        return names or ("",)
+
 
 class CaseSource(Protocol):
     """Cases that can be read again and again without holding them in memory."""
