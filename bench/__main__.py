@@ -108,7 +108,8 @@ def items(folder: Path, photos: int, rounds: int) -> None:
     spent = _child("bench.items", photos, 30, rounds, folder / "items")
     bare = spent["bare"]
     told = [
-        f"{name} {spent[name] * 1e6:.0f} us ({spent[name] / bare:.1f} x)" for name in ("scored", "evaluated", "rescored")
+        f"{name} {spent[name] * 1e6:.0f} us ({spent[name] / bare:.1f} x)"
+        for name in ("scored", "evaluated", "rescored")
     ]
     print(f"      a photo: bare {bare * 1e6:.0f} us, {', '.join(told)}")
     ratio = spent["scored"] / bare

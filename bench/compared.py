@@ -120,7 +120,9 @@ def samples_of(n: int, seed: int) -> Iterator[tuple[Any, Any]]:
                 case_id=case.id,
                 variant="",
                 repeat=0,
-                call_result=CallResult(text="{}", latency=chance.random(), tokens_in=100, tokens_out=number % 50, cost=0.001),
+                call_result=CallResult(
+                    text="{}", latency=chance.random(), tokens_in=100, tokens_out=number % 50, cost=0.001
+                ),
                 outcome=Outcome.SCORED,
                 score=score,
                 passed=score >= 0.75,

@@ -14,7 +14,8 @@ from parts.mixed_run import put_mixed
 from steelyard.analysis.compare.compare import compare
 from steelyard.analysis.compare.pairing import read_run
 from steelyard.decide.gates import evaluate
-from steelyard.metrics.registry import Aggregate, Compared, Contributions, Metric, find, register, unregister, written
+from steelyard.metrics.reference import written
+from steelyard.metrics.registry import Aggregate, Compared, Contributions, Metric, find, register, unregister
 from steelyard.metrics.samples import latency_quantile
 from steelyard.records import Verdict
 from steelyard.store.sql import open_store
@@ -122,5 +123,5 @@ def test_a_name_is_taken_once():
 
 def test_the_reference_page_is_what_the_registry_says():
     text = PAGE.read_text(encoding="utf-8")
-    assert written(text) == text, "run: python -m steelyard.metrics.registry docs/reference/metrics.md"
+    assert written(text) == text, "run: python -m steelyard.metrics.reference docs/reference/metrics.md"
     assert written(text.replace("| `latency.p95` |", "| gone |")) == text

@@ -1,4 +1,4 @@
-"""`expect` and `required_repeats` in a suite file: what is built, its messages, and that a change is another signature."""
+"""`expect` and `required_repeats` in a suite file: what is built, its messages, and the signature."""
 
 import json
 

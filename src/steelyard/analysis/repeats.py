@@ -268,8 +268,8 @@ def _by_check(count: Counted) -> tuple[CheckFigure, ...]:
 _RAN = {"passed": "passed", "failed": "failed", "not_run": "did not run"}
 _STATES = {"passed": CASE_PASSED, "failed": CASE_FAILED, "undecided": -1}
 _CELLS = (
-    "a cell is a case under a variant; a check passes over its repeats as `required_repeats` says; a repeat that failed,"
-    " could not be read or is missing did not run the check; of a check that a sample has twice the worse counts"
+    "a cell is a case under a variant; a check passes over its repeats as `required_repeats` says; a repeat that"
+    " failed, could not be read or is missing did not run the check; of a check that a sample has twice the worse counts"
 )
 _Contribute = Callable[[RunData, At], Contributions]
 

@@ -7,14 +7,11 @@ how that is put together, and one function that gives the contributions. Adding 
 from __future__ import annotations
 
 import math
-import re
-import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cache
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
 if TYPE_CHECKING:
@@ -385,40 +382,3 @@ def spell(parts: Sequence[str], among: Iterable[N]) -> tuple[N, dict[str, str]] 
 def same_but(metric: Metric, **changes: Any) -> Metric:
     """A metric like another, with some of it changed."""
     return replace(metric, **changes)
-
-
-# The table of all metrics in docs/reference/metrics.md, written from the registry.
-
-_MARKS = re.compile(r"(<!-- metrics: begin -->\n).*?(<!-- metrics: end -->)", re.S)
-_UNITS = {"s": "seconds", "cost": "the suite's currency"}
-_BETTER = {"higher": "higher", "lower": "lower", "": "-"}
-
-
-def table() -> str:
-    """Every metric of the product, one line each."""
-    rows = [_row(metric) for metric in metrics().values() if not metric.own]
-    head = ["| metric | what it is | unit | better | formula | stands on |", "|---|---|---|---|---|---|"]
-    return "\n".join([*head, *rows]) + "\n"
-
-
-def _row(metric: Metric) -> str:
-    better = "as the suite says" if callable(metric.better) else _BETTER[metric.better]
-    cells = (
-        f"`{metric.name}`",
-        metric.about,
-        _UNITS.get(metric.unit, metric.unit),
-        better,
-        metric.formula.replace(" / ", " ÷ "),
-        metric.stands_on,
-    )
-    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
-
-
-def written(page: str) -> str:
-    """The page with the table as it is now."""
-    return _MARKS.sub(lambda result: f"{result[1]}{table()}{result[2]}", page)
-
-
-if __name__ == "__main__":
-    path = Path(sys.argv[1])
-    path.write_text(written(path.read_text(encoding="utf-8")), encoding="utf-8")
