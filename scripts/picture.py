@@ -50,7 +50,7 @@ THEME = TerminalTheme(
 
 
 def weighed() -> Report:
-    """The suite weighed on its recorded answers, in a store that is thrown away."""
+    """The suite scored on its recorded answers, in a store that is thrown away."""
     with tempfile.TemporaryDirectory() as folder:
         store = open_store(str(Path(folder) / "picture.db"))
         try:

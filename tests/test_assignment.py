@@ -1,4 +1,4 @@
-"""The best assignment, held against scipy's: the very same pairs, also where several assignments have the same sum."""
+"""The best assignment, compared with scipy's: the very same pairs, also where several assignments have the same sum."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Steelyard weighs AI features against ground truth, with readings that can be trusted."""
+"""Steelyard evaluates AI features against ground truth, with results that can be trusted."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ class Suite:
         return f"Suite({self.model.name!r}, {self.model.survey.n} cases)"
 
     def run(self, store: str | None = None, **options: Any) -> Run:
-        """Weigh the suite now and keep the run.
+        """Score the suite now and keep the run.
 
         `store` is the address of a store, `options` are those of `RunOptions` (repeats, concurrency, cache, ...).
         """
@@ -90,7 +90,7 @@ def run_suite(
     show_progress: bool = False,
     **options: Any,
 ) -> Run:
-    """Weigh a loaded suite now and keep the run.
+    """Score a loaded suite now and keep the run.
 
     `store` is the address of a store. `env` are the variables that targets and judges read, in the place of the
     process's own. `show_progress` tells on standard error what is done. `options` are those of `RunOptions` (repeats,
@@ -124,7 +124,7 @@ def import_run(suite: SuiteModel, file: str | Path, *, store: str | None = None)
 
 
 class Run:
-    """A weighed suite. Printed, and at the end of a notebook's cell, it is its report."""
+    """A scored suite. Printed, and at the end of a notebook's cell, it is its report."""
 
     def __init__(self, report: Report, suite: SuiteModel, store: str | None, *, interrupted: bool = False) -> None:
         self.report = report
@@ -141,7 +141,7 @@ class Run:
         return self.report.summary
 
     def own_format(self) -> Any:
-        """The run as a document in the suite's own format of snapshots; UserMistake when the suite has none."""
+        """The run as a document in the suite's own format of snapshots; UsageError when the suite has none."""
         from steelyard.runner.imports import document_of
         from steelyard.store.sql import open_store
 

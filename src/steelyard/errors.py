@@ -1,8 +1,8 @@
 """Everything Steelyard raises on purpose.
 
 SteelyardError                 base; carries the exit code a command ends with
-├── UserMistake                exit 2: wrong usage or a broken suite
-│   ├── SuiteError             one or more Mistakes in suite or case files
+├── UsageError                exit 2: wrong usage or a broken suite
+│   ├── SuiteError             one or more Problems in suite or case files
 │   ├── RunNotFound            no such run in the store
 │   ├── SnapshotError          a snapshot file that cannot be read
 │   └── MissingExtra           an optional part that is not installed
@@ -26,7 +26,7 @@ class SteelyardError(Exception):
 
 
 class UsageError(SteelyardError):
-    """Something the user can mend: the message says what was found, where, and what to do."""
+    """Something the user can fix: the message says what was found, where, and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class StoreError(SteelyardError):
 
 
 class TargetFailure(SteelyardError):
-    """The target gave no answer that can be weighed.
+    """The target gave no answer that can be scored.
 
     `kind` is a short word for reports (timeout, refused, cut, http_503, ...). `retry` says whether
     asking again may help; `retry_after` is the server's own wish in seconds; `throttled` asks the

@@ -82,7 +82,7 @@ def built_in(kind: str) -> frozenset[str]:
 
 
 def find(kind: str, name: str) -> Any:
-    """The class behind a name; KeyError when there is none, UserMistake when its module cannot be imported."""
+    """The class behind a name; KeyError when there is none, UsageError when its module cannot be imported."""
     place = _places(kind)[name]
     module, _, attribute = place.partition(":")
     try:
@@ -263,7 +263,7 @@ _FILE_NAME = re.compile(r"[\w./ *-]{0,200}\.\w{1,8}")
 
 
 def find_callable(place: str, folder: Path, what: str = "target") -> Any:
-    """The callable behind `module:function`; UserMistake saying what is missing or why the import failed.
+    """The callable behind `module:function`; UsageError saying what is missing or why the import failed.
 
     `what` says in messages who needs it: target, scorer, judge.
     """

@@ -1,4 +1,4 @@
-"""The nouns that every room speaks: what was asked, what came back, what it weighed.
+"""The nouns that every room speaks: what was asked, what came back, what it scored.
 
 Light frozen objects for the hot path; no behaviour beyond turning into plain data.
 """
@@ -86,7 +86,7 @@ class Finding:
     component: str = ""
     """The component that found it; "" for an answer that could not be read."""
     gain: float = 0.0
-    """What the component, as a share of its scale, would rise by if this error alone were mended."""
+    """What the component, as a share of its scale, would rise by if this error alone were fixed."""
     box: Box | None = None
     """Where it is on the case's picture."""
     span: Span | None = None
@@ -150,7 +150,7 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """One component's value on its declared scale; `value` is None when there was nothing to weigh it against.
+    """One component's value on its declared scale; `value` is None when there was nothing to score it against.
 
     `raw` is the value before a rule bound it, `bound_by` names that rule.
     """
@@ -243,7 +243,7 @@ REMARKS: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Vote:
-    """One judge's reading of one text. `mode` is None when it gave none; `rung` then is "failed"."""
+    """One judge's reading of one text. `mode` is None when it gave none; `step` then is "failed"."""
 
     member: str
     repeat: Whole
@@ -265,31 +265,31 @@ class Vote:
     findings: tuple[Finding, ...] = ()
     """Errors of the system under test that the judge names, as far as they bear checking."""
     claims: tuple[Claim, ...] = field(default=(), compare=False)
-    """Claims of the answer that the judge lets stand or not; kept with the sample, not with the ballot."""
+    """Claims of the answer that the judge lets stand or not; kept with the sample, not with the vote."""
 
 
 def nearest(votes: Sequence[Vote], bound: Mapping[str, float | bool]) -> Vote:
-    """The ballot that stands for the others: the first of those whose bound scores are nearest to these."""
+    """The vote that stands for the others: the first of those whose bound scores are nearest to these."""
     return min(votes, key=lambda vote: sum(abs(vote.capped[name] - bound[name]) for name in bound))
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """All ballots on one text, and what they come to. `mode` is None when they come to nothing."""
+    """All votes on one text, and what they come to. `mode` is None when they come to nothing."""
 
     mode: Mode | None
     votes: tuple[Vote, ...] = ()
     uncapped: Mapping[str, float | bool] = field(default_factory=dict)
-    """The ballots combined, before rules and checks."""
+    """The votes combined, before rules and checks."""
     capped: Mapping[str, float | bool] = field(default_factory=dict)
-    """The ballots combined, after rules and checks: what counts."""
+    """The votes combined, after rules and checks: what counts."""
     capped_by: Mapping[str, str] = field(default_factory=dict)
     remarks: tuple[Remark, ...] = ()
-    """On the panel as a whole; each ballot has its own."""
+    """On the panel as a whole; each vote has its own."""
     findings: tuple[Finding, ...] = ()
-    """What the ballot that stands for the others says is wrong, as far as it bears checking."""
+    """What the vote that stands for the others says is wrong, as far as it bears checking."""
     claims: tuple[Claim, ...] = field(default=(), compare=False)
-    """Those of the same ballot; kept with the sample, not with the judgement."""
+    """Those of the same vote; kept with the sample, not with the judgement."""
     metrics: Mapping[str, Any] = field(default_factory=dict)
     """What the suite's own measures found, by component: what the rules look at."""
     calls: tuple[JudgeCall, ...] = ()
@@ -299,14 +299,14 @@ class Judgement:
 
     @property
     def stands(self) -> Vote | None:
-        """The ballot that stands for the others; None when they come to nothing."""
+        """The vote that stands for the others; None when they come to nothing."""
         of_mode = [vote for vote in self.votes if vote.mode is self.mode]
         return nearest(of_mode, self.capped) if self.mode is not None and of_mode else None
 
 
 @dataclass(slots=True)
 class Sample:
-    """An attempt with what it weighed. `score` is a fraction 0..1; None when inconclusive."""
+    """An attempt with what it scored. `score` is a fraction 0..1; None when inconclusive."""
 
     case_id: str
     variant: str
@@ -327,7 +327,7 @@ class Sample:
     """What repeats are compared by; None when the suite compares nothing, or this answer could not be read."""
     step: str | None = None
     judgement: Judgement | None = None
-    """What the judge said; None for a suite without one, and for answers that never came before it."""
+    """What the judge said; None for a suite without one, and for answers that are missing before it."""
     category: str | None = None
     difficulty: str | None = None
     cluster: str | None = None

@@ -1,4 +1,4 @@
-"""Latency and cost held against earlier runs, by their kept figures alone."""
+"""Latency and cost compared with earlier runs, by their kept figures alone."""
 
 from dataclasses import asdict
 

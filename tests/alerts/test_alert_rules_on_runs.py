@@ -1,4 +1,4 @@
-"""Every rule of alerts held against real runs in a real store."""
+"""Every rule of alerts compared with real runs in a real store."""
 
 import json
 
@@ -34,7 +34,7 @@ def test_a_gate_that_fails_is_there_and_one_that_holds_is_gone(nightly):
     assert there.cause == "gate_failed: pass_rate >= 90 %"
     # 15 of 20; Wilson's interval by statsmodels: proportion_confint(15, 20, method="wilson") = (0.5313, 0.8881).
     assert there.how_much == "75.0 % is not >= 90.0 %"
-    assert there.how_sure == "n 20, 95 % interval 53.1 % to 88.8 %"
+    assert there.significance == "n 20, 95 % interval 53.1 % to 88.8 %"
     assert there.look == ("steelyard", "gate", bad.id)
 
 
@@ -113,8 +113,8 @@ def test_slices_are_adjusted_for_one_another(nightly):
     found = nightly.readings(header, {"regression": {"metric": "category.*.pass_rate"}})
     by_slice = {cause.rpartition(": ")[2]: each for cause, each in found.items()}
     assert by_slice["category.even.pass_rate"].state is State.THERE
-    assert "p 0.004" in by_slice["category.even.pass_rate"].how_sure
-    assert "adjusted for 2 slices" in by_slice["category.even.pass_rate"].how_sure
+    assert "p 0.004" in by_slice["category.even.pass_rate"].significance
+    assert "adjusted for 2 slices" in by_slice["category.even.pass_rate"].significance
     assert by_slice["category.odd.pass_rate"].state is State.GONE
 
 
@@ -123,7 +123,7 @@ def test_so_few_cases_tell_nothing(tmp_path):
     small.nights(4)
     found = small.readings(small.run(wrong(6)), "regression")[PASS_RATE]
     small.close()
-    # All 6 fell: 2 / 2**6 = 0.031, which is above the 1 % that an alert asks for, so nobody can tell.
+    # All 6 fell: 2 / 2**6 = 0.031, which is above the 1 % that an alert asks for, so cannot tell.
     assert found.state is State.UNKNOWN
     assert found.what == "pass_rate is worse than in 4 earlier runs, and 6 cases are too few to tell"
 
@@ -132,7 +132,7 @@ def test_too_few_earlier_runs_or_samples_tell_nothing(nightly):
     header = nightly.run(wrong(20, "x"))
     found = nightly.readings(header, "regression")[PASS_RATE]
     assert found.state is State.UNKNOWN
-    assert "0 earlier runs of the same instrument, and the window asks for 2" in found.what
+    assert "0 earlier runs of the same signature, and the window asks for 2" in found.what
     nightly.nights(2)
     later = nightly.readings(nightly.run(wrong(15)), "regression", min_n=100)[PASS_RATE]
     assert later.state is State.UNKNOWN
@@ -188,10 +188,10 @@ def test_an_alert_of_another_instrument_is_watched_anew(nightly):
         nightly.store.alerts("nightly"),
         {raised.rule},
     ).closed
-    # Otherwise it would stay open for ever, and no fall by the new instrument would ever be told.
+    # Otherwise it would stay open for ever, and no fall by the new signature would ever be told.
     assert not later.recovered
     assert later.reading.what == (
-        "pass_rate: the instrument has changed since, so nobody can tell what became of it; it is watched anew"
+        "pass_rate: the signature has changed since, so cannot tell what became of it; it is watched anew"
     )
 
 
@@ -207,7 +207,7 @@ def test_a_baseline_is_held_against_case_by_case(nightly):
     assert found.state is State.THERE
     assert found.what == "pass_rate is worse than in release"
     # 12 of 12 discordant pairs one way: exact McNemar 2 / 2**12 = 0.000488.
-    assert "p < 0.001 (exact McNemar, 20 cases)" in found.how_sure
+    assert "p < 0.001 (exact McNemar, 20 cases)" in found.significance
     assert found.look == ("steelyard", "compare", "@release", bad.id)
 
 
@@ -231,7 +231,7 @@ def test_a_code_that_no_earlier_run_has_is_new_and_gone_when_it_is_not_found(nig
     assert (found.cause, found.state) == ("new_finding: WORD", State.THERE)
     assert found.how_much == "2 findings in 2 of 20 samples"
     # The rule of three: 3 / 40 = 7.5 %.
-    assert found.how_sure == "in none of 40 samples of 2 earlier runs: it was rarer than 7.50 % (95 %)"
+    assert found.significance == "in none of 40 samples of 2 earlier runs: it was rarer than 7.50 % (95 %)"
     nightly.store.open_alert("nightly", found.cause, header.id, found.as_data())
     still = nightly.readings(nightly.run(wrong(1)), "new_finding")
     gone = nightly.readings(nightly.run(), "new_finding")

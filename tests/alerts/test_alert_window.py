@@ -120,4 +120,4 @@ def test_what_is_too_little_is_told():
     runs = [made_run(1)]
     assert too_little(runs, 50, min_runs=1, min_n=50) == ""
     assert too_little(runs, 49, min_runs=1, min_n=50) == "earlier runs have n 49 together, and the window asks for 50"
-    assert too_little(runs, 50, min_runs=2, min_n=1).startswith("1 earlier run of the same instrument, and")
+    assert too_little(runs, 50, min_runs=2, min_n=1).startswith("1 earlier run of the same signature, and")

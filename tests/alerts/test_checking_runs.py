@@ -1,4 +1,4 @@
-"""A run held against its rules while others are, and secrets in what is told."""
+"""A run compared with its rules while others are, and secrets in what is told."""
 
 from dataclasses import replace
 
@@ -104,7 +104,7 @@ def test_whoever_was_never_told_of_an_alert_does_not_hear_of_its_end_later(night
 
 def test_no_secret_is_kept_or_told_whoever_says_it(nightly, monkeypatch):
     secret = "https://chat.example/services/T01/abcdefgh"
-    said = reading(what=f"see {secret}", how_much=secret, how_sure=secret, quotes=((secret, f"got {secret}"),))
+    said = reading(what=f"see {secret}", how_much=secret, significance=secret, quotes=((secret, f"got {secret}"),))
     monkeypatch.setattr(notify, "readings_of", lambda _evidence: [said])
     rules = replace(RULES, channels=(Webhook(url="HOOK"),))
     where = place(HOOK=secret)

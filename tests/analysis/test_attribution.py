@@ -46,7 +46,7 @@ def judged(scores, judge, **more):
 
 
 def split(a, b, again=None, same=()):
-    """The attribution; `again` is what weighing again gives, `same` are positions of pairs with the same answer."""
+    """The attribution; `again` is what scoring again gives, `same` are positions of pairs with the same answer."""
 
     def identical(first, second):
         return np.isin(np.arange(len(first)), list(same))
@@ -302,7 +302,7 @@ def test_a_judge_that_is_code_is_exact():
     a, b = judged([0.5] * 4, "j1"), judged([0.9, 0.7, 0.8, 0.8], "j2")
     found = split(a, b, Reweighed(judge=np.array([0.7, 0.7, 0.7, 0.7]), by_code=True))
     assert by_cause(found) == {(Cause.JUDGE,): pytest.approx(0.2), (Cause.SYSTEM,): pytest.approx(0.1)}
-    assert found.portions[0].how is How.REWEIGHED
+    assert found.portions[0].how is How.SCORED_AGAIN
 
 
 def test_noise_is_told_with_the_share_of_repeats():
@@ -359,7 +359,7 @@ def test_a_run_without_any_reading_has_no_change_to_explain():
 def test_the_sentence_names_the_largest_first_and_the_system_last():
     portions = (
         Portion((Cause.JUDGE,), Estimate(0.006, 9), How.ANCHORS),
-        Portion((Cause.TRUTH,), Estimate(0.014, 9), How.REWEIGHED),
+        Portion((Cause.TRUTH,), Estimate(0.014, 9), How.SCORED_AGAIN),
         Portion((Cause.SYSTEM,), Estimate(-0.001, 9), How.LEFT, cannot_tell=True),
     )
     made = Attribution("pass_rate", Estimate(0.5, 9), Estimate(0.519, 9), 0.019, portions)

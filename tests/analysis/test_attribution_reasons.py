@@ -64,7 +64,7 @@ def test_truth_edits_without_a_reason_are_counted_with_what_they_come_to(n, reas
 def test_of_several_edits_of_the_scorers_nobody_says_what_one_of_them_came_to():
     reason = Reason("too\n strict", "ann", "2026-01-31T12:00:00Z")
     edits = (ScoringEdit("scorers", reason), ScoringEdit("rules"))
-    portions = (Portion((Cause.SCORERS,), Estimate(0.1, 10), How.REWEIGHED),)
+    portions = (Portion((Cause.SCORERS,), Estimate(0.1, 10), How.SCORED_AGAIN),)
     assert reason_messages(attribution(edits, portions)) == (
         "scorers, weights, bands or pass rule: too strict (ann, 2026-01-31)",
         "what is made of the judge's words: no reason in the ledger",

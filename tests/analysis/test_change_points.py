@@ -1,4 +1,4 @@
-"""Where a series changed its level: by permutation, reproducible, and never across another instrument unsaid."""
+"""Where a series changed its level: by permutation, reproducible, and never across another signature unsaid."""
 
 from __future__ import annotations
 
@@ -123,6 +123,6 @@ def test_the_scale_of_the_figure_does_not_matter(values, factor, shift):
 
 def test_looking_across_another_instrument_too_is_paid_for():
     (alone,) = one([*LOW, *HIGH])
-    # Two runs of another instrument are no stretch to look at, but a second kind of test.
+    # Two runs of another signature are no stretch to look at, but a second kind of test.
     (point,) = [each for each in one([*LOW, *HIGH, 0.9, 0.9], breaks=[12]) if not each.at_break]
     assert point.p == pytest.approx(2 * alone.p)

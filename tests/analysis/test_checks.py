@@ -1,4 +1,4 @@
-"""Checks over repeats: k of n, when that is enough, pass^k, flakiness, and what never came."""
+"""Checks over repeats: k of n, when that is enough, pass^k, flakiness, and what missing."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ class TestCounts:
         ).checks
 
     def test_cells_and_checks_are_counted_with_those_that_never_came(self):
-        # a holds, b is broken by y, c is open for x; a fourth case was planned and never came.
+        # a holds, b is broken by y, c is open for x; a fourth case was planned and missing.
         found = self.figures()
         assert (found.cells_passed, found.cells_failed, found.cells_undecided, found.n_cells) == (1, 1, 2, 4)
         # x holds in a and b, is open in c; y holds in a and c, is broken in b; the fourth case is one open check.

@@ -43,7 +43,7 @@ def test_fixed_broken_unchanged_and_how_sure():
     assert rate.p == rate.p_adjusted == pytest.approx(22 / 1024)
     assert (rate.primary, rate.verdict, found.headline.verdict) == (True, Moved.BETTER, Moved.BETTER)
     assert found.headline.sentence.startswith("B is better: pass rate 50.0 % -> 90.0 % (+40.0 points [")
-    assert found.headline.how_sure == "fairly sure: chance alone shows as large a difference in 21 of 1,000 comparisons"
+    assert found.headline.significance == "p = 0.021"
 
 
 def test_without_pairs_the_mean_of_either_side_is_its_own_and_repeats_are_no_cases():
@@ -114,9 +114,9 @@ def test_every_sample_without_a_counterpart_has_one_reason():
     }
     told = [change.sentence for change in found.signatures.changes]
     assert told == [
-        "the set of cases is another: 1 case only in A and 1 case only in B; set aside",
-        "the question of 1 case changed: asked-anew; set aside",
-        "the truth of 1 case changed: told-anew; set aside",
+        "the set of cases is another: 1 case only in A and 1 case only in B; excluded",
+        "the question of 1 case changed: asked-anew; excluded",
+        "the truth of 1 case changed: told-anew; excluded",
     ]
 
 
@@ -163,9 +163,7 @@ def test_what_is_compared_is_named_and_several_at_once_are_said():
     )
     found = compare(a, b)
     assert [change.part for change in found.signatures.subject] == ["model", "prompts"]
-    assert found.signatures.several == (
-        "model, prompts and repeats changed at once: nobody can tell which of them did it"
-    )
+    assert found.signatures.several == ("model, prompts and repeats changed at once: cannot tell which of them did it")
     assert found.headline.confounded_by == ()
 
 
@@ -180,7 +178,7 @@ def test_changed_truth_is_compared_only_anyway():
     truth = {f"c{i:02d}": Case(f"c{i:02d}", f"c{i:02d}", "relabelled") for i in range(3)}
     a, b = compared(passing(8, [0.0] * 8)), compared(passing(8, [1.0] * 8), cases=truth)
     found = compare(a, b)
-    assert found.signatures.changes[0].sentence == "the truth of 3 cases changed: c00, c01, c02; set aside"
+    assert found.signatures.changes[0].sentence == "the truth of 3 cases changed: c00, c01, c02; excluded"
     few = "5 of 8 cases that either run answered can be compared, and a verdict asks for 90 % of them"
     assert (found.pairs.comparable, found.headline.confounded_by) == (5, (few,))
     anyway = compare(a, b, allow_mismatch=True)
@@ -347,7 +345,7 @@ def test_pairs_of_another_kind_of_judge_are_pairs_that_may_have_no_reading():
 def test_five_cases_are_too_few_and_it_is_said():
     found = compare(compared(passing(5, [0.0] * 5)), compared(passing(5, [1.0] * 5)))
     assert found.headline.verdict is Moved.CANNOT_TELL
-    assert found.headline.how_sure == "not sure: 5 cases are too few to show anything, 6 are the fewest"
+    assert found.headline.significance == "not sure: 5 cases are too few to show anything, 6 are the fewest"
     assert found.headline.smallest == "5 cases could not have shown any difference"
 
 
@@ -440,7 +438,7 @@ def test_what_appears_on_one_side_only_counts_against_it():
         Made("c3", 1.0, counts={"name": {"all": 3, "right": 5, "answered": 5}}),
     ]
     found = metric(compare(compared(a, described=described), compared(b, described=described)), "score.name.precision")
-    # 1 of 1 against 1 of 3; of c3 nothing was counted in A, and nobody can tell.
+    # 1 of 1 against 1 of 3; of c3 nothing was counted in A, and cannot tell.
     assert (found.a.value, found.b.value, found.a.n) == (1.0, pytest.approx(1 / 3), 2)
 
 

@@ -104,7 +104,7 @@ def test_a_judge_that_is_not_named_is_not_said_to_be_another():
     for found, side in ((compare(silent, named), "A"), (compare(named, silent), "B")):
         (change,) = found.signatures.changes
         assert (change.part, change.means) == ("judge", Part.SCALE)
-        assert change.sentence.startswith(f"run {side} does not say which judge it was weighed with: ")
+        assert change.sentence.startswith(f"run {side} does not say which judge it was scored with: ")
 
 
 def timed(seconds, **more):

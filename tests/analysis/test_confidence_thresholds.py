@@ -55,7 +55,7 @@ class TestTheRuleOfOneHalf:
     def test_where_the_surest_claims_are_wrong_no_threshold_mends_it(self):
         found = raised((0.9, 5, 25), (0.3, 20, 0))
         assert (found.bucket, found.above, found.threshold) == ("high", 0.8, 1.0)
-        assert "no threshold mends this" in found.reason
+        assert "no threshold fixes this" in found.reason
 
 
 class TestTheBestThreshold:

@@ -1,4 +1,4 @@
-"""Grave errors of what weighs nothing: no gain, but never out of sight."""
+"""Grave errors of what has no weight: no gain, but never out of sight."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SEVERITIES = {"NAME": "major", "DEATH": "critical", "THIN": "minor", "LOST": "ma
 
 
 def described() -> dict[str, Any]:
-    """`name` weighs all, `value` is a measure that weighs nothing."""
+    """`name` scores all, `value` is a measure that has no weight."""
     found = suite(taxonomy=[{"code": code, "severity": severity} for code, severity in SEVERITIES.items()])
     found["components"][1]["weight"] = 0.0
     return found

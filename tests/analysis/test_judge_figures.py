@@ -1,4 +1,4 @@
-"""How a run's judge behaved, from ballots that pass by once."""
+"""How a run's judge behaved, from votes that pass by once."""
 
 from __future__ import annotations
 

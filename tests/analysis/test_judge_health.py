@@ -74,7 +74,7 @@ class TestAgainstLabels:
             1,
             1,
         )
-        assert "1 text was set aside: only bare scores could be read from its answers" in health.complaints
+        assert "1 text was excluded: only bare scores could be read from its answers" in health.complaints
 
     def test_labels_may_come_from_a_function(self) -> None:
         health = judge_health(iter([scored("a", 2)]), judged_suite(), self.labels.get)
@@ -274,7 +274,7 @@ class TestAgainstItself:
             "strict": 0.25,
         }
         assert health.failed == Estimate(0.25, 4, 0, *wilson(1, 4))
-        # Of the two ballots in the main mode; the two others are missing.
+        # Of the two votes in the main mode; the two others are missing.
         assert health.made_up_quotes == health.unproven == health.too_few_reasons == Estimate(0.5, 2, 2, *wilson(1, 2))
 
     def test_what_is_not_asked_of_a_judge_it_cannot_fail_nor_keep(self) -> None:

@@ -1,4 +1,4 @@
-"""What the average would be were one code mended, worked out by hand beside each test."""
+"""What the average would be were one code fixed, worked out by hand beside each test."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def figures(*made: Made, **changes: object) -> dict[str, CodeFigure]:
 
 
 def only_name(case: str, value: float, *findings: tuple[str, str, float], **changes: object) -> Made:
-    """A sample weighed by one component alone."""
+    """A sample scored by one component alone."""
     return Made(case, value, parts={"name": value}, findings=findings, **changes)  # type: ignore[arg-type]
 
 
@@ -38,7 +38,7 @@ class TestMended:
         assert not found.at_most
 
     def test_a_gain_counts_by_the_part_its_component_has_in_the_sample(self) -> None:
-        # a: weights 70 : 30, so 0.5 of value is 0.15. b: value alone was weighed, so 0.5 of it is 0.5.
+        # a: weights 70 : 30, so 0.5 of value is 0.15. b: value alone was scored, so 0.5 of it is 0.5.
         finding = (("VALUE", "value", 0.5),)
         a = Made("a", 0.85, parts={"name": 1.0, "value": 0.5}, findings=finding)
         b = Made("b", 0.5, parts={"name": None, "value": 0.5}, findings=finding)
@@ -122,8 +122,8 @@ class TestPriorities:
         made = [only_name("a", 0.6, MISS, MISS, EXTRA, ("OCR", "name", 0.2)), only_name("b", 0.9, MISS)]
         made += [only_name(case, 1.0) for case in "cde"]
         assert [priority.sentence for priority in summary_of(*made).priorities] == [
-            "Mend MISS (3 findings in 2 of 5 samples): the average would be 96.0 %, +6.0 points",
-            "Mend OCR (1 finding in 1 of 5 samples): the average would be 94.0 %, +4.0 points",
+            "Fix MISS (3 findings in 2 of 5 samples): the average would be 96.0 %, +6.0 points",
+            "Fix OCR (1 finding in 1 of 5 samples): the average would be 94.0 %, +4.0 points",
         ]
 
     def test_a_component_with_only_its_own_code_is_spoken_of_as_before(self) -> None:
@@ -139,8 +139,8 @@ class TestPriorities:
         made = [both, unread, *(Made(case, 1.0, parts={"name": 1.0, "value": 1.0}) for case in "bcd")]
         found = [priority.sentence for priority in summary_of(*made).priorities]
         assert [sentence.split(" (")[0] for sentence in found] == [
-            "Mend the format of answers",  # 1 of 5: 20 points
-            "Mend MISS",  # 0.7 * 0.5 / 5 = 7 points
+            "Fix the format of answers",  # 1 of 5: 20 points
+            "Fix MISS",  # 0.7 * 0.5 / 5 = 7 points
             "Improve value",  # 0.3 / 5 = 6 points
         ]
 

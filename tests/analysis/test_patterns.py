@@ -1,4 +1,4 @@
-"""What goes wrong more than once, and what to mend first."""
+"""What goes wrong more than once, and what to fix first."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ class TestPriorities:
         assert (priority.component, priority.average.n) == ("value", 50)
 
     def test_weights_are_renormalised_in_each_sample(self) -> None:
-        # a: name weighs 70 of 100 and lacks 0.5: 0.35. b: name is all that was weighed and lacks 0.5: 0.5.
+        # a: name weighs 70 of 100 and lacks 0.5: 0.35. b: name is all that was scored and lacks 0.5: 0.5.
         made = [Made("a", 0.65, parts={"name": 0.5, "value": 1.0}), Made("b", 0.5, parts={"name": 0.5, "value": None})]
         (priority,) = summary_of(made).priorities
         assert priority.gain == pytest.approx((0.35 + 0.5) / 2)
@@ -133,7 +133,7 @@ class TestPriorities:
         described = suite()
         described["components"][0]["when_unknown"] = described["components"][1]["when_unknown"] = "skip"
         assert [each.sentence for each in summarise(columns(made), described).priorities] == [
-            "Mend the format of answers (average 70.0 %, n 10): worth up to +30.0 points",
+            "Fix the format of answers (average 70.0 %, n 10): worth up to +30.0 points",
             "Improve value (average 50.0 %, n 7): worth up to +10.5 points",  # 7 * 0.3 * 0.5 / 10
         ]
 

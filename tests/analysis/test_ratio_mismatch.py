@@ -1,4 +1,4 @@
-"""Tests of counts, held against scipy.stats."""
+"""Tests of counts, compared with scipy.stats."""
 
 import pytest
 

@@ -74,7 +74,7 @@ def test_every_slice_is_looked_at_and_a_case_with_two_tags_is_in_both() -> None:
 
 
 def test_cells_that_were_planned_and_never_came_are_undecided() -> None:
-    # Three cases by two variants by three repeats were planned; case c never came, and one repeat of b is missing.
+    # Three cases by two variants by three repeats were planned; case c missing, and one repeat of b is missing.
     made = [each for variant in ("one", "two") for each in cell("a", "vvv", variant=variant)]
     made += cell("b", "vvv", variant="one") + cell("b", "vv", variant="two")
     summary = summary_of(made, variants=["one", "two"], repeats=3, n_planned=18)

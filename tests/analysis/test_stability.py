@@ -105,7 +105,7 @@ class TestOverCells:
         assert (found.runs, found.missing, found.presence) == (2, 1, Estimate(1.0, 1))
 
     def test_a_case_whose_answers_are_to_have_no_items_is_in_no_figure(self):
-        # Read and weighed, and yet without items: a case that expects an error.
+        # Read and scored, and yet without items: a case that expects an error.
         made = [Made(case, 1.0, repeat=repeat) for case in "ab" for repeat in (0, 1)]
         found = compared({"a": [[item("x")], [item("x")]], "b": [None, None]}, BOTH, made).stability
         assert ([each.case_id for each in found.cells], found.n_cells) == (["a"], 1)

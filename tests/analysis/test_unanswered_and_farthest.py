@@ -24,7 +24,7 @@ def figures_of(*samples: object) -> JudgeFigures:
 
 class TestUnanswered:
     def test_what_could_not_be_used_is_counted_among_what_came(self) -> None:
-        # Of four ballots one was never answered; of the three that were, one could not be used.
+        # Of four votes one was never answered; of the three that were, one could not be used.
         samples = (scored("a", 3), scored("b", 3), judged("c", vote(None)), judged("d", unanswered()))
         for found in (health_of(*samples).itself, figures_of(*samples)):
             assert (found.failed.value, found.failed.n, found.failed.n_missing) == (1 / 3, 3, 1)

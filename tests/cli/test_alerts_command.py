@@ -165,7 +165,7 @@ def test_rules_of_today_can_be_tried_on_a_run_of_yesterday(folder, monkeypatch):
     write_suite(folder, n=10)
     (folder / "system.py").write_text(SYSTEM)
     run(monkeypatch, 5, 1)
-    assert "has no rules to be held against" in invoke("alerts", "check", code=2)
+    assert "has no rules to be compared with" in invoke("alerts", "check", code=2)
     write_suite(folder, n=10, alerts={"rules": ["gate_failed"]})
     assert "ALERT: the gate" in invoke("alerts", "check", "--suite", ".", "--dry-run")
 
@@ -215,7 +215,7 @@ def test_no_line_about_alerts_is_a_command_to_the_runner(folder, server):
 def test_after_a_run_it_is_said_that_nobody_can_tell_yet(folder):
     write_suite(folder, n=10, alerts={"rules": ["regression", "latency_rise"]})
     (folder / "system.py").write_text(SYSTEM)
-    assert "alerts: nobody can tell of 2 causes; steelyard alerts check words-" in outputs("run", ".")[1]
+    assert "alerts: cannot tell of 2 causes; steelyard alerts check words-" in outputs("run", ".")[1]
 
 
 def test_a_defect_in_alerts_is_told_and_fails_no_run(folder, monkeypatch):

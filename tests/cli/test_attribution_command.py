@@ -61,7 +61,7 @@ def test_another_pass_rule_is_weighed_again(bench):
     found = bench.compared(code=4)
     # A wrong name earns half, which passes by the new rule: 20 of 50 becomes 50 of 50 in A, too.
     assert points(found) == {"scorers": 60.0, "system": 0.0}
-    assert found["portions"][0]["how"] == "reweighed"
+    assert found["portions"][0]["how"] == "scored again"
 
 
 def test_an_answer_in_the_wrong_shape_is_worth_nothing_by_any_scorers(bench):
@@ -116,7 +116,7 @@ def test_code_that_changed_under_the_same_signature_is_not_believed(bench):
             bench.evaluate(score=own, truths={0: "said 0", 1: "said 1"})
     found = bench.compared(code=0)
     assert list(points(found)) == ["truth+system", "system"]
-    assert "does not weigh B's answer to c00 as it did" in found["joined"][0]
+    assert "does not score B's answer to c00 as it did" in found["joined"][0]
 
 
 OWN = '''
@@ -147,7 +147,7 @@ class Own(Scorer):
 
 @pytest.fixture
 def own(bench):
-    """Weighs the names by code that stands in a file of the suite."""
+    """Scores the names by code that stands in a file of the suite."""
 
     def weigh(code, *more, exits=0, **suite):
         write_names(bench.folder / "names", score={"name": {"python": "own:Own"}}, **suite)
@@ -169,7 +169,7 @@ def test_code_that_gives_every_answer_the_scores_it_had_is_the_same_instrument(o
         own(f"{OTHERS}# a word\n", "--against", "release", gates=["pass_rate >= 30 %"], answers=better).split()
     )
     same = "the code of scorers changed, and rescored by it all 50 answers of A have the scores they had"
-    assert f"{same}: the same instrument" in told
+    assert f"{same}: the same signature" in told
     assert "40.0 % -> 50.0 % (+10.0 points" in told
     for command in (("gate", "LAST", "--against", "release"), ("ci", "names", "--against", "release")):
         assert same in " ".join(invoke(*command).split())

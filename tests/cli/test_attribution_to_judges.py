@@ -91,7 +91,7 @@ def test_a_drift_of_the_same_judge_is_no_loss_of_the_system(bench, judges):
     assert (gate["verdict"], drifted in gate["reason"]) == ("AMBIGUOUS", True)
     traced = " ".join(invoke("compare", "LAST~1", "LAST", "--explain", "average", code=4).split())
     # All 12 cases fell: 2 of the 4,096 patterns of signs are as far off, p = 0.0005, alone in its family.
-    assert "p <0.001, adjusted <0.001, exact sign flips: cannot tell; `compare` says what hinders" in traced
+    assert "p <0.001, adjusted <0.001, exact sign flips: cannot tell; `compare` says what blocks" in traced
     anyway = " ".join(invoke("compare", "LAST~1", "LAST", "--allow-mismatch", code=1).split())
     assert "B is worse" in anyway
     assert drifted in anyway
@@ -167,7 +167,7 @@ def test_a_judge_that_is_code_reads_all_answers_again(bench):
     # 3 of 1..5 is 50 %, 4 is 75 %: none of four passes, then all. The file holds a scorer, too, which says the same.
     found = bench.compared("--suite", "after", code=4)
     assert points(found) == {"scorers": 0.0, "judge": 100.0, "system": 0.0}
-    assert [portion["how"] for portion in found["portions"]] == ["reweighed", "reweighed", "left"]
+    assert [portion["how"] for portion in found["portions"]] == ["scored again", "scored again", "left"]
 
 
 def test_rejudging_keeps_to_its_budget_and_asks_before_it_spends(bench, judges):
@@ -220,4 +220,4 @@ def test_a_judge_in_code_that_says_the_same_of_every_answer_is_the_same_judge(be
     found = json.loads(invoke("compare", "LAST~2", "LAST~1", "--json"))
     (change,) = found["signatures"]["changes"]
     told = "the code of scorers and judge changed, and rescored by it all 4 answers of A have the scores they had"
-    assert (change["means"], change["sentence"]) == ("noted", f"{told}: the same instrument")
+    assert (change["means"], change["sentence"]) == ("noted", f"{told}: the same signature")

@@ -163,7 +163,7 @@ def test_the_install_step_installs_the_version_that_the_action_came_with(checkou
 def test_the_example_workflow_gives_only_inputs_that_there_are():
     action = yaml.safe_load((ROOT / "action.yml").read_text())
     workflow = yaml.safe_load((ROOT / "docs/ci/github.yml").read_text())
-    steps = workflow["jobs"]["weigh"]["steps"]
+    steps = workflow["jobs"]["score"]["steps"]
     given = next(step["with"] for step in steps if step.get("uses") == "./tools/steelyard")
     assert set(given) <= set(action["inputs"])
     assert {name for name, each in action["inputs"].items() if each.get("required")} <= set(given)

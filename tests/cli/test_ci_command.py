@@ -248,7 +248,7 @@ def test_a_broken_suite_ends_with_2_and_its_mistakes_are_annotated(job):
     _, said = outputs("ci", "words", "--markdown", "comment.md", code=2)
     assert given(job) == {"verdict": "", "exit-code": "2"}
     assert [(each.level, each.place) for each in obeyed(said)] == [("error", f"words/suite.yaml:{line}")]
-    assert "nothing was weighed" in (job / "GITHUB_STEP_SUMMARY").read_text()
+    assert "nothing was scored" in (job / "GITHUB_STEP_SUMMARY").read_text()
     assert "gaits" in (job / "comment.md").read_text()
     assert (job / "comment.md").read_text().splitlines()[0] == "<!-- steelyard words -->"
 
@@ -286,7 +286,7 @@ def test_mistakes_of_cases_are_annotated_ten_at_most(folder):
     annotated = [line for line in said.splitlines() if line.startswith("::error")]
     assert len(annotated) == 10
     assert annotated[1].startswith("::error file=words/cases.jsonl,line=2,")
-    assert annotated[-1] == "::error title=steelyard%3A nothing was weighed::5 more mistakes"
+    assert annotated[-1] == "::error title=steelyard%3A nothing was scored::5 more mistakes"
 
 
 def test_ci_takes_every_option_of_run(folder):

@@ -116,7 +116,7 @@ def test_a_snapshot_that_does_not_say_how_it_was_weighed_hinders_the_verdict(fol
     unsigned.write_text(json.dumps(data | {"digest": digest.text()}))
     done = compare(folder, unsigned, "LAST~2")
     assert done.returncode == 4
-    assert "run A does not say which scorers it was weighed with" in " ".join(done.stdout.split())
+    assert "run A does not say which scorers it was scored with" in " ".join(done.stdout.split())
     assert compare(folder, unsigned, "LAST~2", "--allow-mismatch").returncode == 0
 
 

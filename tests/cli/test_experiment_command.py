@@ -138,7 +138,7 @@ def test_a_dead_baseline_is_invalid_and_the_candidate_is_not_asked(bench):
     bench.write()
     told = bench.run(code=3)
     assert "INVALID" in told
-    assert "the baseline is INVALID: nothing was weighed: 12 samples, 12 of them inconclusive" in told
+    assert "the baseline is INVALID: nothing was scored: 12 samples, 12 of them inconclusive" in told
     assert "the candidate was not asked" in told
     assert bench.asked() == (N, 0)
 

@@ -14,7 +14,7 @@ from steelyard.store.sql import open_store
 from steelyard.suite.load import load_suite
 
 FORMS = '''
-from steelyard import Case, RecordedRun, RecordedSample, UserMistake
+from steelyard import Case, RecordedRun, RecordedSample, UsageError
 
 
 class Diary:
@@ -22,7 +22,7 @@ class Diary:
 
     def read(self, document):
         if not isinstance(document, dict) or "pages" not in document:
-            raise UserMistake("it has no pages")
+            raise UsageError("it has no pages")
         if document.get("broken"):
             raise KeyError("ink")
         return RecordedRun(
@@ -204,7 +204,7 @@ def test_a_run_of_another_suite_is_not_written(run_in, tmp_path):
     (folder / "forms.py").write_text(FORMS)
     write_judged(folder, suite={"suite": "words", "snapshots": "forms:Diary"})
     told = run_in("export", "LAST", "out.json", "--suite", "other", code=2)
-    assert "weighed suite numbers, not words" in told
+    assert "scored suite numbers, not words" in told
     assert not (tmp_path / "out.json").exists()
 
 
@@ -276,7 +276,7 @@ def test_an_imported_run_is_not_weighed_again_and_it_is_said_what_to_do(run_in, 
 
 @pytest.fixture
 def live(run_in, tmp_path):
-    """Weighs the suite's own four texts by a model on loopback that finds all of them fine; gives the run's name."""
+    """Scores the suite's own four texts by a model on loopback that finds all of them fine; gives the run's name."""
     with judge_server(verdict(3)) as server:
 
         def run(model="my-model", labelled=True):
@@ -322,8 +322,8 @@ def test_an_imported_and_a_live_run_of_the_same_texts_share_every_pair(run_in, l
     told = {change["part"]: (change["means"], change["sentence"]) for change in found["signatures"]["changes"]}
     assert set(told) == {"judge", "target"}
     assert told["judge"][1].startswith("the file of run A names the judge my-model, and not how it was asked: ")
-    assert told["target"][1].startswith("run A was imported: nobody can tell ")
-    # What is not known hinders a verdict; it can be asked for.
+    assert told["target"][1].startswith("run A was imported: cannot tell ")
+    # What is not known blocks a verdict; it can be asked for.
     asked = json.loads(run_in("compare", old, mine, "--allow-mismatch", "--json", code=4))["headline"]
     assert (asked["confounded_by"], asked["in_spite_of"]) == ([], [told["judge"][1]])
 
@@ -335,7 +335,7 @@ def test_what_a_file_does_not_hold_is_unknown_and_what_it_holds_otherwise_has_ch
     assert found["pairs"]["comparable"] == 4
     questions = next(one for one in found["signatures"]["changes"] if one["part"] == "questions")
     assert (questions["means"], questions["n_cases"]) == ("scale", 4)
-    assert questions["sentence"].startswith("the file of run A does not hold the question of 4 cases: nobody can tell ")
+    assert questions["sentence"].startswith("the file of run A does not hold the question of 4 cases: cannot tell ")
     (part,) = found["attribution"]["portions"]
     assert part["causes"] == ["questions", "truth", "judge", "system"]
     assert "a file does not hold the questions" in found["attribution"]["joined"][0]

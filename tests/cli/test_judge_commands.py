@@ -155,7 +155,7 @@ def test_a_lenient_judge_is_not_fit(run_in, tmp_path):
     with judge_server(verdict(5)) as server:
         path = write_judged(tmp_path / "my", n=6, health=HEALTH, **chat_judge(server))
         card = run_in("judge", "check", path, "--markdown", "card.md", "--html", "card.html", code=1)
-        # A model reads each text twice, so that it can be held against itself.
+        # A model reads each text twice, so that it can be compared with itself.
         assert len(server.requests) == 12
     # 6 of 6 texts got 5 of 5; the labels allow 2 to 4, so none is in range.
     assert "FAIL  This judge is not fit: 2 of 3 thresholds missed" in card
@@ -236,7 +236,7 @@ def test_a_judge_that_never_answers_is_neither_fit_nor_unfit(run_in, tmp_path):
         path = write_judged(tmp_path / "my", health=HEALTH, **chat_judge(server))
         card = run_in("judge", "check", path, "--repeats", 1, code=3)
     assert "INVALID" in card
-    assert "no answer came for 4 of 4 ballots of the judge" in card
+    assert "no answer came for 4 of 4 votes of the judge" in card
 
 
 def test_a_judge_whose_answers_cannot_be_used_is_not_fit(run_in, tmp_path):

@@ -1,4 +1,4 @@
-"""Nothing weighed is lost: a run killed anywhere goes on where it was."""
+"""Nothing scored is lost: a run killed anywhere goes on where it was."""
 
 import json
 import signal
@@ -41,7 +41,7 @@ def kept(folder):
 def wait_until(true):
     deadline = time.monotonic() + 120
     while not true():
-        assert time.monotonic() < deadline, "it never came to pass"
+        assert time.monotonic() < deadline, "it missing to pass"
         time.sleep(0.01)
 
 

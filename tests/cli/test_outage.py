@@ -45,7 +45,7 @@ class Service:
     def wait_until(self, n):
         deadline = time.monotonic() + 120
         while sum(self.answered.values()) < n:
-            assert time.monotonic() < deadline, "it never came to pass"
+            assert time.monotonic() < deadline, "it missing to pass"
             time.sleep(0.01)
 
 
@@ -145,7 +145,7 @@ def sometimes(bad):
 
 @pytest.fixture
 def failed_run(tmp_path):
-    """A run of 20 of which every fifth failed, and the server, which is mended now."""
+    """A run of 20 of which every fifth failed, and the server, which is fixed now."""
     with Loopback() as server:
         server.on("/ask", sometimes(range(0, 20, 5)))
         target = http_target(server.base_url)
@@ -178,10 +178,10 @@ def test_failed_samples_alone_are_asked_again_in_a_new_run_that_says_so(failed_r
     assert max(map(len, listed.splitlines())) <= 80
     row = json.loads(steelyard("runs", "--json", cwd=tmp_path).stdout)[0]
     assert (row["answers_of"], row["retried"]["asked"]) == (first.id, 4)
-    # The earlier run is as it was, and both are readings of one instrument.
+    # The earlier run is as it was, and both are readings of one signature.
     assert kept(tmp_path, 1)[1] == before
     compared = steelyard("compare", first.id, second.id, cwd=tmp_path)
-    assert "instrument" not in compared.stdout.lower() or "same" in compared.stdout.lower()
+    assert "signature" not in compared.stdout.lower() or "same" in compared.stdout.lower()
     assert compared.returncode in (0, 1, 4), compared.stderr
 
 

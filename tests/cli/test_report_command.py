@@ -16,13 +16,13 @@ def answer(case):
     return {"word": "word", "letters": list("word" if case.input["number"] == 1 else "wo")}
 """
 FORMS = """
-from steelyard import Case, Check, CheckState, RecordedRun, RecordedSample, UserMistake
+from steelyard import Case, Check, CheckState, RecordedRun, RecordedSample, UsageError
 
 
 class Diary:
     def read(self, document):
         if "pages" not in document:
-            raise UserMistake("it has no pages")
+            raise UsageError("it has no pages")
         return RecordedRun(
             samples=[
                 RecordedSample(Case(page, None), checks=(Check("letters", CheckState.PASSED, "2", 2.0, 1.0, 3.0),))

@@ -70,7 +70,7 @@ def test_a_failing_run_may_be_a_baseline(store, weigh):
 @pytest.mark.parametrize(
     ("system", "suite", "changes", "message"),
     [
-        (SILENT, {}, {}, "it is INVALID: nothing was weighed"),
+        (SILENT, {}, {}, "it is INVALID: nothing was scored"),
         (RIGHT, {"gates": ["pass_rate >= 90 % with n >= 99"]}, {}, "it is AMBIGUOUS: pass_rate >= 90 % with n >= 99"),
         (RIGHT, {"gates": []}, {"suspect": ("all answers are alike",)}, "it is suspect: all answers are alike"),
         (RIGHT, {}, {"state": RunState.INTERRUPTED}, "it has not ended: it is interrupted"),

@@ -1,4 +1,4 @@
-"""Criteria with three outcomes, held against hand-made figures."""
+"""Criteria with three outcomes, compared with hand-made figures."""
 
 from __future__ import annotations
 

@@ -102,7 +102,7 @@ def test_an_invalid_arm_decides_nothing_whatever_the_criteria_say(side):
     dead = {side: {"verdict": Verdict.INVALID, "failed": CASES}}
     found = ruling(BETTER, ["not worse"], [], allow_mismatch=True, **dead)
     assert (found.decided, found.criteria) == (Decided.INVALID, ())
-    assert found.reasons[0].startswith(f"the {side} is INVALID: nothing was weighed: 20 samples, 20 of them")
+    assert found.reasons[0].startswith(f"the {side} is INVALID: nothing was scored: 20 samples, 20 of them")
 
 
 def test_a_candidate_that_was_not_asked_is_no_reading():

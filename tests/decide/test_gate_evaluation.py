@@ -1,4 +1,4 @@
-"""Gates held against runs."""
+"""Gates compared with runs."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ class TestEverySlice:
             ("category.x.average", ""),
             ("category.y.average", ""),
         ]
-        # One of two never came, or counts as 0: 45 % is not 60 %.
+        # One of two missing, or counts as 0: 45 % is not 60 %.
         assert results[1].verdict is (Verdict.AMBIGUOUS if score is None else Verdict.FAIL)
 
 

@@ -83,7 +83,7 @@ def test_answers_that_were_weighed_again_stand_at_their_own_day_once(history):
     found = history(runs)
     assert [(run.run_id, run.left_out) for run in found.runs] == [
         ("chairs-000", ""),
-        ("chairs-001", "weighed again as chairs-009"),
+        ("chairs-001", "scored again as chairs-009"),
         ("chairs-009", ""),
         ("chairs-002", ""),
     ]
@@ -98,8 +98,8 @@ def test_answers_that_were_weighed_twice_again_count_once(history):
     found = history(runs)
     assert {run.run_id: run.left_out for run in found.runs} == {
         "chairs-000": "",
-        "chairs-001": "weighed again as chairs-009",
-        "chairs-008": "weighed again as chairs-009",
+        "chairs-001": "scored again as chairs-009",
+        "chairs-008": "scored again as chairs-009",
         "chairs-009": "",
         "chairs-010": "INVALID",
     }
@@ -135,7 +135,7 @@ def test_a_level_of_latency_that_changed_by_less_than_matters_is_not_named(histo
 
 def test_a_change_of_level_with_nothing_else_changed_says_so(history):
     (change,) = history([*steady(8), *steady(8, 0.75, 8)]).trends[0].changes
-    assert change.sentence.endswith("with the same instrument, target and prompts as before")
+    assert change.sentence.endswith("with the same signature, target and prompts as before")
 
 
 def test_another_instrument_is_never_blamed_on_the_system(history):
@@ -146,7 +146,7 @@ def test_another_instrument_is_never_blamed_on_the_system(history):
     (change,) = found.trends[0].changes
     assert change.signature_part
     assert "2026-01-09" in change.sentence
-    assert "when the judge (none -> large) changed: it may be the instrument" in change.sentence
+    assert "when the judge (none -> large) changed: it may be the signature" in change.sentence
     (mark,) = found.marks
     assert (mark.at, mark.signature_part, mark.parts) == (8, True, ("judge",))
 
@@ -155,7 +155,7 @@ def test_instrument_and_system_at_once_cannot_be_told_apart(history):
     runs = [*steady(8), *steady(8, 0.75, 8, signature={"truth": "t2", "model": "m2"})]
     (change,) = history(runs).trends[0].changes
     assert change.signature_part
-    assert "when the truth changed; the model (m1 -> m2) changed, too: nobody can tell" in change.sentence
+    assert "when the truth changed; the model (m1 -> m2) changed, too: cannot tell" in change.sentence
 
 
 def test_a_mark_falls_on_the_first_run_that_counts_after_it(history):
@@ -189,7 +189,7 @@ def test_a_figure_that_some_runs_lack_changes_where_the_next_run_has_it(history)
     (change,) = next(trend for trend in found.grouped if trend.title == "art").changes
     assert (change.run_id, change.at, change.n_before, change.n_after) == ("chairs-011", 11, 7, 9)
     assert change.signature_part
-    assert "when the truth changed: it may be the instrument" in change.sentence
+    assert "when the truth changed: it may be the signature" in change.sentence
 
 
 def test_gates_on_the_figure_come_with_its_trend(history):

@@ -108,7 +108,7 @@ def test_the_fixed_test_is_welchs(tmp_path):
     rows = list(assigned(400, (0.30, 0.45)))
     report = reported(tmp_path, rows, PLAIN + "test: fixed\nplanned: 400\n")
     sides = [[row["outcome"] for row in rows if row["arm"] == arm] for arm in ("control", "treatment")]
-    # Held against scipy in test_two_arms.
+    # Compared with scipy in test_two_arms.
     expected = welch(*(np.array(side, dtype=float) for side in sides), 0.05)
     assert (report.quality.low, report.quality.high, report.quality.p) == pytest.approx(expected)
 

@@ -1,4 +1,4 @@
-"""A run held against a baseline: worse beyond noise fails, noise does not, and what nobody can tell is said."""
+"""A run compared with a baseline: worse beyond noise fails, noise does not, and what cannot tell is said."""
 
 from __future__ import annotations
 
@@ -345,7 +345,7 @@ def test_the_verdict_of_a_run_counts_them_and_names_what_is_within_noise(summary
     assert failed.reasons[1:] == decision.reasons[1:]
     unheld = decide(summary_of(samples(noisy)), SuiteDescription.from_data(described))
     assert unheld.verdict is AMBIGUOUS
-    assert "was not held against release" in unheld.reasons[0]
+    assert "was not compared with release" in unheld.reasons[0]
 
 
 @pytest.fixture

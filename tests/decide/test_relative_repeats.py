@@ -1,4 +1,4 @@
-"""Figures over repeats held against a baseline: what holds, and how alike repeats are."""
+"""Figures over repeats compared with a baseline: what holds, and how alike repeats are."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ def test_too_many_set_aside_make_a_run_invalid() -> None:
     decision = decide(summary_of([0] * 17 + [1] * 3, suite), SuiteDescription.from_data(suite))
     assert decision.verdict is Verdict.INVALID
     assert decision.reasons[0] == (
-        "3 of 20 samples are set aside, read by another kind of judge (15.0 %), more than the 5 % allowed"
+        "3 of 20 samples are excluded, read by another kind of judge (15.0 %), more than the 5 % allowed"
     )
 
 
@@ -43,14 +43,14 @@ def test_set_aside_and_failed_samples_are_counted_together() -> None:
     given = replace(columns(made), mode=np.array([0] * 8 + [1, -1]), modes=["model", "basic"])
     decision = decide(summarise(given, suite), SuiteDescription.from_data(suite))
     assert decision.verdict is Verdict.INVALID
-    assert "1 of 10 samples is inconclusive and 1 of 10 samples is set aside" in decision.reasons[0]
+    assert "1 of 10 samples is inconclusive and 1 of 10 samples is excluded" in decision.reasons[0]
 
 
 def test_all_set_aside_is_nothing_weighed() -> None:
     suite = judged_suite(gates=["average >= 50 %"])
     decision = decide(summary_of([1, 1], suite), SuiteDescription.from_data(suite))
     assert decision.verdict is Verdict.INVALID
-    assert decision.reasons[0] == "nothing was weighed: 2 samples, 0 of them inconclusive, 2 set aside"
+    assert decision.reasons[0] == "nothing was scored: 2 samples, 0 of them inconclusive, 2 excluded"
 
 
 def test_findings_stand_on_the_samples_that_were_not_set_aside() -> None:

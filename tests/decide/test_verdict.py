@@ -122,7 +122,7 @@ def test_failed_and_absent_samples_are_added_up() -> None:
 
 def test_a_run_of_which_nothing_came_is_invalid_whatever_is_allowed() -> None:
     found = decision([], ["pass_rate >= 90 %"], max_inconclusive=1.0, n_planned=3)
-    assert found.reasons == ("nothing was weighed: 3 samples, 0 of them inconclusive, 3 that never came",)
+    assert found.reasons == ("nothing was scored: 3 samples, 0 of them inconclusive, 3 that are missing",)
 
 
 @pytest.mark.parametrize("state", [RunState.RUNNING, RunState.INTERRUPTED])
@@ -135,7 +135,7 @@ def test_a_run_that_has_not_finished_is_invalid(state: RunState) -> None:
 def test_a_run_in_which_every_call_failed_is_invalid_whatever_is_allowed() -> None:
     found = decision(run(0, 0, 5), ["pass_rate >= 90 %"], max_inconclusive=1.0)
     assert found.verdict is Verdict.INVALID
-    assert "nothing was weighed" in found.reasons[0]
+    assert "nothing was scored" in found.reasons[0]
 
 
 def test_a_run_without_samples_is_invalid() -> None:

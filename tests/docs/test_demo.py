@@ -29,7 +29,7 @@ def test_the_demo_shows_verdict_errors_and_a_comparison_of_two_runs_on_one_scree
     runpy.run_path(str(ROOT / "scripts" / "demo.py"))["first_screen"](call)
     shown = capsys.readouterr().out
     assert len(shown.splitlines()) <= 45
-    # 32 of 50 pass, 46 of the better set; 14 were mended.
+    # 32 of 50 pass, 46 of the better set; 14 were fixed.
     assert "FAIL" in shown
     assert "Pass rate 64.0 %" in shown
     assert "NAME       15" in shown

@@ -205,12 +205,12 @@ def test_names_come_back_neither_with_the_answer_nor_with_the_judge(store, tmp_p
 
 _RUN = """
 import sys
-from steelyard.runner import run as weighing
+from steelyard.runner import run as scoring
 from steelyard.engine.plan import RunOptions
 from steelyard.store.sql import open_store
 from steelyard.suite.load import load_suite
 path, url, *resume = sys.argv[1:]
-weighing.run(load_suite(path), open_store(url), RunOptions(concurrency=1, resume=resume[0] if resume else None))
+scoring.run(load_suite(path), open_store(url), RunOptions(concurrency=1, resume=resume[0] if resume else None))
 """
 _SYSTEM = """
 import pathlib

@@ -1,4 +1,4 @@
-"""Checks and items through a whole run: asked, weighed, stored, summed up, reported and weighed again."""
+"""Checks and items through a whole run: asked, scored, stored, summed up, reported and scored again."""
 
 from __future__ import annotations
 

@@ -187,7 +187,7 @@ def test_a_scorer_that_breaks_makes_its_sample_inconclusive_and_the_run_is_whole
     ("part", "problem"),
     [
         ({}, "own: the truth is missing; give it, or declare when_unknown"),
-        ({"when_unknown": "skip"}, "nothing to weigh"),
+        ({"when_unknown": "skip"}, "nothing to score"),
     ],
 )
 def test_a_scorer_that_finds_no_truth_where_there_is_one_does_not_end_the_run(tmp_path, part, problem):

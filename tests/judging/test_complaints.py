@@ -1,4 +1,4 @@
-"""Complaints of a judge that are held against what it judged."""
+"""Complaints of a judge that are compared with what it judged."""
 
 import json
 

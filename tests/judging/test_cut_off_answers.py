@@ -1,4 +1,4 @@
-"""Answers that reached the limit of tokens: never mended into more than they say, asked for again, counted."""
+"""Answers that reached the limit of tokens: never fixed into more than they say, asked for again, counted."""
 
 import json
 

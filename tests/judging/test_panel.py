@@ -121,7 +121,7 @@ def test_the_rule_of_the_ballot_that_decides_is_named():
                    {"tone": 4, "plot_sense": 3, "harm_flag": False}, {"tone": "another rule"})  # fmt: skip
     # bound tones 4, 2, 2: the median 2 is decided by the second
     assert combine(judge(), [other, ballot(5, capped=2), ballot(5, capped=2)]).capped_by == {"tone": RULE}
-    # raw 5, 4, 3 has the median 4; bound 2, 4, 3 has 3, given by a ballot that no rule bound: the rule moved it there
+    # raw 5, 4, 3 has the median 4; bound 2, 4, 3 has 3, given by a vote that no rule bound: the rule moved it there
     assert combine(judge(), [ballot(5, capped=2), ballot(4), ballot(3)]).capped_by == {"tone": RULE}
     assert combine(judge(), [ballot(5, capped=2), ballot(3), ballot(3)]).capped_by == {}
 

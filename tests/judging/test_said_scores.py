@@ -1,4 +1,4 @@
-"""What a judge says beyond its scores becomes scores that weigh nothing, in runs, reports and gates."""
+"""What a judge says beyond its scores becomes scores that have no weight, in runs, reports and gates."""
 
 import json
 from contextlib import closing

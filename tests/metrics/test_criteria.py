@@ -118,7 +118,7 @@ def test_all_mistakes_of_all_criteria_are_told():
 
 class TestOverlap:
     def test_gates_on_one_figure_overlap_exactly_when_a_value_meets_both(self):
-        """Held against a search over all values in steps of a quarter."""
+        """Compared with a search over all values in steps of a quarter."""
         values = {"average": [n / 4 for n in range(5)], "findings.X": [float(n) for n in range(9)]}
         limits = {"average": ["0.25", "0.5", "0.75"], "findings.X": ["1", "2", "3"]}
         for metric, reachable in values.items():

@@ -213,7 +213,7 @@ class TestGatesThatDecideNothing:
         assert cannot_fail(parse_gate(text)) is None
 
     def test_no_verdict_is_certain_for_a_gate_that_is_let_through(self) -> None:
-        """Held against a brute-force search over the values that the metric can take."""
+        """Compared with a brute-force search over the values that the metric can take."""
         compare = {">=": float.__ge__, "<=": float.__le__, ">": float.__gt__, "<": float.__lt__}
         compare |= {"==": float.__eq__, "!=": float.__ne__}
         reachable = {"score": [0.0, 0.25, 0.5, 0.75, 1.0], "count": [0.0, 1.0, 2.0, 1e6]}

@@ -91,7 +91,7 @@ def test_a_margin_that_no_run_can_miss_decides_nothing():
 
 @pytest.mark.parametrize("text", ["average >= release - 3 points", "score >= release - 3 points in >= 2 of 3 repeats"])
 def test_a_criterion_is_held_against_numbers(text):
-    with pytest.raises(ValueError, match="held against a number"):
+    with pytest.raises(ValueError, match="compared with a number"):
         parse_expression(text)
 
 

@@ -20,7 +20,7 @@ def reading(**changes: Any) -> Reading:
         "state": State.THERE,
         "what": "pass_rate is worse than in release",
         "how_much": "78.0 % now, 90.0 % before: -12.0 points (n 50 now, 50 before)",
-        "how_sure": "95 % interval -20.1 to -3.9 points, p 0.004 (exact McNemar, 50 cases)",
+        "significance": "95 % interval -20.1 to -3.9 points, p 0.004 (exact McNemar, 50 cases)",
         "look": ("steelyard", "compare", "@release", "demo-2"),
         "level": Level.ERROR,
         "size": 0.12,

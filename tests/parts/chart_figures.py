@@ -60,7 +60,7 @@ def _rate(held: int, total: int, told: int) -> Estimate:
 
 
 def some_checks(names: Sequence[str], variants: Sequence[str] = ("",)) -> ChecksFigures:
-    """Every fourth case is broken, every seventh cannot be told; the count of each is held against 1 to 3."""
+    """Every fourth case is broken, every seventh cannot be told; the count of each is compared with 1 to 3."""
     cells = []
     for index, name in enumerate(names):
         for variant in variants:

@@ -107,7 +107,7 @@ def regenerated() -> Comparison:
 
 
 def old_run() -> Comparison:
-    """A has neither components nor latency nor cost, holds no texts, and does not say what it was weighed with."""
+    """A has neither components nor latency nor cost, holds no texts, and does not say what it was scored with."""
     a = compared(
         [Made(f"c{k:02d}", score, latency=None) for k, score in enumerate(_BEFORE)],
         contents=False,

@@ -30,7 +30,7 @@ def case(truth=TRUTH, **more):
 
 
 def codes(reading):
-    """Each fault by its text, with the codes that fit it and what mending it would gain."""
+    """Each fault by its text, with the codes that fit it and what fixing it would gain."""
     return {(fault.expected, fault.got): dict(fault.codes) for fault in reading.faults}
 
 

@@ -85,7 +85,7 @@ def ballot(
 
 
 def unanswered(told: str = "timeout: no answer within 60 s", member: str = "m") -> Vote:
-    """A ballot none of whose calls was answered."""
+    """A vote none of whose calls was answered."""
     return Vote(member, 0, None, "failed", message=told)
 
 
@@ -102,7 +102,7 @@ def judged(
     repeat: int = 0,
     disagree: bool = False,
 ) -> JudgedSample:
-    """A judged sample; what its ballots come to is what the first reading of them says."""
+    """A judged sample; what its votes come to is what the first reading of them says."""
     first = next((each for each in ballots if each.mode is not None), None)
     judgement = Judgement(
         mode=mode or (None if first is None else first.mode),

@@ -31,7 +31,7 @@ FAILED = Failure("timeout", f"no answer in 60 s {ODD}")
 
 
 def judgement(**changes: Any) -> Judgement:
-    """Two ballots, one of them of no use, with everything a judgement may hold."""
+    """Two votes, one of them of no use, with everything a judgement may hold."""
     useful = Vote(
         member="panel-a",
         repeat=0,
@@ -61,7 +61,7 @@ def judgement(**changes: Any) -> Judgement:
     return Judgement(**(values | changes))
 
 
-NOTHING = Judgement(None, (Vote("panel-a", 0, None, "failed", message="refused"),), message="no ballot could be read")
+NOTHING = Judgement(None, (Vote("panel-a", 0, None, "failed", message="refused"),), message="no vote could be read")
 BY_RULES = Judgement(Mode.RULES, (Vote("rules", 0, Mode.RULES, "rules", {"tone": 4.0}, {"tone": 4.0}),))
 
 

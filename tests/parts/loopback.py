@@ -1,7 +1,7 @@
 """A real HTTP server on a free loopback port that answers by script, and misbehaves when told to.
 
     with Loopback() as server:
-        server.on("/weigh", throttle(2), json_answer({"name": "Ann"}))   # first 429, from then on the answer
+        server.on("/score", throttle(2), json_answer({"name": "Ann"}))   # first 429, from then on the answer
         server.on("/chat", lambda seen: chat_answer(seen.json["messages"][-1]["content"]))
         ... server.base_url ...
     server.requests   # every request as it arrived: method, path, query, headers, body

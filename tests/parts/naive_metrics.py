@@ -21,7 +21,7 @@ LATENCY = {"p50": 0.5, "p95": 0.95, "p99": 0.99, "min": 0.0, "max": 1.0}
 
 
 class Naive:
-    """The samples of a run, or of a slice of it; `absent` were planned and never came."""
+    """The samples of a run, or of a slice of it; `absent` were planned and are missing."""
 
     def __init__(self, samples, suite, absent):
         self.samples, self.suite, self.absent = samples, suite, absent

@@ -271,7 +271,7 @@ def inconclusive_report() -> Report:
     )
     lines = [replace(UNANSWERED, case_id=f"part-{number}") for number in (1, 2)]
     gate = GateResult(
-        "pass_rate >= 90 %", "pass_rate", missing, 0.9, ">=", Verdict.INVALID, "nothing was weighed", unit="share"
+        "pass_rate >= 90 %", "pass_rate", missing, 0.9, ">=", Verdict.INVALID, "nothing was scored", unit="share"
     )
     return Report(
         header(n_planned=2, verdict=Verdict.INVALID),

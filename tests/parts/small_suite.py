@@ -17,7 +17,7 @@ def write_suite(
     name: str = "words",
     **more: Any,
 ) -> Path:
-    """A suite of `n` cases; case k asks for "word k" and weighs the answer's `word`. Gives the suite file."""
+    """A suite of `n` cases; case k asks for "word k" and scores the answer's `word`. Gives the suite file."""
     folder.mkdir(parents=True, exist_ok=True)
     cases = [
         {

@@ -118,7 +118,7 @@ def test_every_view_can_show_a_built_report(store, run):
 
 
 def test_one_number_is_rounded_one_way_in_tables_sentences_and_gates(store):
-    # 100 x 0.5075 is 50.74999999999999: rounded at once it would be 50.7, and 50.8 where that hair is mended first.
+    # 100 x 0.5075 is 50.74999999999999: rounded at once it would be 50.7, and 50.8 where that hair is fixed first.
     suite = reports.SUITE | {"gates": ["average >= 90 %", "latency.p50 <= 500 ms"]}
     header = reports.header(n_planned=8, suite=suite, verdict=None, state=RunState.RUNNING)
     store.create_run(header)

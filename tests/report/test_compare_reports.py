@@ -100,7 +100,7 @@ def test_every_view_says_the_same_word_and_sentence_before_any_table(name):
 def test_the_first_screen_holds_the_whole_answer(name):
     screen = squeezed("\n".join(printed(comparisons.ALL[name]()).splitlines()[:30]))
     assert WORDS.get(name, "BETTER") in screen
-    assert "How sure" in screen
+    assert "Significance" in screen
     assert "of 20 comparable pairs" in screen or "of 47 comparable pairs" in screen
 
 
@@ -108,15 +108,15 @@ def test_the_answer_says_how_sure_it_is_and_what_could_have_been_shown():
     text = squeezed(printed(comparisons.better()))
     assert "BETTER B is better: pass rate 50.0 % -> 90.0 % (+40.0 points [" in text
     # Exact McNemar of 9 against 1: 2 x (1 + 10) / 2^10 = 0.0215.
-    assert "How sure fairly sure: chance alone shows as large a difference in 21 of 1,000 comparisons" in text
-    assert re.search(r"Could show a true difference of [\d.]+ points would be shown by 20 cases 4 times of 5", text)
+    assert "Significance p = 0.021" in text
+    assert re.search(r"Detectable minimum detectable difference [\d.]+ points, with 20 cases and 80 % power", text)
 
 
 def test_another_judge_is_said_first_and_in_words():
     for view in views(comparisons.another_judge()):
         told = "the judge is another: readings of A and B are not on one scale"
-        assert view.index(told) < view.index("How sure")
-        assert "How sure not at all" in view
+        assert view.index(told) < view.index("Significance")
+        assert "Significance none" in view
         # The figure is shown, and called neither better nor worse.
         assert "neither better nor worse: pass rate 50.0 % -> 90.0 % (+40.0 points" in view
         assert "no other figure moved" not in view
@@ -131,7 +131,7 @@ def test_a_verdict_asked_for_anyway_says_in_spite_of_what():
 def test_cases_with_another_truth_are_named_and_no_part_of_any_figure():
     comparison = comparisons.other_truth()
     for view in views(comparison):
-        assert "the truth of 3 cases changed: c00, c01, c02; set aside" in view
+        assert "the truth of 3 cases changed: c00, c01, c02; excluded" in view
         assert "of 17 comparable pairs (17 cases); 3 not comparable" in view
         assert re.search(r"another truth:? ?\|? ?3", view)
     assert all(row[6] == "17" for row in report.main_figures(comparison).rows)
@@ -150,8 +150,8 @@ def test_samples_without_a_reading_are_listed_and_never_a_change():
 def test_every_reason_against_a_verdict_is_said_once():
     comparison = replace(comparisons.nothing_comparable(), headline=comparisons.invalid().headline)
     told = replace(comparison.headline, sentence="cannot tell: no sample", confounded_by=("B is INVALID", "no reading"))
-    assert sentences.how_sure(replace(comparison, headline=told))[:3] == [
-        ("How sure", "not at all"),
+    assert sentences.significance(replace(comparison, headline=told))[:3] == [
+        ("Significance", "none"),
         ("Besides", "B is INVALID"),
         ("Besides", "no reading"),
     ]
@@ -200,7 +200,7 @@ def test_without_a_pair_both_sides_stand_side_by_side_under_what_that_can_show()
 
 def test_what_an_old_run_does_not_have_is_said():
     for view in views(comparisons.old_run()):
-        assert "run A does not say which scorers it was weighed with" in view
+        assert "run A does not say which scorers it was scored with" in view
         for told in ("component name: only B has it", "latency: only B has it", "cost: only B has it"):
             assert told in view
 

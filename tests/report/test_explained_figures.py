@@ -99,8 +99,8 @@ def test_every_reason_is_named_with_how_many(stored):
     assert told == {
         "the target failed: inconclusive": outcomes.count("target_failed"),
         "the judge failed: inconclusive": outcomes.count("judge_failed"),
-        "set aside: read by another kind of judge than the run's": sum(each.mode == "basic" for each in samples),
-        "planned and never came": MISSING,
+        "excluded: read by another kind of judge than the run's": sum(each.mode == "basic" for each in samples),
+        "planned and missing": MISSING,
     }
     assert {each.why: each.count for each in found.noted} == {"malformed: counts as 0": outcomes.count("malformed")}
 
@@ -191,7 +191,7 @@ def test_a_run_without_samples_has_nothing_behind_its_figures(tmp_path):
     assert found.agrees
     assert found.reported.value is None
     assert found.contributing == ()
-    assert [(each.why, each.count) for each in found.excluded] == [("planned and never came", 5)]
+    assert [(each.why, each.count) for each in found.excluded] == [("planned and missing", 5)]
     store.close()
 
 

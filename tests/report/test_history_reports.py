@@ -129,14 +129,14 @@ def test_runs_of_many_instruments_are_not_said_to_show_no_change(store):
     for i in range(12):
         store.create_run(made_run(i, signature={"truth": f"t{i // 5}"}))
     text = " ".join(printed(read_history(store, "chairs")).split())
-    assert "12 runs in the trends, at most 5 in a row with one instrument: too few" in text
+    assert "12 runs in the trends, at most 5 in a row with one signature: too few" in text
     assert "no change of level" not in text
 
 
 def test_what_is_followed_by_slice_is_named_and_instruments_are_not_compared_in_silence(long, stored):
     table = grouped(long)
     assert table.title == "Average by category"
-    assert "the instrument changed between the runs" in table.note
+    assert "the signature changed between the runs" in table.note
     codes = grouped(read_history(stored, "chairs", Wanted(by="code")))
     assert codes.title == "Share of samples with each finding code"
 

@@ -88,7 +88,7 @@ def test_a_picture_that_cannot_be_shown_has_its_reason_in_its_place(folder):
     (folder / "two.jpg").unlink()
     page = Page(to_html(report))
     assert page.all("image") == page.all("use") == []
-    assert page.words().count("one.jpg has changed since it was weighed") == 9
+    assert page.words().count("one.jpg has changed since it was scored") == 9
     assert page.words().count("not on this machine: there is no file two.jpg") == 9
     assert "MISS Not reported 1" in page.words()
 
@@ -129,7 +129,7 @@ def test_errors_criteria_and_measures_are_on_the_page_with_their_n():
     words = Page(to_html(item_reports.items_report())).words()
     assert "average now 50.0 % [40.0, 60.0] n 18" in words
     assert "MISS Not reported 18 18 (100.0 %) 18 50.0 % -> 75.0 % [65.0, 85.0] +25.0" in words
-    assert "FORMAT (Unreadable): average 50.0 % -> up to 52.8 % if mended, n 18" in words
+    assert "FORMAT (Unreadable): average 50.0 % -> up to 52.8 % if fixed, n 18" in words
     assert "grouping (secondary) score.items.grouping >= 80 %" in words
     assert "text 50.0 % [40.0, 60.0] 36 of 72 18 items whose text is right, of those there are" in words
     assert "with-boxes ✕ FAIL 72.2 % between 3 fails 90.0 % ok 2 of 2 ok 6" in words

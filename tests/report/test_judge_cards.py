@@ -218,7 +218,7 @@ def test_what_was_broken_is_told_by_rule_and_with_an_example():
 def test_other_modes_are_counted_aside_and_told():
     samples = [scored("c0", 3), judged("c1", vote({"tone": 5, "overall": 5, "harm": False}, mode=Mode.BASIC))]
     rows = dict(standing(card(samples)))
-    assert rows["Set aside"] == "1 text: only bare scores could be read from the judge's answers"
+    assert rows["Excluded"] == "1 text: only bare scores could be read from the judge's answers"
     assert rows["Votes"] == "2, 1 in mode model, 1 in mode basic"
 
 

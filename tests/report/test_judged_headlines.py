@@ -71,7 +71,7 @@ class TestNothingRead:
         assert told.replace("_", "&#95;") in to_markdown(refused).replace("&#8203;", "")
 
     def test_calls_that_were_never_answered_are_not_called_unusable(self, refused):
-        assert "3 unanswered (n 3 ballots)" in printed(refused)
+        assert "3 unanswered (n 3 votes)" in printed(refused)
         assert "Unanswered 100.0 %" in printed(refused)
         assert to_json(refused)["judge"]["unanswered"]["value"] == 1
         assert to_json(refused)["judge"]["failed"]["value"] is None
@@ -106,7 +106,7 @@ class TestNothingRead:
         half = {"suite": {"limits": {"retries": 0, "concurrency": 1, "max_inconclusive": 0.25}}}
         assert weighed(tmp_path / "few", *answers, card=True, **half).invalid == ()
         found = weighed(tmp_path / "many", *answers, card=True).invalid
-        assert found == ("no answer came for 1 of 4 ballots of the judge, more than the 5 % allowed",)
+        assert found == ("no answer came for 1 of 4 votes of the judge, more than the 5 % allowed",)
 
 
 class TestFlags:
@@ -156,7 +156,7 @@ class TestWarnings:
         report = weighed(tmp_path, *[verdict(5)] * 10, n=10, texts=texts, label=label)
         # 2 of 10 break the rule on short texts; all ten have full marks, which is sameness before inflation.
         assert judge_warnings(report) == [
-            "2 of 10 ballots broke a rule of the suite; see steelyard judge check",
+            "2 of 10 votes broke a rule of the suite; see steelyard judge check",
             "the same score for every text tells none from another: clarity; see steelyard judge check",
             "the judge is unchecked: labels of 10 texts are too few, at least 20 tell how often it errs,"
             " and no interval allows for that; see steelyard judge check",
@@ -194,7 +194,7 @@ class TestWarnings:
 class TestSetAside:
     def test_the_report_says_why_and_what_to_do(self, tmp_path):
         report = weighed(tmp_path, verdict(4), {"clarity": 1, "harm": False}, n=2)
-        (told,) = [note for note in wording.notes(report) if note.startswith("set aside")]
+        (told,) = [note for note in wording.notes(report) if note.startswith("excluded")]
         assert "only bare scores could be read from the judge's answers: no reasons in the answer" in told
         assert "rescore --judge-again" in told
         assert "max_tokens" not in told  # it did not break off, and more tokens would not help
@@ -204,7 +204,7 @@ class TestSetAside:
         (aside,) = [one for one in report.details if one.judgement.excluded]
         why = "only bare scores could be read from the judge's answers: the answer broke off at the limit of tokens"
         cut = replace(aside, judgement=replace(aside.judgement, exclusion_reason=why))
-        (told,) = [note for note in wording.notes(replace(report, details=[cut])) if note.startswith("set aside")]
+        (told,) = [note for note in wording.notes(replace(report, details=[cut])) if note.startswith("excluded")]
         assert "give the judge more max_tokens" in told
 
 
@@ -234,7 +234,7 @@ class TestCodes:
 
     def test_grave_codes_of_failing_samples_stand_below_the_priorities(self):
         report = self.report(failing=FailingCodes(30, 14, {"DEATH": 1, "MEDICAL": 2}))
-        told = "In 14 of 30 failing samples, critical or major, although they weigh nothing in the score:"
+        told = "In 14 of 30 failing samples, critical or major, although they have no weight in the score:"
         assert findings.priorities(report).conclusion == f"{told} DEATH 1, MEDICAL 2"
         assert f"{told} DEATH 1, MEDICAL 2" in to_html(report)
         assert f"{told} DEATH 1, MEDICAL 2" in printed(report)

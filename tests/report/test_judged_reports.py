@@ -64,9 +64,9 @@ def mixed(tmp_path_factory):
 
 
 def test_modes_are_never_mixed_and_every_view_says_what_is_set_aside(mixed):
-    assert mode_sentence(mixed) == "3 samples judged by model, 1 basic set aside, in no figure"
+    assert mode_sentence(mixed) == "3 samples judged by model, 1 basic excluded, in no figure"
     for view in (squeezed(printed(mixed)), to_markdown(mixed), to_html(mixed)):
-        assert "3 samples judged by model, 1 basic set aside, in no figure" in view
+        assert "3 samples judged by model, 1 basic excluded, in no figure" in view
     data = to_json(mixed)
     assert {name: each["n"] for name, each in data["modes"].items()} == {"model": 3, "basic": 1}
     # (2 + 4 + 3) / 3 points, as judged (5 + 4 + 3) / 3; one of three is bound.
@@ -94,7 +94,7 @@ def test_the_pass_rule_is_printed_with_the_flag(mixed):
 def test_the_judge_has_a_line_for_what_it_did_wrong_and_what_it_took(mixed):
     text = squeezed(printed(mixed))
     assert "Judged by model (model judge-1) at http://127.0.0.1" in text
-    assert "Read 3 strict, 1 basic (n 4 ballots)" in text
+    assert "Read 3 strict, 1 basic (n 4 votes)" in text
     assert "Broken rules 33.3 %" in text
     # The server reports 100 tokens in and 20 out for each of four calls, and no price is known.
     assert "4 calls; 400 tokens in, 80 out (n 4); price unknown" in text
@@ -106,7 +106,7 @@ def test_a_sample_that_is_set_aside_is_neither_passed_nor_failed(mixed):
     assert "c3" not in [line.case_id for line in mixed.worst]
     cases = {case.get("name"): case for case in ET.fromstring(to_junit(mixed)).iter("testcase")}
     assert cases["c3"].find("error").get("message") == (
-        "set aside: only bare scores could be read from the judge's answers: no reasons in the answer"
+        "excluded: only bare scores could be read from the judge's answers: no reasons in the answer"
     )
 
 

@@ -81,7 +81,7 @@ def test_boxes_belong_to_the_first_picture(report):
 
 
 def test_a_picture_that_cannot_be_shown_says_why(report):
-    pictures = {"one.jpg": Picture("one.jpg", problem="one.jpg has changed since it was weighed")}
+    pictures = {"one.jpg": Picture("one.jpg", problem="one.jpg has changed since it was scored")}
     (drawing,) = drawings(report.details[0], pictures, Palette(report))
-    assert drawing.problem == "one.jpg has changed since it was weighed"
+    assert drawing.problem == "one.jpg has changed since it was scored"
     assert drawing.outlines == []

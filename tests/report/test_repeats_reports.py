@@ -1,4 +1,4 @@
-"""Expectations, stability and latency in every view: what holds, what is broken, what nobody can tell."""
+"""Expectations, stability and latency in every view: what holds, what is broken, what cannot tell."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""Pictures as a page holds them: shrunk, upright, and only those that were weighed."""
+"""Pictures as a page holds them: shrunk, upright, and only those that were scored."""
 
 import base64
 import hashlib
@@ -69,7 +69,7 @@ def test_a_picture_that_was_changed_is_not_shown(folder):
     attachment = attached(folder, "a.png", photo_bytes())
     (folder / "a.png").write_bytes(photo_bytes(picture=noise(seed=2)))
     picture = loaded(folder, attachment)["a.png"]
-    assert picture.problem == "a.png has changed since it was weighed"
+    assert picture.problem == "a.png has changed since it was scored"
     assert picture.data == ""
 
 

@@ -125,6 +125,6 @@ def test_one_case_has_an_undefined_interval_p_and_effect():
     one = compare(compared([Made("only", 0.2)]), compared([Made("only", 0.9)]))
     row = compare_report.main_figures(one).rows[0]
     assert (row[4], row[5], row[7]) == ("undefined", "undefined", "undefined")
-    assert one.headline.how_sure == "undefined: one case shows no spread"
+    assert one.headline.significance == "undefined: one case shows no spread"
     apart = compare(compared([Made("one", 0.2)]), compared([Made("other", 0.9)]))
-    assert apart.headline.how_sure == "undefined: nothing can be compared"
+    assert apart.headline.significance == "undefined: nothing can be compared"

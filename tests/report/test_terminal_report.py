@@ -99,7 +99,7 @@ def test_a_suspect_run_says_why_before_any_figure():
             "partial: 20 of 50 cases (only category=gears, limit 20)",
         ),
         ({"options": {"only": [], "limit": 20}, "n_planned": 20}, "partial: 20 cases (limit 20)"),
-        ({"options": {"strict": True}}, "strict: weighed by the strict rules"),
+        ({"options": {"strict": True}}, "strict: scored by the strict rules"),
         ({"rescored_from": "20260101-1"}, "rescored from run 20260101-1"),
         ({"state": RunState.INTERRUPTED, "n_planned": 80}, "interrupted: 50 of 80 planned samples"),
         ({"state": RunState.RUNNING, "n_planned": 80}, "still running, or killed: 50 of 80 planned samples so far"),

@@ -21,8 +21,8 @@ def test_outcomes_are_counted_in_words() -> None:
 
 
 def test_samples_that_never_came_are_said() -> None:
-    assert outcomes_sentence(ended(4, scored=2, malformed=1)) == "3 of 4 samples: 2 scored, 1 malformed, 1 never came"
-    assert outcomes_sentence(ended(2)) == "0 of 2 samples: 2 never came"
+    assert outcomes_sentence(ended(4, scored=2, malformed=1)) == "3 of 4 samples: 2 scored, 1 malformed, 1 missing"
+    assert outcomes_sentence(ended(2)) == "0 of 2 samples: 2 missing"
 
 
 def test_a_port_that_was_any_free_one_is_not_shown() -> None:

@@ -76,7 +76,7 @@ def test_each_failed_check_is_a_finding_under_its_code(weigher):
     assert found == [
         ("HOW_MANY", "how_many", "expect"), ("KIND", "kind:blue", "expect"), ("FORBIDDEN", "no_kind", "expect"),
     ]  # fmt: skip
-    # schema and kind:red of five; each failure mended alone is one more of five
+    # schema and kind:red of five; each failure fixed alone is one more of five
     assert weighed.score == pytest.approx(2 / 5)
     assert [one.gain for one in weighed.findings] == pytest.approx([1 / 5] * 3)
     assert not weighed.passed
@@ -179,7 +179,7 @@ def test_a_well_formed_answer_without_items_earns_nothing_where_something_is_ask
     # The schema and the forbidden value hold, and would be 2 of 5.
     assert [name for name, state in states(weighed).items() if state == "passed"] == ["schema", "no_kind"]
     assert weighed.score == 0.0
-    # Mending one of the values lets those two count as well; the count alone asks for no value of the case.
+    # Fixing one of the values lets those two count as well; the count alone asks for no value of the case.
     assert {one.place: one.gain for one in weighed.findings} == pytest.approx(
         {"how_many": 0.0, "kind:red": 3 / 5, "kind:blue": 3 / 5}
     )

@@ -149,7 +149,7 @@ def test_extras_cost_only_under_the_strict_rule():
     got = answer([*LEFT, "A dog", "A cat"], RIGHT)
     assert scorer().read(got, case()).value == 1
     strict = scorer(strict=True).read(got, case())
-    # 5 right of 5 that are there and 2 that are not; mending both extras gives the other 2/7 back.
+    # 5 right of 5 that are there and 2 that are not; fixing both extras gives the other 2/7 back.
     assert strict.value == pytest.approx(5 / 7)
     assert [sum(fault.codes.values()) for fault in strict.faults] == pytest.approx([1 / 7, 1 / 7])
 

@@ -1,4 +1,4 @@
-"""The scorer of spans: its value, faults with what mending them gains, counts, certainties and checks."""
+"""The scorer of spans: its value, faults with what fixing them gains, counts, claims and checks."""
 
 import json
 
@@ -143,7 +143,7 @@ def as_data(spans):
 
 
 def mended(answer, error, true, role_only):
-    """The answer's spans with one error mended."""
+    """The answer's spans with one error fixed."""
     rest = [one for at, one in enumerate(answer) if error is None or at != error]
     if true is None:
         return rest

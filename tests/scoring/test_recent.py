@@ -1,4 +1,4 @@
-"""A repeat that says the same is not weighed again; whatever could make a difference is weighed."""
+"""A repeat that says the same is not scored again; whatever could make a difference is scored."""
 
 from pathlib import Path
 from typing import Any, ClassVar

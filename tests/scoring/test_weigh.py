@@ -143,7 +143,7 @@ def test_missing_truth_without_a_policy_is_never_weighed():
 
 def test_a_case_with_nothing_to_weigh_is_never_weighed():
     of = suite(Component(name="maker", scorer=Alternatives(expected="expected.maker"), when_unknown="skip"))
-    with pytest.raises(SuiteError, match="nothing to weigh"):
+    with pytest.raises(SuiteError, match="nothing to score"):
         weigh({"name": "x"}, Case("c", expected={}), of)
 
 

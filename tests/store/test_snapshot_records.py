@@ -175,7 +175,7 @@ def test_a_snapshot_says_only_what_there_is_to_say(full: Path) -> None:
     assert none["judgement"] == {
         "mode": None,
         "votes": [{"member": "panel-a", "repeat": 0, "mode": None, "step": "failed", "message": "refused"}],
-        "message": "no ballot could be read",
+        "message": "no vote could be read",
     }
     assert rules["judgement"]["votes"][0].keys() == {"member", "repeat", "mode", "step", "uncapped", "capped"}
     # An answer without items says so; one that could not be read says nothing.
@@ -254,9 +254,9 @@ def put(*path: str | int, value: Any) -> Callable[[Any], None]:
         (0, put("marks", 0, "box", value=None), r"sample\.marks\.0\.box"),
         # The text of this mark holds half of a surrogate pair, which cannot be quoted as it is.
         (0, put("marks", 0, "note", value="x"), r"sample\.marks\.0: .*'note' was unexpected"),
-        (7, put("claims", value=[{"confidence": "much", "right": True}]), r"sample\.certainties\.0\.confidence"),
-        (7, put("claims", value=[{"confidence": 0.5}]), r"sample\.certainties\.0"),
-        (7, put("claims", value=[{"confidence": 0.5, "right": 1}]), r"sample\.certainties\.0\.right"),
+        (7, put("claims", value=[{"confidence": "much", "right": True}]), r"sample\.claims\.0\.confidence"),
+        (7, put("claims", value=[{"confidence": 0.5}]), r"sample\.claims\.0"),
+        (7, put("claims", value=[{"confidence": 0.5, "right": 1}]), r"sample\.claims\.0\.right"),
         (7, put("checks", value=[{"name": "a"}]), r"sample\.checks\.0"),
         (7, put("checks", value=[{"name": "a", "state": "skipped"}]), r"sample\.checks\.0\.state"),
         (7, put("checks", value=[{"name": "a", "state": "passed", "value": None}]), r"sample\.checks\.0\.value"),
@@ -271,9 +271,9 @@ def put(*path: str | int, value: Any) -> Callable[[Any], None]:
         (2, put("judgement", "capped", "tone", value="4"), r"sample\.judgement\.capped\.tone"),
         (2, put("judgement", "capped", "tone", value=None), r"sample\.judgement\.capped\.tone"),
         (2, put("judgement", "capped_by", value={ODD: 1}), r"sample\.judgement\.capped_by"),
-        (2, put("judgement", "votes", 0, "repeat", value=-1), r"sample\.judgement\.ballots\.0\.repeat"),
-        (2, put("judgement", "votes", 0, "response", value=[]), r"sample\.judgement\.ballots\.0\.reply"),
-        (2, put("judgement", "votes", 0, "more", value=1), r"sample\.judgement\.ballots\.0"),
+        (2, put("judgement", "votes", 0, "repeat", value=-1), r"sample\.judgement\.votes\.0\.repeat"),
+        (2, put("judgement", "votes", 0, "response", value=[]), r"sample\.judgement\.votes\.0\.reply"),
+        (2, put("judgement", "votes", 0, "more", value=1), r"sample\.judgement\.votes\.0"),
         (2, put("judgement", "remarks", value=[{"dimension": "tone"}]), r"sample\.judgement\.remarks\.0"),
         (2, put("judgement", "calls", 0, "call_result", "latency", value="slow"), r"calls\.0\.attempt\.latency"),
         (2, put("judgement", "calls", 0, "call_result", value=[]), r"sample\.judgement\.calls\.0\.attempt"),

@@ -102,9 +102,9 @@ def test_the_claims_of_an_ended_run_stay(store: SqlStore) -> None:
     store.add_samples("demo-1", [with_claims(0, CLAIMS), sample(CASES[1], 1)], CASES)
     store.update_run(header(state=RunState.ENDED))
     for statement in (
-        "UPDATE certainties SET content = '[]'",
-        "DELETE FROM certainties",
-        "INSERT INTO certainties (run, seq, content) VALUES (1, 1, '[]')",
+        "UPDATE claims SET content = '[]'",
+        "DELETE FROM claims",
+        "INSERT INTO claims (run, seq, content) VALUES (1, 1, '[]')",
     ):
         with pytest.raises(StoreError, match="has ended and cannot be changed"), store.database.writing() as session:
             session.execute(statement)

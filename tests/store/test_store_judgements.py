@@ -158,7 +158,7 @@ def test_spending_adds_up_the_calls_that_told(store: SqlStore) -> None:
 
 def test_a_rescored_sample_shares_the_calls_of_the_run_that_made_them(store: SqlStore) -> None:
     first = keep(store, [judged(CASES[0], 0), judged(CASES[1], 1), judged(CASES[2], 2, BY_RULES)])
-    # Each says something new of the very same calls; the second run weighs one sample less, in another order.
+    # Each says something new of the very same calls; the second run scores one sample less, in another order.
     again = [judged(CASES[2], None, BY_RULES, score=0.1), judged(CASES[1], None, judgement(message="again"), score=0.2)]
     store.create_run(header("demo-2", rescored_from="demo-1"))
     store.add_rescored("demo-2", "demo-1", again, CASES)

@@ -132,7 +132,7 @@ def test_samples_of_some_cases_only(store: SqlStore) -> None:
 
 
 def test_a_case_is_stored_once_and_a_changed_case_beside_it(store: SqlStore) -> None:
-    before, after = case(1), case(1, expected={"title": "Mended"})
+    before, after = case(1), case(1, expected={"title": "Fixed"})
     for run_id, of in (("demo-1", before), ("demo-2", before), ("demo-3", after)):
         store.create_run(header(run_id))
         store.add_samples(run_id, [sample(of)], [of])

@@ -182,7 +182,7 @@ def test_a_case_to_which_nothing_applies_is_told(written):
     cases = [CASES[0], {"id": "none", "input": 3, "expected": {"kinds": None}}]
     expect = {"kind": EXPECT["kind"]}
     assert told(written(expect, cases, answer={"format": "json"})) == [
-        "cases.json:1: case none: nothing to weigh: no check of expect applies to it"
+        "cases.json:1: case none: nothing to score: no check of expect applies to it"
     ]
     # The schema is a check, too.
     assert load_suite(written(expect, cases)).survey.n == 2

@@ -231,9 +231,9 @@ def test_a_suite_with_neither_score_nor_judge_is_a_mistake(judged):
 
 def test_a_suite_in_which_nothing_counts_is_a_mistake(judged):
     rubric = {"dimensions": {"tone": {"weight": 0}, "sense": {"weight": 0}}, "flags": {"unsafe": {}}}
-    assert "nothing to weigh: every weight is 0" in mistakes(judged(rubric=rubric))[0]
-    assert "nothing to weigh: every weight is 0" in mistakes(judged(suite={"judge": None}))[0]
-    assert "nothing to weigh" in mistakes(judged(suite={"score": None}, rubric=rubric, bind=None))[0]
+    assert "nothing to score: every weight is 0" in mistakes(judged(rubric=rubric))[0]
+    assert "nothing to score: every weight is 0" in mistakes(judged(suite={"judge": None}))[0]
+    assert "nothing to score" in mistakes(judged(suite={"score": None}, rubric=rubric, bind=None))[0]
 
 
 def test_skipped_truth_is_no_mistake_when_the_judge_weighs(judged):
@@ -418,7 +418,7 @@ def test_a_model_that_depends_on_the_case_cannot_be_told_from_its_judge(judged, 
     target = {"chat": {"base_url": "http://127.0.0.1:9/v1", "model": model}}
     suite = {"target": target, "variants": {"m": ["small"]}}
     (told,) = mistakes(judged(suite=suite, by="model"))
-    assert f"depends on the case ({model}), so that nobody can tell them apart" in told
+    assert f"depends on the case ({model}), so that cannot tell them apart" in told
     assert "or write allow_self: true" in told
     assert load_suite(judged(suite=suite, by="model", allow_self=True)).judge.allow_self
     suite["target"]["chat"]["base_url"] = "http://localhost:8/v1"

@@ -1,4 +1,4 @@
-"""The suite key `stability`: what repeats are compared by, every mistake in it, and its part in the instrument."""
+"""The suite key `stability`: what repeats are compared by, every mistake in it, and its part in the signature."""
 
 from __future__ import annotations
 

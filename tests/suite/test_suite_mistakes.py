@@ -72,7 +72,7 @@ audit: {null_share: 120 %}
         ({"score": {}}, "score is empty"),
         ({"score": {"a": {"weight": 3}}}, "score.a names no scorer"),
         ({"score": {"a": {"same": {"expected": "id"}, "between": {}}}}, "score.a names 2 scorers (same, between)"),
-        ({"score": {"a": {"same": {"expected": "id"}, "weight": 0}}}, "nothing to weigh: every weight is 0"),
+        ({"score": {"a": {"same": {"expected": "id"}, "weight": 0}}}, "nothing to score: every weight is 0"),
         ({"score": {"a": {"same": {"expected": "id"}, "weight": -1}}}, "score.a.weight must be at least 0"),
         ({"score": None}, "score must be a group of keys; found nothing"),
         ({"score": {"a": {"same": {"expected": "id"}, "scale": [1, 0]}}}, "score.a.scale: 1 is not below 0"),
@@ -165,7 +165,7 @@ def test_missing_truth_with_a_policy_is_none(write, policy):
 def test_a_case_in_which_everything_is_skipped_is_a_mistake(write):
     score = {"text": {"same": {"expected": "expected.text"}, "when_unknown": "skip"}}
     told = mistakes(write({"cases": "c.json", "score": score}, files={"c.json": json.dumps(ONE_WITHOUT, indent=1)}))
-    assert told == ["c.json:8: case b: nothing to weigh: it has no truth for any component, and all are skipped"]
+    assert told == ["c.json:8: case b: nothing to score: it has no truth for any component, and all are skipped"]
 
 
 def test_a_prompt_that_does_not_compile_is_told_in_its_own_file(write):

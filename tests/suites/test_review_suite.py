@@ -27,7 +27,7 @@ def suite():
 
 @pytest.fixture(scope="module")
 def weigh(suite, tmp_path_factory):
-    """Weigh a service with some faults, over some of the cases."""
+    """Score a service with some faults, over some of the cases."""
     folder = tmp_path_factory.mktemp("runs")
 
     def weighed(switches=None, repeats=1, settings=None, **options):

@@ -1,4 +1,4 @@
-"""What a judge says of spans, held against the spans."""
+"""What a judge says of spans, compared with the spans."""
 
 import json
 

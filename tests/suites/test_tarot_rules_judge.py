@@ -280,7 +280,7 @@ def test_the_rules_judge_misses_no_threshold_of_the_suite_and_70_readings_do_not
     }
 
 
-# In the allowed range, and at most one point from the best; a little below what README.md says, so that mending a
+# In the allowed range, and at most one point from the best; a little below what README.md says, so that fixing a
 # signal may cost a reading.
 @pytest.mark.parametrize(
     ("dimension", "in_range", "within_one"),

@@ -76,7 +76,7 @@ def test_a_card_nobody_drew_takes_all_of_the_value():
     assert reading.value == 0.0
     assert reading.metrics["coverage"] == 1.0
     assert reading.metrics["hallucinated_cards"] == ["Ten of Swords", "Queen of Hearts"]
-    # Two of them share what mending both would give: the coverage, 1.
+    # Two of them share what fixing both would give: the coverage, 1.
     assert [fault.codes for fault in reading.faults] == [{"HALLUCINATED_CARD": 0.5}] * 2
     assert reading.faults[0].evidence == "And the Ten of Swords lies beside them."
 

@@ -49,7 +49,7 @@ def pid_in(path):
 def wait_for(condition, seconds=120):
     until = time.monotonic() + seconds
     while not (found := condition()):
-        assert time.monotonic() < until, "it never came true"
+        assert time.monotonic() < until, "it missing true"
         time.sleep(0.01)
     return found
 

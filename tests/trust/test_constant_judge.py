@@ -1,4 +1,4 @@
-"""A judge that gives every text the same score is a broken instrument, whoever it is."""
+"""A judge that gives every text the same score is a broken signature, whoever it is."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def judge(tmp_path, monkeypatch):
 
 
 def run(judge, version, quality=MIXED, *more, same=(), model="judge-1", gates=(), code=0, **suite):
-    """Weigh texts of a version; those of `same` are the first version's. Gives what was printed on standard error."""
+    """Score texts of a version; those of `same` are the first version's. Gives what was printed on standard error."""
     texts = {
         k: f"Text {k} of version {1 if k in same else version} has ten words and quality {each}."
         for k, each in enumerate(quality)
@@ -75,7 +75,7 @@ def lock():
 
 def compared(code, *more):
     found = json.loads(invoke("compare", "LAST~1", "LAST", "--json", *more, code=code))
-    return found["headline"]["how_sure"], found["attribution"]
+    return found["headline"]["significance"], found["attribution"]
 
 
 class TestWithoutAnchors:
@@ -84,7 +84,7 @@ class TestWithoutAnchors:
         judge.drifts(lambda _: 1)
         run(judge, 2)
         how_sure, why = compared(0)
-        assert how_sure.startswith("fairly sure: chance alone shows as large a difference in fewer than 1 of 1,000")
+        assert how_sure.startswith("limited: p < 0.001")
         assert how_sure.endswith(f"but {NOT_MEASURED}: no case has an answer that it has read in both runs")
         assert NOT_MEASURED in why["sentence"]
         assert why["anchors"]["not_measured"].startswith(NOT_MEASURED)
@@ -119,7 +119,7 @@ class TestWithoutAnchors:
         invoke("ab", "judged", "--a", "function=say:fair", "--b", "function=say:fine")
         runs = [each["id"] for each in json.loads(invoke("runs", "--json"))[:2]]
         found = json.loads(invoke("compare", *reversed(runs), "--json"))
-        assert found["headline"]["how_sure"].startswith("very sure")
+        assert found["headline"]["significance"].startswith("p < 0.001")
 
 
 class TestAnchorsOfOneKind:
@@ -148,7 +148,7 @@ class TestAnchorsOfOneKind:
         run(judge, 2, self.QUALITY, same=range(12))
         how_sure, why = compared(0)
         told = f"{NOT_MEASURED} for 12 of 24 answers: it has read none with such scores in both runs"
-        assert how_sure.startswith("fairly sure")
+        assert how_sure.startswith("limited: ")
         assert how_sure.endswith(told)
         assert why["sentence"] == f"+12.5 points, all of it the system's; {told}"
 
@@ -172,7 +172,7 @@ class TestAnchorsOfABaseline:
         assert "the judge reads answers of release again, to measure a drift of it: 20 texts, at least 20 calls" in told
         how_sure, why = compared(4)
         drifted = "the judge has drifted: it scores 20 answers that it has read in both 25.0 points higher in B"
-        assert how_sure == f"not at all: {drifted}"
+        assert how_sure == f"none: {drifted}"
         assert points(why) == {"judge": 25.0, "system": 0.0}
         gate = json.loads(invoke("gate", "LAST", "--gate", "average >= @release", "--json", code=4))["gates"][0]
         assert drifted in gate["reason"]
@@ -203,7 +203,7 @@ class TestAnchorsOfABaseline:
         run(judge, 2, [each + (k % 3 == 0) for k, each in enumerate(MIXED)])
         how_sure, _ = compared(0)
         # A third rose by 25 points; 20 anchors that did not move leave 12.6 points to a drift.
-        assert how_sure.startswith("fairly sure")
+        assert how_sure.startswith("limited: ")
         told = (
             "20 answers that the judge has read in both runs do not rule out a drift as large (-12.6 to +12.6 points)"
         )
@@ -215,7 +215,7 @@ class TestAnchorsOfABaseline:
         run(judge, 2, [each + 1 for each in MIXED])
         how_sure, why = compared(0)
         # None of 20 anchors moved: 1.96 * sqrt(2) / 22 is 12.6 points at most, and the gain is 25.
-        assert how_sure.startswith("very sure")
+        assert how_sure.startswith("p < 0.001")
         assert (points(why), why["anchors"]["not_measured"], why["anchors"]["bought"]) == ({"system": 25.0}, "", 20)
 
     def test_every_run_measures_its_own_hour(self, judge):
@@ -301,7 +301,7 @@ class TestCode:
         invoke("run", "judged")
         how_sure, why = compared(4)
         drifted = "the judge has drifted: it scores 12 answers that are the same in both runs 25.0 points higher in B"
-        assert how_sure == f"not at all: {drifted}"
+        assert how_sure == f"none: {drifted}"
         assert points(why)["system"] == 0.0
 
 

@@ -67,7 +67,7 @@ MADE_TO_LOOK_BETTER: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "failing cases removed": ({}, {"cases": range(10, 50)}),
     "passing cases added": ({"cases": range(40)}, {"cases": range(50)}),
     "failing answers time out": ({}, {"answers": dict.fromkeys(range(20))}),
-    "failing component weighs nothing": ({"score": names(1, 1)}, {"score": names(0, 1)}),
+    "failing component has no weight": ({"score": names(1, 1)}, {"score": names(0, 1)}),
     "failing component weighs less": ({"score": names(1, 1)}, {"score": names(1, 99)}),
     "pass mark lowered": ({"score": names(1, 1)}, {"score": names(1, 1), "pass": "score >= 40 %"}),
     "letter case ignored": (

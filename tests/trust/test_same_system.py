@@ -150,7 +150,7 @@ def verdicts(data: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
 
 
 def outcome(*command: object) -> dict[str, Any]:
-    """What a command prints as data, once its exit code has been held against its verdict."""
+    """What a command prints as data, once its exit code has been compared with its verdict."""
     done = CliRunner().invoke(group, [*map(str, command), "--json"])
     data = json.loads(done.stdout)
     verdict = data.get("verdict") or data["decided"]

@@ -100,7 +100,7 @@ def test_where_truths_changed_both_runs_are_read_by_that_of_b(bench):
     rewritten = ["wrong" if k < 50 else truth for k, truth in enumerate(TRUTHS)]
     gate = gated(bench, rewritten, CASE_FAILED, code=4)
     found = compared(code=4)
-    # By B's truth A has 70 right and B 50 + 20: 50 fixed, 50 broken, and nobody can tell.
+    # By B's truth A has 70 right and B 50 + 20: 50 fixed, 50 broken, and cannot tell.
     assert (found["pairs"]["fixed"]["count"], found["pairs"]["broken"]["count"]) == (50, 50)
     assert found["metrics"][0]["a"]["value"] == pytest.approx(70 / 120)
     assert found["pairs"]["comparable"] == N

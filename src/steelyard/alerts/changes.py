@@ -39,7 +39,7 @@ from steelyard.stats.intervals import Estimate
 from steelyard.stats.paired import holm, least_p
 
 _BY_SAMPLE = ("pass_rate", "average", "score.<component>.average", "score.<component>.points")
-"""Figures that are means over samples, so that earlier samples of the same case can be held against today's."""
+"""Figures that are means over samples, so that earlier samples of the same case can be compared with today's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ def regressions(rule: Regression, evidence: Evidence) -> Iterator[Reading]:
     if rule.against:
         yield from _against_baseline(rule, gate, evidence)
         return
-    # Causes with an open alert are held against the runs before it, so each may have a window of its own.
+    # Causes with an open alert are compared with the runs before it, so each may have a window of its own.
     windows: dict[tuple[str, ...], list[str]] = {}
     by_window: dict[tuple[str, ...], list[RunHeader]] = {}
     for name in names:
@@ -114,7 +114,7 @@ def _against_baseline(rule: Regression, gate: Gate, evidence: Evidence) -> Itera
         confounded = against.confounded_by(change, gate.factor or "", name)
         subject = _subject(gate, name)
         if confounded:
-            yield unknown(rule.label, subject, f"{subject} cannot be held against {rule.against}: {confounded[0]}")
+            yield unknown(rule.label, subject, f"{subject} cannot be compared with {rule.against}: {confounded[0]}")
         elif change.a.value is None or change.b.value is None or change.difference.value is None:
             yield unknown(rule.label, subject, f"{subject}: no sample can be compared with one of {rule.against}")
         else:
@@ -230,7 +230,7 @@ def _readings(
             state=State.THERE if there else State.GONE,
             what=f"{moved.subject} is {'worse' if there else 'not worse beyond noise'} than {reference}",
             how_much=f"{then_and_now(moved.before, moved.now, gate.unit)} {both_n(moved.n_now, moved.n_before)}",
-            how_sure=sureness(moved.difference, p, gate.unit, moved.test, several, moved.of),
+            significance=sureness(moved.difference, p, gate.unit, moved.test, several, moved.of),
             look=look,
             size=max(by, 0.0),
         )
@@ -244,9 +244,9 @@ def _higher_is_worse(rule: Regression, gate: Gate, evidence: Evidence) -> bool:
 
 _SAME_ANSWERS = "same answers"
 _HABITS = {
-    "broken_rules": "ballots that break a binding rule",
-    "made_up_quotes": "ballots with a quote that is not in the text",
-    "contradictions": "ballots that what was judged shows to be wrong",
+    "broken_rules": "votes that break a binding rule",
+    "made_up_quotes": "votes with a quote that is not in the text",
+    "contradictions": "votes that what was judged shows to be wrong",
     "failed": "answers of the judge that cannot be used",
     "disagreement": "texts on which its readings lie far apart",
 }
@@ -293,7 +293,7 @@ def _on_same_answers(rule: JudgeDrift, evidence: Evidence) -> Reading:
         f" {counted(len(runs), 'earlier run')}",
         how_much=f"{then_and_now(change.before, change.now, 'score')} on answers that are the same to the byte"
         f" {both_n(change.n_now, change.n_before)}",
-        how_sure=sureness(change.difference, change.p, "score", change.test),
+        significance=sureness(change.difference, change.p, "score", change.test),
         look=("steelyard", "compare", runs[0].id, header.id),
         level=Level.WARNING,
         size=size,
@@ -336,7 +336,7 @@ def _share(header: RunHeader, name: str) -> Estimate:
 def _judged(name: str, habit: _Habit, p: float | None, evidence: Evidence) -> Reading:
     by = (habit.now.value or 0.0) - habit.value
     if p is None:
-        return Reading(habit.rule, name, State.UNKNOWN, f"{_HABITS[name]}: nobody can tell what is noise")
+        return Reading(habit.rule, name, State.UNKNOWN, f"{_HABITS[name]}: cannot tell what is noise")
     there = by > 0 and p < evidence.settings.max_p
     return Reading(
         rule=habit.rule,
@@ -345,7 +345,7 @@ def _judged(name: str, habit: _Habit, p: float | None, evidence: Evidence) -> Re
         what=f"{_HABITS[name]} are {'more' if there else 'not more beyond noise'} than in"
         f" {counted(len(habit.runs), 'earlier run')}",
         how_much=f"{then_and_now(habit.value, habit.now.value or 0.0, 'share')} {both_n(habit.now.n, habit.n)}",
-        how_sure=f"{p_text(p)} (adjusted for {len(_HABITS)} habits; earlier runs weighted by n)",
+        significance=f"{p_text(p)} (adjusted for {len(_HABITS)} habits; earlier runs weighted by n)",
         look=("steelyard", "report", evidence.header.id),
         level=Level.WARNING,
         size=max(by, 0.0),
@@ -409,7 +409,7 @@ def _rise(
         state=State.THERE if there else State.GONE,
         what=f"{what} is {'higher' if there else 'not higher beyond noise'} {since}",
         how_much=f"{rise_in_words(before.value, now.value, unit)} {both_n(now.n, before.n)}",
-        how_sure=f"{p_text(p)} ({tested.test}; figures of earlier runs weighted by n{spread})",
+        significance=f"{p_text(p)} ({tested.test}; figures of earlier runs weighted by n{spread})",
         look=look,
         size=max(by, 0.0),
     )

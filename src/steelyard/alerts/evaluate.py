@@ -48,7 +48,7 @@ def failed_gates(rule: GateFailed, evidence: Evidence) -> Iterator[Reading]:
             state=_STATES.get(result.verdict, State.UNKNOWN),
             what=f"the {kind} {subject} {says}" if result.verdict in _STATES else f"{subject}: {result.reason}",
             how_much=result.reason,
-            how_sure=_gate_sureness(result),
+            significance=_gate_sureness(result),
             look=look,
         )
     yield from evidence.watched_no_more(rule.label, results)
@@ -65,7 +65,7 @@ def _gate_sureness(result: GateResult) -> str:
     if value.low is None or value.high is None:
         return f"n {value.n:,}{missing}"
     if result.baseline:
-        return f"n {counted(value.n, 'case')}{missing}; held against run {result.baseline}"
+        return f"n {counted(value.n, 'case')}{missing}; compared with run {result.baseline}"
     low, high = (in_unit(end, result.unit) for end in (value.low, value.high))
     return f"n {value.n:,}{missing}, 95 % interval {low} to {high}"
 
@@ -81,7 +81,7 @@ def invalid_runs(rule: RunInvalid, evidence: Evidence) -> Iterator[Reading]:
         state=State.THERE if invalid else State.GONE,
         what="the run is INVALID: it is no reading, neither pass nor fail" if invalid else "the run is a reading",
         how_much="; ".join(reasons[:2]),
-        how_sure="counted, not estimated" if invalid else "",
+        significance="counted, not estimated" if invalid else "",
         look=look,
     )
     if rule.suspect and not invalid:
@@ -91,7 +91,7 @@ def invalid_runs(rule: RunInvalid, evidence: Evidence) -> Iterator[Reading]:
             state=State.THERE if header.suspect else State.GONE,
             what="the run looks wrong: do not trust its figures" if header.suspect else "nothing looks wrong",
             how_much="; ".join(header.suspect[:2]),
-            how_sure="a health check of the answers" if header.suspect else "",
+            significance="a health check of the answers" if header.suspect else "",
             look=look,
         )
 
@@ -123,7 +123,7 @@ def new_findings(rule: NewFinding, evidence: Evidence) -> Iterator[Reading]:
             what=f"{code} is found, which no earlier run has" if samples else f"{code} is not found any more",
             how_much=f"{counted(now.findings.get(code, 0), 'finding')} in {samples:,} of"
             f" {counted(_conclusive(now), 'sample')}",
-            how_sure=_never_before(len(runs), n),
+            significance=_never_before(len(runs), n),
             look=("steelyard", "report", evidence.header.id),
             level=Level.WARNING,
         )
@@ -173,7 +173,7 @@ def new_confusions(rule: NewConfusion, evidence: Evidence) -> Iterator[Reading]:
             state=State.THERE,
             what=f"{item.code}: one thing is taken for another as in no earlier run",
             how_much=f"in {counted(item.samples, 'sample')}{more}",
-            how_sure=_never_before(len(runs), n),
+            significance=_never_before(len(runs), n),
             look=look,
             quotes=(("expected", item.expected), ("got", item.got)),
             level=Level.WARNING,
@@ -204,7 +204,7 @@ def flag_rates(rule: FlagRate, evidence: Evidence) -> Iterator[Reading]:
             what=f"the flag {flag} is raised {'more' if there else 'no more'} often than it may be",
             how_much=f"{percent(rate.value)} of texts ({message.numerator} of {message.denominator}), allowed:"
             f" {percent(rule.above)}",
-            how_sure=_gate_sureness(GateResult("", "", rate, rule.above, "<=", Verdict.FAIL, "", unit="share")),
+            significance=_gate_sureness(GateResult("", "", rate, rule.above, "<=", Verdict.FAIL, "", unit="share")),
             look=("steelyard", "report", evidence.header.id),
         )
 
@@ -233,20 +233,20 @@ def readings_of(evidence: Evidence) -> list[Reading]:
 
 
 def _watched_anew(rule: Rule, evidence: Evidence) -> Iterator[Reading]:
-    """The open alerts on changes that this run, read with another instrument, can never say anything of.
+    """The open alerts on changes that this run, read with another signature, can never say anything of.
 
-    The runs before them are of the old instrument: they would stay open for ever, and keep new ones from being raised.
+    The runs before them are of the old signature: they would stay open for ever, and keep new ones from being raised.
     """
     for alert in evidence.open_of(rule.label) if _looks_back(rule) else ():
         raised_by = evidence.store.run(alert.opened_run)
         if not same_signature(raised_by, evidence.header):
-            changed = "the instrument"
+            changed = "the signature"
         elif getattr(rule, "metric", "").startswith("latency") and not same_load(raised_by, evidence.header):
             changed = "the load"
         else:
             continue
         subject = alert.content["subject"]
-        why = f"{changed} has changed since, so nobody can tell what became of it; it is watched anew"
+        why = f"{changed} has changed since, so cannot tell what became of it; it is watched anew"
         yield Reading(rule.label, subject, State.NOT_WATCHED, f"{subject or rule.label}: {why}")
 
 
@@ -294,7 +294,7 @@ class Changes:
     """Open before, and there still: nobody is told again."""
     closed: tuple[Closing, ...] = ()
     unknown: tuple[Reading, ...] = ()
-    """What nobody can tell, and why."""
+    """What cannot tell, and why."""
 
 
 def changes_of(readings: Iterable[Reading], open_alerts: Sequence[AlertRecord], rules: Collection[str]) -> Changes:

@@ -54,7 +54,7 @@ class Reading:
     state: State
     what: str
     how_much: str = ""
-    how_sure: str = ""
+    significance: str = ""
     look: tuple[str, ...] = ()
     """Words of the command that shows it."""
     quotes: tuple[tuple[str, str], ...] = ()
@@ -76,7 +76,7 @@ class Reading:
             "subject": self.subject,
             "what": self.what,
             "how_much": self.how_much,
-            "how_sure": self.how_sure,
+            "significance": self.significance,
             "look": list(self.look),
             "quotes": [list(quote) for quote in self.quotes],
             "level": self.level.value,
@@ -85,7 +85,7 @@ class Reading:
 
 
 def unknown(rule: str, subject: str, why: str) -> Reading:
-    """That nobody can tell, and why."""
+    """That cannot tell, and why."""
     return Reading(rule, subject, State.UNKNOWN, why)
 
 
@@ -97,7 +97,7 @@ def reading_from(data: dict[str, Any]) -> Reading:
         state=State.THERE,
         what=data["what"],
         how_much=data["how_much"],
-        how_sure=data["how_sure"],
+        significance=data["significance"],
         look=tuple(data["look"]),
         quotes=tuple((label, text) for label, text in data["quotes"]),
         level=Level(data["level"]),
@@ -124,9 +124,9 @@ class Pooled:
 
 
 def earlier_runs(store: Store, header: RunHeader, *, before: float, most: int) -> list[RunHeader]:
-    """The newest sound runs of the same instrument that were begun before a moment, newest first.
+    """The newest sound runs of the same signature that were begun before a moment, newest first.
 
-    Of answers that were weighed more than once only the newest weighing counts, and the run's own answers never do.
+    Of answers that were scored more than once only the newest scoring counts, and the run's own answers never do.
     """
     run_headers: list[RunHeader] = []
     runs = _newest(store, header.suite_name, before, max(_LOOKED_AT, 20 * most))
@@ -188,7 +188,7 @@ def own_error(estimate: Estimate) -> float | None:
 
 
 def chance_of(now: Estimate, before: Pooled) -> float | None:
-    """How likely chance alone puts a run so far from earlier ones; None when nobody can tell.
+    """How likely chance alone puts a run so far from earlier ones; None when it cannot be told.
 
     Two kinds of noise are allowed for, and the larger p-value holds: that of the samples, and how far earlier runs lie
     apart (Student's t of one more run).
@@ -215,7 +215,7 @@ def too_little(runs: Sequence[RunHeader], n: int, *, min_runs: int, min_n: int) 
     """Why so few earlier runs tell nothing; "" when they are enough."""
     if len(runs) < min_runs:
         there = f"{len(runs)} earlier run{'' if len(runs) == 1 else 's'}"
-        return f"{there} of the same instrument, and the window asks for {min_runs}"
+        return f"{there} of the same signature, and the window asks for {min_runs}"
     return f"earlier runs have n {n} together, and the window asks for {min_n}" if n < min_n else ""
 
 
@@ -251,7 +251,7 @@ def counted(n: int, thing: str) -> str:
 
 
 class Evidence:
-    """A run that has ended, and what it is held against; everything is read when it is asked for, and once."""
+    """A run that has ended, and what it is compared with; everything is read when it is asked for, and once."""
 
     def __init__(
         self, store: Store, header: RunHeader, settings: AlertSettings, open_alerts: Sequence[AlertRecord]
@@ -281,7 +281,7 @@ class Evidence:
                 yield Reading(rule, subject, State.NOT_WATCHED, why)
 
     def window(self, cause: str = "") -> list[RunHeader]:
-        """The earlier runs that a cause is held against, newest first.
+        """The earlier runs that a cause is compared with, newest first.
 
         While an alert is open they are those before the run that raised it: what went wrong must not become usual.
         """

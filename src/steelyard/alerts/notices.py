@@ -69,7 +69,7 @@ class Notice:
         rows = [
             ("What", self.title),
             ("Now" if self.closed and self.now else "How much", message.how_much),
-            ("How sure", message.how_sure),
+            ("Significance", message.significance),
             ("Since", since + (" (this run)" if self.since_run == self.run_id else f"; seen in run {self.run_id}")),
             ("Look", self.command),
         ]
@@ -99,7 +99,7 @@ class Notice:
             "title": self.title,
             "what": self.reading.what,
             "how_much": message.how_much,
-            "how_sure": message.how_sure,
+            "significance": message.significance,
             "since": {"run": self.since_run, "at": _iso(self.since_at)},
             "look": self.command,
             "quotes": [{"label": label, "text": text} for label, text in self.reading.quotes],
@@ -164,7 +164,7 @@ def redacted(reading: Reading, redact: Callable[[str], str]) -> Reading:
         reading,
         what=redact(reading.what),
         how_much=redact(reading.how_much),
-        how_sure=redact(reading.how_sure),
+        significance=redact(reading.significance),
         quotes=tuple((redact(label), redact(text)) for label, text in reading.quotes),
     )
 

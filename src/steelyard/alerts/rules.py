@@ -89,7 +89,7 @@ class Regression(_Rule):
 
     @property
     def label(self) -> str:
-        """Kind, metric and what it is held against."""
+        """Kind, metric and what it is compared with."""
         return f"{self.kind} of {self.metric or 'the headline'} against {self.against or 'earlier runs'}"
 
     def least(self, unit: str) -> float:
@@ -335,13 +335,13 @@ CHANNELS: dict[str, type[Channel]] = {item.kind: item for item in (Webhook, Slac
 
 
 class WindowPart(BaseModel):
-    """The earlier runs that a run is held against: of the same instrument, sound, and of the whole suite."""
+    """The earlier runs that a run is compared with: of the same signature, sound, and of the whole suite."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     runs: int = Field(default=10, ge=1, le=1_000, description="The newest so many.")
-    min_runs: int = Field(default=3, ge=1, description="With fewer nobody can tell.")
-    min_n: int = Field(default=30, ge=1, description="With fewer samples in all of them together nobody can tell.")
+    min_runs: int = Field(default=3, ge=1, description="With fewer cannot tell.")
+    min_n: int = Field(default=30, ge=1, description="With fewer samples in all of them together cannot tell.")
 
 
 class AlertsPart(BaseModel):
@@ -351,7 +351,7 @@ class AlertsPart(BaseModel):
 
     rules: list[Any] | None = Field(default=None, description="What to tell of: kinds of rules, with their settings.")
     channels: list[Any] | None = Field(default=None, description="Where to: kinds of channels with their settings.")
-    window: WindowPart | None = Field(default=None, description="The earlier runs that a run is held against.")
+    window: WindowPart | None = Field(default=None, description="The earlier runs that a run is compared with.")
     sure: Share | None = Field(
         default=None,
         description="How sure a change must be. Left out: 99 %, since a run a night is many chances to err.",

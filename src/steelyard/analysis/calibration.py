@@ -126,7 +126,7 @@ class ConfidenceFigures:
     unusable: dict[str, int] = field(default_factory=dict)
     """Claims whose confidence is none, or none from 0 to 1, by what is wrong with it. Nothing is clamped."""
     n_left_out: int = 0
-    """Claims of samples that are inconclusive or set aside."""
+    """Claims of samples that are inconclusive or excluded."""
     utility: dict[str, float] = field(default_factory=dict)
     """What a right and a wrong claim are worth."""
     method: str = ""
@@ -248,7 +248,7 @@ def raised(buckets: Sequence[BucketFigure], confidence: Array, right: Array) -> 
     if not sure:
         reason += "; the interval reaches down to one half or is undefined, so this may be luck"
     if bucket is buckets[0]:
-        reason += "; no bucket is surer, so no threshold mends this"
+        reason += "; no bucket is surer, so no threshold fixes this"
     split = split_at(confidence, right, bucket.high)
     return RaisedThreshold(bucket.high, bucket.low, bucket.name, rate.n, sure, split, reason)
 
@@ -308,7 +308,7 @@ def _reason(threshold: float | None, chosen: int, gain: Estimate, has_interval: 
         else f"keeping claims of {threshold:g} and above is worth the most"
     )
     if not has_interval:
-        return f"{message}; all claims come from one case, so nobody can tell for others"
+        return f"{message}; all claims come from one case, so cannot tell for others"
     if (gain.low or 0.0) <= 0:
         return f"{message} here, but not enough data: for other claims it may be worth no more than keeping all"
     return message

@@ -25,7 +25,7 @@ MOST_LABELS = 50
 def confidence_figures(claims: ClaimColumns, table: Table, suite: SuiteDescription) -> ConfidenceFigures | None:
     """The figures, by the rules that the suite declares or by the usual ones; None when no answer claimed anything.
 
-    Claims of samples that are inconclusive or set aside are left out, as all their readings are.
+    Claims of samples that are inconclusive or excluded are left out, as all their readings are.
     """
     if not claims.n:
         return None
@@ -266,7 +266,7 @@ def _side_in_words(at: At) -> str:
 
 _CLAIMED = (
     "a claim is one thing that an answer says with a confidence; claims without a confidence from 0 to 1 are missing,"
-    " those of samples that are inconclusive or set aside are left out"
+    " those of samples that are inconclusive or excluded are left out"
 )
 _LUCK = f"from {RESAMPLES:,} resamples of cases (seed {SEED})"
 _RULE = f"where more than half of a bucket's claims are wrong, of {LEAST_CLAIMS} and more; the surest such bucket"
@@ -351,7 +351,7 @@ REPORTED = (
         _UNUSABLE,
         name="confidence.left_out",
         place="confidence.n_left_out",
-        formula="claims of samples that are inconclusive or set aside",
+        formula="claims of samples that are inconclusive or excluded",
         counts="all their readings are left out",
         contributions=_marked(lambda claims, _: ~claims.believed),
     ),

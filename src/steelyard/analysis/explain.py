@@ -198,7 +198,7 @@ def explain(
     rows: Array | None = None,
     absent: int = 0,
 ) -> Explanation:
-    """A figure with everything behind it; `rows` are those of its slice, `absent` were planned and never came.
+    """A figure with everything behind it; `rows` are those of its slice, `absent` were planned and are missing.
 
     With `how` None the rows are listed and not put together.
     """
@@ -439,7 +439,7 @@ def explain_comparison(
 ) -> list[PairExplanation]:
     """The metric that was asked for, over all pairs or, for `category.*`, over those of every slice.
 
-    UserMistake when there is no such metric, or the comparison has no such figure.
+    UsageError when there is no such metric, or the comparison has no such figure.
     """
     a = a.paired
     gate, name, changes = _changes(comparison, metric)

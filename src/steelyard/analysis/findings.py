@@ -120,11 +120,11 @@ def severities(suite: SuiteDescription) -> dict[str, str]:
     return {kind.code: kind.severity for kind in suite.taxonomy}
 
 
-# Which grave errors are in the samples that fail, where no gain tells: their components weigh nothing.
+# Which grave errors are in the samples that fail, where no gain tells: their components have no weight.
 
 
 def failing_codes(table: Table, codes: Sequence[CodeFigure], suite: SuiteDescription) -> FailingCodes | None:
-    """The critical and major codes of what weighs nothing, by the failing samples they are in; None without any."""
+    """The critical and major codes of what has no weight, by the failing samples they are in; None without any."""
     available = severities(suite)
     grave = [figure.code for figure in codes if not figure.has_weight and available.get(figure.code) in GRAVE]
     failing = table.passed() == 0
@@ -148,7 +148,7 @@ def failing_codes(table: Table, codes: Sequence[CodeFigure], suite: SuiteDescrip
     return FailingCodes(int(failing.sum()), int(any_of_them.sum()), {code: counts[code] for code in order})
 
 
-# What the average would be if the errors of one code were mended, code by code: what to mend first.
+# What the average would be if the errors of one code were fixed, code by code: what to fix first.
 
 
 def code_figures(
@@ -156,8 +156,8 @@ def code_figures(
 ) -> list[CodeFigure]:
     """Every code that was found, what is worth most first; `run` is the whole run as one group.
 
-    Codes of what weighs nothing come last, the gravest and most frequent of them first. A code
-    with findings that no component stands behind (runs of before gains were noted) has no mended average.
+    Codes of what has no weight come last, the gravest and most frequent of them first. A code
+    with findings that no component stands behind (runs of before gains were noted) has no fixed average.
     """
     if not overall.findings:
         return []
@@ -208,7 +208,7 @@ class _Fixing:
             self._total = table.total_weight()
 
     def if_fixed(self, code: int) -> tuple[Array | None, bool]:
-        """The scores with all findings of the code mended, and whether some could not be read; None when not known."""
+        """The scores with all findings of the code fixed, and whether some could not be read; None when not known."""
         table = self._table
         scores, at_most = self._score.copy(), False
         for piece in pieces(len(table.finding_sample)):
@@ -266,7 +266,7 @@ def codes_by_component(table: Table) -> dict[str, set[str]]:
     return {name: {table.codes[i] for i in np.flatnonzero(table_of[place])} for place, name in enumerate(names) if name}
 
 
-# What goes wrong more than once, and what to mend first.
+# What goes wrong more than once, and what to fix first.
 
 MOST_PATTERNS = 20
 MOST_CASES = 50
@@ -344,7 +344,7 @@ def _components(table: Table, groups: dict[str, Groups], suite: SuiteDescription
         for piece in pieces(table.n):
             values = table.component(name, piece)
             available[piece] = table.scored[piece] & ~np.isnan(values)
-            # Rounded as when it was weighed, so that every low value here is a finding there.
+            # Rounded as when it was scored, so that every low value here is a finding there.
             wrong[piece] = available[piece] & (np.round((values - low) / (high - low), 12) < marks[name])
         for cut in _cuts(groups, f"{name} below {100 * marks[name]:.4g} %"):
             yield from _troubles(table, cut, wrong, available)
@@ -410,11 +410,11 @@ def _pattern(trouble: _Trouble, table: Table) -> Pattern:
 def find_priorities(
     table: Table, overall: Slice, suite: SuiteDescription, codes: Sequence[CodeFigure] = ()
 ) -> list[Priority]:
-    """What to mend, by how much the average score would rise if each alone were mended, the largest rise first.
+    """What to fix, by how much the average score would rise if each alone were fixed, the largest rise first.
 
     A component whose scorer tells several errors apart is spoken of code by code; any other is made perfect, which is
-    exact for a weighted mean: each sample's weights are those of the components it was weighed by, made to add up
-    to 1. An answer that could not be read rises only when its format is mended, which is a line of its own.
+    exact for a weighted mean: each sample's weights are those of the components it was scored by, made to add up
+    to 1. An answer that could not be read rises only when its format is fixed, which is a line of its own.
     """
     n = overall.average.n
     if n == 0:
@@ -431,14 +431,14 @@ def find_priorities(
     malformed = overall.outcome_rates["malformed"]
     if malformed.value:
         gain = malformed.value * malformed.n / n
-        results.append(_priority("Mend the format of answers", FORMAT, _complement(malformed), (0.0, 1.0), gain))
+        results.append(_priority("Fix the format of answers", FORMAT, _complement(malformed), (0.0, 1.0), gain))
     asked = _asked_for(suite)
     worth = [item for item in results if item.gain >= _WORTH_SAYING or item.component in asked]
     return sorted(worth, key=lambda priority: (-priority.gain, priority.component))
 
 
 def _asked_for(suite: SuiteDescription) -> set[str]:
-    """The codes that a gate or criterion speaks of: they may stop a release although mending them gains no points."""
+    """The codes that a gate or criterion speaks of: they may stop a release although fixing them gains no points."""
     criteria = [text or "" for criterion in suite.criteria for text in (criterion.passes, criterion.fails)]
     return {code for text in (*suite.gates, *criteria) for code in _CODE_IN_GATE.findall(text)}
 
@@ -461,17 +461,17 @@ def _code_priority(figure: CodeFigure, overall: Slice) -> Priority:
     worth = f"the average would be {percent(figure.if_fixed.value)}, {points(figure.gain)}"
     if figure.gain < _WORTH_SAYING:
         worth = "it gains no points, but a gate or criterion stands on it"
-    sentence = f"Mend {figure.code} ({findings} in {samples} of {share.n} samples{doubt}): {worth}"
+    sentence = f"Fix {figure.code} ({findings} in {samples} of {share.n} samples{doubt}): {worth}"
     return Priority(sentence, figure.code, _complement(share), figure.gain)
 
 
 def _gains(table: Table) -> dict[str, float]:
-    """For each weighed component, the sum over samples of what perfection in it would add to their scores."""
+    """For each scored component, the sum over samples of what perfection in it would add to their scores."""
     return {name: float(np.nansum(component_gain(table, name))) for name in table.weights}
 
 
 def component_gain(table: Table, name: str) -> Array:
-    """By sample, what perfection in one component would add to its score; 0 where it was not weighed or not read."""
+    """By sample, what perfection in one component would add to its score; 0 where it was not scored or not read."""
     (low, high), weight = table.scales[name], table.weights[name]
     gain = np.full(table.n, np.nan)
     for piece in pieces(table.n):

@@ -33,26 +33,26 @@ class Repeated:
 
 @dataclass(frozen=True, slots=True)
 class CodeFigure:
-    """One code of the taxonomy: how often it was found, and what the average would be were it mended."""
+    """One code of the taxonomy: how often it was found, and what the average would be were it fixed."""
 
     code: str
     count: int
     samples: Estimate
     """Share of conclusive samples with at least one such finding."""
     if_fixed: Estimate
-    """The average score if every finding of this code were mended and all else stayed."""
+    """The average score if every finding of this code were fixed and all else stayed."""
     gain: float
-    """What the average would rise by; nothing where `mended` is not available."""
+    """What the average would rise by; nothing where `fixed` is not available."""
     at_most: bool = False
-    """True when nobody can tell what would have come, as for an answer that could not be read."""
+    """True when cannot tell what would have come, as for an answer that could not be read."""
     has_weight: bool = True
     """False when every finding is of a component that counts nothing in the score: then no gain says what it is
-    worth to mend."""
+    worth to fix."""
 
 
 @dataclass(frozen=True, slots=True)
 class FailingCodes:
-    """What no gain speaks of and a person must mend: grave findings of what weighs nothing, in samples that fail."""
+    """What no gain speaks of and a person must fix: grave findings of what has no weight, in samples that fail."""
 
     n_failing: int
     n_with: int
@@ -178,7 +178,7 @@ class Pattern:
 
 @dataclass(frozen=True, slots=True)
 class Priority:
-    """What to mend first: a component, its average, and how much the headline would rise if it were perfect."""
+    """What to fix first: a component, its average, and how much the headline would rise if it were perfect."""
 
     sentence: str
     component: str
@@ -248,35 +248,35 @@ class BoundFigure:
 
 @dataclass(frozen=True, slots=True)
 class JudgeFigures:
-    """How the judge of a run behaved; shares are of ballots, one for each member and judging repeat of a text."""
+    """How the judge of a run behaved; shares are of votes, one for each member and judging repeat of a text."""
 
     mode: str
-    """The run's main mode: what is bound, broken and quoted is counted on ballots of this mode alone."""
+    """The run's main mode: what is bound, broken and quoted is counted on votes of this mode alone."""
     n_texts: int
     n_votes: int
     modes: dict[str, int] = field(default_factory=dict)
-    """Ballots of each mode; those without a reading are in none."""
+    """Votes of each mode; those without a reading are in none."""
     steps: dict[str, int] = field(default_factory=dict)
     """How answers were read, most frequent first."""
     broken_rules: Estimate = field(default_factory=lambda: Estimate(None, 0))
-    """Share of ballots that broke a binding rule; n/a when there is none."""
+    """Share of votes that broke a binding rule; n/a when there is none."""
     made_up_quotes: Estimate = field(default_factory=lambda: Estimate(None, 0))
-    """Share of ballots with a quote that is not in the text; n/a when none is asked for."""
+    """Share of votes with a quote that is not in the text; n/a when none is asked for."""
     contradictions: Estimate = field(default_factory=lambda: Estimate(None, 0))
-    """Share of ballots with a complaint that what was judged shows to be wrong; n/a when nothing is checked."""
+    """Share of votes with a complaint that what was judged shows to be wrong; n/a when nothing is checked."""
     failed: Estimate = field(default_factory=lambda: Estimate(None, 0))
-    """Of the ballots that were answered, the share of which nothing could be used."""
+    """Of the votes that were answered, the share of which nothing could be used."""
     unanswered: Estimate = field(default_factory=lambda: Estimate(None, 0))
-    """Share of all ballots without any answer."""
+    """Share of all votes without any answer."""
     cut_off: Estimate = field(default_factory=lambda: Estimate(None, 0))
-    """Of the answered ballots of any mode, the share with an answer that broke off at the limit of tokens."""
+    """Of the answered votes of any mode, the share with an answer that broke off at the limit of tokens."""
     disagreement: Estimate = field(default_factory=lambda: Estimate(None, 0))
     """Share of the texts with several readings on which these lie far apart."""
     why_failed: dict[str, int] = field(default_factory=dict)
     """Why texts came to no reading, in words that name the judge, most frequent first."""
     dimensions: dict[str, BoundFigure] = field(default_factory=dict)
     remarks: dict[str, int] = field(default_factory=dict)
-    """Ballots with at least one remark of each code, most frequent first."""
+    """Votes with at least one remark of each code, most frequent first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,9 +297,9 @@ class Summary:
     cost: Estimate | None = None
     """Totals over the calls that reported them; `n` says how many did."""
     codes: list[CodeFigure] = field(default_factory=list)
-    """Every code that was found, what is worth most to mend first."""
+    """Every code that was found, what is worth most to fix first."""
     failing: FailingCodes | None = None
-    """None when no sample fails, or all that is found weighs."""
+    """None when no sample fails, or all that is found scores."""
     best_variant: BestVariant | None = None
     """None when the run has fewer than two variants."""
     repeats: int = 1

@@ -131,7 +131,7 @@ def recorded_power(
 ) -> PowerFigures:
     """What the newest run's cases and repeats detect, and what a change of `detect` (0.03 is 3 points) would take.
 
-    Without `metric` it is the pass rate where the suite has a pass rule, else the average. UserMistake when no run
+    Without `metric` it is the pass rate where the suite has a pass rule, else the average. UsageError when no run
     tells anything.
     """
     used, spreads, left_out, metric = _readable(store, suite, metric, most_runs)
@@ -166,7 +166,7 @@ def _needed(spread: Spread, detect: float, *, rate: bool) -> tuple[Needed, ...]:
 def _readable(
     store: Store, suite: str, metric: str | None, most: int
 ) -> tuple[list[RunHeader], list[RunSpread], dict[str, int], str]:
-    """The newest runs that are readings of one instrument, with their spread; why others are left out; the metric."""
+    """The newest runs that are readings of one signature, with their spread; why others are left out; the metric."""
     runs = store.runs(suite)
     if not runs:
         raise UsageError(

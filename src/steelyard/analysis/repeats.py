@@ -40,7 +40,7 @@ class CheckOfCell:
     passed: int
     failed: int
     not_run: int
-    """Repeats in which it could not run, because the call failed, the answer could not be read or it never came."""
+    """Repeats in which it could not run, because the call failed, the answer could not be read or it missing."""
     required_repeats: str
     """In how many repeats it must pass: all, majority or first."""
     holds: bool | None
@@ -216,7 +216,7 @@ def _message(state: int) -> bool | None:
 def checks_figures(data: RunData, run: Mapping[str, Estimate]) -> ChecksFigures | None:
     """The figures of a run whose metrics over cells are `run`; None for a suite without expectations.
 
-    Checks of inconclusive samples, and of planned ones that never came, did not run. A cell of which nothing came
+    Checks of inconclusive samples, and of planned ones that are missing, did not run. A cell of which nothing came
     counts as undecided, and as one undecided check.
     """
     count, cells, checks = data.counted, data.cells, data.checks
@@ -269,7 +269,8 @@ _RAN = {"passed": "passed", "failed": "failed", "not_run": "did not run"}
 _STATES = {"passed": CASE_PASSED, "failed": CASE_FAILED, "undecided": -1}
 _CELLS = (
     "a cell is a case under a variant; a check passes over its repeats as `required_repeats` says; a repeat that"
-    " failed, could not be read or is missing did not run the check; of a check that a sample has twice the worse counts"
+    " failed, could not be read or is missing did not run the check; of a check that a sample has twice, the worse"
+    " counts"
 )
 _Contribute = Callable[[RunData, At], Contributions]
 
@@ -279,7 +280,7 @@ def _metric(name: str, place: str, formula: str, contributions: _Contribute) -> 
 
 
 def _cells(values: Callable[[RunData, Counted], Any], *, planned: bool = False) -> _Contribute:
-    """The cells with a value above 0; of `planned` ones, those that never came count 1."""
+    """The cells with a value above 0; of `planned` ones, those that are missing count 1."""
 
     def contributions(data: RunData, _: At) -> Contributions:
         absent = data.cells.absent if planned else 0
@@ -342,7 +343,7 @@ REPORTED = (
     _metric(
         "cases.count.all",
         "n_cells",
-        "cells that came + cells that never came",
+        "cells that came + cells that are missing",
         _cells(lambda data, _: np.ones(data.cells.n), planned=True),
     ),
     _metric(
@@ -545,7 +546,7 @@ def _criterion_in_state(state: str) -> Callable[[RunData, At], Contributions]:
 
 _HOW = (
     "a cell is a case under a variant; the condition is looked for in its conclusive repeats, and with fewer of them"
-    " than the rule asks for nobody can tell; what failed in none of them and never came is undecided"
+    " than the rule asks for cannot tell; what failed in none of them and missing is undecided"
 )
 REPORTED_CRITERIA = tuple(
     Reported(

@@ -63,8 +63,8 @@ COUNTS = (
     Reported(
         "<slice>.outcomes.planned",
         "<slice>.n_planned",
-        "samples that came + planned samples that never came",
-        "what never came is in no slice",
+        "samples that came + planned samples that are missing",
+        "what missing is in no slice",
         _planned,
     ),
     Reported(
@@ -78,7 +78,7 @@ COUNTS = (
         "steps.<step>",
         "steps.<step>",
         "answers that were read in that way",
-        "samples without an answer are on no rung",
+        "samples without an answer are on no step",
         _marked(lambda data, at: data.columns.step == data.columns.steps.index(at.name("step"))),
     ),
 )
@@ -88,7 +88,7 @@ def _scored(values: Callable[[RunData, At], Array]) -> Contribute:
     """What every sample with a score brings."""
 
     def contributions(data: RunData, at: At) -> Contributions:
-        left_out: Reasons = (*data.table.left_out, ("no component was weighed: no score", None))
+        left_out: Reasons = (*data.table.left_out, ("no component was scored: no score", None))
         return data.samples(values(data, at), excluded=left_out, n_absent=data.absent)
 
     return contributions
@@ -124,12 +124,12 @@ def _is_component(data: RunData, at: At) -> bool:
 
 _IF_FIXED = (
     "a sample's score rises, for every finding of the code, by what the finding says its component would gain x the"
-    " component's part of the weights that the sample was weighed with, to 1 at most; a malformed answer would earn 1"
+    " component's part of the weights that the sample was scored with, to 1 at most; a malformed answer would earn 1"
 )
 _CODE_GAIN = Reported(
     "gain.<code>",
     "codes[<code>].gain",
-    "sum of what each score would rise by, with every such finding mended / n",
+    "sum of what each score would rise by, with every such finding fixed / n",
     _IF_FIXED,
     _scored(_rise("code")),
     unit="difference",
@@ -140,7 +140,7 @@ CODES = (
     Reported(
         "if_fixed.<code>",
         "codes[<code>].if_fixed",
-        "sum of scores with every such finding mended / n",
+        "sum of scores with every such finding fixed / n",
         _IF_FIXED,
         _scored(_fixed("code")),
         unit="score",
@@ -153,9 +153,9 @@ PRIORITIES = (
     Reported(
         "gain.<component>",
         "priorities[<component>].gain",
-        "sum over samples of weight / (weights of what was weighed) x (1 - value) / n",
+        "sum over samples of weight / (weights of what was scored) x (1 - value) / n",
         "what perfection in this component alone would add to each score; a malformed answer gains nothing, nor does a"
-        " sample in which the component was not weighed",
+        " sample in which the component was not scored",
         _scored(lambda data, at: component_gain(data.table, at.name("component"))),
         unit="difference",
         aggregate=Aggregate.MEAN,
@@ -198,13 +198,13 @@ def _failing(data: RunData, *codes: str) -> Any:
 
 
 _GRAVE = "samples that did not pass and have such a finding"
-_OF_GRAVE = "of critical and major codes of components that weigh nothing; samples that passed are left out"
+_OF_GRAVE = "of critical and major codes of components that have no weight; samples that passed are left out"
 FAILING = (
     Reported(
         "failing.samples",
         "failing.n_failing",
         "samples that did not pass",
-        "samples of which nobody can tell whether they pass are left out",
+        "samples of which cannot tell whether they pass are left out",
         _marked(lambda data, _: _failing(data)),
     ),
     Reported(
@@ -468,7 +468,7 @@ _CAME = Reported(
     "samples",
     "n_samples",
     "samples that came",
-    "those that were planned and never came are left out",
+    "those that were planned and are missing are left out",
     _marked(_everything),
 )
 for _group in (

@@ -40,7 +40,7 @@ def band_of(share: float | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class CellStability:
-    """The repeats of one case under one variant, every one held against every other."""
+    """The repeats of one case under one variant, every one compared with every other."""
 
     case_id: str
     variant: str
@@ -60,7 +60,7 @@ class StabilityFigures:
 
     key: str
     how: dict[str, str]
-    """By declared field, how two values are held against each other: `equal` or `overlap`."""
+    """By declared field, how two values are compared with each other: `equal` or `overlap`."""
     presence: Estimate
     """Mean over the cells that have something to compare; `n` is these cells, with an interval over them."""
     fields: dict[str, Estimate] = field(default_factory=dict)
@@ -71,7 +71,7 @@ class StabilityFigures:
     figure."""
     n_cells: int = 0
     keyless: int = 0
-    """Items that came without the key; they are held against each other as if they had one in common."""
+    """Items that came without the key; they are compared with each other as if they had one in common."""
 
     @property
     def unstable(self) -> list[str]:

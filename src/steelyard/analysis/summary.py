@@ -67,8 +67,8 @@ def summarise(
 ) -> Summary:
     """The summary of a run; `suite` is the suite as the run's header describes it.
 
-    Samples that were planned and never came are missing from every figure of the whole run. `judgements` are those of
-    the run in the order of its plan; they are read once and none is kept. `certainties` are what its answers claimed,
+    Samples that were planned and are missing are missing from every figure of the whole run. `judgements` are those of
+    the run in the order of its plan; they are read once and none is kept. `claims` are what its answers claimed,
     `checks` what became of its expectations, `items` what its repeats are compared by and `contents` what its findings
     say. `load` says in words how the calls were made; None leaves out all about latency that no gate stands on.
     `labels` are what reviewers say of its cases, by case, and `labelled` the samples whose text they said it of.
@@ -369,7 +369,7 @@ def missing_repeats(header: RunHeader) -> int:
 
 
 def answers_from(header: RunHeader) -> str:
-    """The run whose answers were weighed again, or most of them taken over; "" when they are its own."""
+    """The run whose answers were scored again, or most of them taken over; "" when they are its own."""
     retried = header.options.get("retried") or {}
     return header.rescored_from or header.options.get("answers_of") or retried.get("run") or ""
 
@@ -392,7 +392,7 @@ def arm_of(header: RunHeader) -> tuple[str, str]:
 
 
 def target_name(header: RunHeader) -> str:
-    """What was weighed, in a few words: the target's kind and model or place."""
+    """What was scored, in a few words: the target's kind and model or place."""
     target = header.target
     kind = str(target.get("kind", ""))
     settings = target.get("settings")

@@ -227,7 +227,7 @@ def _evaluate_one(balance: Balance, answer: str, case: Case, probe: Probe) -> Ev
         message = f"{type(error).__name__}: {error}"
         raise UsageError(
             f"a scorer of the suite breaks on {probe.about} (case {case.id}): {message}."
-            " Mend it: a scorer must be able to read any answer"
+            " Fix it: a scorer must be able to read any answer"
         ) from error
 
 

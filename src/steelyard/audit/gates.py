@@ -42,7 +42,7 @@ Tried = tuple[Probe, list[Evaluated]]
 
 
 def gate_complaints(suite: SuiteModel, cases: list[Case], tried: list[Tried]) -> list[str]:
-    """What is wrong with the suite's gates and criteria, one sentence each; they are held against all probes tried."""
+    """What is wrong with the suite's gates and criteria, one sentence each; they are compared with all probes tried."""
     complaints = []
     if suite.limits.max_inconclusive >= 1:
         complaints.append("max_inconclusive is 100 %: a run in which every call failed would not be INVALID")
@@ -132,7 +132,7 @@ class _Trial:
 
 
 class _Available:
-    """Gives what was weighed before."""
+    """Gives what was scored before."""
 
     def __init__(self, scored: Evaluated) -> None:
         self._evaluated = scored
@@ -237,7 +237,7 @@ def _too_few(suite: SuiteModel, gate: Gate, cases: list[Case]) -> str | None:
 
     One on slices may skip the small ones.
     """
-    # A figure over repeats stands on cases and variants, or on so many checks of each that nobody can tell.
+    # A figure over repeats stands on cases and variants, or on so many checks of each that cannot tell.
     if gate.pattern.startswith("check"):
         return None
     repeats = 1 if gate.pattern.startswith(_OF_CELLS) else suite.repeats

@@ -190,7 +190,7 @@ class _Text:
 
 
 class Balance:
-    """Weighs probes. A judge that is code judges them; in the place of a model stands one that gives full marks."""
+    """Scores probes. A judge that is code judges them; in the place of a model stands one that gives full marks."""
 
     def __init__(self, suite: SuiteModel) -> None:
         self._evaluator = Evaluator(suite)

@@ -115,7 +115,7 @@ _MOST_ECHOED = 20
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """A way to answer every case without the skill that the suite means to weigh.
+    """A way to answer every case without the skill that the suite means to score.
 
     `kind` is "null" (knows nothing), "constant" (knows which truths are frequent), "stuffed" (knows the words of some
     cases), "everything" (lists the items of all, or lies over the question), "partly right" (right but for the

@@ -31,7 +31,7 @@ COMMANDS = {
     "ab": "Decide between two systems, on a suite's cases or on users.",
     "alerts": "Tell people what changed, once for each cause.",
     "audit": "Test the test: what do answers earn that know nothing?",
-    "baseline": "Lock runs that others are held against.",
+    "baseline": "Lock runs that others are compared with.",
     "ci": "Run, compare, gate and write the files of a CI job, in one step.",
     "compare": "Say what changed from one run to another, and how sure that is.",
     "experiment": "Run a baseline and a candidate that differ in one factor, and decide.",
@@ -43,8 +43,8 @@ COMMANDS = {
     "judge": "Find out how far a suite's judge can be trusted.",
     "power": "Say which change a suite can detect, and what a smaller one takes.",
     "report": "Show a run, or write it as Markdown, JUnit, HTML, JSON or charts.",
-    "rescore": "Weigh recorded answers again; no call is made.",
-    "run": "Weigh a suite's target and keep every answer.",
+    "rescore": "Score recorded answers again; no call is made.",
+    "run": "Run a suite's target and store every answer.",
     "runs": "List the stored runs, newest first.",
     "schema": "Print the JSON Schema of suite files, for editors.",
     "suites": "List the built-in suites.",
@@ -98,7 +98,7 @@ class LazyGroup(click.Group):
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="steelyard")
 def steelyard() -> None:
-    """Weigh AI features against ground truth, with readings that can be trusted.
+    """Evaluate AI features against ground truth, with results that can be trusted.
 
     Exit codes: 0 pass, 1 fail, 2 wrong usage or broken suite, 3 invalid run, 4 ambiguous, 70 internal error,
     130 interrupted.

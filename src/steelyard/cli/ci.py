@@ -46,7 +46,7 @@ class CiFiles:
         return [path for path in (self.junit, self.markdown, self.html) if path is not None]
 
     def refuse_unwritable(self, save: Path | None) -> None:
-        """UserMistake for a file that could not be written: known before anything is asked, it costs no run."""
+        """UsageError for a file that could not be written: known before anything is asked, it costs no run."""
         for path in [*self._given, *([save] if save is not None else [])]:
             folder = path.parent
             if not folder.is_dir():
@@ -289,7 +289,7 @@ def _evaluate_and_compare(
 
 
 def _refuse_what_cannot_fail(suite: SuiteModel, against: str | None, fail_on: str) -> None:
-    """UserMistake when no run of the suite could fail the job."""
+    """UsageError when no run of the suite could fail the job."""
     decides = bool(suite.gates) or any(not item.secondary for item in suite.criteria)
     if not decides and against is None and fail_on != "invalid":
         raise UsageError(

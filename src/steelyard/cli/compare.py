@@ -34,7 +34,7 @@ _FOREIGN = "bring it in first: steelyard import {file} --suite SUITE"
 @click.command("compare")
 @click.argument("a", metavar="A")
 @click.argument("b", metavar="B")
-@click.option("--allow-mismatch", is_flag=True, help="Give a verdict although the instrument or the truth is another.")
+@click.option("--allow-mismatch", is_flag=True, help="Give a verdict although the signature or the truth is another.")
 @click.option("--markdown", metavar="FILE", type=_FILE, help="Write the comparison as Markdown, too.")
 @click.option("--html", metavar="FILE", type=_FILE, help="Write it as one self-contained HTML file, too.")
 @attribution_options
@@ -61,11 +61,11 @@ def compare_command(
 
     A (before) and B (after) are runs (a name, the beginning of it, LAST, LAST~1), baselines (@release) or snapshot
     files (.json), which are not put into the store. Exit code 0 when B is better or the same, 1 when it is worse, 4
-    when nobody can tell, 3 when a run is INVALID. When no sample of A can be compared with one of B, the figures of
-    both runs are shown side by side, and nobody can tell.
+    when cannot tell, 3 when a run is INVALID. When no sample of A can be compared with one of B, the figures of
+    both runs are shown side by side, and cannot tell.
 
     Says also why the headline number moved: other cases, missing readings, scorers, truth, judge or the system. A's
-    recorded answers are weighed by B's suite for that, where the two instruments differ.
+    recorded answers are scored by B's suite for that, where the two signatures differ.
     """
     options = AttributionOptions(suite, no_attribution, rejudge, max_cost, yes)
     options.refuse_what_does_nothing()
@@ -109,7 +109,7 @@ _OF_SUITE = click.option(
 
 @click.group("baseline")
 def baseline_command() -> None:
-    """Lock runs that others are held against."""
+    """Lock runs that others are compared with."""
 
 
 @baseline_command.command("set")

@@ -51,7 +51,7 @@ class ArmChoice:
     settings: dict[str, Any] = field(default_factory=dict)
 
     def of(self, suite: SuiteModel) -> SuiteModel:
-        """The suite as this arm uses it; UserMistake when it has no such target, variant or judge."""
+        """The suite as this arm uses it; UsageError when it has no such target, variant or judge."""
         from steelyard.suite.load import with_target
 
         target = self.chosen.get("target")
@@ -199,7 +199,7 @@ def offline(
 
     KEY is target, model, base_url, variant, judge, judge_model, judge_token, judge_repeats, judge_temperature or any
     other setting of the target. Each arm becomes a run. Exit code 0 when B is better, or the same within what
-    --same-within allows; 1 when A is better; 4 when nobody can tell; 3 when an arm is no reading.
+    --same-within allows; 1 when A is better; 4 when cannot tell; 3 when an arm is no reading.
     """
     from steelyard.decide.experiment import AbPlan
     from steelyard.engine.plan import RunOptions, Selection, parse_only
@@ -247,7 +247,7 @@ def _suites(place: str, a: tuple[str, ...], b: tuple[str, ...]) -> Suites:
 
 
 def _insist_on_plan(runs: AbRuns, asked: AbPlan, metric: str | None) -> None:
-    """UserMistake when something is asked for that was not planned: what is chosen after a look decides nothing."""
+    """UsageError when something is asked for that was not planned: what is chosen after a look decides nothing."""
     from steelyard.decide.experiment import AbPlan
     from steelyard.errors import UsageError
 
@@ -379,7 +379,7 @@ def report_command(outcomes: Path, file: Path, markdown: Path | None, html: Path
     """Check the outcomes of an online experiment, and decide.
 
     OUTCOMES is a JSONL or CSV file with a unit, its arm and its outcome in each record. Exit code 0 when the treatment
-    is better, or the same within what the experiment allows; 1 when the control is better; 4 when nobody can tell; 3
+    is better, or the same within what the experiment allows; 1 when the control is better; 4 when cannot tell; 3
     when the assignment is broken.
     """
     from steelyard.decide.online import online_report
@@ -423,7 +423,7 @@ def experiment_command(
     """Run a baseline and a candidate that differ in one factor, and decide.
 
     FILE names the hypothesis, the factor, both arms and the criteria; they are stored before the first call. Exit
-    code 0 to adopt the candidate, 1 to reject it, 4 when nobody can tell, 3 when an arm is INVALID.
+    code 0 to adopt the candidate, 1 to reject it, 4 when cannot tell, 3 when an arm is INVALID.
     """
     from steelyard.cli.output import show_document
     from steelyard.decide.experiment_file import read_experiment
@@ -476,7 +476,7 @@ def _run_and_decide(
 def _reopened(experiment: Experiment, earlier: list[CallResult], *, resume: bool) -> CallResult | None:
     """The newest runs of the experiment; None when there are none.
 
-    UserMistake when they are of another plan, or are not finished and nobody asked to go on with them.
+    UsageError when they are of another plan, or are not finished and nobody asked to go on with them.
     """
     from steelyard.cli.experiment_runs import changed_since
     from steelyard.errors import UsageError

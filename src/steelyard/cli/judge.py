@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _FILE = click.Path(dir_okay=False, path_type=Path)
 _INTERRUPTED = 130
 _READINGS_OF_A_MODEL = 2
-"""How often a model judges each text at least, so that it can be held against itself."""
+"""How often a model judges each text at least, so that it can be compared with itself."""
 
 
 @click.group("judge")
@@ -34,7 +34,7 @@ def judge_command() -> None:
 
 @judge_command.command("check")
 @click.argument("suite", metavar="SUITE")
-@click.option("--run", metavar="RUN", help="Look at this recorded run instead of weighing; nobody is called.")
+@click.option("--run", metavar="RUN", help="Look at this recorded run instead of scoring; nobody is called.")
 @judge_choice
 @click.option(
     "--repeats",
@@ -67,7 +67,7 @@ def check(
 ) -> None:
     """Hold a judge against labels, against its rubric and against itself.
 
-    Weighs the labelled cases of SUITE and keeps the run; with --run, looks at a recorded one and calls nobody. Exit
+    Scores the labelled cases of SUITE and keeps the run; with --run, looks at a recorded one and calls nobody. Exit
     code 1 when a threshold of the suite is missed, 4 when one cannot be told, 3 when the run says nothing of its judge.
     """
     from steelyard.engine.plan import RunOptions, Selection, parse_only

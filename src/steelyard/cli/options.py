@@ -95,15 +95,15 @@ against = click.option(
     help="Hold the run against this baseline, run or snapshot file, too: worse beyond noise is a FAIL.",
 )
 allow_mismatch = click.option(
-    "--allow-mismatch", is_flag=True, help="Hold it against another instrument's readings all the same."
+    "--allow-mismatch", is_flag=True, help="Hold it against another signature's results all the same."
 )
 only = click.option(
     "--only",
     metavar="FACTOR=VALUE",
     multiple=True,
-    help="Weigh a part: category=, difficulty=, tag=, variant= or id=. May be given more than once.",
+    help="Score a part: category=, difficulty=, tag=, variant= or id=. May be given more than once.",
 )
-limit = click.option("--limit", metavar="N", type=click.IntRange(min=1), help="Weigh at most this many cases.")
+limit = click.option("--limit", metavar="N", type=click.IntRange(min=1), help="Run at most this many cases.")
 concurrency = click.option(
     "--concurrency", metavar="N", type=click.IntRange(min=1), help="Calls under way at once, at most."
 )
@@ -116,7 +116,7 @@ max_inconclusive = click.option(
 
 
 def target_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """`--target`, `--model`, `--base-url` and `--set`: which system to weigh."""
+    """`--target`, `--model`, `--base-url` and `--set`: which system to score."""
     for option in (
         click.option(
             "--set",
@@ -178,7 +178,7 @@ class JudgeChoice:
         return [word for name, value in pairs if value is not None for word in (name, str(value))]
 
     def of(self, suite: SuiteModel) -> SuiteModel:
-        """The suite judged as asked for; UserMistake when it has no judge, or not that one."""
+        """The suite judged as asked for; UsageError when it has no judge, or not that one."""
         from steelyard.suite.load import with_judge
 
         return with_judge(suite, self.name_or_url, self.model, self.token, self.repeats, self.temperature)
@@ -232,7 +232,7 @@ class FoundRuns:
     def find(self, name: str) -> tuple[SqlStore, str]:
         """The store that holds the run, and the run's name in it; `name` may be a .json file.
 
-        SnapshotError or UserMistake when the file cannot be read as a run.
+        SnapshotError or UsageError when the file cannot be read as a run.
         """
         if self._suite is not None:
             return self._results(Path(name), self._suite)
@@ -290,7 +290,7 @@ _FOREIGN = "bring it in first: steelyard import {file} --suite SUITE"
 
 
 def reference_of(store: Store, name: str | None, suite: str, closing: ExitStack) -> Reference | None:
-    """The run to be held against; None when nothing was asked for, UserMistake when there is none of that name.
+    """The run to be compared with; None when nothing was asked for, UsageError when there is none of that name.
 
     A file whose name ends with .json is read as it is and not put into the store; `release.json` stands for the
     baseline `release` in the gates of the suite.
@@ -308,7 +308,7 @@ def names_a_file(name: str) -> bool:
 
 
 def file_reference(name: str, suite: str, closing: ExitStack) -> Reference:
-    """The run in a snapshot file; UserMistake when it is not of the suite."""
+    """The run in a snapshot file; UsageError when it is not of the suite."""
     from steelyard.decide.baselines import Reference
     from steelyard.errors import UsageError
 
@@ -337,7 +337,7 @@ def attribution_options(function: Callable[..., Any]) -> Callable[..., Any]:
         ),
         click.option("--no-attribution", is_flag=True, help="Do not look for why the headline number moved."),
         click.option(
-            "--suite", metavar="SUITE", help="Where the suite is that B was weighed with. [default: found by its name]"
+            "--suite", metavar="SUITE", help="Where the suite is that B was scored with. [default: found by its name]"
         ),
     ):
         function = option(function)
@@ -355,7 +355,7 @@ class AttributionOptions:
     yes: bool = False
 
     def refuse_what_does_nothing(self) -> None:
-        """UserMistake for options that have no effect beside the others."""
+        """UsageError for options that have no effect beside the others."""
         from steelyard.errors import UsageError
 
         if self.left_out and (self.suite is not None or self.rejudge is not None):
@@ -471,7 +471,7 @@ class ExplainOptions:
     limit: int | None
 
     def refuse_beside(self, **given: object) -> None:
-        """UserMistake for options that have no effect beside these."""
+        """UsageError for options that have no effect beside these."""
         from steelyard.errors import UsageError
 
         if self.metric is None:

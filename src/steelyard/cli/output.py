@@ -188,7 +188,7 @@ def against_blocks(comparison: Comparison | None, label: str) -> list[Block]:
     return [Section(f"Against {label} (A, run {comparison.a.id})", answer(comparison))]
 
 
-# The end of every command that weighs: the report, what to do next, and the exit code.
+# The end of every command that scores: the report, what to do next, and the exit code.
 
 _INTERRUPTED = 130
 
@@ -207,7 +207,7 @@ def end_with(
     """Show the run and give the exit code its verdict stands for.
 
     `go_on` is the command that goes on with a run that was stopped; left out, the one that was given. `reference` is
-    the run that it was held against.
+    the run that it was compared with.
     """
     from steelyard.report.verdicts import exit_code
 
@@ -289,7 +289,7 @@ def alert_after_run(store: Store, header: RunHeader, settings: AlertSettings | N
     report_checked(checked, brief=True)
     if checked.unknown and not checked.not_kept:
         causes = "1 cause" if len(checked.unknown) == 1 else f"{len(checked.unknown):,} causes"
-        click.echo(f"alerts: nobody can tell of {causes}; steelyard alerts check {header.id} says why", err=True)
+        click.echo(f"alerts: cannot tell of {causes}; steelyard alerts check {header.id} says why", err=True)
 
 
 def here() -> Place:
@@ -304,7 +304,7 @@ def report_checked(
 ) -> None:
     """Say what changed, and what could not be delivered.
 
-    `texts` shows the messages themselves; `brief` leaves out what nobody can tell, and `only_trouble` all but trouble.
+    `texts` shows the messages themselves; `brief` leaves out what cannot tell, and `only_trouble` all but trouble.
     """
     if not only_trouble:
         for line in _changes(checked, brief=brief):

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 def agree_to_cost(suite: SuiteModel, store: Store, earlier: RunHeader, *, yes: bool) -> None:
     """Tell what judging the answers of a run takes, and go on when somebody says yes.
 
-    UserMistake without a terminal and without `yes`. Judges that are code cost nothing, and nobody is asked.
+    UsageError without a terminal and without `yes`. Judges that are code cost nothing, and nobody is asked.
     """
     from steelyard.judging.ask import estimate_cost
 
@@ -102,14 +102,14 @@ def _prompt_lengths(suite: SuiteModel, judge: JudgeModel, store: Store, earlier:
     "--cases",
     metavar="PLACE",
     type=click.Path(path_type=Path),
-    help="Weigh the cases of this folder or file instead of the suite's own.",
+    help="Score the cases of this folder or file instead of the suite's own.",
 )
 @target_options
 @judge_options
 @click.option("-n", "--repeats", metavar="N", type=click.IntRange(min=1), help="Ask each case this often.")
 @only
 @limit
-@click.option("--strict", is_flag=True, help="Weigh by the strict rule of every scorer that has one.")
+@click.option("--strict", is_flag=True, help="Score by the strict rule of every scorer that has one.")
 @concurrency
 @click.option("--timeout", metavar="SECONDS", type=Finite(min=0, min_open=True), help="Time for one call.")
 @click.option("--retries", metavar="N", type=click.IntRange(min=0), help="How often a failed call is made again.")
@@ -177,7 +177,7 @@ def run_command(
     as_json: bool,
     **asked: Any,
 ) -> None:
-    """Weigh a suite's target and keep every answer.
+    """Run a suite's target and store every answer.
 
     SUITE is a suite file, its folder, a Python file that defines `suite`, or the name of a built-in suite.
     The exit code is the verdict of the suite's gates and, with --against, of what became of the baseline's figures.
@@ -286,7 +286,7 @@ def gate_command(
     """Check a run's gates; the exit code is the verdict.
 
     RUN is a run's name, the beginning of it, LAST, LAST~1 for the one before, or a baseline (@release). Gates on a
-    baseline are held against what it stands for now.
+    baseline are compared with what it stands for now.
     """
     from steelyard.analysis.summary import summarise_stored
     from steelyard.cli.options import reference_of
@@ -429,8 +429,8 @@ def _charts(report: Report, folder: Path) -> list[Path]:
 
 @click.command("rescore")
 @run_name
-@click.option("--suite", metavar="SUITE", help="Weigh by this suite. [default: the one of the run's suite name]")
-@click.option("--strict", is_flag=True, help="Weigh by the strict rule of every scorer that has one.")
+@click.option("--suite", metavar="SUITE", help="Score by this suite. [default: the one of the run's suite name]")
+@click.option("--strict", is_flag=True, help="Score by the strict rule of every scorer that has one.")
 @click.option(
     "--judge-again", is_flag=True, help="Ask the judge anew about the recorded answers; tells the cost first."
 )
@@ -454,7 +454,7 @@ def rescore_command(
     store_url: str | None,
     as_json: bool,
 ) -> None:
-    """Weigh recorded answers again; no call is made.
+    """Score recorded answers again; no call is made.
 
     Takes the suite as it is now, with its scorers, weights and truth, and writes a new run. Answers to questions
     that have changed since are left out and counted as missing. What a judge said is read again by the rules of now; it
@@ -492,7 +492,7 @@ def _refuse_imported(header: RunHeader) -> None:
     if imported:
         raise UsageError(
             f"run {header.id} was imported from {imported['file']}: the suite has neither its cases nor the calls of"
-            f" its judge. To weigh it by the suite as it is now, import that file into another store:"
+            f" its judge. To score it by the suite as it is now, import that file into another store:"
             f" steelyard import {imported['file']} --suite {header.suite_name} --store ANOTHER"
         )
 

@@ -86,7 +86,7 @@ def _settings(header: RunHeader, suite: str | None) -> AlertSettings:
     where = (
         "its suite had none when it ran (--suite SUITE takes those of today)" if suite is None else "the suite has none"
     )
-    raise UsageError(f"run {header.id} has no rules to be held against: {where}, nor has {PROJECT_FILE} here")
+    raise UsageError(f"run {header.id} has no rules to be compared with: {where}, nor has {PROJECT_FILE} here")
 
 
 @alerts_command.command("list")
@@ -296,7 +296,7 @@ def import_command(file: Path, suite: str | None, store_url: str | None, as_json
     """Read a snapshot file into the store.
 
     Importing the same snapshot again changes nothing; another run under the same name is refused. With --suite the file
-    is one in that suite's own format: it is weighed by the suite, and whatever its summary says that its records do not
+    is one in that suite's own format: it is scored by the suite, and whatever its summary says that its records do not
     is listed.
     """
     from steelyard.errors import UsageError

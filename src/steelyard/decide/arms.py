@@ -27,7 +27,7 @@ _PARTS = {
     "prompts": "prompt",
     "repeats": "repeats",
 }
-"""Parts of the instrument, as comparing names them, by the factor they are."""
+"""Parts of the signature, as comparing names them, by the factor they are."""
 _COVERS = {"target": ("service", "parameter"), "prompt": ("variant",)}
 """What else is seen when a factor changes."""
 _CONTRIBUTING = ("model", "prompt", "parameter")
@@ -56,7 +56,7 @@ class FactorChange:
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """Everything that differs, held against the factor that was declared."""
+    """Everything that differs, compared with the factor that was declared."""
 
     declared: str
     as_declared: tuple[FactorChange, ...] = ()

@@ -41,7 +41,7 @@ class Experiment:
         salt_exposure: str | None = None,
         salt_arm: str | None = None,
     ) -> None:
-        """UserMistake when it cannot be an experiment: one arm, no traffic, or one salt for both questions."""
+        """UsageError when it cannot be an experiment: one arm, no traffic, or one salt for both questions."""
         set_ = object.__setattr__
         set_(self, "name", name)
         set_(self, "arms", _shares(arms))

@@ -31,7 +31,7 @@ def set_baseline(
 ) -> BaselineEntry:
     """Lock a run under a name of its suite, in the place of what had the name before.
 
-    UserMistake when the run is no sound reading, unless it is forced with a reason.
+    UsageError when the run is no sound reading, unless it is forced with a reason.
     """
     if wrong := baseline_name_problem(name):
         raise UsageError(wrong)
@@ -59,7 +59,7 @@ def set_baseline(
 
 
 def why_unsound(store: Store, run: RunHeader) -> list[str]:
-    """Why nothing should be held against a run: it is not finished, INVALID, AMBIGUOUS, suspect or partial.
+    """Why nothing should be compared with a run: it is not finished, INVALID, AMBIGUOUS, suspect or partial.
 
     What its gates relative to other baselines come to has no part in it: the first baseline has none before it.
     """
@@ -69,7 +69,7 @@ def why_unsound(store: Store, run: RunHeader) -> list[str]:
     absolute = run.description.model_copy(update={"gates": gates})
     summary = summarise_stored(store, run.id, run.description, only_for_gates=True)
     decision = decide(summary, absolute, state=run.state, suspect=run.suspect, gone=run.options.get("broken"))
-    message = "it weighed a part of the suite alone, or other cases (see its report); the rest would have no baseline"
+    message = "it scored a part of the suite alone, or other cases (see its report); the rest would have no baseline"
     partial = [message] if is_partial(run) else []
     if decision.verdict in (Verdict.INVALID, Verdict.AMBIGUOUS):
         return partial + [f"it is {decision.verdict.value}: {reason}" for reason in decision.reasons]
@@ -108,7 +108,7 @@ def baselines(store: Store, suite: str | None = None) -> list[BaselineEntry]:
 
 
 def find_baseline(store: Store, name: str, suite: str | None = None) -> BaselineEntry:
-    """The lock of that name, written `release`, `@release` or `@suite/release`; UserMistake when there is none, or when
+    """The lock of that name, written `release`, `@release` or `@suite/release`; UsageError when there is none, or when
     several suites have one and `suite` does not say which."""
     asked = name.removeprefix(BASELINE_SIGN)
     locks = baselines(store, suite)
@@ -164,7 +164,7 @@ STORED = "against"
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """The run that another is to be held against, found before that other one begins."""
+    """The run that another is to be compared with, found before that other one begins."""
 
     label: str
     """As it was asked for: `release`, or a run's name."""
@@ -174,7 +174,7 @@ class Reference:
 
 
 def find_reference(store: Store, name: str, suite: str) -> Reference:
-    """What `--against` names: a baseline of the suite, else a run of it; UserMistake when there is neither."""
+    """What `--against` names: a baseline of the suite, else a run of it; UsageError when there is neither."""
     asked = name.removeprefix(BASELINE_SIGN)
     locks = {lock.name: lock.run_id for lock in baselines(store, suite)}
     if asked in locks:
@@ -203,14 +203,14 @@ def held_against(
     """The results of every gate on a baseline, of the run's own and for what was asked for.
 
     Unless a gate says how far it may fall from what was asked for, the pass rate (else the average) may not be worse
-    beyond noise. `rescore` says what changed in the baseline's instrument and is the same all the same. A baseline that
-    does not exist leaves its gates undecided; with `strict` it is a UserMistake.
+    beyond noise. `rescore` says what changed in the baseline's signature and is the same all the same. A baseline that
+    does not exist leaves its gates undecided; with `strict` it is a UsageError.
     """
     gates = _relative_gates(header)
     runs = _runs_behind(store, header, gates, reference, strict=strict)
     if not gates and reference is None:
         return []
-    # A run that is held against nothing needs none of this, which takes long to import.
+    # A run that is compared with nothing needs none of this, which takes long to import.
     from steelyard.analysis.compare.against import Against
     from steelyard.analysis.compare.pairing import read_run
     from steelyard.decide.relative_gates import relative_results, undecided
@@ -245,7 +245,7 @@ def _relative_gates(header: RunHeader) -> list[Gate]:
 
 
 def runs_held_against(store: Store, header: RunHeader, reference: Reference | None) -> dict[str, tuple[Store, str]]:
-    """By name, the runs that a run is or will be held against, and where they are: what was asked for and what its
+    """By name, the runs that a run is or will be compared with, and where they are: what was asked for and what its
     gates name, else the suite's newest baseline."""
     gates = _relative_gates(header)
     runs = {name: run for name, run in _runs_behind(store, header, gates, reference, strict=False).items() if run}
@@ -256,7 +256,7 @@ def runs_held_against(store: Store, header: RunHeader, reference: Reference | No
 
 
 def home_of(reference: Reference | None, run_id: str, store: Store) -> Store:
-    """The store that holds a run which another one in `store` is held against."""
+    """The store that holds a run which another one in `store` is compared with."""
     elsewhere = None if reference is None or reference.run_id != run_id else reference.store
     return store if elsewhere is None else elsewhere
 
@@ -281,7 +281,7 @@ def _implied(reference: Reference, against: Against) -> Gate:
 
 
 def stored(results: Sequence[GateResult], reference: Reference | None) -> dict[str, Any]:
-    """What a run's options keep of how it was held against its baselines; nothing when it was not."""
+    """What a run's options keep of how it was compared with its baselines; nothing when it was not."""
     if not results:
         return {}
     from steelyard.decide.relative_gates import results_data

@@ -96,7 +96,7 @@ class AbCheck:
     message: str
     fine: bool = True
     invalidates: bool = False
-    """What is not fine makes the whole thing INVALID; otherwise it hinders a decision, or is only to be known."""
+    """What is not fine makes the whole thing INVALID; otherwise it blocks a decision, or is only to be known."""
     confounds: bool = False
 
 
@@ -251,7 +251,7 @@ def conclude(
 ) -> tuple[Decided, tuple[str, ...]]:
     """The decision, with the sentences it stands on: what a check forbids first, then what the figure comes to.
 
-    `due` says whether the test may decide now, `anyway` that it decides in spite of what hinders.
+    `due` says whether the test may decide now, `anyway` that it decides in spite of what blocks.
     """
     if invalid := tuple(f"{check.name}: {check.message}" for check in checks if check.invalidates):
         return Decided.INVALID, (broken, *invalid)
@@ -303,7 +303,7 @@ class Held:
     asks: str
     """adopt or reject."""
     holds: bool | None
-    """None when nobody can tell."""
+    """None when it cannot be told."""
     reason: str
     baseline: Estimate | None = None
     """The figure of a gate on the baseline, to see beside the candidate's; None for words and gates on many slices."""

@@ -52,7 +52,7 @@ class ArmPart(Part):
     model: str | None = Field(default=None, description="The setting `model` of the target.")
     base_url: str | None = Field(default=None, description="The setting `base_url` of the target.")
     set_: dict[str, Anything] = Field(default={}, alias="set", description="Any other settings of the target.")
-    variant: str | None = Field(default=None, description="Weigh this variant of the suite alone.")
+    variant: str | None = Field(default=None, description="Score this variant of the suite alone.")
     judge: str | None = Field(default=None, description="One of the suite's judges, or where a chat model listens.")
     judge_model: str | None = Field(default=None, description="The model that judges.")
     judge_token: str | None = Field(default=None, description="The environment variable that holds the judge's key.")
@@ -82,15 +82,15 @@ class ExperimentPart(ArmPart):
 
     experiment: str = Field(min_length=1, max_length=100, description="The experiment's name.")
     hypothesis: str = Field(min_length=1, description="What the change is expected to do, in a sentence.")
-    suite: str = Field(min_length=1, description="The suite that weighs both: a path, or the name of a built-in one.")
-    cases: str | None = Field(default=None, description="Weigh the cases of this folder or file instead.")
+    suite: str = Field(min_length=1, description="The suite that scores both: a path, or the name of a built-in one.")
+    cases: str | None = Field(default=None, description="Score the cases of this folder or file instead.")
     factor: Factor = Field(description="The one thing that is meant to change.")
     baseline: ArmPart = Field(description="How it is now.")
     candidate: ArmPart = Field(description="How it may become.")
     criteria: CriteriaPart = Field(description="Written beforehand: when to adopt and when to reject.")
-    only: Texts = Field(default=[], description="Weigh a part: category=, difficulty=, tag= or id=.")
-    limit: int | None = Field(default=None, ge=1, description="Weigh at most this many cases.")
-    strict: bool = Field(default=False, description="Weigh by the strict rule of every scorer that has one.")
+    only: Texts = Field(default=[], description="Score a part: category=, difficulty=, tag= or id=.")
+    limit: int | None = Field(default=None, ge=1, description="Run at most this many cases.")
+    strict: bool = Field(default=False, description="Score by the strict rule of every scorer that has one.")
     cache: bool = Field(default=False, description="Keep answers, and take those already kept.")
 
 
@@ -208,7 +208,7 @@ def comparison_word(text: str) -> str | None:
 
 
 def word_holds(word: str, moved: str) -> bool | None:
-    """Whether a word is true of a comparison that came out as `moved`; None when nobody can tell."""
+    """Whether a word is true of a comparison that came out as `moved`; None when it cannot be told."""
     return moved in COMPARISON_WORDS[word] if moved in ("better", "worse", "same") else None
 
 

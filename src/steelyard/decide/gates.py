@@ -109,7 +109,7 @@ def names_of_run(suite: SuiteDescription, summary: Summary) -> SuiteNames:
 
 
 def check_on_run(gates: Sequence[str], suite: SuiteDescription, summary: Summary) -> None:
-    """UserMistake with all that is wrong: a metric or a name that the run does not have, a gate that cannot fail."""
+    """UsageError with all that is wrong: a metric or a name that the run does not have, a gate that cannot fail."""
     names, problems = names_of_run(suite, summary), []
     for text in gates:
         try:
@@ -124,7 +124,7 @@ def check_on_run(gates: Sequence[str], suite: SuiteDescription, summary: Summary
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The samples that gates are held against: the whole run, or one variant of it."""
+    """The samples that gates are compared with: the whole run, or one variant of it."""
 
     summary: Summary
     part: Slice
@@ -250,7 +250,7 @@ def _few_calls(gate: Gate, result: Slice) -> tuple[Verdict, str]:
 
 
 def _could_hold(gate: Gate, value: Estimate, *, holds: bool) -> bool:
-    """Whether those of which nobody can tell could change sides of a share of all, in which they do not hold."""
+    """Whether those of which cannot tell could change sides of a share of all, in which they do not hold."""
     planned = value.n + value.n_missing
     best = (value.value or 0.0) + value.n_missing / planned
     if gate.operator in ("==", "!="):

@@ -41,7 +41,7 @@ class HistoryRun:
 
     run_id: str
     answered_at: float
-    """When its answers were asked for; of answers that were weighed again, when they first were."""
+    """When its answers were asked for; of answers that were scored again, when they first were."""
     verdict: str
     """PASS, FAIL, AMBIGUOUS, INVALID; "" without gates."""
     n: int
@@ -69,7 +69,7 @@ class HistoryMark:
     run_id: str
     when: float
     signature_part: bool
-    """True for judge, rules, scorers, shape, truth and cases: what moves then may be theirs. False for what is weighed:
+    """True for judge, rules, scorers, shape, truth and cases: what moves then may be theirs. False for what is scored:
     target, model, prompts."""
     parts: tuple[str, ...]
     sentence: str
@@ -88,7 +88,7 @@ class NamedChange:
     n_after: int
     p: float
     signature_part: bool
-    """True when the instrument changed with it: then it is not put down to the system."""
+    """True when the signature changed with it: then it is not put down to the system."""
     sentence: str
 
 
@@ -154,7 +154,7 @@ _MOST_NAMES = 60
 
 
 def marks_between(headers: Sequence[RunHeader], when: Sequence[float]) -> list[HistoryMark]:
-    """Every place where the instrument or what is weighed is another than in the run before."""
+    """Every place where the signature or what is scored is another than in the run before."""
     marks = []
     for at, (before, after) in enumerate(pairwise(_as_last_said(headers)), start=1):
         for signature_part, parts in ((True, _SIGNATURE), (False, _SUBJECT)):
@@ -233,13 +233,13 @@ def _sentence(point: ChangePoint, trend: Trend, marks: Sequence[HistoryMark], ru
     signature_part = [mark.sentence for mark in marks if mark.signature_part]
     subject = [mark.sentence for mark in marks if not mark.signature_part]
     if signature_part and subject:
-        yield f"when {signature_part[0]}; {subject[0]}, too: nobody can tell which of them did it"
+        yield f"when {signature_part[0]}; {subject[0]}, too: cannot tell which of them did it"
     elif signature_part:
-        yield f"when {signature_part[0]}: it may be the instrument, and is not put down to the system"
+        yield f"when {signature_part[0]}: it may be the signature, and is not put down to the system"
     elif subject:
         yield f"when {subject[0]}"
     else:
-        yield "with the same instrument, target and prompts as before"
+        yield "with the same signature, target and prompts as before"
 
 
 def day(moment: float) -> str:
@@ -289,7 +289,7 @@ class Wanted:
 
 
 def read_history(store: Store, suite: str, wanted: Wanted = Wanted()) -> History:  # noqa: B008 - frozen
-    """The runs of the suite of that name; UserMistake when it has none, or a figure is asked for that is none."""
+    """The runs of the suite of that name; UsageError when it has none, or a figure is asked for that is none."""
     headers = store.runs(suite)
     if not headers:
         raise UsageError(_no_runs(store, suite))
@@ -337,7 +337,7 @@ def _of_target(headers: list[RunHeader], name: str) -> list[RunHeader]:
 
 
 def asked_metric(text: str) -> Gate:
-    """The figure that a text names as gates do: `average`, `category.art.pass_rate`; UserMistake when it is none."""
+    """The figure that a text names as gates do: `average`, `category.art.pass_rate`; UsageError when it is none."""
     try:
         gate = parse_metric(text, "--metric")
     except ValueError as error:
@@ -359,7 +359,7 @@ class _Reader:
     def __init__(self, store: Store, headers: Sequence[RunHeader], asked: dict[str, Gate], factors: set[str]) -> None:
         self._store, self._asked, self._factors = store, asked, factors
         self._by_id = {header.id: header for header in headers}
-        # However often answers were weighed, they are one reading: the newest.
+        # However often answers were scored, they are one reading: the newest.
         self._newest = {origin(header, self._by_id): header.id for header in reversed(headers) if is_reading(header)}
         arms = Counter(number for number, _ in set(map(arm_of, headers)))
         self._apart = {number for number, n in arms.items() if n > 1}
@@ -413,7 +413,7 @@ class _Reader:
         if number in self._apart:
             return f"arm {arm} of {number}, whose arms are two systems: --target NAME shows one"
         newest = self._newest[origin(header, self._by_id)]
-        return "" if newest == header.id else f"weighed again as {newest}"
+        return "" if newest == header.id else f"scored again as {newest}"
 
 
 def _highest_band(header: RunHeader) -> Band | None:

@@ -73,7 +73,7 @@ class _Evaluated:
 def offline_report(
     a: ComparedRun, b: ComparedRun, *, stopped: str | None = None, allow_mismatch: bool = False
 ) -> AbReport:
-    """The report on the runs of an A/B; `anyway` decides although the arms were weighed on two scales."""
+    """The report on the runs of an A/B; `anyway` decides although the arms were scored on two scales."""
     message = a.header.options["ab"]
     plan = AbPlan.stored(message)
     scored = _evaluated(a, b, plan, planned=int(message["cases"]))
@@ -128,7 +128,7 @@ def _checks(a: ComparedRun, b: ComparedRun, scored: _Evaluated) -> Iterator[AbCh
 
 
 def _is_none(run: ComparedRun) -> bool:
-    """Whether an arm is no reading. One that was stopped is weighed by what it was asked, not by what it was not."""
+    """Whether an arm is no reading. One that was stopped is scored by what it was asked, not by what it was not."""
     if run.header.state is RunState.ENDED:
         return run.header.verdict is Verdict.INVALID
     missing = run.table.n - int(run.table.conclusive.sum())

@@ -96,7 +96,7 @@ class OnlineExperiment:
 
     @property
     def arms(self) -> tuple[str, str]:
-        """The control and the treatment; UserMistake when there are more."""
+        """The control and the treatment; UsageError when there are more."""
         names = [name for name, _ in self.experiment.arms]
         if len(names) != 2:
             message = f"a report is of two arms, and {self.part.experiment} has {len(names)}: {listed(names)}"

@@ -109,7 +109,7 @@ def _results(gate: Gate, against: Against) -> list[GateResult]:
 
 
 def undecided(gate: Gate, reason: str, metric: str = "", baseline: str = "") -> GateResult:
-    """A gate of which nobody can tell, and why."""
+    """A gate of which cannot tell, and why."""
     sliced = gate.metric if gate.factor is None else f"{gate.factor}.{gate.slice}.{gate.metric}"
     return _result(gate, metric or sliced, Estimate(None, 0), Verdict.AMBIGUOUS, reason, baseline)
 
@@ -157,7 +157,7 @@ def _with_margin(gate: Gate, change: MetricChange) -> Gate:
 
 
 def _beyond(placed: _Placed, gate: Gate) -> float | None:
-    """How likely chance alone puts a figure so far beyond the limit; None when nobody can tell."""
+    """How likely chance alone puts a figure so far beyond the limit; None when it cannot be told."""
     if placed.change.p is None:
         return None
     if placed.room >= -NO_CHANGE:
@@ -169,7 +169,7 @@ def _beyond(placed: _Placed, gate: Gate) -> float | None:
 
 
 def _within(placed: _Placed) -> float | None:
-    """How likely chance alone puts a figure so far within the limit, two-sided; None when nobody can tell."""
+    """How likely chance alone puts a figure so far within the limit, two-sided; None when it cannot be told."""
     if placed.change.p is None or placed.sure is None:
         return None
     return 1.0 if placed.room <= NO_CHANGE else min(1.0, 2 * placed.sure.p_at_most(placed.limit))

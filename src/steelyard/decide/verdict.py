@@ -62,7 +62,7 @@ def _why_not(result: GateResult, summary: Summary) -> str:
         message = f"{in_unit(rate.value, 'share')}, and by the judge {in_unit(text, 'share')}"
         return f"the labels contradict the judge: by them the pass rate is {message}"
     if rate.value is None or check.corrected.message:
-        return f"nobody can tell the rate by the labels: {check.corrected.message}"
+        return f"cannot tell the rate by the labels: {check.corrected.message}"
     if COMPARE[result.operator](rate.value, result.threshold):
         return ""
     return f"by the labels it is {in_unit(rate.value, 'share')}"
@@ -154,7 +154,7 @@ def _left_out(result: GateResult, reason: str) -> GateResult:
 
 
 def _unheld(gates: Sequence[str], relative: Sequence[GateResult]) -> list[GateResult]:
-    """The gates on baselines that were held against none."""
+    """The gates on baselines that were compared with none."""
     decided = {result.gate for result in relative}
     missing = [gate for gate in map(parse_gate, gates) if gate.baseline and gate.text not in decided]
     if not missing:
@@ -162,7 +162,7 @@ def _unheld(gates: Sequence[str], relative: Sequence[GateResult]) -> list[GateRe
     from steelyard.decide.relative_gates import undecided  # with it comes the comparison of runs
 
     return [
-        undecided(gate, f"this run was not held against {gate.baseline}: steelyard gate RUN does it")
+        undecided(gate, f"this run was not compared with {gate.baseline}: steelyard gate RUN does it")
         for gate in missing
     ]
 
@@ -191,7 +191,7 @@ def _by_variant(
     variants = summary.slices.get("variant", [])
     if len(variants) < 2:
         return ()
-    # Which variant a sample that never came belongs to is not known, so it puts every variant in doubt.
+    # Which variant a sample that are missing belongs to is not known, so it puts every variant in doubt.
     lacking = _absent(summary.overall) > allowed * summary.overall.n_planned + 1e-9
     decisions = []
     for part in variants:
@@ -214,14 +214,14 @@ def _why_invalid(part: Slice, allowed: float, state: RunState) -> tuple[str, ...
     failed = sum(n for outcome, n in part.outcomes.items() if not Outcome(outcome).conclusive)
     excluded = part.excluded
     if part.average.n == 0:
-        never = f", {excluded} set aside" if excluded else ""
-        never += f", {absent} that never came" if absent else ""
+        never = f", {excluded} excluded" if excluded else ""
+        never += f", {absent} that are missing" if absent else ""
         samples = f"{planned} sample{'' if planned == 1 else 's'}"
-        reasons.append(f"nothing was weighed: {samples}, {failed} of them inconclusive{never}")
+        reasons.append(f"nothing was scored: {samples}, {failed} of them inconclusive{never}")
     elif failed + excluded + absent > allowed * planned + 1e-9:
         result = [f"{failed} of {planned} samples {_are(failed)} inconclusive"] if failed else []
         if excluded:
-            result.append(f"{excluded} of {planned} samples {_are(excluded)} set aside, read by another kind of judge")
+            result.append(f"{excluded} of {planned} samples {_are(excluded)} excluded, read by another kind of judge")
         result += [f"{absent} of {planned} planned samples {_are(absent)} missing"] if absent else []
         share = percent((failed + excluded + absent) / planned)
         reasons.append(f"{' and '.join(result)} ({share}), more than the {100 * allowed:g} % allowed")

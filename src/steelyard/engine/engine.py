@@ -96,7 +96,7 @@ class Schedule:
         self._first += seconds
 
 
-# Runs a suite: asks for every sample of the plan, weighs it, keeps it, and can be stopped and resumed anywhere.
+# Runs a suite: asks for every sample of the plan, scores it, keeps it, and can be stopped and resumed anywhere.
 
 _MOST_BACKLOG = 2_000
 _LONGEST_HOLD = 0.02
@@ -123,7 +123,7 @@ class Ending:
     spent: float = 0.0
     """What the calls of this run have cost so far, as far as that is known."""
     loop_lag: float | None = None
-    """Seconds that the event loop was late on average while calls were made; None when nobody can tell."""
+    """Seconds that the event loop was late on average while calls were made; None when it cannot be told."""
     scoring: dict[str, float] = field(default_factory=dict)
     """What scoring took, as `ScoringThread.load` has it."""
 
@@ -189,7 +189,7 @@ class Engine:
         self._workers: set[asyncio.Task[None]] = set()
 
     async def run(self, progress: Progress, *, resumed: bool) -> Ending:
-        """Weigh everything that is not there yet."""
+        """Score everything that is not there yet."""
         self._begin(progress, resumed=resumed)
         writer = Writer(self._store, self._run_id, self._stored)
         writer.start()

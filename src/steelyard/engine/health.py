@@ -240,7 +240,7 @@ class Health:
         if not sample.outcome.conclusive or call_result.text is None:
             return
         if call_result.status is not None and call_result.status >= _ERRORS:
-            # An error that is weighed is one that the case asks for: it says nothing of the other answers.
+            # An error that is scored is one that the case asks for: it says nothing of the other answers.
             return
         text = call_result.text.strip()
         self._answers += 1

@@ -20,7 +20,7 @@ _OTHER_GONE = "the rest is not asked: the system of the other arm is gone"
 
 
 class Arm(Engine):
-    """An engine that is handed its calls one by one, and shows every sample that it has weighed."""
+    """An engine that is handed its calls one by one, and shows every sample that it has scored."""
 
     def begin(self, progress: Progress, planned: int, seen: Callable[[Sample], None], *, resumed: bool) -> None:
         """Take up what is kept, and be ready to keep more, as many samples as are planned."""
@@ -160,7 +160,7 @@ class Pairs:
         return True
 
     def seen(self, arm: int, sample: Sample) -> None:
-        """A sample that was weighed now."""
+        """A sample that was scored now."""
         pair = self._open[sample.unit]
         pair.add(arm, self._reading(sample))
         pair.outstanding -= 1
@@ -190,7 +190,7 @@ class Interleaved:
         self._rate = rate
 
     async def run(self) -> tuple[Ending, Ending]:
-        """Weigh everything that is not there yet; both arms have begun, and are closed afterwards."""
+        """Score everything that is not there yet; both arms have begun, and are closed afterwards."""
         try:
             with caught_signals(self._interrupt), shielded():
                 for arm in self._arms:

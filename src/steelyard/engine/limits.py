@@ -228,12 +228,12 @@ class Presence:
         self._asking = False
 
     async def gone(self) -> str | None:
-        """Why it is not there any more, in words; None when it is, or nobody can tell."""
+        """Why it is not there any more, in words; None when it is, or cannot tell."""
         if self._ask is None:
             return None
         try:
             message = await self._ask()
-        except Exception as error:  # noqa: BLE001 - a plug-in may raise anything; what was weighed must not be lost
+        except Exception as error:  # noqa: BLE001 - a plug-in may raise anything; what was scored must not be lost
             return f"the target could not tell whether the system is still there: {raised_in_words(error)}"
         return None if message is None else redact_known(str(message))
 

@@ -30,7 +30,7 @@ FACTORS = ("category", "difficulty", "tag", "id", "variant")
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which part of the grid to weigh: `only` holds (factor, value) pairs; values of one factor are alternatives."""
+    """Which part of the grid to score: `only` holds (factor, value) pairs; values of one factor are alternatives."""
 
     only: tuple[tuple[str, str], ...] = ()
     limit: int | None = None
@@ -64,7 +64,7 @@ def _wanted(only: tuple[tuple[str, str], ...]) -> dict[str, set[str | None]]:
 
 
 def parse_only(texts: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
-    """`category=furniture` and the like as pairs; UserMistake when it is not of that form."""
+    """`category=furniture` and the like as pairs; UsageError when it is not of that form."""
     pairs = []
     for text in texts:
         factor, sign, value = text.partition("=")
@@ -105,7 +105,7 @@ class RunOptions:
     """The plan that this run is an arm of, stored before its first call."""
 
     def limits(self, declared: Limits) -> Limits:
-        """The suite's limits with what was asked for laid over them; UserMistake when that is two loads at once."""
+        """The suite's limits with what was asked for laid over them; UsageError when that is two loads at once."""
         asked = {name: getattr(self, name) for name in _LIMITS if getattr(self, name) is not None}
         if self.rate is not None and self.requests_per_second is not None:
             raise UsageError(
@@ -142,7 +142,7 @@ def load_of(limits: Limits) -> dict[str, Any]:
     return load | {"concurrency": limits.concurrency, "warm_up": limits.warm_up}
 
 
-# Going on with a run that has not ended: which one, as what, and only with the same instrument.
+# Going on with a run that has not ended: which one, as what, and only with the same signature.
 
 
 def find_unfinished(store: Store, suite: SuiteModel, name: str) -> RunHeader:
@@ -175,7 +175,7 @@ def find_unfinished(store: Store, suite: SuiteModel, name: str) -> RunHeader:
 
 
 def refuse_unfinished_rescore(earlier: RunHeader) -> None:
-    """UserMistake when these are the answers of a rescore that was killed midway: the run it read has them all."""
+    """UsageError when these are the answers of a rescore that was killed midway: the run it read has them all."""
     if earlier.rescored_from is not None and earlier.state is not RunState.ENDED:
         raise UsageError(
             f"run {earlier.id} is an unfinished rescore and holds only some of the answers:"
@@ -189,7 +189,7 @@ def without_owner(header: RunHeader) -> RunHeader:
 
 
 def selection_of(started: RunHeader) -> Selection:
-    """The part of the grid that a run was asked to weigh."""
+    """The part of the grid that a run was asked to score."""
     return Selection(parse_only(tuple(started.options.get("only") or ())), started.options.get("limit"))
 
 
@@ -217,7 +217,7 @@ def resumed_options(options: RunOptions, started: RunHeader) -> RunOptions:
 
 
 def require_same_signature(started: RunHeader, now: RunHeader, done: str = "resumed") -> None:
-    """UserMistake that names what has changed since the run began."""
+    """UsageError that names what has changed since the run began."""
     # A run that began before there were judges knows nothing of them: "" stands for none.
     changed = [
         part for part, value in now.signature.items() if started.signature.get(part, "") != value and part != "text"
@@ -225,7 +225,7 @@ def require_same_signature(started: RunHeader, now: RunHeader, done: str = "resu
     if changed:
         raise UsageError(
             f"run {started.id} cannot be {done}: since it began these have changed: {', '.join(changed)}."
-            f" Samples from two instruments do not belong in one run: {_same_again(changed)}start a new one"
+            f" Samples from two signatures do not belong in one run: {_same_again(changed)}start a new one"
         )
 
 
@@ -252,7 +252,7 @@ Done = Callable[[Sequence[str]], set[tuple[str, str, int]]]
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """One call with its place in the plan, and the whole case to weigh its answer against."""
+    """One call with its place in the plan, and the whole case to score its answer against."""
 
     position: int
     case: Case
@@ -316,7 +316,7 @@ class Plan:
             )
             if names
         ]
-        return f"nothing to weigh: no case of suite {self._suite.name} fits --only {asked}\n" + "\n".join(available)
+        return f"nothing to score: no case of suite {self._suite.name} fits --only {asked}\n" + "\n".join(available)
 
 
 # The calls of two arms on the same cases, interleaved: cases in random order, both arms of a call side by side.

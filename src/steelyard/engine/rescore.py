@@ -29,7 +29,7 @@ _CHUNK = 500
 
 @dataclass(slots=True)
 class Rescored:
-    """What was weighed again, and what could not be: answers to questions that have changed or are gone."""
+    """What was scored again, and what could not be: answers to questions that have changed or are gone."""
 
     counts: Counts
     health: Health
@@ -48,7 +48,7 @@ def rescore(
     progress: Progress,
     planned: int,
 ) -> Rescored:
-    """Weigh every attempt of `from_run` whose question still stands, and keep the samples under `run_id`."""
+    """Score every attempt of `from_run` whose question still stands, and keep the samples under `run_id`."""
     result = Rescored(Counts(planned=planned), Health())
     seen = 0
     while chunk := list(islice(cases, _CHUNK)):
@@ -158,7 +158,7 @@ NOT_KEPT = "the words of A's judge cannot be read by B's rules: "
 
 
 class OtherBalance:
-    """A suite that weighs what another run has recorded. `judge_then` is that run's judge as its header describes it.
+    """A suite that scores what another run has recorded. `judge_then` is that run's judge as its header describes it.
 
     With `same_judge` a judge that is code is asked again; otherwise it is another code than then, and its recorded
     judgement stands.
@@ -236,7 +236,7 @@ _FAILED_AT_ONCE = 500
 
 
 def find_failed(store: Store, name: str, suite_name: str) -> RunHeader:
-    """The run whose failed samples are to be asked for again; UserMistake when that cannot be done."""
+    """The run whose failed samples are to be asked for again; UsageError when that cannot be done."""
     earlier = store.run(name)
     if earlier.suite_name != suite_name:
         raise UsageError(f"run {earlier.id} is of suite {earlier.suite_name}, not of {suite_name}")
@@ -252,7 +252,7 @@ def find_failed(store: Store, name: str, suite_name: str) -> RunHeader:
 def retried(store: Store, earlier: RunHeader, plan: Plan) -> dict[str, Any]:
     """What a run takes over, as its header has it: from which run, how many samples, and how many are asked for again.
 
-    UserMistake when nothing failed, or the samples are not those of the plan.
+    UsageError when nothing failed, or the samples are not those of the plan.
     """
     retained, asks = 0, plan.asks()
     for sample, _ in store.samples(earlier.id):

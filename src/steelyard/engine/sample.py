@@ -37,7 +37,7 @@ class Evaluation:
     """One sample on the balance. `to_judge` is not None while a judge still has to speak."""
 
     def __init__(self, evaluator: Evaluator, case: Case, variant: str, repeat: int, call_result: CallResult) -> None:
-        """Weigh the attempt as far as it goes without a judge."""
+        """Score the attempt as far as it goes without a judge."""
         self._evaluator = evaluator
         self.case = case
         self.evaluated: Evaluated | None = None
@@ -67,7 +67,7 @@ class Evaluation:
         return None if self.evaluated is None else self.evaluated.to_judge
 
     def judge(self, read: Callable[[Evaluated], Judgement]) -> None:
-        """Add what the judge says of what was weighed."""
+        """Add what the judge says of what was scored."""
         before = self.evaluated
         if before is None:
             raise RuntimeError("there is nothing to judge")
@@ -79,7 +79,7 @@ class Evaluation:
         self._take(judged)
 
     def _take(self, score: Callable[[], Evaluated]) -> None:
-        """Take over what it weighs. A scorer or judge that raises makes the sample inconclusive, never a zero."""
+        """Take over what it scores. A scorer or judge that raises makes the sample inconclusive, never a zero."""
         sample = self.sample
         self.evaluated = None
         try:
@@ -346,7 +346,7 @@ class Rejudging:
     """A suite's judge in front of recorded answers, with what it costs to ask it."""
 
     def __init__(self, suite: SuiteModel, answered: Sequence[Answered], store: Store, for_run: str) -> None:
-        """UserMistake when nobody could be asked. `store` keeps what is bought, for this run alone: what a judge said
+        """UsageError when nobody could be asked. `store` keeps what is bought, for this run alone: what a judge said
         at the time of another does not show how it judged at the time of this one."""
         if suite.judge is None:
             raise UsageError(f"--rejudge: the suite {suite.name} has no judge")

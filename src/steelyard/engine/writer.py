@@ -189,7 +189,7 @@ _FEW = 4
 
 @dataclass(frozen=True, slots=True)
 class Completed:
-    """A weighed sample with its case, and the cache entry to keep with it."""
+    """A scored sample with its case, and the cache entry to keep with it."""
 
     sample: Sample
     case: Case

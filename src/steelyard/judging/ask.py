@@ -61,7 +61,7 @@ class _Question:
 class Bench:
     """The judges of a run that are models, with their connections open inside `async with`.
 
-    UserMistake when a variable of the environment that holds a key is not set.
+    UsageError when a variable of the environment that holds a key is not set.
     """
 
     def __init__(self, judge: JudgeModel, target_context: TargetContext) -> None:
@@ -172,7 +172,7 @@ class Bench:
 
 
 def rules_judges(judge: JudgeModel, folder: Path) -> dict[str, RulesJudge]:
-    """By name, the members of the panel that are code, looked up in the suite's folder first; UserMistake when one
+    """By name, the members of the panel that are code, looked up in the suite's folder first; UsageError when one
     cannot be found. Secrets that they can see are learned, so that nothing they say holds one."""
     learn_secrets([*(os.environ.get(name, "").strip() for name in judge.secrets), *secrets_in(os.environ)])
     return {

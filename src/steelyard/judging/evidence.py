@@ -18,7 +18,7 @@ from steelyard.records import Claim, Finding, Remark
 from steelyard.suite.case import Case, compile_path
 from steelyard.suite.judge import Evidence, JudgeModel, Rubric
 
-# What a judge complains of, held against what it judged: complaints that are wrong are counted and not believed.
+# What a judge complains of, compared with what it judged: complaints that are wrong are counted and not believed.
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ ComplaintCheck = Callable[[Mapping[str, Any], str, Case, Mapping[str, Any]], Che
 
 
 def complaint_check(judge: JudgeModel, folder: Path) -> ComplaintCheck | None:
-    """The judge's check, looked up in the suite's folder first; None when it has none, UserMistake when it is gone."""
+    """The judge's check, looked up in the suite's folder first; None when it has none, UsageError when it is gone."""
     given = judge.check
     check: ComplaintCheck | None = find_callable(given, folder, "judge.check") if isinstance(given, str) else given
     return check
@@ -51,7 +51,7 @@ def check_complaints(
 ) -> tuple[Checked, tuple[Remark, ...]]:
     """What of the answer bears checking, and a remark on the judge for each thing that does not.
 
-    The findings gain nothing: what a judge names is weighed by its scores. UserCodeError when the check raises or
+    The findings gain nothing: what a judge names is scored by its scores. UserCodeError when the check raises or
     returns something else.
     """
     who = f"the check {place_of(check)} of the judge"
@@ -124,7 +124,7 @@ def readings_of(text: str) -> tuple[str, ...]:
     """The ways to read a text that is quoted from, made comparable; most texts have one.
 
     A hyphen at the end of a line may belong to the word or not, and items of a list may be quoted with commas between
-    them or without. Remembered: one text is looked through for the quotes of many ballots.
+    them or without. Remembered: one text is looked through for the quotes of many votes.
     """
     written = [text]
     if _CUT_WORD.search(text):

@@ -75,7 +75,7 @@ def _message(broken: Mapping[str, float | bool]) -> str:
     return ", ".join(f"{name} {'false' if value is False else f'{value:g}'}" for name, value in broken.items())
 
 
-# Several ballots on one text and what they come to: one mode, one value for each dimension and flag, or nothing.
+# Several votes on one text and what they come to: one mode, one value for each dimension and flag, or nothing.
 
 _ORDER: Final = (Mode.MODEL, Mode.BASIC, Mode.RULES)
 _MOST_MESSAGES: Final = 3
@@ -95,13 +95,13 @@ class Combined:
     remarks: tuple[Remark, ...] = ()
     message: str = ""
     stands: Vote | None = None
-    """The ballot that stands for the others: the first of those whose bound scores are nearest to the combined."""
+    """The vote that stands for the others: the first of those whose bound scores are nearest to the combined."""
 
 
 def combine(judge: JudgeModel, votes: Sequence[Vote]) -> Combined:
-    """All ballots that were asked for, combined as the judge declares.
+    """All votes that were asked for, combined as the judge declares.
 
-    Only ballots of one mode are put together, and only when they are at least half of all: a judge that fails is
+    Only votes of one mode are put together, and only when they are at least half of all: a judge that fails is
     neither a zero nor left out of sight.
     """
     for mode in _ORDER:
@@ -164,7 +164,7 @@ def _is_set(judge: JudgeModel, votes: list[float]) -> bool:
 def _rule(
     name: str, raw: Mapping[str, float | bool], bound: Mapping[str, float | bool], votes: list[Vote]
 ) -> str | None:
-    """What bound the combined value: the rule of the first ballot that decides it, else of any bound ballot."""
+    """What bound the combined value: the rule of the first vote that decides it, else of any bound vote."""
     if raw.get(name) == bound[name]:
         return None
     values = [vote.capped[name] for vote in votes]
@@ -174,7 +174,7 @@ def _rule(
 
 
 def _disagreements(judge: JudgeModel, votes: list[Vote]) -> list[Remark]:
-    """Where the ballots are far apart in what they said, before any rule made them equal."""
+    """Where the votes are far apart in what they said, before any rule made them equal."""
     far = []
     for name in judge.rubric.names:
         values = [vote.uncapped[name] for vote in votes]
@@ -257,9 +257,9 @@ class JudgeReader:
         return self._narrower[names]
 
     def read(self, calls: Sequence[JudgeCall], text: str, case: Case, metrics: Mapping[str, Any]) -> Judgement:
-        """All ballots on the text and what they come to.
+        """All votes on the text and what they come to.
 
-        A member that was not asked has a ballot without a reading. ValueError when a judge that is code gives an
+        A member that was not asked has a vote without a reading. ValueError when a judge that is code gives an
         answer that cannot be used, the check of its complaints breaks, or a rule needs a metric that is not there:
         then the scale is broken.
         """
@@ -345,7 +345,7 @@ class JudgeReader:
         )
 
     def _by_talk(self, member: str, repeat: int, talk: list[JudgeCall], about: _About) -> Vote:
-        """The ballot of the first turn that can be used; one without a reading when there is none.
+        """The vote of the first turn that can be used; one without a reading when there is none.
 
         An answer that broke off counts only when no other turn is whole.
         """

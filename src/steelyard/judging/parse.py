@@ -277,13 +277,13 @@ _COPIED = "the JSON in the answer is copied from the text under judgement"
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """What an answer says. `value` and `rung` are None when it cannot be used, and `problems` then says why."""
+    """What an answer says. `value` and `step` are None when it cannot be used, and `problems` then says why."""
 
     value: dict[str, Any] | None
     step: str | None
     problems: tuple[str, ...] = ()
     lacking: tuple[str, ...] = ()
-    """On the rung `basic`, what is not as asked for beside the scores."""
+    """On the step `basic`, what is not as asked for beside the scores."""
     extra: tuple[str, ...] = ()
     """Fields that nobody asked for: they are passed over."""
     broken_off: bool = False
@@ -340,7 +340,7 @@ class AnswerParser:
         return _unusable(*parsed.problems, _COPIED) if copied and parsed.value is None else parsed
 
     def check(self, value: Any, step: str, document: Document | None = None) -> Parsed:
-        """The value on that rung, on `basic` when only its scores and flags are as asked for, or what is wrong.
+        """The value on that step, on `basic` when only its scores and flags are as asked for, or what is wrong.
 
         `document` is where it was read from, which knows the keys that stand in it twice.
         """

@@ -168,7 +168,7 @@ def default_system(judge: JudgeModel) -> str:
     """Who the judge is, the scale, what each score means, the flags, the rules and what it owes."""
     rubric = judge.rubric
     parts = [
-        "You judge texts for quality. Look for weaknesses first, and be rigorous: your scores decide what is mended.",
+        "You judge texts for quality. Look for weaknesses first, and be rigorous: your scores decide what is fixed.",
         _scale(rubric),
         *(_dimension(dimension) for dimension in rubric.dimensions),
         *(_flag(flag) for flag in rubric.flags),
@@ -176,7 +176,7 @@ def default_system(judge: JudgeModel) -> str:
     if judge.rules:
         rules = "\n".join(f"- {rule.text}" for rule in judge.rules)
         parts.append(
-            f"Rules that bind you. They are enforced after you, and breaking one is held against you:\n{rules}"
+            f"Rules that bind you. They are enforced after you, and breaking one is compared with you:\n{rules}"
         )
     parts.append("\n".join(f"- {demand}" for demand in _demands(judge)))
     return "\n\n".join(parts)

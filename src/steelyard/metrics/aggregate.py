@@ -127,7 +127,7 @@ def aggregate(
         hits = np.where(present, contributions.values, -1).astype(np.int8) - 1
         absent_as = None if contributions.absent is None else 0
         if absent_as is not None and not contributions.absent:
-            # Those that never came have another label than the one that is asked for.
+            # Those that are missing have another label than the one that is asked for.
             hits, absent_as = np.where(hits == 0, 0, 1).astype(np.int8), 1
         n_labels = 1 if absent_as is None else absent_as + 1
         return [row[0] for row in groups.rates(groups.labelled(hits), n_labels, present, absent_as=absent_as)]
@@ -147,7 +147,7 @@ def _by_cluster(groups: Groups, values: Array) -> Array:
 
 
 def _decided_shares(groups: Groups, contributions: Contributions) -> list[Estimate]:
-    """The share of all, `n` being those that could be decided; a cell that never came counts as one of all."""
+    """The share of all, `n` being those that could be decided; a cell that are missing counts as one of all."""
     columns = (
         contributions.values,
         contributions.values if contributions.below is None else contributions.below,

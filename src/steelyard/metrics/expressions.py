@@ -150,16 +150,16 @@ JUDGE_METRICS: dict[str, JudgeMetric] = {
         JudgeMetric("together.<dimension>", "size", "largest correlation with another dimension", "dimensions"),
         JudgeMetric("length.<dimension>", "size", "correlation with the length of the text"),
         JudgeMetric("repeatability.<dimension>", "share", "texts with the same score in all repeats"),
-        JudgeMetric("broken_rules", "share", "ballots that broke a binding rule", "rules"),
-        JudgeMetric("made_up_quotes", "share", "ballots with a quote that is not in the text", "evidence"),
-        JudgeMetric("unproven", "share", "ballots with a high score without a quote", "evidence"),
-        JudgeMetric("contradictions", "share", "ballots with a complaint that the answer shows to be wrong", "check"),
-        JudgeMetric("failed", "share", "answered ballots that could not be used"),
-        JudgeMetric("unanswered", "share", "ballots whose calls were never answered"),
-        JudgeMetric("cut_off", "share", "answered ballots that broke off at the limit of tokens"),
-        JudgeMetric("strict", "share", "ballots that came in the shape asked for, at once"),
-        JudgeMetric("basic", "share", "ballots of which only the scores could be read"),
-        JudgeMetric("disagreement", "share", "samples whose ballots are far apart"),
+        JudgeMetric("broken_rules", "share", "votes that broke a binding rule", "rules"),
+        JudgeMetric("made_up_quotes", "share", "votes with a quote that is not in the text", "evidence"),
+        JudgeMetric("unproven", "share", "votes with a high score without a quote", "evidence"),
+        JudgeMetric("contradictions", "share", "votes with a complaint that the answer shows to be wrong", "check"),
+        JudgeMetric("failed", "share", "answered votes that could not be used"),
+        JudgeMetric("unanswered", "share", "votes whose calls were never answered"),
+        JudgeMetric("cut_off", "share", "answered votes that broke off at the limit of tokens"),
+        JudgeMetric("strict", "share", "votes that came in the shape asked for, at once"),
+        JudgeMetric("basic", "share", "votes of which only the scores could be read"),
+        JudgeMetric("disagreement", "share", "samples whose votes are far apart"),
     )
 }
 
@@ -366,7 +366,7 @@ def parse_expression(text: str) -> Expression:
     """The criterion that a text says: a gate on a number, or a rule over repeats."""
     expression = parse_repeats(text) or parse_gate(text, "")
     if isinstance(expression, Gate) and expression.baseline:
-        raise ValueError(f"{text!r}: a criterion is held against a number; put it under gates")
+        raise ValueError(f"{text!r}: a criterion is compared with a number; put it under gates")
     return expression
 
 
@@ -486,7 +486,7 @@ def _condition(text: str, condition: str) -> tuple[str, str, float, str]:
     except ValueError as error:
         raise ValueError(str(error).replace(repr(written), repr(text)).replace("average", "score")) from None
     if gate.baseline:
-        raise ValueError(f"{text!r}: one sample is held against a number, not against {gate.baseline!r}")
+        raise ValueError(f"{text!r}: one sample is compared with a number, not against {gate.baseline!r}")
     if gate.min_n > 1:
         raise ValueError(f"{text!r}: with n >= {gate.min_n} has no meaning for one sample; leave it out")
     if is_score:

@@ -76,7 +76,7 @@ class RunData:
         self.columns, self.suite, self.checks, self._items = columns, suite, checks, items
         self.table = Table(columns, suite)
         self.absent = max(0, (suite.n_planned or 0) - columns.n)
-        """Samples that were planned and never came."""
+        """Samples that were planned and are missing."""
         self.claims, self._read = claims, read
         self._made: dict[Callable[..., Any], Any] = {}
 
@@ -106,7 +106,7 @@ class RunData:
 
     @cached_property
     def cell_states(self) -> Array:
-        """By cell, whether every check holds: 1, 0, or -1 where nobody can tell."""
+        """By cell, whether every check holds: 1, 0, or -1 where cannot tell."""
         if self.counted is None:
             return np.full(self.cells.n, -1, dtype=np.int8)
         count = self.counted
@@ -320,7 +320,7 @@ def metric(
 
 
 def describe_metric(function: Any) -> dict[str, Any]:
-    """A metric as a run's header keeps it; UserMistake for a function that is none."""
+    """A metric as a run's header keeps it; UsageError for a function that is none."""
     declared = getattr(function, _DECLARED, None)
     if declared is None:
         raise UsageError(f"{place_of(function)} is no metric: write @steelyard.metric(...) above it")
@@ -330,7 +330,7 @@ def describe_metric(function: Any) -> dict[str, Any]:
 def add_metric(declared: Mapping[str, Any], function: Function | None) -> None:
     """Put a metric of a suite into the registry; without its function it is n/a everywhere, and says why.
 
-    UserMistake when the product has one of that name.
+    UsageError when the product has one of that name.
     """
     name = declared["name"]
     if name in _ADDED:
@@ -344,7 +344,7 @@ def add_metric(declared: Mapping[str, Any], function: Function | None) -> None:
             declared["unit"],
             declared["about"] or f"a metric of this suite: {declared['code']}",
             declared["formula"],
-            f"as {declared['code']} says; inconclusive samples, those set aside and those that never came are left out",
+            f"as {declared['code']} says; inconclusive samples, those excluded and those that are missing are left out",
             Aggregate(declared["aggregate"]),
             _contributions(declared["code"], function),
             declared["better"],

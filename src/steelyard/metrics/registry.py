@@ -80,20 +80,20 @@ class Contributions:
     ratios: tuple[tuple[Array, Array], ...] = ()
     """Of a mean of several ratios, numerators and denominators of each; `values` are then what any of them is of."""
     undecided: Array | None = None
-    """Of a share of things in cells, how many of these nobody can tell: they count as not so, and as missing."""
+    """Of a share of things in cells, how many of these cannot tell: they count as not so, and as missing."""
     not_missing: Array | None = None
     """Rows that were never to have a value."""
     excluded: Reasons = ()
     noted: Reasons = ()
     """What is in it otherwise than as it stands."""
     absent: float | None = None
-    """What a planned row that never came counts as; None: it is missing."""
+    """What a planned row that are missing counts as; None: it is missing."""
     detail: Callable[[int], str] | None = None
     """How the value of a row came about, in words."""
     key: Callable[[int], Key] | None = None
     """Of a metric that is only reported, where each row comes from."""
     n_absent: int = 0
-    """Of a metric that is only reported, how many rows were planned and never came."""
+    """Of a metric that is only reported, how many rows were planned and are missing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ class Labels:
     excluded: Reasons = ()
     noted: Mapping[str, Reasons] = field(default_factory=dict)
     absent_as: str | None = None
-    """The label of planned samples that never came; None: they are missing."""
+    """The label of planned samples that are missing; None: they are missing."""
 
     def of(self, name: str, *, once: bool) -> Contributions:
         """One label by sample: how often it has it or, `once`, whether."""
@@ -286,7 +286,7 @@ class Reported:
         return self.of or f"{self.level.value}s"
 
     @property
-    def how_sure(self) -> str:
+    def significance(self) -> str:
         """How its interval is made, in words."""
         usual = _OF_MEANS.get(self.unit, NO_INTERVAL) if self.aggregate is Aggregate.MEAN else NO_INTERVAL
         return self.interval or usual

@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from steelyard.metrics.own import RunData
     from steelyard.suite.models import SuiteDescription
 
-_LEFT_OUT = "inconclusive samples, those set aside and those that never came are left out"
+_LEFT_OUT = "inconclusive samples, those excluded and those that are missing are left out"
 _CONCLUSIVE = f"a malformed answer counts as 0; {_LEFT_OUT}"
 _SCORED = (
     "a malformed answer counts as the lowest value of the scale, unless cases may skip the component; samples in which"
-    " there was no truth to weigh it against are left out, and so are inconclusive ones and those set aside"
+    " there was no truth to score it against are left out, and so are inconclusive ones and those excluded"
 )
 _RESULT = f"only conclusive samples (scored or malformed) are looked at; {_LEFT_OUT}"
 _ANSWERED = "calls that failed, answers from the cache and calls that told no time are left out"
@@ -39,7 +39,7 @@ def _score(data: RunData, _: Names) -> Contributions:
     table = data.table
     return Contributions(
         table.score(),
-        excluded=(*table.left_out, ("no component was weighed: no score", None)),
+        excluded=(*table.left_out, ("no component was scored: no score", None)),
         noted=(("malformed: counts as 0", table.malformed),),
     )
 
@@ -105,7 +105,7 @@ def _component(data: RunData, names: Names) -> Contributions:
         excluded=(
             *table.left_out,
             ("malformed, and cases may skip it", table.malformed),
-            ("nothing to weigh it against in this case", None),
+            ("nothing to score it against in this case", None),
         ),
         noted=(("malformed: counts as the lowest value", lowest),),
     )
@@ -137,7 +137,7 @@ def _measured(data: RunData, names: Names, unread: Array | None) -> Contribution
         available = ~(np.isnan(above) | np.isnan(below)) & (True if unread is None else ~unread)
         ratios.append((np.where(available, above, np.nan), np.where(available, below, np.nan)))
     counted = np.logical_or.reduce([~np.isnan(above) for above, _ in ratios])
-    flagged = ("set aside, and flagged: counts", table.excluded & counted)
+    flagged = ("excluded, and flagged: counts", table.excluded & counted)
     unreadable = (
         ("malformed: nothing could be counted", table.malformed)
         if unread is None
@@ -320,7 +320,7 @@ for _metric in (
         "share",
         "samples whose answer was read and scored, among all planned",
         "scored / planned",
-        "malformed, inconclusive, set aside and never came all count as not scored",
+        "malformed, inconclusive, excluded and missing all count as not scored",
         Aggregate.RATE,
         _ending("scored"),
         stands_on="all samples",
@@ -347,7 +347,7 @@ for _metric in (
         "share",
         "samples whose target or judge failed, among all planned",
         "inconclusive / planned",
-        "target failed, judge failed, set aside and never came all count as inconclusive",
+        "target failed, judge failed, excluded and missing all count as inconclusive",
         Aggregate.RATE,
         _ending("inconclusive"),
         "lower",

@@ -1,7 +1,7 @@
 """A run's columns under the rules on what counts as what, which are applied here, once.
 
 A malformed answer has score 0 and has not passed. An inconclusive sample has no score, no band and no findings.
-A sample that another kind of judge has read than the run's own is set aside, as if it were inconclusive: the readings
+A sample that another kind of judge has read than the run's own is excluded, as if it were inconclusive: the readings
 of two modes are never put into one figure.
 """
 
@@ -20,8 +20,8 @@ from steelyard.suite.models import SuiteDescription
 
 TARGET_FAILED = "the target failed: inconclusive"
 JUDGE_FAILED = "the judge failed: inconclusive"
-EXCLUDED = "set aside: read by another kind of judge than the run's"
-MISSING = "planned and never came"
+EXCLUDED = "excluded: read by another kind of judge than the run's"
+MISSING = "planned and missing"
 FORMAT = "FORMAT"
 """The code of an answer in the wrong shape, which every suite knows."""
 _EVERYTHING = slice(None)
@@ -137,7 +137,7 @@ class Table:
     def component(self, name: str, piece: slice = _EVERYTHING) -> Array:
         """Values of a component; what could not be read earned nothing, where there was truth to meet.
 
-        A component that cases may skip has no value there: nobody can tell whether this case would have skipped it.
+        A component that cases may skip has no value there: cannot tell whether this case would have skipped it.
         """
         values = self._believed(self._columns.components[name], piece)
         if name in self._declared and self._declared[name].when_unknown != "skip":
@@ -145,7 +145,7 @@ class Table:
         return values
 
     def total_weight(self, piece: slice = _EVERYTHING) -> Array:
-        """The sum of the weights that each scored sample was weighed with, which skipped components have no part in."""
+        """The sum of the weights that each scored sample was scored with, which skipped components have no part in."""
         total = np.zeros(len(self.scored[piece]))
         for name, weight in self.weights.items():
             total += weight * ~np.isnan(self._columns.components[name][piece])
@@ -154,7 +154,7 @@ class Table:
     def count(self, component: str, name: str) -> Array | None:
         """One of the counts of a component; None when the run has none of that name.
 
-        A flag that is set counts in a sample that is set aside, too: a text must not talk itself out of it.
+        A flag that is set counts in a sample that is excluded, too: a text must not talk itself out of it.
         """
         counts = self._columns.counts.get(component, {})
         result = counts.get(name)
@@ -232,7 +232,7 @@ class Table:
 
 
 def cut(columns: Columns, suite: SuiteDescription, absent: int) -> dict[str, Groups]:
-    """The groups of every factor that the run uses; `""` is the whole run, of which `absent` samples never came."""
+    """The groups of every factor that the run uses; `""` is the whole run, of which `absent` samples missing."""
     codes_of_units, units = columns.units()
     unit = codes_of_units if len(units) < columns.n else None
     results = {"": Groups([""], np.zeros(columns.n, dtype=np.int8), unit, absent=absent)}

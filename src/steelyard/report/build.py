@@ -30,7 +30,7 @@ _LOOKED_THROUGH = 10
 """How many times `max_details` samples are looked through for inconclusive ones, which the store cannot order."""
 _MOST_FOUND = 200
 _MOST_CODES = 50
-"""Of so many codes, what is worth most to mend first, so many findings each are kept for the views."""
+"""Of so many codes, what is worth most to fix first, so many findings each are kept for the views."""
 
 
 def build_report(

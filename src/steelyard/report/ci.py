@@ -171,9 +171,9 @@ def _findings(detail: SampleDetail) -> list[str]:
 
 
 def problem_annotations(error: SteelyardError, place: Callable[[Problem], Place | None]) -> list[Annotation]:
-    """What was wrong before anything could be weighed, at its place where that is known."""
+    """What was wrong before anything could be scored, at its place where that is known."""
     if not isinstance(error, SuiteError):
-        return [Annotation(Level.ERROR, "steelyard: nothing was weighed", str(error))]
+        return [Annotation(Level.ERROR, "steelyard: nothing was scored", str(error))]
     shown = error.problems if len(error.problems) <= MOST else error.problems[: MOST - 1]
     results = [
         Annotation(Level.ERROR, "steelyard: a mistake in the suite", *_placed(problem, place(problem)))
@@ -181,7 +181,7 @@ def problem_annotations(error: SteelyardError, place: Callable[[Problem], Place 
     ]
     left_off = len(error.problems) - len(shown)
     if left_off:
-        results.append(Annotation(Level.ERROR, "steelyard: nothing was weighed", f"{left_off:,} more mistakes"))
+        results.append(Annotation(Level.ERROR, "steelyard: nothing was scored", f"{left_off:,} more mistakes"))
     return results
 
 
@@ -286,10 +286,10 @@ def _cases(report: Report, result: Sequence[Trouble], places: Mapping[str, Place
 
 
 def problem_comment(suite: str, error: SteelyardError) -> str:
-    """What to say where nothing could be weighed."""
+    """What to say where nothing could be scored."""
     lines = str(error).splitlines()
     shown = [f"- {safe(line)}" for line in lines[:_MOST_PROBLEMS] if line.strip()]
     left_off = len(lines) - _MOST_PROBLEMS
     shown += [f"- and {left_off:,} more"] if left_off > 0 else []
-    title = f"### ⚠️ {safe(suite, 100)}: nothing was weighed"
+    title = f"### ⚠️ {safe(suite, 100)}: nothing was scored"
     return "\n\n".join([marker(suite), title, "\n".join(shown)]) + "\n"

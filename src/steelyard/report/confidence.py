@@ -82,7 +82,7 @@ def confidence(report: Report) -> list[tuple[str, str]]:
         rows.append(("Not usable", f"{message}: in no figure, never clamped"))
     if result.n_left_out:
         message = fmt.counted(result.n_left_out, "claim")
-        rows.append(("Left out", f"{message} of samples that are inconclusive or set aside"))
+        rows.append(("Left out", f"{message} of samples that are inconclusive or excluded"))
     return rows
 
 

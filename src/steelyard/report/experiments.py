@@ -92,7 +92,7 @@ def experiment_document(report: ExperimentReport) -> Document:
 def _comparison(comparison: Comparison) -> list[Block]:
     """The first screen of the comparison, A being the baseline and B the candidate."""
     word = compared.verdict_word(comparison)
-    sure = [Bullet(text, label=label) for label, text in compared.how_sure(comparison)]
+    sure = [Bullet(text, label=label) for label, text in compared.significance(comparison)]
     return [
         *section(
             f"The comparison, A the baseline and B the candidate: {word}",
@@ -399,7 +399,7 @@ def headline(power_figures: PowerFigures) -> str:
     points = f"{in_points(power_figures.now)} points of {_NAMES[power_figures.metric]}"
     if power_figures.at_worst:
         return f"{today} detect a change of {points} at worst: how much of it is noise nobody knows yet"
-    return f"{today} detect a change of {points}, 4 times of 5"
+    return f"{today} detect a change of {points} with 80 % power"
 
 
 def facts(power_figures: PowerFigures) -> list[tuple[str, str]]:

@@ -109,7 +109,7 @@ class Figure:
             metric.in_words(metric.counts, at),
             metric.rows,
             metric.unit,
-            metric.how_sure,
+            metric.significance,
             {"higher": "lower", "lower": "higher"}.get(metric.better, ""),
             f"{at.place} of report --json",
         )
@@ -221,7 +221,7 @@ def sliced(factor: str, name: str) -> tuple[str, ...]:
 
 
 def explain_report(store: Store, header: RunHeader, *asked: str) -> list[Explanation]:
-    """The figures that were asked for, each with its rows; UserMistake when there is no such figure.
+    """The figures that were asked for, each with its rows; UsageError when there is no such figure.
 
     Those that gates can name are found without the rest of the report.
     """
@@ -244,7 +244,7 @@ def explain_report(store: Store, header: RunHeader, *asked: str) -> list[Explana
 def explain_metrics(store: Store, header: RunHeader, data: RunData, *asked: str) -> list[Explanation]:
     """The metrics that were asked for, of the run or, for `category.*`, of every slice.
 
-    UserMistake when there is no such metric, or this run has nothing of that name.
+    UsageError when there is no such metric, or this run has nothing of that name.
     """
     summary = summarise_stored(store, header.id, header.description, data.columns, only_for_gates=True)
     return [_explained(data, summary, gate, part) for text in asked for gate, part in _parts(text, header, summary)]
@@ -259,7 +259,7 @@ def _parts(text: str, header: RunHeader, summary: Summary) -> list[tuple[Gate, S
 
 
 def find_metric(text: str, header: RunHeader, summary: Summary) -> Gate:
-    """What a metric means in a run; UserMistake, with what was probably meant, when that is nothing."""
+    """What a metric means in a run; UsageError, with what was probably meant, when that is nothing."""
     try:
         gate = asked_metric(text)
     except ValueError as error:
@@ -297,7 +297,7 @@ def _explained(data: RunData, summary: Summary, gate: Gate, part: Slice) -> Expl
 
 
 def find_figures(report: Report, data: RunData, text: str, error: ValueError) -> list[Figure]:
-    """The figures of that name that no gate has; UserMistake, with those that are like it, when there is none."""
+    """The figures of that name that no gate has; UsageError, with those that are like it, when there is none."""
     try:
         asked = tuple(split_sides(f"{text} >= 0", "metric", "")[0])
     except ValueError:

@@ -74,7 +74,7 @@ def _tested(change: MetricChange) -> str:
         return f"{changes.chance(change)}, {change.test or 'no test'}: {change.verdict.value}"
     alone = changes.chance(replace(change, p_adjusted=change.p))
     confounded = change.verdict is Moved.CANNOT_TELL and change.p_adjusted < SIGNIFICANT
-    why = "; `compare` says what hinders a verdict" if confounded else ""
+    why = "; `compare` says what blocks a verdict" if confounded else ""
     return f"{alone}, adjusted {changes.chance(change)}, {change.test}: {change.verdict.value}{why}"
 
 

@@ -32,7 +32,7 @@ _MOST_CODES = 50
 _MOST_CASES_NAMED = 3
 _MOST_PATTERNS = 8
 NO_WEIGHT = "-"
-"""In the place of a gain, for what weighs nothing."""
+"""In the place of a gain, for what has no weight."""
 
 
 def code_sections(report: Report) -> list[Section]:
@@ -97,7 +97,7 @@ def _code_data(report: Report, figure: CodeFigure) -> dict[str, Any]:
 
 
 def errors(report: Report) -> Table:
-    """Every code that was found: how often, in how many samples, and what the average would be were it mended."""
+    """Every code that was found: how often, in how many samples, and what the average would be were it fixed."""
     available = taxonomy(report.header)
     listed = codes_listed(report)
     named = any(figure.code in available and available[figure.code].name for figure in listed)
@@ -111,7 +111,7 @@ def errors(report: Report) -> Table:
         rows.append(
             (figure.code, *name, f"{figure.count:,}", *samples, scores_if_fixed(report, figure), interval, gain(figure))
         )
-    titles = ("Hit", "In samples", "n", "Average if mended")
+    titles = ("Hit", "In samples", "n", "Average if fixed")
     name_column = ((Column("Name", Kind.TEXT),) if named else ()) + ((Column("Severity"),) if graded else ())
     columns = (
         Column("Code", Kind.TEXT),
@@ -120,9 +120,9 @@ def errors(report: Report) -> Table:
         Column("95 % interval", optional=True),
         Column("Gain"),
     )
-    note = "gain: points that the average would rise by if all findings of this code alone were mended"
+    note = "gain: points that the average would rise by if all findings of this code alone were fixed"
     if any(not figure.has_weight for figure in listed):
-        note += f"; {NO_WEIGHT}: no weight in the score, so no points say what it is worth to mend: judge by severity"
+        note += f"; {NO_WEIGHT}: no weight in the score, so no points say what it is worth to fix: judge by severity"
     return Table("Errors by code", columns, rows, note if rows else "", total=len(report.summary.codes))
 
 
@@ -158,7 +158,7 @@ def severity_of(header: RunHeader, code: str) -> str:
 
 
 def codes_listed(report: Report) -> list[CodeFigure]:
-    """The codes that a report for people lists, what is worth most to mend first."""
+    """The codes that a report for people lists, what is worth most to fix first."""
     return report.summary.codes[:_MOST_CODES]
 
 
@@ -179,7 +179,7 @@ def scores_if_fixed(report: Report, figure: CodeFigure) -> str:
 
 
 def gain(figure: CodeFigure) -> str:
-    """What mending the code is worth in points: `+22.8`, or `-` where it weighs nothing."""
+    """What fixing the code is worth in points: `+22.8`, or `-` where it has no weight."""
     if not figure.has_weight:
         return NO_WEIGHT
     if figure.if_fixed.value is None:
@@ -250,7 +250,7 @@ def _some(cases: tuple[str, ...], n_cases: int) -> str:
 
 
 def priorities(report: Report) -> Table:
-    """What to mend first; each sentence says its average, n and how far the whole would rise."""
+    """What to fix first; each sentence says its average, n and how far the whole would rise."""
     sentences = [priority.sentence for priority in report.summary.priorities]
     failing = wording.failing_sentence(report)
     rows = [(str(number), sentence) for number, sentence in enumerate(sentences or [failing], 1) if sentence]

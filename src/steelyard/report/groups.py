@@ -19,7 +19,7 @@ from steelyard.stats.intervals import Estimate
 from steelyard.suite.models import ComponentDescription
 
 _MOST_GROUPS = 20
-_NO_WEIGHT = "weighs nothing in the score"
+_NO_WEIGHT = "has no weight in the score"
 _NOTHING = Proportion(Estimate(None, 0), 0, 0)
 
 
@@ -279,7 +279,7 @@ def cases_by_variant(report: Report) -> Table:
 
 def _cell(scores: list[float | None]) -> str:
     if not scores:
-        return "not weighed"
+        return "not scored"
     available = [score for score in scores if score is not None]
     average = sum(available) / len(available) if available else None
     return fmt.with_base(Estimate(average, len(available), len(scores) - len(available)))

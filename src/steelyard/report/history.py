@@ -194,7 +194,7 @@ def no_changes(history: History, fewest: int) -> str:
     longest = max(end - start for start, end in pairwise([0, *breaks, n]))
     if longest < fewest:
         return (
-            f"{fmt.counted(n, 'run')} in the trends, at most {longest} in a row with one instrument: too few to"
+            f"{fmt.counted(n, 'run')} in the trends, at most {longest} in a row with one signature: too few to"
             f" look for a change of level, {fewest} are the fewest"
         )
     looked = len(history.trends) + len(history.grouped)
@@ -228,7 +228,7 @@ def grouped(history: History) -> Table:
     what = "Share of samples with each finding code" if history.by == "code" else f"{_figure(history)} by {history.by}"
     notes = ["what moved is not a verdict: see the changes of level"]
     if any(mark.signature_part for mark in history.marks):
-        notes.append("the instrument changed between the runs, see below")
+        notes.append("the signature changed between the runs, see below")
     if more:
         notes.append(f"{more} that moved less are not shown")
     return Table(what, columns, rows, "; ".join(notes), signature=OF_A_RUN)

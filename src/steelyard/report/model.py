@@ -55,7 +55,7 @@ class JudgementDetail:
 
     mode: str | None
     marks: tuple[Marked, ...]
-    """What all ballots come to."""
+    """What all votes come to."""
     votes: tuple[VoteDetail, ...]
     remarks: tuple[str, ...] = ()
     message: str = ""
@@ -66,7 +66,7 @@ class JudgementDetail:
     metrics: Any = None
     """What the suite's measures found, which the rules look at."""
     exclusion_reason: str = ""
-    """Why only a part of the judge's answer could be read; "" unless it is set aside."""
+    """Why only a part of the judge's answer could be read; "" unless it is excluded."""
     excluded: bool = False
     """True when it is of another mode than the run's: then the sample is in none of the run's figures."""
 
@@ -85,9 +85,9 @@ class SampleDetail:
     difficulty: str | None = None
     tags: tuple[str, ...] = ()
     passed: bool | None = None
-    """As it was weighed; None when inconclusive or when the suite declares no pass threshold."""
+    """As it was scored; None when inconclusive or when the suite declares no pass threshold."""
     step: str | None = None
-    """How the answer was read: the rung of the extraction ladder."""
+    """How the answer was read: the step of the extraction."""
     read: Any = None
     """What was read, where it stood among other text; None when the answer is all there is."""
     n_findings: int | None = None

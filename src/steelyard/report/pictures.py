@@ -1,4 +1,4 @@
-"""The pictures of samples: shrunk, only if they are the ones that were weighed, an outline around each finding."""
+"""The pictures of samples: shrunk, only if they are the ones that were scored, an outline around each finding."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _picture(attachment: Attachment, folder: Path, side: int) -> Picture:
     except OSError as error:
         return Picture(place, problem=f"{place} cannot be read: {error.strerror or error}")
     if hashlib.sha256(data).hexdigest()[:16] != attachment.digest:
-        return Picture(place, problem=f"{place} has changed since it was weighed")
+        return Picture(place, problem=f"{place} has changed since it was scored")
     problem = picture_problem(path, max_pixels=_MOST_PIXELS)
     if problem:
         return Picture(place, problem=f"{place} {problem}")

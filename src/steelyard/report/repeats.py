@@ -72,7 +72,7 @@ def headline(report: Report) -> str:
 
 
 def says_it_all(report: Report) -> bool:
-    """True when a suite weighs by its expectations alone: components, patterns, priorities and worst samples would say
+    """True when a suite scores by its expectations alone: components, patterns, priorities and worst samples would say
     once more what broken checks and the errors by code say."""
     only = list(computed(report)) == [EXPECT]
     return only and report.summary.checks is not None and report.summary.failing is None
@@ -168,7 +168,7 @@ def _sum(check_figure: CheckFigure, other: CheckFigure) -> CheckFigure:
 def _not_run_note(lines: list[CheckFigure]) -> str:
     if not any(line.not_run for line in lines):
         return ""
-    return "not run: the call failed, the answer could not be read or never came; it never counts as passed"
+    return "not run: the call failed, the answer could not be read or missing; it never counts as passed"
 
 
 def _holding(checks_figures: ChecksFigures) -> str:

@@ -200,7 +200,7 @@ def context(report: Report) -> list[str]:
 
 
 def footer(report: Report) -> list[str]:
-    """How intervals were made, what the run was weighed with, and by which version."""
+    """How intervals were made, what the run was scored with, and by which version."""
     method = [f"Intervals: {report.summary.method}"] if report.summary.method else []
     version = [f"Steelyard {report.header.version}"] if report.header.version else []
     return [*method, f"Signature: {wording.signature_line(report.header)}", *version]
@@ -283,16 +283,16 @@ def _failing_gates(report: Report, most: int) -> list[Section]:
 
 
 def _fix_first(report: Report, most: int | None = None) -> list[Section]:
-    """What is worth most to fix, with what the average would be; then grave errors that weigh nothing."""
+    """What is worth most to fix, with what the average would be; then grave errors that have no weight."""
     if not report.summary.overall.average.n:
         kinds = ", ".join(f"{kind} ({count:,})" for kind, count in report.summary.failures.items())
         why = f" Find out first why no answer came: {kinds}." if kinds else ""
-        return section("Fix first", Bullets([Bullet(f"Nothing was weighed.{why}")]))
+        return section("Fix first", Bullets([Bullet(f"Nothing was scored.{why}")]))
     texts = [priority.sentence for priority in report.summary.priorities]
     if not texts:
         worth = [figure for figure in report.summary.codes if figure.gain][:_MOST_WORTH]
         texts = [
-            f"{_called(report, figure.code)}: average {findings.scores_if_fixed(report, figure)} if mended,"
+            f"{_called(report, figure.code)}: average {findings.scores_if_fixed(report, figure)} if fixed,"
             f" {fmt.base(figure.if_fixed.n, figure.if_fixed.n_missing)}"
             for figure in worth
         ]
@@ -323,7 +323,7 @@ def _worst_cases(report: Report, most: int) -> list[Section]:
 
 
 def worst(report: Report) -> Table:
-    """The samples that weighed least, with what went wrong."""
+    """The samples that scored least, with what went wrong."""
     rows = [(_name(report, line), fmt.percent(line.score), line.band or "", line.why) for line in report.worst]
     columns = (Column("Case", Kind.TEXT), Column("Score"), Column("Band"), Column("What went wrong", Kind.TEXT))
     return Table("Worst", columns, rows)
@@ -341,7 +341,7 @@ def slowest(report: Report) -> Table:
 def failures(report: Report) -> Table:
     """How often a target or judge gave nothing, by kind."""
     rows = [(kind, f"{count:,}") for kind, count in sorted(report.summary.failures.items(), key=lambda item: -item[1])]
-    note = "inconclusive: these weigh neither for nor against the system"
+    note = "inconclusive: these score neither for nor against the system"
     return Table("Failures by kind", (Column("Kind", Kind.TEXT), Column("Samples")), rows, note)
 
 

@@ -178,7 +178,7 @@ def _findings(detail: SampleDetail) -> Table:
 
 
 def judgement_blocks(judged: JudgementDetail) -> list[Block]:
-    """What the judge said: what all ballots come to, the text that was judged, and each ballot."""
+    """What the judge said: what all votes come to, the text that was judged, and each vote."""
     blocks: list[Block] = [] if judged.text is None else [Quote("Text judged", judged.text)]
     blocks.append(Fold("Judge", [bullets(judged_lines(judged)), _marks(judged.marks)], open=True))
     single = len(judged.votes) == 1
@@ -191,7 +191,7 @@ def judgement_blocks(judged: JudgementDetail) -> list[Block]:
 def _vote(vote_detail: VoteDetail, *, single: bool) -> Fold:
     lines = [Bullet(line) for line in vote_lines(vote_detail)]
     marks = [] if single else [_marks(vote_detail.marks)]
-    return Fold(f"Ballot of {vote_name(vote_detail)}", [Bullets(lines), *marks], open=single)
+    return Fold(f"Vote of {vote_name(vote_detail)}", [Bullets(lines), *marks], open=single)
 
 
 def _marks(marks: Sequence[Marked]) -> Table:
@@ -278,7 +278,7 @@ def _why(sample: Sample, flags: Collection[str]) -> str:
         failure = sample.call_result.failure
         return clipped(f"{failure.kind}: {failure.message}", 200)
     if sample.call_result.cut_off and sample.outcome is Outcome.SCORED:
-        # What is told of its errors may well be told of what never came.
+        # What is told of its errors may well be told of what missing.
         return "; ".join(filter(None, ["broke off at the limit of tokens", _wrong(sample, flags)]))
     return _wrong(sample, flags)
 
@@ -287,7 +287,7 @@ def _wrong(sample: Sample, flags: Collection[str]) -> str:
     if not sample.findings:
         return _weakest(sample)
     if not sample.outcome.conclusive:
-        # Here the finding is why there is no reading: a person must be able to mend the scale by it.
+        # Here the finding is why there is no reading: a person must be able to fix the scale by it.
         first = sample.findings[0]
         return clipped(f"{first.code}: {first.evidence}", 300)
     # A flag fails the sample whatever else was found: it is said first.

@@ -1,4 +1,4 @@
-"""What every view says in words: the headline, what kind of run this was, and what it was weighed with."""
+"""What every view says in words: the headline, what kind of run this was, and what it was scored with."""
 
 from __future__ import annotations
 
@@ -173,7 +173,7 @@ def signature_line(header: RunHeader) -> str:
 
 
 def outcomes_sentence(report: Report) -> str:
-    """How the samples ended: `49 of 50 samples: 47 scored, 1 malformed, 1 target failed, 1 never came`."""
+    """How the samples ended: `49 of 50 samples: 47 scored, 1 malformed, 1 target failed, 1 missing`."""
     counts = report.summary.overall.outcomes
     available = [outcome.value for outcome in Outcome]
     names = [*available, *(name for name in counts if name not in available)]
@@ -182,9 +182,9 @@ def outcomes_sentence(report: Report) -> str:
     total = fmt.counted(planned, "sample")
     if planned > report.n_samples:
         total = f"{report.n_samples:,} of {total}"
-        parts.append(f"{planned - report.n_samples:,} never came")
+        parts.append(f"{planned - report.n_samples:,} missing")
     excluded = report.summary.overall.excluded
-    message = f" ({excluded:,} of the scored set aside)" if excluded else ""
+    message = f" ({excluded:,} of the scored excluded)" if excluded else ""
     return f"{total}: {', '.join(parts)}{message}" if parts else total
 
 
@@ -255,7 +255,7 @@ def _unfinished(report: Report) -> str:
 
 
 def _rescored(header: RunHeader) -> str:
-    return f"rescored from run {header.rescored_from}: the same answers, weighed again" if header.rescored_from else ""
+    return f"rescored from run {header.rescored_from}: the same answers, scored again" if header.rescored_from else ""
 
 
 def _judged_again(header: RunHeader) -> str:
@@ -275,11 +275,11 @@ def _retried(header: RunHeader) -> str:
 
 
 def _strict(header: RunHeader) -> str:
-    return "strict: weighed by the strict rules" if is_strict(header) else ""
+    return "strict: scored by the strict rules" if is_strict(header) else ""
 
 
 def is_strict(header: RunHeader) -> bool:
-    """True when the run was weighed by the strict rules."""
+    """True when the run was scored by the strict rules."""
     return bool(header.options.get("strict"))
 
 
@@ -351,7 +351,7 @@ def is_excluded(detail: SampleDetail) -> bool:
 def excluded_text(detail: SampleDetail) -> str:
     """Why a sample is in no figure."""
     why = detail.judgement.exclusion_reason if detail.judgement else ""
-    return f"set aside: {why}" if why else "set aside"
+    return f"excluded: {why}" if why else "excluded"
 
 
 def scale_of(header: RunHeader, component: str) -> tuple[float, float]:
@@ -360,9 +360,9 @@ def scale_of(header: RunHeader, component: str) -> tuple[float, float]:
 
 
 def failing_sentence(report: Report) -> str:
-    """Which grave errors of what weighs nothing are in the failing samples; "" when there are none.
+    """Which grave errors of what has no weight are in the failing samples; "" when there are none.
 
-    `In 14 of 30 failing samples, although they weigh nothing: DEATH 1, MEDICAL 2`.
+    `In 14 of 30 failing samples, although they have no weight: DEATH 1, MEDICAL 2`.
     """
     result = report.summary.failing
     if result is None:
@@ -371,7 +371,7 @@ def failing_sentence(report: Report) -> str:
     left_off = len(result.codes) - len(named)
     named += [f"and {fmt.counted(left_off, 'more code')}"] if left_off else []
     of = f"{result.n_with:,} of {fmt.counted(result.n_failing, 'failing sample')}"
-    return f"In {of}, critical or major, although they weigh nothing in the score: {', '.join(named)}"
+    return f"In {of}, critical or major, although they have no weight in the score: {', '.join(named)}"
 
 
 def band_floor(header: RunHeader, band: str) -> str:

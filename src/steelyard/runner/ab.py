@@ -1,6 +1,6 @@
-"""Weighs the two arms of an A/B on the same cases, interleaved, and keeps each as a run of its own.
+"""Runs the two arms of an A/B on the same cases, interleaved, and keeps each as a run of its own.
 
-`weighing` does one run; this does two in one loop. Their headers say in `options["ab"]` what they belong to.
+`scoring` does one run; this does two in one loop. Their headers say in `options["ab"]` what they belong to.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def metric_of(suite: SuiteModel, asked: str | None) -> str:
 
 
 def find_ab(store: Store, suite_name: str, name: str) -> AbRuns:
-    """An A/B by its name, or by nothing the suite's newest that has not ended; UserMistake when there is none."""
+    """An A/B by its name, or by nothing the suite's newest that has not ended; UsageError when there is none."""
     run_headers: dict[str, dict[str, RunHeader]] = {}
     for header in store.runs(suite_name):
         message = header.options.get("ab")

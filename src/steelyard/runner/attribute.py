@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from steelyard.suite.models import Limits
 
 
-# Why the headline number moved between two stored runs: weighs A's answers by B's suite as far as it takes.
+# Why the headline number moved between two stored runs: scores A's answers by B's suite as far as it takes.
 
 _CHUNK = 200
 """Cases whose samples are in memory at a time."""
@@ -65,10 +65,10 @@ def attribution_of(
     """The change from A to B in portions, with what every reading adds to each. `suite` is where B's suite is, if not
     where the run says.
 
-    UserMistake when that cannot be read, or when a purchase is asked for that nobody could make.
+    UsageError when that cannot be read, or when a purchase is asked for that nobody could make.
     """
     again = _Again(a, b, suite, purchase)
-    return attribute(a, b, cases, again.reweigh, again.identical)
+    return attribute(a, b, cases, again.score_again, again.identical)
 
 
 def read_anchors(
@@ -77,7 +77,7 @@ def read_anchors(
     """What the judge of B, whose suite this is, says of answers of A drawn from every score band, as plain data: those
     that are the same in B it has read already.
 
-    UserMistake when nobody may be asked.
+    UsageError when nobody may be asked.
     """
     again, pairs = _Again(a, b, None, purchase), SharedPairs(a, b, common_cases(a, b))
     wanted = Wanted(pairs.first, pairs.second, pairs.other_truth, pairs.by_pass)
@@ -108,7 +108,7 @@ class _Again:
         """Marks the pairs whose answers are the same to the byte."""
         return identical(self._a, self._b, first, second)
 
-    def reweigh(self, wanted: Wanted) -> Reweighed:
+    def score_again(self, wanted: Wanted) -> Reweighed:
         """A's answers on B's balance, and what B's judge has read of them, when B was run or now."""
         result, retained = self._reweighed(wanted), reread(self._a, self._b, wanted.first, by_pass=wanted.by_pass)
         if result.by_code or np.isnan(retained).all():
@@ -127,7 +127,7 @@ class _Again:
         balance = OtherBalance(hand.suite, self._a.header.description.judge, same_judge=not self._other_judge)
         if case := scored_otherwise(self._b, hand.suite):
             where = hand.suite.path
-            wrong = f"the suite at {where} does not weigh B's answer to {case} as it did: its code has changed since"
+            wrong = f"the suite at {where} does not score B's answer to {case} as it did: its code has changed since"
             return self._without_suite(replace(hand, suite=None, why=wrong))
         result = _Evaluated(len(wanted.first))
         rows = np.arange(len(wanted.first)) if scorers else np.flatnonzero(wanted.other_truth)
@@ -158,12 +158,12 @@ class _Again:
             scorers = truth = None
         elif not scorers_differ:
             scorers, truth = values_a, np.where(wanted.other_truth, result.truth, values_a)
-        reweighed = Reweighed(scorers, truth, untold=untold, ledger=hand.ledger)
+        scored_again = Reweighed(scorers, truth, untold=untold, ledger=hand.ledger)
         if by_code:
-            return replace(reweighed, judge=result.judge, by_code=True)
+            return replace(scored_again, judge=result.judge, by_code=True)
         if hand.why_no_judge:
-            reweighed.untold[Cause.JUDGE] = hand.why_no_judge
-        return reweighed if self._purchase is None else self._bought(self._purchase, wanted, reweighed, hand)
+            scored_again.untold[Cause.JUDGE] = hand.why_no_judge
+        return scored_again if self._purchase is None else self._bought(self._purchase, wanted, scored_again, hand)
 
     def _without_suite(self, hand: CurrentSuite) -> Reweighed:
         from steelyard.errors import UsageError
@@ -180,10 +180,10 @@ class _Again:
     ) -> None:
         """Fill in what the answers at these rows come to, and by B's own judge those at all rows."""
         chosen = np.arange(len(wanted.first)) if everything else rows
-        reweighed = np.zeros(len(wanted.first), dtype=bool)
-        reweighed[rows] = True
+        scored_again = np.zeros(len(wanted.first), dtype=bool)
+        scored_again[rows] = True
         for row, sample, case, truth in self._answers(wanted, chosen):
-            if reweighed[row]:
+            if scored_again[row]:
                 retained = reading_of(balance.evaluate(sample, case), by_pass=wanted.by_pass)
                 result.scorers[row] = result.truth[row] = retained
                 if wanted.other_truth[row]:
@@ -265,7 +265,7 @@ class _Again:
 
 
 class _Evaluated:
-    """What A's answers come to, a value for each pair; NaN where they have not been weighed."""
+    """What A's answers come to, a value for each pair; NaN where they have not been scored."""
 
     def __init__(self, n: int) -> None:
         self.scorers, self.truth, self.judge = (np.full(n, np.nan) for _ in range(3))
@@ -276,7 +276,7 @@ def _recorded(run: ComparedRun, wanted: Wanted) -> Array:
     return np.asarray(values[wanted.first].astype(float))
 
 
-# What changed in a suite's truth and in how it weighs answers since a run, and the reasons that the ledger gives.
+# What changed in a suite's truth and in how it scores answers since a run, and the reasons that the ledger gives.
 
 _PAGE = 500
 
@@ -303,9 +303,9 @@ class Changes:
 
     since: RunHeader
     edits: tuple[Edit, ...]
-    """How answers are weighed first, then the cases by their ids."""
+    """How answers are scored first, then the cases by their ids."""
     partial: bool = False
-    """True when the run asked a part of the cases alone: nobody can tell which cases were added since."""
+    """True when the run asked a part of the cases alone: cannot tell which cases were added since."""
 
     @property
     def without_reason(self) -> tuple[Edit, ...]:
@@ -314,7 +314,7 @@ class Changes:
 
 
 def newest_run(suite: SuiteModel, store: Store) -> RunHeader:
-    """The newest ended run of the suite, of all its cases if there is such a one; UserMistake when none has ended.
+    """The newest ended run of the suite, of all its cases if there is such a one; UsageError when none has ended.
 
     One that asked entirely other cases, as `run --cases` does, is passed over unless all did.
     """
@@ -331,7 +331,7 @@ def newest_run(suite: SuiteModel, store: Store) -> RunHeader:
 
 
 def changes_since(suite: SuiteModel, store: Store, header: RunHeader) -> Changes:
-    """All of truth and weighing that is another than in the run, each with its reason where the ledger has one."""
+    """All of truth and scoring that is another than in the run, each with its reason where the ledger has one."""
     reasons = by_state(suite.ledger)
     edits = [*_evaluation(suite, header)]
     partial = False
@@ -384,9 +384,9 @@ def _truth_edits(suite: SuiteModel, then: dict[str, tuple[str, str]], *, partial
 def note(
     suite: SuiteModel, changes: Changes, *, by: str, reason: str, cases: Sequence[str] = (), evaluation: bool = False
 ) -> list[LedgerLine]:
-    """Write the reason of the edits that have none yet: of all, or of these cases and of how answers are weighed.
+    """Write the reason of the edits that have none yet: of all, or of these cases and of how answers are scored.
 
-    UserMistake, and nothing is written, when there is nothing to note or a named case has no such edit.
+    UsageError, and nothing is written, when there is nothing to note or a named case has no such edit.
     """
     if not reason.strip():
         raise UsageError('give --reason "...": the ledger keeps why an edit was made')

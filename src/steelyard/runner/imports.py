@@ -67,7 +67,7 @@ class Imported:
 
 
 def import_foreign(suite: SuiteModel, store: Store, path: Path) -> Imported:
-    """Bring a snapshot in the suite's own format into the store, weighed by the suite as it is now.
+    """Bring a snapshot in the suite's own format into the store, scored by the suite as it is now.
 
     Importing the same again changes nothing. SnapshotError when the file is no such snapshot.
     """
@@ -151,10 +151,10 @@ def export_foreign(suite: SuiteModel, store: Store, header: RunHeader, path: Pat
 
 
 def document_of(suite: SuiteModel, store: Store, header: RunHeader) -> Any:
-    """A run as a document in the suite's own format; UserMistake when it is a run of another suite."""
+    """A run as a document in the suite's own format; UsageError when it is a run of another suite."""
     form = format_of(suite)
     if header.suite_name != suite.name:
-        raise UsageError(f"run {header.id} weighed suite {header.suite_name}, not {suite.name}")
+        raise UsageError(f"run {header.id} scored suite {header.suite_name}, not {suite.name}")
     try:
         return checked_call(
             f"the format of suite {suite.name}", form.write, header, store.samples(header.id), returns=Any
@@ -164,7 +164,7 @@ def document_of(suite: SuiteModel, store: Store, header: RunHeader) -> Any:
 
 
 def format_of(suite: SuiteModel) -> SnapshotFormat:
-    """The suite's own format of snapshots; UserMistake when it has none."""
+    """The suite's own format of snapshots; UsageError when it has none."""
     declared = suite.snapshots
     if declared is None:
         raise UsageError(f"the suite {suite.name} has no snapshots of its own: write snapshots: module:Name into it")
@@ -358,7 +358,7 @@ def _stored(
 def checked_sample(suite: SuiteModel, recorded_sample: RecordedSample, repeat: int, created_at: float) -> Sample:
     """The sample with the score that its checks give: the share that passed, those that did not run among all.
 
-    Without a check, or where one did not run and none failed, nobody can tell what the answer was worth: no reading,
+    Without a check, or where one did not run and none failed, cannot tell what the answer was worth: no reading,
     and not a zero.
     """
     checks = recorded_sample.checks or ()

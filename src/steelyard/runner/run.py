@@ -125,9 +125,9 @@ def run_decided(
     reference: Reference | None = None,
     allow_mismatch: bool = False,
 ) -> tuple[Result, Ending]:
-    """Weigh the suite's target. The result says what it came to; the ending says whether it got to the end.
+    """Score the suite's target. The result says what it came to; the ending says whether it got to the end.
 
-    `reference` is a run that this one may not be worse than; `anyway` holds it against another instrument's, too.
+    `reference` is a run that this one may not be worse than; `anyway` holds it against another signature's, too.
     """
     options = options or RunOptions()
     progress = progress or Silent()
@@ -219,7 +219,7 @@ class Prepared:
 
 
 def prepare(suite: SuiteModel, store: Store, options: RunOptions, env: Mapping[str, str] | None = None) -> Prepared:
-    """Everything that a run of the suite takes; UserMistake when it cannot be done as asked."""
+    """Everything that a run of the suite takes; UsageError when it cannot be done as asked."""
     suite = with_strict_rules(suite) if options.strict else suite
     limits = options.limits(suite.limits)
     plan = Plan(suite, options.selection, options.repeats or suite.repeats)
@@ -296,7 +296,7 @@ def rescore_decided(
     max_inconclusive: float | None = None,
     progress: Progress | None = None,
 ) -> Result:
-    """A new run: the answers of an earlier one, weighed by the suite as it is now."""
+    """A new run: the answers of an earlier one, scored by the suite as it is now."""
     progress = progress or Silent()
     suite = with_strict_rules(suite) if strict else suite
     refuse_unfinished_rescore(earlier)
@@ -351,7 +351,7 @@ def rescore_decided(
         (rescored.gone_cases, "the case is not in the suite any more, or was never answered"),
     ):
         if count:
-            progress.note(f"{count} of {earlier.n_planned} samples not weighed: {why}")
+            progress.note(f"{count} of {earlier.n_planned} samples not scored: {why}")
     return finish(store, header, rescored.health, finished=True)
 
 
@@ -415,7 +415,7 @@ def finish(
 def _rescored(a: ComparedRun, b: ComparedRun) -> ComparedRun:
     """A as the suite of B shows it, which this process has just run: where that is, nobody's data says."""
     from steelyard.runner.same_signature import (
-        rescored,  # read by runs that are held against a baseline, and by no others
+        rescored,  # read by runs that are compared with a baseline, and by no others
     )
 
     try:
@@ -425,7 +425,7 @@ def _rescored(a: ComparedRun, b: ComparedRun) -> ComparedRun:
 
 
 def _usual_latency(store: Store, header: RunHeader) -> list[float]:
-    """The medians of earlier runs that this one can be held against.
+    """The medians of earlier runs that this one can be compared with.
 
     A function in this process has no line that may be dead: its first calls pay for its imports, so that a run of a few
     cases is slow and every longer one after it would look far too fast.

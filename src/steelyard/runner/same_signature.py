@@ -24,7 +24,7 @@ from steelyard.suite.models import SuiteModel
 from steelyard.suite.signature import judge_asked, signature
 from steelyard.suite.truth import SCORED_BY, LedgerLine
 
-# Whether the suite that a run was weighed with is still there, as it was.
+# Whether the suite that a run was scored with is still there, as it was.
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class CurrentSuite:
 
 
 def current_suite(header: RunHeader, place: str | None = None) -> CurrentSuite:
-    """The suite that a run was weighed with, at `place` or found by its name; a `place` that cannot be read is the
+    """The suite that a run was scored with, at `place` or found by its name; a `place` that cannot be read is the
     user's mistake."""
     try:
         suite = suite_of_run(header, place)
@@ -62,7 +62,7 @@ def current_suite(header: RunHeader, place: str | None = None) -> CurrentSuite:
     if changed:
         return CurrentSuite(
             None,
-            f"the suite at {suite.path} is not the one that run {header.id} was weighed with:"
+            f"the suite at {suite.path} is not the one that run {header.id} was scored with:"
             f" {' and '.join(changed)} changed since; `compare --suite PLACE` names that one",
             ledger=suite.ledger,
         )
@@ -70,7 +70,7 @@ def current_suite(header: RunHeader, place: str | None = None) -> CurrentSuite:
 
 
 def _judge_of(suite: SuiteModel, header: RunHeader) -> tuple[str, SuiteModel]:
-    """The suite judged as the run was, after what hinders that."""
+    """The suite judged as the run was, after what blocks that."""
     if suite.judge is None:
         return "", suite
     try:
@@ -100,7 +100,7 @@ _CODE = ("source", "version", "about")
 def rescored(a: ComparedRun, b: ComparedRun, suite: str | None = None) -> ComparedRun:
     """Run A with what rescoring shows to be the same in B; `suite` is where B's suite is, if not where the run says.
 
-    UserMistake when that was named and cannot be read.
+    UsageError when that was named and cannot be read.
     """
     code, edited = _changed_code(a, b), _edited(a, b)
     if not code and (not edited or _another_scale(a, b)):
@@ -161,7 +161,7 @@ def _edited(a: ComparedRun, b: ComparedRun) -> list[str]:
 
 def scored_otherwise(run: ComparedRun, suite: SuiteModel) -> str:
     """The first case whose answer the suite does not score as the run has it, whatever its signature says; ""
-    when there is none, or nobody can tell."""
+    when there is none, or cannot tell."""
     balance = OtherBalance(suite, run.header.description.judge, same_judge=True)
     first = () if balance.why_no_words else islice(_answers(run), _CHECKED)
     return next((case.id for sample, case in first if not _alike(sample, balance.evaluate(sample, case))), "")

@@ -1,1 +1,1 @@
-"""Pure functions that weigh an answer against a case. Knows the suite room only."""
+"""Pure functions that score an answer against a case. Knows the suite room only."""

@@ -20,7 +20,7 @@ class Fault:
     """One error before it has its name.
 
     `codes` holds every code that fits it, with what the component's value (as a share of its scale) would rise by if
-    the error were mended under that name. The first of them in the suite's list of findings becomes its only code.
+    the error were fixed under that name. The first of them in the suite's list of findings becomes its only code.
     """
 
     codes: Mapping[str, float]
@@ -59,7 +59,7 @@ class Reading:
     """What one scorer says of one answer.
 
     `value` lies on the component's scale (0..1 unless declared otherwise); None means that the case gives nothing to
-    weigh against. `expected` and `got` are what was compared, as a person would want to see it; `note` says why the
+    score against. `expected` and `got` are what was compared, as a person would want to see it; `note` says why the
     value is what it is. `faults` are the errors, for scorers that find more than one thing; they then stand instead of
     the finding that a low value gives. `counts` are what the scorer's measures are made of, `marks` what is right and
     where on the picture.
@@ -167,7 +167,7 @@ class Scorer(BaseModel):
         return None
 
     def read(self, answer: Any, case: Case) -> Reading:
-        """Weigh one answer, the whole of it as parsed."""
+        """Score one answer, the whole of it as parsed."""
         raise NotImplementedError
 
     def nothing(self, case: Case) -> Mapping[str, int]:  # noqa: ARG002 - for those that count
@@ -227,11 +227,11 @@ class Scorer(BaseModel):
         return {}
 
     def widest(self) -> Any:
-        """An answer that covers everything, for `audit` of scorers that weigh ranges; None for all others."""
+        """An answer that covers everything, for `audit` of scorers that score ranges; None for all others."""
         return None
 
     def widest_at(self) -> dict[str, Any]:
-        """The widest answer by path into the answer; empty for scorers that weigh no ranges."""
+        """The widest answer by path into the answer; empty for scorers that score no ranges."""
         value = self.widest()
         return {} if value is None else {self.answer or "": value}
 

@@ -115,7 +115,7 @@ def _why(name: str, judgement: Judgement) -> str:
     return text if rule is None else f"{text}, bound to {bound:g}: {rule}"
 
 
-# What was weighed of late: a repeat that says the same once more is worth the same, and is not weighed again.
+# What was scored of late: a repeat that says the same once more is worth the same, and is not scored again.
 
 _MOST = 64
 """Repeats of a case follow one another: the one before is among the last few dozen."""
@@ -134,7 +134,7 @@ class Recent(Generic[T]):
         self._stored: dict[tuple[int, Statement], tuple[Case, T]] = {}
 
     def get(self, case: Case, text: Statement) -> T | None:
-        """What this came to before; None when it was not weighed of late."""
+        """What this came to before; None when it was not scored of late."""
         retained = self._stored.get((id(case), text))
         return None if retained is None else retained[1]
 
@@ -148,13 +148,13 @@ class Recent(Generic[T]):
         return result
 
 
-# What a judge says beyond its scores, as scores that weigh nothing: means by key, and counts of words.
+# What a judge says beyond its scores, as scores that have no weight: means by key, and counts of words.
 
 
 def said_scores(judge: JudgeModel, judgement: Judgement) -> tuple[Score, ...]:
     """A score for each figure that the answer has a reading of; a basic reading, believed only in its scores, has none.
 
-    Of a panel it is what the ballot says that stands for the others.
+    Of a panel it is what the vote says that stands for the others.
     """
     vote = judgement.stands
     if vote is None or vote.mode is Mode.BASIC:
@@ -192,7 +192,7 @@ def _counts(figures: tuple[SaidCount, ...], response: Mapping[str, Any]) -> Iter
 def items_of(rules: StabilityRules, answer: Any) -> tuple[Item, ...]:
     """The items of one answer in their order; none when the answer has no list there.
 
-    An item without the key has the key "": it is kept, and held against others without one.
+    An item without the key has the key "": it is kept, and compared with others without one.
     """
     return _stability_reader(rules.items, rules.key, tuple(rules.fields))(answer)
 
@@ -305,8 +305,8 @@ class Evaluator:
     def evaluate(self, text: str, case: Case, status: int | None = None, *, cut_off: bool = False) -> Evaluated:
         """What the answer is worth; an answer in the wrong shape is worth 0 and has the single finding FORMAT.
 
-        `status` is the HTTP status it came with. A case that expects an error is not held against the schema. JSON that
-        was `cut_off` at the limit of tokens is not mended: whatever is missing was never said.
+        `status` is the HTTP status it came with. A case that expects an error is not checked by the schema. JSON that
+        was `cut_off` at the limit of tokens is not fixed: whatever is missing was never said.
         """
         if self._judge is not None:
             # A judge that is code is given what was measured, and may write into it: each sample has its own.
@@ -344,7 +344,7 @@ class Evaluator:
         return None if self._stability is None or self.expects_error(case) else items_of(self._stability, answer)
 
     def unrun(self, case: Case, why: str) -> tuple[Check, ...]:
-        """The checks of a case for which no answer could be weighed: none of them ran."""
+        """The checks of a case for which no answer could be scored: none of them ran."""
         return () if self._expect is None else self._expect.unrun(case, why)
 
     def _evaluate(self, text: str, answered: Answered, case: Case, step: str | None) -> Evaluated:
@@ -580,7 +580,7 @@ def _checked(box: Box) -> Box:
 
 
 def _nothing_to_score(case: Case) -> list[Problem]:
-    return [Problem(f"case {case.id}: nothing to weigh: every component's truth is missing and skipped", case.source)]
+    return [Problem(f"case {case.id}: nothing to score: every component's truth is missing and skipped", case.source)]
 
 
 def _as_path(name: str) -> str:

@@ -54,7 +54,7 @@ class Expectations(Scorer):
         default=RequiredRepeats.ALL, description="In how many repeats a check must pass."
     )
     with_schema: bool = Field(default=False, description="Whether fitting the suite's schema is a check, too.")
-    alone: bool = Field(default=False, description="Whether nothing else weighs the answers.")
+    alone: bool = Field(default=False, description="Whether nothing else scores the answers.")
 
     @field_validator("checks", mode="before")
     @classmethod
@@ -171,7 +171,7 @@ class Expectations(Scorer):
             if message := rule.problem(case):
                 return f"case {case.id}: check {name}: {message}"
         if self.alone and not self._named(case) and not self._schema(case, CheckState.NOT_RUN, ""):
-            return f"case {case.id}: nothing to weigh: no check of expect applies to it"
+            return f"case {case.id}: nothing to score: no check of expect applies to it"
         return None
 
     def asks_nothing(self, case: Case) -> bool:

@@ -74,7 +74,7 @@ def embedded_json(text: str, decoder: json.JSONDecoder, *, past_deep: bool = Fal
     Every bracket that could open a document is tried from there with the JSON parser itself, so braces of templates
     or stray quotes before it do no harm. What lies inside a document, even one that breaks off later, is part of that
     document and not given; so every character is read once, and only nesting bombs need a budget. Where one that is
-    too deep for the parser ends nobody can tell: it is the last, unless `past_deep` says to look inside it.
+    too deep for the parser ends cannot tell: it is the last, unless `past_deep` says to look inside it.
     """
     budget = len(text) + 100_000
     rest, offset, place = text, 0, 0
@@ -249,7 +249,7 @@ class CpuLimit:
             raise OutOfTime
 
 
-# One ladder from what a system printed to the structured answer in it.
+# One extraction from what a system printed to the structured answer in it.
 
 FENCE: Final = "```"
 MAX_REPAIR_CHARACTERS: Final = 32_000
@@ -261,7 +261,7 @@ MAX_REPAIR_SECONDS: Final = 0.5
 MAX_REPAIR_DEPTH: Final = 64
 _MAX_REPAIRS: Final = 3
 _MAX_TRIED: Final = 1_000
-"""Candidates of one kind that are held against the schema: a megabyte can hold 300,000."""
+"""Candidates of one kind that are compared with the schema: a megabyte can hold 300,000."""
 _MAX_EXPLAINED: Final = 20
 _INFO_LINE = re.compile(r"[ \t]*(?:[A-Za-z][^\n{\[]*)?\r?\n")
 _INLINE_LANGUAGE = re.compile(r"\s*[A-Za-z]\w*\s*(?=[{\[])")
@@ -272,7 +272,7 @@ _BEGINS_AS_JSON = re.compile(rf"""{_BEGINS_QUOTED.pattern}|\{{\s*[A-Za-z_][\w\-]
 
 @dataclass(frozen=True, slots=True)
 class Extracted:
-    """What the ladder found: `rung` names how, None when nothing fits and `problems` says why."""
+    """What the extraction found: `step` names how, None when nothing fits and `problems` says why."""
 
     value: Any
     step: str | None
@@ -280,7 +280,7 @@ class Extracted:
 
 
 def extract_json(text: str, validator: SchemaValidator | None = None, *, repair: bool = True) -> Extracted:
-    """The answer in the text with the rung it was found on, or the problems of the best candidate. Never raises.
+    """The answer in the text with the step it was found on, or the problems of the best candidate. Never raises.
 
     Without `repair` only JSON that stands in the text as valid JSON counts, whatever is around it.
     """
@@ -343,7 +343,7 @@ def _unescaped(texts: list[str]) -> Iterator[Any]:
 
 
 def _repaired(texts: list[str], begins: re.Pattern[str], gave_up: list[str]) -> Iterator[Any]:
-    """Broken documents as `json-repair` mends them; why one was left as it is goes to `gave_up`."""
+    """Broken documents as `json-repair` fixes them; why one was left as it is goes to `gave_up`."""
     seen: set[str] = set()
     time_left = CpuLimit(MAX_REPAIR_SECONDS)
     for text in texts:
@@ -370,13 +370,13 @@ def _repaired(texts: list[str], begins: re.Pattern[str], gave_up: list[str]) -> 
 
 
 def _repair(broken: str) -> Any:
-    """The mended object or array; None when there is none, it is empty, or a key of it is not in the text."""
+    """The fixed object or array; None when there is none, it is empty, or a key of it is not in the text."""
     try:
         value = json_repair.repair_json(broken, return_objects=True, skip_json_loads=True)
     except (ValueError, RecursionError, IndexError, TypeError, KeyError, AttributeError):
         return None  # the repairer gives up in many ways on hostile text; none of them is an answer
     if broken.startswith("{") and isinstance(value, list):
-        # Several documents in a row come back as a list that nobody wrote: the first one was being mended.
+        # Several documents in a row come back as a list that nobody wrote: the first one was being fixed.
         value = next((item for item in value if isinstance(item, dict)), None)
     if not isinstance(value, (dict, list)) or not value:
         return None
@@ -426,7 +426,7 @@ def _where_it_breaks(text: str) -> str:
         read_json(text[begin.start() :] if begin else text)
     except NotJson as error:
         return str(error)
-    return "it could not be mended"
+    return "it could not be fixed"
 
 
 def _kind(value: Any) -> str:

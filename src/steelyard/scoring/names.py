@@ -118,7 +118,7 @@ class Alternatives(Scorer):
     max_extra_words: int = Field(
         default=12, ge=0, description="How many words may stand beside the right name in a longer answer."
     )
-    strict: bool = Field(default=False, description="Weigh by the strict rule: a single name, and no denial of it.")
+    strict: bool = Field(default=False, description="Score by the strict rule: a single name, and no denial of it.")
 
     def read(self, answer: Any, case: Case) -> Reading:
         accepted = self._accepted(case)
@@ -263,7 +263,7 @@ class KeywordsOrFuzzy(Scorer):
         description="Alike by shared pairs of letters, or by how few edits (a replaced letter is two) or, for "
         "`levenshtein`, how few inserted, deleted and replaced letters lead from one to the other.",
     )
-    strict: bool = Field(default=False, description="Weigh by the strict rule.")
+    strict: bool = Field(default=False, description="Score by the strict rule.")
     floor: float = Field(
         default=0.6, ge=0, lt=1, description="Strict rule: likeness up to this earns nothing; above it is rescaled."
     )

@@ -456,7 +456,7 @@ class MoneyRange(Scorer):
         description="ISO code of the truth's currency: an answer that states another one is unreadable. "
         "Nothing is converted.",
     )
-    strict: bool = Field(default=False, description="Weigh by the strict rule.")
+    strict: bool = Field(default=False, description="Score by the strict rule.")
     max_ratio: float = Field(
         default=3.0, ge=1, allow_inf_nan=False, description="Strict rule: how many times wider than the truth is free."
     )

@@ -61,7 +61,7 @@ class Fields(Scorer):
     skip_unknown: bool = Field(
         default=False, description="Leave out a field whose truth is missing; otherwise that is a mistake in the case."
     )
-    strict: bool = Field(default=False, description="Weigh every field that has a strict rule by it.")
+    strict: bool = Field(default=False, description="Score every field that has a strict rule by it.")
 
     @field_validator("fields")
     @classmethod

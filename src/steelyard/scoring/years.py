@@ -346,7 +346,7 @@ class YearRange(Scorer):
     )
     answer_end: str | None = Field(default=None, description="Path to the last year, when the answer has two fields.")
     present: int = Field(default=DEFAULT_PRESENT, description='The year that "present" stands for.')
-    strict: bool = Field(default=False, description="Weigh by the strict rule.")
+    strict: bool = Field(default=False, description="Score by the strict rule.")
     max_ratio: float = Field(
         default=3.0, ge=1, allow_inf_nan=False, description="Strict rule: how many times wider than the truth is free."
     )

@@ -1,9 +1,9 @@
-"""Where a series of runs changed its level: found by permutation, and never across another instrument.
+"""Where a series of runs changed its level: found by permutation, and never across another signature.
 
-A stretch of runs that were weighed alike is cut where its two parts differ most in their means (CUSUM). The p-value is
+A stretch of runs that were scored alike is cut where its two parts differ most in their means (CUSUM). The p-value is
 the share of all orders of the same values that can be cut as clearly: runs of an unchanged system could have come in
 any order. Stretches that are cut are looked at again, part by part. All stretches of one round are adjusted for one
-another (Holm), over all series. Where the instrument changed, the runs before and after are tested by themselves.
+another (Holm), over all series. Where the signature changed, the runs before and after are tested by themselves.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ N_ORDERS = 1999
 SEED = 20260118
 METHOD = (
     f"change points: strongest cut of the means (CUSUM) in stretches of at least {FEWEST_RUNS} runs with one"
-    f" instrument, {LEAST_PART} on either side; p-values from {N_ORDERS:,} random orders (seed {SEED}), adjusted for"
+    f" signature, {LEAST_PART} on either side; p-values from {N_ORDERS:,} random orders (seed {SEED}), adjusted for"
     " all stretches and figures looked at together (Holm)"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """One figure, run by run, oldest first; `breaks` are the places where another instrument begins."""
+    """One figure, run by run, oldest first; `breaks` are the places where another signature begins."""
 
     name: str
     values: Sequence[float]
@@ -53,7 +53,7 @@ class ChangePoint:
     p: float
     """Adjusted for everything that was looked at."""
     at_break: bool = False
-    """True where another instrument begins: the change may be its own."""
+    """True where another signature begins: the change may be its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +146,7 @@ def _at_breaks(
     kinds: int,
     random: np.random.Generator,
 ) -> list[ChangePoint]:
-    """The changes of level where another instrument begins, between the stretches on either side."""
+    """The changes of level where another signature begins, between the stretches on either side."""
     places = [
         (i, at, *_around(ends[i], at))
         for i, item in enumerate(series)

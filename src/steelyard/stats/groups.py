@@ -3,7 +3,7 @@
 Samples of one case are alike, whether they differ by repeat or by variant: where a group holds several of a case, its
 intervals are clustered by case. Columns are narrow and are walked in pieces, so that no wide copy of one is made.
 
-Means and shares over clusters: samples of one case, or ballots on one text, are alike and count as one.
+Means and shares over clusters: samples of one case, or votes on one text, are alike and count as one.
 
 The figures of `groups` are made by the same rules; here they are of single columns, or of values that come one after
 another and are not kept.
@@ -47,7 +47,7 @@ class Groups:
 
     Without `rows` every sample is one row, in order; with them a sample may be in several groups (tags), and its rows
     stand side by side. `case` is left out when no case has more than one sample. `absent` samples of a single group
-    were planned and never came.
+    were planned and are missing.
     """
 
     def __init__(
@@ -196,7 +196,7 @@ class Groups:
     ) -> list[list[Estimate]]:
         """The share of each label in every group, among the samples that `known` marks.
 
-        A sample has each label at most once. Samples that never came are missing, or count as known ones with the
+        A sample has each label at most once. Samples that are missing are missing, or count as known ones with the
         label `absent_as`, each of a case of its own.
         """
         n = self.count(available)
@@ -411,7 +411,7 @@ _CANCELLED = 1e-13
 
 
 def mean(values: Array, case: Array, scale: Scale, absent: int = 0) -> Estimate:
-    """The mean of the values that are known (not NaN); `case` tells which belong together, `absent` never came."""
+    """The mean of the values that are known (not NaN); `case` tells which belong together, `absent` missing."""
     return _one_group(case, absent).means(values, scale)[0]
 
 

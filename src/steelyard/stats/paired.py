@@ -55,7 +55,7 @@ class Paired:
     high: float | None = None
     p: float | None = None
     smallest: float | None = None
-    """The smallest true difference that would be shown 4 times of 5."""
+    """The smallest true difference that would be shown with 80 % power."""
     test: str = ""
     effect: float | None = None
     """The difference in standard deviations of a case's difference (Cohen's d for pairs)."""

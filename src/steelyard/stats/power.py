@@ -1,5 +1,5 @@
-"""What a suite can detect: the smallest true change that a paired comparison shows 4 times of 5, and what a smaller one
-would take.
+"""What a suite can detect: the minimum detectable difference of a paired comparison at 80 % power, and what a smaller
+one would take.
 
 The tests are those of `paired_tests`, at 5 %: McNemar's exact one for a pass rate over single samples, else sign flips
 over units, whose power is that of the paired t-test. A unit is a case, or a cluster of them. A change of the average
@@ -224,7 +224,7 @@ def _power_of_rate(moves: _Moves, units: int) -> float:
 
 
 def smallest(spread: Spread, design: Design, *, rate: bool) -> float | None:
-    """The smallest change that is shown 4 times of 5; None when none is, or nobody knows."""
+    """The smallest change that is shown with 80 % power; None when none is, or nobody knows."""
     most = max(spread.mean, 1 - spread.mean) if rate else 1.0
     return _least(lambda change: power(spread, design, change, rate=rate), most)
 
@@ -238,7 +238,7 @@ def smallest_of(noise: float, spread: Spread, design: Design, *, rate: bool) -> 
 
 
 def _least(shown: Callable[[float], float | None], most: float) -> float | None:
-    """The smallest change up to `most` that is shown 4 times of 5."""
+    """The smallest change up to `most` that is shown with 80 % power."""
     if (shown(most) or 0.0) < POWER:
         return None
     low, high = 0.0, most
@@ -249,7 +249,7 @@ def _least(shown: Callable[[float], float | None], most: float) -> float | None:
 
 
 def cases_needed(spread: Spread, repeats: int, change: float, *, rate: bool) -> int | None:
-    """The fewest cases, each asked `repeats` times, that show the change 4 times of 5; None beyond a million."""
+    """The fewest cases, each asked `repeats` times, that show the change with 80 % power; None beyond a million."""
     low, high = 1, math.ceil(FEWEST_TO_SHOW * spread.per_unit)
     while (reached := power(spread, Design(high, repeats), change, rate=rate)) is not None and reached < POWER:
         low, high = high, 2 * high

@@ -173,7 +173,7 @@ class Columns:
     tag: np.ndarray
     tags: list[str]
     components: dict[str, np.ndarray] = field(default_factory=dict)
-    """Component name to values; NaN where not weighed."""
+    """Component name to values; NaN where not scored."""
     finding_sample: np.ndarray = field(default_factory=lambda: _empty())
     finding_code: np.ndarray = field(default_factory=lambda: _empty())
     finding_codes: list[str] = field(default_factory=list)
@@ -259,7 +259,7 @@ class Store(Protocol):
         ...
 
     def add_rescored(self, run_id: str, from_run: str, samples: Sequence[Sample], cases: Sequence[Case]) -> None:
-        """Keep new weighings of the attempts of an earlier run, without copying the attempts or the judge's calls."""
+        """Keep new evaluations of the attempts of an earlier run, without copying the attempts or the judge's calls."""
         ...
 
     def journal(self, run_id: str, entries: Sequence[tuple[str, dict[str, Any]]]) -> None:
@@ -381,7 +381,7 @@ class Store(Protocol):
     def cache(self, entries: Sequence[tuple[str, dict[str, Any]]]) -> None: ...
 
 
-# What another tool recorded, as the format of a suite hands it over: the core weighs it and keeps it as a run.
+# What another tool recorded, as the format of a suite hands it over: the core scores it and keeps it as a run.
 
 
 @dataclass(frozen=True, slots=True)
@@ -405,7 +405,7 @@ class RecordedSample:
     stored: Any = None
     """Whatever else was recorded, as plain data: it comes back when the run is written again."""
     checks: tuple[Check, ...] | None = None
-    """What came of the checks of an answer that was not kept: they stand as they are. None, and `answer` is weighed."""
+    """What came of the checks of an answer that was not kept: they stand as they are. None, and `answer` is scored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -437,7 +437,7 @@ class SnapshotFormat(Protocol):
     """Snapshots in a shape of a suite's own: `snapshots: module:Name` in the suite file."""
 
     def read(self, document: Any) -> RecordedRun:
-        """What a document holds; UserMistake when it is no such snapshot."""
+        """What a document holds; UsageError when it is no such snapshot."""
         ...
 
     def write(self, header: RunHeader, samples: Iterable[tuple[Sample, Case]]) -> Any:

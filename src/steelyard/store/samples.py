@@ -301,7 +301,7 @@ def keep_rescored(
     batch = _Batch()
     for sample, case_hash, layout in zip(samples, hashes, used, strict=True):
         if sample.key not in call_results:
-            raise StoreError(f"the earlier run has no answer for {describe_key(sample.key)}: nothing to weigh again")
+            raise StoreError(f"the earlier run has no answer for {describe_key(sample.key)}: nothing to score again")
         seq, call_run = call_results[sample.key]
         batch.add(run, (call_run, callers.get(seq, run)), seq, sample, case_hash, layouts[layout])
     batch.insert(session)

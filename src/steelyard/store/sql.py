@@ -147,7 +147,7 @@ class SqlStore:
         """Keep the columns of a run that has ended, if it is large, so that reports and comparisons need not read its
         samples.
 
-        Apart from the transaction that ends the run: what was weighed is safe before this begins.
+        Apart from the transaction that ends the run: what was scored is safe before this begins.
         """
         with self.database.reading() as session:
             run = self._number(session, run_id)

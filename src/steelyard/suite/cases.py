@@ -54,7 +54,7 @@ class CasePlace:
 def case_places(suite: SuiteModel, ids: Collection[str]) -> dict[str, CasePlace]:
     """The places of these cases, by id; one that was given in Python has none. Reads no further than it must."""
     wanted, result = set(ids), {}
-    # Files may have changed while the suite was weighed: then some places are not known, and nothing else is lost.
+    # Files may have changed while the suite was scored: then some places are not known, and nothing else is lost.
     with suppress(SteelyardError, OSError):
         for case in suite.cases if wanted else ():
             if case.id not in wanted:

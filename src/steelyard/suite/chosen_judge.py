@@ -33,7 +33,7 @@ def _scored(rubric: Rubric) -> list[Any]:
 def as_recorded(judge: JudgeModel, described: JudgeDescription) -> JudgeModel:
     """The judge of today with the members, and as many judgings, of the run that was described so.
 
-    Rules and checks are those of today; a member that is code is today's code. UserMistake when models gave their
+    Rules and checks are those of today; a member that is code is today's code. UsageError when models gave their
     scores on another scale, or for other dimensions, than the rubric has now: they say nothing on this one.
     """
     asked = any(member.kind != "python" for member in described.members)
@@ -56,7 +56,7 @@ def as_recorded(judge: JudgeModel, described: JudgeDescription) -> JudgeModel:
 
 
 def refuse_self_judged(suite: SuiteModel, answered_by: Mapping[str, Any] | None = None) -> None:
-    """UserMistake when the suite's target would judge itself; `answered_by` is who gave the answers, if not that."""
+    """UsageError when the suite's target would judge itself; `answered_by` is who gave the answers, if not that."""
     if suite.judge is None:
         return
     target = suite.target
@@ -68,7 +68,7 @@ def refuse_self_judged(suite: SuiteModel, answered_by: Mapping[str, Any] | None 
 
 
 def judged_as_then(suite: SuiteModel, described: JudgeDescription | None, *, to_ask: bool) -> SuiteModel:
-    """The suite with the judges of a run that was described so; UserMistake when one of them cannot be asked any more.
+    """The suite with the judges of a run that was described so; UsageError when one of them cannot be asked any more.
 
     One that the suite declares is taken as it is declared now; any other is the model of then at its address, which is
     not `to_ask`: a run is data, and may come from anybody, so nothing is sent to an address that only a run names.
@@ -103,7 +103,7 @@ def judged_as_then(suite: SuiteModel, described: JudgeDescription | None, *, to_
 def chosen_members(
     suite: SuiteModel, judge: JudgeModel, name: str | None, given: dict[str, Any]
 ) -> tuple[JudgeSpec, ...]:
-    """Who judges when the command line names a judge, or gives settings of one (model, token, temperature); UserMistake
+    """Who judges when the command line names a judge, or gives settings of one (model, token, temperature); UsageError
     when that is nobody.
 
     What a suite says of its first model (temperature, seed, ...) holds for a model at a URL too, but its key is sent

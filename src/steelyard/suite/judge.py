@@ -196,7 +196,7 @@ class Evidence(Part):
 
 
 class FigureFile(Part):
-    """A figure made of what the judge says beyond its scores; it is shown, compared and gated, and weighs nothing."""
+    """A figure made of what the judge says beyond its scores; it is shown, compared and gated, and has no weight."""
 
     mean: str = Field(
         default="",
@@ -396,7 +396,7 @@ class JudgeModel(JudgeSettings):
     of against what was judged; None when nothing of the kind is done."""
     means: tuple[SaidMean, ...] = ()
     counts: tuple[SaidCount, ...] = ()
-    """What is made into figures beside the scores; it weighs nothing."""
+    """What is made into figures beside the scores; it has no weight."""
     judges: dict[str, JudgeSpec] = Field(default={})
     """Every judge the suite declares, by the name `--judge` chooses it with."""
 

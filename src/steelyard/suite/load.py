@@ -102,7 +102,7 @@ def _count(source: FileCases | ListCases) -> int:
 
 
 def suite_in(path: Path) -> SuiteModel:
-    """The suite that a Python file holds under the name `suite`; UserMistake when there is none."""
+    """The suite that a Python file holds under the name `suite`; UsageError when there is none."""
     module = _execute(path)
     suite = getattr(module, "suite", None)
     # A steelyard.Suite carries its model; this room does not know that class.
@@ -275,7 +275,7 @@ def with_judge(
     repeats: int | None,
     temperature: float | None = None,
 ) -> SuiteModel:
-    """The suite judged by another: one of its judges by name, or the model at a URL; UserMistake when there is none.
+    """The suite judged by another: one of its judges by name, or the model at a URL; UsageError when there is none.
 
     `token` names the environment variable that holds the key. None keeps what the suite says.
     """
@@ -327,7 +327,7 @@ def suite_of_run(header: RunHeader, place: str | None = None) -> SuiteModel:
     """The suite at `place`, which a person named, or the only one of the run's suite name.
 
     That is a built-in or installed one, or a suite file in the current folder or up to three folders below. Code that
-    comes with it is announced before it runs. UserMistake when there is none, or more than one.
+    comes with it is announced before it runs. UsageError when there is none, or more than one.
     """
     if place is not None:
         return load_suite(place)

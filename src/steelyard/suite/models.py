@@ -61,7 +61,7 @@ class AnswerShape(Part):
     json_schema: str | dict[str, Anything] | None = Field(
         default=None, alias="schema", description="A JSON Schema that answers must fit: a file, or written here."
     )
-    repair: bool = Field(default=True, description="Whether JSON that is not quite valid may be mended.")
+    repair: bool = Field(default=True, description="Whether JSON that is not quite valid may be fixed.")
 
     @property
     def schema_data(self) -> dict[str, Any] | None:
@@ -201,11 +201,11 @@ class StabilityRules(Part):
         min_length=1, description="Where the list of items is in the answer: a path, or a JSONPath that begins with $."
     )
     key: str = Field(
-        description="Path in an item: items with the same key are held against each other; empty for the item itself."
+        description="Path in an item: items with the same key are compared with each other; empty for the item itself."
     )
     fields: dict[str, Literal["equal", "overlap"]] = Field(
         default={},
-        description="Paths in an item, each with how two values are held against each other: `equal`, or `overlap` of"
+        description="Paths in an item, each with how two values are compared with each other: `equal`, or `overlap` of"
         " [start, end).",
     )
 
@@ -319,7 +319,7 @@ class ComponentDescription(ComponentSettings):
 
 
 class Component(ComponentSettings):
-    """One weighed part of the score, with its scorer.
+    """One scored part of the score, with its scorer.
 
     `when_unknown` is the policy for a case whose truth is missing: None means that such a case is a mistake in the
     suite. A value below `wrong_below` is a finding with `code`.
@@ -387,10 +387,10 @@ class CasesFile(Part):
 
 
 class SuiteFile(Part):
-    """A suite: cases, a target, how answers are weighed, and when the result is good enough."""
+    """A suite: cases, a target, how answers are scored, and when the result is good enough."""
 
     suite: str = Field(min_length=1, max_length=100, description="The suite's name.")
-    about: str = Field(default="", description="What is weighed, in a sentence.")
+    about: str = Field(default="", description="What is scored, in a sentence.")
     version: Label = Field(default="", description="The suite's own version, for people.")
     cases: Anything = Field(default=None, description="Where the cases are.")
     target: Anything = Field(default=None, description="The system under test: one kind with its settings.")
@@ -605,7 +605,7 @@ class SuiteModel:
     stability: StabilityRules | None = None
     """None when repeats are not compared item by item."""
     latency: LatencyRules = _LATENCY
-    """Medians that look wrong; they make a run suspect and, as gates, are no part of the instrument."""
+    """Medians that look wrong; they make a run suspect and, as gates, are no part of the signature."""
     metrics: tuple[dict[str, Any], ...] = ()
     """Metrics of the suite's own, as runs keep them."""
     alerts: AlertSettings | None = None

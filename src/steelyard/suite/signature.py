@@ -99,7 +99,7 @@ def _flagged(about: str) -> str:
 
 
 def _said_components(judge: JudgeModel) -> list[ComponentDescription]:
-    """What is made of what a judge says beyond its scores: it weighs nothing."""
+    """What is made of what a judge says beyond its scores: it has no weight."""
     shared: dict[str, Any] = {
         "kind": "stated",
         "weight": 0.0,

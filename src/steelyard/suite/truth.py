@@ -27,7 +27,7 @@ from steelyard.suite.yaml import Place, explain, meant, result
 LEDGER_FILE = "ledger.jsonl"
 TRUTH = "truth"
 SCORED_BY = ("scorers", "schema", "rules")
-"""The parts of a signature that say how answers are weighed; each may be edited for a reason of its own."""
+"""The parts of a signature that say how answers are scored; each may be edited for a reason of its own."""
 NAMES = {
     "scorers": "scorers, weights, bands or pass rule",
     "schema": "the shape asked of answers",
@@ -36,7 +36,7 @@ NAMES = {
 _MOST_MESSAGES = 20
 
 State = tuple[str, str | None, str | None]
-"""What was edited, of which case (None for how answers are weighed), and its digest afterwards."""
+"""What was edited, of which case (None for how answers are scored), and its digest afterwards."""
 
 
 class LedgerLine(BaseModel):
@@ -49,7 +49,7 @@ class LedgerLine(BaseModel):
     by: str = Field(min_length=1)
     what: Literal["truth", "scorers", "schema", "rules"]
     case: str | None = None
-    """The case whose truth was edited; None for how answers are weighed."""
+    """The case whose truth was edited; None for how answers are scored."""
     before: str | None
     after: str | None
     """Digests: of the case's truth, None where there was or is no such case; else of that part of the signature."""
@@ -123,7 +123,7 @@ def read_ledger(draft: Draft) -> tuple[LedgerLine, ...]:
 
 
 def append_lines(folder: Path, lines: Sequence[LedgerLine]) -> Path:
-    """Put lines at the end of the ledger, durable on return; UserMistake, and none is there, when it cannot be done."""
+    """Put lines at the end of the ledger, durable on return; UsageError, and none is there, when it cannot be done."""
     path = folder / LEDGER_FILE
     text = "".join(json.dumps(line.as_data(), ensure_ascii=False) + "\n" for line in lines)
     try:
@@ -184,7 +184,7 @@ def newest_first(lines: Iterable[LedgerLine]) -> list[LedgerLine]:
 
 
 def kept_with_a_run(suite: SuiteModel, signature: dict[str, Any]) -> tuple[dict[str, Any], ...]:
-    """What a run's description keeps of the ledger: the edits that led to what the run is weighed by.
+    """What a run's description keeps of the ledger: the edits that led to what the run is scored by.
 
     Added cases stay out: a set of cases that was brought in at once would be most of
     every run's header, and no reading rests on why a case is there.
@@ -316,7 +316,7 @@ class TruthCheck:
         if self._all_skip and self._nothing_to_score(case):
             report(
                 record.problem(
-                    f"case {case.id}: nothing to weigh: it has no truth for any component, and all are skipped"
+                    f"case {case.id}: nothing to score: it has no truth for any component, and all are skipped"
                 )
             )
 

@@ -43,7 +43,7 @@ class Request:
 class Response:
     """What came back. `text` is exactly what the system said; nothing is repaired here.
 
-    Structured data is given as its JSON text, so that what is stored is what was weighed.
+    Structured data is given as its JSON text, so that what is stored is what was scored.
     """
 
     text: str
@@ -128,7 +128,7 @@ class Target(Protocol):
 
 
 def open_target(spec: TargetSpec, target_context: TargetContext) -> Target:
-    """The target a suite declares, ready to be entered; UserMistake when it lacks something it needs.
+    """The target a suite declares, ready to be entered; UsageError when it lacks something it needs.
 
     The spec's settings may be validated already or still be plain data, as code that builds a target by hand has them.
     """
@@ -192,7 +192,7 @@ class FromEnv(BaseModel):
     prefix: str = Field(default="", description="Text put before the value, such as `ApiKey `.")
 
     def read(self, target_context: TargetContext, what: str) -> str:
-        """The value with its prefix; UserMistake naming the variable when it is not set."""
+        """The value with its prefix; UsageError naming the variable when it is not set."""
         return self.prefix + read_variable(self.env, target_context, what)
 
 
@@ -205,7 +205,7 @@ class TextFile(BaseModel):
 
 
 def read_variable(name: str, target_context: TargetContext, what: str) -> str:
-    """The variable's value; UserMistake naming it when it is not set or empty."""
+    """The variable's value; UsageError naming it when it is not set or empty."""
     value = target_context.env.get(name, "")
     if not _VARIABLE.fullmatch(name):
         raise UsageError(

@@ -318,7 +318,7 @@ _REFUSALS = frozenset({400, 404, 415, 422, 501})
 class ChatWire:
     """Sends completions to one model. `who` names the asker in messages. Used as an async context manager.
 
-    UserMistake when a variable of the environment that holds a key is not set.
+    UsageError when a variable of the environment that holds a key is not set.
     """
 
     def __init__(self, settings: ModelAddress, target_context: TargetContext, who: str = "target chat") -> None:

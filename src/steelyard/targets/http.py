@@ -91,7 +91,7 @@ def _or_one(schema: dict[str, Any]) -> None:
 
 
 class ExpectedErrors(BaseModel):
-    """Error statuses that are answers: their body is weighed instead of counting as a failure."""
+    """Error statuses that are answers: their body is scored instead of counting as a failure."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -187,7 +187,7 @@ class HttpSettings(TargetSettings):
         description="Where in the JSON body the answer stands: result.text or $.result.text. Default: all of it.",
     )
     expect_errors: ExpectedErrors | None = Field(
-        default=None, description="Error statuses that are answers: their body is weighed."
+        default=None, description="Error statuses that are answers: their body is scored."
     )
     failed_if: Annotated[tuple[BodyPath, ...], BeforeValidator(listed)] = Field(
         default=(),
@@ -388,7 +388,7 @@ class HttpTarget:
         self._take = AnswerTaker(settings)
 
     async def __aenter__(self) -> Self:
-        """Start the service if it is to be started, and wait until it is ready; UserMistake when it does not get so."""
+        """Start the service if it is to be started, and wait until it is ready; UsageError when it does not get so."""
         await self._wire.__aenter__()
         try:
             await self._make_ready()

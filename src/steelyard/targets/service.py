@@ -173,7 +173,7 @@ class Readiness:
         times = "once" if tries == 1 else f"{tries} times"
         return (
             f"the service is not ready: GET {self._url}, asked {times} within {self._settings.timeout:g} s, last said: "
-            f"{problem}. Start the service, mend `ready`, or raise ready.timeout"
+            f"{problem}. Start the service, fix `ready`, or raise ready.timeout"
         )
 
     async def _problem(self, seconds: float) -> str | None:
@@ -229,7 +229,7 @@ class Service:
         self._transport: asyncio.SubprocessTransport | None = None
 
     async def start(self) -> int:
-        """The port, once it accepts connections; UserMistake with the service's last words when it does not."""
+        """The port, once it accepts connections; UsageError with the service's last words when it does not."""
         self._port = _free_port()
         loop = asyncio.get_running_loop()
         watch = self._watch = _Watch(loop)
@@ -286,7 +286,7 @@ class Service:
         return UsageError(f"{self._where}: {message}\nstarted as: {command}\n{output}")
 
     async def refuse_if_ended(self) -> None:
-        """UserMistake when it has ended."""
+        """UsageError when it has ended."""
         if (code := self._code()) is not None:
             # Its last words may still be on their way.
             if self._watch is not None:

@@ -28,11 +28,11 @@ from steelyard.stats.intervals import Estimate
 from steelyard.store.base import Store
 from steelyard.suite.cases import drawn_place
 
-# One run held against another, figure by figure and group by group: what gates on a baseline stand on.
+# One run compared with another, figure by figure and group by group: what gates on a baseline stand on.
 
 
 class Against:
-    """Run B held against run A over their comparable pairs, with every rule of `compare`."""
+    """Run B compared with run A over their comparable pairs, with every rule of `compare`."""
 
     def __init__(self, a: ComparedRun, b: ComparedRun, *, allow_mismatch: bool = False) -> None:
         self.by_truth_of_a = (
@@ -52,7 +52,7 @@ class Against:
 
     def confounded_by(self, change: MetricChange, factor: str = "", name: str = "") -> tuple[str, ...]:
         """Why a difference, of the whole run or of one group, would not be the system's, or not be one at all; whether
-        a verdict was asked for anyway is for the caller to weigh."""
+        a verdict was asked for anyway is for the caller to score."""
         if change.group == "latency":
             return tuple(change.sentence for change in self._signatures.changes if change.part == LOAD)
         if change.group in UNTOUCHED:

@@ -16,8 +16,8 @@ from steelyard.analysis.compare.attribution_model import (
     Identical,
     Noise,
     Portion,
-    Reweigh,
     Reweighed,
+    ScoreAgain,
     ask_for,
     name_of,
     points,
@@ -50,9 +50,9 @@ from steelyard.stats.paired import NO_CHANGE, SIGNIFICANT, Paired, case_starts, 
 WHY = "why"
 """What a portion is asked for by: `why.truth`, or `why` alone for all of them."""
 _SUMMED = {
-    How.REWEIGHED: "sum over pairs of (A's answer after the step - before it) / pairs",
+    How.SCORED_AGAIN: "sum over pairs of (A's answer after the step - before it) / pairs",
     How.ANCHORS: "sum over pairs of the judge's shift (B's judge - before; mean of its band if not measured) / pairs",
-    How.LEFT: "sum over pairs of (B's reading - A's answer as last weighed - the judge's shift, if it has one) / pairs",
+    How.LEFT: "sum over pairs of (B's reading - A's answer as last scored - the judge's shift, if it has one) / pairs",
 }
 _COUNTED = {
     Cause.CASES: "(B: mean of all readings - mean of those with a counterpart) - (the same of A)",
@@ -84,7 +84,7 @@ Traces = dict[tuple[Cause, ...], list[Terms]]
 
 
 def explain_why(attribution: Attribution, traces: Traces, metric: str) -> list[Explanation]:
-    """The portion that `why.truth` names, or all of them for `why`; UserMistake when there is none of that name."""
+    """The portion that `why.truth` names, or all of them for `why`; UsageError when there is none of that name."""
     if attribution.total is None:
         raise UsageError(f"metric {metric!r}: {attribution.sentence}")
     asked = metric.removeprefix(WHY).removeprefix(".")
@@ -156,16 +156,16 @@ def attribute(
     a: ComparedRun,
     b: ComparedRun,
     cases: CommonCases,
-    reweigh: Reweigh | None = None,
+    score_again: ScoreAgain | None = None,
     identical: Identical | None = None,
 ) -> tuple[Attribution, Traces]:
     """The change of the headline number in portions, with what every reading adds to each.
 
-    Without `reweigh` nothing can be weighed again, and without `identical` a judge has no anchors: what that leaves
+    Without `score again` nothing can be scored again, and without `identical` a judge has no anchors: what that leaves
     untold is joined with the system.
     """
     cut = _Cut(SharedPairs(a, b, cases))
-    return cut.attribution(reweigh, identical), cut.traces
+    return cut.attribution(score_again, identical), cut.traces
 
 
 class _Cut:
@@ -173,7 +173,7 @@ class _Cut:
         self._pairs, self._units = pairs, pairs.units
         self.traces: Traces = {}
 
-    def attribution(self, reweigh: Reweigh | None, identical: Identical | None) -> Attribution:
+    def attribution(self, score_again: ScoreAgain | None, identical: Identical | None) -> Attribution:
         pairs = self._pairs
         before, after = _headline(pairs.values_a), _headline(pairs.values_b)
         started = Attribution("pass_rate" if pairs.by_pass else "average", before, after, None, method=METHOD)
@@ -182,7 +182,7 @@ class _Cut:
         started = replace(started, total=settled(after.value - before.value))
         if not len(self._pairs.first):
             return self._nothing_shared(started)
-        steps = Steps(self._pairs, reweigh)
+        steps = Steps(self._pairs, score_again)
         same = self._same_answers(identical, steps)
         results = [*self._sets(), *steps.portions(self._units, self._pairs.case)]
         for causes, earlier, later in steps.steps:
@@ -260,7 +260,7 @@ class _Cut:
         return same
 
     def _rest(self, steps: Steps, same: Array) -> tuple[list[Portion], Anchors, tuple[str, ...]]:
-        """What lies between A's answers as last weighed and B's readings."""
+        """What lies between A's answers as last scored and B's readings."""
         left, pending = steps.values_b - steps.last, steps.pending
         judged = self._pairs.judged()
         counts = Anchors(int(same.sum()), judged=int(judged.sum()))
@@ -409,7 +409,7 @@ def with_attribution(comparison: Comparison, attribution: Attribution) -> Compar
     first = comparison.metrics[0]
     verdict = _verdict(system)
     sentence, sure = _words(verdict, attribution, system, others)
-    message = replace(headline, verdict=verdict, sentence=sentence, how_sure=sure)
+    message = replace(headline, verdict=verdict, sentence=sentence, significance=sure)
     comparison = replace(
         comparison, headline=message, metrics=(replace(first, verdict=verdict), *comparison.metrics[1:])
     )
@@ -441,7 +441,7 @@ def _words(verdict: Moved, attribution: Attribution, system: Portion, others: li
     sentence = f"{started.get(verdict, f'B is {verdict}')}: of {points(attribution.total)} points the system has"
     sure = "the 95 % interval of the system's part leaves no change out"
     if attribution.anchors.not_measured:
-        sure = f"fairly sure: {sure}; but {attribution.anchors.not_measured}"
+        sure = f"limited: {sure}, but {attribution.anchors.not_measured}"
     if verdict is Moved.SAME:
         sure = "no answer moved by more than these parts; that says nothing about answers that may come"
     elif verdict is Moved.CANNOT_TELL:

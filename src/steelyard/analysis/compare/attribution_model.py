@@ -37,8 +37,8 @@ class How(StrEnum):
 
     COUNTED = "counted"
     """From the recorded readings of both runs."""
-    REWEIGHED = "reweighed"
-    """A's recorded answers weighed again by B's suite."""
+    SCORED_AGAIN = "scored again"
+    """A's recorded answers scored again by B's suite."""
     ANCHORS = "anchors"
     """Measured on answers that both judges have read, and carried over to the others."""
     LEFT = "left"
@@ -47,12 +47,12 @@ class How(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Portion:
-    """The part of the change that one cause has, or several that nobody can tell apart."""
+    """The part of the change that one cause has, or several that cannot tell apart."""
 
     causes: tuple[Cause, ...]
     change: Estimate
     """`n` is the cases that it stands on. The interval says how far it would lie elsewhere with other cases like these:
-    what was counted or weighed again is exact for the cases of these runs."""
+    what was counted or scored again is exact for the cases of these runs."""
     how: How
     cannot_tell: bool = False
     """True when it may be noise alone; never of what is exact."""
@@ -87,7 +87,7 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class ScoringEdit:
-    """A part of how answers are weighed that is another in B: `scorers`, `schema` or `rules`, as in a signature."""
+    """A part of how answers are scored that is another in B: `scorers`, `schema` or `rules`, as in a signature."""
 
     part: str
     reason: Reason | None = None
@@ -101,7 +101,7 @@ class TruthEdit:
     n: int
     """Pairs of it."""
     moved: float
-    """By how much A's answers to it rose when weighed by B's truth, in the mean."""
+    """By how much A's answers to it rose when scored by B's truth, in the mean."""
     part: float
     """What that comes to in the headline number."""
     reason: Reason | None = None
@@ -118,7 +118,7 @@ class TruthEdits:
     n_with_reason: int = 0
     """Cases of `n_cases` whose edit has a reason in the ledger."""
     part_without_reason: float | None = None
-    """What the others come to in the headline number; None when nothing was weighed again."""
+    """What the others come to in the headline number; None when nothing was scored again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +174,7 @@ class Attribution:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Which answers of A are to be weighed again, and how: pairs stand in the order of A's cases."""
+    """Which answers of A are to be scored again, and how: pairs stand in the order of A's cases."""
 
     first: Array
     """Positions in A's columns."""
@@ -208,8 +208,8 @@ class Reweighed:
     """The ledger of B's suite as it is now."""
 
 
-Reweigh = Callable[[Wanted], Reweighed]
-"""Weighs answers of A again; called at most once, and only when the instruments differ or answers were paid for."""
+ScoreAgain = Callable[[Wanted], Reweighed]
+"""Scores answers of A again; called at most once, and only when the signatures differ or answers were paid for."""
 Identical = Callable[[Array, Array], Array]
 """Marks the pairs (positions in A and in B) whose answers are the same to the byte."""
 
@@ -231,9 +231,9 @@ _NAMES = {
     Cause.SYSTEM: "system",
 }
 _ASK = {
-    Cause.QUESTIONS: "a file does not hold the questions: nobody can tell whether they are the same",
-    Cause.SCORERS: "the scorers changed, and A's answers were not weighed again by B's",
-    Cause.TRUTH: "the truth changed or is not known, and A's answers were not weighed again by B's",
+    Cause.QUESTIONS: "a file does not hold the questions: cannot tell whether they are the same",
+    Cause.SCORERS: "the scorers changed, and A's answers were not scored again by B's",
+    Cause.TRUTH: "the truth changed or is not known, and A's answers were not scored again by B's",
     Cause.JUDGE: (
         "judge and system cannot be told apart: fewer than two cases have the same answer in both runs;"
         " --rejudge N lets B's judge read N answers of A"

@@ -15,8 +15,8 @@ from steelyard.analysis.compare.attribution_model import (
     How,
     Portion,
     Reason,
-    Reweigh,
     Reweighed,
+    ScoreAgain,
     ScoringEdit,
     TruthEdit,
     TruthEdits,
@@ -43,14 +43,14 @@ from steelyard.stats.paired import NO_CHANGE, case_starts
 from steelyard.suite.case import digest
 from steelyard.suite.truth import NAMES, SCORED_BY, TRUTH, LedgerLine, by_state, lines_kept
 
-# The reasons that the ledger gives for what was edited from A to B: of truths, and of how answers are weighed.
+# The reasons that the ledger gives for what was edited from A to B: of truths, and of how answers are scored.
 
 _PAGE = 500
 NO_REASON = "no reason in the ledger"
 
 
 class Reasons:
-    """What the ledger says of B's truth and of how B was weighed: as the run kept it, and what was noted since."""
+    """What the ledger says of B's truth and of how B was scored: as the run kept it, and what was noted since."""
 
     def __init__(self, b: ComparedRun, noted_since: Sequence[LedgerLine]) -> None:
         self._b = b
@@ -68,7 +68,7 @@ class Reasons:
         return reasons
 
     def of_scoring(self, a: ComparedRun) -> tuple[ScoringEdit, ...]:
-        """The parts of how answers are weighed that both runs name and that differ."""
+        """The parts of how answers are scored that both runs name and that differ."""
         named = [(part, signed(a, part), signed(self._b, part)) for part in SCORED_BY]
         lines = [
             (part, self._lines.get((part, None, after)))
@@ -124,7 +124,7 @@ def _scoring_message(attribution: Attribution) -> Iterator[str]:
 
 
 def _moves(part: float | None, who: str, ending: str) -> str:
-    """What edits come to in the headline number; "" where nobody has weighed it."""
+    """What edits come to in the headline number; "" where nobody has scored it."""
     if part is None:
         return ""
     if abs(part) <= NO_CHANGE:
@@ -185,19 +185,19 @@ class SharedPairs:
         return judged_in_both(self.a, self.b, self.first, self.second)
 
 
-# A's answers weighed anew, one change of the instrument after another: what each step moves.
+# A's answers scored again, one change of the signature after another: what each step moves.
 
 _MOST_LOST = 0.05
-"""Above this share of answers that B's balance cannot read, weighing again says nothing."""
+"""Above this share of answers that B's balance cannot read, scoring again says nothing."""
 
 
 class Steps:
-    """A's readings of the pairs as they are weighed anew, one change of the instrument after another."""
+    """A's readings of the pairs as they are scored again, one change of the signature after another."""
 
-    def __init__(self, pairs: SharedPairs, reweigh: Reweigh | None) -> None:
+    def __init__(self, pairs: SharedPairs, score_again: ScoreAgain | None) -> None:
         self._pairs = pairs
         wanted = Wanted(pairs.first, pairs.second, pairs.other_truth, pairs.by_pass)
-        self.again = Reweighed() if reweigh is None else reweigh(wanted)
+        self.again = Reweighed() if score_again is None else score_again(wanted)
         self._take_up_readable()
         n, again = len(pairs.first), self.again
         self.values_a, self.values_b = pairs.values_a[pairs.first], pairs.values_b[pairs.second]
@@ -219,7 +219,7 @@ class Steps:
                 self.steps.append((tuple(pending), self.last, scored))
                 self.last, pending = scored, []
         self.bought = np.full(n, np.nan)
-        """A's answers by B's judge minus as last weighed; NaN where it has not read them."""
+        """A's answers by B's judge minus as last scored; NaN where it has not read them."""
         if again.judge is not None and not again.by_code:
             self.bought = again.judge - self.last
         # A question that is not known has a part in nothing but what is left.
@@ -259,12 +259,12 @@ class Steps:
         self.bought = np.where(marks, np.nan, self.bought)
 
     def portions(self, units: Units, case: Array) -> Iterator[Portion]:
-        """What weighing A's answers again has moved, a portion a step."""
+        """What scoring A's answers again has moved, a portion a step."""
         n_cases = units.count(case)
         for causes, before, after in self.steps:
             n = int(self._pairs.other_truth.sum()) if causes == (Cause.TRUTH,) else len(case)
             change = units.mean(after - before, case).estimate(n_cases)
-            yield Portion(causes, change, How.REWEIGHED, message=f"answers of A weighed again: {n:,}")
+            yield Portion(causes, change, How.SCORED_AGAIN, message=f"answers of A scored again: {n:,}")
 
     def truth_edits(self, reasons: Reasons) -> TruthEdits:
         """The cases whose truth changed, those that moved the number most first."""
@@ -319,12 +319,12 @@ def other_scorers(a: ComparedRun, b: ComparedRun) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """Pairs on their way from A's answers as last weighed to B's readings."""
+    """Pairs on their way from A's answers as last scored to B's readings."""
 
     left: Array
-    """B's reading minus A's answer as last weighed."""
+    """B's reading minus A's answer as last scored."""
     bought: Array
-    """A's answer by B's judge minus as last weighed; NaN where B's judge was not asked about it."""
+    """A's answer by B's judge minus as last scored; NaN where B's judge was not asked about it."""
     identical: Array
     """Marks anchors."""
     judged: Array
@@ -333,7 +333,7 @@ class Judged:
     """The band of the score that A's answer has in A."""
     case: Array
     pending: tuple[Cause, ...]
-    """The causes between A's answers as last weighed and as B's judge reads them; empty when nothing is known to
+    """The causes between A's answers as last scored and as B's judge reads them; empty when nothing is known to
     differ, so that only a drift can."""
 
     @property

@@ -38,10 +38,9 @@ from steelyard.stats.paired import DRAWN_UP_TO, FEWEST_TO_SHOW, PATTERNS, Paired
 from steelyard.suite.models import SuiteDescription
 from steelyard.suite.values import MIN_PAIRED
 
-# The answer of a comparison in words: better, worse, the same or nobody can tell, and how sure that is.
+# The answer of a comparison in words: better, worse, the same or cannot tell, and how sure that is.
 
 _NAMES = {"pass_rate": "pass rate", "average": "average score"}
-_SURE = ((0.001, "very sure"), (0.01, "sure"), (1.0, "fairly sure"))
 
 
 def headline(
@@ -62,7 +61,7 @@ def headline(
     return Headline(
         verdict=verdict,
         sentence=_sentence(verdict, metrics, pairs, confounded) + _extra(verdict, moved_beside),
-        how_sure=_how_sure(verdict, main, confounded, doubt),
+        significance=_significance(verdict, main, confounded, doubt),
         metric=main.name,
         smallest=_smallest(main),
         confounded_by=confounded,
@@ -151,13 +150,13 @@ def _message(change: MetricChange, *, with_p: bool = False) -> str:
     interval = "" if by.low is None or by.high is None else f" [{percentage(by.low):+.1f}, {percentage(by.high):+.1f}]"
     cases = f"{by.n} {change.counts}{'' if by.n == 1 else 's'}"
     if with_p and change.p_adjusted is not None:
-        cases += ", p < 0.001" if change.p_adjusted < 0.001 else f", p {change.p_adjusted:.3f}"
+        cases += f", {p_value(change.p_adjusted)}"
     return f"{name} {percent(before)} -> {percent(after)} ({percentage(by.value):+.1f} points{interval}, {cases})"
 
 
-def _how_sure(verdict: Moved, main: MetricChange, confounded: Sequence[str], doubt: str) -> str:
+def _significance(verdict: Moved, main: MetricChange, confounded: Sequence[str], doubt: str) -> str:
     if confounded:
-        return "not at all: " + "; ".join(confounded)
+        return "none: " + "; ".join(confounded)
     if main.p is None:
         return "undefined: " + (
             f"one {main.counts} shows no spread" if main.difference.n else "nothing can be compared"
@@ -168,25 +167,20 @@ def _how_sure(verdict: Moved, main: MetricChange, confounded: Sequence[str], dou
         if main.difference.n < FEWEST_TO_SHOW:
             few = f"{main.difference.n} {main.counts}s are too few to show anything"
             return f"not sure: {few}, {FEWEST_TO_SHOW} are the fewest"
-        return f"not sure: chance alone shows as large a difference in {_in_words(main.p)} comparisons"
-    word = _SURE[-1][1] if doubt else next(word for below, word in _SURE if main.p <= below)
-    but = f"; but {doubt}" if doubt else ""
-    return f"{word}: chance alone shows as large a difference in {_in_words(main.p)} comparisons{but}"
+        return f"not significant: {p_value(main.p)}"
+    return f"limited: {p_value(main.p)}, but {doubt}" if doubt else p_value(main.p)
 
 
-def _in_words(p: float) -> str:
-    if p < 0.001:
-        return "fewer than 1 of 1,000"
-    if p < 0.1:
-        return f"{max(1, round(1000 * p))} of 1,000"
-    return f"{round(100 * p)} of 100"
+def p_value(p: float) -> str:
+    """`p = 0.021`, or `p < 0.001`."""
+    return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
 
 
 def _smallest(main: MetricChange) -> str:
     n, units = main.difference.n, f"{main.difference.n} {main.counts}s"
     if main.smallest is None:
         return f"{units} could not have shown any difference" if 0 < n < FEWEST_TO_SHOW else ""
-    return f"a true difference of {percentage(main.smallest):.1f} points would be shown by {units} 4 times of 5"
+    return f"minimum detectable difference {percentage(main.smallest):.1f} points, with {units} and 80 % power"
 
 
 # What changed from one run to another, and whether that is more than noise.
@@ -208,7 +202,7 @@ def compare(
 ) -> Comparison:
     """Everything that changed from A to B.
 
-    When the instrument is another one nothing is better or worse, unless a verdict is asked for `anyway`: then samples
+    When the signature is another one nothing is better or worse, unless a verdict is asked for `anyway`: then samples
     whose truth has changed are compared too. Rules and models are never compared as judges. `cases` saves matching the
     cases once more where the caller has done so.
     """
@@ -338,7 +332,7 @@ def _without_contents(a: ComparedRun, b: ComparedRun) -> tuple[NotCompared, ...]
     return (NotCompared("confusions", "", "a run does not hold its texts"),)
 
 
-# A run held against several earlier ones together: every earlier sample of a case and variant counts once, so that a
+# A run compared with several earlier ones together: every earlier sample of a case and variant counts once, so that a
 # run with few readings weighs as little as it should.
 
 _SPREAD = np.uint64(0x9E37_79B9_7F4A_7C15)
@@ -439,7 +433,7 @@ def _keyed(cell: Array, answers: Array) -> Array:
 
 def _translation(mine: Sequence[str], others: Sequence[str]) -> Array:
     """For each case of another run, its place among the cases of this one; -1 where it has none."""
-    # Runs of one instrument mostly have the same cases, and looking up a million names takes seconds.
+    # Runs of one signature mostly have the same cases, and looking up a million names takes seconds.
     if len(mine) == len(others) and all(map(eq, mine, others)):
         return np.arange(max(1, len(mine)))
     place = {name: i for i, name in enumerate(mine)}

@@ -166,7 +166,7 @@ def _from_scores(run: ComparedRun) -> Array:
     """Marks the findings that follow from the answer or from a judge's scores, and not from what else it said.
 
     What a judge names belongs to no component or, where the suite's check says which, gains nothing there, whereas a
-    low score always does. Of a run that does not say what its findings belong to, nobody can tell.
+    low score always does. Of a run that does not say what its findings belong to, cannot tell.
     """
     columns, n = run.columns, len(run.columns.finding_sample)
     if not n or len(columns.finding_component) != n or len(columns.finding_gain) != n:

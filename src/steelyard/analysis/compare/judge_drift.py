@@ -193,7 +193,7 @@ def covered_by(anchors: Array, band: Array, case: Array) -> Iterator[tuple[Array
 
 
 def drift_between(a: ComparedRun, b: ComparedRun, pairing: Pairing) -> Drift | None:
-    """What two runs with one instrument show of their judge; None without one."""
+    """What two runs with one signature show of their judge; None without one."""
     if a.mode != b.mode or a.mode is None:
         return None
     first, second = pairing.first, pairing.second

@@ -231,7 +231,7 @@ def judged(
 
     The primary metric was named before anybody looked, and stands alone. What is the same thing as an earlier figure is
     tested with it, and what so few cases could not have shown is not counted unless `every` is. Nothing that the
-    instrument has a part in is better or worse when a verdict is hindered.
+    signature has a part in is better or worse when a verdict is blocked.
     """
     changes = list(changes)
     # Figures of several groups stand side by side, each group with one of every name: a name and its number are a key.
@@ -346,7 +346,7 @@ class SharedFigures:
         )
 
     def components(self) -> list[Figure]:
-        """Every component or dimension that both have on the same scale; the group of those that weigh nothing, and
+        """Every component or dimension that both have on the same scale; the group of those that have no weight, and
         that no gate asks for, is `beside`."""
         a, b = self._a.table, self._b.table
         figures = []

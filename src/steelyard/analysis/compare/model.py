@@ -79,7 +79,7 @@ class ChecksChange:
     """Holds in A, broken in B."""
     unchanged: int = 0
     cannot_tell: int = 0
-    """In A or in B nobody can tell whether it holds."""
+    """In A or in B cannot tell whether it holds."""
     only_a: int = 0
     """Checks of the same cells that only A has."""
     only_b: int = 0
@@ -150,19 +150,19 @@ class Standing(StrEnum):
 
 
 class Part(StrEnum):
-    """What a difference between the two instruments means for the comparison."""
+    """What a difference between the two signatures means for the comparison."""
 
     SUBJECT = "subject"
     """What one compares: target, model, prompts."""
     SCALE = "scale"
-    """The change may be the instrument's: no verdict, unless asked for."""
+    """The change may be the signature's: no verdict, unless asked for."""
     NOTED = "noted"
-    """Said, and no hindrance: what it touches is set aside, or it touches nothing."""
+    """Said, and no hindrance: what it touches is excluded, or it touches nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class SignatureChange:
-    """One part of the instrument that is another in B, in words."""
+    """One part of the signature that is another in B, in words."""
 
     part: str
     """suite, cases, truth, questions, scorers, prompts, schema, judge, rules, readings, target, model, repeats, ..."""
@@ -178,7 +178,7 @@ class SignatureChange:
 
 @dataclass(frozen=True, slots=True)
 class SignaturePair:
-    """Everything about how the two runs were made that differs, what hinders a verdict first."""
+    """Everything about how the two runs were made that differs, what blocks a verdict first."""
 
     changes: tuple[SignatureChange, ...] = ()
     several: str = ""
@@ -259,7 +259,7 @@ class MetricChange:
     tokens.in, tokens.out, cost, section.NAME (its findings); over cells, with all their repeats: cases.passed,
     checks.passed, stability.presence, stability.FIELD."""
     group: str
-    """headline, failures, format, components, measures, flags, bands, findings, beside (components that weigh nothing),
+    """headline, failures, format, components, measures, flags, bands, findings, extra (components without weight),
     counts, latency, spending, sections, expectations, stability: tables are made by it."""
     unit: str
     """share (0 to 1), points (on `scale`), seconds, count (a sample), tokens, cost."""
@@ -284,7 +284,7 @@ class MetricChange:
     and nowhere else."""
     verdict: Moved = Moved.CANNOT_TELL
     smallest: float | None = None
-    """The smallest true difference that this many cases would show 4 times of 5; None when they could show none."""
+    """The smallest true difference that this many cases would show with 80 % power; None when they could show none."""
     test: str = ""
     """exact McNemar, exact sign flips, drawn sign flips, paired t, ratio of sums, quantile, Welch's t; of what was not
     tested, why."""
@@ -377,19 +377,19 @@ class SectionChange:
 
 @dataclass(frozen=True, slots=True)
 class Headline:
-    """The answer: better, worse, the same, or nobody can tell; and how sure that is."""
+    """The answer: better, worse, the same, or cannot tell; and how sure that is."""
 
     verdict: Moved
     sentence: str
-    how_sure: str
+    significance: str
     metric: str
     """The primary metric: pass_rate with a pass rule, else average."""
     smallest: str = ""
     """What difference this many cases could have shown, in words; "" when unknown."""
     confounded_by: tuple[str, ...] = ()
-    """Why there is no verdict although there may be a difference; empty when nothing hinders."""
+    """Why there is no verdict although there may be a difference; empty when nothing blocks."""
     in_spite_of: tuple[str, ...] = ()
-    """What would have hindered the verdict, had it not been asked for anyway."""
+    """What would have blocked the verdict, had it not been asked for anyway."""
 
 
 @dataclass(frozen=True, slots=True)

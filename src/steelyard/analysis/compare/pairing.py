@@ -340,7 +340,7 @@ class Pairing:
 
 
 def pair(a: ComparedRun, b: ComparedRun, cases: CommonCases, *, allow_mismatch: bool = False) -> Pairing:
-    """Every sample of both runs, paired or set aside; `anyway` also pairs those whose truth has changed."""
+    """Every sample of both runs, paired or excluded; `anyway` also pairs those whose truth has changed."""
     keys_a, keys_b = _keys(a, b, cases)
     order_a, order_b = np.argsort(keys_a, kind="stable"), np.argsort(keys_b, kind="stable")
     keys_a, keys_b = keys_a[order_a], keys_b[order_b]

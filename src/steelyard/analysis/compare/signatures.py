@@ -37,7 +37,7 @@ _OF_A_LOAD = ("rate", "requests_per_second", "concurrency", "warm_up")
 def compare_signatures(
     a: ComparedRun, b: ComparedRun, cases: CommonCases, *, allow_mismatch: bool = False
 ) -> SignaturePair:
-    """Everything that differs, what hinders a verdict first; `anyway` says that no case is set aside for its truth."""
+    """Everything that differs, what blocks a verdict first; `anyway` says that no case is excluded for its truth."""
     results = [
         *_suites(a, b),
         *_scales(a, b),
@@ -67,12 +67,10 @@ def _scales(a: ComparedRun, b: ComparedRun) -> Iterator[SignatureChange]:
             continue
         if part == "judge" and a.imported != b.imported and _members(a) == _members(b):
             message = f"the file of run {_from_a_file(a)} names the judge {_members(a)}, and not how it was asked:"
-            message += " nobody can tell whether it is the same"
+            message += " cannot tell whether it is the same"
         elif before is None or after is None or (part == "judge" and before and after and _one_is_not_named(a, b)):
             silent = "A" if before is None or (after is not None and _NOT_NAMED in _members(a)) else "B"
-            message = (
-                f"run {silent} does not say which {part} it was weighed with: nobody can tell whether it is the same"
-            )
+            message = f"run {silent} does not say which {part} it was scored with: cannot tell whether it is the same"
         elif part in ("judge", "rules") and not (before and after):
             message = f"only {'A' if before else 'B'} has a judge: readings of A and B are not on one scale"
         else:
@@ -87,7 +85,7 @@ def _rescored(a: ComparedRun) -> Iterator[SignatureChange]:
     result = a.rescored
     if result.parts:
         message = f"the code of {' and '.join(result.parts)} changed, and rescored by it all {result.n:,} answers of"
-        message += f" {result.side} have the scores they had: the same instrument"
+        message += f" {result.side} have the scores they had: the same signature"
         yield SignatureChange("code", Part.NOTED, message)
     if result.truths:
         ids = tuple(sorted(result.truths))
@@ -108,7 +106,7 @@ def _readings(a: ComparedRun, b: ComparedRun) -> Iterator[SignatureChange]:
 
 
 def signed(run: ComparedRun, part: str) -> str | None:
-    """The hash of a part of the instrument; "" for what the suite has none of, None when the run does not say."""
+    """The hash of a part of the signature; "" for what the suite has none of, None when the run does not say."""
     signature = run.header.signature
     if part in run.rescored.parts:
         return run.rescored.parts[part]
@@ -144,7 +142,7 @@ def _one_is_not_named(a: ComparedRun, b: ComparedRun) -> bool:
 
 
 def _more(part: str, a: ComparedRun, b: ComparedRun) -> str:
-    """What is known beyond the hash: who judges, or how strictly it was weighed."""
+    """What is known beyond the hash: who judges, or how strictly it was scored."""
     judges = [_members(run) for run in (a, b)]
     if part == "judge" and judges[0] != judges[1]:
         return f" ({judges[0]} -> {judges[1]})"
@@ -153,7 +151,7 @@ def _more(part: str, a: ComparedRun, b: ComparedRun) -> str:
     strict = [bool(run.header.options.get("strict")) for run in (a, b)]
     if strict[0] == strict[1]:
         return ""
-    return f" ({'A' if strict[0] else 'B'} was weighed with strict rules, the other was not)"
+    return f" ({'A' if strict[0] else 'B'} was scored with strict rules, the other was not)"
 
 
 def _asks_a_schema(a: ComparedRun, b: ComparedRun) -> bool:
@@ -175,7 +173,7 @@ def _cases(a: ComparedRun, b: ComparedRun, cases: CommonCases) -> Iterator[Signa
         yield SignatureChange(
             "cases",
             Part.NOTED,
-            f"the set of cases is another: {message}; set aside",
+            f"the set of cases is another: {message}; excluded",
             cases=ids[:MOST_LISTED],
             n_cases=n,
         )
@@ -191,13 +189,13 @@ def _cases(a: ComparedRun, b: ComparedRun, cases: CommonCases) -> Iterator[Signa
 def _changed_cases(
     a: ComparedRun, b: ComparedRun, cases: CommonCases, *, allow_mismatch: bool
 ) -> Iterator[SignatureChange]:
-    believed = (Part.SCALE, "") if allow_mismatch else (Part.NOTED, "; set aside")
+    believed = (Part.SCALE, "") if allow_mismatch else (Part.NOTED, "; excluded")
     silent = " and ".join(name for name, run in (("A", a), ("B", b)) if run.imported)
-    unknown = f"the file of run {silent} does not hold the {{}} of {{}}: nobody can tell whether it is the same ({{}})"
+    unknown = f"the file of run {silent} does not hold the {{}} of {{}}: cannot tell whether it is the same ({{}})"
     for part, codes, what, (means, done) in (
         ("questions", cases.unknown_questions, "question", (Part.SCALE, unknown)),
         ("truth", cases.unknown_truths, "truth", (Part.SCALE, unknown)),
-        ("questions", cases.of_state(OTHER_QUESTION), "the question of", (Part.NOTED, "; set aside")),
+        ("questions", cases.of_state(OTHER_QUESTION), "the question of", (Part.NOTED, "; excluded")),
         ("truth", cases.of_state(OTHER_TRUTH), "the truth of", believed),
         ("groups", cases.regrouped, "category, tags or the like of", (Part.NOTED, "")),
     ):
@@ -211,8 +209,8 @@ def _changed_cases(
 
 def _unknown_cases(a: ComparedRun, b: ComparedRun) -> Iterator[SignatureChange]:
     for part, sentence in (
-        ("cases", "the cases are others, and nobody can tell which questions changed"),
-        ("truth", "the truth is another, and nobody can tell of which cases"),
+        ("cases", "the cases are others, and cannot tell which questions changed"),
+        ("truth", "the truth is another, and cannot tell of which cases"),
     ):
         before, after = (signed(run, part) for run in (a, b))
         if before != after:
@@ -229,7 +227,7 @@ def _subjects(a: ComparedRun, b: ComparedRun) -> Iterator[SignatureChange]:
         yield _hashed("prompts", "the prompts or variants are others", a, b)
     settings = [{k: v for k, v in run.header.target.items() if k not in ("model", "prompts")} for run in (a, b)]
     if a.imported != b.imported:
-        message = f"run {_from_a_file(a)} was imported: nobody can tell whether its target and prompts are the same"
+        message = f"run {_from_a_file(a)} was imported: cannot tell whether its target and prompts are the same"
         yield _hashed("target", message, a, b)
     elif settings[0] != settings[1]:
         keys = sorted(k for k in {*settings[0], *settings[1]} if settings[0].get(k) != settings[1].get(k))
@@ -284,7 +282,7 @@ def _several(changes: list[SignatureChange]) -> str:
     parts += [change.part for change in changes if change.part in ("repeats", "variants")]
     if len(parts) < 2:
         return ""
-    return f"{', '.join(parts[:-1])} and {parts[-1]} changed at once: nobody can tell which of them did it"
+    return f"{', '.join(parts[:-1])} and {parts[-1]} changed at once: cannot tell which of them did it"
 
 
 def _n_cases(n: int) -> str:

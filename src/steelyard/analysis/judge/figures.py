@@ -18,7 +18,7 @@ from steelyard.stats.intervals import Estimate
 from steelyard.store.base import Spending
 from steelyard.suite.labels import Label
 
-# Why judges came to no reading, counted: a person must see at once what to mend.
+# Why judges came to no reading, counted: a person must see at once what to fix.
 
 LONGEST = 300
 """Characters of a reason that are kept."""
@@ -59,7 +59,7 @@ def _reason(vote: Vote) -> tuple[str, str]:
     return f"{vote.member}: {first}", f"judge {vote.member}: {first}"
 
 
-# How the judge of a run behaved, from its ballots; they pass by once and only sums are kept.
+# How the judge of a run behaved, from its votes; they pass by once and only sums are kept.
 
 VoteValue = Callable[[Vote, DescribedRubric], float | None]
 """What a vote brings into a share; None when it is not in it."""

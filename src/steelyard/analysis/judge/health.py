@@ -47,7 +47,7 @@ from steelyard.store.base import Spending
 from steelyard.suite.labels import Label
 from steelyard.suite.models import SuiteDescription
 
-# The thresholds that a suite declares on its judge's health, held against the figures.
+# The thresholds that a suite declares on its judge's health, compared with the figures.
 
 _TOLERANCE = 1e-9
 """What rounding may leave between 4 / 40 and 10 %."""
@@ -87,14 +87,14 @@ def _figure(health: JudgeHealth, metric: str, subject: str) -> Estimate:
 
 
 def _step(health: JudgeHealth, name: str) -> Estimate:
-    """The share of a rung; of one that no ballot came to it is 0 of all ballots."""
+    """The share of a step; of one that no vote came to it is 0 of all votes."""
     result = health.itself.steps.get(name)
     if result is not None:
         return result
     every = health.itself.unanswered
     if every.value is None:
         return Estimate(None, every.n, every.n_missing)
-    # Ballots on one text are alike: no more trials than texts.
+    # Votes on one text are alike: no more trials than texts.
     return bounded(0.0, every.n, every.n_missing, wilson(0.0, min(every.n, health.n_texts)), SHARES)
 
 
@@ -165,7 +165,7 @@ _NOTABLE_BIAS = 0.25
 _STRONG_LENGTH = 0.5
 _MORE_THAN_REVIEWER = 0.1
 _OFTEN = 0.05
-"""More ballots than this that break a rule, invent a quote or fail are worth a complaint of their own."""
+"""More votes than this that break a rule, invent a quote or fail are worth a complaint of their own."""
 _FEWEST = 5
 """Fewer texts than this show no habit of using the scale; so few come in one order in fewer than 1 of 50 cases."""
 
@@ -187,7 +187,7 @@ def _itself(health: JudgeHealth) -> Iterator[str]:
     if health.n_excluded:
         basic = Mode.BASIC in health.modes
         why = "only bare scores could be read from its answers" if basic else "read in another mode"
-        yield f"{_were(health.n_excluded)} set aside: {why}"
+        yield f"{_were(health.n_excluded)} excluded: {why}"
     for figure, what in (
         (itself.failed, "gave an answer that could not be used"),
         (itself.cut_off, "broke off at the limit of tokens"),

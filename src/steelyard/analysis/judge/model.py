@@ -287,11 +287,9 @@ def _by_error_rates(
 
 def _why_not(sensitivity: Estimate, specificity: Estimate) -> str:
     if sensitivity.value is None:
-        return "no judged text passes by its labels, so nobody can tell how often the judge passes those that should"
+        return "no judged text passes by its labels, so cannot tell how often the judge passes those that should"
     if specificity.value is None:
-        return (
-            "every judged text passes by its labels, so nobody can tell how often the judge stops those that should not"
-        )
+        return "every judged text passes by its labels, so cannot tell how often the judge stops those that should not"
     if sensitivity.value + specificity.value <= 1 + 1e-12:
         return (
             f"the judge passes {percent(sensitivity.value)} of the texts that should pass and"
@@ -448,7 +446,7 @@ class DimensionHealth:
     moved: Estimate
     """The mean difference between two readings of one text by one judge, in points."""
     reliability: Estimate
-    """Krippendorff's alpha, ordinal, between all ballots on a text, be they of repeats or of members."""
+    """Krippendorff's alpha, ordinal, between all votes on a text, be they of repeats or of members."""
     people: People | None = None
     """What several people say beside the judge; None where labels do not name at least two."""
     disagreements: tuple[Disagreement, ...] = ()
@@ -473,13 +471,13 @@ class FlagHealth:
 
 @dataclass(frozen=True, slots=True)
 class Together:
-    """Two dimensions, compared ballot by ballot."""
+    """Two dimensions, compared vote by vote."""
 
     first: str
     second: str
     correlation: Estimate
     identical: bool
-    """True when every ballot (of at least three) gives both the same score."""
+    """True when every vote (of at least three) gives both the same score."""
 
     @property
     def always(self) -> bool:
@@ -489,27 +487,27 @@ class Together:
 
 @dataclass(frozen=True, slots=True)
 class SelfHealth:
-    """The judge against its own instructions; shares are of ballots in the main mode unless they say otherwise.
+    """The judge against its own instructions; shares are of votes in the main mode unless they say otherwise.
 
     What is not asked of the judge (rules, quotes, reasons, complaints that are checked) is n/a.
     """
 
     broken_rules: Estimate
     by_rule: dict[str, int]
-    """How many ballots broke each rule, most frequent first."""
+    """How many votes broke each rule, most frequent first."""
     made_up_quotes: Estimate
     unproven: Estimate
     too_few_reasons: Estimate
     contradictions: Estimate
-    """Share of ballots with a complaint that what was judged shows to be wrong."""
+    """Share of votes with a complaint that what was judged shows to be wrong."""
     failed: Estimate
-    """Of the ballots that were answered, the share of which nothing could be used."""
+    """Of the votes that were answered, the share of which nothing could be used."""
     unanswered: Estimate
-    """Share of all ballots without any answer: calls that failed, which say nothing of how the judge judges."""
+    """Share of all votes without any answer: calls that failed, which say nothing of how the judge judges."""
     cut_off: Estimate
-    """Of the answered ballots of any mode, the share with an answer that broke off at the limit of tokens."""
+    """Of the answered votes of any mode, the share with an answer that broke off at the limit of tokens."""
     steps: dict[str, Estimate]
-    """How answers were read, as shares of all ballots, most frequent first."""
+    """How answers were read, as shares of all votes, most frequent first."""
     disagreement: Estimate
     """Share of the texts with several readings on which these lie far apart."""
 
@@ -519,7 +517,7 @@ class JudgeHealth:
     """All that is known of how far a judge can be trusted."""
 
     mode: str
-    """The main mode: only ballots of this mode count, the others are counted aside."""
+    """The main mode: only votes of this mode count, the others are counted aside."""
     scale: tuple[float, float]
     n_texts: int
     """Texts that came before the judge."""
@@ -529,7 +527,7 @@ class JudgeHealth:
     """Of those, how many have labels that were given for another text, or do not say for which."""
     n_votes: int
     modes: dict[str, int]
-    """Ballots of each mode; those without a reading are in none."""
+    """Votes of each mode; those without a reading are in none."""
     n_excluded: int
     """Texts whose judgement is in another mode: in no figure against labels or rubric."""
     n_failed: int

@@ -108,10 +108,10 @@ def _checked(judge: JudgeDescription) -> frozenset[str]:
     return frozenset(code for code, what in asked.items() if what)
 
 
-# What judges said, as columns: texts with what their ballots came to, and the ballots themselves.
+# What judges said, as columns: texts with what their votes came to, and the votes themselves.
 
 FAILED = "failed"
-"""The rung of a ballot without a reading."""
+"""The step of a vote without a reading."""
 
 
 class Votes:
@@ -126,7 +126,7 @@ class Votes:
         self.step_names: dict[str, int] = {}
         self._members: dict[str, int] = {}
         self.broken: Counter[str] = Counter()
-        """Ballots that broke each rule."""
+        """Votes that broke each rule."""
         self.n_excluded = self.n_failed = 0
         self._texts: list[tuple[float, ...]] = []
         self._uncapped: list[list[float]] = []
@@ -207,7 +207,7 @@ class Votes:
             rows.clear()
 
     def uncapped(self, name: str) -> Array:
-        """By text, what the ballots come to for a dimension or flag, before rules and checks."""
+        """By text, what the votes come to for a dimension or flag, before rules and checks."""
         return self._column("uncapped", name)
 
     def capped(self, name: str) -> Array:
@@ -215,7 +215,7 @@ class Votes:
         return self._column("capped", name)
 
     def stated(self, name: str) -> Array:
-        """By ballot, what the judge said of a dimension or flag."""
+        """By vote, what the judge said of a dimension or flag."""
         return self._column("stated", name)
 
     def _column(self, kind: str, name: str) -> Array:
@@ -223,7 +223,7 @@ class Votes:
         return column
 
     def remarked(self, code: str) -> Array:
-        """The ballots in the main mode that a remark of that code was made on."""
+        """The votes in the main mode that a remark of that code was made on."""
         return self._remarked[code]
 
 
@@ -233,19 +233,19 @@ def is_unanswered(vote: Vote) -> bool:
 
 
 def was_cut_off(vote: Vote) -> bool:
-    """True when an answer behind the ballot broke off at the limit of tokens, whatever it was read as."""
+    """True when an answer behind the vote broke off at the limit of tokens, whatever it was read as."""
     return any(remark.code == "CUT_OFF" for remark in vote.remarks)
 
 
 def broken_rules(vote: Vote) -> set[str]:
-    """The rules that a ballot broke, as the suite writes them."""
+    """The rules that a vote broke, as the suite writes them."""
     messages = [remark.message for remark in vote.remarks if remark.code == "RULE_BROKEN"]
     # A remark says the rule, then what was given against it.
     return {text.rpartition(": ")[0] or text for text in messages}
 
 
 def _nothing(judgement: Judgement) -> Vote:
-    """What stands for the ballots of a judge that gave none: a failure must not be out of sight."""
+    """What stands for the votes of a judge that gave none: a failure must not be out of sight."""
     return Vote("", 0, None, FAILED, message=judgement.message)
 
 
@@ -275,7 +275,7 @@ def spread(scores: Array, case: Array) -> Estimate:
 
 
 def pairs_of(votes: Votes) -> tuple[Together, ...]:
-    """Every two dimensions compared ballot by ballot, those that move together most first."""
+    """Every two dimensions compared vote by vote, those that move together most first."""
     case = votes.unit[votes.text]
     results = []
     for first, second in combinations(votes.rubric.dimensions, 2):
@@ -315,7 +315,7 @@ def _mean_distance(scores: Array, row: Array, times: Array) -> Array:
 
 
 def reliability(votes: Votes, name: str) -> Estimate:
-    """Krippendorff's alpha between the ballots on each text; missing are the texts with fewer than two readings."""
+    """Krippendorff's alpha between the votes on each text; missing are the texts with fewer than two readings."""
     order = np.argsort(votes.text, kind="stable")
     text = votes.text[order]
     place = np.arange(len(text)) - np.searchsorted(text, text)
@@ -325,7 +325,7 @@ def reliability(votes: Votes, name: str) -> Estimate:
 
 
 def _remarked_rules(code: str, votes: Votes, case: Array) -> Estimate:
-    """The share of ballots with such a remark; n/a when the judge is not asked for what it is about."""
+    """The share of votes with such a remark; n/a when the judge is not asked for what it is about."""
     if code not in votes.rubric.checked:
         return Estimate(None, 0)
     return share(votes.remarked(code), votes.main, case)
@@ -450,7 +450,7 @@ def as_number(value: bool | None) -> float:
 def labels_by_case(
     cases: Iterable[Case], judge: JudgeModel | JudgeDescription, *, skip_wrong: bool = False
 ) -> dict[str, Labels]:
-    """The labels of those cases that have some; where one is wrong the case has none, or UserMistake says so."""
+    """The labels of those cases that have some; where one is wrong the case has none, or UsageError says so."""
     results: dict[str, Labels] = {}
     for case in cases:
         try:

@@ -201,7 +201,7 @@ def write_charts(
     """Write every chart as NAME.png into the folder, which is made if need be; `names` calls some by another name.
 
     All are drawn before the first is written. Of the charts named in `stale` those that are not drawn now are removed:
-    what another run left there is none of this one. UserMistake when it cannot be written there.
+    what another run left there is none of this one. UsageError when it cannot be written there.
     """
     called = {
         name: folder / f"{(names or {}).get(name, name)}.png" for name in (*stale, *(item.name for item in charts))

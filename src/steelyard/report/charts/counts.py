@@ -173,7 +173,7 @@ def _is_open(check: CheckOfCell) -> bool:
     return check.low is None and check.high is None
 
 
-# A grid of cases and checks: which hold, which are broken, of which nobody can tell.
+# A grid of cases and checks: which hold, which are broken, of which cannot tell.
 
 # What is broken is the darkest: it is found first, without colour too.
 STATES = {"holds": LIGHT_BLUE, "broken": DARK_VERMILLION, "cannot tell": YELLOW, "does not apply": FAINT}
@@ -205,7 +205,7 @@ def pass_fail(figures: ChecksFigures) -> Chart | None:
         "Expectations by case",
         f"{held:,} of {total:,} hold; P holds, F broken, ? cannot tell, k/n: answers that passed; {which}",
         f"Grid of {which} and {counted(len(declared), 'check')}; {held:,} of {total:,} hold, "
-        f"{figures.cells_failed:,} are broken, of {figures.cells_undecided:,} nobody can tell",
+        f"{figures.cells_failed:,} are broken, of {figures.cells_undecided:,} cannot tell",
         data={"values": values},
         width={"step": _WIDE if len(columns) <= 6 else _NARROW},
         height=height(),

@@ -170,7 +170,7 @@ class _Axis:
     trended: tuple[str, ...]
     left_out: tuple[str, ...]
     stretches: tuple[int, ...]
-    """For each run of the trends, how often the instrument changed before it: no line joins two instruments."""
+    """For each run of the trends, how often the signature changed before it: no line joins two signatures."""
 
     def x(self, *, labels: bool = True) -> dict[str, Any]:
         return {
@@ -246,8 +246,8 @@ def _subtitle(history: History, trends: Sequence[Trend], axis: _Axis, which: str
     first = f"{len(axis.trended)} runs with 95 % intervals{excluded}" + (f"; {which}" if which else "")
     parts = [
         ("green dashes: gate", any(trend.gates for trend in trends)),
-        ("dotted: the instrument or the truth changed", any(mark.signature_part for mark in history.marks)),
-        ("thin: what is weighed changed", any(not mark.signature_part for mark in history.marks)),
+        ("dotted: the signature or the truth changed", any(mark.signature_part for mark in history.marks)),
+        ("thin: what is scored changed", any(not mark.signature_part for mark in history.marks)),
         ("thick orange: the level changed", any(trend.changes for trend in trends)),
     ]
     return [first, "; ".join(message for message, there in parts if there)]

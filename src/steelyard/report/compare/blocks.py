@@ -83,7 +83,7 @@ def answer(comparison: Comparison) -> list[Block]:
     """What differs in how the runs were made, the verdict, how sure it is, and what moved."""
     differ = Bullets([Bullet(text, _MARKS[means]) for means, text in words.differences(comparison)])
     moved = Section("What moved", [bullets(words.what_moved(comparison))])
-    sure = [Bullet(text, label=label) for label, text in words.how_sure(comparison)]
+    sure = [Bullet(text, label=label) for label, text in words.significance(comparison)]
     verdict = comparison.headline.verdict.value
     headline = Headline(verdict, words.answer(comparison), verdict.upper(), remarks=sure, extra=[moved])
     return [Section("What differs in how they were made", [differ], main=True), headline]
@@ -133,7 +133,7 @@ def failures(comparison: Comparison) -> Table:
 
 
 def extra(comparison: Comparison) -> Table:
-    """Components that weigh nothing and what is counted, where it moved at all."""
+    """Components that have no weight and what is counted, where it moved at all."""
     changes = [change for change in comparison.metrics if change.group in EXTRA and change.a.n]
     moved = [change for change in changes if change.verdict is not Moved.SAME]
     moved.sort(key=lambda change: _ORDER.index(change.verdict))

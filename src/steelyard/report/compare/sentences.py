@@ -39,7 +39,7 @@ LEDGER = "Ledger"
 _METRICS = {"pass_rate": "pass rate", "average": "average score"}
 _MEASURED = {
     How.COUNTED: "counted",
-    How.REWEIGHED: "A's answers weighed again by B's suite",
+    How.SCORED_AGAIN: "A's answers scored again by B's suite",
     How.ANCHORS: "measured on anchors",
     How.LEFT: "what is left",
 }
@@ -111,7 +111,7 @@ def _portions(attribution: Attribution) -> Table:
         Column("Points"),
         Column("95 % interval"),
         Column("Cases"),
-        Column("How sure"),
+        Column("Significance"),
         Column("Stands on", Kind.TEXT),
     )
     note = "figures are rounded, and sum before that" if _rounding_shows(attribution) else ""
@@ -120,7 +120,7 @@ def _portions(attribution: Attribution) -> Table:
 
 
 def _verdict(portion: Portion) -> str:
-    if portion.how in (How.COUNTED, How.REWEIGHED):
+    if portion.how in (How.COUNTED, How.SCORED_AGAIN):
         return "exact"
     return "cannot tell" if portion.cannot_tell else "beyond noise" if portion.change.value else "no change"
 
@@ -159,7 +159,7 @@ def _edits(attribution: Attribution) -> Table:
 
 # What a comparison says in words, the same in every view: the answer, how sure, what differs, what moved.
 
-MEANINGS = {Part.SCALE: "hinders a verdict", Part.SUBJECT: "is compared", Part.NOTED: "noted"}
+MEANINGS = {Part.SCALE: "blocks a verdict", Part.SUBJECT: "is compared", Part.NOTED: "noted"}
 NO_SECTION = "(no section)"
 _MOST_DIFFERENCES = 6
 _MOST_FIGURES = 3
@@ -206,7 +206,7 @@ def _run(header: RunHeader, size: int) -> str:
 
 
 def differences(comparison: Comparison) -> list[tuple[Part, str]]:
-    """What differs in how the runs were made, what hinders a verdict first; the first few, and how many more."""
+    """What differs in how the runs were made, what blocks a verdict first; the first few, and how many more."""
     changes = comparison.signatures.changes
     if not changes:
         return [(Part.NOTED, "nothing is known to differ in how the two runs were made")]
@@ -218,7 +218,7 @@ def differences(comparison: Comparison) -> list[tuple[Part, str]]:
 
 
 def needs_table(comparison: Comparison) -> bool:
-    """True when not every difference between the instruments is said at the top."""
+    """True when not every difference between the signatures is said at the top."""
     return len(comparison.signatures.changes) > _MOST_DIFFERENCES
 
 
@@ -227,10 +227,10 @@ def cases_of(change: SignatureChange) -> str:
     return "" if not change.n_cases else f"{change.n_cases:,}: {_named(list(change.cases), change.n_cases, 5)}"
 
 
-def how_sure(comparison: Comparison) -> list[tuple[str, str]]:
-    """How sure the answer is, as label and words; without what its sentence has said already."""
+def significance(comparison: Comparison) -> list[tuple[str, str]]:
+    """How significant the answer is, as label and words; without what its sentence has said already."""
     headline = comparison.headline
-    rows = [("How sure", "not at all" if headline.confounded_by else headline.how_sure)]
+    rows = [("Significance", "none" if headline.confounded_by else headline.significance)]
     rows += why(comparison)
     rows += [("Besides", reason) for reason in headline.confounded_by if reason not in headline.sentence]
     if headline.confounded_by and comparison.pairs.comparable:
@@ -239,7 +239,7 @@ def how_sure(comparison: Comparison) -> list[tuple[str, str]]:
     if effect := changes.effect_in_words(comparison.metrics[0]) if comparison.metrics else "":
         rows.append(("Effect", effect))
     if headline.smallest:
-        rows.append(("Could show", headline.smallest))
+        rows.append(("Detectable", headline.smallest))
     return rows
 
 

@@ -1,4 +1,4 @@
-"""The report card of a judge: its health in one run, held against what the suite asks of it."""
+"""The report card of a judge: its health in one run, compared with what the suite asks of it."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class JudgeCard:
     why_failed: dict[str, int] = field(default_factory=dict)
     """Why texts came to no reading, in words that name the judge, most frequent first."""
     n_broken: int = 0
-    """Texts without any ballot, since a scorer or a judge that is code broke on them."""
+    """Texts without any vote, since a scorer or a judge that is code broke on them."""
 
     @property
     def verdict(self) -> Verdict | None:
@@ -68,7 +68,7 @@ class JudgeCard:
 def build_card(store: Store, header: RunHeader, judge: JudgeModel) -> JudgeCard:
     """The card of the judge of a stored run; labels are those of the run's own cases.
 
-    UserMistake when the run was judged by another rubric than `judge` has.
+    UsageError when the run was judged by another rubric than `judge` has.
     """
     described = _insist_on_same_rubric(header, judge)
     watch = _Watch()
@@ -99,7 +99,7 @@ def _insist_on_same_rubric(header: RunHeader, judge: JudgeModel) -> JudgeDescrip
     if names != judge.rubric.names or scale != judge.rubric.scale:
         raise UsageError(
             f"run {header.id} was judged by another rubric than the suite {header.suite_name} has now:"
-            f" {', '.join(names)} on {scale[0]:g} to {scale[1]:g}. Weigh it again first: steelyard rescore {header.id}"
+            f" {', '.join(names)} on {scale[0]:g} to {scale[1]:g}. Score it again first: steelyard rescore {header.id}"
         )
     return described
 
@@ -133,7 +133,7 @@ def _why_invalid(header: RunHeader, health: JudgeHealth, outcomes: dict[str, int
     count = round((silent.value or 0.0) * silent.n)
     if count > allowed * silent.n + 1e-9:
         more = "" if count == silent.n else f", more than the {100 * allowed:g} % allowed"
-        yield f"no answer came for {count:,} of {silent.n:,} ballots of the judge{more}"
+        yield f"no answer came for {count:,} of {silent.n:,} votes of the judge{more}"
 
 
 class _Watch:

@@ -328,7 +328,7 @@ def repeatability(card: JudgeCard) -> Table:
         for name, item in result.items()
     ]
     titles = ("Same again", "n", "Points apart", "Alpha", "n")
-    note = "same again: of the texts that one judge read several times; alpha: between all ballots on a text"
+    note = "same again: of the texts that one judge read several times; alpha: between all votes on a text"
     columns = (_DIMENSION, *(Column(title, Kind.STACKED) for title in titles))
     return Table("Repeatability", columns, rows, note, signature=OF_A_JUDGE)
 
@@ -342,14 +342,14 @@ def behaviour(card: JudgeCard) -> Table:
         ("high score without a quote", itself.unproven),
         ("too few reasons", itself.too_few_reasons),
         ("could not be used", itself.failed),
-        ("never came", itself.unanswered),
+        ("missing", itself.unanswered),
     ]
     if itself.cut_off.n and card.health.mode != Mode.RULES:
         named.insert(-1, ("broke off at the limit of tokens", itself.cut_off))
     if itself.contradictions.n:
         named.insert(-1, ("complained of what is not so", itself.contradictions))
     if itself.disagreement.n:
-        named.append(("texts with ballots far apart", itself.disagreement))
+        named.append(("texts with votes far apart", itself.disagreement))
     named += [(f"read: {step.replace('_', ' ')}", share) for step, share in itself.steps.items() if step != "failed"]
     rows = [
         (
@@ -361,7 +361,7 @@ def behaviour(card: JudgeCard) -> Table:
         )
         for name, share in named
     ]
-    columns = (Column("Ballots that", Kind.TEXT), *map(Column, ("Counted", "Share", "95 % interval", "n")))
+    columns = (Column("Votes that", Kind.TEXT), *map(Column, ("Counted", "Share", "95 % interval", "n")))
     return Table("Against itself", columns, rows, signature=OF_A_JUDGE)
 
 
@@ -405,7 +405,7 @@ def flagged_wrongly(card: JudgeCard) -> Table:
 
 
 def has_readings(card: JudgeCard) -> bool:
-    """Whether any ballot is of the mode that counts."""
+    """Whether any vote is of the mode that counts."""
     return bool(card.health.modes.get(card.health.mode))
 
 
@@ -476,7 +476,7 @@ def standing(card: JudgeCard) -> list[tuple[str, str]]:
     ]
     if health.n_excluded:
         texts = fmt.counted(health.n_excluded, "text")
-        rows.append(("Set aside", f"{texts}: only bare scores could be read from the judge's answers"))
+        rows.append(("Excluded", f"{texts}: only bare scores could be read from the judge's answers"))
     if why := no_labels(card):
         rows.append(("Labels", why))
     if health.spending is not None and health.spending.calls:
@@ -491,7 +491,7 @@ def _texts(card: JudgeCard) -> str:
         (outcomes.get(Outcome.MALFORMED, 0), "malformed"),
         (outcomes.get(Outcome.TARGET_FAILED, 0), "target failed"),
         (card.n_broken, "not judged, since a scorer or the judge's own code broke"),
-        (never, "never came"),
+        (never, "missing"),
     )
     others = [f"{count:,} {message}" for count, message in missing if count]
     text = f"{health.n_texts:,} of {fmt.counted(card.header.n_planned, 'sample')} came before the judge"
@@ -501,7 +501,7 @@ def _texts(card: JudgeCard) -> str:
 
 
 def no_labels(card: JudgeCard) -> str:
-    """Why nothing can be held against labels; "" when something can."""
+    """Why nothing can be compared with labels; "" when something can."""
     if card.health.n_labelled:
         return ""
     if not card.labels_at:

@@ -42,19 +42,19 @@ def sections(report: Report) -> list[Section]:
 
 
 def mode_sentence(report: Report) -> str:
-    """The mode of the figures and what is set aside: `38 judged by model, 2 by basic set aside`; "" without a judge."""
+    """The mode of the figures and what is excluded: `38 judged by model, 2 by basic excluded`; "" without a judge."""
     judge = report.header.description.judge
     main = judge and judge.mode
     if main is None:
         return ""
     modes = report.summary.modes
     n_main = modes[main].n if main in modes else 0
-    others = [f"{item.n:,} {name} set aside, in no figure" for name, item in modes.items() if name != main]
+    others = [f"{item.n:,} {name} excluded, in no figure" for name, item in modes.items() if name != main]
     return ", ".join([f"{fmt.counted(n_main, 'sample')} judged by {main}", *others])
 
 
 def excluded_sentence(report: Report) -> str:
-    """Why samples are set aside, or all are basic, by the first of them, and what to do; "" when none is."""
+    """Why samples are excluded, or all are basic, by the first of them, and what to do; "" when none is."""
     judged = [detail.judgement for detail in report.details if detail.judgement]
     if (judge := report.header.description.judge) and judge.mode is Mode.BASIC:
         problem = next((vote.message for item in judged for vote in item.votes if vote.message), "")
@@ -64,9 +64,9 @@ def excluded_sentence(report: Report) -> str:
     if not why:
         return ""
     if Mode.BASIC not in report.summary.modes:
-        return f"set aside: {why[0]}; judge all of them alike"
+        return f"excluded: {why[0]}; judge all of them alike"
     cut_off = next((item for item in why if BROKE_OFF in item), None)
-    return f"set aside: {cut_off or why[0]}; {_FIX_CUT_OFF if cut_off else _FIX_EXCLUDED}"
+    return f"excluded: {cut_off or why[0]}; {_FIX_CUT_OFF if cut_off else _FIX_EXCLUDED}"
 
 
 def judge_warnings(report: Report) -> list[str]:
@@ -76,8 +76,8 @@ def judge_warnings(report: Report) -> list[str]:
         return []
     top = judge_scale(report.header)[1]
     results = [
-        _warning(judge.broken_rules, _MUCH_BROKEN, "ballots broke a rule of the suite"),
-        _warning(judge.made_up_quotes, _MUCH_MADE_UP, "ballots quote what the text does not say"),
+        _warning(judge.broken_rules, _MUCH_BROKEN, "votes broke a rule of the suite"),
+        _warning(judge.made_up_quotes, _MUCH_MADE_UP, "votes quote what the text does not say"),
         _warning(judge.disagreement, _MUCH_DISAGREEMENT, "texts have readings that lie far apart"),
     ]
     enough = {name: item for name, item in judge.dimensions.items() if item.top_share.n >= _FEWEST}
@@ -102,7 +102,7 @@ def judge_warnings(report: Report) -> list[str]:
 
 
 def _unchecked(report: Report) -> str:
-    """What must be said of a judge that too few labels are held against; "" for one that is checked."""
+    """What must be said of a judge that too few labels are compared with; "" for one that is checked."""
     check = report.summary.judge_check
     if check is not None and check.enough:
         return labelled_otherwise(check.n_labelled_otherwise)
@@ -204,9 +204,9 @@ def stated(value: float | bool | None) -> str:
 
 
 def judged_lines(judged: JudgementDetail) -> Iterator[str]:
-    """What all ballots come to, line by line."""
+    """What all votes come to, line by line."""
     yield f"mode: {judged.mode or 'no reading'}" + (
-        f" (set aside: {judged.exclusion_reason})" if judged.excluded else ""
+        f" (excluded: {judged.exclusion_reason})" if judged.excluded else ""
     )
     if judged.shortened:
         yield "a judge saw only the head and the tail of this text"
@@ -222,7 +222,7 @@ def vote_name(vote_detail: VoteDetail) -> str:
 
 
 def vote_lines(vote_detail: VoteDetail) -> Iterator[str]:
-    """One ballot, line by line: how it was read, its marks, what else it said, and what is wrong with it."""
+    """One vote, line by line: how it was read, its marks, what else it said, and what is wrong with it."""
     yield f"read: {vote_detail.step.replace('_', ' ')}; mode: {vote_detail.mode or 'no reading'}"
     if vote_detail.message:
         yield vote_detail.message
@@ -326,11 +326,11 @@ def _steps(judge_figures: JudgeFigures) -> str:
     named = [(count, step.replace("_", " ")) for step, count in judge_figures.steps.items() if step != FAILED]
     named += [(judge_figures.steps.get(FAILED, 0) - silent, "not usable"), (silent, "unanswered")]
     message = ", ".join(f"{count:,} {words}" for count, words in named if count > 0)
-    return f"{message} (n {fmt.counted(judge_figures.n_votes, 'ballot')})" if message else "no ballots"
+    return f"{message} (n {fmt.counted(judge_figures.n_votes, 'ballot')})" if message else "no votes"
 
 
 def _share(estimate: Estimate) -> str:
-    """A share of ballots: `5.0 % [1.4, 16.5] n 40 ballots, 2 missing`."""
+    """A share of votes: `5.0 % [1.4, 16.5] n 40 votes, 2 missing`."""
     interval = "" if estimate.low is None else f" {fmt.interval(estimate)}"
     missing = f", {estimate.n_missing:,} missing" if estimate.n_missing else ""
     return f"{fmt.percent(estimate.value)}{interval} n {fmt.counted(estimate.n, 'ballot')}{missing}"

@@ -218,7 +218,7 @@ class _Page:
             parts.append(tag("p", self.line(figure.detail), cls="muted small"))
         parts.append(self.items(block.reasons))
         left = tag("div", *parts)
-        right = tag("div", *map(self.excluded, block.extra), cls="mend") if block.extra else Markup("")
+        right = tag("div", *map(self.excluded, block.extra), cls="fix") if block.extra else Markup("")
         return tag("section", left, right, cls=f"card verdict {style.colour}", aria_labelledby="verdict")
 
     def excluded(self, block: Block) -> Markup:

@@ -162,7 +162,7 @@ def _misread(truth: Side, got: Side, matching: Matching, rules: Rules) -> tuple[
     return tuple(faults)
 
 
-# The items of one answer held against the true ones: what is right, and every error with the codes that fit it.
+# The items of one answer compared with the true ones: what is right, and every error with the codes that fit it.
 
 COUNTS = (
     *("visible", "reported", "matched", "read", "correct", "extra"),
@@ -255,7 +255,7 @@ class _Comparison:
                 yield Mark(box, self.truth.items.texts[at])
 
     def _wrong(self, wrong: Sequence[int], misplaced: Collection[int], worth: float) -> Iterator[Fault]:
-        """The faults of matched items. Mending one of two errors in an item would not yet make it right."""
+        """The faults of matched items. Fixing one of two errors in an item would not yet make it right."""
         matching, codes_of, true, stated = self.matching, self.rules.codes, self.truth.items, self.got.items
         # Where nothing was missed, an item's number is also that of its pair.
         places = dict(zip(matching.expected, matching.got, strict=True)) if matching.missed else matching.got

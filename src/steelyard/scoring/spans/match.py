@@ -218,12 +218,12 @@ class Categories(BaseModel):
         return lru_cache(maxsize=4096)(lambda role: role.partition(up_to)[0])
 
 
-# The errors of spans as faults: each with its place, what was expected, and what mending it would gain.
+# The errors of spans as faults: each with its place, what was expected, and what fixing it would gain.
 
 _LONGEST_QUOTE = 300
 _FEW_FAULTS = 5
 _WHOLE_SPAN = {"strict": 1.0, "exact": 1.0, "partial": 0.5, "type": 0.0}
-"""What a pair with the right role gains when its boundaries are mended."""
+"""What a pair with the right role gains when its boundaries are fixed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,7 +252,7 @@ def span_faults(span_comparison: SpanComparison, scheme: Scheme, naming: Naming)
 
 
 def gain_of(error: SpanError, figures: Figures, scheme: Scheme) -> float:
-    """What F1 would rise by if this error alone were mended: a missed span added, an extra or a duplicate taken out,
+    """What F1 would rise by if this error alone were fixed: a missed span added, an extra or a duplicate taken out,
     a role or the boundaries put right; one too fine or too coarse replaced by the gold span it stands for, or taken out
     when it stands for none."""
     if error.kind == "missed":

@@ -421,7 +421,7 @@ def _check_weights(
     weights += [dimension.weight for dimension in judge.rubric.dimensions] if judge else []
     if not any(weights):
         place = "score" if components else "judge"
-        draft.add_problem("nothing to weigh: every weight is 0; give one component or dimension a weight", (place,))
+        draft.add_problem("nothing to score: every weight is 0; give one component or dimension a weight", (place,))
 
 
 def _targets(raw: dict[str, Any], draft: Draft) -> tuple[TargetSpec | None, dict[str, TargetSpec]]:

@@ -226,7 +226,7 @@ def notes(document: Mapping[str, Any], results: Sequence[Mapping[str, Any]]) -> 
 
 
 def _stabilities(result: Mapping[str, Any]) -> dict[str, float]:
-    """What it calls its stability, by what is held against each other."""
+    """What it calls its stability, by what is compared with each other."""
     figures = _figures(result.get("repeatability"))
     return {_share_name(name): value for name, value in figures.items() if _share_name(name) != name}
 

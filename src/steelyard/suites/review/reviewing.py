@@ -187,7 +187,7 @@ def find_contradictions(content: str) -> Iterator[Breach]:
     for second in (_statement(sentence) for part in paragraphs(content) for sentence in sentences(part)):
         if not second.stance and not second.figures:
             continue
-        # What was said before in the same words is held against it once.
+        # What was said before in the same words is compared with it once.
         conflicts = ((first, why) for first in earlier.values() if (why := _conflict(first, second)))
         first, why = next(conflicts, (None, ""))
         earlier.setdefault(second.part.text, second)

@@ -23,7 +23,7 @@ TOKEN_VARIABLE = "REVIEW_TOKEN"  # noqa: S105 - the name of a variable
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Weigh the service, say what came of it, and give the exit code that its verdict stands for."""
+    """Score the service, say what came of it, and give the exit code that its verdict stands for."""
     options = _options(sys.argv[1:] if arguments is None else arguments)
     try:
         return _evaluate(options)
@@ -73,7 +73,7 @@ def _say(text: str) -> None:
 
 
 def _options(arguments: Sequence[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser("steelyard.suites.review.runner", description="Weigh a review service.")
+    parser = argparse.ArgumentParser("steelyard.suites.review.runner", description="Score a review service.")
     add = parser.add_argument
     add("--cases", type=Path, default=Path("eval/cases"), help="folder with a JSON file a case [default: eval/cases]")
     add("--backend", default="ollama", help="what the table and the results call the backend [default: ollama]")

@@ -1,4 +1,4 @@
-"""A small review service, real enough to be weighed: HTTP, a bearer token, error codes, and faults on demand.
+"""A small review service, real enough to be scored: HTTP, a bearer token, error codes, and faults on demand.
 
 `python -m steelyard.suites.review.service --port 9020` starts it. It needs no model: rules find what breaks the
 standards. Every switch can also be set in the environment (REVIEW_LATENCY=20ms), those of one call in its query.

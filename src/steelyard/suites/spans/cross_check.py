@@ -1,4 +1,4 @@
-"""What the judge says of the spans, held against the spans: what they show to be wrong is counted and not believed.
+"""What the judge says of the spans, compared with the spans: what they show to be wrong is counted and not believed.
 
 The judge's answer is the enhanced result: `scores`, `totalScore`, `missedElements`, `falsePositives`,
 `taxonomyErrors`, `granularityErrors`, `categoryScores`, `notes`. Whatever stands the test becomes a finding, and a span

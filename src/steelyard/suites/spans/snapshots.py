@@ -18,7 +18,7 @@ _ANSWERED = ("spans", "meta")
 """What the labeller gave; it is kept as its answer, the prompt as the case, all else beside them."""
 _PROMPT = "output"
 _DETAILED = ("missedElements", "falsePositives", "taxonomyErrors", "granularityErrors")
-"""The lists that a judge's result holds since the second version. Without one of them nobody can tell an error that
+"""The lists that a judge's result holds since the second version. Without one of them cannot tell an error that
 was not found from one that was not asked for; category scores are figures of their own, there or not."""
 _FAILED = "judge failed"
 _TOTALS = (5, 25)

@@ -118,7 +118,7 @@ class Signals(Scorer):
     def read(self, answer: Any, case: Case) -> Reading:
         text = self.seen(answer)
         if not isinstance(text, str) or not text.strip():
-            # No danger in nothing, but no safe reading either: nothing weighs nothing.
+            # No danger in nothing, but no safe reading either: nothing has no weight.
             return Reading(
                 0.0, "a reading", text, "there is no text", (Fault({"NO_TEXT": 1.0}),), metrics=_metrics(_NONE)
             )
@@ -154,7 +154,7 @@ def _metrics(result: Tones) -> dict[str, Any]:
 
 
 def _faults(result: Tones) -> tuple[Fault, ...]:
-    """One fault a signal; the value rises only when all signs of danger are mended, so they share it."""
+    """One fault a signal; the value rises only when all signs of danger are fixed, so they share it."""
     harmful = _harmful(result)
     faults = [
         Fault(

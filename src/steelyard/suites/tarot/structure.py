@@ -124,7 +124,7 @@ _NEXT: Final = _any_of(
     r"perhaps|urge\w*|choos(?:e|ing)|(?:you|one|we) (?:might|may|could|can)|(?:might|may|could) (?:want|help|try)",
     r"ask(?:s|ing)? (?:yourself|you)|take (?:a|some|time|the|one|small|stock)|let go",
     r"(?:allow|give|let)(?:ing)? yourself|reflect on|look (?:for|at|into)|focus\w* on|next step|make (?:room|space"
-    r"|time)|set aside",
+    r"|time)|excluded",
     r"be (?:open|gentle|patient|willing|honest|kind)|remember to|a good (?:time|moment) to|what would it|how might",
     r"reach out|worth \w+ing|where could|step (?:back|forward|toward|into)|trust (?:your|that|the)|(?:talk"
     r"|speak) (?:to|with)",
@@ -319,7 +319,7 @@ def _note(result: Anatomy) -> str:
 def _faults(text: str, result: Anatomy) -> tuple[Fault, ...]:
     """The faults, cards nobody drew first.
 
-    As long as one of those is there the value is 0 whatever else is mended; together they take all of the coverage.
+    As long as one of those is there the value is 0 whatever else is fixed; together they take all of the coverage.
     """
     faults = [
         Fault(

@@ -44,7 +44,7 @@ def clause_before(sentence: str, start: int) -> str:
 
 
 def is_taken_back(sentence: str, start: int) -> bool:
-    """True when what begins there is denied, refrained from or only weighed."""
+    """True when what begins there is denied, refrained from or only scored."""
     return _TAKEN_BACK.search(clause_before(sentence, start)) is not None
 
 
