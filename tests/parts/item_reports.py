@@ -19,7 +19,12 @@ from steelyard.store.base import Found
 from steelyard.suite.case import Attachment
 
 TAXONOMY = [
-    {"code": "MISS", "name": "Not reported", "about": "An item that is there and not in the answer.", "severity": "minor"},
+    {
+        "code": "MISS",
+        "name": "Not reported",
+        "about": "An item that is there and not in the answer.",
+        "severity": "minor",
+    },
     {"code": "EXTRA", "name": "Invented", "about": "An item in the answer that is not there.", "severity": "major"},
     {"code": "TEXT", "name": "Misread", "about": "An item whose text is wrong.", "severity": "error"},
     {"code": "FORMAT", "name": "Unreadable", "about": "An answer that cannot be read.", "severity": "error"},

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import steelyard.regions
+import steelyard
 from parts.looped import for_every
 from steelyard.scoring.items import groups as regions
 from steelyard.scoring.items.boxes import raw_box, read_box, scale_box, units_of, write_box
@@ -373,5 +373,6 @@ def test_thousands_of_boxes_are_put_into_piles(step):
 
 
 def test_suites_have_the_public_names():
-    assert steelyard.regions.__all__ == ["group_boxes", "read_box"]
-    assert steelyard.regions.group_boxes(boxes_of([(0, 0), (50, 0)]), "columns") == [0, 1]
+    assert {"group_boxes", "read_box"} <= {*steelyard.__all__}
+    assert steelyard.read_box is read_box
+    assert steelyard.group_boxes(boxes_of([(0, 0), (50, 0)]), "columns") == [0, 1]

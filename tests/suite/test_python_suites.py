@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 import steelyard
-from steelyard import Case, Scorer, Suite, SuiteError, UserMistake
-from steelyard.scoring import factories
+from steelyard import Case, Scorer, Suite, SuiteError, UserMistake, scorers
 from steelyard.scoring.base import Reading
 from steelyard.suite.load import load_suite
 from steelyard.suite.signature import describe, signature
@@ -51,8 +50,8 @@ limits: {timeout: 5, max_inconclusive: 10 %}
         target={"recorded": "answers.jsonl"},
         answer={"format": "json"},
         score={
-            "text": factories.same(expected="expected.text", weight=70, when_unknown="skip"),
-            "name": factories.same(expected="input", code="WHO"),
+            "text": scorers.same(expected="expected.text", weight=70, when_unknown="skip"),
+            "name": scorers.same(expected="input", code="WHO"),
         },
         bands={"Good": "75 %", "Bad": 0},
         passing="score >= 75 %",
@@ -74,7 +73,7 @@ limits: {timeout: 5, max_inconclusive: 10 %}
 
 
 def test_cases_may_be_data_and_the_target_a_function():
-    suite = Suite("s", cases=ROWS, target=greet, score={"text": factories.same(expected="expected.text")})
+    suite = Suite("s", cases=ROWS, target=greet, score={"text": scorers.same(expected="expected.text")})
     assert suite.model.target.settings.function is greet
     assert [case.id for case in suite.model.cases] == ["a"]
     assert suite.model.folder == Path(__file__).parent
@@ -82,7 +81,7 @@ def test_cases_may_be_data_and_the_target_a_function():
 
 
 def test_cases_may_be_case_objects_and_absolute_paths(tmp_path):
-    score = {"text": factories.same(expected="expected.text")}
+    score = {"text": scorers.same(expected="expected.text")}
     case = Case("a", "hi", {"text": "Hello"}, category="x")
     one = Suite("s", cases=[case], target=greet, score=score).model
     (tmp_path / "cases.json").write_text(json.dumps(ROWS))
@@ -119,7 +118,7 @@ def test_a_scorer_of_ones_own_can_be_used_as_it_is():
 def test_mistakes_name_the_line_of_the_call():
     with pytest.raises(SuiteError) as raised:
         Suite(
-            "s", cases=ROWS, target=greet, score={"text": factories.same(expected="expected.txt")}, abuot="x", repeats=0
+            "s", cases=ROWS, target=greet, score={"text": scorers.same(expected="expected.txt")}, abuot="x", repeats=0
         )
     told = str(raised.value).splitlines()
     assert len(told) == 3
@@ -129,16 +128,16 @@ def test_mistakes_name_the_line_of_the_call():
 
 def test_mistakes_in_cases_name_their_place_in_the_list():
     with pytest.raises(SuiteError, match=r"cases\[1\]: the case has no id"):
-        Suite("s", cases=[*ROWS, {}], target=greet, score={"text": factories.same(expected="expected.text")})
+        Suite("s", cases=[*ROWS, {}], target=greet, score={"text": scorers.same(expected="expected.text")})
     with pytest.raises(SuiteError, match="there are no cases"):
-        Suite("s", cases=[], target=greet, score={"text": factories.same(expected="expected.text")})
+        Suite("s", cases=[], target=greet, score={"text": scorers.same(expected="expected.text")})
 
 
 PYTHON_FILE = """import steelyard
 from parts_of_it import greet
 
 suite = steelyard.Suite("greetings", cases="cases.json", target=greet,
-    score={"text": steelyard.scoring.factories.exact(expected="expected.text")})
+    score={"text": steelyard.scorers.exact(expected="expected.text")})
 """
 
 
@@ -170,7 +169,7 @@ def test_a_python_file_that_is_no_suite_is_told(tmp_path, text, message):
 def test_a_suite_runs_and_has_its_figures(tmp_path):
     rows = [*ROWS, {"id": "b", "input": "bye", "expected": {"text": "Goodbye"}, "category": "x"}]
     suite = Suite(
-        "s", cases=rows, target=greet, score={"text": factories.exact(expected="expected.text")}, passing="score >= 0.9"
+        "s", cases=rows, target=greet, score={"text": scorers.exact(expected="expected.text")}, passing="score >= 0.9"
     )
     run = suite.run(f"sqlite:///{tmp_path / 'runs.db'}")
     # One of two answers is right: average and pass rate are 1/2.
@@ -184,8 +183,8 @@ def test_a_suite_runs_and_has_its_figures(tmp_path):
 
 def test_an_unknown_scorer_is_told_with_those_there_are():
     with pytest.raises(AttributeError, match=r"there is no scorer 'smae'; there are: .*same"):
-        _ = factories.smae
-    assert {"exact", "same"} <= set(dir(factories))
+        _ = scorers.smae
+    assert {"exact", "same"} <= set(dir(scorers))
 
 
 def test_the_public_names_are_sorted_and_all_there():

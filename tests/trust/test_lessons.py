@@ -16,8 +16,8 @@ import steelyard
 from parts.command import invoke
 from parts.looped import for_every
 from parts.small_suite import write_suite
+from steelyard import scorers
 from steelyard.errors import SuiteError
-from steelyard.scoring import factories
 
 WRONG_USAGE = 2
 
@@ -58,14 +58,14 @@ TRUTH = {
 
 
 ALL_SCORERS = {
-    "exact": factories.exact(expected="expected.name"),
-    "contains": factories.contains(expected="expected.words", match="any"),
-    "number": factories.number(expected="expected.year", relative=0.1),
-    "choice": factories.choice(expected="expected.risk", labels=["low", "high"], inside=True),
-    "keywords": factories.keywords_or_fuzzy(expected="expected.name", keywords="expected.words"),
-    "alternatives": factories.alternatives(expected="expected.name"),
-    "era": factories.year_range(expected="expected.era"),
-    "value": factories.money_range(low="expected.low", high="expected.high"),
+    "exact": scorers.exact(expected="expected.name"),
+    "contains": scorers.contains(expected="expected.words", match="any"),
+    "number": scorers.number(expected="expected.year", relative=0.1),
+    "choice": scorers.choice(expected="expected.risk", labels=["low", "high"], inside=True),
+    "keywords": scorers.keywords_or_fuzzy(expected="expected.name", keywords="expected.words"),
+    "alternatives": scorers.alternatives(expected="expected.name"),
+    "era": scorers.year_range(expected="expected.era"),
+    "value": scorers.money_range(low="expected.low", high="expected.high"),
 }
 
 
@@ -81,11 +81,11 @@ class TestCreditForNothing:
 
     @pytest.mark.parametrize("missing", [None, "", " ", []])
     def test_a_truth_that_is_missing_is_no_free_mark(self, missing):
-        score = {"maker": factories.alternatives(expected="expected.maker")}
+        score = {"maker": scorers.alternatives(expected="expected.maker")}
         with pytest.raises(SuiteError, match="maker"):
             weighed(["anybody"], {"maker": missing}, score)
-        skipped = score | {"maker": factories.alternatives(expected="expected.maker", when_unknown="skip")}
-        both = skipped | {"name": factories.exact(expected="expected.name")}
+        skipped = score | {"maker": scorers.alternatives(expected="expected.maker", when_unknown="skip")}
+        both = skipped | {"name": scorers.exact(expected="expected.name")}
         # What is left decides: a wrong name is 0 of 1 and not 1 of 2.
         cases = [
             {"id": "a", "input": "", "expected": {"maker": missing, "name": "Oak chest"}},
@@ -95,12 +95,12 @@ class TestCreditForNothing:
         assert run.summary.overall.average.value == 0
 
     def test_a_list_of_every_label_is_no_choice(self):
-        score = {"risk": factories.choice(expected="expected", labels=["low", "high"], inside=True)}
+        score = {"risk": scorers.choice(expected="expected", labels=["low", "high"], inside=True)}
         assert earned("low or high", "high", score) == 0
         assert earned("high", "high", score) == 1
 
     def test_a_list_of_every_number_is_no_number(self):
-        score = {"year": factories.number(expected="expected", absolute=5)}
+        score = {"year": scorers.number(expected="expected", absolute=5)}
         assert earned("1700 1710 1720 1730 1740 1750", 1750, score) == 0
 
 
@@ -112,18 +112,18 @@ class TestRanges:
         [("1750", 1, 1), ("1749", 0, 0.25), ("0-9999", 0, 0.01), ("before 9999", 0, 0.01), ("1750 BC", 0, 0)],
     )
     def test_a_truth_of_a_single_year(self, said, least, most):
-        score = {"era": factories.year_range(start="expected.a", end="expected.b", strict=True)}
+        score = {"era": scorers.year_range(start="expected.a", end="expected.b", strict=True)}
         assert least <= earned(said, {"a": 1750, "b": 1750}, score) <= most
 
     @pytest.mark.parametrize(
         "said", ["$0 to $999,999,999", "0-infinity", "0 or more", "under $1e12", "$0+", "from nothing to anything"]
     )
     def test_an_estimate_of_anything_is_worth_next_to_nothing(self, said):
-        score = {"value": factories.money_range(low="expected.a", high="expected.b", strict=True)}
+        score = {"value": scorers.money_range(low="expected.a", high="expected.b", strict=True)}
         assert earned(said, {"a": 100, "b": 200}, score) <= 0.01
 
     def test_an_estimate_that_comes_nearer_never_earns_less(self):
-        score = {"value": factories.money_range(low="expected.a", high="expected.b", strict=True)}
+        score = {"value": scorers.money_range(low="expected.a", high="expected.b", strict=True)}
         said = [f"$40-{end}" for end in (60, 90, 99.99, 100, 100.01, 110, 150, 200)]
         values = earned_by_each(said, {"a": 100, "b": 200}, score)
         assert values == sorted(values)
@@ -154,7 +154,7 @@ class TestFindingTheAnswer:
         ],
     )
     def test_one_answer_is_read_out_of_any_text(self, text, value):
-        score = {"word": factories.exact(expected="expected.word")}
+        score = {"word": scorers.exact(expected="expected.word")}
         assert earned(text, {"word": "owl"}, score, answer={"schema": WORD}) == value
 
 
@@ -167,7 +167,7 @@ def piles(groups: list[list[str]]) -> list[dict[str, Any]]:
 
 
 PILES = {
-    "cards": factories.match_items(
+    "cards": scorers.match_items(
         expected={"items": "expected[].cards[]", "group": "row"},
         shapes=[{"items": "[].cards[]", "group": "name"}],
         strict=True,
@@ -246,8 +246,8 @@ class TestOneDefinitionOfPass:
         cases = [{"id": str(k), "input": k, "expected": {"a": "a", "b": "b"}} for k in range(50)]
         said = [{"a": "a", "b": "b"}] * 38 + [{"a": "a", "b": "x"}] * 7 + [{"a": "x", "b": "x"}] * 5
         score = {
-            "a": factories.exact(expected="expected.a", weight=60),
-            "b": factories.exact(expected="expected.b", weight=40),
+            "a": scorers.exact(expected="expected.a", weight=60),
+            "b": scorers.exact(expected="expected.b", weight=40),
         }
         suite = steelyard.Suite(
             "antiques",
@@ -296,6 +296,6 @@ class TestSpans:
     def test_a_span_counts_where_it_really_stands(self, units, spans, value):
         gold = [FOX | {"start": 6, "end": 9}]
         layout = {"spans": "expected.spans[]", "offsets": "code_points"}
-        score = {"spans": factories.match_spans(text="input", expected=layout, offsets=units)}
+        score = {"spans": scorers.match_spans(text="input", expected=layout, offsets=units)}
         said = json.dumps({"spans": spans})
         assert earned(said, {"spans": gold}, score, asked=FOXES, answer={"format": "json"}) == value

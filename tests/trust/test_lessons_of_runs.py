@@ -23,8 +23,8 @@ from parts.judged_suite import chat_judge, verdict, write_judged
 from parts.loopback import Loopback, error, json_answer
 from parts.looped import for_every
 from parts.small_suite import http_target, write_suite
+from steelyard import scorers
 from steelyard.cli import steelyard as group
-from steelyard.scoring import factories
 
 AMBIGUOUS, INVALID = 4, 3
 
@@ -116,7 +116,7 @@ class TestMeansOfMeans:
 
     def test_a_small_category_weighs_what_its_samples_weigh(self):
         cases = [{"id": str(k), "input": k, "expected": "x", "category": "few" if k < 2 else "many"} for k in range(20)]
-        score = {"word": factories.exact(expected="expected")}
+        score = {"word": scorers.exact(expected="expected")}
         run = steelyard.Suite(
             "means", cases=cases, target=lambda case: "x" if case.input < 2 else "y", score=score
         ).run()

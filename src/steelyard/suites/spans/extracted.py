@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from steelyard import Certainty, Finding
-from steelyard.scoring.spans.read import TextSpan, read_spans, section_at
+from steelyard.spans import TextSpan, read_spans, section_at
 
 from .prompts import OFFSETS, sections_in
 from .taxonomy import category_of

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Final
 
 from steelyard import Case, Measure, Reading, Scorer
-from steelyard.scoring.spans.compare import match_spans
+from steelyard.spans import match_spans
 
 from .prompts import gold_spans, placed
 

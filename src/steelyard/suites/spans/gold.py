@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from steelyard import Case
-from steelyard.scoring.spans.compare import SpanComparison, SpanError, compare_spans
-from steelyard.scoring.spans.read import LostSpan, TextSpan
+from steelyard.spans import LostSpan, SpanComparison, SpanError, TextSpan, compare_spans
 
 from .prompts import answer_spans, gold_spans
 from .taxonomy import categories, category_of, reason, severity_of

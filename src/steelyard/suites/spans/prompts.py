@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from steelyard import Case
-from steelyard.scoring.spans.read import MAIN, OffsetUnit, Spans, TextOffsets, read_spans, sections_of
+from steelyard.spans import MAIN, OffsetUnit, Spans, TextOffsets, read_spans, sections_of
 
 HEADERS = {
     "technicalSpecs": r"\s*(?:\*\*|(?m:^)#+)\s*(?i:technical\s+spec(?:s|ifications))\b",

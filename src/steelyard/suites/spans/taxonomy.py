@@ -21,7 +21,7 @@ from typing import Any, Final
 
 import yaml
 
-from steelyard.scoring.spans.read import TextSpan
+from steelyard.spans import TextSpan
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from PIL import Image, ImageOps
 
-from steelyard import Case, TargetFailure, regions
+from steelyard import Case, TargetFailure, group_boxes
 
 from .lines import Card, Line, cards_from
 
@@ -50,7 +50,7 @@ def answer(lines: Sequence[Line], size: tuple[int, int], prompt: str) -> dict[st
     boxes = print_areas(cards, size)
     if prompt == "boxes":
         return {"cards": [_with_box(card, box) for card, box in zip(cards, boxes, strict=True)]}
-    groups = regions.group_boxes(boxes, "piles")
+    groups = group_boxes(boxes, "piles")
     if prompt == "rows":
         in_order = sorted(zip(groups, boxes, cards, strict=True), key=lambda entry: (entry[0], entry[1]))
         return {"cards": [{"text": card.text, "row": group + 1} for group, _, card in in_order]}
