@@ -188,7 +188,8 @@ def _widest(claims: Claims) -> str:
 def _raised(raised_threshold: RaisedThreshold) -> str:
     if raised_threshold.threshold is None:
         return f"none: {raised_threshold.reason}"
-    return f"{raised_threshold.threshold:g}: {raised_threshold.reason}; {_split(raised_threshold.threshold, raised_threshold.split)}"
+    split = _split(raised_threshold.threshold, raised_threshold.split)
+    return f"{raised_threshold.threshold:g}: {raised_threshold.reason}; {split}"
 
 
 def _best(best_threshold: BestThreshold, utility: dict[str, float]) -> str:
@@ -198,7 +199,8 @@ def _best(best_threshold: BestThreshold, utility: dict[str, float]) -> str:
     worth = f"right {utility['right']:+g}, wrong {utility['wrong']:+g}"
     shown = "none" if threshold.value is None else f"{threshold.value:g}{_ends(threshold)}"
     gain = f"{fmt.signed(best_threshold.gain.value)}{_ends(best_threshold.gain)} a claim against keeping all"
-    return f"{shown} ({worth}): {best_threshold.reason}; {gain}, {fmt.base(threshold.n)}; {_split(None, best_threshold.split)}"
+    split = _split(None, best_threshold.split)
+    return f"{shown} ({worth}): {best_threshold.reason}; {gain}, {fmt.base(threshold.n)}; {split}"
 
 
 def _split(threshold: float | None, split: Split | None) -> str:

@@ -26,7 +26,8 @@ def headline(explanation: Explanation | PairExplanation) -> str:
         change = explanation.change
         sides = f"{changes.before(change)} -> {changes.after(change)}"
         return f"{explanation.metric}: {sides}, n {change.a.n:,} {explanation.of}"
-    return f"{explanation.metric} = {_figure(explanation.reported.value, explanation.unit)}, n {explanation.reported.n:,} {explanation.of}"
+    figure = _figure(explanation.reported.value, explanation.unit)
+    return f"{explanation.metric} = {figure}, n {explanation.reported.n:,} {explanation.of}"
 
 
 def facts(explanation: Explanation) -> ExplainedFacts:

@@ -89,10 +89,16 @@ class Expectations(Scorer):
         n_schema = len(schema)
         value = _worth(passed, asks, n_schema)
         faults = tuple(
-            Fault({item.code: _worth(_mended(passed, at), asks, n_schema) - value}, item.name, result.expected, result.got,
-                  result.detail)
-            for at, (item, result) in enumerate(results) if not result.passed
-        )  # fmt: skip
+            Fault(
+                {item.code: _worth(_mended(passed, at), asks, n_schema) - value},
+                item.name,
+                result.expected,
+                result.got,
+                result.detail,
+            )
+            for at, (item, result) in enumerate(results)
+            if not result.passed
+        )
         n_passed, n = sum(passed) + n_schema, len(passed) + n_schema
         return Reading(
             value,

@@ -193,7 +193,8 @@ def corrected_pass_rate(passed: Array, labelled: Array, case: Array, *, chosen: 
     if powered is None or _width(powered) >= _width(corrected_rate.labels):
         why = f"the judge's passes do not narrow what {corrected_rate.labels.n} labels say"
         return replace(corrected_rate, rate=corrected_rate.labels, method=LABELS_ALONE, why=why)
-    why = f"{corrected_rate.labels.n} labels of a random part of {corrected_rate.reported.n} texts, and the judge's passes of all"
+    labels, texts = corrected_rate.labels.n, corrected_rate.reported.n
+    why = f"{labels} labels of a random part of {texts} texts, and the judge's passes of all"
     return replace(
         corrected_rate,
         rate=replace(powered, n_missing=corrected_rate.rate.n_missing),

@@ -189,8 +189,8 @@ def people(card: JudgeCard) -> Table:
         "kappa of the judge and one person, and of two people: the ceiling; alpha: of all people. Alternative annotator"
         f" test (Calderon et al. 2025), from {FEWEST_PEOPLE} people with {FEWEST_TEXTS} texts each on: won: the"
         " share of people than whom the judge is worse by less than epsilon"
-        f" {'' if not results else f'({results[0][1].test.epsilon:g})'}, from {ENOUGH_WON:g} on it may stand for a person;"
-        " advantage: texts on which it is at least as near to the others"
+        f" {'' if not results else f'({results[0][1].test.epsilon:g})'}, from {ENOUGH_WON:g} on it may stand for a"
+        " person; advantage: texts on which it is at least as near to the others"
     )
     titles = ("People", "Judge, one", "Two people", "Alpha", "Won", "Advantage")
     columns = (_DIMENSION, *(Column(title, Kind.STACKED) for title in titles))
