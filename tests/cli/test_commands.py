@@ -290,7 +290,7 @@ def test_a_crash_in_a_run_says_how_to_go_on_and_the_run_can_be_resumed(suite, tm
     script = (
         f"import sys; sys.argv = ['steelyard', 'run', {str(suite)!r}]\n"
         f"import {module} as m\n"
-        "def broken(*_): raise RuntimeError('no')\n"
+        "def broken(*_, **__): raise RuntimeError('no')\n"
         f"m.{name} = broken\n"
         "from steelyard.cli import main; main()\n"
     )

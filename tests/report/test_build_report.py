@@ -8,6 +8,7 @@ from rich.console import Console
 
 from parts import reports
 from parts.views import print_report, to_html, to_json, to_markdown
+from steelyard.errors import UsageError
 from steelyard.records import CallResult, Failure, Finding, Mark, Outcome, RunState, Sample, Score, Verdict
 from steelyard.report.build import build_report
 from steelyard.report.explain import data_of, own_figures
@@ -248,3 +249,19 @@ def test_a_huge_answer_is_cut_where_it_says_so():
 def test_hundreds_of_findings_are_cut_and_counted():
     detail = sample_detail(scored(1, 0.1, findings=(Finding("NAME"),) * 250), case_of(1))
     assert (len(detail.findings), detail.n_findings) == (100, 250)
+
+
+@pytest.mark.parametrize(
+    ("forged", "place"),
+    [
+        ({"taxonomy": [{"code": "NAME", "severity": reports.HOSTILE[0]}]}, "taxonomy.0.severity"),
+        ({"components": [{"name": "name", "measures": {"text": {}}}]}, "components.0.measures.text.numerator"),
+        ({"components": reports.HOSTILE[0]}, "components"),
+        ({"variants": [["", reports.HOSTILE[0]]]}, "variants.0"),
+    ],
+)
+def test_a_stored_run_whose_suite_no_suite_can_be_is_a_mistake_and_no_report(store, forged, place):
+    header = reports.header(suite=reports.SUITE | forged)
+    store.create_run(header)
+    with pytest.raises(UsageError, match=f"run {header.id} does not say what its suite is: {place}"):
+        build_report(store, store.run(header.id))

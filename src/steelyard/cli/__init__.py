@@ -23,7 +23,6 @@ from steelyard.plugins import raised_in_words
 from steelyard.redact import learn_secrets, redact_known, secrets_in
 from steelyard.report.format import spelled_out
 from steelyard.report.render.github import harmless_log
-from steelyard.store.sql import DEFAULT
 
 # The group of commands. A command's module is imported only when it is called.
 
@@ -206,6 +205,8 @@ def _go_on(run_id: str) -> str:
 
 def _file(text: str) -> str | None:
     """A file of this user's own with the text, beside the store of the working folder if there is one."""
+    from steelyard.store.sql import DEFAULT
+
     folder = DEFAULT.parent if DEFAULT.parent.is_dir() else Path(tempfile.gettempdir())
     try:
         number, place = tempfile.mkstemp(prefix="internal-error-", suffix=".log", dir=folder)
