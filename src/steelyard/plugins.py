@@ -17,7 +17,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from decimal import Decimal
 from functools import cache
-from importlib.metadata import entry_points
 from numbers import Real
 from pathlib import Path
 from types import ModuleType
@@ -67,6 +66,8 @@ _BUILT_IN = {
 
 @cache
 def _places(kind: str) -> dict[str, str]:
+    from importlib.metadata import entry_points  # takes longer to import than the whole command line
+
     places = {point.name: point.value for point in entry_points(group=f"steelyard.{kind}")}
     return places | _BUILT_IN[kind]
 

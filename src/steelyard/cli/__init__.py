@@ -19,7 +19,6 @@ import click
 
 from steelyard import __version__
 from steelyard.errors import UNFINISHED, SteelyardError
-from steelyard.plugins import raised_in_words
 from steelyard.redact import learn_secrets, redact_known, secrets_in
 from steelyard.report.format import spelled_out
 from steelyard.report.render.github import harmless_log
@@ -179,6 +178,8 @@ INTERNAL_ERROR = 70
 
 def internal_error_text(error: BaseException) -> str:
     """The message; the full traceback is in a file, or in the message itself where a file would be lost."""
+    from steelyard.plugins import raised_in_words
+
     notes = getattr(error, "__notes__", ())
     unfinished = [note.removeprefix(UNFINISHED) for note in notes if note.startswith(UNFINISHED)]
     lines = [f"steelyard: internal error: {raised_in_words(error)}"]
