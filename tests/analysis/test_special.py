@@ -49,6 +49,14 @@ def test_binomial_chances_of_growing_numbers(first: int, share: float) -> None:
     assert binomial_below_each(most, n, share) == pytest.approx(expected, rel=1e-9, abs=1e-12)
 
 
+@for_every("share", [0.0, 1.0])
+def test_binomial_chances_of_what_always_or_never_happens(share: float) -> None:
+    # `power` asks so of runs in which every case may move.
+    for most, n in ((4.0, 30.0), (30.0, 30.0), (4.0, 3.0)):
+        expected = stats.binom.cdf(most, n, share)
+        assert binomial_below_each(np.array([most]), np.array([n]), share) == pytest.approx([expected])
+
+
 @for_every("df", [1, 2, 3, 4, 9, 50, 301])
 @for_every("square", [0, 1e-6, 0.1, 1, 4.7, 30, 250, 900])
 def test_the_chi_square_distribution(df: int, square: float) -> None:

@@ -192,6 +192,8 @@ def binomial_below_each(most: Array, n: Array, share: float) -> Array:
     """The binomial cdf for each n of consecutive numbers, where `most` grows by 1 or not at all."""
     if share <= 0:
         return np.ones(len(n))
+    if share >= 1:
+        return (most >= n).astype(float)
     steps = np.where(np.diff(most) > 0, binomial_chances(most[1:], n[1:], share), 0.0)
     steps -= share * binomial_chances(most[:-1], n[:-1], share)
     chances: Array = binomial_below(int(most[0]), int(n[0]), share) + np.append(0.0, np.cumsum(steps))
