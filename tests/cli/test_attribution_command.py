@@ -61,7 +61,7 @@ def test_another_pass_rule_is_weighed_again(bench):
     found = bench.compared(code=4)
     # A wrong name earns half, which passes by the new rule: 20 of 50 becomes 50 of 50 in A, too.
     assert points(found) == {"scorers": 60.0, "system": 0.0}
-    assert found["portions"][0]["how"] == "scored again"
+    assert found["portions"][0]["how"] == "rescored"
 
 
 def test_an_answer_in_the_wrong_shape_is_worth_nothing_by_any_scorers(bench):

@@ -167,7 +167,7 @@ def test_a_judge_that_is_code_reads_all_answers_again(bench):
     # 3 of 1..5 is 50 %, 4 is 75 %: none of four passes, then all. The file holds a scorer, too, which says the same.
     found = bench.compared("--suite", "after", code=4)
     assert points(found) == {"scorers": 0.0, "judge": 100.0, "system": 0.0}
-    assert [portion["how"] for portion in found["portions"]] == ["scored again", "scored again", "left"]
+    assert [portion["how"] for portion in found["portions"]] == ["rescored", "rescored", "left"]
 
 
 def test_rejudging_keeps_to_its_budget_and_asks_before_it_spends(bench, judges):

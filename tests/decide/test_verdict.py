@@ -122,7 +122,7 @@ def test_failed_and_absent_samples_are_added_up() -> None:
 
 def test_a_run_of_which_nothing_came_is_invalid_whatever_is_allowed() -> None:
     found = decision([], ["pass_rate >= 90 %"], max_inconclusive=1.0, n_planned=3)
-    assert found.reasons == ("nothing was scored: 3 samples, 0 of them inconclusive, 3 that are missing",)
+    assert found.reasons == ("nothing was scored: 3 samples, 0 of them inconclusive, 3 missing",)
 
 
 @pytest.mark.parametrize("state", [RunState.RUNNING, RunState.INTERRUPTED])

@@ -144,7 +144,7 @@ def test_charts_are_drawn_from_old_and_own_files_and_stale_ones_removed(run, som
     assert visualize.main([str(folder / "results.json")]) == 0
     seed = {"latency_by_case.png", "observation_counts.png", "stability.png", "pass_fail.png"}
     assert {path.name for path in folder.glob("*.png")} == seed
-    # An old file: a call that are missing, and nothing to compare.
+    # An old file: a missing call, and nothing to compare.
     old = {"backend": "x", "repeats": 2, "results": [{**results["results"][0]}, {"case_id": "case_06", "pass": False}]}
     old["results"][1] |= {"latency": {"mean_ms": None}, "observation_counts": [], "expectation_results": []}
     for name in seed:

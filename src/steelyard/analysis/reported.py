@@ -64,7 +64,7 @@ COUNTS = (
         "<slice>.outcomes.planned",
         "<slice>.n_planned",
         "samples that came + planned samples that are missing",
-        "what missing is in no slice",
+        "what is missing is in no slice",
         _planned,
     ),
     Reported(

@@ -67,7 +67,7 @@ def summarise(
 ) -> Summary:
     """The summary of a run; `suite` is the suite as the run's header describes it.
 
-    Samples that were planned and are missing are missing from every figure of the whole run. `judgements` are those of
+    Samples that were planned and did not come are missing from every figure of the whole run. `judgements` are those of
     the run in the order of its plan; they are read once and none is kept. `claims` are what its answers claimed,
     `checks` what became of its expectations, `items` what its repeats are compared by and `contents` what its findings
     say. `load` says in words how the calls were made; None leaves out all about latency that no gate stands on.

@@ -191,7 +191,7 @@ def _by_variant(
     variants = summary.slices.get("variant", [])
     if len(variants) < 2:
         return ()
-    # Which variant a sample that are missing belongs to is not known, so it puts every variant in doubt.
+    # Which variant a missing sample belongs to is not known, so it puts every variant in doubt.
     lacking = _absent(summary.overall) > allowed * summary.overall.n_planned + 1e-9
     decisions = []
     for part in variants:
@@ -215,7 +215,7 @@ def _why_invalid(part: Slice, allowed: float, state: RunState) -> tuple[str, ...
     excluded = part.excluded
     if part.average.n == 0:
         never = f", {excluded} excluded" if excluded else ""
-        never += f", {absent} that are missing" if absent else ""
+        never += f", {absent} missing" if absent else ""
         samples = f"{planned} sample{'' if planned == 1 else 's'}"
         reasons.append(f"nothing was scored: {samples}, {failed} of them inconclusive{never}")
     elif failed + excluded + absent > allowed * planned + 1e-9:

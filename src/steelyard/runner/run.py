@@ -127,7 +127,7 @@ def run_decided(
 ) -> tuple[Result, Ending]:
     """Score the suite's target. The result says what it came to; the ending says whether it got to the end.
 
-    `reference` is a run that this one may not be worse than; `anyway` holds it against another signature's, too.
+    `reference` is a run that this one may not be worse than; `allow_mismatch` compares signatures that differ, too.
     """
     options = options or RunOptions()
     progress = progress or Silent()

@@ -37,7 +37,7 @@ class How(StrEnum):
 
     COUNTED = "counted"
     """From the recorded readings of both runs."""
-    SCORED_AGAIN = "scored again"
+    SCORED_AGAIN = "rescored"
     """A's recorded answers scored again by B's suite."""
     ANCHORS = "anchors"
     """Measured on answers that both judges have read, and carried over to the others."""

@@ -157,7 +157,7 @@ class Part(StrEnum):
     SCALE = "scale"
     """The change may be the signature's: no verdict, unless asked for."""
     NOTED = "noted"
-    """Said, and no hindrance: what it touches is excluded, or it touches nothing."""
+    """Said, and blocks nothing: what it touches is excluded, or it touches nothing."""
 
 
 @dataclass(frozen=True, slots=True)
