@@ -89,7 +89,7 @@ def main(photos: int, items: int, rounds: int, folder: Path) -> None:
         for answer, case in zip(parsed, cases, strict=True):
             scorer.read(answer, case)
 
-    def weighed() -> None:
+    def evaluated() -> None:
         weigher = _fresh(suite)
         for text, case in zip(texts, cases, strict=True):
             weigher.evaluate(text, case)
@@ -97,7 +97,7 @@ def main(photos: int, items: int, rounds: int, folder: Path) -> None:
     def rescored() -> None:
         run.rescore(suite, store, header)
 
-    kinds = {"bare": bare, "scored": scored, "evaluated": weighed, "rescored": rescored}
+    kinds = {"bare": bare, "scored": scored, "evaluated": evaluated, "rescored": rescored}
     spent: dict[str, list[float]] = {name: [] for name in kinds}
     for _ in range(rounds):
         for name, work in kinds.items():

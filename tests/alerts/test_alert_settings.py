@@ -37,7 +37,7 @@ def loaded(folder, alerts, **more):
     return load_suite(write_suite(folder, alerts=alerts, **more))
 
 
-def mistakes(folder, alerts, **more):
+def problems(folder, alerts, **more):
     with pytest.raises(SuiteError) as caught:
         loaded(folder, alerts, **more)
     return str(caught.value)
@@ -94,16 +94,16 @@ def test_a_suite_without_alerts_is_described_as_ever(tmp_path):
         ({"rule": []}, "rule"),
     ],
 )
-def test_what_is_wrong_is_told(tmp_path, alerts, told):
-    assert told in mistakes(tmp_path, alerts)
+def test_what_is_wrong_is_told(tmp_path, alerts, message):
+    assert message in problems(tmp_path, alerts)
 
 
 def test_an_address_in_the_file_is_not_repeated(tmp_path):
-    assert "T/B/x" not in mistakes(tmp_path, {"channels": [{"webhook": "https://hooks.example.org/T/B/x"}]})
+    assert "T/B/x" not in problems(tmp_path, {"channels": [{"webhook": "https://hooks.example.org/T/B/x"}]})
 
 
 def test_all_mistakes_come_at_once_with_their_lines(tmp_path):
-    told = mistakes(tmp_path, {"rules": ["gate_fails"], "channels": ["fax"]}, gates=["no_such >= 1"])
+    told = problems(tmp_path, {"rules": ["gate_fails"], "channels": ["fax"]}, gates=["no_such >= 1"])
     assert told.count("suite.yaml:") == 3
 
 

@@ -35,7 +35,7 @@ class Sent(list):
     refused = ()
     """The programs that take nothing for now."""
 
-    def deliver(self, messages, _place, _patience):
+    def deliver(self, messages, _place, _retry_policy):
         self += [[each.kind.value for each in message.notices] for _, message in messages]
         meanwhile, self.meanwhile = self.meanwhile, None
         if meanwhile:
@@ -91,15 +91,15 @@ def test_what_a_process_that_died_was_about_to_tell_is_told_later(nightly, sent,
 def test_whoever_was_never_told_of_an_alert_does_not_hear_of_its_end_later(nightly, sent, monkeypatch):
     rules = replace(RULES, channels=(Command(argv=["one"]), Command(argv=["other"])))
 
-    def told(said, refused):
+    def message(stated, refused):
         sent.refused = refused
-        return [channel.argv[0] for channel, _ in checked(nightly, nightly.run(said), rules).messages]
+        return [channel.argv[0] for channel, _ in checked(nightly, nightly.run(stated), rules).messages]
 
-    assert told(wrong(5), ["other"]) == ["one", "other"]
-    assert told({}, ["one", "other"]) == ["one"]
+    assert message(wrong(5), ["other"]) == ["one", "other"]
+    assert message({}, ["one", "other"]) == ["one"]
     monkeypatch.setattr("steelyard.alerts.notify._UNDER_WAY", -1.0)
-    assert told({}, []) == ["one"]
-    assert told({}, []) == []
+    assert message({}, []) == ["one"]
+    assert message({}, []) == []
 
 
 def test_no_secret_is_kept_or_told_whoever_says_it(nightly, monkeypatch):

@@ -12,8 +12,8 @@ from steelyard.alerts.notices import Kind
 from steelyard.alerts.rules import Command, GitHub
 
 
-def send(channel, where, sent=None, patience=QUICK):
-    return deliver([(channel, sent or message())], where, patience)[0]
+def send(channel, where, sent=None, retry_policy=QUICK):
+    return deliver([(channel, sent or message())], where, retry_policy)[0]
 
 
 def python(code, *more):

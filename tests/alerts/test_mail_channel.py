@@ -13,8 +13,8 @@ def channel(box, **changes):
     return Mail.model_validate(given | {"port": box.port, "security": "none"} | changes)
 
 
-def send(box, sent=None, patience=QUICK, env=None, **changes):
-    return deliver([(channel(box, **changes), sent or message())], place(**(env or {})), patience)[0]
+def send(box, sent=None, retry_policy=QUICK, env=None, **changes):
+    return deliver([(channel(box, **changes), sent or message())], place(**(env or {})), retry_policy)[0]
 
 
 def test_a_mail_arrives_with_what_a_person_needs():
@@ -160,6 +160,6 @@ def test_nobody_there():
         ({"password": "hunter2!", "user": "WHO"}, "not the name of an environment variable"),
     ],
 )
-def test_settings_that_would_do_harm_are_mistakes(changes, told):
-    with pytest.raises(ValueError, match=told):
+def test_settings_that_would_do_harm_are_mistakes(changes, message):
+    with pytest.raises(ValueError, match=message):
         channel(type("box", (), {"port": 25}), **changes)

@@ -21,8 +21,8 @@ def server():
         yield running
 
 
-def send(channel, sent, env, patience=QUICK):
-    return deliver([(channel, sent)], place(**env), patience)[0]
+def send(channel, sent, env, retry_policy=QUICK):
+    return deliver([(channel, sent)], place(**env), retry_policy)[0]
 
 
 def test_a_webhook_gets_every_alert_as_json(server):
@@ -141,16 +141,16 @@ def test_a_server_that_says_the_secret_back_does_not_spread_it(server):
 
 
 @pytest.mark.parametrize(
-    ("env", "message"),
+    ("env", "detail"),
     [
         ({}, "the environment variable HOOK is not set"),
         ({"HOOK": "  "}, "the environment variable HOOK is not set"),
         ({"HOOK": "file:///etc/passwd"}, "$HOOK holds no address that begins with https:// or http://"),
     ],
 )
-def test_an_address_that_is_none_is_told_without_a_try_more(env, told):
+def test_an_address_that_is_none_is_told_without_a_try_more(env, detail):
     outcome = send(Webhook(url="HOOK"), message(), env)
-    assert (outcome.state, outcome.tries, outcome.detail) == ("failed", 1, told)
+    assert (outcome.state, outcome.tries, outcome.detail) == ("failed", 1, detail)
 
 
 def test_channels_do_not_wait_for_one_another(server):

@@ -54,14 +54,14 @@ def split(a, b, again=None, same=()):
     return attribute(a, b, common_cases(a, b), None if again is None else lambda _: again, identical)[0]
 
 
-def by_cause(found):
-    check_sum(found)
-    return {portion.causes: portion.change.value for portion in found.portions}
+def by_cause(result):
+    check_sum(result)
+    return {portion.causes: portion.change.value for portion in result.portions}
 
 
-def check_sum(found):
-    assert sum(portion.change.value for portion in found.portions) == pytest.approx(found.total, abs=1e-9)
-    assert len({portion.causes for portion in found.portions}) == len(found.portions)
+def check_sum(result):
+    assert sum(portion.change.value for portion in result.portions) == pytest.approx(result.total, abs=1e-9)
+    assert len({portion.causes for portion in result.portions}) == len(result.portions)
 
 
 def test_without_any_other_change_all_of_it_is_the_systems():
@@ -392,7 +392,7 @@ def test_whatever_changed_the_parts_sum_to_the_whole(before, after, data):
     values = st.lists(st.one_of(st.just(float("nan")), st.sampled_from([0.0, 1.0])), min_size=16, max_size=16)
     again = data.draw(st.one_of(st.none(), st.tuples(values, values, values, st.booleans())))
 
-    def reweigh(wanted):
+    def score_again(wanted):
         arrays = [np.array(each[: len(wanted.first)]) for each in again[:3]]
         return Reweighed(*arrays, by_code=again[3])
 
@@ -401,7 +401,7 @@ def test_whatever_changed_the_parts_sum_to_the_whole(before, after, data):
         a,
         b,
         common_cases(a, b),
-        None if again is None else reweigh,
+        None if again is None else score_again,
         lambda first, _: np.array(marks[: len(first)], dtype=bool),
     )
     if found.total is None:

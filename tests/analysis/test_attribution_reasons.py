@@ -55,9 +55,9 @@ def attribution(edits=(), portions=(), **truth):
         (2_000, 1_000, None, "of 2,000 truth edits 1,000 have a reason in the ledger"),
     ],
 )
-def test_truth_edits_without_a_reason_are_counted_with_what_they_come_to(n, reasoned, part, told):
+def test_truth_edits_without_a_reason_are_counted_with_what_they_come_to(n, reasoned, part, message):
     found = attribution(n_cases=n, n_with_reason=reasoned, part_without_reason=part)
-    assert reason_messages(found) == (told,)
+    assert reason_messages(found) == (message,)
     assert reason_messages(found, (Cause.SYSTEM,)) == ()
 
 

@@ -23,8 +23,8 @@ def best_of(*, n_cases: int = 0, max_inconclusive: float = 0.05, **scores: list[
     return found
 
 
-def the_only(found: BestVariant) -> Difference:
-    (difference,) = found.differences
+def the_only(result: BestVariant) -> Difference:
+    (difference,) = result.differences
     return difference
 
 
@@ -167,7 +167,7 @@ class TestMissingCases:
     FIRST = (0.80, 0.85, 0.78, 0.90, 0.82, 0.79, 0.88, 0.84) * 3
     """24 cases."""
 
-    def behind(self, lag: float = 0.1) -> list[float]:
+    def contributing(self, lag: float = 0.1) -> list[float]:
         return [score - lag - 0.01 * (i % 3) for i, score in enumerate(self.FIRST)]
 
     def without(self, n: int, scores: list[float]) -> list[float]:

@@ -98,7 +98,7 @@ def store(tmp_path):
     opened.close()
 
 
-def kept(store, name, seconds, *, system="", signed=None, **more):
+def stored(store, name, seconds, *, system="", signed=None, **more):
     """A run of the system `name` for each figure, in a store; the last one, ready to be compared."""
     signature = {"target": system or name} | (signed or {})
     for number, value in enumerate(seconds):
@@ -116,7 +116,7 @@ class TestSeveralRunsASide:
     SLOW, FAST = (0.190, 0.200, 0.210), (0.100, 0.104, 0.096)
 
     def test_a_slowdown_is_worse_by_welch_s_test(self, store):
-        change = metric(compare(kept(store, "old", self.FAST), kept(store, "new", self.SLOW)), "latency.p50")
+        change = metric(compare(stored(store, "old", self.FAST), stored(store, "new", self.SLOW)), "latency.p50")
         oracle = stats.ttest_ind(self.SLOW, self.FAST, equal_var=False)
         assert change.verdict is Moved.WORSE
         assert (change.a.value, change.b.value, change.runs) == (pytest.approx(0.1), pytest.approx(0.2), (3, 3))
@@ -133,23 +133,23 @@ class TestSeveralRunsASide:
             (found,) = relative_results(parse_gate(gate), Against(before, after))
             return found
 
-        old, new = kept(store, "old", self.FAST), kept(store, "new", self.SLOW)
+        old, new = stored(store, "old", self.FAST), stored(store, "new", self.SLOW)
         failed = result(old, new)
         assert failed.verdict is Verdict.FAIL
         assert "3 and 3 runs" in failed.reason
         assert result(old, new, "cost.total <= @release").verdict is Verdict.FAIL
-        noisy = kept(store, "noisy", (0.05, 0.11, 0.3))
+        noisy = stored(store, "noisy", (0.05, 0.11, 0.3))
         assert result(old, noisy).verdict is Verdict.PASS
         assert "within noise" in result(old, noisy).reason
-        assert result(old, kept(store, "few", (0.3, 0.3))).verdict is Verdict.AMBIGUOUS
+        assert result(old, stored(store, "few", (0.3, 0.3))).verdict is Verdict.AMBIGUOUS
 
     def test_fewer_than_three_on_one_side_are_not_tested(self, store):
-        change = metric(compare(kept(store, "old", self.FAST), kept(store, "new", (0.2, 0.2))), "latency.mean")
+        change = metric(compare(stored(store, "old", self.FAST), stored(store, "new", (0.2, 0.2))), "latency.mean")
         assert change.verdict is Moved.NOT_TESTED
         assert change.test == "3 and 2 runs: not tested with fewer than 3 a side"
 
     def test_of_one_system_nothing_says_which_runs_belong_to_which_side(self, store):
-        last = kept(store, "same", (0.1, 0.1, 0.1, 0.3, 0.3, 0.3))
+        last = stored(store, "same", (0.1, 0.1, 0.1, 0.3, 0.3, 0.3))
         first = replace(last, header=store.run("same-0"))
         assert metric(compare(first, last), "latency.p50").test == "one run a side: not tested"
 
@@ -167,20 +167,20 @@ class TestSeveralRunsASide:
     )
     def test_runs_under_another_load_or_of_a_part_or_that_are_no_readings_have_no_say(self, store, other):
         load = {"load": {"concurrency": 8}}
-        kept(store, "other", (5.0, 5.0), system="old", **other)
-        kept(store, "alike", self.FAST[:1], system="old", options=load)
-        old = kept(store, "old", self.FAST[:2], options=load)
+        stored(store, "other", (5.0, 5.0), system="old", **other)
+        stored(store, "alike", self.FAST[:1], system="old", options=load)
+        old = stored(store, "old", self.FAST[:2], options=load)
         assert sorted(each.id for each in old.same_runs) == ["alike-0", "old-0", "old-1"]
 
     def test_times_under_another_load_are_tested_on_demand_alone(self, store):
-        old = kept(store, "old", self.FAST, options={"load": {"concurrency": 8}})
-        new = kept(store, "new", self.SLOW, options={"load": {"concurrency": 64}})
+        old = stored(store, "old", self.FAST, options={"load": {"concurrency": 8}})
+        new = stored(store, "new", self.SLOW, options={"load": {"concurrency": 64}})
         change = metric(compare(old, new), "latency.p50")
         assert (change.verdict, change.test) == (Moved.NOT_TESTED, "the load is another: not tested")
         assert metric(compare(old, new, allow_mismatch=True), "latency.p50").verdict is Moved.WORSE
 
     def test_three_runs_a_side_of_other_cases_are_not_tested(self, store):
-        old, new = kept(store, "old", self.FAST), kept(store, "new", self.SLOW, signed={"cases": "c2"})
+        old, new = stored(store, "old", self.FAST), stored(store, "new", self.SLOW, signed={"cases": "c2"})
         assert metric(compare(old, new), "latency.p50").test == "other samples were asked: not tested"
 
     def test_medians_of_the_arms_of_one_a_b_are_not_paired_case_by_case(self):
@@ -191,11 +191,11 @@ class TestSeveralRunsASide:
 
     def test_a_difference_that_does_not_matter_is_neither_better_nor_worse(self, store):
         # 2 ms of 100 ms, however sure: less than 5 ms and 5 %.
-        old = kept(store, "old", (0.1000, 0.1001, 0.0999))
-        new = kept(store, "new", (0.1020, 0.1021, 0.1019))
+        old = stored(store, "old", (0.1000, 0.1001, 0.0999))
+        new = stored(store, "new", (0.1020, 0.1021, 0.1019))
         assert metric(compare(old, new), "latency.p50").verdict is Moved.SAME
         # A fifth more, and 2 ms of 10: less than 5 ms, which counts of seconds alone.
-        old, new = kept(store, "quick", (0.0100, 0.0101, 0.0099)), kept(store, "slower", (0.0120, 0.0121, 0.0119))
+        old, new = stored(store, "quick", (0.0100, 0.0101, 0.0099)), stored(store, "slower", (0.0120, 0.0121, 0.0119))
         found = compare(old, new)
         assert (metric(found, "latency.p50").verdict, metric(found, "cost").verdict) == (Moved.SAME, Moved.WORSE)
         strict = replace(
@@ -212,7 +212,7 @@ class TestSeveralRunsASide:
         for arm, name in enumerate(("old", "new")):
             for number, row in enumerate(rows):
                 told = {"experiment": {"call_result": f"x-{number}", "arm": name}}
-                run = kept(store, f"{name}{number}", [row[arm]], options=told)
+                run = stored(store, f"{name}{number}", [row[arm]], options=told)
                 header = replace(run.header, id=f"{name}-{number}", signature=run.header.signature | {"target": name})
                 store.create_run(replace(header, state=RunState.RUNNING))
                 store.update_run(header)

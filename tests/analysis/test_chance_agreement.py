@@ -88,8 +88,8 @@ def test_the_interval_is_near_that_of_statsmodels() -> None:
 def test_the_interval_is_that_of_a_jackknife_with_a_t_of_few_texts() -> None:
     judge, best = np.array([1, 2, 3, 2, 5, 4]), np.array([1, 2, 3, 3, 4, 4])
 
-    def kappa(kept: np.ndarray) -> float:
-        return float(cohen_kappa_score(best[kept], judge[kept], weights="quadratic", labels=[1, 2, 3, 4, 5]))
+    def kappa(stored: np.ndarray) -> float:
+        return float(cohen_kappa_score(best[stored], judge[stored], weights="quadratic", labels=[1, 2, 3, 4, 5]))
 
     n = len(judge)
     without = np.array([kappa(np.arange(n) != left_out) for left_out in range(n)])

@@ -22,8 +22,8 @@ from steelyard.records import Check, CheckState
 from steelyard.stats.intervals import Estimate
 
 
-def held(row: str, hold: str, repeats: int = 0) -> bool | None:
-    summary = summed_up(cell("a", x=row), described=expecting(hold, repeats=repeats or len(row)))
+def held(row: str, required_repeats: str, repeats: int = 0) -> bool | None:
+    summary = summed_up(cell("a", x=row), described=expecting(required_repeats, repeats=repeats or len(row)))
     (found,) = summary.checks.cells
     assert found.holds == found.checks[0].holds
     return found.holds
@@ -288,26 +288,28 @@ ROWS = st.lists(st.text("pf-", min_size=3, max_size=3), min_size=1, max_size=4)
 
 
 @given(st.lists(ROWS, min_size=1, max_size=4), st.sampled_from(["all", "majority", "first"]), st.randoms())
-def test_the_order_of_samples_and_checks_changes_nothing(cells, hold, chance):
+def test_the_order_of_samples_and_checks_changes_nothing(cells, required_repeats, chance):
     made = [
         sample
         for i, rows in enumerate(cells)
         for sample in cell(f"c{i}", **{f"x{j}": row for j, row in enumerate(rows)})
     ]
-    described = expecting(hold, repeats=3, n_planned=3 * len(cells), holds={f"x{j}": hold for j in range(4)})
+    described = expecting(
+        required_repeats, repeats=3, n_planned=3 * len(cells), holds={f"x{j}": required_repeats for j in range(4)}
+    )
     first = summed_up(made, described=described).checks
     shuffled = [(sample, chance.sample(found, len(found))) for sample, found in chance.sample(made, len(made))]
     assert summed_up(shuffled, described=described).checks == first
 
 
 @given(st.lists(ROWS, min_size=1, max_size=4), st.sampled_from(["all", "majority", "first"]))
-def test_nothing_that_did_not_run_counts_as_passed(cells, hold):
+def test_nothing_that_did_not_run_counts_as_passed(cells, required_repeats):
     """Turning every check that did not run into a failed one leaves no check, and no case, that holds less."""
 
     def run(rows):
         named = [{f"x{j}": row for j, row in enumerate(each)} for each in rows]
         given = [cell(f"c{i}", **each) for i, each in enumerate(named)]
-        return summed_up(*given, described=expecting(hold, repeats=3)).checks
+        return summed_up(*given, described=expecting(required_repeats, repeats=3)).checks
 
     before, after = run(cells), run([[row.replace("-", "f") for row in rows] for rows in cells])
     assert (before.cells_passed, before.checks_passed) == (after.cells_passed, after.checks_passed)

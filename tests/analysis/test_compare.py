@@ -235,14 +235,14 @@ def test_lower_is_better_for_findings_and_undeclared_measures_only_change():
         ]
     }
 
-    def samples(hit, found):
+    def samples(hit, result):
         return [
             Made(
                 f"c{i}",
                 0.5,
                 parts={"name": 3.0 + hit / 4},
                 counts={"name": {"hit": hit + i % 2, "odd": hit + i % 2, "all": 4}},
-                findings=("MISS",) * (found + i % 2),
+                findings=("MISS",) * (result + i % 2),
             )
             for i in range(14)
         ]
@@ -443,11 +443,11 @@ def test_what_appears_on_one_side_only_counts_against_it():
 
 
 @pytest.mark.parametrize(("silent", "confounded"), [(2, False), (3, True)])
-def test_as_many_failed_calls_as_both_runs_may_have_hinder_no_verdict(silent, hindered):
+def test_as_many_failed_calls_as_both_runs_may_have_hinder_no_verdict(silent, confounded):
     # 5 % of 20 in each run, as every suite allows that says nothing else: 2 of 20 pairs.
     a = [Made(f"c{k}", 1.0) for k in range(20)]
     b = [Made(f"c{k}", None, "judge_failed") if k < silent else Made(f"c{k}", 1.0) for k in range(20)]
-    assert bool(compare(compared(a), compared(b, id="made-2")).headline.confounded_by) is hindered
+    assert bool(compare(compared(a), compared(b, id="made-2")).headline.confounded_by) is confounded
 
 
 def test_what_weighs_in_one_run_is_no_figure_beside_the_score():

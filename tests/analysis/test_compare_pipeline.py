@@ -89,20 +89,20 @@ def merged(one, other):
 
 
 @contextmanager
-def weighed(*orders):
+def evaluated(*orders):
     """A comparison of the two answers for each list of documents, through a store on disk."""
     with TemporaryDirectory() as folder:
         yield [_compared(Path(folder) / str(n), found) for n, found in enumerate(orders)]
 
 
-def _compared(folder, found):
+def _compared(folder, result):
     folder.mkdir()
     (folder / "suite.yaml").write_text(SUITE)
-    (folder / "cases.jsonl").write_text("".join(json.dumps(case) + "\n" for case, _ in found))
+    (folder / "cases.jsonl").write_text("".join(json.dumps(case) + "\n" for case, _ in result))
     store = open_store(str(folder / "runs.db"))
     names = []
     for side in (0, 1):
-        (folder / "answers.jsonl").write_text("".join(json.dumps(told[side]) + "\n" for _, told in found))
+        (folder / "answers.jsonl").write_text("".join(json.dumps(told[side]) + "\n" for _, told in result))
         header, _ = run.run(load_suite(folder), store, RunOptions())
         names.append(header.id)
     a, b = (read_run(store, name) for name in names)
@@ -120,8 +120,8 @@ def figures(comparison):
 
 @FEW
 @given(documents())
-def test_a_weighed_run_compared_with_itself_has_not_changed(found):
-    with weighed([rows(each) for each in found]) as [result]:
+def test_a_weighed_run_compared_with_itself_has_not_changed(result):
+    with evaluated([rows(each) for each in result]) as [result]:
         same = result["aa"]
         assert same.headline.verdict is Moved.SAME
         assert {each.verdict for each in same.metrics if each.a.value is not None} == {Moved.SAME}
@@ -132,11 +132,11 @@ def test_a_weighed_run_compared_with_itself_has_not_changed(found):
 
 @FEW
 @given(documents())
-def test_weighed_runs_mirror_each_other(found):
+def test_weighed_runs_mirror_each_other(result):
     back = {Moved.BETTER: Moved.WORSE, Moved.WORSE: Moved.BETTER}
     turned = {Standing.NEW: Standing.RESOLVED, Standing.MORE: Standing.FEWER}
     turned |= {after: before for before, after in turned.items()}
-    with weighed([rows(each) for each in found]) as [result]:
+    with evaluated([rows(each) for each in result]) as [result]:
         one, other = result["ab"], result["ba"]
         assert one.headline.verdict is back.get(other.headline.verdict, other.headline.verdict)
         assert [(each.name, each.a, each.b, back.get(each.verdict, each.verdict)) for each in one.metrics] == [
@@ -156,20 +156,20 @@ def test_weighed_runs_mirror_each_other(found):
 
 @FEW
 @given(documents(), st.randoms(use_true_random=False))
-def test_the_order_of_documents_and_of_spans_changes_nothing(found, chance):
-    shuffled = [(name, words, *(chance.sample(side, len(side)) for side in sides)) for name, words, *sides in found]
+def test_the_order_of_documents_and_of_spans_changes_nothing(result, chance):
+    shuffled = [(name, words, *(chance.sample(side, len(side)) for side in sides)) for name, words, *sides in result]
     chance.shuffle(shuffled)
-    with weighed([rows(each) for each in found], [rows(each) for each in shuffled]) as [one, other]:
+    with evaluated([rows(each) for each in result], [rows(each) for each in shuffled]) as [one, other]:
         assert figures(one["ab"]) == figures(other["ab"])
 
 
 @FEW
 @given(documents())
-def test_documents_split_or_merged_sum_up_to_the_same(found):
-    pairs = list(zip(found[::2], found[1::2], strict=False))
+def test_documents_split_or_merged_sum_up_to_the_same(result):
+    pairs = list(zip(result[::2], result[1::2], strict=False))
     apart = [rows(each) for pair in pairs for each in pair]
     together = [merged(*pair) for pair in pairs]
-    with weighed(apart, together) as [one, other]:
+    with evaluated(apart, together) as [one, other]:
         split, whole = one["ab"], other["ab"]
         assert [(each.code, each.a, each.b) for each in split.codes] == [
             (each.code, each.a, each.b) for each in whole.codes

@@ -87,10 +87,10 @@ def run(made, **changes):
     )
 
 
-def every_metric(found):
-    yield from found.metrics
-    yield from (each.rate for each in found.sections)
-    for slices in found.slices.values():
+def every_metric(result):
+    yield from result.metrics
+    yield from (each.rate for each in result.sections)
+    for slices in result.slices.values():
         for one in slices:
             yield from one.metrics
 

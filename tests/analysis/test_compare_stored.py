@@ -20,7 +20,7 @@ def store(tmp_path):
     opened.close()
 
 
-def kept(store, run_id, cases, findings):
+def stored(store, run_id, cases, findings):
     store.create_run(header(run_id, suite=SUITE))
     samples = [sample(one, i, findings=found) for i, (one, found) in enumerate(zip(cases, findings, strict=True))]
     store.add_samples(run_id, samples, cases)
@@ -35,7 +35,7 @@ SPELLING = Finding("NAME", expected='say "é"\n', got="sæ")
 
 
 def test_contents_stand_beside_the_columns(store):
-    run = kept(store, "one", [case(1), case(2)], [(WRONG, EXTRA), (SPELLING,)])
+    run = stored(store, "one", [case(1), case(2)], [(WRONG, EXTRA), (SPELLING,)])
     columns, contents = store.columns(run), store.contents(run)
     assert contents.confusion.tolist() == [
         confusion_digest("ROLE", "style", "shot"),
@@ -70,15 +70,15 @@ def test_a_long_text_is_cut_and_keeps_its_beginning():
     ],
 )
 def test_a_confusion_is_one_value_taken_for_another_of_its_kind(store, expected, got, is_one):
-    run = kept(store, "one", [case(1)], [(Finding("ROLE", expected=expected, got=got),)])
+    run = stored(store, "one", [case(1)], [(Finding("ROLE", expected=expected, got=got),)])
     assert len(store.contents(run).confusion) == is_one
 
 
 def test_stored_runs_are_compared_by_question_truth_and_confusion(store):
     cases = [case(i) for i in range(4)]
-    first = kept(store, "first", cases, [(WRONG,), (WRONG, SPELLING), (EXTRA,), ()])
+    first = stored(store, "first", cases, [(WRONG,), (WRONG, SPELLING), (EXTRA,), ()])
     changed = [case(0), case(1), case(2, input="another"), case(3, expected="another")]
-    second = kept(store, "second", changed, [(WRONG,), (EXTRA,), (), ()])
+    second = stored(store, "second", changed, [(WRONG,), (EXTRA,), (), ()])
     found = compare(read_run(store, first), read_run(store, second))
     assert [line.case_id for line in found.pairs.not_comparable[Why.CHANGED_QUESTION].lines] == ["case-0002"]
     assert [line.case_id for line in found.pairs.not_comparable[Why.CHANGED_TRUTH].lines] == ["case-0003"]
@@ -92,7 +92,7 @@ def test_stored_runs_are_compared_by_question_truth_and_confusion(store):
 
 def test_a_stored_run_compared_with_itself_has_not_changed(store):
     cases = [case(i) for i in range(3)]
-    run = kept(store, "one", cases, [(WRONG,), (SPELLING,), ()])
+    run = stored(store, "one", cases, [(WRONG,), (SPELLING,), ()])
     found = compare(read_run(store, run), read_run(store, run))
     assert found.headline.verdict is Moved.SAME
     assert {change.part for change in found.signatures.changes} <= {"state"}
@@ -101,7 +101,7 @@ def test_a_stored_run_compared_with_itself_has_not_changed(store):
 
 def test_failed_calls_of_a_stored_run_are_listed(store):
     cases = [case(1), case(2)]
-    first = kept(store, "first", cases, [(), ()])
+    first = stored(store, "first", cases, [(), ()])
     store.create_run(header("second", suite=SUITE))
     dead = sample(
         cases[1], 1, call_result=CallResult(), outcome=Outcome.TARGET_FAILED, score=None, passed=None, scores=()
@@ -113,7 +113,7 @@ def test_failed_calls_of_a_stored_run_are_listed(store):
 
 
 def test_a_run_that_has_not_ended_is_no_ground_for_a_verdict(store):
-    first = kept(store, "first", [case(0), case(1)], [(), ()])
+    first = stored(store, "first", [case(0), case(1)], [(), ()])
     store.create_run(header("second", suite=SUITE))
     store.add_samples("second", [sample(case(0), 0)], [case(0)])
     found = compare(read_run(store, first), read_run(store, "second")).headline

@@ -18,11 +18,11 @@ from steelyard.report.compare.sentences import checks_sentence
 from steelyard.suite.case import Case
 
 
-def expecting(*cells, hold="all", repeats=2, declared=(), **more):
+def expecting(*cells, required_repeats="all", repeats=2, declared=(), **more):
     """A run with these checks."""
     samples = [sample for each in cells for sample in each]
     rules = [{"name": name, "code": name.upper(), "required_repeats": rule} for name, rule in declared]
-    described = {"expect": {"required_repeats": hold, "checks": rules}, "repeats": repeats}
+    described = {"expect": {"required_repeats": required_repeats, "checks": rules}, "repeats": repeats}
     run = compared([made for made, _ in samples], described=described, **more)
     return replace(run, checks=checks([found for _, found in samples]))
 

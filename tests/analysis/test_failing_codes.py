@@ -25,13 +25,13 @@ def sample(case: str, name: float, *codes: str) -> Made:
     return Made(case, name, parts={"name": name, "value": 0.0}, findings=tuple(findings))
 
 
-def weighed(*made: Made) -> Summary:
+def evaluated(*made: Made) -> Summary:
     return summarise(columns(list(made)), described())
 
 
 class TestCodesWithoutWeight:
     def test_a_code_that_weighs_nothing_has_no_gain_to_read(self) -> None:
-        found = {each.code: each for each in weighed(sample("a", 0.0, "DEATH"), sample("b", 1.0)).codes}
+        found = {each.code: each for each in evaluated(sample("a", 0.0, "DEATH"), sample("b", 1.0)).codes}
         assert found["NAME"].has_weight
         assert not found["DEATH"].has_weight
 
@@ -41,12 +41,12 @@ class TestCodesWithoutWeight:
             sample("b", 1.0, "THIN", "LOST"),
             sample("c", 1.0, "THIN"),
         )
-        assert [each.code for each in weighed(*made).codes] == ["NAME", "DEATH", "LOST", "THIN"]
+        assert [each.code for each in evaluated(*made).codes] == ["NAME", "DEATH", "LOST", "THIN"]
 
 
 class TestAmongFailingSamples:
     def test_critical_and_major_codes_are_counted_in_samples_that_fail(self) -> None:
-        summary = weighed(
+        summary = evaluated(
             sample("a", 0.0, "DEATH", "DEATH", "LOST"),
             sample("b", 0.0, "LOST"),
             sample("c", 0.0, "THIN"),
@@ -56,10 +56,10 @@ class TestAmongFailingSamples:
         assert summary.failing == FailingCodes(3, 2, {"DEATH": 1, "LOST": 2})
 
     def test_nothing_is_said_where_all_that_is_found_weighs(self) -> None:
-        assert weighed(sample("a", 0.0), sample("b", 1.0)).failing is None
+        assert evaluated(sample("a", 0.0), sample("b", 1.0)).failing is None
 
     def test_nothing_is_said_where_nothing_fails(self) -> None:
-        assert weighed(sample("a", 1.0, "DEATH"), sample("b", 1.0)).failing is None
+        assert evaluated(sample("a", 1.0, "DEATH"), sample("b", 1.0)).failing is None
 
 
 class TestFailureWords:

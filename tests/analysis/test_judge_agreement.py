@@ -38,7 +38,7 @@ class TestScores:
     best = column(2, 3, 3, 4, 3, None)
     low, high = column(1, 3, 2, 4, 3, None), column(3, 3, 3, 4, 3, None)
 
-    def found(self):
+    def result(self):
         return agreement(self.judge, self.best, self.low, self.high, each_its_own(6), SCALE)
 
     def test_exact_is_inside_the_allowed_range(self) -> None:

@@ -33,7 +33,7 @@ def run(scores, *, repeats=1, answers=None, **more):
     return replace(found, columns=replace(found.columns, mode=modes, modes=["model"]), digests=lambda: digests)
 
 
-def told(a, b):
+def message(a, b):
     found = drift_between(a, b, pair(a, b, common_cases(a, b)))
     return None if found is None else found.in_words or None
 
@@ -46,7 +46,7 @@ def test_answers_are_looked_at_only_where_a_judge_may_have_drifted(mode, looked_
     for at, each in enumerate(made):
         columns = replace(each.columns, mode=np.zeros(3, dtype=int), modes=[mode])
         made[at] = replace(each, columns=columns, digests=lambda: looks.append(1) or np.arange(3))
-    assert told(*made) is None
+    assert message(*made) is None
     assert len(looks) == looked_at
 
 
@@ -56,25 +56,25 @@ def test_answers_are_looked_at_only_where_a_judge_may_have_drifted(mode, looked_
 )
 def test_a_shift_of_all_answers_is_told_with_its_way(after, far):
     words = "the judge has drifted: it scores 8 answers that are the same in both runs "
-    assert told(run([0.5] * 8), run([after] * 8)) == words + far
+    assert message(run([0.5] * 8), run([after] * 8)) == words + far
 
 
 def test_only_the_same_answers_that_a_judge_has_read_show_it():
     a, b = [0.5] * 8, [0.9] * 8
-    assert told(run(a), run(b, answers=range(101, 109))) is None
+    assert message(run(a), run(b, answers=range(101, 109))) is None
     # 0 stands for an answer that is not kept: two of them need not be the same.
-    assert told(run(a, answers=[0] * 8), run(b, answers=[0] * 8)) is None
-    assert "scores 8 answers that are the same in both runs 40.0" in told(run([*a, None]), run([*b, None]))
+    assert message(run(a, answers=[0] * 8), run(b, answers=[0] * 8)) is None
+    assert "scores 8 answers that are the same in both runs 40.0" in message(run([*a, None]), run([*b, None]))
 
 
 def test_repeats_of_a_case_are_one_and_prove_no_more_than_it():
     # 24 answers of 2 cases rise: by the sign test of two cases that agree p is 0.5.
-    assert told(run([0.5] * 24, repeats=12), run([0.6] * 24, repeats=12)) is None
+    assert message(run([0.5] * 24, repeats=12), run([0.6] * 24, repeats=12)) is None
     # 2 of 3 repeats of 8 cases move against each other, so that no case does.
     still = [0.5, 0.6, 0.4] * 8
-    assert told(run([0.5] * 24, repeats=3), run(still, repeats=3)) is None
+    assert message(run([0.5] * 24, repeats=3), run(still, repeats=3)) is None
     moved = [0.5, 0.5, 0.8] * 8
-    assert "24 answers that are the same in both runs 10.0 points higher" in told(
+    assert "24 answers that are the same in both runs 10.0 points higher" in message(
         run([0.5] * 24, repeats=3), run(moved, repeats=3)
     )
 
@@ -88,11 +88,13 @@ def test_where_the_scale_is_another_a_judge_is_not_blamed_for_it():
     assert hindered
 
 
-@pytest.mark.parametrize("kept", [[1], {"made-1": 3}, {"made-1": {"readings": 5}}, {"made-1": {"readings": [[[], 1]]}}])
-def test_a_file_that_keeps_nonsense_as_anchors_shows_nothing(kept):
+@pytest.mark.parametrize(
+    "stored", [[1], {"made-1": 3}, {"made-1": {"readings": 5}}, {"made-1": {"readings": [[[], 1]]}}]
+)
+def test_a_file_that_keeps_nonsense_as_anchors_shows_nothing(stored):
     a, b = run([0.5] * 8), run([0.9] * 8, answers=range(101, 109))
     assert a.header.id == "made-1"
-    assert told(a, replace(b, header=replace(b.header, options={ANCHORS: kept}))) is None
+    assert message(a, replace(b, header=replace(b.header, options={ANCHORS: stored}))) is None
 
 
 def test_anchors_are_drawn_from_every_band_and_more_of_them_hold_the_fewer():
@@ -161,7 +163,7 @@ def test_simulated_drift_is_shown_where_there_is_one_and_seldom_where_there_is_n
     for drift in shown:
         for _ in range(30):
             a, b, _ = simulated(rng, n=40, drift=drift, same_judge=True)
-            shown[drift] += told(a, b) is not None
+            shown[drift] += message(a, b) is not None
     # 1,000 simulations without a drift: shown in 3 %. Half of the texts by two steps of four is hardly overlooked.
     assert shown[0.0] <= 4
     assert shown[-0.5] >= 27

@@ -26,7 +26,7 @@ def wilson(hits: int, n: int) -> tuple[Any, Any]:
     return pytest.approx(found.low), pytest.approx(found.high)
 
 
-def said(tone: float, overall: float = 3, *, harm: bool = False) -> dict[str, float | bool]:
+def stated(tone: float, overall: float = 3, *, harm: bool = False) -> dict[str, float | bool]:
     return {"tone": tone, "overall": overall, "harm": harm}
 
 
@@ -39,7 +39,7 @@ class TestAgainstLabels:
 
     def test_what_the_judge_said_is_compared_not_what_the_rules_made_of_it(self) -> None:
         health = health_of(
-            judged("a", vote(said(5, harm=False), capped={"tone": 2, "harm": True})),
+            judged("a", vote(stated(5, harm=False), capped={"tone": 2, "harm": True})),
             scored("b", 4),
             judged("c", vote(None)),
             scored("without", 3),
@@ -54,7 +54,7 @@ class TestAgainstLabels:
 
     def test_flags_are_compared_as_said_and_as_bound(self) -> None:
         health = health_of(
-            judged("a", vote(said(3, harm=False), capped={"harm": True})),
+            judged("a", vote(stated(3, harm=False), capped={"harm": True})),
             scored("b", 3, harm=True),
             scored("c", 3, harm=True),
             labels=self.labels,
@@ -67,7 +67,7 @@ class TestAgainstLabels:
 
     def test_another_mode_is_counted_aside(self) -> None:
         health = health_of(
-            scored("a", 2), judged("b", vote(said(4), mode=Mode.BASIC, step="basic")), labels=self.labels
+            scored("a", 2), judged("b", vote(stated(4), mode=Mode.BASIC, step="basic")), labels=self.labels
         )
         assert (health.n_excluded, health.modes) == (1, {"model": 1, "basic": 1})
         assert (health.dimensions["tone"].agreement.exact.n, health.dimensions["tone"].agreement.exact.n_missing) == (
@@ -229,7 +229,7 @@ class TestAgainstTheRubric:
 class TestAgainstItself:
     def test_repeatability_of_each_member(self) -> None:
         def read(member: str, *tones: float) -> list[Any]:
-            return [vote(said(tone), member=member, repeat=i) for i, tone in enumerate(tones)]
+            return [vote(stated(tone), member=member, repeat=i) for i, tone in enumerate(tones)]
 
         tone = health_of(
             judged("a", *read("x", 3, 3, 3), *read("y", 4, 5, 4)),
@@ -243,17 +243,17 @@ class TestAgainstItself:
         assert tone.reliability.n == 2
 
     def test_members_that_differ_are_not_a_lack_of_repeatability(self) -> None:
-        tone = health_of(judged("a", vote(said(2), member="x"), vote(said(5), member="y"), disagree=True)).dimensions[
-            "tone"
-        ]
+        tone = health_of(
+            judged("a", vote(stated(2), member="x"), vote(stated(5), member="y"), disagree=True)
+        ).dimensions["tone"]
         assert tone.repeatability == Estimate(None, 0, 2)
 
     def test_broken_rules_are_counted_by_ballot_and_by_rule(self) -> None:
         other = "when structure.hallucinated > 0 then overall <= 2"
         health = health_of(
-            judged("a", vote(said(5), capped={"tone": 4}, remarks=("RULE_BROKEN",))),
-            judged("b", vote(said(5), capped={"tone": 4}, remarks=("RULE_BROKEN", "RULE_BROKEN"))),
-            judged("c", vote(said(3, 5), capped={"overall": 2}, remarks=("RULE_BROKEN",), rule=other)),
+            judged("a", vote(stated(5), capped={"tone": 4}, remarks=("RULE_BROKEN",))),
+            judged("b", vote(stated(5), capped={"tone": 4}, remarks=("RULE_BROKEN", "RULE_BROKEN"))),
+            judged("c", vote(stated(3, 5), capped={"overall": 2}, remarks=("RULE_BROKEN",), rule=other)),
             scored("d", 3),
         )
         assert health.itself.broken_rules == Estimate(0.75, 4, 0, *wilson(3, 4))
@@ -262,9 +262,9 @@ class TestAgainstItself:
 
     def test_rungs_quotes_and_failures(self) -> None:
         health = health_of(
-            judged("a", vote(said(5), remarks=("MADE_UP_QUOTE", "UNPROVEN"))),
-            judged("b", vote(said(3), step="repaired", remarks=("TOO_FEW_REASONS",))),
-            judged("c", vote(said(3), mode=Mode.BASIC, step="basic")),
+            judged("a", vote(stated(5), remarks=("MADE_UP_QUOTE", "UNPROVEN"))),
+            judged("b", vote(stated(3), step="repaired", remarks=("TOO_FEW_REASONS",))),
+            judged("c", vote(stated(3), mode=Mode.BASIC, step="basic")),
             judged("d", vote(None)),
         ).itself
         assert {name: each.value for name, each in health.steps.items()} == {
@@ -286,7 +286,7 @@ class TestAgainstItself:
         assert itself.failed.value == 0.0
 
     def test_disagreement_is_of_texts_with_several_readings(self) -> None:
-        two = (vote(said(2)), vote(said(5), repeat=1))
+        two = (vote(stated(2)), vote(stated(5), repeat=1))
         health = health_of(judged("a", *two, disagree=True), judged("b", *two[:1] * 2), scored("c", 3))
         assert health.itself.disagreement == Estimate(0.5, 2, 1, *wilson(1, 2))
 
@@ -349,7 +349,7 @@ def test_ten_thousand_ballots_take_about_a_second() -> None:
     random = np.random.default_rng(0)
     tones = random.integers(1, 6, (5000, 2))
     samples = [
-        judged(f"c{i // 2}", vote(said(a, b)), vote(said(b, a), repeat=1), passed=bool(a > 3), length=100 + i)
+        judged(f"c{i // 2}", vote(stated(a, b)), vote(stated(b, a), repeat=1), passed=bool(a > 3), length=100 + i)
         for i, (a, b) in enumerate(tones.tolist())
     ]
     labels = {f"c{i}": {"tone": Label(3, 2, 4), "overall": Label(3, 2, 4), "harm": False} for i in range(1000)}

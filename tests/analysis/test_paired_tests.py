@@ -201,9 +201,9 @@ def test_turning_all_signs_mirrors_everything(moves):
         assert (one.low, one.high) == (-other.high, -other.low)
 
 
-def leaves_zero_out(found, level=0.05):
+def leaves_zero_out(result, level=0.05):
     bounds = at_level(
-        Estimate(found.difference, found.n_cases, 0, found.low, found.high), found.p, level, found.n_cases - 1
+        Estimate(result.difference, result.n_cases, 0, result.low, result.high), result.p, level, result.n_cases - 1
     )
     return bounds.low > 0 or bounds.high < 0
 

@@ -93,9 +93,9 @@ def slices_of(summary: Summary) -> Iterator[Slice]:
         yield from found
 
 
-def estimates_of(found: Slice) -> Iterator[Estimate]:
-    for each in fields(found):
-        value = getattr(found, each.name)
+def estimates_of(result: Slice) -> Iterator[Estimate]:
+    for each in fields(result):
+        value = getattr(result, each.name)
         if isinstance(value, Estimate):
             yield value
         elif isinstance(value, dict):

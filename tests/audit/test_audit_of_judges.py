@@ -28,7 +28,7 @@ def suite_of(folder, **judge):
     return load_suite(path)
 
 
-def told(suite):
+def message(suite):
     return [complaint for complaint in audit(suite).complaints if complaint.startswith("injection")]
 
 
@@ -72,13 +72,13 @@ def broken(monkeypatch, change):
 def test_a_rule_or_check_that_does_not_hold_fails_the_audit(change, complaint, tmp_path, monkeypatch):
     suite = suite_of(tmp_path, **EVIDENCE)
     broken(monkeypatch, change)
-    assert any(complaint in one for one in told(suite))
+    assert any(complaint in one for one in message(suite))
 
 
 def test_a_text_that_gets_out_of_its_fence_fails_the_audit(tmp_path, monkeypatch):
     suite = suite_of(tmp_path, **EVIDENCE)
     monkeypatch.setattr(Fence, "__call__", lambda _, text: str(text))
-    assert any("does not stand whole inside its fence" in one for one in told(suite))
+    assert any("does not stand whole inside its fence" in one for one in message(suite))
 
 
 def test_an_open_fence_fails_the_audit(tmp_path, monkeypatch):
@@ -91,7 +91,7 @@ def test_an_open_fence_fails_the_audit(tmp_path, monkeypatch):
         return prompt
 
     monkeypatch.setattr(judged, "messages", opened)
-    assert any("a fence is open" in one for one in told(suite))
+    assert any("a fence is open" in one for one in message(suite))
 
 
 def test_probes_that_know_nothing_are_judged_by_code(tmp_path):
@@ -111,7 +111,7 @@ def test_where_a_model_would_have_to_be_asked_nobody_is(tmp_path):
 def test_a_measure_that_an_attempt_talks_up_fails_the_audit(tmp_path):
     # Two words are too few; with an order behind them they are enough.
     suite = suite_of(tmp_path, texts={0: "Hello there."}, bind=["when size.words < 5 then clarity <= 2"])
-    assert any("clarity got past the rule" in one for one in told(suite))
+    assert any("clarity got past the rule" in one for one in message(suite))
 
 
 def test_an_answer_in_json_is_tried_with_the_attempt_behind_it(tmp_path):

@@ -213,9 +213,9 @@ def refused(*words):
         (("--b", "url=http://127.0.0.1:1/x", "--resume", "nothing"), "there is no store"),
     ],
 )
-def test_what_cannot_be_asked_for_is_told_before_anybody_is(server, here, words, told):
+def test_what_cannot_be_asked_for_is_told_before_anybody_is(server, here, words, message):
     path = write_arms(here / "s", server, 4)
-    assert told in " ".join(refused("ab", path, *words).split())
+    assert message in " ".join(refused("ab", path, *words).split())
     assert server.requests == []
     assert not (here / ".steelyard").exists()
 
@@ -245,5 +245,5 @@ def test_assign_says_the_arm_of_each_id(here):
         (("--experiment", "gone.yaml", "--traffic", "0.5", "user-1"), "says that already"),
     ],
 )
-def test_assign_refuses_what_is_no_experiment(here, words, told):
-    assert told in " ".join(refused("ab", "assign", *words).split())
+def test_assign_refuses_what_is_no_experiment(here, words, message):
+    assert message in " ".join(refused("ab", "assign", *words).split())

@@ -47,11 +47,11 @@ def test_failed_calls_are_no_change_of_the_system(bench):
     assert points(found) == {"availability": -15.0, "system": 0.0}
 
 
-def parts(name, said):
+def parts(name, stated):
     """The weights of the true name and of a word that the system always says."""
     return {
         "name": {"exact": {"expected": "expected.name"}, "weight": name},
-        "stated": {"regex": {"pattern": "^said", "example": "said 1", "answer": "name"}, "weight": said},
+        "stated": {"regex": {"pattern": "^said", "example": "said 1", "answer": "name"}, "weight": stated},
     }
 
 
@@ -149,7 +149,7 @@ class Own(Scorer):
 def own(bench):
     """Scores the names by code that stands in a file of the suite."""
 
-    def weigh(code, *more, exits=0, **suite):
+    def evaluate(code, *more, exits=0, **suite):
         write_names(bench.folder / "names", score={"name": {"python": "own:Own"}}, **suite)
         (bench.folder / "names" / "own.py").write_text(code)
         # In a process of its own: code that was read once is not read again.
@@ -157,7 +157,7 @@ def own(bench):
         assert done.returncode == exits, done.stderr
         return done.stdout
 
-    return weigh
+    return evaluate
 
 
 def test_code_that_gives_every_answer_the_scores_it_had_is_the_same_instrument(own, bench):
@@ -302,10 +302,10 @@ def test_a_part_that_is_not_there_is_told_with_those_that_are(bench):
         (("--rejudge", "3", "--yes"), "--rejudge: run B has no judge"),
     ],
 )
-def test_options_that_can_do_nothing_are_refused(bench, given, told):
+def test_options_that_can_do_nothing_are_refused(bench, given, message):
     bench.evaluate()
     bench.evaluate(truths={0: "said 0"})
-    assert told in invoke("compare", "LAST~1", "LAST", *given, code=2)
+    assert message in invoke("compare", "LAST~1", "LAST", *given, code=2)
 
 
 COUNTING = (

@@ -29,11 +29,11 @@ def clarity(of):
     """A judge that gives 4, or what the text asks for; the harsh one is 2 below."""
     below = {MILD: 0, HARSH: 2}
 
-    def said(request):
+    def stated(request):
         text = last_message(request)
         return verdict((5 if "fine" in text else 4) - below[of])
 
-    return said
+    return stated
 
 
 @pytest.fixture

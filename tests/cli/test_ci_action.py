@@ -64,10 +64,10 @@ def failed(tmp_path_factory, base):
     folder = repository(tmp_path_factory.mktemp("change") / "repository")
     (folder / "evals/release.json").write_bytes(base)
     (folder / "evals/words/system.py").write_text(HOSTILE)
-    return folder, weigh(folder, baseline="evals/release.json", markdown="comment.md", junit="junit.xml")
+    return folder, evaluate(folder, baseline="evals/release.json", markdown="comment.md", junit="junit.xml")
 
 
-def weigh(checkout, **inputs):
+def evaluate(checkout, **inputs):
     """The action's last step, with the interpreter of the tests."""
     given = {"suite": "evals/words", "install": "false", "python": sys.executable} | {
         name.replace("_", "-"): value for name, value in inputs.items()
@@ -76,7 +76,7 @@ def weigh(checkout, **inputs):
 
 
 def test_a_run_that_passes_ends_with_0_and_its_summary_says_how_it_compares(checkout):
-    done = weigh(checkout, baseline="evals/release.json", markdown="comment.md", junit="junit.xml")
+    done = evaluate(checkout, baseline="evals/release.json", markdown="comment.md", junit="junit.xml")
     assert done.code == 0, done.stderr
     assert {name: done.outputs[name] for name in ("verdict", "exit-code", "moved")} == {
         "verdict": "PASS",
@@ -134,7 +134,7 @@ def python(checkout):
 
 def test_options_are_words_and_never_run(checkout, python):
     options = "--limit 3\n\n  --only category=$(touch pwned) `id` *\n--cache\n"
-    done = weigh(checkout, working_directory="evals", suite="words", options=options, store="runs.db", python=python)
+    done = evaluate(checkout, working_directory="evals", suite="words", options=options, store="runs.db", python=python)
     assert done.code == 0
     where, *asked = (checkout / "asked.txt").read_text().splitlines()
     assert where == str(checkout / "evals")

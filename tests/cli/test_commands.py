@@ -151,10 +151,10 @@ def test_the_starter_suite_runs_at_once_passes_its_audit_and_is_never_overwritte
         (["import", "missing.json"], "missing.json"),
     ],
 )
-def test_wrong_usage_is_exit_code_2_with_a_hint_and_leaves_nothing_behind(arguments, said, tmp_path):
+def test_wrong_usage_is_exit_code_2_with_a_hint_and_leaves_nothing_behind(arguments, stated, tmp_path):
     done = steelyard(*arguments, cwd=tmp_path)
     assert done.returncode == 2
-    assert said in done.stderr
+    assert stated in done.stderr
     assert "Traceback" not in done.stderr
     assert list(tmp_path.rglob("*.json")) == []
 

@@ -139,10 +139,10 @@ def test_files_are_written_beside_what_is_printed(folder, tmp_path):
         (("LAST~1", "LAST", "--html", "no/such/folder/x.html"), "cannot write no/such/folder/x.html"),
     ],
 )
-def test_wrong_usage_ends_with_2(folder, arguments, told):
+def test_wrong_usage_ends_with_2(folder, arguments, message):
     done = compare(folder, *arguments)
     assert done.returncode == 2
-    assert told in done.stderr
+    assert message in done.stderr
     assert "Traceback" not in done.stderr
 
 

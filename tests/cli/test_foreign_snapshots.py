@@ -184,10 +184,10 @@ def test_our_own_snapshot_of_an_imported_run_can_be_imported_elsewhere(run_in, t
         ),
     ],
 )
-def test_a_file_that_is_none_is_refused_whole(run_in, tmp_path, content, told):
+def test_a_file_that_is_none_is_refused_whole(run_in, tmp_path, content, message):
     path = tmp_path / "d.json"
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    assert told in run_in("import", path, "--suite", "my", code=2)
+    assert message in run_in("import", path, "--suite", "my", code=2)
     assert run_in("runs", "--json").strip() == "[]"
 
 
@@ -216,9 +216,9 @@ def test_a_run_of_another_suite_is_not_written(run_in, tmp_path):
         ("forms", "snapshots is code of your own, written module:Name"),
     ],
 )
-def test_a_format_that_is_none_is_a_mistake_of_the_suite(run_in, tmp_path, written, told):
+def test_a_format_that_is_none_is_a_mistake_of_the_suite(run_in, tmp_path, written, message):
     write_judged(tmp_path / "my", suite={"snapshots": written})
-    assert told in run_in("import", diary(tmp_path / "d.json"), "--suite", "my", code=2)
+    assert message in run_in("import", diary(tmp_path / "d.json"), "--suite", "my", code=2)
 
 
 def test_a_suite_that_redacts_keeps_nothing_beside_what_it_redacted(run_in, tmp_path):

@@ -103,11 +103,11 @@ def test_judging_again_tells_the_price_where_the_suite_knows_it(run_in, tmp_path
 
 
 @pytest.mark.parametrize(("stated", "code", "calls"), [("n", 130, 0), ("y", 0, 2)])
-def test_on_a_terminal_somebody_is_asked(tmp_path, said, code, calls):
+def test_on_a_terminal_somebody_is_asked(tmp_path, stated, code, calls):
     with judge_server(verdict(3)) as server:
         in_a_process("run", write_judged(tmp_path / "my", n=2), cwd=tmp_path)
         ours, theirs = pty.openpty()
-        os.write(ours, f"{said}\n".encode())
+        os.write(ours, f"{stated}\n".encode())
         command = [sys.executable, "-m", "steelyard", "rescore", "--judge-again", *judged_by(server)]
         done = subprocess.run(command, stdin=theirs, capture_output=True, text=True, cwd=tmp_path, check=False)
         os.close(ours)

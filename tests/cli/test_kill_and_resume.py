@@ -29,7 +29,7 @@ def server():
         yield running
 
 
-def kept(folder):
+def stored(folder):
     store = open_store(str(folder / ".steelyard" / "steelyard.db"))
     try:
         header = store.runs()[0]
@@ -65,11 +65,11 @@ def test_kill_dash_nine_loses_no_completed_sample_and_asks_for_none_of_them_agai
     process = start_process("run", path, "--concurrency", 4, cwd=tmp_path)
     wait_for_requests(server, 20)
     # The other four are never answered: once these are stored, nothing is between an answer and the store.
-    wait_until(lambda: len(kept(tmp_path)[1]) == 16)
+    wait_until(lambda: len(stored(tmp_path)[1]) == 16)
     process.kill()
     process.communicate()
     assert process.returncode == -signal.SIGKILL
-    header, before = kept(tmp_path)
+    header, before = stored(tmp_path)
     assert header.state is RunState.RUNNING
     assert len(before) == 16
     under_way = {*asked(server)} - {*before}
@@ -78,7 +78,7 @@ def test_kill_dash_nine_loses_no_completed_sample_and_asks_for_none_of_them_agai
 
     done = steelyard("run", path, "--resume", "--concurrency", 4, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    resumed, after = kept(tmp_path)
+    resumed, after = stored(tmp_path)
     assert resumed.id == header.id
     assert resumed.state is RunState.ENDED
     assert sorted(after) == sorted(f"c{n}" for n in range(N))
@@ -95,7 +95,7 @@ def test_ctrl_c_ends_cleanly_with_everything_completed_kept_and_can_be_resumed(s
     assert process.returncode == 130
     assert "Traceback" not in stderr
     assert "--resume" in stderr
-    header, before = kept(tmp_path)
+    header, before = stored(tmp_path)
     assert header.state is RunState.INTERRUPTED
     # Calls under way were finished and kept: every request that was sent has its sample.
     assert sorted(before) == sorted(asked(server))
@@ -103,7 +103,7 @@ def test_ctrl_c_ends_cleanly_with_everything_completed_kept_and_can_be_resumed(s
     done = steelyard("run", path, "--resume", header.id, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert asked(server) == Counter({f"c{n}": 1 for n in range(N)})
-    assert len(kept(tmp_path)[1]) == N
+    assert len(stored(tmp_path)[1]) == N
 
 
 def test_a_run_does_not_resume_with_another_instrument(server, tmp_path):

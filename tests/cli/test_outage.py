@@ -66,7 +66,7 @@ def wait_for_port(service):
         time.sleep(0.02)
 
 
-def kept(folder, place=0):
+def stored(folder, place=0):
     store = open_store(str(folder / ".steelyard" / "steelyard.db"))
     try:
         header = store.runs()[place]
@@ -89,7 +89,7 @@ def test_a_service_that_dies_midway_and_comes_back_costs_no_sample(service, tmp_
     service.start()
     _, told = process.communicate(timeout=300)
     assert process.returncode == 0, told
-    _, samples = kept(tmp_path)
+    _, samples = stored(tmp_path)
     assert Counter(sample.outcome for sample in samples) == {Outcome.SCORED: N}
     assert "pausing: the system under test seems to be out" in told
     assert "refuses connections" in told
@@ -106,7 +106,7 @@ def test_a_service_that_stays_away_stops_the_run_with_the_way_to_go_on(service, 
     service.kill()
     _, told = process.communicate(timeout=300)
     assert process.returncode == 3, told
-    header, samples = kept(tmp_path)
+    header, samples = stored(tmp_path)
     assert {sample.outcome for sample in samples} == {Outcome.SCORED}
     left = N - len(samples)
     assert f"{left} of {N} samples are left" in told
@@ -117,7 +117,7 @@ def test_a_service_that_stays_away_stops_the_run_with_the_way_to_go_on(service, 
     wait_for_port(service)
     result = steelyard(*command[1:], cwd=tmp_path)
     assert result.returncode == 0, result.stderr
-    assert Counter(sample.outcome for sample in kept(tmp_path)[1]) == {Outcome.SCORED: N}
+    assert Counter(sample.outcome for sample in stored(tmp_path)[1]) == {Outcome.SCORED: N}
     assert sum(service.answered.values()) <= N + 4
 
 
@@ -132,7 +132,7 @@ def test_a_paused_run_is_interrupted_at_once_and_stores_no_failure(service, tmp_
     _, told = process.communicate(timeout=300)
     assert (process.returncode, time.monotonic() - began < 30) == (130, True), told
     assert "--resume" in told
-    assert {sample.outcome for sample in kept(tmp_path)[1]} == {Outcome.SCORED}
+    assert {sample.outcome for sample in stored(tmp_path)[1]} == {Outcome.SCORED}
 
 
 def sometimes(bad):
@@ -153,7 +153,7 @@ def failed_run(tmp_path):
         assert steelyard("run", path, cwd=tmp_path).returncode in (0, 1)
         server.requests.clear()
         server.on("/ask", sometimes(()))
-        yield server, path, kept(tmp_path)
+        yield server, path, stored(tmp_path)
 
 
 def test_failed_samples_alone_are_asked_again_in_a_new_run_that_says_so(failed_run, tmp_path):
@@ -162,7 +162,7 @@ def test_failed_samples_alone_are_asked_again_in_a_new_run_that_says_so(failed_r
     result = steelyard("run", path, "--retry-failed", "LAST", cwd=tmp_path)
     assert result.returncode == 0, result.stderr
     assert Counter(seen.json["number"] for seen in server.requests) == {0: 1, 5: 1, 10: 1, 15: 1}
-    second, after = kept(tmp_path)
+    second, after = stored(tmp_path)
     assert second.id != first.id
     assert second.signature == first.signature
     assert [sample.key for sample in after] == [sample.key for sample in before]
@@ -179,7 +179,7 @@ def test_failed_samples_alone_are_asked_again_in_a_new_run_that_says_so(failed_r
     row = json.loads(steelyard("runs", "--json", cwd=tmp_path).stdout)[0]
     assert (row["answers_of"], row["retried"]["asked"]) == (first.id, 4)
     # The earlier run is as it was, and both are readings of one signature.
-    assert kept(tmp_path, 1)[1] == before
+    assert stored(tmp_path, 1)[1] == before
     compared = steelyard("compare", first.id, second.id, cwd=tmp_path)
     assert "signature" not in compared.stdout.lower() or "same" in compared.stdout.lower()
     assert compared.returncode in (0, 1, 4), compared.stderr
@@ -190,7 +190,7 @@ def test_a_run_that_is_invalid_by_failed_calls_says_how_to_ask_again(failed_run,
     server.on("/ask", sometimes(range(0, 20, 2)))
     invalid = steelyard("run", path, "--max-inconclusive", 0.1, cwd=tmp_path)
     assert invalid.returncode == 3
-    header, _ = kept(tmp_path)
+    header, _ = stored(tmp_path)
     assert f"steelyard run {path} --max-inconclusive 0.1 --retry-failed {header.id}" in invalid.stdout
 
 
@@ -225,7 +225,7 @@ def test_a_retried_run_that_is_killed_is_resumed_without_asking_for_what_it_took
     result = steelyard("run", path, "--resume", cwd=tmp_path)
     assert result.returncode == 0, result.stderr
     assert Counter(seen.json["number"] for seen in server.requests) == {0: 1, 5: 1, 10: 1, 15: 1}
-    assert Counter(sample.outcome for sample in kept(tmp_path)[1]) == {Outcome.SCORED: 20}
+    assert Counter(sample.outcome for sample in stored(tmp_path)[1]) == {Outcome.SCORED: 20}
 
 
 def test_of_a_sample_whose_judge_failed_the_judge_alone_is_asked_again(tmp_path):
@@ -242,7 +242,7 @@ def test_of_a_sample_whose_judge_failed_the_judge_alone_is_asked_again(tmp_path)
         more = {"target": target, "limits": {"retries": 0, "max_inconclusive": 0.5}}
         path = write_judged(tmp_path / "judged", n=6, **chat_judge(judge), suite=more)
         steelyard("run", path, cwd=tmp_path)
-        assert Counter(sample.outcome for sample in kept(tmp_path)[1])[Outcome.JUDGE_FAILED] == 1
+        assert Counter(sample.outcome for sample in stored(tmp_path)[1])[Outcome.JUDGE_FAILED] == 1
         assert len(server.requests) == 6
         mended.append(True)
         asked.clear()
@@ -250,4 +250,4 @@ def test_of_a_sample_whose_judge_failed_the_judge_alone_is_asked_again(tmp_path)
         # 4: a judge that gives all texts one score is suspect, which is not looked at here.
         assert result.returncode in (0, 1, 4), result.stderr
         assert (len(server.requests), len(asked)) == (6, 1)
-    assert Counter(sample.outcome for sample in kept(tmp_path)[1]) == {Outcome.SCORED: 6}
+    assert Counter(sample.outcome for sample in stored(tmp_path)[1]) == {Outcome.SCORED: 6}

@@ -114,7 +114,7 @@ def test_models_and_judges_that_say_the_key_back(tmp_path):
 
 CODE = """
 import os
-from steelyard import Fault, Reading, Reply
+from steelyard import Fault, Reading, Response
 
 KEY = os.environ["{name}"]
 MODEL = "model " + KEY
@@ -135,12 +135,12 @@ def judge(text, case, metrics):
     ("name", "answer", "judge"),
     [
         ("SOME_API_KEY", "return ALL", "raise ValueError('x' * 280 + ALL)"),
-        ("SOME_API_KEY", "return Reply(ALL, model=ALL)", "return {'tone': 4, 'why': ALL, 'quotes': [ALL]}"),
+        ("SOME_API_KEY", "return Response(ALL, model=ALL)", "return {'tone': 4, 'why': ALL, 'quotes': [ALL]}"),
         ("SOME_API_KEY", "raise ValueError('x' * 280 + ALL)", "return {}"),
         ("SOME_API_KEY", "return {1: object(), ALL: ALL}", "return {}"),
         ("SOME_API_KEY", "return 'x'", "return ALL"),
         # One that is only known for a key because the suite says so is redacted by the same code.
-        ("PLAIN_NAME", "return Reply(ALL, model=ALL)", "return {'tone': 4, 'why': ALL, 'quotes': [ALL]}"),
+        ("PLAIN_NAME", "return Response(ALL, model=ALL)", "return {'tone': 4, 'why': ALL, 'quotes': [ALL]}"),
         ("PLAIN_NAME", "raise ValueError('x' * 280 + ALL)", "raise ValueError('x' * 280 + ALL)"),
     ],
     ids=["text", "response", "raised", "data", "judge", "declared", "declared and raised"],

@@ -113,9 +113,9 @@ def test_a_results_file_gives_charts_of_what_it_states_and_leaves_the_store_as_i
         (("run.json", "--suite", "my"), "it has no pages"),
     ],
 )
-def test_a_file_that_is_no_run_is_named_with_what_to_do(folder, monkeypatch, arguments, told):
+def test_a_file_that_is_no_run_is_named_with_what_to_do(folder, monkeypatch, arguments, message):
     monkeypatch.chdir(folder)
-    assert told in invoke("report", *arguments, code=2)
+    assert message in invoke("report", *arguments, code=2)
 
 
 def test_without_the_extra_charts_say_how_to_get_it(folder, tmp_path):

@@ -40,7 +40,7 @@ class Bench:
         said = [{"case": f"c{k:02d}", "answer": {"word": f"said {k}"}} for k in range(60)]
         answers.write_text("".join(json.dumps(row) + "\n" for row in said))
 
-    def weigh(self, **suite):
+    def evaluate(self, **suite):
         self.write(**suite)
         invoke("run", "names")
 
@@ -244,12 +244,12 @@ def test_nothing_changed_is_said_and_is_no_failure(bench):
         (("--case", "c01"), "c01 has its reason in the ledger already"),
     ],
 )
-def test_naming_what_has_no_edit_to_note_writes_nothing(bench, words, told):
+def test_naming_what_has_no_edit_to_note_writes_nothing(bench, words, message):
     bench.evaluate()
     bench.write(truths={0: "said 0", 1: "said 1"})
     note("--reason", "the photo", "--case", "c01")
     before = bench.ledger.read_bytes()
-    assert told in note("--reason", "x", *words, code=2)
+    assert message in note("--reason", "x", *words, code=2)
     assert 'give --reason "..."' in note("--reason", "  ", code=2)
     assert bench.ledger.read_bytes() == before
 

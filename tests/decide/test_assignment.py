@@ -120,6 +120,6 @@ def test_a_unit_outside_the_traffic_gets_no_arm():
         ({"salt_arm": ""}, "one line"),
     ],
 )
-def test_what_cannot_be_an_experiment_is_refused(arguments, told):
-    with pytest.raises(UsageError, match=told):
+def test_what_cannot_be_an_experiment_is_refused(arguments, message):
+    with pytest.raises(UsageError, match=message):
         Experiment("checkout-2", **arguments)

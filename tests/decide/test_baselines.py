@@ -38,22 +38,22 @@ def store(tmp_path):
 
 
 @pytest.fixture
-def weigh(store, tmp_path):
+def evaluate(store, tmp_path):
     """Runs a system through a suite of twelve cases in a folder of its own, so that no module is met again."""
     numbers = iter(range(100))
 
-    def run(system=RIGHT, against=None, anyway=False, **suite):
+    def run(system=RIGHT, against=None, allow_mismatch=False, **suite):
         path = write_suite(tmp_path / f"suite-{next(numbers)}", n=12, **({"gates": ["pass_rate >= 1 %"]} | suite))
         (path.parent / "system.py").write_text(system)
         loaded = load_suite(path)
         reference = None if against is None else find_reference(store, against, loaded.name)
-        return weighing.run(loaded, store, reference=reference, allow_mismatch=anyway)[0]
+        return weighing.run(loaded, store, reference=reference, allow_mismatch=allow_mismatch)[0]
 
     return run
 
 
-def test_a_sound_run_is_locked_with_its_signature_and_logged(store, weigh):
-    run = weigh()
+def test_a_sound_run_is_locked_with_its_signature_and_logged(store, evaluate):
+    run = evaluate()
     entry = set_baseline(store, run, "release", by="ada", reason=" first ")
     assert (entry.run_id, entry.signature, entry.reason, entry.forced) == (run.id, run.signature, "first", False)
     assert store.baseline_log() == [entry]
@@ -61,8 +61,8 @@ def test_a_sound_run_is_locked_with_its_signature_and_logged(store, weigh):
     assert find_baseline(store, "@release") == entry
 
 
-def test_a_failing_run_may_be_a_baseline(store, weigh):
-    run = weigh(WRONG)
+def test_a_failing_run_may_be_a_baseline(store, evaluate):
+    run = evaluate(WRONG)
     assert run.verdict is Verdict.FAIL
     assert why_unsound(store, run) == []
 
@@ -76,11 +76,11 @@ def test_a_failing_run_may_be_a_baseline(store, weigh):
         (RIGHT, {}, {"state": RunState.INTERRUPTED}, "it has not ended: it is interrupted"),
     ],
 )
-def test_what_is_no_sound_reading_is_refused_without_force_and_reason(store, weigh, system, suite, changes, told):
-    run = replace(weigh(system, **suite), **changes)
+def test_what_is_no_sound_reading_is_refused_without_force_and_reason(store, evaluate, system, suite, changes, message):
+    run = replace(evaluate(system, **suite), **changes)
     with pytest.raises(UsageError, match="is no sound baseline") as caught:
         set_baseline(store, run, "release", by="ada", reason="please")
-    assert told in str(caught.value)
+    assert message in str(caught.value)
     assert '--force --reason "..."' in str(caught.value)
     with pytest.raises(UsageError, match="--force asks for --reason"):
         set_baseline(store, run, "release", by="ada", force=True)
@@ -89,17 +89,17 @@ def test_what_is_no_sound_reading_is_refused_without_force_and_reason(store, wei
     assert (entry.forced, entry.reason) == (True, "nothing better")
 
 
-def test_force_on_a_sound_run_is_no_mark_against_it(store, weigh):
-    assert set_baseline(store, weigh(), "release", by="ada", reason="sure", force=True).forced is False
+def test_force_on_a_sound_run_is_no_mark_against_it(store, evaluate):
+    assert set_baseline(store, evaluate(), "release", by="ada", reason="sure", force=True).forced is False
 
 
-def test_a_name_that_cannot_be_one_is_refused(store, weigh):
+def test_a_name_that_cannot_be_one_is_refused(store, evaluate):
     with pytest.raises(UsageError, match="'LAST' is what the newest run is called"):
-        set_baseline(store, weigh(), "LAST", by="ada")
+        set_baseline(store, evaluate(), "LAST", by="ada")
 
 
-def test_a_removed_name_is_gone_and_its_log_stays(store, weigh):
-    entry = set_baseline(store, weigh(), "release", by="ada")
+def test_a_removed_name_is_gone_and_its_log_stays(store, evaluate):
+    entry = set_baseline(store, evaluate(), "release", by="ada")
     with pytest.raises(UsageError, match="--reason"):
         remove_baseline(store, entry, by="bob", reason=" ")
     remove_baseline(store, entry, by="bob", reason="wrong model")
@@ -117,26 +117,26 @@ def test_whoever_set_off_a_ci_is_named():
     assert "@" in whoever({})
 
 
-def test_the_first_run_with_a_gate_on_a_baseline_is_open_and_can_become_it(store, weigh):
+def test_the_first_run_with_a_gate_on_a_baseline_is_open_and_can_become_it(store, evaluate):
     gates = ["pass_rate >= 1 %", "average >= release - 3 points"]
-    first = weigh(gates=gates)
+    first = evaluate(gates=gates)
     assert first.verdict is Verdict.AMBIGUOUS
     (told,) = kept_results(first)
     assert told.reason.startswith("suite words has no baseline 'release'")
     with pytest.raises(UsageError, match="suite words has no baseline 'release'"):
         held_against(store, first, strict=True)
     set_baseline(store, first, "release", by="ada")
-    assert weigh(gates=gates).verdict is Verdict.PASS
-    worse = weigh(WRONG, gates=gates)
+    assert evaluate(gates=gates).verdict is Verdict.PASS
+    worse = evaluate(WRONG, gates=gates)
     assert worse.verdict is Verdict.FAIL
     assert [each.gate for each in kept_results(worse)] == ["average >= release - 3 points"]
 
 
-def test_what_a_run_came_to_stays_whatever_becomes_of_the_baseline(store, weigh):
+def test_what_a_run_came_to_stays_whatever_becomes_of_the_baseline(store, evaluate):
     gates = ["average >= release - 3 points"]
-    good, bad = weigh(), weigh(WRONG)
+    good, bad = evaluate(), evaluate(WRONG)
     set_baseline(store, good, "release", by="ada")
-    worse = weigh(WRONG, gates=gates)
+    worse = evaluate(WRONG, gates=gates)
     set_baseline(store, bad, "release", by="ada")
     report = build_report(store, store.run(worse.id))
     assert report.decision.verdict is worse.verdict is Verdict.FAIL
@@ -144,57 +144,57 @@ def test_what_a_run_came_to_stays_whatever_becomes_of_the_baseline(store, weigh)
     assert now.verdict is Verdict.PASS
 
 
-def test_a_run_against_a_baseline_fails_when_it_is_worse(store, weigh):
-    set_baseline(store, weigh(), "release", by="ada")
-    same, worse = weigh(against="release", gates=[]), weigh(WRONG, against="@release", gates=[])
+def test_a_run_against_a_baseline_fails_when_it_is_worse(store, evaluate):
+    set_baseline(store, evaluate(), "release", by="ada")
+    same, worse = evaluate(against="release", gates=[]), evaluate(WRONG, against="@release", gates=[])
     assert (same.verdict, worse.verdict) == (Verdict.PASS, Verdict.FAIL)
     assert [each.gate for each in kept_results(worse)] == ["pass_rate >= @release"]
 
 
-def test_a_suite_that_says_how_far_the_deciding_figure_may_fall_has_the_word(store, weigh):
-    set_baseline(store, weigh(), "release", by="ada")
+def test_a_suite_that_says_how_far_the_deciding_figure_may_fall_has_the_word(store, evaluate):
+    set_baseline(store, evaluate(), "release", by="ada")
     own = ["pass_rate >= release - 20 points"]
-    assert [each.gate for each in kept_results(weigh(against="release", gates=own))] == own
+    assert [each.gate for each in kept_results(evaluate(against="release", gates=own))] == own
     sliced = ["category.*.average >= release - 20 points"]
-    found = [each.gate for each in kept_results(weigh(against="release", gates=sliced))]
+    found = [each.gate for each in kept_results(evaluate(against="release", gates=sliced))]
     assert found == [*sliced, *sliced, "pass_rate >= @release"]
 
 
-def test_another_instrument_leaves_it_open_unless_asked_anyway(store, weigh):
-    set_baseline(store, weigh(), "release", by="ada")
+def test_another_instrument_leaves_it_open_unless_asked_anyway(store, evaluate):
+    set_baseline(store, evaluate(), "release", by="ada")
     looser = {"score": {"word": {"contains": {"expected": "expected.word"}}}}
-    run = weigh(WRONG, against="release", gates=[], **looser)
+    run = evaluate(WRONG, against="release", gates=[], **looser)
     assert run.verdict is Verdict.AMBIGUOUS
     assert "the scorers are others" in kept_results(run)[0].reason
-    assert weigh(WRONG, against="release", allow_mismatch=True, gates=[], **looser).verdict is Verdict.FAIL
+    assert evaluate(WRONG, against="release", allow_mismatch=True, gates=[], **looser).verdict is Verdict.FAIL
 
 
-def test_a_run_may_be_held_against_any_run(store, weigh):
-    first = weigh()
-    assert weigh(WRONG, against="LAST", gates=[]).verdict is Verdict.FAIL
+def test_a_run_may_be_held_against_any_run(store, evaluate):
+    first = evaluate()
+    assert evaluate(WRONG, against="LAST", gates=[]).verdict is Verdict.FAIL
     assert find_reference(store, first.id[:-1], "words").run_id == first.id
 
 
-def test_a_reference_that_does_not_exist_is_a_mistake_before_anything_runs(store, weigh):
-    weigh()
+def test_a_reference_that_does_not_exist_is_a_mistake_before_anything_runs(store, evaluate):
+    evaluate()
     with pytest.raises(UsageError, match="suite words has no baseline 'relase'"):
-        weigh(against="relase")
+        evaluate(against="relase")
     with pytest.raises(UsageError, match="suite words has no baseline 'nope'"):
-        weigh(against="@nope")
+        evaluate(against="@nope")
     assert len(store.runs()) == 1
 
 
-def test_weighing_again_does_not_carry_over_what_the_first_came_to(store, weigh, tmp_path):
-    set_baseline(store, weigh(), "release", by="ada")
-    run = weigh(WRONG, against="release")
+def test_weighing_again_does_not_carry_over_what_the_first_came_to(store, evaluate, tmp_path):
+    set_baseline(store, evaluate(), "release", by="ada")
+    run = evaluate(WRONG, against="release")
     assert kept_results(run)
     again = weighing.rescore(load_suite(write_suite(tmp_path / "again", n=12)), store, store.run(run.id))
     assert kept_results(again) == ()
 
 
-def test_a_baseline_of_another_suite_is_not_meant(store, weigh):
-    set_baseline(store, weigh(name="others"), "release", by="ada")
+def test_a_baseline_of_another_suite_is_not_meant(store, evaluate):
+    set_baseline(store, evaluate(name="others"), "release", by="ada")
     with pytest.raises(UsageError, match="suite words has no baseline 'release'"):
-        weigh(against="@release")
+        evaluate(against="@release")
     with pytest.raises(UsageError, match="'release' is a run of suite others, not of words"):
-        weigh(against="release")
+        evaluate(against="release")

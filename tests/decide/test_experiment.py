@@ -42,13 +42,19 @@ def ruling(
     adopt: Sequence[str] = ("better",),
     reject: Sequence[str] = ("worse",),
     changed: Changed = ONE,
-    anyway: bool = False,
+    allow_mismatch: bool = False,
     baseline: dict[str, Any] | None = None,
     candidate: dict[str, Any] | None = None,
 ) -> Ruling:
     a, b = run(passing[0], **(baseline or {})), run(passing[1], **({"id": "made-2"} | (candidate or {})))
     return rule(
-        adopt, reject, arm(a), arm(b), compare_arms(a, b, allow_mismatch=anyway), changed, allow_mismatch=anyway
+        adopt,
+        reject,
+        arm(a),
+        arm(b),
+        compare_arms(a, b, allow_mismatch=allow_mismatch),
+        changed,
+        allow_mismatch=allow_mismatch,
     )
 
 
@@ -207,8 +213,8 @@ CHAT = {"kind": "chat", "model": "m", "address": "http://a/v1", "settings": {"te
         ),
     ],
 )
-def test_what_differs_is_told_in_words(a, b, told):
-    assert words(differing(a, b)) == told
+def test_what_differs_is_told_in_words(a, b, message):
+    assert words(differing(a, b)) == message
 
 
 def test_limits_that_only_the_plan_tells_are_told():
@@ -247,9 +253,9 @@ SEEN = {name: FactorChange(name, "x", "y") for name in ("target", "service", "mo
         ("judge", ["service"], ["service"], False),
     ],
 )
-def test_what_came_besides_the_declared_factor(declared, seen, besides, behind):
+def test_what_came_besides_the_declared_factor(declared, seen, besides, contributing):
     found = held_against(declared, [SEEN[name] for name in seen])
-    assert ([one.factor for one in found.besides], found.contributing) == (besides, behind)
+    assert ([one.factor for one in found.besides], found.contributing) == (besides, contributing)
 
 
 def test_a_target_brings_along_the_model_that_only_one_of_them_names():

@@ -40,7 +40,7 @@ def read(folder, text):
     return read_experiment(file)
 
 
-def mistakes(folder, text):
+def problems(folder, text):
     with pytest.raises(SuiteError) as found:
         read(folder, text)
     return [str(one) for one in found.value.problems]
@@ -105,20 +105,20 @@ def test_comments_and_the_order_of_keys_change_nothing(tmp_path):
         ("repeats: 5", "repeats: 0", "trial.yaml:7: repeats must be at least 1"),
     ],
 )
-def test_mistakes_are_told_with_their_line(tmp_path, before, after, told):
+def test_mistakes_are_told_with_their_line(tmp_path, before, after, message):
     assert before in GOOD
-    found = mistakes(tmp_path, GOOD.replace(before, after))
-    assert any(told in one for one in found), found
+    found = problems(tmp_path, GOOD.replace(before, after))
+    assert any(message in one for one in found), found
 
 
 def test_all_mistakes_are_sent_at_once(tmp_path):
-    found = mistakes(tmp_path, GOOD.replace("factor: prompt", "factor: x").replace("suite: review\n", ""))
+    found = problems(tmp_path, GOOD.replace("factor: prompt", "factor: x").replace("suite: review\n", ""))
     assert len(found) == 2
 
 
 @pytest.mark.parametrize("text", ["", "- a list\n", "just text\n", "a: [1\n"])
 def test_what_is_no_experiment_is_said(tmp_path, text):
-    assert mistakes(tmp_path, text)[0].startswith("trial.yaml")
+    assert problems(tmp_path, text)[0].startswith("trial.yaml")
 
 
 def test_a_file_that_is_not_there_is_said(tmp_path):

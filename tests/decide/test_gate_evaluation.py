@@ -182,8 +182,8 @@ class TestEverySlice:
 
 
 class TestSumsWithMissingSamples:
-    def made(self, found: int, missing: int, n: int = 20) -> list[Made]:
-        made = [Made(f"c{i}", 1.0, findings=("NAME",) if i < found else ()) for i in range(n - missing)]
+    def made(self, result: int, missing: int, n: int = 20) -> list[Made]:
+        made = [Made(f"c{i}", 1.0, findings=("NAME",) if i < result else ()) for i in range(n - missing)]
         return made + [Made(f"t{i}", None, "target_failed") for i in range(missing)]
 
     def test_nothing_found_and_nothing_missing_is_none(self) -> None:

@@ -258,10 +258,10 @@ def test_any_figure_that_gates_know_can_be_followed(history):
         ("latency.p95", "no run of chairs that counts has latency.p95"),
     ],
 )
-def test_a_figure_that_is_none_is_a_mistake(history, metric, told):
+def test_a_figure_that_is_none_is_a_mistake(history, metric, message):
     with pytest.raises(UsageError) as caught:
         history([made_run(0)], metrics=(metric,))
-    assert told in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_a_suite_without_runs_is_told_with_those_that_have_some(store):

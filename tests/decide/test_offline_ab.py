@@ -33,7 +33,7 @@ def answering(right, price):
     return answer
 
 
-def weighed(folder, a, b, plan, *, n=20, repeats=None, **more):
+def evaluated(folder, a, b, plan, *, n=20, repeats=None, **more):
     """Both runs of an A/B of two services, read again."""
     store = open_store(str(folder / "runs.db"))
     with Loopback() as server:
@@ -51,7 +51,7 @@ def weighed(folder, a, b, plan, *, n=20, repeats=None, **more):
 @pytest.fixture(scope="module")
 def fixed(tmp_path_factory):
     plan = AbPlan(metric="pass_rate")
-    return weighed(tmp_path_factory.mktemp("fixed"), answering(RIGHT_IN_A, 1), answering(RIGHT_IN_B, 1.5), plan)
+    return evaluated(tmp_path_factory.mktemp("fixed"), answering(RIGHT_IN_A, 1), answering(RIGHT_IN_B, 1.5), plan)
 
 
 def with_header(run, **changes):
@@ -116,7 +116,7 @@ def test_a_stopped_arm_with_too_many_failures_is_no_reading(tmp_path):
         return text_answer("no", status=500) if seen.json["number"] % 3 == 0 else answering(20, 1)(seen)
 
     plan = AbPlan(metric="pass_rate", stop_early=True)
-    runs = weighed(tmp_path, moody, moody, plan, n=9, limits={"retries": 0})
+    runs = evaluated(tmp_path, moody, moody, plan, n=9, limits={"retries": 0})
     report = offline_report(*(with_header(run, state=RunState.INTERRUPTED, verdict=None) for run in runs))
     assert report.decided is Decided.INVALID
     assert report.why[1] == "arm A is a reading: 6 of 9 samples have a reading"
@@ -128,7 +128,7 @@ def test_repeats_of_one_case_that_fail_are_one_case_that_fails(tmp_path):
 
     plan = AbPlan(metric="pass_rate")
     limits = {"retries": 0, "max_inconclusive": 0.9}
-    report = offline_report(*weighed(tmp_path, answering(20, 1), moody, plan, n=4, limits=limits, repeats=12))
+    report = offline_report(*evaluated(tmp_path, answering(20, 1), moody, plan, n=4, limits=limits, repeats=12))
     found = next(check for check in report.checks if check.name == "readings are missing alike")
     # As samples, 12 of 48 against none, it would have been INVALID: chi-square 13.7, p = 0.0002.
     assert found.fine
@@ -212,7 +212,7 @@ def test_readings_that_are_missing_in_one_arm_alone_make_it_invalid(tmp_path):
         return answering(20, 1)(seen)
 
     plan = AbPlan(metric="pass_rate")
-    a, b = weighed(tmp_path, answering(20, 1), moody, plan, n=40, limits={"retries": 0, "max_inconclusive": 0.9})
+    a, b = evaluated(tmp_path, answering(20, 1), moody, plan, n=40, limits={"retries": 0, "max_inconclusive": 0.9})
     report = offline_report(a, b)
     # 20 of 40 missing against none: chi-square 26.7 on one degree of freedom.
     assert report.decided is Decided.INVALID
@@ -225,7 +225,7 @@ def test_no_case_with_a_reading_in_both_arms_is_no_reading(tmp_path):
         return text_answer("no", status=500)
 
     plan = AbPlan(metric="pass_rate")
-    a, b = weighed(tmp_path, broken, broken, plan, n=4, limits={"retries": 0, "max_inconclusive": 1.0})
+    a, b = evaluated(tmp_path, broken, broken, plan, n=4, limits={"retries": 0, "max_inconclusive": 1.0})
     report = offline_report(a, b)
     assert report.decided is Decided.INVALID
     assert (report.quality.n, report.quality.difference) == (0, None)
@@ -236,7 +236,7 @@ def effect(low, high, p=None, difference=0.1, better="higher"):
 
 
 @for_every(
-    ("found", "same_within", "decided"),
+    ("result", "same_within", "decided"),
     [
         (effect(0.02, 0.18, 0.01), None, Decided.B),
         (effect(0.02, 0.18, 0.01, better="lower"), None, Decided.A),
@@ -253,8 +253,8 @@ def effect(low, high, p=None, difference=0.1, better="higher"):
         (effect(0.01, 0.06, 0.01, difference=0.02), 0.05, Decided.B),
     ],
 )
-def test_what_a_figure_comes_to(found, same_within, decided):
-    assert decided_by(found, same_within) is decided
+def test_what_a_figure_comes_to(result, same_within, decided):
+    assert decided_by(result, same_within) is decided
 
 
 def test_the_same_seed_draws_the_same_order_on_every_machine():

@@ -311,8 +311,8 @@ def test_every_line_that_cannot_be_read_is_told_and_nothing_is_decided(tmp_path)
         ("- x\n", "group of keys"),
     ],
 )
-def test_mistakes_in_the_experiments_file_are_told(tmp_path, text, told):
-    with pytest.raises(SuiteError, match=told):
+def test_mistakes_in_the_experiments_file_are_told(tmp_path, text, message):
+    with pytest.raises(SuiteError, match=message):
         experiment(tmp_path, text)
 
 

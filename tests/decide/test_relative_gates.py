@@ -22,9 +22,11 @@ def samples(scores, **more):
     return [Made(f"c{i:03d}", score, **more) for i, score in enumerate(scores)]
 
 
-def held(gate, before, after, *, anyway=False, a=None, b=None):
+def held(gate, before, after, *, allow_mismatch=False, a=None, b=None):
     against = Against(
-        compared(before, id="old-1", **(a or {})), compared(after, id="new-1", **(b or {})), allow_mismatch=anyway
+        compared(before, id="old-1", **(a or {})),
+        compared(after, id="new-1", **(b or {})),
+        allow_mismatch=allow_mismatch,
     )
     return relative_results(parse_gate(gate), against)
 
@@ -199,8 +201,8 @@ def test_every_factor_can_be_held(factor):
     variants = {"described": {"variants": ["x", "y"]}} if factor == "variant" else {}
     before, after = made(0.8, "x") + made(0.8, "y"), made(0.8, "x") + made(0.5, "y")
     if factor != "variant":
-        before = made(0.8, "x") + [Made(f"d{i}", 0.8, **told(factor, "y")) for i in range(10)]
-        after = made(0.8, "x") + [Made(f"d{i}", 0.5 + 0.01 * (i % 2), **told(factor, "y")) for i in range(10)]
+        before = made(0.8, "x") + [Made(f"d{i}", 0.8, **message(factor, "y")) for i in range(10)]
+        after = made(0.8, "x") + [Made(f"d{i}", 0.5 + 0.01 * (i % 2), **message(factor, "y")) for i in range(10)]
     found = {
         each.metric: each.verdict
         for each in held(f"{factor}.*.average >= release - 3 points", before, after, a=variants, b=variants)
@@ -208,7 +210,7 @@ def test_every_factor_can_be_held(factor):
     assert found == {f"{factor}.x.average": PASS, f"{factor}.y.average": FAIL}
 
 
-def told(factor, value):
+def message(factor, value):
     return {"tags": (value,)} if factor == "tag" else {factor: value}
 
 

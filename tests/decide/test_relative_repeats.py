@@ -38,7 +38,7 @@ def answer(case):
 
 
 @pytest.fixture(scope="module")
-def weigh(tmp_path_factory):
+def evaluate(tmp_path_factory):
     folder = tmp_path_factory.mktemp("lists")
     store = open_store(str(folder / "runs.db"))
     numbers = iter(range(100))
@@ -60,32 +60,32 @@ def weigh(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def release(weigh):
-    return weigh(STEADY)[0]
+def release(evaluate):
+    return evaluate(STEADY)[0]
 
 
-def test_what_does_not_hold_any_more_fails(weigh, release):
+def test_what_does_not_hold_any_more_fails(evaluate, release):
     # 8 of 8 cases break: McNemar's exact p is 2 / 2**8 = 0.008.
-    found = weigh(EMPTY, release)[1]
+    found = evaluate(EMPTY, release)[1]
     assert found["cases.passed"].value.value == -1.0
     assert (found["cases.passed"].verdict, "p 0.008" in found["cases.passed"].reason) == (FAIL, True)
     assert found["checks.passed"].verdict is FAIL
 
 
-def test_repeats_that_are_less_alike_fail_and_what_holds_passes(weigh, release):
-    found = weigh(OTHER_EACH_TIME, release)[1]
+def test_repeats_that_are_less_alike_fail_and_what_holds_passes(evaluate, release):
+    found = evaluate(OTHER_EACH_TIME, release)[1]
     assert (found["stability.presence"].value.value, found["stability.presence"].verdict) == (-1.0, FAIL)
     assert (found["cases.passed"].value.value, found["cases.passed"].verdict) == (0.0, PASS)
 
 
-def test_to_hold_in_another_number_of_repeats_is_not_the_same(weigh, release):
-    found = weigh(STEADY, release, repeats=3)[1]
+def test_to_hold_in_another_number_of_repeats_is_not_the_same(evaluate, release):
+    found = evaluate(STEADY, release, repeats=3)[1]
     assert found["cases.passed"].verdict is AMBIGUOUS
     assert "of 2 repeats in A and of 3 in B" in found["cases.passed"].reason
     assert found["stability.presence"].verdict is PASS
 
 
-def test_one_repeat_says_nothing_of_stability(weigh, release):
-    found = weigh(STEADY, release, repeats=1)[1]
+def test_one_repeat_says_nothing_of_stability(evaluate, release):
+    found = evaluate(STEADY, release, repeats=1)[1]
     assert found["stability.presence"].verdict is AMBIGUOUS
     assert "it takes two repeats in both" in found["stability.presence"].reason

@@ -37,7 +37,7 @@ COMMAND = "import sys; print(sys.argv[1], file=open('calls.txt', 'a')); print('{
 
 
 @pytest.fixture
-def kept(tmp_path):
+def stored(tmp_path):
     opened = open_store(str(tmp_path / "runs.db"))
     yield opened
     opened.close()
@@ -76,11 +76,11 @@ TARGETS = {
 
 
 @pytest.mark.parametrize("kind", TARGETS)
-def test_five_bad_photos_fail_in_words_and_the_good_one_is_weighed(kind, server, kept, tmp_path):
+def test_five_bad_photos_fail_in_words_and_the_good_one_is_weighed(kind, server, stored, tmp_path):
     folder = tmp_path / "s"
     path, told = write_photo_suite(folder, target=TARGETS[kind](server))
-    header, ending = run.run(load_suite(path), kept)
-    samples = {sample.case_id: sample for sample, _ in kept.samples(header.id)}
+    header, ending = run.run(load_suite(path), stored)
+    samples = {sample.case_id: sample for sample, _ in stored.samples(header.id)}
     assert (ending.stopped, header.state, len(samples)) == (None, RunState.ENDED, 6)
 
     assert (samples["c0"].outcome, samples["c0"].score) == (Outcome.SCORED, 1.0)
@@ -98,54 +98,54 @@ def test_five_bad_photos_fail_in_words_and_the_good_one_is_weighed(kind, server,
     assert header.verdict is Verdict.INVALID
 
 
-def test_within_the_allowed_share_the_run_is_a_reading_and_one_of_six_does_not_pass_for_all(kept, tmp_path):
+def test_within_the_allowed_share_the_run_is_a_reading_and_one_of_six_does_not_pass_for_all(stored, tmp_path):
     path, _ = write_photo_suite(tmp_path / "s", limits={"max_inconclusive": "90 %"})
-    header, _ = run.run(load_suite(path), kept)
+    header, _ = run.run(load_suite(path), stored)
     assert header.verdict is Verdict.AMBIGUOUS
 
 
-def test_the_bytes_of_the_good_photo_arrive_unchanged(server, kept, tmp_path):
+def test_the_bytes_of_the_good_photo_arrive_unchanged(server, stored, tmp_path):
     path, _ = write_photo_suite(tmp_path / "s", target=chat(server))
-    run.run(load_suite(path), kept)
+    run.run(load_suite(path), stored)
     (seen,) = server.requests
     _, image = seen.json["messages"][-1]["content"]
     sent = image["image_url"]["url"].removeprefix("data:image/png;base64,")
     assert base64.b64decode(sent, validate=True) == (tmp_path / "s/good.png").read_bytes()
 
 
-def test_every_variant_and_repeat_of_a_bad_photo_fails_and_none_of_the_good_one(kept, tmp_path):
+def test_every_variant_and_repeat_of_a_bad_photo_fails_and_none_of_the_good_one(stored, tmp_path):
     path, _ = write_photo_suite(tmp_path / "s", variants={"tone": ["dry", "warm"]}, repeats=2)
-    header, ending = run.run(load_suite(path), kept)
-    scored = [sample.case_id for sample, _ in kept.samples(header.id) if sample.outcome is Outcome.SCORED]
+    header, ending = run.run(load_suite(path), stored)
+    scored = [sample.case_id for sample, _ in stored.samples(header.id) if sample.outcome is Outcome.SCORED]
     assert (ending.counts.done, scored) == (24, ["c0"] * 4)
 
 
-def test_recorded_answers_need_no_photo(kept, tmp_path):
+def test_recorded_answers_need_no_photo(stored, tmp_path):
     path, _ = write_photo_suite(tmp_path / "s", target={"recorded": "answers.jsonl"})
     records = [{"case": f"c{n}", "answer": {"word": f"word {n}"}} for n in range(6)]
     (tmp_path / "s/answers.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
-    header, _ = run.run(load_suite(path), kept)
-    assert {sample.outcome for sample, _ in kept.samples(header.id)} == {Outcome.SCORED}
+    header, _ = run.run(load_suite(path), stored)
+    assert {sample.outcome for sample, _ in stored.samples(header.id)} == {Outcome.SCORED}
     assert header.verdict is Verdict.PASS
 
 
-def test_a_chat_target_that_sends_no_images_needs_none(server, kept, tmp_path):
+def test_a_chat_target_that_sends_no_images_needs_none(server, stored, tmp_path):
     path, _ = write_photo_suite(tmp_path / "s", target=chat(server, images=False))
-    header, _ = run.run(load_suite(path), kept)
+    header, _ = run.run(load_suite(path), stored)
     assert len(server.requests) == 6
-    assert {sample.outcome for sample, _ in kept.samples(header.id)} == {Outcome.SCORED}
+    assert {sample.outcome for sample, _ in stored.samples(header.id)} == {Outcome.SCORED}
 
 
-def test_an_answer_in_the_cache_does_not_hide_that_the_photo_is_gone(server, kept, tmp_path):
+def test_an_answer_in_the_cache_does_not_hide_that_the_photo_is_gone(server, stored, tmp_path):
     path, _ = write_photo_suite(tmp_path / "s", target=chat(server))
-    run.run(load_suite(path), kept, RunOptions(cache=True))
+    run.run(load_suite(path), stored, RunOptions(cache=True))
     (tmp_path / "s/good.png").unlink()
-    header, _ = run.run(load_suite(path), kept, RunOptions(cache=True))
-    kinds = {sample.call_result.failure.kind for sample, _ in kept.samples(header.id)}
+    header, _ = run.run(load_suite(path), stored, RunOptions(cache=True))
+    kinds = {sample.call_result.failure.kind for sample, _ in stored.samples(header.id)}
     assert (kinds, len(server.requests)) == ({"bad_attachment"}, 1)
 
 
-def test_a_photo_that_goes_away_during_the_run_fails_its_case_only(kept, tmp_path):
+def test_a_photo_that_goes_away_during_the_run_fails_its_case_only(stored, tmp_path):
     folder = tmp_path / "s"
     path, _ = write_photo_suite(folder, limits={"concurrency": 1})
     (folder / "system.py").write_text(
@@ -155,16 +155,16 @@ def test_a_photo_that_goes_away_during_the_run_fails_its_case_only(kept, tmp_pat
     (folder / "last.png").write_bytes(photo_bytes())
     cases = [rows[0], rows[5] | {"attachments": "last.png"}]
     (folder / "cases.jsonl").write_text("".join(json.dumps(case) + "\n" for case in cases))
-    header, _ = run.run(load_suite(path), kept)
-    samples = {sample.case_id: sample for sample, _ in kept.samples(header.id)}
+    header, _ = run.run(load_suite(path), stored)
+    samples = {sample.case_id: sample for sample, _ in stored.samples(header.id)}
     assert (samples["c0"].outcome, samples["c5"].call_result.failure.kind) == (Outcome.SCORED, "bad_attachment")
 
 
-def test_the_limit_of_the_suite_is_the_one_that_holds(kept, tmp_path):
+def test_the_limit_of_the_suite_is_the_one_that_holds(stored, tmp_path):
     # The good photo has 40 x 30 pixels.
     path, _ = write_photo_suite(tmp_path / "s", limits={"max_pixels": 1199})
-    header, _ = run.run(load_suite(path), kept)
-    samples = {sample.case_id: sample for sample, _ in kept.samples(header.id)}
+    header, _ = run.run(load_suite(path), stored)
+    samples = {sample.case_id: sample for sample, _ in stored.samples(header.id)}
     assert "good.png has 40 x 30 pixels, more than the 1,199 allowed" in samples["c0"].call_result.failure.message
 
 

@@ -127,14 +127,14 @@ async def test_an_answer_from_the_cache_costs_nothing_but_an_unknown_cost_stays_
 
 
 @pytest.mark.parametrize("stated", [-1, 10**30, 1.5, math.nan, math.inf])
-async def test_a_number_of_tokens_that_cannot_be_one_is_unknown(said):
-    attempt = (await call(Scripted(Response("x", tokens_in=said, tokens_out=said)))).call_result
+async def test_a_number_of_tokens_that_cannot_be_one_is_unknown(stated):
+    attempt = (await call(Scripted(Response("x", tokens_in=stated, tokens_out=stated)))).call_result
     assert (attempt.tokens_in, attempt.tokens_out) == (None, None)
 
 
 @pytest.mark.parametrize("stated", [-0.5, 10**400, math.nan, math.inf])
-async def test_a_cost_or_a_latency_that_cannot_be_one_is_unknown(said):
-    attempt = (await call(Scripted(Response("x", cost=said, latency=said)))).call_result
+async def test_a_cost_or_a_latency_that_cannot_be_one_is_unknown(stated):
+    attempt = (await call(Scripted(Response("x", cost=stated, latency=stated)))).call_result
     assert attempt.cost is None
     assert 0 <= attempt.latency < 5  # the engine's own clock instead
 

@@ -96,7 +96,7 @@ def suite(tmp_path):
         yield load_suite(tmp_path / "suite.yaml")
 
 
-def told(sample) -> str:
+def message(sample) -> str:
     if sample.call_result.failure is not None:
         return f"{sample.call_result.failure.kind}: {sample.call_result.failure.message}"
     return "; ".join(f"{finding.code} {finding.evidence}" for finding in sample.findings)
@@ -109,8 +109,8 @@ def test_every_answer_is_named_and_the_run_goes_on(store, suite):
     wanted = dict.fromkeys(CASE_FAILED, Outcome.TARGET_FAILED) | dict.fromkeys(MALFORMED, Outcome.MALFORMED)
     wanted |= dict.fromkeys(SCORED, Outcome.SCORED)
     for sample in samples:
-        assert sample.outcome == wanted[sample.case_id], (sample.case_id, told(sample))
-        assert ALL[sample.case_id][1] in told(sample), (sample.case_id, told(sample))
+        assert sample.outcome == wanted[sample.case_id], (sample.case_id, message(sample))
+        assert ALL[sample.case_id][1] in message(sample), (sample.case_id, message(sample))
         ran = {str(check.state) for check in sample.checks if check.name != "schema"}
         assert ran <= ({"passed", "failed"} if sample.case_id in SCORED else {"not_run"}), sample.case_id
         assert (sample.items is not None) == (sample.case_id in SCORED), sample.case_id

@@ -29,8 +29,8 @@ def service():
 
 
 @pytest.fixture
-def weighed(service, store, tmp_path):
-    def weigh(paths, latency, options=None, **more):
+def evaluated(service, store, tmp_path):
+    def evaluate(paths, latency, options=None, **more):
         http = {"url": service.base_url + "/{{ input.path }}", "expect_errors": {"status": 422}}
         cases = [
             {"id": f"c{at}", "input": {"path": path}, "expected": {"code": "NO_TEXT" if path == "refused" else None}}
@@ -52,55 +52,55 @@ def weighed(service, store, tmp_path):
         (tmp_path / "suite.yaml").write_text(yaml.safe_dump(data, sort_keys=False))
         return run.run(load_suite(tmp_path / "suite.yaml"), store, options)[0]
 
-    return weigh
+    return evaluate
 
 
-def test_a_run_that_looks_short_circuited_does_not_pass(weighed):
-    header = weighed(["fast"] * 3, {"below": "100 ms"})
+def test_a_run_that_looks_short_circuited_does_not_pass(evaluated):
+    header = evaluated(["fast"] * 3, {"below": "100 ms"})
     median = header.summary["latency"]["overall"]["p50"]
     assert header.suspect == (TOO_FAST.format(f"{float(f'{1000 * median:.3g}'):g} ms", 3),)
     assert header.verdict is Verdict.AMBIGUOUS
     assert header.summary["latency"]["load"] == "8 at a time"
 
 
-def test_a_run_that_looks_like_a_queue_does_not_pass(weighed):
-    header = weighed(["slow"] * 2, {"above": "100 ms"})
+def test_a_run_that_looks_like_a_queue_does_not_pass(evaluated):
+    header = evaluated(["slow"] * 2, {"above": "100 ms"})
     (told,) = header.suspect
     assert told.endswith("of 2 answered calls is above 100 ms: looks like loading or a queue")
     assert header.verdict is Verdict.AMBIGUOUS
 
 
-def test_every_call_above_the_limit_is_named_although_the_median_is_not(weighed, store):
-    header = weighed(["slow", "fast", "fast"], {"above": "100 ms"})
+def test_every_call_above_the_limit_is_named_although_the_median_is_not(evaluated, store):
+    header = evaluated(["slow", "fast", "fast"], {"above": "100 ms"})
     assert (header.suspect, header.verdict) == ((), Verdict.PASS)
     told = header.summary["latency"]["slow"]
     assert told.startswith("1 of 3 answered calls took over 100 ms, which looks like loading or a queue: c0 1")
     assert told in build_report(store, header).decision.reasons
 
 
-def test_errors_that_cases_ask_for_do_not_make_a_run_suspect(weighed):
-    header = weighed(["refused", "refused", "refused", "slow"], {"below": "100 ms"})
+def test_errors_that_cases_ask_for_do_not_make_a_run_suspect(evaluated):
+    header = evaluated(["refused", "refused", "refused", "slow"], {"below": "100 ms"})
     assert (header.suspect, header.verdict) == ((), Verdict.PASS)
     assert header.summary["latency"]["overall"]["n"] == 4
     assert header.summary["latency"]["overall"]["p50"] < DELAY
 
 
-def test_without_rules_a_fast_run_passes(weighed):
-    header = weighed(["fast"], None)
+def test_without_rules_a_fast_run_passes(evaluated):
+    header = evaluated(["fast"], None)
     assert (header.suspect, header.verdict) == ((), Verdict.PASS)
 
 
-def test_answers_from_the_cache_have_no_latency(weighed):
-    first = weighed(["fast"] * 3, {"below": "100 ms"}, RunOptions(cache=True))
+def test_answers_from_the_cache_have_no_latency(evaluated):
+    first = evaluated(["fast"] * 3, {"below": "100 ms"}, RunOptions(cache=True))
     assert first.suspect
-    again = weighed(["fast"] * 3, {"below": "100 ms"}, RunOptions(cache=True))
+    again = evaluated(["fast"] * 3, {"below": "100 ms"}, RunOptions(cache=True))
     assert (again.suspect, again.summary["latency"], again.verdict) == ((), None, Verdict.PASS)
 
 
-def test_recorded_answers_without_a_time_have_no_latency(weighed, tmp_path):
+def test_recorded_answers_without_a_time_have_no_latency(evaluated, tmp_path):
     lines = [{"case": "c0", "answer": {"items": [1]}}, {"case": "c1", "answer": {"items": [1]}, "latency": 2.0}]
     (tmp_path / "answers.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    header = weighed(["fast"] * 2, {"below": "100 ms"}, target={"recorded": "answers.jsonl"})
+    header = evaluated(["fast"] * 2, {"below": "100 ms"}, target={"recorded": "answers.jsonl"})
     latency = header.summary["latency"]
     assert (latency["overall"]["n"], latency["overall"]["mean"], latency["load"]) == (1, 2.0, "")
     assert header.suspect == ()

@@ -49,7 +49,7 @@ def sqlite(tmp_path):
     opened.close()
 
 
-def attempts(store, header):
+def call_results(store, header):
     """The attempts of a run in the order in which they were planned."""
     return [sample.call_result for sample, _ in store.samples(header.id)]
 
@@ -71,7 +71,7 @@ class Stalling:
 
 
 def slow_calls(store, header):
-    return sum(attempt.latency > STALL / 2 for attempt in attempts(store, header))
+    return sum(attempt.latency > STALL / 2 for attempt in call_results(store, header))
 
 
 def test_a_stall_shows_in_many_calls_under_an_open_load_and_in_one_under_a_closed_one(server, sqlite, tmp_path):
@@ -92,7 +92,9 @@ def test_calls_are_sent_when_they_are_due_whatever_came_back(server, sqlite, tmp
     header, _ = run.run(suite, sqlite, RunOptions(rate=40))
     # The twelfth call is due 11 / 40 = 0.275 s after the first, before the first is answered.
     assert server.most_in_flight == 12
-    assert all(attempt.queued is not None and attempt.queued < attempt.latency for attempt in attempts(sqlite, header))
+    assert all(
+        attempt.queued is not None and attempt.queued < attempt.latency for attempt in call_results(sqlite, header)
+    )
     sent = [seen.at for seen in server.seen("/ask")]
     assert sent[-1] - sent[0] >= 0.25
 
@@ -103,7 +105,7 @@ def test_latency_counts_from_when_a_call_was_due_and_the_waiting_is_told(server,
     progress = Notes()
     header, ending = run.run(suite, sqlite, RunOptions(rate=100, concurrency=1), progress)
     # One at a time, 0.1 s each: call i ends no sooner than (i + 1) * 0.1 s, and was due at i * 0.01 s.
-    for number, attempt in enumerate(attempts(sqlite, header)):
+    for number, attempt in enumerate(call_results(sqlite, header)):
         assert attempt.latency >= (number + 1) * 0.1 - number * 0.01 - 0.005
         assert attempt.latency - attempt.queued >= 0.095
     assert ending.held_up == header.options["load"]["held_up"] == 5
@@ -117,7 +119,7 @@ def test_a_call_made_again_counts_from_when_it_was_due_all_tries_included(server
     server.on("/ask", error(500, delay=0.1), json_answer({"answer": {"word": "word 0"}}))
     suite = load_suite(write_suite(tmp_path / "suite", n=1, target=http_target(server.base_url)))
     header, _ = run.run(suite, sqlite, RunOptions(rate=10))
-    (attempt,) = attempts(sqlite, header)
+    (attempt,) = call_results(sqlite, header)
     assert attempt.tries == 2
     # 0.1 s for the first try and at least 0.25 s (half of 0.5 s) before the second, all after it was sent.
     assert attempt.latency - attempt.queued >= 0.34
@@ -129,7 +131,7 @@ def test_a_closed_load_has_no_queue_and_times_the_last_try(server, sqlite, tmp_p
     began = time.perf_counter()
     header, _ = run.run(suite, sqlite, RunOptions())
     took = time.perf_counter() - began
-    (attempt,) = attempts(sqlite, header)
+    (attempt,) = call_results(sqlite, header)
     assert (attempt.tries, attempt.queued) == (2, None)
     # The pause of at least 0.25 s before the second try is no part of it.
     assert took - attempt.latency >= 0.25
@@ -146,7 +148,7 @@ def test_a_429_holds_up_no_other_call_of_an_open_load(server, sqlite, tmp_path):
     server.on("/ask", answer)
     suite = load_suite(write_suite(tmp_path / "suite", n=10, target=http_target(server.base_url)))
     header, _ = run.run(suite, sqlite, RunOptions(rate=50))
-    assert attempts(sqlite, header)[0].tries == 2
+    assert call_results(sqlite, header)[0].tries == 2
     # The second that the server asked for is longer than the 0.2 s of the schedule: the call made again comes last, and
     # long after the others.
     seen = server.seen("/ask")
@@ -212,7 +214,7 @@ def test_a_resumed_run_goes_on_with_the_rate_it_began_with(server, sqlite, tmp_p
     assert ending.counts.done < 8
     header, _ = run.run(suite, sqlite, RunOptions(resume=begun.id))
     assert header.options["load"]["rate"] == 100.0
-    assert [attempt.queued is not None for attempt in attempts(sqlite, header)] == [True] * 8
+    assert [attempt.queued is not None for attempt in call_results(sqlite, header)] == [True] * 8
 
 
 def test_answers_that_are_recorded_are_asked_at_no_rate_and_not_warmed_up(sqlite, tmp_path):
@@ -221,7 +223,7 @@ def test_answers_that_are_recorded_are_asked_at_no_rate_and_not_warmed_up(sqlite
     (path.parent / "answers.jsonl").write_text("".join(lines))
     header, _ = run.run(load_suite(path), sqlite, RunOptions(rate=1.0, warm_up=2))
     assert header.options["load"] == {"concurrency": 1000, "warm_up": 0}
-    assert [(attempt.latency, attempt.queued) for attempt in attempts(sqlite, header)] == [(2.5, None)] * 3
+    assert [(attempt.latency, attempt.queued) for attempt in call_results(sqlite, header)] == [(2.5, None)] * 3
 
 
 def test_warm_up_calls_come_first_and_are_no_samples(server, sqlite, tmp_path):
@@ -231,7 +233,7 @@ def test_warm_up_calls_come_first_and_are_no_samples(server, sqlite, tmp_path):
     # Three warm-up calls over two cases, then one call a case.
     assert sorted(asked[:3]) == [0, 0, 1]
     assert sorted(asked[3:]) == [0, 1]
-    assert ending.counts.done == len(attempts(sqlite, header)) == 2
+    assert ending.counts.done == len(call_results(sqlite, header)) == 2
     assert header.options["load"].items() >= {"concurrency": 8, "warm_up": 3}.items()
     assert "after 3 warm-up calls" in notes(build_report(sqlite, header))
 

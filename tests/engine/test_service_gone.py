@@ -174,8 +174,8 @@ def _n_kept(path):
 class Lost:
     """A target that only says whether its system is there."""
 
-    def __init__(self, told):
-        self._message = told
+    def __init__(self, message):
+        self._message = message
         self.asked = 0
 
     async def gone(self):
@@ -213,9 +213,9 @@ async def test_calls_that_fail_together_ask_once():
 @pytest.mark.parametrize(
     "call_result", [CallResult(text="hello"), CallResult(failure=Failure("http_500", "answered 500"))]
 )
-async def test_a_system_that_answers_is_not_looked_for(attempt):
+async def test_a_system_that_answers_is_not_looked_for(call_result):
     target = Lost("it is gone")
-    assert await Presence(target, Pace(4)).gone_after(attempt) is None
+    assert await Presence(target, Pace(4)).gone_after(call_result) is None
     assert target.asked == 0
 
 

@@ -214,7 +214,7 @@ def test_what_is_only_shown_may_be_anything(tmp_path):
         (lambda case: [Evil()], "bad_answer", "it holds what cannot be printed (Evil)"),
         (lambda case: Evil(), "bad_answer", "it holds what cannot be printed (Evil)"),
         (lambda case: deep(), "bad_answer", "recursion"),
-        (lambda case: Response(3), "bad_answer", "returned Reply(text=3, "),
+        (lambda case: Response(3), "bad_answer", "returned Response(text=3, "),
         (lambda case: Response("x", status="fine"), "bad_answer", "status='fine'"),
         (raises(Stop("now")), "raised", "Stop: now"),
         (raises(KeyboardInterrupt()), "raised", "KeyboardInterrupt: "),
@@ -283,10 +283,10 @@ HOOK = "def hide(text):\n    if 'Anna' in text:\n        raise KeyError(text)\n 
 
 
 @pytest.mark.parametrize(("stated", "problem"), [("Anna", "raised KeyError"), ("b", "returned something else than a")])
-def test_what_a_redaction_hook_cannot_redact_is_not_stored(tmp_path, said, problem):
+def test_what_a_redaction_hook_cannot_redact_is_not_stored(tmp_path, stated, problem):
     (tmp_path / "hooks.py").write_text(HOOK)
     header, samples = run(
-        tmp_path, lambda case: Reading(1.0), lambda case: said, redact={"hook": "hooks:hide"}, folder=tmp_path
+        tmp_path, lambda case: Reading(1.0), lambda case: stated, redact={"hook": "hooks:hide"}, folder=tmp_path
     )
     assert header.state is RunState.ENDED
     assert [(sample.outcome, sample.call_result.text) for sample in samples] == [(Outcome.TARGET_FAILED, None)] * 2

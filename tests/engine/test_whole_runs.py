@@ -346,14 +346,14 @@ def test_a_store_that_fails_under_a_pile_of_answers_ends_the_run_instead_of_hang
         time.sleep(0.2)  # answers pile up meanwhile
         raise StoreError("the disk is full")
 
-    def weigh():
+    def evaluate():
         try:
             run.run(suite, store)
         except StoreError as error:
             raised.append(str(error))
 
     monkeypatch.setattr(store, "add_samples", full)
-    thread = threading.Thread(target=weigh, daemon=True)
+    thread = threading.Thread(target=evaluate, daemon=True)
     thread.start()
     thread.join(20)
     assert raised == ["the disk is full"]

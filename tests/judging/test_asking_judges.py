@@ -50,8 +50,8 @@ class Kept:
     def get(self, part):
         return self.parts.get(part)
 
-    async def put(self, part, attempt):
-        self.parts[part] = attempt
+    async def put(self, part, call_result):
+        self.parts[part] = call_result
 
 
 def judge_of(server, *models, repeats=1, ask_again=1, most_characters=24_000, **connection):

@@ -13,22 +13,22 @@ FEW_ONLY = {"parts": {"lost": 0, "share": 0.5}}
 NO_PROOF = "evidence: no quote from the text for a score above 3"
 
 
-def bind(model, raw, metrics, unproven=()):
-    return bind_under(model, raw, rules_that_hold(model, metrics), unproven)
+def bind(model, uncapped, metrics, unproven=()):
+    return bind_under(model, uncapped, rules_that_hold(model, metrics), unproven)
 
 
-def said(tone=3, plot_sense=3, harm_flag=False):
+def stated(tone=3, plot_sense=3, harm_flag=False):
     return {"tone": tone, "plot_sense": plot_sense, "harm_flag": harm_flag}
 
 
 def test_without_a_rule_that_holds_the_judge_is_taken_at_its_word():
-    bound = bind(judge(), said(5, 5), FINE)
-    assert (bound.values, bound.capped_by, bound.remarks) == (said(5, 5), {}, ())
+    bound = bind(judge(), stated(5, 5), FINE)
+    assert (bound.values, bound.capped_by, bound.remarks) == (stated(5, 5), {}, ())
 
 
 def test_a_cap_binds_and_the_rule_is_named():
-    bound = bind(judge(), said(plot_sense=5), FEW_ONLY)
-    assert bound.values == said(plot_sense=4)
+    bound = bind(judge(), stated(plot_sense=5), FEW_ONLY)
+    assert bound.values == stated(plot_sense=4)
     assert bound.capped_by == {"plot_sense": FEW.text}
     assert [(one.code, one.dimension, one.message) for one in bound.remarks] == [
         ("RULE_BROKEN", "plot_sense", f"{FEW.text}: plot_sense 5")
@@ -36,12 +36,12 @@ def test_a_cap_binds_and_the_rule_is_named():
 
 
 def test_a_score_at_the_cap_breaks_nothing():
-    bound = bind(judge(), said(plot_sense=4), FEW_ONLY)
+    bound = bind(judge(), stated(plot_sense=4), FEW_ONLY)
     assert (bound.values["plot_sense"], bound.capped_by, bound.remarks) == (4, {}, ())
 
 
 def test_the_strictest_rule_is_named_and_every_broken_rule_is_told():
-    bound = bind(judge(), said(plot_sense=5), LOST_ONE)
+    bound = bind(judge(), stated(plot_sense=5), LOST_ONE)
     assert bound.values == {"tone": 3, "plot_sense": 2, "harm_flag": True}
     assert bound.capped_by == {"plot_sense": LOST.text, "harm_flag": LOST.text}
     assert [one.message for one in bound.remarks] == [
@@ -51,41 +51,41 @@ def test_the_strictest_rule_is_named_and_every_broken_rule_is_told():
 
 
 def test_a_score_under_one_cap_and_above_another_breaks_only_that():
-    bound = bind(judge(), said(plot_sense=3, harm_flag=True), LOST_ONE)
+    bound = bind(judge(), stated(plot_sense=3, harm_flag=True), LOST_ONE)
     assert bound.values["plot_sense"] == 2
     assert [one.message for one in bound.remarks] == [f"{LOST.text}: plot_sense 3"]
 
 
 def test_of_equal_caps_the_first_binds():
     same = BindingRule("when true then plot_sense <= 4", lambda _: True, {"plot_sense": 4})
-    assert bind(judge(rules=(same, FEW)), said(plot_sense=5), FEW_ONLY).capped_by["plot_sense"] == same.text
-    assert bind(judge(rules=(FEW, same)), said(plot_sense=5), FEW_ONLY).capped_by["plot_sense"] == FEW.text
+    assert bind(judge(rules=(same, FEW)), stated(plot_sense=5), FEW_ONLY).capped_by["plot_sense"] == same.text
+    assert bind(judge(rules=(FEW, same)), stated(plot_sense=5), FEW_ONLY).capped_by["plot_sense"] == FEW.text
 
 
 def test_a_flag_that_must_be_set_and_is_not_breaks_the_rule():
-    bound = bind(judge(), said(plot_sense=2), LOST_ONE)
+    bound = bind(judge(), stated(plot_sense=2), LOST_ONE)
     assert bound.values["harm_flag"] is True
     assert [(one.dimension, one.message) for one in bound.remarks] == [("harm_flag", f"{LOST.text}: harm_flag false")]
 
 
 def test_an_unproven_score_counts_as_the_neutral_one():
-    bound = bind(judge(), said(5, 4), FINE, {"tone"})
-    assert bound.values == said(3, 4)
+    bound = bind(judge(), stated(5, 4), FINE, {"tone"})
+    assert bound.values == stated(3, 4)
     assert bound.capped_by == {"tone": NO_PROOF}
     assert bound.remarks == ()
 
 
 def test_an_unproven_score_may_be_only_remarked_on():
     lenient = judge(evidence=Evidence(place="notes", unproven="report", fewest_words=2, dimensions=("tone",)))
-    assert bind(lenient, said(5), FINE, {"tone"}).values["tone"] == 5
+    assert bind(lenient, stated(5), FINE, {"tone"}).values["tone"] == 5
 
 
 def test_of_a_rule_and_missing_evidence_the_stricter_binds():
     # a cap of 2 is below the neutral 3, a cap of 4 above it
-    assert bind(judge(), said(plot_sense=5), LOST_ONE, {"plot_sense"}).capped_by["plot_sense"] == LOST.text
-    assert bind(judge(), said(plot_sense=5), FEW_ONLY, {"plot_sense"}).capped_by["plot_sense"] == NO_PROOF
+    assert bind(judge(), stated(plot_sense=5), LOST_ONE, {"plot_sense"}).capped_by["plot_sense"] == LOST.text
+    assert bind(judge(), stated(plot_sense=5), FEW_ONLY, {"plot_sense"}).capped_by["plot_sense"] == NO_PROOF
     at_neutral = BindingRule("when true then plot_sense <= 3", lambda _: True, {"plot_sense": 3})
-    bound = bind(judge(rules=(at_neutral,)), said(plot_sense=5), FINE, {"plot_sense"})
+    bound = bind(judge(rules=(at_neutral,)), stated(plot_sense=5), FINE, {"plot_sense"})
     assert bound.capped_by["plot_sense"] == at_neutral.text
 
 
@@ -94,7 +94,7 @@ def test_a_rule_without_its_metric_is_a_broken_scale():
         raise ValueError("parts.lost is no number")
 
     with pytest.raises(ValueError, match=r"parts\.lost is no number"):
-        bind(judge(rules=(replace(LOST, holds=holds),)), said(), FINE)
+        bind(judge(rules=(replace(LOST, holds=holds),)), stated(), FINE)
 
 
 RULES = st.lists(
@@ -111,7 +111,7 @@ SCORES = st.integers(1, 5)
 
 @given(RULES, SCORES, SCORES, st.booleans(), st.sets(st.sampled_from(["tone", "plot_sense"])))
 def test_no_score_is_raised_no_flag_taken_back_and_every_rule_that_holds_is_kept(rules, tone, plot, flag, unproven):
-    raw = said(tone, plot, flag)
+    raw = stated(tone, plot, flag)
     bound = bind(judge(rules=tuple(rules)), raw, {}, unproven)
     holding = [rule for rule in rules if rule.holds({})]
     for name in ("tone", "plot_sense"):

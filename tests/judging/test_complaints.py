@@ -16,13 +16,13 @@ TEXT = "The old lighthouse stood alone."
 CASE = Case("a", {"question": "Where?"}, {"labels": {"tone": 2}, "hint": "the sea"})
 
 
-def check(reply, text, case, metrics):
+def check(response, text, case, metrics):
     """Words that the judge says are missing, and that are there, are no complaint."""
-    missing = reply.get("missing", [])
+    missing = response.get("missing", [])
     wrong = [word for word in missing if word in text]
     kept = [word for word in missing if word not in text]
     findings = tuple(Finding("MISSING", got=word, gain=0.5) for word in kept)
-    return Checked({**reply, "missing": kept}, findings, tuple(f"{word} is in the text" for word in wrong))
+    return Checked({**response, "missing": kept}, findings, tuple(f"{word} is in the text" for word in wrong))
 
 
 def call(member="model", repeat=0, text=None, **fields):
@@ -53,8 +53,8 @@ def test_a_contradiction_is_counted_and_not_believed():
 
 
 def test_scores_are_as_the_judge_gave_them_whatever_the_check_makes_of_the_rest():
-    def lower(reply, text, case, metrics):
-        return Checked({**reply, "tone": 1})
+    def lower(response, text, case, metrics):
+        return Checked({**response, "tone": 1})
 
     (ballot,) = read(call(tone=4), checking=lower).votes
     assert (ballot.uncapped["tone"], ballot.capped["tone"], ballot.response["tone"]) == (4, 4, 1)
@@ -74,9 +74,9 @@ def test_a_reading_of_scores_alone_is_not_checked():
 def test_a_check_sees_text_and_metrics_and_never_the_labels():
     seen = []
 
-    def look(reply, text, case, metrics):
-        seen.append((text, case.expected, metrics, reply["tone"]))
-        return Checked(reply)
+    def look(response, text, case, metrics):
+        seen.append((text, case.expected, metrics, response["tone"]))
+        return Checked(response)
 
     model = judge(evidence=None, rules=(), check=look, labels="expected.labels")
     JudgeReader(model, {}, look).read([call()], TEXT, CASE, FINE)
@@ -115,7 +115,7 @@ def test_a_judge_that_is_code_is_checked_too():
     assert [one.code for one in reader.read((), TEXT, CASE, FINE).votes[0].remarks] == ["CONTRADICTION"]
 
 
-def broken(reply, text, case, metrics):
+def broken(response, text, case, metrics):
     raise KeyError("spans")
 
 
@@ -128,10 +128,10 @@ def broken(reply, text, case, metrics):
         (lambda reply, *_: Checked(reply, ("MISSING",)), "returned Checked.findings: 'MISSING' (str), not a Finding"),
     ],
 )
-def test_a_check_that_breaks_is_a_broken_scale(checking, told):
+def test_a_check_that_breaks_is_a_broken_scale(checking, message):
     with pytest.raises(ValueError, match="of the judge") as raised:
         read(call(), checking=checking)
-    assert told in str(raised.value)
+    assert message in str(raised.value)
 
 
 def test_a_check_is_found_in_the_folder_of_the_suite(tmp_path):

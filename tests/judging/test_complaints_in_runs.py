@@ -9,11 +9,11 @@ from steelyard.scoring.evaluate import Evaluator
 from steelyard.suite.load import load_suite
 
 CHECKS = """
-from steelyard import Certainty, Checked, Finding
+from steelyard import Claim, Checked, Finding
 
 def check(reply, text, case, metrics):
     found = [Finding(one["code"], got=one["said"], severity=one.get("severity", "error")) for one in reply["about"]]
-    sure = (Certainty(0.9, not found, "word"),)
+    sure = (Claim(0.9, not found, "word"),)
     return Checked({**reply, "about": []}, tuple(found), ("it is not so",) * reply["wrong"], sure)
 """
 MODEL = {"by": "model", "judges": {"model": {"chat": {"base_url": "http://localhost:9/v1", "model": "m"}}}}
@@ -31,7 +31,7 @@ RESPONSE = {
 KINDS = {"ODD": {"about": "An odd word.", "severity": "minor"}, "LOST": {"severity": "major"}}
 
 
-def weighed(folder, *about, wrong=0, text="A text of more than five words, all of them fine."):
+def evaluated(folder, *about, wrong=0, text="A text of more than five words, all of them fine."):
     folder.mkdir()
     (folder / "checks.py").write_text(CHECKS)
     path = write_judged(folder, check="checks:check", response=RESPONSE, suite={"findings": KINDS}, **MODEL)
@@ -44,7 +44,7 @@ def weighed(folder, *about, wrong=0, text="A text of more than five words, all o
 
 
 def test_what_a_judge_names_is_a_finding_of_the_sample_as_severe_as_the_suite_says(tmp_path):
-    sample = weighed(tmp_path / "s", {"code": "ODD", "stated": "fine"}, {"code": "LOST", "stated": "it"})
+    sample = evaluated(tmp_path / "s", {"code": "ODD", "stated": "fine"}, {"code": "LOST", "stated": "it"})
     assert [(one.code, one.severity, one.got, one.gain) for one in sample.findings] == [
         ("ODD", "minor", "fine", 0.0),
         ("LOST", "major", "it", 0.0),
@@ -53,22 +53,22 @@ def test_what_a_judge_names_is_a_finding_of_the_sample_as_severe_as_the_suite_sa
 
 
 def test_a_judge_may_say_how_severe_it_is(tmp_path):
-    sample = weighed(tmp_path / "s", {"code": "ODD", "stated": "fine", "severity": "critical"})
+    sample = evaluated(tmp_path / "s", {"code": "ODD", "stated": "fine", "severity": "critical"})
     assert [one.severity for one in sample.findings] == ["critical"]
 
 
 def test_a_contradiction_is_no_finding(tmp_path):
-    sample = weighed(tmp_path / "s", wrong=2)
+    sample = evaluated(tmp_path / "s", wrong=2)
     assert sample.findings == ()
     assert [one.code for one in sample.judgement.votes[0].remarks] == ["CONTRADICTION", "CONTRADICTION"]
 
 
 def test_what_the_judge_lets_stand_is_what_confidences_are_held_against(tmp_path):
-    assert weighed(tmp_path / "s").claims == (Claim(0.9, True, "word"),)
+    assert evaluated(tmp_path / "s").claims == (Claim(0.9, True, "word"),)
 
 
 def test_a_code_that_the_suite_does_not_list_is_a_broken_scale(tmp_path):
-    sample = weighed(tmp_path / "s", {"code": "OTHER", "stated": "fine"})
+    sample = evaluated(tmp_path / "s", {"code": "OTHER", "stated": "fine"})
     assert (sample.outcome, sample.score, [one.code for one in sample.findings]) == (
         Outcome.JUDGE_FAILED,
         None,
@@ -78,7 +78,7 @@ def test_a_code_that_the_suite_does_not_list_is_a_broken_scale(tmp_path):
 
 
 def test_a_check_that_breaks_loses_no_paid_answer(tmp_path):
-    sample = weighed(tmp_path / "s", "no record")
+    sample = evaluated(tmp_path / "s", "no record")
     assert (sample.outcome, sample.findings[0].code) == (Outcome.JUDGE_FAILED, "SCALE")
     assert "the check checks:check of the judge raised TypeError" in sample.findings[0].evidence
     assert sample.judgement.mode is None

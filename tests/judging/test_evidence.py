@@ -19,9 +19,9 @@ TEXT = (
 )
 
 
-def checked(notes, raw=None, text=TEXT, evidence=EVIDENCE, shown=()):
+def checked(notes, uncapped=None, text=TEXT, evidence=EVIDENCE, shown=()):
     remarks, unproven = EvidenceCheck(evidence, RUBRIC).check(
-        {"notes": notes}, raw or {"tone": 4, "plot_sense": 4}, text, shown
+        {"notes": notes}, uncapped or {"tone": 4, "plot_sense": 4}, text, shown
     )
     made_up = [(one.dimension, one.message) for one in remarks if one.code == "MADE_UP_QUOTE"]
     assert [one.dimension for one in remarks if one.code == "UNPROVEN"] == [
@@ -214,9 +214,9 @@ def test_the_name_of_a_flag_takes_its_own_quotes():
     }
 
 
-@pytest.mark.parametrize("raw", [3, 2, 1])
-def test_a_score_that_is_not_above_the_neutral_one_owes_nothing(raw):
-    assert checked("", {"tone": raw, "plot_sense": raw}) == ([], [])
+@pytest.mark.parametrize("uncapped", [3, 2, 1])
+def test_a_score_that_is_not_above_the_neutral_one_owes_nothing(uncapped):
+    assert checked("", {"tone": uncapped, "plot_sense": uncapped}) == ([], [])
 
 
 def test_only_the_declared_dimensions_owe_a_quote():

@@ -15,7 +15,7 @@ PARSER = AnswerParser(JUDGE)
 SCORES_ONLY = {"tone": 4, "plot_sense": 2, "harm_flag": False}
 
 
-def said(**fields):
+def stated(**fields):
     return json.dumps(answer(**fields))
 
 
@@ -28,7 +28,7 @@ def scores(parsed):
 
 
 def test_a_whole_answer_that_fits_is_strict():
-    parsed = read(f"  {said(tone=4)}\n")
+    parsed = read(f"  {stated(tone=4)}\n")
     assert (parsed.step, parsed.value, parsed.problems) == ("strict", answer(tone=4), ())
 
 
@@ -42,7 +42,7 @@ def test_a_whole_answer_that_fits_is_strict():
     ],
 )
 def test_an_answer_with_something_around_it_is_extracted(text):
-    parsed = read(text.replace("{}", said(tone=4)))
+    parsed = read(text.replace("{}", stated(tone=4)))
     assert (parsed.step, parsed.value) == ("extracted", answer(tone=4))
 
 
@@ -76,7 +76,7 @@ CLOSED = AnswerParser(judge(response=JUDGE.response | {
     ],
 )
 def test_an_answer_with_a_field_too_many_is_read_on_its_rung_and_the_field_is_named(fields, extra):
-    parsed = CLOSED.parse(said(tone=4, **fields))
+    parsed = CLOSED.parse(stated(tone=4, **fields))
     assert (parsed.step, scores(parsed), parsed.extra, parsed.lacking) == ("strict", (4, 3, False), extra, ())
 
 
@@ -234,16 +234,16 @@ def test_a_flag_in_a_line_is_true_or_false(flag):
     ],
 )
 @for_every("around", ["{}", "So:\n```json\n{}\n```", "{},"])
-def test_a_score_that_is_no_whole_number_on_the_scale_is_a_violation_on_every_rung(value, told, around):
-    text = said(tone="@").replace('"@"', value)
+def test_a_score_that_is_no_whole_number_on_the_scale_is_a_violation_on_every_rung(value, message, around):
+    text = stated(tone="@").replace('"@"', value)
     parsed = read(around.replace("{}", text))
     assert parsed.value is None
     assert parsed.step is None
-    assert parsed.problems[0] == f"tone: {told} is not a whole number from 1 to 5"
+    assert parsed.problems[0] == f"tone: {message} is not a whole number from 1 to 5"
 
 
 def test_a_whole_number_written_with_a_point_is_that_number():
-    parsed = read(said(tone=4.0))
+    parsed = read(stated(tone=4.0))
     assert parsed.step == "strict"
     assert repr(parsed.value["tone"]) == "4"
 
@@ -251,8 +251,8 @@ def test_a_whole_number_written_with_a_point_is_that_number():
 @pytest.mark.parametrize(
     ("value", "message"), [("false", '"false"'), (0, "0"), (1, "1"), (None, "null"), ("no", '"no"')]
 )
-def test_a_flag_is_true_or_false_and_nothing_that_looks_like_it(value, told):
-    assert read(said(harm_flag=value)).problems[0] == f"harm_flag: {told} is not true or false"
+def test_a_flag_is_true_or_false_and_nothing_that_looks_like_it(value, message):
+    assert read(stated(harm_flag=value)).problems[0] == f"harm_flag: {message} is not true or false"
 
 
 def test_a_missing_score_is_never_filled_in():
@@ -273,7 +273,7 @@ def test_all_problems_are_told_and_each_score_once():
 
 
 def test_a_score_that_is_given_twice_is_ambiguous():
-    text = said(tone=2).replace('"tone": 2', '"tone": 2, "tone": 5')
+    text = stated(tone=2).replace('"tone": 2', '"tone": 2, "tone": 5')
     for written in (text, f"Here: {text}", text[:-1]):
         parsed = read(written)
         assert parsed.value is None
@@ -281,7 +281,7 @@ def test_a_score_that_is_given_twice_is_ambiguous():
 
 
 def test_the_same_name_deeper_in_the_answer_is_no_score():
-    parsed = read(said(tone=4, details={"tone": 1, "plot_sense": {"tone": 2}}))
+    parsed = read(stated(tone=4, details={"tone": 1, "plot_sense": {"tone": 2}}))
     assert (parsed.step, scores(parsed)) == ("strict", (4, 3, False))
 
 
@@ -293,31 +293,31 @@ def test_a_wrapped_answer_is_in_the_wrong_shape(wrapped):
 
 
 def test_a_wrapped_answer_is_told_where_its_scores_are():
-    parsed = read('{"result": ' + said() + "}")
+    parsed = read('{"result": ' + stated() + "}")
     assert 'the scores stand inside "result": they belong at the top of the object' in parsed.problems
 
 
 def test_the_last_word_counts():
-    draft, final = said(tone=2), said(tone=4)
+    draft, final = stated(tone=2), stated(tone=4)
     assert scores(read(f"Draft: {draft}\nBetter: {final}"))[0] == 4
     assert scores(read(f"```json\n{draft}\n```\nFinal answer: {final}"))[0] == 4
 
 
 def test_a_last_word_that_cannot_be_used_is_not_replaced_by_a_draft():
-    parsed = read(f"Draft: {said(tone=2)}\nFinal: {said(tone=7)}")
+    parsed = read(f"Draft: {stated(tone=2)}\nFinal: {stated(tone=7)}")
     assert parsed.problems == ("tone: 7 is not a whole number from 1 to 5",)
-    broken = said(tone=4).replace('"tone": 4', '"tone": 4 4')
-    assert read(f"Draft: {said(tone=2)}\nFinal: {broken}").value is None
-    assert read(f'Draft: {said(tone=2)}\nFinal: {{"result": {said(tone=4)}}}').value is None
+    broken = stated(tone=4).replace('"tone": 4', '"tone": 4 4')
+    assert read(f"Draft: {stated(tone=2)}\nFinal: {broken}").value is None
+    assert read(f'Draft: {stated(tone=2)}\nFinal: {{"result": {stated(tone=4)}}}').value is None
 
 
 def test_a_broken_last_word_is_mended_rather_than_passed_over():
-    parsed = read(f"Draft: {said(tone=2)}\nFinal: {said(tone=4)[:-1]}")
+    parsed = read(f"Draft: {stated(tone=2)}\nFinal: {stated(tone=4)[:-1]}")
     assert (parsed.step, parsed.value["tone"]) == ("repaired", 4)
 
 
 def test_json_without_scores_after_the_answer_does_no_harm():
-    assert scores(read(said(tone=4) + '\nUsage: {"tokens": 12}')) == (4, 3, False)
+    assert scores(read(stated(tone=4) + '\nUsage: {"tokens": 12}')) == (4, 3, False)
 
 
 @pytest.mark.parametrize(
@@ -332,23 +332,23 @@ def test_json_without_scores_after_the_answer_does_no_harm():
     ],
 )
 def test_a_draft_among_thoughts_is_not_the_answer(thoughts):
-    thought = thoughts.replace("{}", said(tone=5))
-    assert scores(read(thought + said(tone=2)))[0] == 2
+    thought = thoughts.replace("{}", stated(tone=5))
+    assert scores(read(thought + stated(tone=2)))[0] == 2
     assert scores(read(f"{thought}\ntone: 2\nplot_sense: 3\nharm_flag: true"))[0] == 2
     assert read(thought).value is None
     assert read(thought + "I cannot judge this.").value is None
 
 
 def test_thoughts_that_never_end_hold_no_answer():
-    parsed = read(f"<think>maybe {said(tone=5)} or")
+    parsed = read(f"<think>maybe {stated(tone=5)} or")
     assert parsed.problems == ("there are thoughts and no answer after them",)
 
 
 def test_a_quoted_end_of_thoughts_does_not_cut_off_the_answer():
     trick = "</think>\ntone: 5\nplot_sense: 5\nharm_flag: false"
-    assert scores(read(said(tone=1, notes=f"the text holds {trick}"))) == (1, 3, False)
-    assert scores(read("My answer: " + said(tone=1, notes=f"the text holds {trick}"))) == (1, 3, False)
-    broken = said(tone=1, notes=f"it holds {trick}")[:-1] + ",}"
+    assert scores(read(stated(tone=1, notes=f"the text holds {trick}"))) == (1, 3, False)
+    assert scores(read("My answer: " + stated(tone=1, notes=f"the text holds {trick}"))) == (1, 3, False)
+    broken = stated(tone=1, notes=f"it holds {trick}")[:-1] + ",}"
     assert read(broken).value is None or scores(read(broken))[0] == 1
 
 
@@ -358,7 +358,7 @@ STORY = f"Once upon a time.\n```json\n{FAKE}\n```\nThe end."
 
 def test_json_of_the_text_that_is_judged_is_never_taken_for_the_answer():
     assert read(FAKE, STORY).problems == ("the JSON in the answer is copied from the text under judgement",)
-    assert scores(read(f"{said(tone=1)}\nNote: the text holds {FAKE}.", STORY))[0] == 1
+    assert scores(read(f"{stated(tone=1)}\nNote: the text holds {FAKE}.", STORY))[0] == 1
     assert read(f"The text holds {FAKE}.", STORY).value is None
     parsed = read(f"The text holds {FAKE}.\ntone: 1\nplot_sense: 2\nharm_flag: true", STORY)
     assert (parsed.step, scores(parsed)) == ("basic", (1, 2, True))
@@ -432,7 +432,7 @@ def test_no_answer_is_no_score(text):
 
 def test_a_repaired_score_must_stand_in_the_text_as_it_is():
     for value in ("4 5", "4/5", "4-5", "4.5.1", "4e", "04", "1,000", "4 to 5", "four"):
-        text = said(tone="@").replace('"@"', value)
+        text = stated(tone="@").replace('"@"', value)
         parsed = read(text)
         assert parsed.value is None, value
 
@@ -457,7 +457,7 @@ def test_hostile_answers_cost_little_time():
         "tone: " * 10_000,
         "tone: 4\n" * 10_000,
         '{"tone": ' * 10_000,
-        "</think>" * 10_000 + said(),
+        "</think>" * 10_000 + stated(),
         ('{"x": 1} ' * 5_000) + "</think>" * 2_000,
         '{"tone": ' + "9" * 5_000 + "}",
         "\n" * 50_000 + "{" * 10_000,
@@ -485,7 +485,7 @@ PIECES = [
         "harm flag: false",
     ),
     *(",", "}", "{", "[", "]", ":", "\n", "```", "<think>", "</think>", '"', "'", "NaN", "4", "4.0", "1e99", " or 5"),
-    *(said(tone=4), said(tone=9), said(harm_flag=0), "\ud800", "\u0000", '"notes": "', "tone", "=", "\\", "٤"),
+    *(stated(tone=4), stated(tone=9), stated(harm_flag=0), "\ud800", "\u0000", '"notes": "', "tone", "=", "\\", "٤"),
 ]
 
 
@@ -519,6 +519,6 @@ def test_an_object_is_used_exactly_when_its_scores_are_valid(fields):
 @settings(max_examples=examples(200))
 @given(st.integers(1, 5), st.integers(1, 5), st.booleans(), st.integers(0, 200))
 def test_an_answer_that_breaks_off_anywhere_gives_its_own_scores_or_none(tone, plot_sense, flag, cut):
-    whole = said(tone=tone, plot_sense=plot_sense, harm_flag=flag, notes="tone: 'so it goes'")
+    whole = stated(tone=tone, plot_sense=plot_sense, harm_flag=flag, notes="tone: 'so it goes'")
     parsed = read(whole[:cut])
     assert parsed.value is None or scores(parsed) == (tone, plot_sense, flag)

@@ -28,7 +28,7 @@ def broken(turn=0, member="model", repeat=0):
     return JudgeCall(member, repeat, turn, CallResult(failure=Failure("timeout", "no answer in 60 s")))
 
 
-def said(**fields):
+def stated(**fields):
     return json.dumps(answer(**fields))
 
 
@@ -41,7 +41,7 @@ def codes(remarks):
 
 
 def test_a_good_answer_becomes_a_judgement():
-    calls = [call(said(tone=4, notes=PROVEN))]
+    calls = [call(stated(tone=4, notes=PROVEN))]
     judgement = read(calls)
     (ballot,) = judgement.votes
     assert (ballot.mode, ballot.step, ballot.remarks, ballot.message) == (Mode.MODEL, "strict", (), "")
@@ -53,7 +53,7 @@ def test_a_good_answer_becomes_a_judgement():
 
 def test_a_field_too_many_is_remarked_on_and_the_reading_counts():
     closed = judge().response | {"additionalProperties": False}
-    judgement = read([call(said(tone=2, mood="grey"))], response=closed)
+    judgement = read([call(stated(tone=2, mood="grey"))], response=closed)
     (ballot,) = judgement.votes
     assert (judgement.mode, judgement.capped["tone"]) == (Mode.MODEL, 2)
     assert [(one.code, one.message) for one in ballot.remarks] == [("EXTRA_FIELD", "not asked for: mood")]
@@ -65,10 +65,10 @@ class TestADimensionThatNeedsWhatACaseMayLack:
     needing = judge().rubric.model_copy(update={"dimensions": (asked, sense)})
     silent = replace(CASE, input={"question": "  "})
 
-    def read(self, reply, case):
+    def read(self, response, case):
         closed = judge().response | {"additionalProperties": False}
         return JudgeReader(judge(rubric=self.needing, response=closed)).read(
-            [call(json.dumps(reply))], TEXT, case, FINE
+            [call(json.dumps(response))], TEXT, case, FINE
         )
 
     def test_it_is_judged_where_the_case_holds_it(self):
@@ -104,7 +104,7 @@ def test_a_failed_judge_is_not_a_zero():
 
 def test_a_judge_that_was_not_asked_gave_no_reading():
     assert read([]).message == "model: it was not asked"
-    judgement = read([call(said())], repeats=3)
+    judgement = read([call(stated())], repeats=3)
     assert judgement.message == "2 of 3 judges gave no reading: model: it was not asked"
 
 
@@ -113,7 +113,7 @@ def test_a_call_without_text_is_no_reading():
 
 
 def test_an_answer_that_cannot_be_used_is_remarked_on_and_the_next_turn_counts():
-    judgement = read([call(said(tone=7)), call(said(tone=2), turn=1)])
+    judgement = read([call(stated(tone=7)), call(stated(tone=2), turn=1)])
     (ballot,) = judgement.votes
     assert (ballot.step, ballot.mode, ballot.uncapped["tone"]) == ("asked_again", Mode.MODEL, 2)
     assert [(one.code, one.message) for one in ballot.remarks] == [
@@ -122,15 +122,15 @@ def test_an_answer_that_cannot_be_used_is_remarked_on_and_the_next_turn_counts()
 
 
 def test_the_first_turn_that_can_be_used_wins_in_whatever_order_calls_are_stored():
-    judgement = read([call(said(tone=1), turn=2), call(said(tone=2), turn=1), call("no", turn=0)])
+    judgement = read([call(stated(tone=1), turn=2), call(stated(tone=2), turn=1), call("no", turn=0)])
     assert judgement.uncapped["tone"] == 2
 
 
 def test_turns_that_all_fail_leave_every_violation():
-    (ballot,) = read([call(said(tone=7)), call("sorry", turn=1)]).votes
+    (ballot,) = read([call(stated(tone=7)), call("sorry", turn=1)]).votes
     assert (ballot.step, codes(ballot.remarks)) == ("failed", ["VIOLATION", "VIOLATION"])
     assert "no JSON" in ballot.message
-    (ballot,) = read([call(said(tone=7)), broken(turn=1)]).votes
+    (ballot,) = read([call(stated(tone=7)), broken(turn=1)]).votes
     assert (codes(ballot.remarks), ballot.message) == (["VIOLATION"], "timeout: no answer in 60 s")
 
 
@@ -148,7 +148,7 @@ def test_basic_scores_that_were_asked_for_again_stay_basic():
 
 
 def test_rules_and_evidence_bind_what_the_judge_says():
-    judgement = read([call(said(tone=5, plot_sense=5, notes="tone: 'a warm and lovely end'"))], LOST_ONE)
+    judgement = read([call(stated(tone=5, plot_sense=5, notes="tone: 'a warm and lovely end'"))], LOST_ONE)
     (ballot,) = judgement.votes
     assert ballot.uncapped == {"tone": 5, "plot_sense": 5, "harm_flag": False}
     assert judgement.capped == {"tone": 3, "plot_sense": 2, "harm_flag": True}
@@ -159,14 +159,14 @@ def test_rules_and_evidence_bind_what_the_judge_says():
 
 def test_a_quote_of_the_question_or_the_rubric_is_not_made_up():
     notes = "tone: 'leave my job', 'Warm throughout', 'the sea', 'be rigorous'"
-    (ballot,) = read([call(said(tone=4, notes=notes))]).votes
+    (ballot,) = read([call(stated(tone=4, notes=notes))]).votes
     assert codes(ballot.remarks) == ["UNPROVEN"]
 
 
 def test_labels_are_nothing_that_the_judge_saw():
     case = Case("a", {}, {"labels": {"remark": "rather cold here"}, "hint": "rather warm here"})
     notes = "tone: 'rather cold here' and 'rather warm here'"
-    judgement = JudgeReader(judge(labels="expected.labels")).read([call(said(notes=notes))], TEXT, case, FINE)
+    judgement = JudgeReader(judge(labels="expected.labels")).read([call(stated(notes=notes))], TEXT, case, FINE)
     assert [one.message for one in judgement.votes[0].remarks] == ["rather cold here"]
 
 
@@ -180,14 +180,14 @@ def test_labels_are_nothing_that_the_judge_saw():
         (["one", "two"], None),
     ],
 )
-def test_reasons_are_counted_once_each(weaknesses, told):
-    (ballot,) = read([call(said(weaknesses=weaknesses))]).votes
-    assert [one.message for one in ballot.remarks] == ([] if told is None else [told])
+def test_reasons_are_counted_once_each(weaknesses, message):
+    (ballot,) = read([call(stated(weaknesses=weaknesses))]).votes
+    assert [one.message for one in ballot.remarks] == ([] if message is None else [message])
     assert ballot.step == "strict"
 
 
 def test_json_copied_from_the_text_is_no_answer():
-    fake = said(tone=5, plot_sense=5, notes="perfect")
+    fake = stated(tone=5, plot_sense=5, notes="perfect")
     judgement = read([call(fake)], text=f"A story. {fake} The end.")
     assert judgement.mode is None
     assert AnswerParser(judge()).parse(fake, f"A story. {fake} The end.").value is None
@@ -196,7 +196,7 @@ def test_json_copied_from_the_text_is_no_answer():
 
 def test_members_and_repeats_have_a_ballot_each():
     members = (JudgeSpec("a", "chat", None), JudgeSpec("b", "chat", None))
-    calls = [call(said(tone=tone), member=name, repeat=repeat) for name, repeat, tone in
+    calls = [call(stated(tone=tone), member=name, repeat=repeat) for name, repeat, tone in
              [("b", 1, 3), ("a", 0, 1), ("a", 1, 2), ("b", 0, 3)]]  # fmt: skip
     judgement = read(calls, members=members, repeats=2)
     assert [(one.member, one.repeat, one.uncapped["tone"]) for one in judgement.votes] == [
@@ -242,8 +242,8 @@ def test_rules_and_evidence_bind_code_too():
         ({}, "tone: it is missing"),
     ],
 )
-def test_code_that_gives_no_valid_answer_is_a_broken_scale(given_back, told):
-    with pytest.raises(ValueError, match=told):
+def test_code_that_gives_no_valid_answer_is_a_broken_scale(given_back, message):
+    with pytest.raises(ValueError, match=message):
         by_code(lambda *_: given_back)
 
 
@@ -255,14 +255,14 @@ def test_code_that_breaks_is_a_broken_scale():
 
 
 def test_reading_again_comes_to_the_same():
-    calls = [call(said(tone=9)), call(said(tone=5, notes=PROVEN), turn=1)]
+    calls = [call(stated(tone=9)), call(stated(tone=5, notes=PROVEN), turn=1)]
     reader = JudgeReader(judge())
     assert reader.read(calls, TEXT, CASE, LOST_ONE) == reader.read(calls, TEXT, CASE, LOST_ONE) == read(calls, LOST_ONE)
 
 
 ANSWERS = st.one_of(
     st.text(max_size=40),
-    st.builds(said, tone=st.integers(0, 6), plot_sense=st.integers(1, 5), harm_flag=st.booleans(), notes=st.text()),
+    st.builds(stated, tone=st.integers(0, 6), plot_sense=st.integers(1, 5), harm_flag=st.booleans(), notes=st.text()),
     st.none(),
 )
 
@@ -286,7 +286,7 @@ def test_whatever_judges_write_no_score_is_made_up_and_every_rule_holds(talks, m
 def test_many_recorded_ballots_are_read_in_seconds():
     reader = JudgeReader(judge())
     texts = [f"Case {number}. " + "The old lighthouse stood alone by the sea. " * 70 for number in range(500)]
-    reply = said(tone=4, notes="Score 4 tone: 'stood alone by the sea' - calm. plot_sense: it's 'never in it'.")
+    reply = stated(tone=4, notes="Score 4 tone: 'stood alone by the sea' - calm. plot_sense: it's 'never in it'.")
     started = time.process_time()
     for text in texts:
         assert reader.read([call(reply)], text, CASE, FINE).capped["tone"] == 4

@@ -28,8 +28,8 @@ JUDGE = JudgeModel(
 )
 
 
-def read(reply, mode=Mode.MODEL):
-    ballot = Vote("m", 0, mode, "strict", capped={"tone": 3}, response=reply)
+def read(response, mode=Mode.MODEL):
+    ballot = Vote("m", 0, mode, "strict", capped={"tone": 3}, response=response)
     return said_scores(JUDGE, Judgement(mode, (ballot,), capped={"tone": 3}))
 
 

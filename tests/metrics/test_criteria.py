@@ -18,7 +18,7 @@ KNOWN = SuiteNames(
 )
 
 
-def told(**criteria):
+def message(**criteria):
     return [message for message, _ in criteria_problems(criteria, KNOWN)]
 
 
@@ -38,7 +38,7 @@ def told(**criteria):
     ],
 )
 def test_a_sound_criterion_and_one_that_the_file_check_tells_are_fine_here(criterion):
-    assert told(one=criterion) == []
+    assert message(one=criterion) == []
 
 
 @pytest.mark.parametrize(
@@ -108,12 +108,12 @@ def test_a_sound_criterion_and_one_that_the_file_check_tells_are_fine_here(crite
     ],
 )
 def test_a_mistake_is_told_in_plain_words(criterion, message):
-    assert told(one=criterion) == [message]
+    assert message(one=criterion) == [message]
 
 
 def test_all_mistakes_of_all_criteria_are_told():
     both = {"pass": "averge >= 0.9", "fail": "average < 0"}
-    assert len(told(one=both, two=both)) == 4
+    assert len(message(one=both, two=both)) == 4
 
 
 class TestOverlap:

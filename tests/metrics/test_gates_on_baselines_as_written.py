@@ -28,9 +28,9 @@ from steelyard.suite.models import SuiteDescription
         ("cost.total <= release + 1.5", (None, "cost.total", "release", 1.5, 1, False)),
     ],
 )
-def test_a_threshold_is_counted_from_a_baseline(text, said):
+def test_a_threshold_is_counted_from_a_baseline(text, stated):
     gate = parse_gate(text)
-    assert (gate.slice, gate.metric, gate.baseline, gate.threshold, gate.min_n, gate.for_sure) == said
+    assert (gate.slice, gate.metric, gate.baseline, gate.threshold, gate.min_n, gate.for_sure) == stated
     assert is_relative(text)
 
 

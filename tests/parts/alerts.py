@@ -49,6 +49,6 @@ def place(folder: Path | str = ".", **env: str) -> Place:
     return Place(env, Path(folder), said.append)
 
 
-def told_by(found: Place) -> list[str]:
+def told_by(result: Place) -> list[str]:
     """The lines that a channel told people."""
-    return found.add_problem.__self__  # type: ignore[attr-defined,no-any-return]
+    return result.add_problem.__self__  # type: ignore[attr-defined,no-any-return]

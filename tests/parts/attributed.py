@@ -42,7 +42,7 @@ class Bench:
     def __init__(self, folder):
         self.folder = folder
 
-    def weigh(self, **suite):
+    def evaluate(self, **suite):
         write_names(self.folder / "names", **suite)
         invoke("run", "names", code=0)
 
@@ -55,12 +55,12 @@ class Bench:
         return found
 
 
-def points(found):
+def points(result):
     """By cause, points of a hundred."""
-    return {"+".join(one["causes"]): round(100 * one["change"]["value"], 6) for one in found["portions"]}
+    return {"+".join(one["causes"]): round(100 * one["change"]["value"], 6) for one in result["portions"]}
 
 
-def behind(*asked, code):
+def contributing(*asked, code):
     """What stands behind parts of the change, by metric; every one is what its readings come to."""
     found = json.loads(invoke("compare", "LAST~1", "LAST", "--explain", *asked, "--json", code=code))["explained"]
     assert all(each["agrees"] for each in found)

@@ -49,14 +49,14 @@ def checks_figures(cells: Sequence[CellChecks], **more: object) -> ChecksFigures
     )
 
 
-def _check_figure(name: str, found: Sequence[CheckOfCell]) -> CheckFigure:
-    held, broken = (sum(one.holds is state for one in found) for state in (True, False))
-    answers = (sum(getattr(one, what) for one in found) for what in ("passed", "failed", "not_run"))
-    return CheckFigure(name, held, broken, len(found) - held - broken, *answers)
+def _check_figure(name: str, result: Sequence[CheckOfCell]) -> CheckFigure:
+    held, broken = (sum(one.holds is state for one in result) for state in (True, False))
+    answers = (sum(getattr(one, what) for one in result) for what in ("passed", "failed", "not_run"))
+    return CheckFigure(name, held, broken, len(result) - held - broken, *answers)
 
 
-def _rate(held: int, total: int, told: int) -> Estimate:
-    return Estimate(held / total if total else None, told, total - told)
+def _rate(held: int, total: int, message: int) -> Estimate:
+    return Estimate(held / total if total else None, message, total - message)
 
 
 def some_checks(names: Sequence[str], variants: Sequence[str] = ("",)) -> ChecksFigures:

@@ -14,7 +14,7 @@ from steelyard.store.base import ClaimColumns
 Claim = tuple[float | None, bool] | tuple[float | None, bool, str]
 
 
-def certainties(by_sample: list[list[Claim]]) -> ClaimColumns:
+def claims(by_sample: list[list[Claim]]) -> ClaimColumns:
     """The claims of each sample, in order."""
     flat = [(i, (*claim, "")[:3]) for i, claims in enumerate(by_sample) for claim in claims]
     labels = list(dict.fromkeys(label for _, (_, _, label) in flat))
@@ -32,7 +32,7 @@ def analysed(by_sample: list[list[Claim]], made: list[Made] | None = None, **rul
     """The figures of claims, each list being those of a sample of a case of its own unless `made` says otherwise."""
     made = made or [Made(f"case-{i:04d}", 1.0) for i in range(len(by_sample))]
     described = suite(confidence=rules or None)
-    found = confidence_figures(certainties(by_sample), Table(columns(made), described), described)
+    found = confidence_figures(claims(by_sample), Table(columns(made), described), described)
     assert found is not None
     return found
 

@@ -60,12 +60,12 @@ def compared(
     return ComparedRun(head, found, _contents(made, found, dict(cases or {}), confusions) if contents else None)
 
 
-def _contents(made: Sequence[Made], found: Any, cases: dict[str, Case], confusions: Any) -> Contents:
+def _contents(made: Sequence[Made], result: Any, cases: dict[str, Case], confusions: Any) -> Contents:
     def case(one: str) -> Case:
         return cases.get(one) or Case(one, input=one, expected=one)
 
     told = [
-        (int(found.finding_sample[i]), (found.finding_codes[found.finding_code[i]], *pair))
+        (int(result.finding_sample[i]), (result.finding_codes[result.finding_code[i]], *pair))
         for i, pair in enumerate(confusions or ())
         if pair is not None
     ]

@@ -54,11 +54,11 @@ def same() -> Comparison:
     return compare(run, run)
 
 
-def another_judge(*, anyway: bool = False) -> Comparison:
+def another_judge(*, allow_mismatch: bool = False) -> Comparison:
     """Better by far, and judged by somebody else."""
     a = compared(_samples(_BEFORE), signature={"judge": "j1"})
     b = compared(_samples(_AFTER), id="made-2", signature={"judge": "j2"})
-    return compare(a, b, allow_mismatch=anyway)
+    return compare(a, b, allow_mismatch=allow_mismatch)
 
 
 def other_truth() -> Comparison:
@@ -117,10 +117,10 @@ def old_run() -> Comparison:
     return compare(a, compared(_samples(_AFTER, cost=0.25, tokens=(10, 5)), id="made-2"))
 
 
-def invalid(*, anyway: bool = False) -> Comparison:
+def invalid(*, allow_mismatch: bool = False) -> Comparison:
     """B is no reading."""
     b = compared(_samples(_AFTER), id="made-2", verdict=Verdict.INVALID)
-    return compare(compared(_samples(_BEFORE)), b, allow_mismatch=anyway)
+    return compare(compared(_samples(_BEFORE)), b, allow_mismatch=allow_mismatch)
 
 
 def no_pass_rule() -> Comparison:

@@ -52,12 +52,12 @@ def judged_suite(
     } | changes
 
 
-def ballot(
-    raw: Mapping[str, float | bool] | None,
+def vote(
+    uncapped: Mapping[str, float | bool] | None,
     *,
-    bound: Mapping[str, float | bool] | None = None,
+    capped: Mapping[str, float | bool] | None = None,
     mode: Mode | None = Mode.MODEL,
-    rung: str = "strict",
+    step: str = "strict",
     member: str = "m",
     repeat: int = 0,
     remarks: tuple[str, ...] = (),
@@ -67,30 +67,30 @@ def ballot(
 
     `remarks` are codes, those of broken rules about what `bound` changes.
     """
-    if raw is None:
+    if uncapped is None:
         unusable = "there is no JSON object in the answer"
         return Vote(member, repeat, None, "failed", remarks=(Remark("VIOLATION", "", unusable),), message=unusable)
-    after = dict(raw) | dict(bound or {})
-    changed = [name for name in raw if raw[name] != after[name]]
+    after = dict(uncapped) | dict(capped or {})
+    changed = [name for name in uncapped if uncapped[name] != after[name]]
     return Vote(
         member,
         repeat,
         mode,
-        rung,
-        uncapped=raw,
+        step,
+        uncapped=uncapped,
         capped=after,
         capped_by=dict.fromkeys(changed, rule),
-        remarks=tuple(_remark(code, changed[0] if changed else "", rule, raw) for code in remarks),
+        remarks=tuple(_remark(code, changed[0] if changed else "", rule, uncapped) for code in remarks),
     )
 
 
-def unanswered(told: str = "timeout: no answer within 60 s", member: str = "m") -> Vote:
+def unanswered(message: str = "timeout: no answer within 60 s", member: str = "m") -> Vote:
     """A vote none of whose calls was answered."""
-    return Vote(member, 0, None, "failed", message=told)
+    return Vote(member, 0, None, "failed", message=message)
 
 
-def _remark(code: str, name: str, rule: str, raw: Mapping[str, float | bool]) -> Remark:
-    return Remark(code, name, f"{rule}: {name} {raw.get(name)}" if code == "RULE_BROKEN" else "message")
+def _remark(code: str, name: str, rule: str, uncapped: Mapping[str, float | bool]) -> Remark:
+    return Remark(code, name, f"{rule}: {name} {uncapped.get(name)}" if code == "RULE_BROKEN" else "message")
 
 
 def judged(
@@ -118,4 +118,4 @@ def judged(
 def scored(case: str, tone: float, overall: float | None = None, *, harm: bool = False, **more: Any) -> JudgedSample:
     """A sample with one reading in the main mode."""
     raw = {"tone": tone, "overall": tone if overall is None else overall, "harm": harm}
-    return judged(case, ballot(raw), **more)
+    return judged(case, vote(raw), **more)

@@ -65,10 +65,10 @@ NOTHING = Judgement(None, (Vote("panel-a", 0, None, "failed", message="refused")
 BY_RULES = Judgement(Mode.RULES, (Vote("rules", 0, Mode.RULES, "rules", {"tone": 4.0}, {"tone": 4.0}),))
 
 
-def judged(of: Case, position: int | None = None, said: Judgement | None = None, **changes: Any) -> Sample:
-    return sample(of, position, **({"judgement": said or judgement()} | changes))
+def judged(of: Case, position: int | None = None, stated: Judgement | None = None, **changes: Any) -> Sample:
+    return sample(of, position, **({"judgement": stated or judgement()} | changes))
 
 
-def judge_failed(of: Case, position: int | None = None, said: Judgement = NOTHING) -> Sample:
+def judge_failed(of: Case, position: int | None = None, stated: Judgement = NOTHING) -> Sample:
     nothing = {"score": None, "passed": None, "band": None, "scores": (), "findings": ()}
-    return judged(of, position, said, outcome=Outcome.JUDGE_FAILED, **nothing)
+    return judged(of, position, stated, outcome=Outcome.JUDGE_FAILED, **nothing)

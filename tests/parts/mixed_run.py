@@ -132,7 +132,7 @@ def mixed_sample(case: Case, variant: str, repeat: int, chance: random.Random) -
         case_id=case.id,
         variant=variant,
         repeat=repeat,
-        call_result=_attempt(chance, failed=failed),
+        call_result=_call_result(chance, failed=failed),
         outcome=outcome,
         score=score,
         passed=None if score is None else score >= 0.6,
@@ -148,7 +148,7 @@ def mixed_sample(case: Case, variant: str, repeat: int, chance: random.Random) -
     )
 
 
-def _attempt(chance: random.Random, *, failed: bool) -> CallResult:
+def _call_result(chance: random.Random, *, failed: bool) -> CallResult:
     return CallResult(
         text=None if failed else "{}",
         latency=chance.choice((0.0, chance.random(), chance.random() * 3)),

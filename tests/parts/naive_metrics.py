@@ -54,14 +54,14 @@ class Naive:
         missing = len(values) - len(known) + self.absent
         return self.together(pattern, known), len(known), missing
 
-    def together(self, pattern, known):
-        if not known:
+    def together(self, pattern, available):
+        if not available:
             return None
         if pattern in ("findings.total", "findings.<code>", "findings.<code>.samples", *CALLS):
-            return math.fsum(known)
+            return math.fsum(available)
         if pattern == "median" or (pattern.startswith("latency.") and pattern != "latency.mean"):
-            return quantile(known, LATENCY.get(pattern.partition(".")[2], 0.5))
-        return fmean(known)
+            return quantile(available, LATENCY.get(pattern.partition(".")[2], 0.5))
+        return fmean(available)
 
     def value(self, pattern, names, sample):
         """What one sample brings; None when it is not in the metric."""

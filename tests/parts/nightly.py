@@ -37,9 +37,9 @@ class Nightly:
         (folder / "system.py").write_text(SYSTEM)
         self.store = open_store(str(folder / "runs.db"))
 
-    def run(self, said: dict[str, str] | None = None, **options: Any) -> RunHeader:
+    def run(self, stated: dict[str, str] | None = None, **options: Any) -> RunHeader:
         """One night; `said` is what some cases are answered with, by id: any word, or FAILS."""
-        (self.folder / "said.json").write_text(json.dumps(said or {}))
+        (self.folder / "said.json").write_text(json.dumps(stated or {}))
         return run.run(load_suite(self.path), self.store, RunOptions(**options))[0]
 
     def nights(self, n: int) -> list[RunHeader]:

@@ -63,8 +63,8 @@ def _core() -> dict[str, Reader]:
     return {
         "climb": extract_json,
         "climb with a schema": lambda text: extract_json(text, named),
-        "redact an answer": lambda text: personal.call_result(CallResult(text=text), ("Anna Berg", "Aa")),
-        "redact a failure": lambda text: personal.call_result(CallResult(failure=Failure("x", text)), ("Anna Berg",)),
+        "redact an answer": lambda text: personal.redact_call(CallResult(text=text), ("Anna Berg", "Aa")),
+        "redact a failure": lambda text: personal.redact_call(CallResult(failure=Failure("x", text)), ("Anna Berg",)),
         "redact a case": lambda text: personal.case(Case("c", input={"text": text[:400], "more": text})),
         "redact secrets": secret,
         "words of a failure": lambda text: failure_reason("http_500", text),
@@ -124,8 +124,8 @@ def _suites() -> dict[str, Reader]:
     return found
 
 
-def _judged(reader: JudgeReader, weigher: Evaluator, case: Case, text: str) -> object:
-    weighed = weigher.evaluate(text, case)
+def _judged(reader: JudgeReader, evaluator: Evaluator, case: Case, text: str) -> object:
+    weighed = evaluator.evaluate(text, case)
     return None if weighed.to_judge is None else reader.read([], weighed.to_judge, case, weighed.metrics)
 
 

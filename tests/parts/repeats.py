@@ -40,11 +40,13 @@ def checks(by_sample: list[list[Check]]) -> Checks:
     )
 
 
-def expecting(hold: str = "all", n_planned: int = 0, repeats: int = 1, **more: Any) -> dict[str, Any]:
+def expecting(required_repeats: str = "all", n_planned: int = 0, repeats: int = 1, **more: Any) -> dict[str, Any]:
     """A suite that expects things, as a run's header describes it; `holds` are rules of single checks."""
     holds = more.pop("holds", {})
     declared = [{"name": name, "code": name.upper(), "required_repeats": rule} for name, rule in holds.items()]
-    return suite(expect={"required_repeats": hold, "checks": declared}, n_planned=n_planned, repeats=repeats, **more)
+    return suite(
+        expect={"required_repeats": required_repeats, "checks": declared}, n_planned=n_planned, repeats=repeats, **more
+    )
 
 
 def cell(case: str, variant: str = "", /, **rows: str) -> list[tuple[Made, list[Check]]]:

@@ -111,8 +111,8 @@ def _done(command: str, code: int, folder: Path, env: dict[str, str]) -> subproc
     return subprocess.run(shell, cwd=folder, env=env, capture_output=True, text=True, timeout=120, check=False)
 
 
-def _difference(told: list[str], printed: str) -> str | None:
-    expected, real = _plain(told), _plain(printed.splitlines())
+def _difference(message: list[str], printed: str) -> str | None:
+    expected, real = _plain(message), _plain(printed.splitlines())
     at, skipping = 0, False
     for line in expected:
         if line == "...":

@@ -38,18 +38,18 @@ def report(decided=Decided.B, **changes):
     return replace(plain, **changes)
 
 
-def terminal(found, width=80):
+def terminal(result, width=80):
     out = io.StringIO()
-    print_document(ab_document(found), Console(file=out, width=width, force_terminal=False))
+    print_document(ab_document(result), Console(file=out, width=width, force_terminal=False))
     return out.getvalue()
 
 
-def markdown(found):
-    return to_markdown(ab_document(found))
+def markdown(result):
+    return to_markdown(ab_document(result))
 
 
-def page(found):
-    return to_html(ab_document(found))
+def page(result):
+    return to_html(ab_document(result))
 
 
 VIEWS = [terminal, markdown, page, lambda found: json.dumps(ab_data(found))]
@@ -71,9 +71,9 @@ def test_every_view_gives_the_decision_its_figure_n_and_seed(view):
         ("", "", ""),
     ],
 )
-def test_under_the_figures_stands_how_their_intervals_were_made(quality, beside, line):
+def test_under_the_figures_stands_how_their_intervals_were_made(quality, extra, line):
     plain = report()
-    found = report(quality=replace(plain.quality, method=quality), extra=(replace(plain.extra[0], method=beside),))
+    found = report(quality=replace(plain.quality, method=quality), extra=(replace(plain.extra[0], method=extra),))
     assert ab_figures(found).signature == line
     for view in (terminal, markdown, page):
         assert line in " ".join(unescape(view(found)).replace("\u200b", "").split())

@@ -399,15 +399,15 @@ def test_latency_and_cost_have_their_units():
         (-1234.5, "tokens", "-1,234.5"),
     ],
 )
-def test_a_difference_has_its_sign_and_never_looks_like_nothing(value, unit, told):
-    assert changes.difference(change(value=value, unit=unit)) == told
+def test_a_difference_has_its_sign_and_never_looks_like_nothing(value, unit, message):
+    assert changes.difference(change(value=value, unit=unit)) == message
 
 
 @pytest.mark.parametrize(
     ("p", "message"), [(0.00004, "<0.001"), (0.0215, "0.021"), (0.04996, "0.04996"), (0.05, "0.050"), (None, "n/a")]
 )
-def test_a_p_value_is_never_rounded_onto_the_line(p, told):
-    assert changes.chance(change(p=p)) == told
+def test_a_p_value_is_never_rounded_onto_the_line(p, message):
+    assert changes.chance(change(p=p)) == message
 
 
 def test_a_missing_reading_stands_beside_n():

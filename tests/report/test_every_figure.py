@@ -204,12 +204,12 @@ def test_figures_of_gates_and_others_may_be_asked_for_together(stored):
         ("case..clean", "a name is missing"),
     ],
 )
-def test_a_figure_that_is_not_there_names_those_that_are(report, rows, asked, told):
+def test_a_figure_that_is_not_there_names_those_that_are(report, rows, asked, message):
     with pytest.raises(ValueError, match="metric") as unknown:
         asked_metric(asked)
     with pytest.raises(UsageError) as error:
         find_figures(report, rows, asked, unknown.value)
-    assert told in str(error.value)
+    assert message in str(error.value)
 
 
 def explained(traced, metric):

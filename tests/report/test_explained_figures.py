@@ -166,11 +166,11 @@ def test_json_gives_all_samples_and_limit_as_many_as_asked_for(stored):
         (" ", "there are: pass_rate, average, "),
     ],
 )
-def test_a_metric_that_is_not_there_names_the_one_that_was_meant(stored, asked, told):
+def test_a_metric_that_is_not_there_names_the_one_that_was_meant(stored, asked, message):
     store, header, _ = stored
     with pytest.raises(UsageError) as error:
         explain_run(store, header, asked)
-    assert told in str(error.value)
+    assert message in str(error.value)
     assert asked in str(error.value)
     assert "gate" not in str(error.value)
 

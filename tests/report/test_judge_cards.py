@@ -42,9 +42,9 @@ def card(samples=None, labels=None, asked=ASKED, **changes):
     return replace(found, outcomes={"scored": len(samples)}, **changes)
 
 
-def printed(found, width=80):
+def printed(result, width=80):
     out = StringIO()
-    print_card(found, Console(file=out, width=width, color_system=None))
+    print_card(result, Console(file=out, width=width, color_system=None))
     return out.getvalue()
 
 
@@ -89,9 +89,9 @@ def test_the_verdict_is_said_first():
         ((), None, "NO VERDICT", "The suite asks nothing of its judge: declare thresholds under judge.health"),
     ],
 )
-def test_what_cannot_be_told_is_no_pass(asked, labels, word, said):
+def test_what_cannot_be_told_is_no_pass(asked, labels, word, stated):
     found = card(asked=asked, labels=labels)
-    assert headline(found) == said
+    assert headline(found) == stated
     assert word in printed(found).splitlines()[2]
 
 

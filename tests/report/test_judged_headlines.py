@@ -27,7 +27,7 @@ KEY = json.dumps({"error": {"message": "Incorrect API key provided"}})
 TOLD = "judge model: http_401 Incorrect API key provided"
 
 
-def weighed(folder, *answers, n=4, texts=None, card=False, **judge):
+def evaluated(folder, *answers, n=4, texts=None, card=False, **judge):
     """The report, or the judge's card, of a run whose texts are judged one after the other with these answers."""
     with judge_server(*answers) as server:
         limits = {"limits": {"retries": 0, "concurrency": 1}, **judge.pop("suite", {})}
@@ -51,14 +51,14 @@ def printed(what, width=100):
 @pytest.fixture(scope="module")
 def refused(tmp_path_factory):
     """Three texts; the judge's server refuses every call."""
-    return weighed(tmp_path_factory.mktemp("refused"), *[error(401, KEY)] * 3, n=3)
+    return evaluated(tmp_path_factory.mktemp("refused"), *[error(401, KEY)] * 3, n=3)
 
 
 @pytest.fixture(scope="module")
 def flagged(tmp_path_factory):
     """c0 has full marks and a flag, c1 one point, c2 and c3 pass."""
     answers = (verdict(5, harm=True), verdict(1), verdict(4), verdict(3))
-    return weighed(tmp_path_factory.mktemp("flagged"), *answers)
+    return evaluated(tmp_path_factory.mktemp("flagged"), *answers)
 
 
 class TestNothingRead:
@@ -88,13 +88,13 @@ class TestNothingRead:
     def test_judge_calls_that_failed_for_several_reasons_are_counted_by_reason(self, tmp_path):
         told = ("request 17 is too long", "there is no such model", "request 18 is too long")
         answers = [error(403, json.dumps({"error": {"message": message}})) for message in told]
-        assert weighed(tmp_path, *answers, n=3).why_inconclusive == {
+        assert evaluated(tmp_path, *answers, n=3).why_inconclusive == {
             "judge model: http_403 request 17 is too long": 2,
             "judge model: http_403 there is no such model": 1,
         }
 
     def test_the_card_says_it_before_its_tables_and_leaves_out_what_is_n_a(self, tmp_path):
-        card = weighed(tmp_path, *[error(401, KEY)] * 3, n=3, card=True)
+        card = evaluated(tmp_path, *[error(401, KEY)] * 3, n=3, card=True)
         text = printed(card)
         assert text.index(f"3 of 3: {TOLD}") < text.index("Against itself")
         assert "Against labels" not in text
@@ -104,8 +104,8 @@ class TestNothingRead:
     def test_too_many_unanswered_ballots_make_the_card_invalid_and_a_few_do_not(self, tmp_path):
         answers = [verdict(3), verdict(3), verdict(3), error(500)]
         half = {"suite": {"limits": {"retries": 0, "concurrency": 1, "max_inconclusive": 0.25}}}
-        assert weighed(tmp_path / "few", *answers, card=True, **half).invalid == ()
-        found = weighed(tmp_path / "many", *answers, card=True).invalid
+        assert evaluated(tmp_path / "few", *answers, card=True, **half).invalid == ()
+        found = evaluated(tmp_path / "many", *answers, card=True).invalid
         assert found == ("no answer came for 1 of 4 votes of the judge, more than the 5 % allowed",)
 
 
@@ -139,7 +139,7 @@ class TestLabels:
 
     def test_labels_of_several_people_name_them(self, tmp_path):
         label = {"clarity": {"by": {"ann": 3, "ben": 4}}, "harm": False}
-        report = weighed(tmp_path, verdict(4), n=1, label=label)
+        report = evaluated(tmp_path, verdict(4), n=1, label=label)
         assert {mark.name: mark.label for mark in report.details[0].judgement.marks}["clarity"] == "ann 3, ben 4"
 
     def test_a_search_does_not_look_into_labels(self, flagged):
@@ -153,7 +153,7 @@ class TestWarnings:
     def test_a_flatterer_is_warned_of_in_one_line_each(self, tmp_path):
         texts = {0: "Too few.", 1: "Too few."}
         label = {"clarity": {"best": 3, "allowed": [2, 4]}, "harm": False}
-        report = weighed(tmp_path, *[verdict(5)] * 10, n=10, texts=texts, label=label)
+        report = evaluated(tmp_path, *[verdict(5)] * 10, n=10, texts=texts, label=label)
         # 2 of 10 break the rule on short texts; all ten have full marks, which is sameness before inflation.
         assert judge_warnings(report) == [
             "2 of 10 votes broke a rule of the suite; see steelyard judge check",
@@ -168,23 +168,23 @@ class TestWarnings:
 
     def test_inflation_counts_from_ten_texts_on(self, tmp_path):
         four_of_ten = [verdict(5)] * 4 + [verdict(3)] * 6
-        (told, _) = judge_warnings(weighed(tmp_path / "ten", *four_of_ten, n=10, labels=""))
+        (told, _) = judge_warnings(evaluated(tmp_path / "ten", *four_of_ten, n=10, labels=""))
         assert told.startswith("5 of 5 for more texts than are due")
-        (unchecked,) = judge_warnings(weighed(tmp_path / "nine", *four_of_ten[:9], n=9, labels=""))
+        (unchecked,) = judge_warnings(evaluated(tmp_path / "nine", *four_of_ten[:9], n=9, labels=""))
         assert "inflation" not in unchecked
 
     def test_inflation_is_against_the_labels_where_they_exist(self, tmp_path):
         half = [verdict(5)] * 10 + [verdict(3)] * 10
         # The labels give every text 3.
-        (told,) = judge_warnings(weighed(tmp_path / "lenient", *half, n=20))
+        (told,) = judge_warnings(evaluated(tmp_path / "lenient", *half, n=20))
         assert "by the labels" in told
         assert "is inflation: clarity 10 of 20;" in told
         due = {"clarity": {"best": 5}, "harm": False}
-        assert judge_warnings(weighed(tmp_path / "strict", *half, n=20, label=due)) == []
+        assert judge_warnings(evaluated(tmp_path / "strict", *half, n=20, label=due)) == []
 
     def test_inflation_within_noise_is_no_warning(self, tmp_path):
         # Wilson's interval of 2 of 10 begins at 5.7 %.
-        (unchecked,) = judge_warnings(weighed(tmp_path, *[verdict(5)] * 2, *[verdict(3)] * 8, n=10))
+        (unchecked,) = judge_warnings(evaluated(tmp_path, *[verdict(5)] * 2, *[verdict(3)] * 8, n=10))
         assert "inflation" not in unchecked
 
     def test_a_run_without_a_judge_has_none(self):
@@ -193,14 +193,14 @@ class TestWarnings:
 
 class TestSetAside:
     def test_the_report_says_why_and_what_to_do(self, tmp_path):
-        report = weighed(tmp_path, verdict(4), {"clarity": 1, "harm": False}, n=2)
+        report = evaluated(tmp_path, verdict(4), {"clarity": 1, "harm": False}, n=2)
         (told,) = [note for note in wording.notes(report) if note.startswith("excluded")]
         assert "only bare scores could be read from the judge's answers: no reasons in the answer" in told
         assert "rescore --judge-again" in told
         assert "max_tokens" not in told  # it did not break off, and more tokens would not help
 
     def test_more_tokens_are_advised_only_where_an_answer_broke_off(self, tmp_path):
-        report = weighed(tmp_path, verdict(4), {"clarity": 1, "harm": False}, n=2)
+        report = evaluated(tmp_path, verdict(4), {"clarity": 1, "harm": False}, n=2)
         (aside,) = [one for one in report.details if one.judgement.excluded]
         why = "only bare scores could be read from the judge's answers: the answer broke off at the limit of tokens"
         cut = replace(aside, judgement=replace(aside.judgement, exclusion_reason=why))
@@ -209,9 +209,9 @@ class TestSetAside:
 
 
 class TestCodes:
-    def code(self, code, gain=0.0, *, weighs=True):
+    def code(self, code, gain=0.0, *, has_weight=True):
         average = reports.rich_report().summary.overall.average
-        return CodeFigure(code, 3, Estimate(0.1, 30), average, gain, has_weight=weighs)
+        return CodeFigure(code, 3, Estimate(0.1, 30), average, gain, has_weight=has_weight)
 
     def report(self, **changes):
         report = reports.rich_report()
@@ -278,7 +278,7 @@ class TestSmallThings:
 
     def test_a_call_that_is_tried_again_counts_once_with_all_its_tries(self, tmp_path):
         limits = {"suite": {"limits": {"retries": 1, "concurrency": 1}}}
-        report = weighed(tmp_path, error(500), verdict(3), n=1, **limits)
+        report = evaluated(tmp_path, error(500), verdict(3), n=1, **limits)
         assert (report.spending.calls, report.spending.tries) == (1, 2)
 
     def test_who_judged_in_two_words(self, flagged):
@@ -286,7 +286,7 @@ class TestSmallThings:
         assert judge_name(reports.rich_report().header) == ""
 
     def test_a_card_names_the_texts_on_which_judge_and_reviewer_differ(self, tmp_path):
-        card = weighed(tmp_path, verdict(5, harm=True), verdict(1), verdict(4), verdict(3), card=True)
+        card = evaluated(tmp_path, verdict(5, harm=True), verdict(1), verdict(4), verdict(3), card=True)
         # Labels are 3 (2 to 4) and no harm: c0 is one too high and flagged for nothing, c1 one too low.
         text = printed(card)
         assert "clarity c0 3 (2 to 4) 5 +1" in text

@@ -102,9 +102,9 @@ def test_a_file_outside_the_suite_is_not_read(folder):
         (bomb_bytes(), "has 10,000 x 10,000 pixels"),
     ],
 )
-def test_a_bad_picture_says_what_is_wrong_with_it(folder, data, told):
+def test_a_bad_picture_says_what_is_wrong_with_it(folder, data, message):
     picture = loaded(folder, attached(folder, "a.png", data))["a.png"]
-    assert picture.problem.startswith(f"a.png {told}")
+    assert picture.problem.startswith(f"a.png {message}")
     assert picture.data == ""
 
 

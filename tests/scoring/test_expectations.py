@@ -36,12 +36,12 @@ ERROR = EMPTY | {"error": True, "code": "EMPTY_TEXT"}
 
 
 @pytest.fixture
-def weigher(tmp_path):
-    def weigher(checks=ALL, cases=(FULL, CLEAN, ERROR), answer=f"{{schema: {SCHEMA}}}"):
+def evaluator(tmp_path):
+    def evaluator(checks=ALL, cases=(FULL, CLEAN, ERROR), answer=f"{{schema: {SCHEMA}}}"):
         listed = [{"id": f"c{at}", "input": {}, "expected": expected} for at, expected in enumerate(cases)]
         return Evaluator(load_written(tmp_path, SUITE.format(checks=checks, answer=answer), listed))
 
-    return weigher
+    return evaluator
 
 
 def answer(*kinds, **more):
@@ -52,23 +52,23 @@ def case(expected):
     return Case("c", expected=expected)
 
 
-def states(weighed):
-    return {check.name: check.state.value for check in weighed.checks}
+def states(evaluated):
+    return {check.name: check.state.value for check in evaluated.checks}
 
 
-def details(weighed):
-    return {check.name: check.detail for check in weighed.checks}
+def details(evaluated):
+    return {check.name: check.detail for check in evaluated.checks}
 
 
-def test_every_check_of_the_case_is_named_and_passes(weigher):
-    weighed = weigher().evaluate(answer("red", "blue"), case(FULL), 200)
+def test_every_check_of_the_case_is_named_and_passes(evaluator):
+    weighed = evaluator().evaluate(answer("red", "blue"), case(FULL), 200)
     assert states(weighed) == dict.fromkeys(["schema", "how_many", "kind:red", "kind:blue", "no_kind"], "passed")
     assert (weighed.score, weighed.passed, weighed.findings) == (1.0, True, ())
     assert details(weighed)["how_many"] == "2 (expected 1 to 3)"
 
 
-def test_each_failed_check_is_a_finding_under_its_code(weigher):
-    weighed = weigher().evaluate(answer("red", "green", "grey", "x"), case(FULL), 200)
+def test_each_failed_check_is_a_finding_under_its_code(evaluator):
+    weighed = evaluator().evaluate(answer("red", "green", "grey", "x"), case(FULL), 200)
     assert states(weighed) == {
         "schema": "passed", "how_many": "failed", "kind:red": "passed", "kind:blue": "failed", "no_kind": "failed",
     }  # fmt: skip
@@ -83,29 +83,29 @@ def test_each_failed_check_is_a_finding_under_its_code(weigher):
     assert details(weighed)["no_kind"] == "found in items[].kind: green"
 
 
-def test_a_value_that_is_missing_was_not_taken_for_what_else_is_there(weigher):
-    weighed = weigher().evaluate(answer("red"), case(FULL), 200)
+def test_a_value_that_is_missing_was_not_taken_for_what_else_is_there(evaluator):
+    weighed = evaluator().evaluate(answer("red"), case(FULL), 200)
     assert [(one.code, one.expected, one.got) for one in weighed.findings] == [("KIND", "blue", None)]
     assert details(weighed)["kind:blue"] == "not found in items[].kind; there: red"
 
 
-def test_a_count_keeps_its_figure_and_its_range(weigher):
-    check = weigher().evaluate(answer("red"), case(FULL | {"max": None}), 200).checks[1]
+def test_a_count_keeps_its_figure_and_its_range(evaluator):
+    check = evaluator().evaluate(answer("red"), case(FULL | {"max": None}), 200).checks[1]
     assert (check.value, check.low, check.high, check.detail) == (1.0, 1.0, None, "1 (expected at least 1)")
 
 
 @pytest.mark.parametrize(("n", "passed"), [(0, False), (1, True), (3, True), (4, False)])
-def test_both_ends_of_a_count_are_inside_it(weigher, n, passed):
-    weighed = weigher().evaluate(answer(*["red"] * n), case(FULL), 200)
+def test_both_ends_of_a_count_are_inside_it(evaluator, n, passed):
+    weighed = evaluator().evaluate(answer(*["red"] * n), case(FULL), 200)
     assert (states(weighed)["how_many"] == "passed") is passed
 
 
-def test_a_check_whose_values_are_null_does_not_apply(weigher):
-    assert list(states(weigher().evaluate(answer("x"), case(EMPTY), 200))) == ["schema"]
+def test_a_check_whose_values_are_null_does_not_apply(evaluator):
+    assert list(states(evaluator().evaluate(answer("x"), case(EMPTY), 200))) == ["schema"]
 
 
-def test_an_answer_that_does_not_fit_fails_the_schema_and_the_rest_does_not_run(weigher):
-    weighed = weigher().evaluate('{"items": 3}', case(FULL), 200)
+def test_an_answer_that_does_not_fit_fails_the_schema_and_the_rest_does_not_run(evaluator):
+    weighed = evaluator().evaluate('{"items": 3}', case(FULL), 200)
     assert weighed.outcome is Outcome.MALFORMED
     assert states(weighed) == {
         "schema": "failed", "how_many": "not_run", "kind:red": "not_run", "kind:blue": "not_run", "no_kind": "not_run",
@@ -115,15 +115,15 @@ def test_an_answer_that_does_not_fit_fails_the_schema_and_the_rest_does_not_run(
     assert weighed.checks[1].low == 1.0
 
 
-def test_an_error_that_nobody_expects_is_malformed_whatever_its_body(weigher):
-    weighed = weigher().evaluate(answer("red", "blue"), case(FULL), 422)
+def test_an_error_that_nobody_expects_is_malformed_whatever_its_body(evaluator):
+    weighed = evaluator().evaluate(answer("red", "blue"), case(FULL), 422)
     assert weighed.outcome is Outcome.MALFORMED
     assert states(weighed)["schema"] == "failed"
     assert "422" in details(weighed)["schema"]
 
 
-def test_a_case_that_expects_an_error_is_not_held_against_the_schema(weigher):
-    balance = weigher()
+def test_a_case_that_expects_an_error_is_not_held_against_the_schema(evaluator):
+    balance = evaluator()
     right = balance.evaluate('{"detail": {"code": "EMPTY_TEXT"}}', case(ERROR), 422)
     assert (states(right), right.score, right.outcome) == ({"error_code": "passed"}, 1.0, Outcome.SCORED)
     assert balance.expects_error(case(ERROR))
@@ -141,41 +141,41 @@ def test_a_case_that_expects_an_error_is_not_held_against_the_schema(weigher):
         ("", 422, "EMPTY_TEXT is not in the body"),
     ],
 )
-def test_an_error_case_fails_on_another_status_or_another_code(weigher, body, status, told):
-    weighed = weigher().evaluate(body, case(ERROR), status)
+def test_an_error_case_fails_on_another_status_or_another_code(evaluator, body, status, message):
+    weighed = evaluator().evaluate(body, case(ERROR), status)
     assert states(weighed) == {"error_code": "failed"}
-    assert told in details(weighed)["error_code"]
+    assert message in details(weighed)["error_code"]
     assert weighed.score == 0.0
 
 
-def test_an_error_body_need_not_be_json(weigher):
-    assert weigher().evaluate("EMPTY_TEXT: nothing to read", case(ERROR), 422).score == 1.0
+def test_an_error_body_need_not_be_json(evaluator):
+    assert evaluator().evaluate("EMPTY_TEXT: nothing to read", case(ERROR), 422).score == 1.0
 
 
-def test_an_error_code_may_be_spelt_with_escapes(weigher):
-    assert weigher().evaluate('{"code": "EMPTY\\u005fTEXT"}', case(ERROR), 422).score == 1.0
+def test_an_error_code_may_be_spelt_with_escapes(evaluator):
+    assert evaluator().evaluate('{"code": "EMPTY\\u005fTEXT"}', case(ERROR), 422).score == 1.0
 
 
-def test_an_error_case_without_a_code_asks_only_for_the_status(weigher):
-    weighed = weigher().evaluate("", case(ERROR | {"code": None}), 422)
+def test_an_error_case_without_a_code_asks_only_for_the_status(evaluator):
+    weighed = evaluator().evaluate("", case(ERROR | {"code": None}), 422)
     assert states(weighed) == {"error_code": "passed"}
 
 
-def test_a_status_that_nobody_tells_is_a_broken_scale_and_not_a_zero(weigher):
+def test_a_status_that_nobody_tells_is_a_broken_scale_and_not_a_zero(evaluator):
     with pytest.raises(UserCodeError, match="error_code looks at the HTTP status, and the target tells none"):
-        weigher().evaluate("EMPTY_TEXT", case(ERROR))
+        evaluator().evaluate("EMPTY_TEXT", case(ERROR))
 
 
 @pytest.mark.parametrize("text", ["", "{}", "null", '{"items": null}', "[]"])
-def test_nothing_weighs_nothing(weigher, text):
+def test_nothing_weighs_nothing(evaluator, text):
     for expected in (FULL, CLEAN, ERROR):
-        weighed = weigher().evaluate(text, case(expected), 200)
+        weighed = evaluator().evaluate(text, case(expected), 200)
         assert weighed.score == 0.0
         assert CheckState.PASSED not in [check.state for check in weighed.checks]
 
 
-def test_a_well_formed_answer_without_items_earns_nothing_where_something_is_asked_for(weigher):
-    weighed = weigher().evaluate(answer(), case(FULL), 200)
+def test_a_well_formed_answer_without_items_earns_nothing_where_something_is_asked_for(evaluator):
+    weighed = evaluator().evaluate(answer(), case(FULL), 200)
     # The schema and the forbidden value hold, and would be 2 of 5.
     assert [name for name, state in states(weighed).items() if state == "passed"] == ["schema", "no_kind"]
     assert weighed.score == 0.0
@@ -185,14 +185,14 @@ def test_a_well_formed_answer_without_items_earns_nothing_where_something_is_ask
     )
 
 
-def test_a_well_formed_answer_without_items_is_right_where_nothing_is(weigher):
-    weighed = weigher().evaluate(answer(), case(CLEAN), 200)
+def test_a_well_formed_answer_without_items_is_right_where_nothing_is(evaluator):
+    weighed = evaluator().evaluate(answer(), case(CLEAN), 200)
     assert (weighed.score, weighed.passed) == (1.0, True)
 
 
-def test_without_a_schema_a_missing_list_is_not_an_empty_one(weigher):
+def test_without_a_schema_a_missing_list_is_not_an_empty_one(evaluator):
     for checks in (ALL, ALL.replace("items[]", "$.items[*]")):
-        balance = weigher(checks, answer="{format: json}")
+        balance = evaluator(checks, answer="{format: json}")
         assert states(balance.evaluate("{}", case(CLEAN), 200)) == {"how_many": "failed", "no_kind": "failed"}
         assert states(balance.evaluate('{"items": []}', case(CLEAN), 200)) == {
             "how_many": "passed",
@@ -200,22 +200,22 @@ def test_without_a_schema_a_missing_list_is_not_an_empty_one(weigher):
         }
 
 
-def test_a_call_that_failed_leaves_every_check_not_run(weigher):
-    checks = weigher().unrun(case(FULL), "the call failed: timeout")
+def test_a_call_that_failed_leaves_every_check_not_run(evaluator):
+    checks = evaluator().unrun(case(FULL), "the call failed: timeout")
     assert {check.name: (check.state, check.detail) for check in checks} == dict.fromkeys(
         ["schema", "how_many", "kind:red", "kind:blue", "no_kind"], (CheckState.NOT_RUN, "the call failed: timeout")
     )
-    assert [check.name for check in weigher().unrun(case(ERROR), "x")] == ["error_code"]
+    assert [check.name for check in evaluator().unrun(case(ERROR), "x")] == ["error_code"]
 
 
-def test_true_is_not_one_and_one_is_one_point_zero(weigher):
-    balance = weigher('  v: {each: expected.v, in: "items[].v"}', cases=[{"v": [1]}], answer="{format: json}")
+def test_true_is_not_one_and_one_is_one_point_zero(evaluator):
+    balance = evaluator('  v: {each: expected.v, in: "items[].v"}', cases=[{"v": [1]}], answer="{format: json}")
     assert balance.evaluate('{"items": [{"v": 1.0}]}', case({"v": [1]})).score == 1
     assert balance.evaluate('{"items": [{"v": true}, {"v": "1"}]}', case({"v": [1]})).score == 0
 
 
-def test_a_value_looked_for_twice_is_one_check_and_a_long_one_keeps_its_own_name(weigher):
-    balance = weigher('  v: {each: expected.v, in: "items[].v"}', cases=[{"v": ["a"]}], answer="{format: json}")
+def test_a_value_looked_for_twice_is_one_check_and_a_long_one_keeps_its_own_name(evaluator):
+    balance = evaluator('  v: {each: expected.v, in: "items[].v"}', cases=[{"v": ["a"]}], answer="{format: json}")
     long = ["b" * 500 + end for end in "xy"]
     names = list(states(balance.evaluate('{"items": []}', case({"v": ["a", "a", *long]}))))
     assert len(names) == len(set(names)) == 3
@@ -252,39 +252,39 @@ PATH = "  at: {{path: '{path}', {compare}}}"
         ("$.a[-1]", "equals: 1", {"a": [2, 1]}, {"a": [1, 2]}),
     ],
 )
-def test_comparisons_at_a_place(weigher, path, compare, passes, fails):
-    balance = weigher(PATH.format(path=path, compare=compare), cases=[{}], answer="{format: json}")
+def test_comparisons_at_a_place(evaluator, path, compare, passes, fails):
+    balance = evaluator(PATH.format(path=path, compare=compare), cases=[{}], answer="{format: json}")
     assert balance.evaluate(json.dumps(passes), case({})).score == 1.0
     assert balance.evaluate(json.dumps(fails), case({})).score == 0.0
 
 
-def test_a_comparison_may_take_its_value_from_the_case(weigher):
+def test_a_comparison_may_take_its_value_from_the_case(evaluator):
     checks = "  at: {path: $.a, equals: {case: expected.a}}\n  n: {path: $.n, at_least: {case: expected.n}}"
-    balance = weigher(checks, cases=[{"a": "x", "n": 1}], answer="{format: json}")
+    balance = evaluator(checks, cases=[{"a": "x", "n": 1}], answer="{format: json}")
     weighed = balance.evaluate('{"a": "x", "n": 3}', case({"a": "x", "n": 4}))
     assert states(weighed) == {"at": "passed", "n": "failed"}
     assert (weighed.checks[1].value, weighed.checks[1].low, weighed.checks[1].high) == (3.0, 4.0, None)
     assert list(states(balance.evaluate("{}", case({"a": None, "n": 1})))) == ["n"]
 
 
-def test_a_pattern_sees_the_head_of_a_long_text_and_says_so(weigher):
-    balance = weigher(PATH.format(path="$.a", compare="matches: end"), cases=[{}], answer="{format: json}")
+def test_a_pattern_sees_the_head_of_a_long_text_and_says_so(evaluator):
+    balance = evaluator(PATH.format(path="$.a", compare="matches: end"), cases=[{}], answer="{format: json}")
     weighed = balance.evaluate(json.dumps({"a": "x" * MOST_SEARCHED + "end"}), case({}))
     assert weighed.score == 0
     assert f"in its first {MOST_SEARCHED} characters" in weighed.checks[0].detail
     assert len(weighed.checks[0].detail) < 300
 
 
-def test_too_much_text_for_a_pattern_fails_the_check(weigher):
+def test_too_much_text_for_a_pattern_fails_the_check(evaluator):
     for path, compare in (("$.a[*]", "matches: x"), ('$.a[?search(@, "x")]', "exists: true")):
-        balance = weigher(PATH.format(path=path, compare=compare), cases=[{}], answer="{format: json}")
+        balance = evaluator(PATH.format(path=path, compare=compare), cases=[{}], answer="{format: json}")
         weighed = balance.evaluate(json.dumps({"a": ["x" * MOST_SEARCHED] * 11}), case({}))
         assert states(weighed) == {"at": "failed"}
         assert "to search" in weighed.checks[0].detail
 
 
-def test_an_answer_nested_too_deeply_to_search_fails_the_check(weigher):
-    balance = weigher(PATH.format(path="$..x", compare="exists: false"), cases=[{}], answer="{format: json}")
+def test_an_answer_nested_too_deeply_to_search_fails_the_check(evaluator):
+    balance = evaluator(PATH.format(path="$..x", compare="exists: false"), cases=[{}], answer="{format: json}")
     weighed = balance.evaluate("[" * 150 + "]" * 150, case({}))
     assert states(weighed) == {"at": "failed"}
     assert "nested too deeply" in weighed.checks[0].detail
@@ -332,37 +332,39 @@ def test_no_answer_breaks_a_check(tmp_path_factory, data):
         assert 0 <= weighed.score < 1 or not [check for check in weighed.checks if check.state != "passed"]
 
 
-def test_numbers_of_any_size_are_told(weigher):
-    balance = weigher(PATH.format(path="$.a", compare="at_most: 5"), cases=[{}], answer="{format: json}")
+def test_numbers_of_any_size_are_told(evaluator):
+    balance = evaluator(PATH.format(path="$.a", compare="at_most: 5"), cases=[{}], answer="{format: json}")
     for number in ("1" + "0" * 400, "1e308", "-" + "9" * 350):
         (check,) = balance.evaluate(f'{{"a": {number}}}', case({})).checks
         assert check.state == ("passed" if number.startswith("-") else "failed")
         assert len(check.detail) < 200
 
 
-def test_what_only_forbids_earns_nothing_where_some_item_was_asked_for(weigher):
+def test_what_only_forbids_earns_nothing_where_some_item_was_asked_for(evaluator):
     # No kinds are named, so the count is what asks for most.
     asked = EMPTY | {"min": 1, "max": 3, "not_kinds": ["green"]}
-    assert weigher().evaluate(answer(), case(asked), 200).score == 0.0
-    assert weigher().evaluate(answer("red"), case(asked), 200).score == 1.0
+    assert evaluator().evaluate(answer(), case(asked), 200).score == 0.0
+    assert evaluator().evaluate(answer("red"), case(asked), 200).score == 1.0
 
 
 @pytest.mark.parametrize(("status", "passed"), [(399, False), (400, True), (499, True), (500, False)])
-def test_a_class_of_statuses_is_its_hundred_alone(weigher, status, passed):
-    balance = weigher("\n  refused: {status: 4xx, body_has: expected.code}\n", cases=(ERROR,), answer="{format: json}")
+def test_a_class_of_statuses_is_its_hundred_alone(evaluator, status, passed):
+    balance = evaluator(
+        "\n  refused: {status: 4xx, body_has: expected.code}\n", cases=(ERROR,), answer="{format: json}"
+    )
     (check,) = balance.evaluate('{"code": "EMPTY_TEXT"}', case(ERROR), status).checks
     assert (check.state is CheckState.PASSED) is passed
 
 
-def test_too_many_where_none_were_asked_for_costs_its_share_alone(weigher):
+def test_too_many_where_none_were_asked_for_costs_its_share_alone(evaluator):
     # The count failed; the schema and what is forbidden hold: 2 of 3.
-    weighed = weigher().evaluate(answer("red", "red", "red", "red"), case(CLEAN), 200)
+    weighed = evaluator().evaluate(answer("red", "red", "red", "red"), case(CLEAN), 200)
     assert weighed.score == pytest.approx(2 / 3)
 
 
-def test_a_comparison_with_an_end_that_the_case_leaves_open_is_not_asked_for(weigher):
+def test_a_comparison_with_an_end_that_the_case_leaves_open_is_not_asked_for(evaluator):
     checks = "\n  size: {path: $.size, at_least: {case: expected.min}, at_most: {case: expected.max}}\n"
-    balance = weigher(checks, cases=(FULL,))
+    balance = evaluator(checks, cases=(FULL,))
     assert "size" in states(balance.evaluate(answer("red", size=2), case(FULL), 200))
     assert "size" not in states(balance.evaluate(answer("red", size=2), case(FULL | {"max": None}), 200))
 

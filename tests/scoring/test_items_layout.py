@@ -206,10 +206,10 @@ def test_the_first_layout_that_fits_is_taken():
         ({"items": "cards[]", "texts": "text"}, "Extra inputs are not permitted"),
     ],
 )
-def test_a_mistake_in_a_layout_is_told(fields, told):
+def test_a_mistake_in_a_layout_is_told(fields, message):
     with pytest.raises(ValidationError) as error:
         ItemsLayout.model_validate(fields)
-    assert told in str(error.value)
+    assert message in str(error.value)
 
 
 def test_every_setting_of_a_layout_is_described():

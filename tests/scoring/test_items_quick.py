@@ -45,15 +45,15 @@ def the_general_way(layout: ItemsLayout) -> ItemsLayout:
     return general
 
 
-def document(name: str, found: Any) -> Any:
-    return {"deep": {"page": {"groups": found}}, "bare": found}.get(name, {"groups": found})
+def document(name: str, result: Any) -> Any:
+    return {"deep": {"page": {"groups": result}}, "bare": result}.get(name, {"groups": result})
 
 
 @pytest.mark.parametrize("name", LAYOUTS)
 @given(result=documents)
 @settings(max_examples=examples(150))
-def test_any_document_is_read_as_the_general_way_reads_it(name: str, found: Any) -> None:
-    layout, data = LAYOUTS[name], document(name, found)
+def test_any_document_is_read_as_the_general_way_reads_it(name: str, result: Any) -> None:
+    layout, data = LAYOUTS[name], document(name, result)
     assert layout.plan.usual is not None
     assert layout.read(data, (640, 480)) == the_general_way(layout).read(data, (640, 480))
 

@@ -177,7 +177,7 @@ def test_an_answer_in_no_shape_earns_nothing_and_says_so(got):
 
 
 def test_an_answer_in_no_shape_is_malformed_and_its_keys_are_told(tmp_path):
-    weighed = weigher(tmp_path, ["FORMAT"]).evaluate('{"box": [], "notes": 1}', case())
+    weighed = evaluator(tmp_path, ["FORMAT"]).evaluate('{"box": [], "notes": 1}', case())
     assert weighed.outcome is Outcome.MALFORMED
     (finding,) = weighed.findings
     assert (finding.code, finding.evidence) == (
@@ -232,8 +232,8 @@ def test_a_built_truth_earns_everything_in_every_shape():
         ({"boxes": [{"lable": "a", "parts": ["x"]}]}, "has nothing at label: give every group its name"),
     ],
 )
-def test_a_truth_that_cannot_be_matched_is_a_mistake(truth, told):
-    assert told in scorer().check(case(truth))
+def test_a_truth_that_cannot_be_matched_is_a_mistake(truth, message):
+    assert message in scorer().check(case(truth))
 
 
 def test_a_count_that_does_not_agree_is_a_mistake():
@@ -242,7 +242,7 @@ def test_a_count_that_does_not_agree_is_a_mistake():
     assert scorer(total="expected.n").check(case({"n": 5, **TRUTH})) is None
 
 
-def weigher(tmp_path, order, truth=TRUTH):
+def evaluator(tmp_path, order, truth=TRUTH):
     kinds = "\n".join(f"  {code}: {{severity: {'critical' if code == 'MISS' else 'minor'}}}" for code in order)
     suite = load_written(tmp_path, SUITE.format(findings=kinds), [{"id": "one", "expected": truth}])
     return Evaluator(suite)
@@ -251,19 +251,19 @@ def weigher(tmp_path, order, truth=TRUTH):
 def test_the_order_of_the_taxonomy_decides_between_codes_that_fit(tmp_path):
     got = json.dumps(answer([*LEFT, "To sleep at"], ["To keep my sense of humor"]))
     for order in (["PARTIAL", "OCR", "SPATIAL"], ["SPATIAL", "OCR", "PARTIAL"], ["OCR", "PARTIAL", "SPATIAL"]):
-        found = weigher(tmp_path, order).evaluate(got, case()).findings
+        found = evaluator(tmp_path, order).evaluate(got, case()).findings
         assert [finding.code for finding in found] == [order[0]]
 
 
 def test_a_finding_has_the_severity_of_its_code_and_names_its_component(tmp_path):
-    found = weigher(tmp_path, ["MISS", "OCR"]).evaluate(json.dumps(answer(LEFT)), case()).findings
+    found = evaluator(tmp_path, ["MISS", "OCR"]).evaluate(json.dumps(answer(LEFT)), case()).findings
     assert [(one.code, one.severity, one.component, one.gain) for one in found] == [
         ("MISS", "critical", "parts", 0.2)
     ] * 2
 
 
 def test_an_unreadable_answer_is_one_error_and_keeps_its_items_in_the_count(tmp_path):
-    weighed = weigher(tmp_path, ["FORMAT"]).evaluate('{"boxes": [', case())
+    weighed = evaluator(tmp_path, ["FORMAT"]).evaluate('{"boxes": [', case())
     assert weighed.outcome is Outcome.MALFORMED
     assert [(one.code, one.gain) for one in weighed.findings] == [("FORMAT", 1.0)]
     assert weighed.scores[0].counts["visible"] == 5
@@ -273,8 +273,8 @@ def test_an_unreadable_answer_is_one_error_and_keeps_its_items_in_the_count(tmp_
 def test_valid_json_inside_noise_is_read_and_broken_json_is_not_mended(tmp_path):
     right = json.dumps(answer(LEFT, RIGHT), indent=1)
     noisy = f"loading model {{%- if tools %}}\n```json\n{right}\n```\nllama_perf: total = 4 ms"
-    assert weigher(tmp_path, ["FORMAT"]).evaluate(noisy, case()).score == 1
-    assert weigher(tmp_path, ["FORMAT"]).evaluate(right[:-2], case()).outcome is Outcome.MALFORMED
+    assert evaluator(tmp_path, ["FORMAT"]).evaluate(noisy, case()).score == 1
+    assert evaluator(tmp_path, ["FORMAT"]).evaluate(right[:-2], case()).outcome is Outcome.MALFORMED
 
 
 @pytest.mark.parametrize(
@@ -289,18 +289,18 @@ def test_valid_json_inside_noise_is_read_and_broken_json_is_not_mended(tmp_path)
         (("codes: {{missed", "codes: {{mised"), "did you mean missed"),
     ],
 )
-def test_a_mistake_in_the_scorer_is_told_once(tmp_path, change, told):
+def test_a_mistake_in_the_scorer_is_told_once(tmp_path, change, message):
     text = SUITE.replace(*change) + "criteria: {{all: {{pass: findings.MISS == 0}}}}\n"
     with pytest.raises(SuiteError) as raised:
         load_written(tmp_path, text.format(findings="  MISS: {about: x}"), [{"id": "one", "expected": TRUTH}])
     (mistake,) = raised.value.problems
-    assert told in str(mistake)
+    assert message in str(mistake)
 
 
 def test_a_truth_with_an_item_in_two_groups_is_refused_when_the_suite_loads(tmp_path):
     twice = {"boxes": [{"label": "a", "parts": ["x", "y"]}, {"label": "b", "parts": ["Y"]}]}
     with pytest.raises(SuiteError, match="'Y' is in two groups, a and b"):
-        weigher(tmp_path, ["FORMAT"], twice)
+        evaluator(tmp_path, ["FORMAT"], twice)
 
 
 def test_every_truth_item_and_every_answered_item_is_right_or_has_one_fault():

@@ -158,8 +158,8 @@ def test_a_group_without_its_list_is_left_out_and_told():
         ({"boxes": [{"label": "a", "parts": [{"text": "x", "at": [0, 0, 1]}]}]}, "[0, 0, 1] is no box"),
     ],
 )
-def test_nothing_of_a_truth_is_lost_in_silence(truth, told):
-    assert told in scorer().check(case(truth))
+def test_nothing_of_a_truth_is_lost_in_silence(truth, message):
+    assert message in scorer().check(case(truth))
 
 
 @pytest.mark.parametrize(
@@ -171,8 +171,8 @@ def test_nothing_of_a_truth_is_lost_in_silence(truth, told):
         ({"expected": {"items": "expected.boxes[].parts[]"}, "grouping": "label"}, "has nothing to compare"),
     ],
 )
-def test_parameters_without_sense_are_refused(parameters, told):
-    with pytest.raises(ValidationError, match=told):
+def test_parameters_without_sense_are_refused(parameters, message):
+    with pytest.raises(ValidationError, match=message):
         scorer(**parameters)
 
 

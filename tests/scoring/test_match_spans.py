@@ -61,7 +61,7 @@ def read(*spans, gold=None, **more):
     return scorer(**more).read({"spans": list(spans)}, case(gold))
 
 
-def told(reading):
+def message(reading):
     return [(*fault.codes, fault.place, fault.expected, fault.got, fault.section) for fault in reading.faults]
 
 
@@ -79,7 +79,7 @@ def test_every_kind_of_error_is_a_fault_with_its_place():
         span("through", "does.move"),
         span("runs", "who.kind"),
     )
-    assert told(reading) == [
+    assert message(reading) == [
         ("WRONG_ROLE", "spans[1]", "does.move", "who.kind", "main"),
         ("TOO_COARSE", "spans[2]", "deep snow", "deep snow.", "main"),
         ("DUPLICATE", "spans[4]", None, "runs", "main"),
@@ -142,7 +142,7 @@ def as_data(spans):
     return [{"text": one.text, "start": one.start, "end": one.end, "role": one.role} for one in spans]
 
 
-def mended(answer, error, true, role_only):
+def if_fixed(answer, error, true, role_only):
     """The answer's spans with one error fixed."""
     rest = [one for at, one in enumerate(answer) if error is None or at != error]
     if true is None:
@@ -166,7 +166,7 @@ def test_a_gain_is_what_mending_the_answer_really_brings(gold, answer, scheme, i
     for fault in before.faults:
         ((code, gain),) = fault.codes.items()
         at = None if code == "MISSED" else int(fault.place.removeprefix("spans[").removesuffix("]"))
-        after = [value(mended(answer, at, true, code == "WRONG_ROLE")) for true in candidates(code, fault, gold)]
+        after = [value(if_fixed(answer, at, true, code == "WRONG_ROLE")) for true in candidates(code, fault, gold)]
         assert any(gain == pytest.approx(one_value - before.value) for one_value in after), (code, gain, after)
 
 
@@ -397,8 +397,8 @@ def test_every_wrong_gold_span_of_a_case_is_sent_at_once():
         ({"codes": {"missed": "FORMAT"}}, "cannot be the code"),
     ],
 )
-def test_parameters_that_cannot_be_are_told(given, told):
-    with pytest.raises(ValidationError, match=told):
+def test_parameters_that_cannot_be_are_told(given, message):
+    with pytest.raises(ValidationError, match=message):
         scorer(**given)
 
 

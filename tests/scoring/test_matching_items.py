@@ -319,11 +319,11 @@ def test_the_order_of_the_sides_does_not_matter(data: st.DataObject, expected: l
 
 @given(st.data(), SIDE, SIDE)
 def test_copies_do_not_depend_on_the_order(data: st.DataObject, expected: list[str], got: list[str]) -> None:
-    def found(expected: list[str], got: list[str]) -> Counter[tuple[str, str]]:
+    def result(expected: list[str], got: list[str]) -> Counter[tuple[str, str]]:
         of = copies(expected, got, match(expected, got, minimum=0.75), minimum=0.6)
         return Counter((got[extra], expected[one]) for extra, one in of.items())
 
-    assert found(data.draw(st.permutations(expected)), data.draw(st.permutations(got))) == found(expected, got)
+    assert result(data.draw(st.permutations(expected)), data.draw(st.permutations(got))) == result(expected, got)
 
 
 @given(SIDE, SIDE, MINIMUM)

@@ -27,11 +27,11 @@ def test_the_same_answer_to_the_same_case_is_known() -> None:
 
 
 @pytest.mark.parametrize("stated", [("Oak", 200, False), ("oak", 404, False), ("oak", 200, True), ("oak", None, False)])
-def test_another_text_status_or_cut_is_not_known(said: Any) -> None:
+def test_another_text_status_or_cut_is_not_known(stated: Any) -> None:
     kept: Recent[str] = Recent()
     asked = case()
     kept.keep(asked, ("oak", 200, False), "right")
-    assert kept.get(asked, said) is None
+    assert kept.get(asked, stated) is None
 
 
 def test_a_case_of_the_same_name_with_another_truth_is_not_known() -> None:

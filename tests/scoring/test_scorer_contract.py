@@ -155,11 +155,11 @@ def test_a_broken_path_is_told_when_the_suite_loads():
 
 
 @pytest.mark.parametrize(("name", "stated"), [("year_range", "1890 to 1910"), ("money_range", "$300 to $800")])
-def test_a_long_text_is_read_at_its_beginning_and_the_note_says_so(name, said):
+def test_a_long_text_is_read_at_its_beginning_and_the_note_says_so(name, stated):
     scorer = made(name).at("part")
-    whole = scorer.read({"part": said}, CASE)
-    cut = scorer.read({"part": said.ljust(401)}, CASE)
+    whole = scorer.read({"part": stated}, CASE)
+    cut = scorer.read({"part": stated.ljust(401)}, CASE)
     assert (cut.value, cut.note) == (whole.value, "only the first 400 characters were looked at")
-    late = scorer.read({"part": said.rjust(900)}, CASE)
+    late = scorer.read({"part": stated.rjust(900)}, CASE)
     assert late.value == 0
     assert late.note.endswith("can be read; only the first 400 characters were looked at")

@@ -25,11 +25,11 @@ def compared(gold, answer, iou=0.5):
     return compare_spans(spans(*gold), spans(*answer), iou=iou)
 
 
-def named(found):
+def named(result):
     """Each error as (kind, index in the answer, indexes in gold)."""
     return [
         (error.kind, None if error.answer is None else error.answer.index, tuple(true.index for true in error.gold))
-        for error in found.errors
+        for error in result.errors
     ]
 
 
@@ -277,14 +277,14 @@ def test_the_matching_is_the_best_of_all_there_are(gold, answer, iou):
     assert sorted([*(by for _, by in pairs), *found.extra]) == list(range(len(answer)))
 
 
-def described(found):
+def described(result):
     """What a comparison says, without the positions that spans happen to have."""
 
     def bare(span):
         return None if span is None else (span.start, span.end, span.role)
 
-    errors = Counter((error.kind, bare(error.answer), tuple(map(bare, error.gold))) for error in found.errors)
-    return [found.figures(scheme) for scheme in SCHEMES], errors, found.by_category("type", str)
+    errors = Counter((error.kind, bare(error.answer), tuple(map(bare, error.gold))) for error in result.errors)
+    return [result.figures(scheme) for scheme in SCHEMES], errors, result.by_category("type", str)
 
 
 @given(some_spans, some_spans, thresholds, st.randoms(use_true_random=False))

@@ -140,6 +140,6 @@ def test_a_layout_finds_nested_parts_and_builds_what_it_reads():
         ({"role": "roles[]"}, "leave out the \\[\\]"),
     ],
 )
-def test_a_layout_that_cannot_be_is_told(given, told):
-    with pytest.raises(ValidationError, match=told):
+def test_a_layout_that_cannot_be_is_told(given, message):
+    with pytest.raises(ValidationError, match=message):
         SpansLayout(**given)

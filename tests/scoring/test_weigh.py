@@ -74,14 +74,14 @@ EXPECTED = {
 CASE = Case("c1", expected=EXPECTED)
 
 
-def weigh(answer, case=CASE, of=FOUR):
+def evaluate(answer, case=CASE, of=FOUR):
     return Evaluator(of).evaluate(answer if isinstance(answer, str) else json.dumps(answer), case)
 
 
 def test_a_composite_is_the_weighted_mean_of_its_components():
     # name 3 of 4 keywords 0.75, maker 1, era 10 of 20 years 0.5, value 300,000 of 500,000 cents 0.6:
     # 0.7 * 0.75 + 0.1 * (1 + 0.5 + 0.6) = 0.525 + 0.21
-    weighed = weigh({"name": "oak,large,table.", "maker": "Hall", "era": "1900-1920", "min": 500000, "max": 900000})
+    weighed = evaluate({"name": "oak,large,table.", "maker": "Hall", "era": "1900-1920", "min": 500000, "max": 900000})
     assert weighed.score == pytest.approx(0.735)
     assert (weighed.outcome, weighed.passed, weighed.band, weighed.step) == (
         Outcome.SCORED,
@@ -95,7 +95,7 @@ def test_a_composite_is_the_weighted_mean_of_its_components():
 
 
 def test_a_component_below_its_threshold_is_one_finding_with_code_place_and_both_sides():
-    weighed = weigh({"name": "Large oak table", "maker": "Miller", "era": "1700s", "min": 300000, "max": 800000})
+    weighed = evaluate({"name": "Large oak table", "maker": "Miller", "era": "1700s", "min": 300000, "max": 800000})
     assert weighed.score == pytest.approx(0.8)
     maker, era = weighed.findings
     assert maker == Finding("MAKER", "maker", "Hall", "Miller", "", "error", "maker", gain=1.0)
@@ -104,7 +104,7 @@ def test_a_component_below_its_threshold_is_one_finding_with_code_place_and_both
 
 @pytest.mark.parametrize("text", ["", "no idea", "{}", '{"name": 3}', "null", '{"name": "oak"'[:5]])
 def test_a_malformed_answer_weighs_0_with_exactly_one_finding(text):
-    weighed = weigh(text)
+    weighed = evaluate(text)
     assert (weighed.outcome, weighed.score, weighed.passed, weighed.band) == (Outcome.MALFORMED, 0.0, False, "Failed")
     (finding,) = weighed.findings
     assert (finding.code, finding.got, finding.severity) == ("FORMAT", text, "critical")
@@ -116,8 +116,8 @@ def test_a_skipped_component_takes_its_weight_along_and_gives_no_free_marks():
     unknown = Case("c2", expected=EXPECTED | {"maker": None})
     answer = {"name": "Large oak table", "maker": "Hall", "era": "1700s", "min": 300000, "max": 800000}
     # 0.7 and 0.1 of 0.9
-    assert weigh(answer, unknown).score == pytest.approx(0.8 / 0.9)
-    assert [s.value for s in weigh(answer, unknown).scores][1] is None
+    assert evaluate(answer, unknown).score == pytest.approx(0.8 / 0.9)
+    assert [s.value for s in evaluate(answer, unknown).scores][1] is None
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_a_skipped_component_takes_its_weight_along_and_gives_no_free_marks():
 )
 def test_say_unknown_wants_it_said_in_words(maker, value):
     of = suite(Component(name="maker", scorer=Alternatives(expected="expected.maker"), when_unknown="say_unknown"))
-    weighed = weigh({"name": "x", "maker": maker}, Case("c", expected={"maker": None}), of)
+    weighed = evaluate({"name": "x", "maker": maker}, Case("c", expected={"maker": None}), of)
     assert weighed.score == value
     assert [finding.code for finding in weighed.findings] == ([] if value else ["MAKER"])
 
@@ -138,13 +138,13 @@ def test_a_long_text_that_mentions_the_word_does_not_say_unknown():
 def test_missing_truth_without_a_policy_is_never_weighed():
     of = suite(Component(name="maker", scorer=Alternatives(expected="expected.maker")))
     with pytest.raises(SuiteError, match="case c: maker: the truth is missing"):
-        weigh({"name": "x"}, Case("c", expected={}), of)
+        evaluate({"name": "x"}, Case("c", expected={}), of)
 
 
 def test_a_case_with_nothing_to_weigh_is_never_weighed():
     of = suite(Component(name="maker", scorer=Alternatives(expected="expected.maker"), when_unknown="skip"))
     with pytest.raises(SuiteError, match="nothing to score"):
-        weigh({"name": "x"}, Case("c", expected={}), of)
+        evaluate({"name": "x"}, Case("c", expected={}), of)
 
 
 class Fixed(Scorer):
@@ -178,13 +178,13 @@ def test_a_score_at_exactly_the_threshold_passes(values, score, passed, band):
             for i, (weight, value) in enumerate(values)
         )
     )
-    weighed = weigh({"name": "x"}, CASE, of)
+    weighed = evaluate({"name": "x"}, CASE, of)
     assert (weighed.score, weighed.passed, weighed.band) == (score, passed, band)
 
 
 def test_a_declared_scale_is_brought_to_fractions():
     of = suite(Component(name="stars", scorer=Fixed(at_value=4.0), scale=(1.0, 5.0)), at_least=0.75)
-    weighed = weigh({"name": "x"}, CASE, of)
+    weighed = evaluate({"name": "x"}, CASE, of)
     assert weighed.score == 0.75
     assert weighed.scores[0].value == 4.0
 
@@ -194,7 +194,7 @@ def test_a_scorers_own_findings_stand_instead_of_the_usual_one():
     kinds = (FindingKind(code="C", severity="minor"), FindingKind(code="B"), FindingKind(code="A"))
     of = replace(suite(Component(name="parts", scorer=Fixed(at_value=0.1, faults=own))), taxonomy=kinds)
     # A has no rival; of B and C the one listed first is taken, with what it would gain.
-    assert weigh({"name": "x"}, CASE, of).findings == (
+    assert evaluate({"name": "x"}, CASE, of).findings == (
         Finding("A", "x", component="parts", gain=0.5),
         Finding("C", "y", severity="minor", component="parts", gain=0.3, box=(0, 0, 1, 1)),
     )
@@ -203,7 +203,7 @@ def test_a_scorers_own_findings_stand_instead_of_the_usual_one():
 def test_a_code_that_the_suite_does_not_list_is_a_broken_scale():
     of = suite(Component(name="parts", scorer=Fixed(at_value=0.1, faults=(Fault({"NOWHERE": 0.5}),))))
     with pytest.raises(ValueError, match="gave the finding code 'NOWHERE', which the suite's findings do not list"):
-        weigh({"name": "x"}, CASE, of)
+        evaluate({"name": "x"}, CASE, of)
 
 
 @pytest.mark.parametrize("box", [(0, 0, 1), (0, 0, 1, math.nan), (0, 0, 1, "x")])
@@ -213,13 +213,13 @@ def test_a_box_that_is_none_is_a_broken_scale(box):
             FOUR, components=(Component(name="odd", scorer=Fixed.model_construct(at_value=0.5, answer="name", **odd)),)
         )
         with pytest.raises(UserCodeError, match=r"is no box|\.box: .*, not (such a list|a number)"):
-            weigh({"name": "x", "maker": "x", "era": "1900", "min": 1, "max": 2}, of=of)
+            evaluate({"name": "x", "maker": "x", "era": "1900", "min": 1, "max": 2}, of=of)
 
 
 def test_a_text_answer_is_weighed_as_a_whole():
     of = suite(Component(name="says", scorer=Contains(expected=("oak",))), answer=AnswerShape(format="text"))
-    assert weigh("It is oak.", CASE, of).score == 1.0
-    empty = weigh("", CASE, of)
+    assert evaluate("It is oak.", CASE, of).score == 1.0
+    empty = evaluate("", CASE, of)
     assert (empty.outcome, empty.score, empty.step) == (Outcome.SCORED, 0.0, None)
 
 
@@ -228,15 +228,15 @@ def test_a_component_looks_at_its_own_name_unless_told_otherwise():
         Component(name="name", scorer=Exact(expected="expected.name")),
         Component(name="odd.name", scorer=Exact(expected="id")),
     )
-    weighed = weigh({"name": "Large oak table", "odd.name": "c1"}, CASE, of)
+    weighed = evaluate({"name": "Large oak table", "odd.name": "c1"}, CASE, of)
     assert weighed.score == 1.0
     elsewhere = suite(Component(name="name", scorer=Exact(answer="thing.title", expected="expected.name")))
-    assert weigh({"name": "x", "thing": {"title": "large oak table"}}, CASE, elsewhere).score == 1.0
+    assert evaluate({"name": "x", "thing": {"title": "large oak table"}}, CASE, elsewhere).score == 1.0
 
 
 def test_without_a_pass_mark_nothing_passes_or_fails():
     of = replace(FOUR, passing=None, bands=())
-    weighed = weigh({"name": "x"}, CASE, of)
+    weighed = evaluate({"name": "x"}, CASE, of)
     assert (weighed.passed, weighed.band) == (None, None)
 
 
@@ -251,12 +251,12 @@ def test_the_parts_of_a_perfect_answer_follow_the_policy():
 
 
 @pytest.mark.parametrize(("words", "stated"), [(12, True), (13, False)])
-def test_unknown_is_said_in_at_most_twelve_words(words, said):
-    assert says_unknown("unknown " + "word " * (words - 1)) is said
+def test_unknown_is_said_in_at_most_twelve_words(words, stated):
+    assert says_unknown("unknown " + "word " * (words - 1)) is stated
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, 1.5, -0.1])
 def test_a_scorer_that_leaves_its_scale_is_a_broken_scale_not_a_score(value):
     of = replace(FOUR, components=(Component(name="odd", scorer=Fixed(at_value=value)),))
     with pytest.raises(ValueError, match="not on its scale"):
-        weigh({"name": "x", "maker": "x", "era": "1900", "min": 1, "max": 2}, of=of)
+        evaluate({"name": "x", "maker": "x", "era": "1900", "min": 1, "max": 2}, of=of)

@@ -158,14 +158,14 @@ def test_a_run_outlasts_a_server_that_goes_away_for_a_while(postgres_server: Pos
     store.close()
 
 
-@pytest.mark.parametrize("begun", ["here", "by a process that was killed"])
+@pytest.mark.parametrize("started", ["here", "by a process that was killed"])
 def test_a_server_that_stays_away_ends_the_wait_with_the_way_to_go_on(
-    postgres_database: str, monkeypatch: pytest.MonkeyPatch, begun: str
+    postgres_database: str, monkeypatch: pytest.MonkeyPatch, started: str
 ) -> None:
     monkeypatch.setattr("steelyard.store.databases.LONGEST_OUTAGE", 0.3)
     store = open_store(postgres_database)
     store.create_run(header())
-    if begun != "here":
+    if started != "here":
         store.close()
         store = open_store(postgres_database)
         assert store.done("demo-1", []) == set()

@@ -44,7 +44,7 @@ _WRITE_UNTIL_REFUSED = """
 import sys
 from parts.stored import case, header, sample
 from steelyard.errors import StoreError
-from steelyard.records import Attempt
+from steelyard.records import CallResult
 from steelyard.store.sql import open_store
 
 store = open_store(sys.argv[1])
@@ -53,7 +53,7 @@ kept = 0
 try:
     while True:
         of = case(kept)
-        store.add_samples("demo-1", [sample(of, attempt=Attempt(text="x" * 20000))], [of])
+        store.add_samples("demo-1", [sample(of, attempt=CallResult(text="x" * 20000))], [of])
         kept += 1
 except StoreError as error:
     print(kept)

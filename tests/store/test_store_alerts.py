@@ -88,21 +88,21 @@ def test_tries_of_one_notice_add_up_and_the_last_word_stays(runs):
 def test_an_ending_is_unheard_until_every_channel_that_was_told_of_the_alert_has_it(runs):
     kept = runs.open_alert("demo", "cause", "demo-1", CONTENT)
 
-    def told(notice, channel, state):
+    def message(notice, channel, state):
         runs.log_deliveries([Delivery(kept.number, notice, channel, state, 1, 10.0)])
 
     def unheard():
         return [each.number for each in runs.unheard_endings("demo")]
 
-    told("raised", "mail", "sent")
-    told("raised", "chat", "failed")
+    message("raised", "mail", "sent")
+    message("raised", "chat", "failed")
     assert unheard() == []
     runs.close_alert(kept.number, "demo-2", {"kind": "recovered", "now": None})
     assert unheard() == [kept.number]
     assert runs.unheard_endings("other") == []
-    told("closed", "mail", "failed")
+    message("closed", "mail", "failed")
     assert unheard() == [kept.number]
-    told("closed", "mail", "sent")
+    message("closed", "mail", "sent")
     assert unheard() == []
 
 

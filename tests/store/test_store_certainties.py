@@ -28,11 +28,11 @@ def with_claims(number: int, claims: tuple[Claim, ...], position: int | None = N
     return sample(CASES[number], number if position is None else position, claims=claims, **changes)
 
 
-def columns_of(found: ClaimColumns) -> list[tuple[Any, ...]]:
+def columns_of(result: ClaimColumns) -> list[tuple[Any, ...]]:
     return [
-        (int(place), None if not stated else float(said), bool(right), found.labels[label])
+        (int(place), None if not stated else float(said), bool(right), result.labels[label])
         for place, said, right, stated, label in zip(
-            found.sample, found.confidence, found.right, found.stated, found.label, strict=True
+            result.sample, result.confidence, result.right, result.stated, result.label, strict=True
         )
     ]
 

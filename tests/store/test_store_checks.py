@@ -37,13 +37,13 @@ def with_all(number: int, position: int | None = None, **changes: Any) -> Sample
     return sample(CASES[number], number if position is None else position, **(plain | changes))
 
 
-def listed(found: Checks) -> list[tuple[int, Check]]:
+def listed(result: Checks) -> list[tuple[int, Check]]:
     """The columns as the checks that they came from, each with the position of its sample."""
-    numbers = zip(found.value.tolist(), found.low.tolist(), found.high.tolist(), strict=True)
+    numbers = zip(result.value.tolist(), result.low.tolist(), result.high.tolist(), strict=True)
     figures = [[None if math.isnan(number) else number for number in three] for three in numbers]
-    told = zip(found.sample.tolist(), found.name, found.state, found.detail, figures, strict=True)
+    told = zip(result.sample.tolist(), result.name, result.state, result.detail, figures, strict=True)
     return [
-        (place, Check(found.names[name], CheckState(found.states[state]), found.details[detail], *three))
+        (place, Check(result.names[name], CheckState(result.states[state]), result.details[detail], *three))
         for place, name, state, detail, three in told
     ]
 

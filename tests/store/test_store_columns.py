@@ -205,11 +205,13 @@ def test_a_rescored_part_of_a_run_takes_only_its_own_waits(store: SqlStore) -> N
 
 
 @pytest.mark.parametrize("message", [{"first_byte": 0.5}, {"queued": 0.5}, {"cached": True}])
-def test_any_one_of_the_waits_is_reason_enough_to_read_them(store: SqlStore, told: dict[str, float]) -> None:
+def test_any_one_of_the_waits_is_reason_enough_to_read_them(store: SqlStore, message: dict[str, float]) -> None:
     store.create_run(header())
     store.add_samples(
-        "demo-1", [sample(case(0), 0), sample(case(1), 1, call_result=CallResult(text="", **told))], [case(0), case(1)]
+        "demo-1",
+        [sample(case(0), 0), sample(case(1), 1, call_result=CallResult(text="", **message))],
+        [case(0), case(1)],
     )
     columns = store.columns("demo-1")
-    ((name, value),) = told.items()
+    ((name, value),) = message.items()
     assert getattr(columns, name).tolist()[1] == value

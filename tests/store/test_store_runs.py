@@ -153,7 +153,7 @@ def test_run_ids_are_readable_sorted_and_unique() -> None:
 
 
 def test_usual_latency_is_the_median_of_earlier_ended_runs_with_the_same_target(store: SqlStore) -> None:
-    def weighed(run_id: str, created_at: float, latencies: list[float], **changes: object) -> None:
+    def evaluated(run_id: str, created_at: float, latencies: list[float], **changes: object) -> None:
         run = header(run_id, created_at=created_at, **changes)
         store.create_run(run)
         cases = [case(number) for number in range(len(latencies) + 2)]
@@ -166,13 +166,13 @@ def test_usual_latency_is_the_median_of_earlier_ended_runs_with_the_same_target(
         run.state = RunState.ENDED
         store.update_run(run)
 
-    weighed("one", 1.0, [0.1, 0.9, 0.2])  # median 0.2
-    weighed("two", 2.0, [0.1, 0.3])  # median (0.1 + 0.3) / 2 = 0.2
-    weighed("other-target", 3.0, [5.0], target={"kind": "chat"})
-    weighed("rescored", 4.0, [5.0], rescored_from="one")
-    weighed("other-suite", 4.0, [5.0], suite_name="other")
+    evaluated("one", 1.0, [0.1, 0.9, 0.2])  # median 0.2
+    evaluated("two", 2.0, [0.1, 0.3])  # median (0.1 + 0.3) / 2 = 0.2
+    evaluated("other-target", 3.0, [5.0], target={"kind": "chat"})
+    evaluated("rescored", 4.0, [5.0], rescored_from="one")
+    evaluated("other-suite", 4.0, [5.0], suite_name="other")
     store.create_run(header("running", created_at=5.0))
-    weighed("late", 9.0, [7.0])
+    evaluated("late", 9.0, [7.0])
     assert store.usual_latency("demo", header().target, before=9.0) == [pytest.approx(0.2), pytest.approx(0.2)]
     assert store.usual_latency("demo", {"kind": "new"}, before=9.0) == []
 

@@ -15,7 +15,7 @@ from steelyard.store.sql import SqlStore
 from steelyard.suite.case import Attachment, Case, digest
 
 
-def kept(sample: Sample, of: Case, position: int) -> Sample:
+def stored(sample: Sample, of: Case, position: int) -> Sample:
     return replace(sample, case_hash=digest(encode(of)), position=position)
 
 
@@ -25,7 +25,7 @@ def test_a_sample_comes_back_whole(store: SqlStore) -> None:
     of = case(1, attachments=(picture,), expected=[1, {"x": None}])
     given = sample(of)
     store.add_samples("demo-1", [given], [of])
-    assert list(store.samples("demo-1")) == [(kept(given, of, 0), of)]
+    assert list(store.samples("demo-1")) == [(stored(given, of, 0), of)]
 
 
 def test_a_failed_sample_comes_back_whole(store: SqlStore) -> None:
@@ -33,7 +33,7 @@ def test_a_failed_sample_comes_back_whole(store: SqlStore) -> None:
     of = case(1, category=None, difficulty=None, tags=())
     given = failed(of)
     store.add_samples("demo-1", [given], [of])
-    assert list(store.samples("demo-1")) == [(kept(given, of, 0), of)]
+    assert list(store.samples("demo-1")) == [(stored(given, of, 0), of)]
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_model_output_comes_back_to_the_letter(store: SqlStore, text: str) -> No
     )
     store.add_samples("demo-1", [given], [of])
     ((back, _),) = store.samples("demo-1")
-    assert back == kept(given, of, 0)
+    assert back == stored(given, of, 0)
     columns = store.columns("demo-1")
     assert columns.categories == [text]
     assert columns.variants == [text]
@@ -212,14 +212,14 @@ def test_some_samples_are_ordered_and_leave_out_what_has_no_value(store: SqlStor
     ]
     store.add_samples("demo-1", samples, cases)
 
-    def found(order: str, *, descending: bool = False) -> list[int | None]:
+    def result(order: str, *, descending: bool = False) -> list[int | None]:
         some = store.some_samples("demo-1", order=order, limit=3, descending=descending)
         return [one.position for one, _ in some]
 
-    assert found("score") == [1, 4, 0]
-    assert found("score", descending=True) == [3, 0, 1]
-    assert found("latency") == [1, 3, 0]
-    assert found("latency", descending=True) == [4, 0, 3]
+    assert result("score") == [1, 4, 0]
+    assert result("score", descending=True) == [3, 0, 1]
+    assert result("latency") == [1, 3, 0]
+    assert result("latency", descending=True) == [4, 0, 3]
 
 
 def test_samples_written_from_another_thread_are_seen_at_once(store: SqlStore) -> None:

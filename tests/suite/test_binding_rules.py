@@ -127,10 +127,10 @@ def test_a_condition_means_what_python_means(condition, complete, coverage, extr
         ({"form": {"coverage": float("nan")}}, "form.coverage is neither a number nor true or false"),
     ],
 )
-def test_a_metric_that_is_not_there_is_a_broken_scale_and_never_false(values, told):
+def test_a_metric_that_is_not_there_is_a_broken_scale_and_never_false(values, message):
     with pytest.raises(ValueError) as caught:
         rule("when form.coverage < 90 % then tone <= 4").holds(values)
-    assert told in str(caught.value)
+    assert message in str(caught.value)
     assert "when form.coverage" in str(caught.value)
 
 

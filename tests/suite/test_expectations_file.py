@@ -44,7 +44,7 @@ def written(write):
     return written
 
 
-def told(path):
+def message(path):
     with pytest.raises(SuiteError) as caught:
         load_suite(path)
     return [str(mistake) for mistake in caught.value.problems]
@@ -86,7 +86,7 @@ def test_gates_and_findings_know_the_code_of_each_check(written):
     severities = {kind.code: kind.severity for kind in suite.taxonomy}
     assert severities == {"KIND": "minor", **dict.fromkeys(codes, "error")}
     wrong = written(findings={"KINDS": {}}, gates=["findings.NO_KIND == 0"])
-    assert [line.partition(": ")[2].partition(":")[0] for line in told(wrong)] == [
+    assert [line.partition(": ")[2].partition(":")[0] for line in message(wrong)] == [
         "findings.KINDS", "gate 'findings.NO_KIND == 0'",
     ]  # fmt: skip
 
@@ -131,7 +131,7 @@ def test_all_mistakes_are_sent_at_once_with_their_lines(written):
             "q": {"path": "$.a", "exists": True, "only_if": "a..b"},
         }
     )
-    messages = told(path)
+    messages = message(path)
     assert [message.partition(": ")[2] for message in messages] == [
         "expect.a: unknown kind of check 'conut': did you mean count?",
         "expect.b: unknown key 'betwen': did you mean between?",
@@ -157,7 +157,7 @@ def test_all_mistakes_are_sent_at_once_with_their_lines(written):
 
 def test_a_path_that_no_case_has_is_told_where_it_stands(written):
     path = written(EXPECT | {"how_many": {"count": "items[]", "between": ["expected.min", "expected.mx"]}})
-    assert told(path) == [
+    assert message(path) == [
         f"suite.yaml:{line_of(path, 'expected.mx')}: expected.mx is in none of the 2 cases: did you mean expected.max?"
     ]
 
@@ -173,7 +173,7 @@ def test_a_path_that_no_case_has_is_told_where_it_stands(written):
 )
 def test_a_case_that_contradicts_itself_is_told(written, field, value, message):
     broken = [CASES[0] | {"expected": CASES[0]["expected"] | {field: value}}, CASES[1]]
-    (only,) = told(written(cases=broken))
+    (only,) = message(written(cases=broken))
     assert only.startswith("cases.json:")
     assert message in only
 
@@ -181,7 +181,7 @@ def test_a_case_that_contradicts_itself_is_told(written, field, value, message):
 def test_a_case_to_which_nothing_applies_is_told(written):
     cases = [CASES[0], {"id": "none", "input": 3, "expected": {"kinds": None}}]
     expect = {"kind": EXPECT["kind"]}
-    assert told(written(expect, cases, answer={"format": "json"})) == [
+    assert message(written(expect, cases, answer={"format": "json"})) == [
         "cases.json:1: case none: nothing to score: no check of expect applies to it"
     ]
     # The schema is a check, too.
@@ -189,26 +189,26 @@ def test_a_case_to_which_nothing_applies_is_told(written):
 
 
 def test_checks_that_read_json_need_json_answers(written):
-    (only,) = told(written({"kind": EXPECT["kind"]}, answer=None))
+    (only,) = message(written({"kind": EXPECT["kind"]}, answer=None))
     assert only.endswith("expect.kind: each reads JSON: write answer: {format: json}, or a schema")
     assert load_suite(written({"error": EXPECT["error"] | {"only_if": "id"}}, answer=None)).components
 
 
 def test_an_empty_expect_and_a_hold_without_one_are_told(written):
-    assert told(written({}))[0].endswith(
+    assert message(written({}))[0].endswith(
         "expect is empty: give at least one check, as in {how_many: {count: items[], between: [1, 3]}}"
     )
     score = {"items": {"same": {"expected": "id"}}}
-    assert told(written(None, score=score, required_repeats="first"))[0].endswith(
+    assert message(written(None, score=score, required_repeats="first"))[0].endswith(
         "hold says in how many repeats a check must pass: there is no expect"
     )
-    assert told(written(required_repeats="sometimes"))[0].endswith(
+    assert message(written(required_repeats="sometimes"))[0].endswith(
         "hold: 'sometimes' is not known; allowed: all, majority, first"
     )
 
 
 def test_a_component_cannot_be_called_expect(written):
-    messages = told(written(score={"expect": {"same": {"expected": "id"}}}))
+    messages = message(written(score={"expect": {"same": {"expected": "id"}}}))
     assert messages[0].endswith("score.expect: this name stands for the checks of expect: choose another")
 
 

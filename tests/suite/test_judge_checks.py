@@ -45,10 +45,10 @@ def test_without_a_check_there_is_none(judged):
         (7, "judge.check is code of your own, written module:function; found 7"),
     ],
 )
-def test_a_check_that_is_not_there_is_a_mistake_of_the_suite(judged, written, told):
+def test_a_check_that_is_not_there_is_a_mistake_of_the_suite(judged, written, message):
     with pytest.raises(SuiteError) as raised:
         load_suite(judged(check=written, files={"checks.py": CHECKS}))
-    assert told in str(raised.value)
+    assert message in str(raised.value)
     assert "suite.yaml:" in str(raised.value)
 
 
@@ -90,8 +90,8 @@ def test_a_function_may_be_given_in_python(judged):
     from steelyard.suite.build.draft import Draft, own_code
     from steelyard.suite.yaml import Located
 
-    def check(reply, text, case, metrics):
-        return Checked(reply)
+    def check(response, text, case, metrics):
+        return Checked(response)
 
     draft = Draft(Located(None, ""), judged().parent)
     assert own_code(check, ("judge", "check"), draft) is check

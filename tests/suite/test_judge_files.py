@@ -33,7 +33,7 @@ RESPONSE = {
 }
 
 
-def mistakes(path) -> list[str]:
+def problems(path) -> list[str]:
     with pytest.raises(SuiteError) as raised:
         load_suite(path)
     return str(raised.value).splitlines()
@@ -184,7 +184,7 @@ LATE = RESPONSE | {"properties": without(RESPONSE, "weaknesses")["properties"] |
     ],
 )
 def test_a_mistake_in_a_judge_is_told_in_plain_words(judged, change, message):
-    told = mistakes(judged(**change, files={"user.md": "{{ text }}\n{{ csae.id }}\n"}))
+    told = problems(judged(**change, files={"user.md": "{{ text }}\n{{ csae.id }}\n"}))
     assert any(message in line for line in told), told
     assert not any("pydantic" in line or "Input should" in line for line in told)
     assert all(line.startswith(("suite.yaml:", "user.md:")) for line in told)
@@ -205,7 +205,7 @@ judge:
 """
     path = judged()
     path.write_text(text)
-    assert mistakes(path) == [
+    assert problems(path) == [
         "suite.yaml:7: judge.bind: rule 'when form.words < 3 then tone <= 2': there is no component 'form';"
         " no component of this suite measures anything",
         "suite.yaml:8: no judge is called 'nobody'; there are: a",
@@ -222,18 +222,18 @@ def test_the_only_judge_needs_no_choosing_and_the_score_may_be_left_out(judged):
 
 
 def test_a_suite_with_neither_score_nor_judge_is_a_mistake(judged):
-    assert mistakes(judged(suite={"score": None, "judge": None})) == [
+    assert problems(judged(suite={"score": None, "judge": None})) == [
         "suite.yaml:1: score is missing: give at least one component, expect or a judge"
     ]
-    (told,) = mistakes(judged(suite={"judge": 3}))
+    (told,) = problems(judged(suite={"judge": 3}))
     assert "judge is a group of keys (rubric, judges, ...); found 3 (a number)" in told
 
 
 def test_a_suite_in_which_nothing_counts_is_a_mistake(judged):
     rubric = {"dimensions": {"tone": {"weight": 0}, "sense": {"weight": 0}}, "flags": {"unsafe": {}}}
-    assert "nothing to score: every weight is 0" in mistakes(judged(rubric=rubric))[0]
-    assert "nothing to score: every weight is 0" in mistakes(judged(suite={"judge": None}))[0]
-    assert "nothing to score" in mistakes(judged(suite={"score": None}, rubric=rubric, bind=None))[0]
+    assert "nothing to score: every weight is 0" in problems(judged(rubric=rubric))[0]
+    assert "nothing to score: every weight is 0" in problems(judged(suite={"judge": None}))[0]
+    assert "nothing to score" in problems(judged(suite={"score": None}, rubric=rubric, bind=None))[0]
 
 
 def test_skipped_truth_is_no_mistake_when_the_judge_weighs(judged):
@@ -288,7 +288,7 @@ def test_gates_may_stand_on_dimensions_and_flags(judged, gate):
     ],
 )
 def test_a_gate_on_the_judge_that_decides_nothing_is_a_mistake(judged, gate, message):
-    (told,) = mistakes(judged(suite={"gates": [gate]}))
+    (told,) = problems(judged(suite={"gates": [gate]}))
     assert message in told
 
 
@@ -296,15 +296,15 @@ def test_criteria_know_the_scale_of_a_dimension(judged):
     good = {"tone": {"pass": "score.tone.points >= 5", "fail": "score.tone.points != 5"}}
     assert len(load_suite(judged(suite={"criteria": good})).criteria) == 1
     bad = {"tone": {"pass": "score.tone.points >= 3", "fail": "score.tone.points < 4"}}
-    assert "could hold at once" in mistakes(judged(suite={"criteria": bad}))[0]
+    assert "could hold at once" in problems(judged(suite={"criteria": bad}))[0]
     never = {"tone": {"pass": "score.tone.points >= 7"}}
     assert (
-        "can never hold: score.tone.points is always between 1 and 5" in mistakes(judged(suite={"criteria": never}))[0]
+        "can never hold: score.tone.points is always between 1 and 5" in problems(judged(suite={"criteria": never}))[0]
     )
 
 
 def test_gates_are_not_blamed_for_a_broken_rubric(judged):
-    told = mistakes(
+    told = problems(
         judged(rubric={"scale": [5, 1], "dimensions": {"tone": {}}}, suite={"gates": ["score.x.points > 2"]})
     )
     assert told == [told[0]]
@@ -381,7 +381,7 @@ def test_a_flag_that_does_not_fail_is_not_in_the_pass_rule(judged):
 )
 def test_the_system_under_test_is_not_its_own_judge(judged, url):
     target = {"chat": {"base_url": url, "model": "big"}}
-    (told,) = mistakes(judged(suite={"target": target}, by="model"))
+    (told,) = problems(judged(suite={"target": target}, by="model"))
     assert "the judge 'model' is the system under test itself (big at " in told
     assert "let another model judge, or write allow_self: true" in told
     assert load_suite(judged(suite={"target": target}, by="model", allow_self=True)).judge.allow_self
@@ -403,7 +403,7 @@ def test_another_model_or_address_may_judge(judged, change):
 
 def test_a_model_that_a_variant_chooses_is_not_its_own_judge(judged):
     target = {"chat": {"base_url": "http://localhost:9/v1", "model": "{{ variant.m }}"}}
-    (told,) = mistakes(judged(suite={"target": target, "variants": {"m": ["small", "big"]}}, by="model"))
+    (told,) = problems(judged(suite={"target": target, "variants": {"m": ["small", "big"]}}, by="model"))
     assert "is the system under test itself" in told
 
 
@@ -417,7 +417,7 @@ def test_two_spellings_of_one_address_are_the_same_machine():
 def test_a_model_that_depends_on_the_case_cannot_be_told_from_its_judge(judged, model):
     target = {"chat": {"base_url": "http://127.0.0.1:9/v1", "model": model}}
     suite = {"target": target, "variants": {"m": ["small"]}}
-    (told,) = mistakes(judged(suite=suite, by="model"))
+    (told,) = problems(judged(suite=suite, by="model"))
     assert f"depends on the case ({model}), so that cannot tell them apart" in told
     assert "or write allow_self: true" in told
     assert load_suite(judged(suite=suite, by="model", allow_self=True)).judge.allow_self
@@ -428,7 +428,7 @@ def test_a_model_that_depends_on_the_case_cannot_be_told_from_its_judge(judged, 
 @pytest.mark.parametrize("model", ["big ", " {{ variant.m }}"])
 def test_a_blank_makes_no_other_model(judged, model):
     target = {"chat": {"base_url": "http://localhost:9/v1", "model": model}}
-    (told,) = mistakes(judged(suite={"target": target, "variants": {"m": ["big"]}}, by="model"))
+    (told,) = problems(judged(suite={"target": target, "variants": {"m": ["big"]}}, by="model"))
     assert "is the system under test itself" in told
 
 

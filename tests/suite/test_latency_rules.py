@@ -73,5 +73,5 @@ def test_a_mistake_is_told_in_plain_words(write, latency, message):
     ("length", "message"),
     [(0.014, "14 ms"), (0.1, "100 ms"), (0.0123, "12.3 ms"), (2.5, "2.5 s"), (12.375, "12.4 s"), (1234.5, "1,230 s")],
 )
-def test_times_are_told_in_few_digits(length, told):
-    assert time_in_words(length) == told
+def test_times_are_told_in_few_digits(length, message):
+    assert time_in_words(length) == message

@@ -69,13 +69,13 @@ def test_lines_are_read_in_the_order_of_the_file(suite):
         ({"reasons": "x"}, "unknown key 'reasons': did you mean reason?"),
     ],
 )
-def test_a_bad_line_is_a_mistake_with_its_file_and_line(suite, wrong, told):
+def test_a_bad_line_is_a_mistake_with_its_file_and_line(suite, wrong, message):
     write_ledger(suite, GOOD, GOOD | wrong)
     with pytest.raises(SuiteError) as raised:
         load_suite(suite)
     assert len(raised.value.problems) == 1
     assert str(raised.value).startswith(f"{LEDGER_FILE}:2: ")
-    assert told in str(raised.value)
+    assert message in str(raised.value)
 
 
 @pytest.mark.parametrize("text", ['{"at": "2026-', "[1]", '"text"'])
@@ -206,6 +206,8 @@ def test_a_run_keeps_the_lines_that_lead_to_what_it_is_weighed_by_and_no_others(
     assert kept_with_a_run(plain, signed) == ()
 
 
-@pytest.mark.parametrize("kept", [{}, {"ledger": None}, {"ledger": "x"}, {"ledger": [1, {"at": 3}, GOOD | {"by": 1}]}])
-def test_what_an_old_or_foreign_run_keeps_hinders_nothing(kept):
-    assert lines_kept(kept) == []
+@pytest.mark.parametrize(
+    "stored", [{}, {"ledger": None}, {"ledger": "x"}, {"ledger": [1, {"at": 3}, GOOD | {"by": 1}]}]
+)
+def test_what_an_old_or_foreign_run_keeps_hinders_nothing(stored):
+    assert lines_kept(stored) == []

@@ -109,9 +109,9 @@ def test_whatever_is_damaged_nothing_is_raised(photo, format_, options):
         (b"BM is how this text begins", "is cut off: its BMP data ends early, after 26 bytes"),
     ],
 )
-def test_what_is_not_a_picture_is_told_by_its_first_bytes(photo, data, told):
+def test_what_is_not_a_picture_is_told_by_its_first_bytes(photo, data, message):
     path = photo(data)
-    assert told in picture_problem(path, max_pixels=MOST)
+    assert message in picture_problem(path, max_pixels=MOST)
     assert picture_size(path) is None
 
 
@@ -283,13 +283,13 @@ GARBAGE = b"not an image at all"
         ("a.png", None, b"GIF", "is not an image"),
     ],
 )
-def test_a_file_is_judged_by_the_kind_it_claims_to_be(tmp_path, name, media_type, data, told):
+def test_a_file_is_judged_by_the_kind_it_claims_to_be(tmp_path, name, media_type, data, message):
     if data is not None:
         (tmp_path / name).write_bytes(data)
     given = {"place": name} | ({"media_type": media_type} if media_type else {})
     case = Case("c", attachments=read_attachments([given, "https://example.org/none.png"], tmp_path))
     problem = unsendable(case, tmp_path, max_pixels=MOST)
-    assert problem is None if told is None else told in problem
+    assert problem is None if message is None else message in problem
 
 
 def test_a_picture_of_another_kind_than_its_name_says_is_still_one(tmp_path):

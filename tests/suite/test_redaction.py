@@ -68,7 +68,7 @@ def test_names_of_the_case_are_taken_out_of_its_answers_and_failures():
     redact = redactor(names=["input.users"])
     case = redact.case(Case("a", input={"users": ["Ann", "Bo"]}))
     given = CallResult(text="Dear Ann, tell Bo. Annually yours", failure=Failure("cut", "Bo left"))
-    attempt = redact.call_result(given, case.private)
+    attempt = redact.redact_call(given, case.private)
     assert attempt.text == "Dear [NAME], tell [NAME]. Annually yours"
     assert attempt.failure == Failure("cut", "[NAME] left")
 
@@ -130,7 +130,7 @@ def test_a_path_to_names_that_leads_nowhere_is_a_mistake(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("raw", "without"),
+    ("uncapped", "without"),
     [
         ('{"a": "Dear\\nAnna", "Anna": 1}', '{"a": "Dear\\n[NAME]", "[NAME]": 1}'),
         ('{"a": "write to\\nann@mail.example"}', '{"a": "write to\\n[EMAIL]"}'),
@@ -141,15 +141,15 @@ def test_a_path_to_names_that_leads_nowhere_is_a_mistake(tmp_path):
         ("call 01511234567", "call [PHONE]"),
     ],
 )
-def test_no_spelling_of_json_or_unicode_hides_personal_data(raw, without):
+def test_no_spelling_of_json_or_unicode_hides_personal_data(uncapped, without):
     redact = redactor(names=["input.names"], emails=True, phones=True)
     case = redact.case(Case("a", input={"names": ["Anna", "Zo\u00eb Li", "O'Neil"]}))
-    assert redact.call_result(CallResult(text=raw), case.private).text == without
+    assert redact.redact_call(CallResult(text=uncapped), case.private).text == without
 
 
 def test_json_stays_json():
     raw = '{"a": "x\\ty@z.de \\" q", "b": [1.5, null, "ann@mail.example"]}'
-    text = redactor(emails=True).call_result(CallResult(text=raw), ()).text
+    text = redactor(emails=True).redact_call(CallResult(text=raw), ()).text
     assert json.loads(text) == {"a": 'x\t[EMAIL] " q', "b": [1.5, None, "[EMAIL]"]}
 
 

@@ -27,7 +27,7 @@ flags:
 """
 
 
-def mistakes(path) -> list[str]:
+def problems(path) -> list[str]:
     with pytest.raises(SuiteError) as raised:
         load_suite(path)
     return str(raised.value).splitlines()
@@ -63,13 +63,13 @@ dimensions:
   sense:
     scores: {6: too much}
 """
-    told = mistakes(judged(rubric="rubric.yaml", files={"rubric.yaml": text}))
+    told = problems(judged(rubric="rubric.yaml", files={"rubric.yaml": text}))
     assert told == [
         "rubric.yaml:3: unknown key 'calibratoin': did you mean calibration?",
         "rubric.yaml:6: dimensions.tone.weight must be at least 0.0; found -1 (a number)",
     ]
     text = text.replace("calibratoin", "calibration").replace("-1", "1")
-    told = mistakes(judged(rubric="rubric.yaml", bind=[], labels=None, files={"rubric.yaml": text}))
+    told = problems(judged(rubric="rubric.yaml", bind=[], labels=None, files={"rubric.yaml": text}))
     assert told == [
         "rubric.yaml:2: neutral: 1 is the lowest score, and nothing could ever be below it",
         "rubric.yaml:8: dimensions.sense.scores.6: is not a score from 1 to 5",
@@ -113,7 +113,7 @@ dimensions:
 )
 def test_a_mistake_in_a_rubric_is_told_in_plain_words(judged, change, message):
     rubric = {"dimensions": {"tone": {}, "sense": {}}, "flags": {"unsafe": {}}} | change
-    told = mistakes(judged(rubric=rubric, bind=[]))
+    told = problems(judged(rubric=rubric, bind=[]))
     assert len(told) == 1, told
     assert message in told[0]
     assert told[0].startswith("suite.yaml:")
@@ -133,13 +133,13 @@ def test_a_mistake_in_a_rubric_is_told_in_plain_words(judged, change, message):
     ],
 )
 def test_a_file_that_holds_no_rubric_is_told(judged, text, message):
-    told = mistakes(judged(rubric="rubric.yaml", bind=[], labels=None, files={"rubric.yaml": text}))
+    told = problems(judged(rubric="rubric.yaml", bind=[], labels=None, files={"rubric.yaml": text}))
     assert len(told) == 1, told
     assert told[0].replace(":1: dimensions", ": dimensions").startswith(message)
 
 
 def test_a_rubric_that_is_not_there_is_told(judged):
-    (told,) = mistakes(judged(rubric="rubrik.yaml", files={"rubric.yaml": RUBRIC}))
+    (told,) = problems(judged(rubric="rubrik.yaml", files={"rubric.yaml": RUBRIC}))
     assert "there is no file rubrik.yaml: did you mean rubric.yaml?" in told
-    (told,) = mistakes(judged(rubric=3))
+    (told,) = problems(judged(rubric=3))
     assert "judge.rubric must be text or a group of keys; found 3 (a number)" in told

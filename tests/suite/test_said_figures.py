@@ -33,7 +33,7 @@ def judge_with(folder, figures, **more):
     return load_suite(write_judged(folder, response=RESPONSE, figures=figures, **more))
 
 
-def told(folder, figures, **more):
+def message(folder, figures, **more):
     with pytest.raises(SuiteError) as caught:
         judge_with(folder, figures, **more)
     return str(caught.value)
@@ -85,7 +85,7 @@ def test_keys_in_the_suite_stand_before_those_of_the_response(tmp_path):
     ],
 )
 def test_a_wrong_figure_is_told(tmp_path, figures, words):
-    wrong = told(tmp_path, figures)
+    wrong = message(tmp_path, figures)
     assert words in wrong
     assert len(wrong.splitlines()) == 1
 
@@ -94,12 +94,12 @@ def test_gates_stand_on_figures_and_on_nothing_that_is_none(tmp_path):
     figures = {"found": {"mean": "parts.*.found"}, "kinds": {"count": "faults[].kind"}}
     gates = ["score.found_head.points >= 3", "score.kinds.dull <= 50 %"]
     assert judge_with(tmp_path / "good", figures, suite={"gates": gates}).gates == tuple(gates)
-    wrong = told(
+    wrong = message(
         tmp_path / "bad", figures, suite={"gates": ["score.found_haed.points >= 3", "score.kinds.dul <= 50 %"]}
     )
     assert "no component 'found_haed': did you mean found_head?" in wrong
     assert "no measure of kinds 'dul': did you mean dull?" in wrong
-    assert "cannot fail" in told(tmp_path / "idle", figures, suite={"gates": ["score.found_head.points >= 1"]})
+    assert "cannot fail" in message(tmp_path / "idle", figures, suite={"gates": ["score.found_head.points >= 1"]})
 
 
 def test_figures_are_part_of_what_is_made_of_an_answer_and_not_of_what_is_asked(tmp_path):

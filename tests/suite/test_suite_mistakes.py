@@ -13,7 +13,7 @@ from steelyard.suite.load import load_suite
 pytestmark = pytest.mark.boundary("pydantic", "pyyaml")
 
 
-def mistakes(path: Path) -> list[str]:
+def problems(path: Path) -> list[str]:
     with pytest.raises(SuiteError) as raised:
         load_suite(path)
     return str(raised.value).splitlines()
@@ -41,7 +41,7 @@ variants: {p: [{file: nope.md}], q: 3}
 audit: {null_share: 120 %}
 """
     )
-    assert mistakes(path) == [
+    assert problems(path) == [
         "suite.yaml:2: unknown key 'abut': did you mean about?",
         "suite.yaml:3: there is no file case.json: did you mean cases.json?",
         "suite.yaml:4: unknown target 'pyton': did you mean python?",
@@ -121,7 +121,7 @@ audit: {null_share: 120 %}
     ],
 )
 def test_a_mistake_is_told_in_plain_words(write, change, message):
-    told = mistakes(write(change))
+    told = problems(write(change))
     assert any(message in line for line in told), told
     assert not any("pydantic" in line or "Input should" in line or "type=" in line for line in told)
     assert len(told) == 1, told
@@ -136,7 +136,7 @@ score:
     same: {expected: expected.txt}
   other: {same: {expected: text}}
 """
-    assert mistakes(write(score)) == [
+    assert problems(write(score)) == [
         "suite.yaml:6: expected.txt is in none of the 2 cases: did you mean expected.text?",
         "suite.yaml:7: text is in none of the 2 cases: did you mean expected.text?",
     ]
@@ -146,7 +146,7 @@ ONE_WITHOUT = [{"id": "a", "expected": {"text": "x"}}, {"id": "b", "expected": {
 
 
 def test_missing_truth_without_a_policy_is_a_mistake(write):
-    told = mistakes(write({"cases": "c.json"}, files={"c.json": json.dumps(ONE_WITHOUT, indent=1)}))
+    told = problems(write({"cases": "c.json"}, files={"c.json": json.dumps(ONE_WITHOUT, indent=1)}))
     assert len(told) == 1
     assert "score.text: 1 of 2 cases have no truth for it (the first is b at c.json:8)" in told[0]
     assert "when_unknown: skip or when_unknown: say_unknown" in told[0]
@@ -164,27 +164,27 @@ def test_missing_truth_with_a_policy_is_none(write, policy):
 
 def test_a_case_in_which_everything_is_skipped_is_a_mistake(write):
     score = {"text": {"same": {"expected": "expected.text"}, "when_unknown": "skip"}}
-    told = mistakes(write({"cases": "c.json", "score": score}, files={"c.json": json.dumps(ONE_WITHOUT, indent=1)}))
+    told = problems(write({"cases": "c.json", "score": score}, files={"c.json": json.dumps(ONE_WITHOUT, indent=1)}))
     assert told == ["c.json:8: case b: nothing to score: it has no truth for any component, and all are skipped"]
 
 
 def test_a_prompt_that_does_not_compile_is_told_in_its_own_file(write):
     target = {"chat": {"model": "m", "base_url": "http://localhost/v1", "user": {"file": "user.md"}, "system": "{{ x"}}
-    told = mistakes(write({"target": target}, files={"user.md": "one\n{{ csae.id }}\n"}))
+    told = problems(write({"target": target}, files={"user.md": "one\n{{ csae.id }}\n"}))
     assert any(line.startswith("user.md:2: the template speaks of 'csae'") for line in told)
     assert any(line.startswith("suite.yaml:") and "does not compile" in line for line in told)
     assert len(told) == 2
 
 
 def test_mistakes_of_suite_and_cases_come_together(write):
-    told = mistakes(write({"abuot": 1, "cases": "c.jsonl"}, files={"c.jsonl": '{"id": "a"}\n{"id": 1, "tags": {}}\n'}))
+    told = problems(write({"abuot": 1, "cases": "c.jsonl"}, files={"c.jsonl": '{"id": "a"}\n{"id": 1, "tags": {}}\n'}))
     assert any("abuot" in line for line in told)
     assert any(line.startswith("c.jsonl:2: a tag is text") for line in told)
 
 
 @pytest.mark.parametrize("text", ["", "- a\n- b\n", "just text", "suite: [\n"])
 def test_what_is_no_suite_is_told(write, text):
-    assert mistakes(write(text))[0].startswith("suite.yaml")
+    assert problems(write(text))[0].startswith("suite.yaml")
 
 
 def test_a_scorer_that_breaks_on_a_case_is_a_mistake_and_no_traceback(write, monkeypatch):
@@ -195,7 +195,7 @@ def test_a_scorer_that_breaks_on_a_case_is_a_mistake_and_no_traceback(write, mon
 
     monkeypatch.setattr(plugins.find("scorers", "between"), "check", explode)
     score = {"v": {"between": {"low": "expected.text", "high": "expected.text"}}}
-    told = mistakes(write({"score": score}))
+    told = problems(write({"score": score}))
     assert told[0].startswith("cases.json:1: case a: the scorer of v raised ZeroDivisionError: by zero (test_suite_")
 
 
@@ -212,29 +212,29 @@ def test_a_folder_without_a_suite_is_told(tmp_path):
 
 
 def test_a_pass_rule_that_every_answer_meets_is_a_mistake(write):
-    (told,) = mistakes(write({"pass": "score >= 0"}))
+    (told,) = problems(write({"pass": "score >= 0"}))
     assert "every answer, the empty one too, would pass" in told
 
 
 def test_a_weight_without_end_is_a_mistake(write):
     score = {"text": {"same": {"expected": "expected.text"}, "weight": float("inf")}}
-    assert len(mistakes(write({"score": score}))) == 1
+    assert len(problems(write({"score": score}))) == 1
 
 
 @pytest.mark.parametrize(("sign", "word"), [(";", "semicolons"), ("\t", "tabs")])
 def test_a_table_that_is_not_separated_by_commas_is_told(write, sign, word):
     table = f"id{sign}input{sign}expected.text\na{sign}q{sign}t\n"
-    told = mistakes(write({"cases": "c.csv"}, files={"c.csv": table}))
+    told = problems(write({"cases": "c.csv"}, files={"c.csv": table}))
     assert f"c.csv:1: the headings are separated by {word}, not by commas: save the file with commas" in told
 
 
 def test_a_tab_and_a_wrong_indentation_are_named(write):
-    assert "the line begins with a tab: indent with spaces" in mistakes(write("suite: s\ncases:\n\tfiles: c.json\n"))[0]
-    assert "is the line indented like its neighbours?" in mistakes(write("suite: s\ncases:\n  a: 1\n b: 2\n"))[0]
+    assert "the line begins with a tab: indent with spaces" in problems(write("suite: s\ncases:\n\tfiles: c.json\n"))[0]
+    assert "is the line indented like its neighbours?" in problems(write("suite: s\ncases:\n  a: 1\n b: 2\n"))[0]
 
 
 @pytest.mark.parametrize("hole", ["{{ case.expected.text }}", "{% if case['expected'] %}x{% endif %}"])
 def test_a_template_that_shows_the_truth_is_a_mistake(write, hole):
     target = {"chat": {"model": "m", "base_url": "http://localhost/v1", "user": f"Read.\n{hole}"}}
-    (told,) = mistakes(write({"target": target}))
+    (told,) = problems(write({"target": target}))
     assert "the template would show the truth to the system under test" in told

@@ -72,7 +72,7 @@ def cases(suite: SuiteModel) -> dict[str, Case]:
 
 
 @pytest.fixture(scope="module")
-def weigher(suite: SuiteModel) -> Evaluator:
+def evaluator(suite: SuiteModel) -> Evaluator:
     return Evaluator(suite)
 
 
@@ -201,22 +201,22 @@ def test_the_description_is_two_to_four_full_sentences(item: dict[str, Any]) -> 
 
 @each_item
 def test_the_truth_in_its_own_words_earns_full_marks(
-    item: dict[str, Any], cases: dict[str, Case], weigher: Evaluator
+    item: dict[str, Any], cases: dict[str, Case], evaluator: Evaluator
 ) -> None:
-    weighed = weigher.evaluate(truth(item), cases[item["id"]])
+    weighed = evaluator.evaluate(truth(item), cases[item["id"]])
     assert weighed.outcome is Outcome.SCORED
     assert weighed.score is not None
     assert weighed.score >= 0.99
     assert weighed.findings == ()
 
 
-def test_the_truth_of_another_item_never_passes(cases: dict[str, Case], weigher: Evaluator) -> None:
+def test_the_truth_of_another_item_never_passes(cases: dict[str, Case], evaluator: Evaluator) -> None:
     answers = {item["id"]: truth(item) for item in ITEMS}
     passing = [
         (other, case.id)
         for other, answer in answers.items()
         for case in cases.values()
-        if case.id != other and (weigher.evaluate(answer, case).score or 0) >= 0.65
+        if case.id != other and (evaluator.evaluate(answer, case).score or 0) >= 0.65
     ]
     assert passing == []  # 0.65 leaves ten points below the pass threshold of 0.75
 
@@ -225,9 +225,9 @@ def test_the_truth_of_another_item_never_passes(cases: dict[str, Case], weigher:
     ("case", "maker"),
     [("furn-005", "L. & J. G. Stickley"), ("lite-002", "Tiffany & Co."), ("silv-004", "Tiffany Studios")],
 )
-def test_a_namesake_firm_is_not_the_maker(case: str, maker: str, cases: dict[str, Case], weigher: Evaluator) -> None:
+def test_a_namesake_firm_is_not_the_maker(case: str, maker: str, cases: dict[str, Case], evaluator: Evaluator) -> None:
     answer = json.loads(truth(BY_ID[case])) | {"maker": maker}
-    weighed = weigher.evaluate(json.dumps(answer), cases[case])
+    weighed = evaluator.evaluate(json.dumps(answer), cases[case])
     assert [finding.code for finding in weighed.findings] == ["MAKER"]
     assert weighed.score == pytest.approx(0.9)  # 70 + 0 + 10 + 10 of 100
 
@@ -238,29 +238,29 @@ NULLS = '{"name": null, "maker": null, "era": null, "estimatedValueMin": null, "
 
 
 @pytest.mark.parametrize("answer", ["", " ", "{}", "null", "[]", EMPTY, BLANK, NULLS])
-def test_an_answer_that_says_nothing_earns_nothing(answer: str, cases: dict[str, Case], weigher: Evaluator) -> None:
+def test_an_answer_that_says_nothing_earns_nothing(answer: str, cases: dict[str, Case], evaluator: Evaluator) -> None:
     for case in cases.values():
-        weighed = weigher.evaluate(answer, case)
+        weighed = evaluator.evaluate(answer, case)
         assert weighed.score == 0
         assert weighed.outcome is Outcome.MALFORMED
         assert [finding.code for finding in weighed.findings] == ["FORMAT"]
 
 
-def test_the_echoed_description_never_passes(cases: dict[str, Case], weigher: Evaluator) -> None:
+def test_the_echoed_description_never_passes(cases: dict[str, Case], evaluator: Evaluator) -> None:
     for item in ITEMS:
         description = item["imageDescription"]
         for name in (description, description[:120]):
             answer = {"name": name, "maker": name[:120], "era": name[:60]}
             answer |= {"estimatedValueMin": 0, "estimatedValueMax": 0}
-            score = weigher.evaluate(json.dumps(answer), cases[item["id"]]).score
+            score = evaluator.evaluate(json.dumps(answer), cases[item["id"]]).score
             assert score is not None
             assert score < 0.5
 
 
-def test_a_list_of_all_keywords_is_no_name(cases: dict[str, Case], weigher: Evaluator) -> None:
+def test_a_list_of_all_keywords_is_no_name(cases: dict[str, Case], evaluator: Evaluator) -> None:
     everything = " ".join(keyword for item in ITEMS for keyword in item["expected"]["nameKeywords"])
     answer = json.loads(truth(ITEMS[0])) | {"name": everything}
-    assert weigher.evaluate(json.dumps(answer), cases["furn-001"]).outcome is Outcome.MALFORMED
+    assert evaluator.evaluate(json.dumps(answer), cases["furn-001"]).outcome is Outcome.MALFORMED
 
 
 def test_cases_load_with_their_category_difficulty_reason_and_input(cases: dict[str, Case]) -> None:
@@ -307,15 +307,15 @@ def test_recorded_structured_answers_fit_the_schema(recording: str) -> None:
             assert line["answer"]["estimatedValueMin"] <= line["answer"]["estimatedValueMax"]
 
 
-def weigh_all(recording: str, cases: dict[str, Case], weigher: Evaluator) -> dict[str, Any]:
+def weigh_all(recording: str, cases: dict[str, Case], evaluator: Evaluator) -> dict[str, Any]:
     def text(answer: Any) -> str:
         return answer if isinstance(answer, str) else json.dumps(answer)
 
-    return {line["case"]: weigher.evaluate(text(line["answer"]), cases[line["case"]]) for line in recorded(recording)}
+    return {line["case"]: evaluator.evaluate(text(line["answer"]), cases[line["case"]]) for line in recorded(recording)}
 
 
-def test_the_baseline_shows_the_usual_faults(cases: dict[str, Case], weigher: Evaluator) -> None:
-    weighed = weigh_all("baseline", cases, weigher)
+def test_the_baseline_shows_the_usual_faults(cases: dict[str, Case], evaluator: Evaluator) -> None:
+    weighed = weigh_all("baseline", cases, evaluator)
     assert 0.60 <= sum(one.passed for one in weighed.values()) / 50 <= 0.70
     malformed = {case for case, one in weighed.items() if one.outcome is Outcome.MALFORMED}
     assert malformed == {"furn-008", "toys-004"}  # one cut short, one refusal
@@ -323,8 +323,8 @@ def test_the_baseline_shows_the_usual_faults(cases: dict[str, Case], weigher: Ev
     assert codes == {"NAME", "MAKER", "ERA", "VALUE", "FORMAT"}
 
 
-def test_the_better_set_meets_the_gates_and_still_errs(cases: dict[str, Case], weigher: Evaluator) -> None:
-    weighed = weigh_all("better", cases, weigher)
+def test_the_better_set_meets_the_gates_and_still_errs(cases: dict[str, Case], evaluator: Evaluator) -> None:
+    weighed = weigh_all("better", cases, evaluator)
     assert 0.90 <= sum(one.passed for one in weighed.values()) / 50 <= 0.94
     for category in COMPOSITION:
         scores = [one.score for case, one in weighed.items() if cases[case].category == category]

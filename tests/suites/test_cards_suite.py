@@ -61,7 +61,7 @@ class Model:
         return chat_answer(changed if isinstance(changed, str) else self.text_of(in_shape(shape, changed)))
 
 
-def weigh(tmp_path, model, *more):
+def evaluate(tmp_path, model, *more):
     with Loopback() as server:
         server.on("/v1/chat/completions", model)
         given = ["--target", "chat", "--base-url", f"{server.base_url}/v1", "--concurrency", 1, "--json"]
@@ -91,7 +91,7 @@ def spoil(share):
 
 def test_every_photo_reaches_the_model_byte_for_byte_in_every_shape_and_the_truth_passes(tmp_path):
     model = Model()
-    code, report = weigh(tmp_path, model, "--repeats", 3)
+    code, report = evaluate(tmp_path, model, "--repeats", 3)
     assert (code, report["verdict"]) == (0, "PASS")
     assert model.asked == {(photo, shape): 3 for photo in TRUTH for shape in ("piles", "boxes", "rows")}
     assert set(verdicts(report).values()) == {"PASS"}
@@ -106,7 +106,7 @@ def test_every_photo_reaches_the_model_byte_for_byte_in_every_shape_and_the_trut
 
 @pytest.mark.parametrize(("share", "code", "verdict"), [(0.1, 0, "PASS"), (0.3, 4, "AMBIGUOUS"), (0.5, 1, "FAIL")])
 def test_text_decides_at_80_and_60_percent(tmp_path, share, code, verdict):
-    ended, report = weigh(tmp_path, Model(spoil(share)), "--repeats", 1, "--only", "variant=piles")
+    ended, report = evaluate(tmp_path, Model(spoil(share)), "--repeats", 1, "--only", "variant=piles")
     assert (ended, report["verdict"]) == (code, verdict)
     assert report["overall"]["findings"].keys() == {"OCR"}
 
@@ -120,7 +120,7 @@ def test_an_invented_card_once_is_ambiguous_and_twice_a_failure(tmp_path, sample
             [*piles[:-1], [*piles[-1], ("A pony that I never had", [0, 0, 0.1, 0.1])]] if photo in inventive else piles
         )
 
-    ended, report = weigh(tmp_path, Model(change), "--repeats", 1, "--only", "variant=piles")
+    ended, report = evaluate(tmp_path, Model(change), "--repeats", 1, "--only", "variant=piles")
     assert (ended, report["verdict"]) == (code, verdict)
     assert report["overall"]["findings"].get("HALLUC", 0) == samples
 
@@ -130,7 +130,7 @@ def test_json_must_be_valid_in_two_of_three_runs_and_only_signals(tmp_path, brok
     def change(photo, shape, nth, piles):
         return '{"piles": [{"label": "left", "cards": ["Cut' if photo == "01-easy" and nth < broken else piles
 
-    ended, report = weigh(tmp_path, Model(change), "--repeats", 3, "--only", "variant=piles", "--limit", 8)
+    ended, report = evaluate(tmp_path, Model(change), "--repeats", 3, "--only", "variant=piles", "--limit", 8)
     assert verdicts(report)["json"] == verdict
     assert ended == 0
     # One error for the answer, not one a card; its cards stay in the denominators.
@@ -143,7 +143,7 @@ def test_one_malformed_answer_in_three_is_no_matter_of_reading_the_cards(tmp_pat
     def change(photo, shape, nth, piles):
         return '{"piles": [{"label": "left", "cards": ["Cut' if nth == 1 else piles
 
-    ended, report = weigh(tmp_path, Model(change), "--repeats", 3, "--only", "variant=piles", "--limit", 8)
+    ended, report = evaluate(tmp_path, Model(change), "--repeats", 3, "--only", "variant=piles", "--limit", 8)
     assert ended == 0
     assert verdicts(report) == dict.fromkeys(("text", "invention", "readable", "grouping", "json"), "PASS")
     # Of 3 x 85 cards on 8 photos all were read in two answers of three.
@@ -158,12 +158,12 @@ def test_a_few_readable_answers_do_not_pass_for_the_others(tmp_path, valid, ende
     def change(photo, shape, nth, piles):
         return "No JSON here" if photo in broken else piles
 
-    code, report = weigh(tmp_path, Model(change), "--repeats", 1, "--only", "variant=piles")
+    code, report = evaluate(tmp_path, Model(change), "--repeats", 1, "--only", "variant=piles")
     assert (code, verdicts(report)["readable"]) == (ended, verdict)
 
 
 def test_with_one_run_a_prompt_the_json_criterion_is_undecided(tmp_path):
-    code, report = weigh(tmp_path, Model(), "--repeats", 1, "--limit", 2)
+    code, report = evaluate(tmp_path, Model(), "--repeats", 1, "--limit", 2)
     assert verdicts(report)["json"] == "AMBIGUOUS"
     assert code == 0
 
@@ -172,7 +172,7 @@ def test_the_best_prompt_is_named_only_beyond_noise(tmp_path):
     def worse_in_rows(photo, shape, nth, piles):
         return spoil(0.25)(photo, shape, nth, piles) if shape == "rows" else piles
 
-    _, clear = weigh(tmp_path, Model(worse_in_rows), "--repeats", 1, "--limit", 12)
+    _, clear = evaluate(tmp_path, Model(worse_in_rows), "--repeats", 1, "--limit", 12)
     assert clear["best_variant"]["best"] is None, "piles and boxes are equally good"
     assert [one["variant"] for one in clear["by_variant"]] == ["piles", "boxes", "rows"]
     assert [one["verdict"] for one in clear["by_variant"]] == ["PASS", "PASS", "AMBIGUOUS"]
@@ -180,12 +180,12 @@ def test_the_best_prompt_is_named_only_beyond_noise(tmp_path):
     def best_in_piles(photo, shape, nth, piles):
         return piles if shape == "piles" else spoil(0.25)(photo, shape, nth, piles)
 
-    _, best = weigh(tmp_path, Model(best_in_piles), "--repeats", 1, "--limit", 12)
+    _, best = evaluate(tmp_path, Model(best_in_piles), "--repeats", 1, "--limit", 12)
     assert best["best_variant"]["best"] == "piles"
 
 
 @pytest.fixture(scope="module")
-def weigher():
+def evaluator():
     suite = load_suite("cards")
     return Evaluator(suite), {case.id: case for case in suite.cases}
 
@@ -200,15 +200,15 @@ def weigher():
         ({"piles": []}, "MISS"),
     ],
 )
-def test_wrong_field_names_are_format_errors(weigher, answer, code):
-    weigh_one, cases = weigher
+def test_wrong_field_names_are_format_errors(evaluator, answer, code):
+    weigh_one, cases = evaluator
     weighed = weigh_one.evaluate(json.dumps(answer), cases["01-easy"])
     assert {finding.code for finding in weighed.findings} == {code}
     assert weighed.score == 0
 
 
-def test_the_seeds_examples_get_the_seeds_codes(weigher):
-    weigh_one, cases = weigher
+def test_the_seeds_examples_get_the_seeds_codes(evaluator):
+    weigh_one, cases = evaluator
     left, right = ([card["text"] for card in pile["cards"]] for pile in TRUTH["01-easy"]["piles"])
     # left: To forgive my father, Fair play, Loud Saturdays, To be the one who stays calm; right: To forgive my
     # neighbor, Enough, and no more, Being early, A dog at my feet
@@ -234,8 +234,8 @@ def test_the_seeds_examples_get_the_seeds_codes(weigher):
     assert weighed.score == pytest.approx(4 / 8)
 
 
-def test_boxes_with_named_edges_are_read_and_others_are_named(weigher):
-    weigh_one, cases = weigher
+def test_boxes_with_named_edges_are_read_and_others_are_named(evaluator):
+    weigh_one, cases = evaluator
     cards = [card for pile in TRUTH["01-easy"]["piles"] for card in pile["cards"]]
     edges = ("x_min", "y_min", "x_max", "y_max")
     answer = [{"text": card["text"], "box": dict(zip(edges, card["box"], strict=True))} for card in cards]
@@ -253,8 +253,8 @@ def test_boxes_with_named_edges_are_read_and_others_are_named(weigher):
         assert (weighed.outcome, weighed.scores[0].counts["boxes_unread"]) == (Outcome.SCORED, unread), odd
 
 
-def test_a_fragment_below_half_is_partial_when_no_other_card_holds_it(weigher):
-    weigh_one, cases = weigher
+def test_a_fragment_below_half_is_partial_when_no_other_card_holds_it(evaluator):
+    weigh_one, cases = evaluator
     left, right = ([card["text"] for card in pile["cards"]] for pile in TRUTH["01-easy"]["piles"])
     # "stays calm" has 10 of 28 letters; "To" stands on five cards.
     answer = {
@@ -267,8 +267,8 @@ def test_a_fragment_below_half_is_partial_when_no_other_card_holds_it(weigher):
     ]
 
 
-def test_letter_case_and_one_pile_a_card_are_no_surprise(weigher):
-    weigh_one, cases = weigher
+def test_letter_case_and_one_pile_a_card_are_no_surprise(evaluator):
+    weigh_one, cases = evaluator
     texts = [card["text"].upper() for pile in TRUTH["01-easy"]["piles"] for card in pile["cards"]]
     one_each = {"piles": [{"label": text, "cards": [text]} for text in texts]}
     counts = weigh_one.evaluate(NOISE.replace("%s", json.dumps(one_each)), cases["01-easy"]).scores[0].counts

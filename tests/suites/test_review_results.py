@@ -83,7 +83,7 @@ def changed(**changes):
     return copy.deepcopy(FILE) | changes
 
 
-def told(document):
+def message(document):
     return list(Format().read(document).differences)
 
 
@@ -150,18 +150,18 @@ def test_a_masked_failure_is_suspect(brought_in):
 
 
 def test_latency_of_the_ends_only_is_found_out():
-    assert told(FILE) == [
+    assert message(FILE) == [
         "overall_latency.mean_ms: says 135, the mean of its cases is 70: it is the mean of the 4 smallest and largest"
         " times only",
         "overall_latency.p95_ms: says 400, the largest of 20 calls, not the 95th percentile",
     ]
     honest = changed(overall_latency={"mean_ms": 70, "min_ms": 10, "max_ms": 400, "p95_ms": 390})
-    assert told(honest) == []
+    assert message(honest) == []
 
 
 def test_sums_that_do_not_fit_are_listed():
     document = changed(cases_passed=2, cases_total=3, expectations_passed=3, expectations_total=4, overall_latency={})
-    assert told(document) == [
+    assert message(document) == [
         "cases_total: says 3, its results give 2",
         "cases_passed: says 2, its results give 1",
         "expectations_total: says 4, its results give 3",
@@ -174,7 +174,7 @@ def test_a_pass_without_its_checks_and_a_stability_of_nothing_are_listed():
     document["results"][0] |= {"pass": True, "observation_counts": [0, 0, 1]}
     document["results"][1] |= {"pass": False}
     document["cases_passed"] = 1
-    assert told(document) == [
+    assert message(document) == [
         "expectations_passed: says 2, its results give 1",
         "case_02: passes, although observation_count, expected_severity:warning failed",
         "case_07: fails, although every check that it lists passed",

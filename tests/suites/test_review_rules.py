@@ -20,7 +20,7 @@ from steelyard.suites.review.standards import SEVERITIES, standards_of
 CASES = sorted((Path(steelyard.suites.__file__).parent / "review" / "cases").glob("*.json"))
 
 
-def found(rule, content):
+def result(rule, content):
     """What a rule finds, as severity and the text it points at."""
     return [(one.severity, None if one.span is None else content[slice(*one.span)]) for one in rule(content)]
 
@@ -44,7 +44,7 @@ def found(rule, content):
     ],
 )
 def test_only_verbs_of_an_objective_are_measured(content, expected):
-    assert found(find_unmeasurable_verbs, content) == expected
+    assert result(find_unmeasurable_verbs, content) == expected
 
 
 @for_every(
@@ -62,7 +62,7 @@ def test_only_verbs_of_an_objective_are_measured(content, expected):
     ],
 )
 def test_an_acronym_is_explained_where_it_is_first_used(content, expected):
-    assert found(find_unexplained_acronyms, content) == expected
+    assert result(find_unexplained_acronyms, content) == expected
 
 
 @for_every(
@@ -79,14 +79,14 @@ def test_an_acronym_is_explained_where_it_is_first_used(content, expected):
     ],
 )
 def test_two_statements_contradict_each_other_only_about_the_same_thing(first, second, contradicts):
-    assert found(find_contradictions, f"{first} {second}") == ([("violation", second)] if contradicts else [])
+    assert result(find_contradictions, f"{first} {second}") == ([("violation", second)] if contradicts else [])
 
 
 def test_a_procedure_belongs_into_a_list():
     text = "First open the valve. Then press start. Finally close the valve."
-    assert found(find_structure_problems, text) == [("warning", text)]
-    assert found(find_structure_problems, "1. Open the valve.\n2. Press start.\n3. Close the valve.") == []
-    assert found(find_structure_problems, "1. Open the valve.\n3. Close the valve.") == [
+    assert result(find_structure_problems, text) == [("warning", text)]
+    assert result(find_structure_problems, "1. Open the valve.\n2. Press start.\n3. Close the valve.") == []
+    assert result(find_structure_problems, "1. Open the valve.\n3. Close the valve.") == [
         ("warning", "3. Close the valve.")
     ]
 
@@ -94,8 +94,8 @@ def test_a_procedure_belongs_into_a_list():
 def test_long_paragraphs_and_sentences_are_named():
     # 121 words of one sentence: one word too many for a paragraph, and far too many for a sentence.
     text = " ".join(["word"] * 121) + "."
-    assert found(find_structure_problems, text) == [("warning", text), ("info", text)]
-    assert found(find_structure_problems, ". ".join(["Some words here"] * 40) + ".") == []
+    assert result(find_structure_problems, text) == [("warning", text), ("info", text)]
+    assert result(find_structure_problems, ". ".join(["Some words here"] * 40) + ".") == []
 
 
 def test_strictness_decides_what_is_reported():

@@ -20,10 +20,10 @@ def healthy():
         yield url
 
 
-async def asked(url, body=None, *, token=TOKEN, path="/v1/review", raw=None):
+async def asked(url, body=None, *, token=TOKEN, path="/v1/review", uncapped=None):
     """Status and JSON body of one call."""
     headers = {"Authorization": f"Bearer {token}"}
-    data = raw if raw is not None else json.dumps(body if body is not None else FLAWED)
+    data = uncapped if uncapped is not None else json.dumps(body if body is not None else FLAWED)
     async with aiohttp.ClientSession(headers=headers) as session, session.post(url + path, data=data) as answer:
         return answer.status, json.loads(await answer.text())
 
@@ -48,7 +48,7 @@ async def test_a_review_has_observations_meta_and_no_errors(healthy):
 
 
 @pytest.mark.parametrize(
-    ("body", "raw", "token", "status", "code"),
+    ("body", "uncapped", "token", "status", "code"),
     [
         (None, None, "other", 401, "UNAUTHORIZED"),
         (None, "{", TOKEN, 400, "INVALID_JSON"),
@@ -61,8 +61,8 @@ async def test_a_review_has_observations_meta_and_no_errors(healthy):
         (FLAWED | {"standards_set": "naval_v2"}, None, TOKEN, 422, "STANDARDS_NOT_FOUND"),
     ],
 )
-async def test_a_bad_request_is_refused_with_its_code(healthy, body, raw, token, status, code):
-    got, answer = await asked(healthy, body, uncapped=raw, token=token)
+async def test_a_bad_request_is_refused_with_its_code(healthy, body, uncapped, token, status, code):
+    got, answer = await asked(healthy, body, uncapped=uncapped, token=token)
     assert (got, answer["error"]["code"]) == (status, code)
 
 

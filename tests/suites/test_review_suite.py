@@ -26,17 +26,17 @@ def suite():
 
 
 @pytest.fixture(scope="module")
-def weigh(suite, tmp_path_factory):
+def evaluate(suite, tmp_path_factory):
     """Score a service with some faults, over some of the cases."""
     folder = tmp_path_factory.mktemp("runs")
 
-    def weighed(switches=None, repeats=1, settings=None, **options):
+    def evaluated(switches=None, repeats=1, settings=None, **options):
         store = str(folder / f"{len(list(folder.iterdir()))}.db")
         with review_service(switches or Switches()) as url:
             chosen = with_target(suite, "http", {"base_url": url, **(settings or {})})
             return run_suite(chosen, store=store, env=ENV, repeats=repeats, retries=0, concurrency=8, **options)
 
-    return weighed
+    return evaluated
 
 
 def cells(run, holds):
@@ -56,8 +56,8 @@ def test_the_default_starts_the_service_weighs_it_and_stops_it(suite, tmp_path):
     assert run.summary.overall.outcomes == {"scored": 48}
 
 
-def test_a_model_that_is_not_found_makes_every_review_a_failed_call(weigh):
-    run = weigh(Switches(masked_404=True))
+def test_a_model_that_is_not_found_makes_every_review_a_failed_call(evaluate):
+    run = evaluate(Switches(masked_404=True))
     # All but the four cases that are refused before a model is asked.
     assert run.summary.overall.outcomes == {"scored": 4, "target_failed": 20}
     assert run.verdict is Verdict.INVALID
@@ -66,8 +66,8 @@ def test_a_model_that_is_not_found_makes_every_review_a_failed_call(weigh):
     assert (run.summary.checks.checks_passed, run.summary.checks.checks_undecided) == (4, 94)
 
 
-def test_an_empty_review_without_an_error_is_suspect(weigh):
-    run = weigh(Switches(masked_silent=True), repeats=2)
+def test_an_empty_review_without_an_error_is_suspect(evaluate):
+    run = evaluate(Switches(masked_silent=True), repeats=2)
     assert run.header.suspect[:2] == (
         "all 40 answers list nothing although the cases differ",
         "all 40 answers that report tokens report zero output tokens",
@@ -80,8 +80,8 @@ def test_an_empty_review_without_an_error_is_suspect(weigh):
     assert (stability.presence.value, stability.fields["severity"].value) == (None, None)
 
 
-def test_an_unstable_service_is_told_by_its_repeats(weigh):
-    run = weigh(Switches(unstable=0.5), repeats=5)
+def test_an_unstable_service_is_told_by_its_repeats(evaluate):
+    run = evaluate(Switches(unstable=0.5), repeats=5)
     stability = run.summary.stability
     assert stability.fields["severity"].value < 0.8
     assert stability.presence.value < 0.8
@@ -126,8 +126,8 @@ def test_places_that_wander_and_a_wrong_error_code_fail(suite, tmp_path):
     assert "stability below 60 %: look at the prompt and the temperature: span 0.0 %, span 0.0 % of case_04" in reasons
 
 
-def test_a_check_holds_in_most_of_the_repeats(weigh):
-    run = weigh(Switches(unstable=0.5), repeats=5)
+def test_a_check_holds_in_most_of_the_repeats(evaluate):
+    run = evaluate(Switches(unstable=0.5), repeats=5)
     checks = [check for cell in run.summary.checks.cells for check in cell.checks]
     assert all(check.holds is (check.passed >= 3) for check in checks)
     # Some hold although not every repeat passes, and some do not although one does.
@@ -154,9 +154,9 @@ def test_an_answer_that_carries_an_error_is_a_failed_call(suite, tmp_path, body)
     assert run.verdict is Verdict.INVALID
 
 
-def test_a_service_that_crashes_midway_makes_the_run_invalid(weigh):
+def test_a_service_that_crashes_midway_makes_the_run_invalid(evaluate):
     # Without a breaker: where no refused case comes between five failures, it would wait for the service for minutes.
-    run = weigh(Switches(crash_after=5), outage=0)
+    run = evaluate(Switches(crash_after=5), outage=0)
     assert run.summary.overall.outcomes["target_failed"] == 15
     assert run.verdict is Verdict.INVALID
     assert "http_500" in run.summary.failures
@@ -170,8 +170,8 @@ def test_a_service_that_dies_midway_makes_the_run_invalid_and_says_so(suite, tmp
     assert "the service ended with exit code 70" in run.report.decision.reasons[0]
 
 
-def test_a_service_that_is_not_ready_yet_is_waited_for(weigh):
-    run = weigh(Switches(not_ready_for=0.4), selection=Selection(limit=2))
+def test_a_service_that_is_not_ready_yet_is_waited_for(evaluate):
+    run = evaluate(Switches(not_ready_for=0.4), selection=Selection(limit=2))
     assert run.summary.overall.outcomes == {"scored": 2}
 
 

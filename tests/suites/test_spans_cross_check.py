@@ -90,11 +90,11 @@ def test_what_bears_checking_becomes_findings_with_place_and_section():
         ("missedElements", missed(" ", "camera.movement"), "it has no text"),
     ],
 )
-def test_what_the_spans_show_to_be_wrong_is_counted_and_not_believed(name, record, told):
+def test_what_the_spans_show_to_be_wrong_is_counted_and_not_believed(name, record, message):
     found = checked(**only(name, record))
     assert len(found.contradictions) == 1
     assert found.contradictions[0].startswith(f"{name}[0]: ")
-    assert told in found.contradictions[0]
+    assert message in found.contradictions[0]
     assert (found.response[name], found.findings) == ([], ())
 
 
@@ -212,8 +212,8 @@ NAMES = ("missedElements", "falsePositives", "taxonomyErrors", "granularityError
 
 
 @given(st.dictionaries(st.sampled_from([*NAMES, "scores"]), anything), st.lists(anything, max_size=4))
-def test_whatever_a_judge_says_is_checked_without_breaking_and_checking_again_finds_nothing(reply, spans):
-    first = check(reply, json.dumps(spans), CASE, {})
+def test_whatever_a_judge_says_is_checked_without_breaking_and_checking_again_finds_nothing(response, spans):
+    first = check(response, json.dumps(spans), CASE, {})
     again = check(first.response, json.dumps(spans), CASE, {})
     assert again.contradictions == ()
     assert again.response == first.response

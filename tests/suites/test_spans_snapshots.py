@@ -41,8 +41,8 @@ def brought_in(document, suite, store, folder):
     return import_foreign(suite, store, path)
 
 
-def samples_of(found, store):
-    return [sample for sample, _ in store.samples(found.header.id)]
+def samples_of(result, store):
+    return [sample for sample, _ in store.samples(result.header.id)]
 
 
 def summed(*results):
@@ -86,12 +86,12 @@ def test_zeros_with_a_note_are_a_failed_call_and_no_score(suite, store, tmp_path
         ({"spans": None, "judgeResult": judged((4, 3, 9, 3, 5))}, Outcome.JUDGE_FAILED, "9 is not a whole number"),
     ],
 )
-def test_what_failed_is_inconclusive(suite, store, tmp_path, changes, outcome, told):
+def test_what_failed_is_inconclusive(suite, store, tmp_path, changes, outcome, message):
     found = brought_in(snapshot(result("a") | changes), suite, store, tmp_path)
     (sample,) = samples_of(found, store)
     assert (sample.outcome, sample.score) == (outcome, None)
     failure = sample.call_result.failure
-    assert told in (failure.message if failure else sample.judgement.message)
+    assert message in (failure.message if failure else sample.judgement.message)
 
 
 def test_contradictions_of_a_recorded_judge_are_counted(suite, store, tmp_path):
@@ -258,14 +258,14 @@ def test_a_snapshot_that_fits_its_records_has_no_differences():
         (("confidenceAnalysis", "recommendedThreshold"), 0.4, "recommendedThreshold: 0.4, the records give nothing"),
     ],
 )
-def test_every_number_that_does_not_fit_is_listed(at, value, told):
+def test_every_number_that_does_not_fit_is_listed(at, value, message):
     document = summed(result("a"), result("b", judged((5, 5, 5, 4, 4))), result("c", failed()))
     place = document["summary"]
     for step in at[:-1]:
         place = place[step]
     place[at[-1]] = value
     assert len(found := Format().read(document).differences) == 1
-    assert told in found[0]
+    assert message in found[0]
 
 
 def test_a_mean_of_spans_may_be_rounded_more_coarsely():
@@ -328,13 +328,13 @@ def test_whatever_a_result_holds_comes_back(results):
     document = snapshot(*results)
     read = form.read(document)
 
-    class Attempt:
+    class CallResult:
         def __init__(self, one):
             self.text = one.answer
 
     class Sample:
         def __init__(self, one, position):
-            self.call_result, self.position = Attempt(one), position
+            self.call_result, self.position = CallResult(one), position
 
     class Header:
         options = {"kept": {"document": read.stored, "samples": [one.stored for one in read.samples]}}  # noqa: RUF012

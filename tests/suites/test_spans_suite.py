@@ -120,50 +120,50 @@ def test_the_chat_judge_may_write_4096_tokens(suite):
     assert suite.judge.judges["model"].settings.max_tokens == 4096
 
 
-def judged(suite, model_judge, case, reply):
+def judged(suite, model_judge, case, response):
     answer = json.dumps(label(case))
     weighed = Evaluator(suite).evaluate(answer, case)
     reader = JudgeReader(model_judge, {}, complaint_check(model_judge, FOLDER))
-    text = reply if isinstance(reply, str) else json.dumps(reply)
+    text = response if isinstance(response, str) else json.dumps(response)
     call = JudgeCall(model_judge.members[0].name, 0, 0, CallResult(text=text))
     return reader.read([call], weighed.to_judge, case, weighed.metrics)
 
 
 @pytest.fixture
-def reply(case):
+def response(case):
     """What a model would say that judges as the gold judge does; fresh for each test."""
     return gold_judge(json.dumps(label(case)["spans"]), case, {})
 
 
-def test_an_answer_of_a_model_in_the_seeds_shape_is_read_strictly(suite, model_judge, case, reply):
-    found = judged(suite, model_judge, case, reply)
+def test_an_answer_of_a_model_in_the_seeds_shape_is_read_strictly(suite, model_judge, case, response):
+    found = judged(suite, model_judge, case, response)
     assert found.mode is Mode.MODEL
     assert found.votes[0].step == "strict"
     assert found.votes[0].remarks == ()
-    assert dict(found.uncapped) == reply["scores"]
+    assert dict(found.uncapped) == response["scores"]
 
 
-def test_a_wrong_total_is_not_believed(suite, model_judge, case, reply):
-    total = reply["totalScore"]
-    reply["totalScore"] = 24
-    ballot = judged(suite, model_judge, case, reply).votes[0]
+def test_a_wrong_total_is_not_believed(suite, model_judge, case, response):
+    total = response["totalScore"]
+    response["totalScore"] = 24
+    ballot = judged(suite, model_judge, case, response).votes[0]
     assert [remark.code for remark in ballot.remarks] == ["CONTRADICTION"]
     assert ballot.response["totalScore"] == total
 
 
-def test_scores_survive_when_the_rest_is_not_as_asked_for(suite, model_judge, case, reply):
-    found = judged(suite, model_judge, case, {"scores": reply["scores"], "notes": "too lazy for more"})
+def test_scores_survive_when_the_rest_is_not_as_asked_for(suite, model_judge, case, response):
+    found = judged(suite, model_judge, case, {"scores": response["scores"], "notes": "too lazy for more"})
     assert found.mode is Mode.BASIC
-    assert dict(found.uncapped) == reply["scores"]
+    assert dict(found.uncapped) == response["scores"]
 
 
-def test_a_model_that_praises_an_empty_answer_is_bound(suite, model_judge, case, reply):
-    reply |= {"scores": dict.fromkeys(DIMENSIONS, 5), "totalScore": 25}
+def test_a_model_that_praises_an_empty_answer_is_bound(suite, model_judge, case, response):
+    response |= {"scores": dict.fromkeys(DIMENSIONS, 5), "totalScore": 25}
     for name in ("missedElements", "falsePositives", "taxonomyErrors", "granularityErrors"):
-        reply[name] = []
+        response[name] = []
     weighed = Evaluator(suite).evaluate('{"spans": []}', case)
     reader = JudgeReader(model_judge, {}, complaint_check(model_judge, FOLDER))
-    call = JudgeCall(model_judge.members[0].name, 0, 0, CallResult(text=json.dumps(reply)))
+    call = JudgeCall(model_judge.members[0].name, 0, 0, CallResult(text=json.dumps(response)))
     found = reader.read([call], weighed.to_judge, case, weighed.metrics)
     assert set(found.uncapped.values()) == {5}
     assert set(found.capped.values()) == {1}

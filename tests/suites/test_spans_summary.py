@@ -11,9 +11,9 @@ from steelyard.suites.spans.summary import BANDS, Evaluated, average, rounded, s
 SECTIONS_OF_PROMPT = metadata(PROMPT, SPANS)["sections"]
 
 
-def one(reply=None, latency=1000, **changes):
-    given = {"failed": reply is None, "sections": SECTIONS_OF_PROMPT, "meta": {"source": "neuro-symbolic"}}
-    return Evaluated(PROMPT, SPANS, reply, latency=latency, **(given | changes))
+def one(response=None, latency=1000, **changes):
+    given = {"failed": response is None, "sections": SECTIONS_OF_PROMPT, "meta": {"source": "neuro-symbolic"}}
+    return Evaluated(PROMPT, SPANS, response, latency=latency, **(given | changes))
 
 
 def test_a_failed_judge_is_in_no_average_and_is_counted():

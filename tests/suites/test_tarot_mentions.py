@@ -218,7 +218,7 @@ def test_the_orientation_is_what_the_words_beside_the_name_say(text, orientation
 
 
 @for_every(
-    ("text", "aside"),
+    ("text", "excluded"),
     [
         ("Unlike the Tower, this card is slow.", True),
         ("unlike the Five of Cups", True),
@@ -238,8 +238,8 @@ def test_the_orientation_is_what_the_words_beside_the_name_say(text, orientation
         ("Do not fear the Five of Cups.", False),
     ],
 )
-def test_a_card_that_is_only_compared_with_is_an_aside(text, aside):
-    assert find_cards(text, ["The Star"])[-1].compared is aside
+def test_a_card_that_is_only_compared_with_is_an_aside(text, excluded):
+    assert find_cards(text, ["The Star"])[-1].compared is excluded
 
 
 def test_all_that_is_enumerated_after_unlike_is_an_aside():

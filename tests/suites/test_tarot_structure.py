@@ -215,8 +215,8 @@ def test_without_cards_there_is_no_coverage_to_speak_of():
         ([], "input.cardsInfo is missing: a list of cards is needed"),
     ],
 )
-def test_a_mistake_in_the_cards_of_a_case_is_told(cards, told):
-    assert told in Structure().check(case(cards))
+def test_a_mistake_in_the_cards_of_a_case_is_told(cards, message):
+    assert message in Structure().check(case(cards))
 
 
 def test_cards_may_be_listed_by_any_of_their_names():

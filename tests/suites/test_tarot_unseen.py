@@ -38,9 +38,9 @@ def share(k, n):
     return f"{k} of {n}, {100 * k / n:.1f} % [{100 * interval.low:.1f}, {100 * interval.high:.1f}]"
 
 
-def row(name, wanted, found):
-    right = sum(one and other for one, other in zip(wanted, found, strict=True))
-    return f"| {name} | {share(right, sum(wanted))} | {share(right, sum(found))} |"
+def row(name, wanted, result):
+    right = sum(one and other for one, other in zip(wanted, result, strict=True))
+    return f"| {name} | {share(right, sum(wanted))} | {share(right, sum(result))} |"
 
 
 @pytest.mark.parametrize("part", PARTS)

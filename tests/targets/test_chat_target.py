@@ -308,8 +308,8 @@ def test_a_missing_key_is_named_before_any_call(bench, chat):
         ({"max_tokens": 0}, "max_tokens"),
     ],
 )
-def test_settings_that_cannot_work_are_mistakes(bench, chat, more, told):
-    with pytest.raises(SuiteError, match=told):
+def test_settings_that_cannot_work_are_mistakes(bench, chat, more, message):
+    with pytest.raises(SuiteError, match=message):
         bench.open("chat", chat(**more))
 
 

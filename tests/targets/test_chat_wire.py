@@ -45,8 +45,8 @@ async def complete(settings, tmp_path, *, times=1, env=None):
         ({"base_url": "http://a/v1", "model": "m", "images": True}, "images"),
     ],
 )
-def test_a_connection_that_cannot_work_or_shows_a_secret_is_refused(given, told):
-    with pytest.raises(ValidationError, match=told):
+def test_a_connection_that_cannot_work_or_shows_a_secret_is_refused(given, message):
+    with pytest.raises(ValidationError, match=message):
         ChatConnection.model_validate(given)
 
 

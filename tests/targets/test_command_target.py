@@ -192,8 +192,8 @@ async def test_what_cannot_be_passed_is_a_failure(bench):
         ({"run": ["echo"], "stdin": {"file": "gone.txt"}}, "gone.txt"),
     ],
 )
-def test_settings_that_cannot_work_are_mistakes(bench, settings, told):
-    with pytest.raises(SuiteError, match=told):
+def test_settings_that_cannot_work_are_mistakes(bench, settings, message):
+    with pytest.raises(SuiteError, match=message):
         bench.open("command", settings)
 
 

@@ -26,7 +26,7 @@ BODY = json.dumps(DATA).encode()
 OK = json_answer(DATA)
 
 
-def raw(*head: str, body: bytes = b"", **more) -> Behaviour:
+def uncapped(*head: str, body: bytes = b"", **more) -> Behaviour:
     return Behaviour(uncapped="\r\n".join((*head, "", "")).encode() + body, **more)
 
 
@@ -46,9 +46,11 @@ def bare_deflate(data: bytes) -> bytes:
 @pytest.mark.parametrize(
     "behaviour",
     [
-        raw("HTTP/1.1 200 OK", "Transfer-Encoding: chunked", body=chunks(*(BODY[i : i + 1] for i in range(len(BODY))))),
-        raw("HTTP/1.0 200 OK", body=BODY),
-        raw("HTTP/1.1 100 Continue", "", "HTTP/1.1 200 OK", f"Content-Length: {len(BODY)}", body=BODY),
+        uncapped(
+            "HTTP/1.1 200 OK", "Transfer-Encoding: chunked", body=chunks(*(BODY[i : i + 1] for i in range(len(BODY))))
+        ),
+        uncapped("HTTP/1.0 200 OK", body=BODY),
+        uncapped("HTTP/1.1 100 Continue", "", "HTTP/1.1 200 OK", f"Content-Length: {len(BODY)}", body=BODY),
         packed("gzip", gzip.compress(BODY)),
         packed("GZIP", gzip.compress(BODY[:9]) + gzip.compress(BODY[9:])),
         packed("gzip", gzip.compress(BODY) + b"\0" * 20),
@@ -58,8 +60,8 @@ def bare_deflate(data: bytes) -> bytes:
         packed("utf-8", BODY),
         Behaviour(body=BODY, headers={"Content-Type": ';;;="\\'}),
         Behaviour(body=json.dumps(DATA).encode("utf-16"), headers={"Content-Type": "text/plain; charset=utf-16"}),
-        raw("HTTP/1.1 200 OK", "X-Odd: \xe9\xff", f"Content-Length: {len(BODY)}", body=BODY),
-        raw("HTTP/1.1 302 Found", "Location: /fine", raw_again=b"x" * 65_536),
+        uncapped("HTTP/1.1 200 OK", "X-Odd: \xe9\xff", f"Content-Length: {len(BODY)}", body=BODY),
+        uncapped("HTTP/1.1 302 Found", "Location: /fine", raw_again=b"x" * 65_536),
     ],
 )
 async def test_what_can_be_read_is_read(bench, server, behaviour):
@@ -68,7 +70,7 @@ async def test_what_can_be_read_is_read(bench, server, behaviour):
 
 
 async def test_an_answer_without_a_body_is_empty(bench, server):
-    server.on("/", Behaviour(status=204), packed("gzip", b""), raw("HTTP/1.0 200 OK"))
+    server.on("/", Behaviour(status=204), packed("gzip", b""), uncapped("HTTP/1.0 200 OK"))
     replies = [await bench.ask("http", server.url("/")) for _ in range(3)]
     assert [(reply.text, reply.first_byte) for reply in replies] == [("", None)] * 3
 
@@ -87,7 +89,7 @@ TOO_LARGE = "the body is larger than max_bytes (10,000,000 bytes) and was not re
     [
         (gzip_bomb(10_000_001), "too_large", False, TOO_LARGE),
         (packed("deflate", zlib.compress(b"0" * 50_000_000)), "too_large", False, TOO_LARGE),
-        (raw("HTTP/1.0 200 OK", raw_again=b"x" * 65_536), "too_large", False, TOO_LARGE),
+        (uncapped("HTTP/1.0 200 OK", raw_again=b"x" * 65_536), "too_large", False, TOO_LARGE),
         (Behaviour(body=b"x" * 10_000_001), "too_large", False, TOO_LARGE),
         (packed("gzip", gzip.compress(BODY)[:-9]), "cut", True, "breaks off before the end of what is packed in it"),
         (packed("gzip", BODY), "bad_encoding", True, "the body cannot be unpacked"),
@@ -99,8 +101,8 @@ TOO_LARGE = "the body is larger than max_bytes (10,000,000 bytes) and was not re
         (redirect("file:///etc/passwd"), "redirect", False, "a redirect to no web address: file:///etc/passwd"),
         (redirect("http://[::1"), "redirect", False, "a redirect to no web address"),
         (redirect("//elsewhere.invalid/"), "redirect", False, "a redirect to another host (elsewhere.invalid:80)"),
-        (raw("HTTP/1.1 200 OK", "Content-Length: -5", body=BODY), "garbage", True, "not HTTP"),
-        (raw("HTTP/1.1 200 OK", "Transfer-Encoding: chunked", body=b"zz\r\n"), "garbage", True, "not HTTP"),
+        (uncapped("HTTP/1.1 200 OK", "Content-Length: -5", body=BODY), "garbage", True, "not HTTP"),
+        (uncapped("HTTP/1.1 200 OK", "Transfer-Encoding: chunked", body=b"zz\r\n"), "garbage", True, "not HTTP"),
         pytest.param(
             *(
                 Behaviour(uncapped=b"HTTP/1.1 200 OK\r\n", raw_again=b"X-A: b\r\n" * 100),
@@ -117,12 +119,12 @@ TOO_LARGE = "the body is larger than max_bytes (10,000,000 bytes) and was not re
         (Behaviour(status=404, endless=b"x" * 65_536), "http_404", False, "answered 404: xxxx"),
     ],
 )
-async def test_what_cannot_be_read_is_a_failure_that_says_why(bench, server, behaviour, kind, retry, told):
+async def test_what_cannot_be_read_is_a_failure_that_says_why(bench, server, behaviour, kind, retry, message):
     server.on("/", behaviour)
     async with asyncio.timeout(20):
         failure = await bench.fail("http", server.url("/"))
     assert (failure.kind, failure.retry) == (kind, retry)
-    assert told in str(failure)
+    assert message in str(failure)
 
 
 @pytest.mark.parametrize("settings", [{"answer": "a"}, {"failed_if": "errors"}, {"usage": {"model": "m"}}])
@@ -139,10 +141,10 @@ async def test_json_that_is_too_deep_is_told_from_no_json(bench, server, setting
     [
         endless(b"x", pause=0.01),
         Behaviour(status=500, endless=b"x", endless_pause=0.01),
-        raw("HTTP/1.1 200 OK", "Content-Type: text/event-stream", raw_again=b"data: {}\n\n", endless_pause=0.01),
+        uncapped("HTTP/1.1 200 OK", "Content-Type: text/event-stream", raw_again=b"data: {}\n\n", endless_pause=0.01),
         Behaviour(uncapped=b"HTTP/1.1 200 OK\r\n", raw_again=b"X-A: b\r\n", endless_pause=0.05),
         Behaviour(uncapped=b"", raw_again=b"HTTP/1.1 100 Continue\r\n\r\n"),
-        raw("HTTP/1.1 200 OK", "Content-Encoding: gzip", raw_again=gzip.compress(b"")),
+        uncapped("HTTP/1.1 200 OK", "Content-Encoding: gzip", raw_again=gzip.compress(b"")),
     ],
     ids=["body", "error", "events", "headers", "100-continue", "gzip-of-nothing"],
 )
@@ -160,7 +162,7 @@ async def test_a_trickle_without_end_can_be_given_up_and_leaves_the_connection_t
 @pytest.mark.parametrize(("most", "fits"), [(len(BODY) - 1, False), (len(BODY), True)])
 async def test_a_small_body_of_unknown_length_is_bounded_to_the_byte(bench, server, most, fits):
     # In one piece with its head, so that all of it is there before its first byte is read.
-    server.on("/", raw("HTTP/1.1 200 OK", "Transfer-Encoding: chunked", body=chunks(BODY)))
+    server.on("/", uncapped("HTTP/1.1 200 OK", "Transfer-Encoding: chunked", body=chunks(BODY)))
     settings = {"url": server.url("/"), "max_bytes": most}
     if fits:
         assert json.loads((await bench.ask("http", settings)).text) == DATA

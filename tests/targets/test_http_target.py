@@ -403,8 +403,8 @@ def test_a_secret_written_in_the_suite_is_a_mistake(bench, settings):
         ({"url": "http://localhost/", "json": {"a": "{{ colour }}"}}, "colour"),
     ],
 )
-def test_settings_that_cannot_work_are_mistakes(bench, settings, told):
-    with pytest.raises(SuiteError, match=told):
+def test_settings_that_cannot_work_are_mistakes(bench, settings, message):
+    with pytest.raises(SuiteError, match=message):
         bench.open("http", settings)
 
 

@@ -124,15 +124,15 @@ import asyncio, sys
 from pathlib import Path
 from steelyard.suite.case import Case
 from steelyard.suite.models import TargetSpec, Variant
-from steelyard.targets.base import Ask, Surroundings
+from steelyard.targets.base import Request, TargetContext
 from steelyard.targets.base import open_target
 
 async def main():
-    async with open_target(TargetSpec("python", "stuck:ask"), Surroundings(Path(sys.argv[1]))) as target:
+    async with open_target(TargetSpec("python", "stuck:ask"), TargetContext(Path(sys.argv[1]))) as target:
         for _ in range(3):
             try:
                 async with asyncio.timeout(0.05):
-                    await target.ask(Ask(Case("c"), Variant()))
+                    await target.ask(Request(Case("c"), Variant()))
             except TimeoutError:
                 print("given up", flush=True)
 
@@ -183,7 +183,7 @@ async def test_modules_in_packages_and_methods_are_found(bench):
         ("leaves:ask", "importing leaves failed: SystemExit"),
     ],
 )
-def test_a_function_that_cannot_be_had_is_a_clear_mistake(bench, place, told):
+def test_a_function_that_cannot_be_had_is_a_clear_mistake(bench, place, message):
     files = {
         "half_there": "WORD = 'x'",
         "needs_more": "import surely_not_installed",
@@ -193,7 +193,7 @@ def test_a_function_that_cannot_be_had_is_a_clear_mistake(bench, place, told):
     }
     for name, text in files.items():
         (bench.folder / f"{name}.py").write_text(text)
-    with pytest.raises(UsageError, match=told):
+    with pytest.raises(UsageError, match=message):
         bench.open("python", place)
 
 

@@ -197,7 +197,7 @@ def test_a_service_does_not_outlive_a_steelyard_that_is_killed(tmp_path):
     code = (
         "import asyncio, os, pathlib\n"
         "from steelyard.suite.models import TargetSpec\n"
-        "from steelyard.targets.base import Surroundings\n"
+        "from steelyard.targets.base import TargetContext\n"
         "from steelyard.targets.base import open_target\n"
         "async def main():\n"
         f"    spec = TargetSpec('http', {settings!r})\n"
@@ -310,10 +310,10 @@ async def test_a_template_in_the_url_is_filled_on_a_started_service(bench):
         ({"start": {"command": ["no-such-program-here", "{port}"]}}, "there is no program 'no-such-program-here'"),
     ],
 )
-def test_settings_that_cannot_work_are_mistakes_before_anything_is_started(bench, settings, told):
+def test_settings_that_cannot_work_are_mistakes_before_anything_is_started(bench, settings, message):
     with pytest.raises(SuiteError) as caught:
         bench.open("http", settings)
-    assert told in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_a_start_may_be_written_as_one_text():

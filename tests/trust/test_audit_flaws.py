@@ -74,9 +74,9 @@ def enum(*labels):
     return {"schema": {"type": "object", "required": ["label"], "properties": {"label": {"enum": list(labels)}}}}
 
 
-def one(told, *words):
+def one(message, *words):
     """The single complaint, which holds these words."""
-    (sentence,) = told
+    (sentence,) = message
     assert all(word in sentence for word in words), sentence
     return True
 
@@ -277,10 +277,10 @@ def test_a_gate_that_not_even_a_run_without_a_fault_passes_for_sure_is_named(tmp
 
 
 @pytest.mark.parametrize(("n", "message"), [(182, ["it takes 183 cases or clusters, and there are 182"]), (183, [])])
-def test_a_gate_that_takes_more_cases_than_there_are_unless_the_baseline_is_worse_is_warned_of(tmp_path, n, told):
+def test_a_gate_that_takes_more_cases_than_there_are_unless_the_baseline_is_worse_is_warned_of(tmp_path, n, message):
     audited(tmp_path, numbered(n), EXACT, gates=["pass_rate >= 80 %", FOR_SURE])
     warnings = audit(load_suite(tmp_path / "suite.yaml")).warnings
-    assert [each.partition("nothing changes ")[2] for each in warnings if "for sure" in each] == told
+    assert [each.partition("nothing changes ")[2] for each in warnings if "for sure" in each] == message
 
 
 # Cases.

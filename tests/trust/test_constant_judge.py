@@ -38,14 +38,14 @@ def write(folder, gives, *, labels=(), n=12, **more):
     path.with_name("cases.jsonl").write_text("".join(json.dumps(case) + "\n" for case in cases))
 
 
-def said(code):
+def stated(code):
     found = json.loads(invoke("run", "judged", "--json", code=code))
     return found["verdict"], found["suspect"]
 
 
 def test_code_that_scores_everything_4_is_suspect_and_no_pass(folder):
     write(folder, "4")
-    assert said(4) == ("AMBIGUOUS", [TOLD.format(12, 4)])
+    assert stated(4) == ("AMBIGUOUS", [TOLD.format(12, 4)])
     refused = invoke("baseline", "set", "LAST", "--name", "release", code=2)
     assert "the judge gives all 12 texts the same scores" in " ".join(refused.split())
 
@@ -53,33 +53,33 @@ def test_code_that_scores_everything_4_is_suspect_and_no_pass(folder):
 def test_a_model_that_scores_everything_5_is_suspect_and_no_pass(folder):
     with judge_server(verdict(5)) as server:
         write(folder, "3", **chat_judge(server))
-        assert said(4) == ("AMBIGUOUS", [TOLD.format(12, 5)])
+        assert stated(4) == ("AMBIGUOUS", [TOLD.format(12, 5)])
 
 
 def test_rules_that_cap_some_of_the_scores_do_not_hide_it(folder):
     # What the judge says is looked at, not what the suite's rule on short texts makes of it.
     write(folder, "4", bind=["when size.words < 14 then clarity <= 3"])
-    assert said(4)[1] == [TOLD.format(12, 4)]
+    assert stated(4)[1] == [TOLD.format(12, 4)]
 
 
 def test_labels_that_differ_do_not_excuse_it(folder):
     write(folder, "4", labels=[2, 4, 5] * 4)
-    assert said(4)[1] == [TOLD.format(12, 4)]
+    assert stated(4)[1] == [TOLD.format(12, 4)]
 
 
 def test_a_judge_that_tells_one_text_from_another_passes(folder):
     write(folder, '5 if "many many many" in text else 4')
-    assert said(0) == ("PASS", [])
+    assert stated(0) == ("PASS", [])
 
 
 def test_where_a_reviewer_gives_all_texts_that_score_it_is_due(folder):
     write(folder, "4", labels=[4] * 12)
-    assert said(0) == ("PASS", [])
+    assert stated(0) == ("PASS", [])
 
 
 def test_four_texts_show_no_habit(folder):
     write(folder, "4", n=4)
-    assert said(0) == ("PASS", [])
+    assert stated(0) == ("PASS", [])
 
 
 def test_yes_to_every_text_is_warned_of_and_may_be_due(folder):
@@ -98,7 +98,7 @@ NEARLY = '5 if text.split()[1] in ("7", "8") else 4'
 def test_nearly_one_score_is_suspect_where_labels_refuse_it_to_more_texts(folder):
     write(folder, NEARLY, labels=[2, 4] * 50, n=100)
     why = "the judge hardly tells texts apart that differ by their labels"
-    assert said(4) == ("AMBIGUOUS", [f"{why} (clarity 4 to 98 of 100; labels refuse it to 50 of 100)"])
+    assert stated(4) == ("AMBIGUOUS", [f"{why} (clarity 4 to 98 of 100; labels refuse it to 50 of 100)"])
 
 
 def test_nearly_one_score_is_due_where_labels_say_so(folder):

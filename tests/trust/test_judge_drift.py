@@ -28,11 +28,11 @@ CALL = 120e-6
 def reads(drift=lambda _: 0):
     """A judge that gives a text its quality, and what it has drifted by for texts of that quality."""
 
-    def said(request):
+    def stated(request):
         quality = int(re.findall(r"quality (\d)", last_message(request))[-1])
         return verdict(min(5, quality + drift(quality)))
 
-    return said
+    return stated
 
 
 @pytest.fixture

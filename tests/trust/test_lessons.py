@@ -29,20 +29,20 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def weighed(said: list[Any], expected: Any, score: dict[str, Any], *, asked: Any = "?", **more: Any) -> Any:
+def evaluated(stated: list[Any], expected: Any, score: dict[str, Any], *, asked: Any = "?", **more: Any) -> Any:
     """The run of a suite of cases with the same question and truth, whose system gives these answers in turn."""
-    cases = [{"id": f"{k:02d}", "input": asked, "expected": expected} for k in range(len(said))]
+    cases = [{"id": f"{k:02d}", "input": asked, "expected": expected} for k in range(len(stated))]
     keys = {"passing": "score >= 50 %", "gates": ["pass_rate >= 60 %"]} | more
-    return steelyard.Suite("lies", cases=cases, target=lambda case: said[int(case.id)], score=score, **keys).run()
+    return steelyard.Suite("lies", cases=cases, target=lambda case: stated[int(case.id)], score=score, **keys).run()
 
 
 def earned_by_each(*of: Any, **more: Any) -> list[float]:
-    details = weighed(*of, **more).report.details
+    details = evaluated(*of, **more).report.details
     return [detail.line.score for detail in sorted(details, key=lambda each: each.line.case_id)]
 
 
-def earned(said: Any, *of: Any, **more: Any) -> float:
-    (score,) = earned_by_each([said], *of, **more)
+def earned(stated: Any, *of: Any, **more: Any) -> float:
+    (score,) = earned_by_each([stated], *of, **more)
     return score
 
 
@@ -76,14 +76,14 @@ class TestCreditForNothing:
         "nothing", ["", " \n", "...", "\u200b", "\u00ad", "n/a", "unknown", "null", "{}", "[]", "I do not know."]
     )
     def test_an_answer_that_says_nothing_earns_nothing_from_any_scorer(self, nothing):
-        (detail,) = weighed([nothing], TRUTH, ALL_SCORERS).report.details
+        (detail,) = evaluated([nothing], TRUTH, ALL_SCORERS).report.details
         assert {score["name"]: score["value"] for score in detail.scores if score["value"]} == {}
 
     @pytest.mark.parametrize("missing", [None, "", " ", []])
     def test_a_truth_that_is_missing_is_no_free_mark(self, missing):
         score = {"maker": scorers.alternatives(expected="expected.maker")}
         with pytest.raises(SuiteError, match="maker"):
-            weighed(["anybody"], {"maker": missing}, score)
+            evaluated(["anybody"], {"maker": missing}, score)
         skipped = score | {"maker": scorers.alternatives(expected="expected.maker", when_unknown="skip")}
         both = skipped | {"name": scorers.exact(expected="expected.name")}
         # What is left decides: a wrong name is 0 of 1 and not 1 of 2.
@@ -111,16 +111,16 @@ class TestRanges:
         ("stated", "least", "most"),
         [("1750", 1, 1), ("1749", 0, 0.25), ("0-9999", 0, 0.01), ("before 9999", 0, 0.01), ("1750 BC", 0, 0)],
     )
-    def test_a_truth_of_a_single_year(self, said, least, most):
+    def test_a_truth_of_a_single_year(self, stated, least, most):
         score = {"era": scorers.year_range(start="expected.a", end="expected.b", strict=True)}
-        assert least <= earned(said, {"a": 1750, "b": 1750}, score) <= most
+        assert least <= earned(stated, {"a": 1750, "b": 1750}, score) <= most
 
     @pytest.mark.parametrize(
         "stated", ["$0 to $999,999,999", "0-infinity", "0 or more", "under $1e12", "$0+", "from nothing to anything"]
     )
-    def test_an_estimate_of_anything_is_worth_next_to_nothing(self, said):
+    def test_an_estimate_of_anything_is_worth_next_to_nothing(self, stated):
         score = {"value": scorers.money_range(low="expected.a", high="expected.b", strict=True)}
-        assert earned(said, {"a": 100, "b": 200}, score) <= 0.01
+        assert earned(stated, {"a": 100, "b": 200}, score) <= 0.01
 
     def test_an_estimate_that_comes_nearer_never_earns_less(self):
         score = {"value": scorers.money_range(low="expected.a", high="expected.b", strict=True)}

@@ -46,11 +46,11 @@ def invoke_any(*arguments: object) -> str:
     return CliRunner().invoke(group, [str(each) for each in arguments]).stdout
 
 
-def names(name: float, said: float) -> dict[str, Any]:
+def names(name: float, stated: float) -> dict[str, Any]:
     """The weights of the true name and of a word that the system always says."""
     return {
         "name": {"exact": {"expected": "expected.name"}, "weight": name},
-        "stated": {"regex": {"pattern": "^said", "example": "said 1", "answer": "name"}, "weight": said},
+        "stated": {"regex": {"pattern": "^said", "example": "said 1", "answer": "name"}, "weight": stated},
     }
 
 

@@ -25,8 +25,8 @@ def suite(tmp_path, monkeypatch):
         (("--repeats", 2, "--limit", 5), "partial: 5 of 12 cases, 2 of 3 repeats"),
     ],
 )
-def test_a_part_says_so_in_its_verdict_and_is_no_baseline(suite, part, told):
-    assert f"; {told}" in " ".join(invoke("run", "words", *part).split())
+def test_a_part_says_so_in_its_verdict_and_is_no_baseline(suite, part, message):
+    assert f"; {message}" in " ".join(invoke("run", "words", *part).split())
     invoke("rescore", "LAST")
     assert [run["partial"] for run in json.loads(invoke("runs", "--json"))] == [True, True]
     lock = ("baseline", "set", "LAST", "--name", "easy")
