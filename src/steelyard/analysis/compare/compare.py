@@ -203,8 +203,8 @@ def compare(
     """Everything that changed from A to B.
 
     When the signature is another one nothing is better or worse, unless `allow_mismatch` asks for a verdict: then
-    samples whose truth has changed are compared too. Rules and models are never compared as judges. `cases` saves matching the
-    cases once more where the caller has done so.
+    samples whose truth has changed are compared too. Rules and models are never compared as judges. `cases`
+    saves matching the cases once more where the caller has done so.
     """
     cases = common_cases(a, b) if cases is None else cases
     by_truth_of_a, a = _by_truth_of_a(a, cases), a.paired
