@@ -11,8 +11,8 @@ import pytest
 from steelyard import Suite
 from steelyard.errors import SuiteError, UsageError
 from steelyard.records import Mode
-from steelyard.suite.build.judge import Owed, response_schema, same_address
-from steelyard.suite.chosen_judge import refuse_self_judged
+from steelyard.suite.build.judge import Owed, response_schema
+from steelyard.suite.chosen_judge import refuse_self_judged, same_address
 from steelyard.suite.json_schema import suite_schema
 from steelyard.suite.judge import Dimension, Evidence, Flag, Reasons, Rubric
 from steelyard.suite.load import load_suite, with_judge, with_target

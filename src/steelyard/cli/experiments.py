@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from steelyard.decide.assignment import Experiment as LiveExperiment
     from steelyard.decide.experiment import AbPlan, AbReport
     from steelyard.decide.experiment_file import Experiment
+    from steelyard.engine.plan import RunOptions
     from steelyard.report.experiments import ExperimentReport
     from steelyard.runner.ab import AbRuns, Suites
     from steelyard.store.base import Store
@@ -203,8 +204,8 @@ def offline(
     """
     from steelyard.decide.experiment import AbPlan
     from steelyard.engine.plan import RunOptions, Selection, parse_only
-    from steelyard.engine.writer import progress_of
-    from steelyard.runner.ab import find_ab, metric_of, run_ab
+    from steelyard.report.verdicts import exit_code
+    from steelyard.runner.ab import find_ab, metric_of
     from steelyard.store.sql import open_store
 
     suites = _suites(suite, a, b)
@@ -221,20 +222,28 @@ def offline(
     plan = AbPlan(seed, metric_of(suites[0], metric), max_cases, stop_early, same_within)
     store = open_store(store_url, create=resume is None)
     try:
-        runs = None if resume is None else find_ab(store, suites[0].name, resume)
-        if runs is not None:
-            _insist_on_plan(runs, plan, metric)
-        if runs is None or not runs.ended:
-            with progress_of(f"{suites[0].name} A/B", quiet=False) as progress, contextlib.redirect_stdout(sys.stderr):
-                runs = run_ab(suites, store, options, plan, progress, resumed=runs)
-            _say_how_to_go_on(runs)
+        unfinished = None if resume is None else find_ab(store, suites[0].name, resume)
+        if unfinished is not None:
+            _insist_on_plan(unfinished, plan, metric)
+        runs = _run_to_the_end(suites, store, options, plan, unfinished)
         report = _decided(store, runs, allow_mismatch=allow_mismatch)
     finally:
         store.close()
     show(report, markdown, html, as_json=as_json)
-    from steelyard.report.verdicts import exit_code
-
     sys.exit(exit_code(report.decided))
+
+
+def _run_to_the_end(suites: Suites, store: Store, options: RunOptions, plan: AbPlan, runs: AbRuns | None) -> AbRuns:
+    """Both arms, begun or gone on with; those that have ended are as they are."""
+    from steelyard.engine.writer import progress_of
+    from steelyard.runner.ab import run_ab
+
+    if runs is not None and runs.ended:
+        return runs
+    with progress_of(f"{suites[0].name} A/B", quiet=False) as progress, contextlib.redirect_stdout(sys.stderr):
+        runs = run_ab(suites, store, options, plan, progress, resumed=runs)
+    _say_how_to_go_on(runs)
+    return runs
 
 
 def _suites(place: str, a: tuple[str, ...], b: tuple[str, ...]) -> Suites:

@@ -127,7 +127,7 @@ def run_decided(
 ) -> tuple[Result, Ending]:
     """Score the suite's target. The result says what it came to; the ending says whether it got to the end.
 
-    `reference` is a run that this one may not be worse than; `anyway` holds it against another signature's, too.
+    `reference` is a run that this one may not be worse than, with `allow_mismatch` one of another signature, too.
     """
     options = options or RunOptions()
     progress = progress or Silent()
@@ -304,32 +304,7 @@ def rescore_decided(
     judged = earlier.description.judge
     if suite.judge is not None and judged is not None:
         suite = replace(suite, judge=as_recorded(suite.judge, judged))
-    now = time.time()
-    allowed = suite.limits.max_inconclusive if max_inconclusive is None else max_inconclusive
-    signed = _rescored_signature(suite, earlier)
-    then = earlier.description
-    described = _description(suite, signed, selection_of(earlier).of(suite.cases)).model_copy(
-        update={
-            "max_inconclusive": allowed,
-            "variants": then.variants,
-            "repeats": then.repeats,
-            "n_planned": earlier.n_planned,
-        }
-    )
-    header = replace(
-        earlier,
-        id=new_run_id(suite.name, now),
-        suite_name=suite.name,
-        suite_path=suite.path,
-        created_at=now,
-        signature=signed,
-        suite=described.data(),
-        # What the judge said of anchors was scored as the suite was then.
-        options=earlier.options | {"strict": strict, "owner": myself(), ANCHORS: None},
-        state=RunState.RUNNING,
-        rescored_from=earlier.id,
-        version=__version__,
-    )
+    header = _rescored_header(suite, earlier, strict=strict, max_inconclusive=max_inconclusive)
     store.create_run(header)
     judges = None
     if suite.judge is not None:
@@ -353,6 +328,38 @@ def rescore_decided(
         if count:
             progress.note(f"{count} of {earlier.n_planned} samples not scored: {why}")
     return finish(store, header, rescored.health, finished=True)
+
+
+def _rescored_header(
+    suite: SuiteModel, earlier: RunHeader, *, strict: bool, max_inconclusive: float | None
+) -> RunHeader:
+    """The header of a new run with the plan and the answers of an earlier one, and today's suite."""
+    now = time.time()
+    allowed = suite.limits.max_inconclusive if max_inconclusive is None else max_inconclusive
+    signed = _rescored_signature(suite, earlier)
+    then = earlier.description
+    described = _description(suite, signed, selection_of(earlier).of(suite.cases)).model_copy(
+        update={
+            "max_inconclusive": allowed,
+            "variants": then.variants,
+            "repeats": then.repeats,
+            "n_planned": earlier.n_planned,
+        }
+    )
+    return replace(
+        earlier,
+        id=new_run_id(suite.name, now),
+        suite_name=suite.name,
+        suite_path=suite.path,
+        created_at=now,
+        signature=signed,
+        suite=described.data(),
+        # What the judge said of anchors was scored as the suite was then.
+        options=earlier.options | {"strict": strict, "owner": myself(), ANCHORS: None},
+        state=RunState.RUNNING,
+        rescored_from=earlier.id,
+        version=__version__,
+    )
 
 
 def judge_again_decided(

@@ -39,7 +39,7 @@ def has_cells(a: ComparedRun, b: ComparedRun) -> bool:
 
 
 class ComparedCells:
-    """The cells that both runs have, with the same question and truth; `anyway` also takes those of another truth."""
+    """The cells that both runs have, with the same question and, unless `allow_mismatch`, the same truth."""
 
     def __init__(self, a: ComparedRun, b: ComparedRun, cases: CommonCases, *, allow_mismatch: bool = False) -> None:
         self._a, self._b = _Side(a), _Side(b)

@@ -37,7 +37,7 @@ _OF_A_LOAD = ("rate", "requests_per_second", "concurrency", "warm_up")
 def compare_signatures(
     a: ComparedRun, b: ComparedRun, cases: CommonCases, *, allow_mismatch: bool = False
 ) -> SignaturePair:
-    """Everything that differs, what blocks a verdict first; `anyway` says that no case is excluded for its truth."""
+    """Everything that differs, what blocks a verdict first; with `allow_mismatch` no case is excluded for its truth."""
     results = [
         *_suites(a, b),
         *_scales(a, b),
