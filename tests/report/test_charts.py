@@ -200,7 +200,7 @@ def test_latency_by_case_shows_mean_and_95th_percentile_and_what_was_not_answere
     (chart,) = charts_of(summary(latency=figures))
     assert chart.spec["data"]["values"] == [
         {"row": "a", "message": "mean 300 ms, p95 2.00 s (n 9), 1 failed", "end": 2.0, "mean": 0.3, "tail": 2.0},
-        {"row": "b (x)", "message": "no answered call, 2 timed out", "end": 0.0},
+        {"row": "b [x]", "message": "no answered call, 2 timed out", "end": 0.0},
     ]
     assert chart.spec["title"]["subtitle"].endswith("2 cases and variants; 2 timed out and 1 failed, not in it")
 
@@ -220,8 +220,8 @@ def test_a_histogram_whose_bars_grow_by_a_ratio_has_an_axis_that_does():
 
 
 def test_rows_of_the_same_name_stay_apart():
-    figures = checks_figures([cell("a (b)", check("x", 5)), cell("a", check("x", 0, 5), variant="b")])
-    assert rows_of(charts_of(summary(figures))[0]) == ["a (b)", "a (b) [2]"]
+    figures = checks_figures([cell("a [b]", check("x", 5)), cell("a", check("x", 0, 5), variant="b")])
+    assert rows_of(charts_of(summary(figures))[0]) == ["a [b]", "a [b] [2]"]
 
 
 def test_of_a_very_long_name_both_ends_are_shown():

@@ -14,6 +14,7 @@ from steelyard.records import CheckState
 from steelyard.stats.arrays import Array, add_at, distinct, pieces, tally, translated
 from steelyard.stats.groups import Groups
 from steelyard.store.base import Checks, Columns
+from steelyard.suite.case import cell_name
 from steelyard.suite.models import ExpectDescription, RequiredRepeats, SuiteDescription
 
 if TYPE_CHECKING:
@@ -43,8 +44,7 @@ class Cells:
 
     def name(self, cell: int) -> str:
         """The cell in words: its case, and its variant unless that has no name."""
-        case, variant = self.key(cell)
-        return f"{case} ({variant})" if variant else case
+        return cell_name(*self.key(cell))
 
     def count(self, mask: Array) -> Array:
         """How many samples of each cell `mask` marks."""

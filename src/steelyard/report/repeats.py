@@ -16,8 +16,9 @@ from steelyard.report.format import OF_A_RUN
 from steelyard.report.groups import computed
 from steelyard.report.model import Report
 from steelyard.report.render.json import encode_object
-from steelyard.report.wording import cell_name, times_have_a_part
+from steelyard.report.wording import times_have_a_part
 from steelyard.stats.intervals import Estimate, fewest_for
+from steelyard.suite.case import cell_name
 from steelyard.suite.models import EXPECT
 
 _MOST_BROKEN = 12

@@ -15,6 +15,7 @@ from steelyard.report.judge.run import corrected_rate, excluded_sentence, mode_s
 from steelyard.report.model import Report, SampleDetail
 from steelyard.report.verdicts import NO_VERDICT
 from steelyard.store.base import Hit
+from steelyard.suite.case import cell_name
 from steelyard.suite.values import load_in_words
 
 _KINDS = "what failed: "
@@ -145,23 +146,14 @@ def gate_name(gate: GateResult) -> str:
 
 def sample_name(line: SampleLine | Hit, *, repeats: int = 1) -> str:
     """The name of a sample, or of the one a finding is in: the case, with variant and repeat where there are more."""
-    name = line.case_id
-    if line.variant:
-        name += f" [{line.variant}]"
-    if repeats > 1 or line.repeat > 0:
-        name += f" #{line.repeat + 1}"
-    return name
+    name = cell_name(line.case_id, line.variant)
+    return f"{name} #{line.repeat + 1}" if repeats > 1 or line.repeat > 0 else name
 
 
 def anchor(line: SampleLine | Hit) -> str:
     """The id of a sample in a page."""
     name = "\0".join([line.case_id, line.variant, str(line.repeat)])
     return f"sample-{sha256(name.encode('utf-8', 'backslashreplace')).hexdigest()[:12]}"
-
-
-def cell_name(case_id: str, variant: str) -> str:
-    """What a case under a variant is called, over all its repeats."""
-    return f"{case_id} ({variant})" if variant else case_id
 
 
 def signature_line(header: RunHeader) -> str:

@@ -116,6 +116,11 @@ class CaseSurvey:
     """Digests of the truth of those cases that the ledger speaks of."""
 
 
+def cell_name(case_id: str, variant: str) -> str:
+    """What a case under a variant is called, over all its repeats: `furn-003 [careful]`."""
+    return f"{case_id} [{variant}]" if variant else case_id
+
+
 def unit_name(case_id: str, cluster: str | None) -> str:
     """What names a unit of evidence; no id of a case can be the same, since ids can be printed."""
     return case_id if cluster is None else f"\n{cluster}"
