@@ -13,7 +13,7 @@ from steelyard.analysis.wording import failure_reason
 from steelyard.decide.baselines import kept_results
 from steelyard.decide.gates import Decision
 from steelyard.decide.verdict import decide
-from steelyard.records import BROKEN_SCALE, Outcome, RunHeader, Sample
+from steelyard.records import SCORER_ERROR, Outcome, RunHeader, Sample
 from steelyard.report.judge.run import failing_flags
 from steelyard.report.model import Report, SampleDetail
 from steelyard.report.samples import flagged, judgement_reader, sample_detail, sample_line
@@ -92,7 +92,7 @@ def _why_inconclusive(summary: Summary, details: list[SampleDetail]) -> dict[str
         if detail.line.outcome == Outcome.TARGET_FAILED and kind in counts:
             key, text = failure_reason(kind, message)
             counts[kind][words.setdefault(key, f"target: {text}")] += 1
-        elif detail.line.outcome == Outcome.JUDGE_FAILED and kind == BROKEN_SCALE:
+        elif detail.line.outcome == Outcome.JUDGE_FAILED and kind == SCORER_ERROR:
             key, text = failure_reason("", message)
             broken[words.setdefault(key, text)] += 1
     for kind, count in summary.failures.items():
