@@ -82,8 +82,6 @@ def _built(store: Store, header: RunHeader, max_details: int, summary: Summary, 
 def _why_inconclusive(summary: Summary, details: list[SampleDetail]) -> dict[str, int]:
     """The reasons with their counts; where the failures of a kind are not all at hand, one message stands for it."""
     reasons = Counter(summary.judge.why_failed if summary.judge is not None else {})
-    # Where no judge is silent, a scorer broke.
-    n_broken = summary.overall.outcomes.get(Outcome.JUDGE_FAILED, 0) - reasons.total()
     words: dict[str, str] = {}
     counts: dict[str, Counter[str]] = {kind: Counter() for kind in summary.failures}
     broken: Counter[str] = Counter()
@@ -98,7 +96,7 @@ def _why_inconclusive(summary: Summary, details: list[SampleDetail]) -> dict[str
     for kind, count in summary.failures.items():
         available = counts[kind] or Counter({f"target: {kind}": count})
         reasons.update(available if available.total() == count else {next(iter(available)): count})
-    if broken and n_broken > 0:
+    if broken and (n_broken := summary.n_scorer_errors) > 0:
         reasons.update(broken if broken.total() == n_broken else {next(iter(broken)): n_broken})
     return dict(reasons.most_common())
 

@@ -238,7 +238,8 @@ def prepare(suite: SuiteModel, store: Store, options: RunOptions, env: Mapping[s
 def reopened(resumed: RunHeader, limits: Limits, suite: SuiteModel) -> RunHeader:
     """The header of a run that goes on now, in this process."""
     now = {"owner": myself(), "load": load_after_resume(resumed.options.get("load"), limits)}
-    return replace(resumed, suite_path=suite.path, state=RunState.RUNNING, options=resumed.options | now)
+    before = {name: value for name, value in resumed.options.items() if name != "stopped"}
+    return replace(resumed, suite_path=suite.path, state=RunState.RUNNING, options=before | now)
 
 
 @dataclass(frozen=True, slots=True)
