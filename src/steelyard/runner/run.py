@@ -5,9 +5,9 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ParamSpec
 
 from steelyard import __version__
 from steelyard.analysis.compare.judge_drift import ANCHORS
@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from steelyard.judging.ask import CostEstimate
     from steelyard.report.model import Report
 
+_P = ParamSpec("_P")
 
 # What is looked at of a run's judge when the run ends: whether it tells texts apart, and whether it has drifted.
 
@@ -172,23 +173,6 @@ def run_decided(
         return finish(
             store, header, ending.health, finished=finished, reference=reference, allow_mismatch=allow_mismatch
         ), ending
-
-
-def run(*args: Any, **more: Any) -> tuple[RunHeader, Ending]:
-    """As `run_decided`, for callers that want no report: the header alone."""
-    result, ending = run_decided(*args, **more)
-    return result.header, ending
-
-
-def rescore(*args: Any, **more: Any) -> RunHeader:
-    """As `rescore_decided`, for callers that want no report: the header alone."""
-    return rescore_decided(*args, **more).header
-
-
-def judge_again(*args: Any, **more: Any) -> tuple[RunHeader, Ending]:
-    """As `judge_again_decided`, for callers that want no report: the header alone."""
-    result, ending = judge_again_decided(*args, **more)
-    return result.header, ending
 
 
 @dataclass(frozen=True, slots=True)
@@ -369,6 +353,29 @@ def judge_again_decided(
     """A new run: the answers of an earlier one, and its judges asked anew. It can be resumed as any other."""
     refuse_unfinished_rescore(earlier)
     return run_decided(suite, store, resumed_options(replace(options, answers_of=earlier.id), earlier), progress)
+
+
+def _header_and_ending(
+    decided: Callable[_P, tuple[Result, Ending]],
+) -> Callable[_P, tuple[RunHeader, Ending]]:
+    """The same for callers that want no report."""
+
+    def ended(*args: _P.args, **options: _P.kwargs) -> tuple[RunHeader, Ending]:
+        result, ending = decided(*args, **options)
+        return result.header, ending
+
+    return ended
+
+
+run = _header_and_ending(run_decided)
+judge_again = _header_and_ending(judge_again_decided)
+
+
+def rescore(
+    suite: SuiteModel, store: Store, earlier: RunHeader, *, strict: bool = False, max_inconclusive: float | None = None
+) -> RunHeader:
+    """As `rescore_decided`, for callers that want no report."""
+    return rescore_decided(suite, store, earlier, strict=strict, max_inconclusive=max_inconclusive).header
 
 
 def finish(
