@@ -160,7 +160,7 @@ class Engine:
         self._evaluator = evaluator
         self._judges = judges
         self._target = target
-        self._makes_no_calls = getattr(target, "asks_nobody", False)
+        self._makes_no_calls = getattr(target, "makes_no_calls", False)
         self._limits = limits
         self._store = store
         self._run_id = run_id

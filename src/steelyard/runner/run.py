@@ -210,7 +210,7 @@ def prepare(suite: SuiteModel, store: Store, options: RunOptions, env: Mapping[s
     refuse_self_judged(suite, None if options.answers_of is None else store.run(options.answers_of).target)
     context = _target_context(suite, limits, os.environ if env is None else env)
     target = _target(suite, context, store, options)
-    if getattr(target, "asks_nobody", False):
+    if getattr(target, "makes_no_calls", False):
         limits = limits.model_copy(update={"rate": None, "requests_per_second": None, "warm_up": 0})
     judges = _judges(suite, limits, context, target.secrets())
     header = _header(suite, target, plan, limits, options)
