@@ -562,7 +562,7 @@ REPORTED_CRITERIA = tuple(
 SHARE = Reported(
     "<slice>.repeated.<rule>.share",
     "gates[<n>].value",
-    "cells in which it holds / cells that could be decided",
+    "cells in which it passes / cells that could be decided",
     _HOW,
     _criterion_in_state("share"),
     Level.CELL,

@@ -341,12 +341,12 @@ def more_findings(detail: SampleDetail, most: int | None = None) -> str:
 def status(detail: SampleDetail) -> str:
     """One word for a sample: passed, failed, malformed, inconclusive, or scored when nothing says what passes.
 
-    `set-aside` is one that another kind of judge has read than the run's.
+    `excluded` is one that another kind of judge has read than the run's.
     """
     if not is_conclusive(detail.line):
         return "inconclusive"
     if is_excluded(detail):
-        return "set-aside"
+        return "excluded"
     if detail.line.outcome == Outcome.MALFORMED:
         return "malformed"
     return "scored" if detail.passed is None else "passed" if detail.passed else "failed"

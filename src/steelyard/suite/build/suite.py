@@ -194,7 +194,7 @@ def build_expectations(raw: dict[str, Any], answer: AnswerShape, draft: Draft, *
     if given is None:
         if raw.get("required_repeats") is not None:
             draft.add_problem(
-                "hold says in how many repeats a check must pass: there is no expect", ("required_repeats",)
+                "required_repeats says in how many repeats a check must pass: there is no expect", ("required_repeats",)
             )
         return None
     if not isinstance(given, dict):
