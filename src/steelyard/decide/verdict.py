@@ -192,7 +192,7 @@ def _by_variant(
     variants = summary.slices.get("variant", [])
     if len(variants) < 2:
         return ()
-    # Which variant a sample that are missing belongs to is not known, so it puts every variant in doubt.
+    # Which variant a missing sample belongs to is not known, so it puts every variant in doubt.
     lacking = _absent(summary.overall) > allowed * summary.overall.n_planned + 1e-9
     decisions = []
     for part in variants:

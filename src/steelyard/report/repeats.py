@@ -169,7 +169,7 @@ def _sum(check_figure: CheckFigure, other: CheckFigure) -> CheckFigure:
 def _not_run_note(lines: list[CheckFigure]) -> str:
     if not any(line.not_run for line in lines):
         return ""
-    return "not run: the call failed, the answer could not be read or missing; it never counts as passed"
+    return "not run: the call failed, the answer could not be read or is missing; it never counts as passed"
 
 
 def _required_repeats(checks_figures: ChecksFigures) -> str:

@@ -173,7 +173,7 @@ def _is_open(check: CheckOfCell) -> bool:
     return check.low is None and check.high is None
 
 
-# A grid of cases and checks: which passed, which failed, of which cannot tell.
+# A grid of cases and checks: which passed, which failed, which are undecided.
 
 # What failed is the darkest: it is found first, without colour too.
 STATES = {"passed": LIGHT_BLUE, "failed": DARK_VERMILLION, "cannot tell": YELLOW, "does not apply": FAINT}
