@@ -209,8 +209,8 @@ def _changed_cases(
 
 def _unknown_cases(a: ComparedRun, b: ComparedRun) -> Iterator[SignatureChange]:
     for part, sentence in (
-        ("cases", "the cases are others, and cannot tell which questions changed"),
-        ("truth", "the truth is another, and cannot tell of which cases"),
+        ("cases", "the cases are others, and which questions changed is not known"),
+        ("truth", "the truth is another, and of which cases is not known"),
     ):
         before, after = (signed(run, part) for run in (a, b))
         if before != after:
