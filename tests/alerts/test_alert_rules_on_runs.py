@@ -191,7 +191,7 @@ def test_an_alert_of_another_instrument_is_watched_anew(nightly):
     # Otherwise it would stay open for ever, and no fall by the new signature would ever be told.
     assert not later.recovered
     assert later.reading.what == (
-        "pass_rate: the signature has changed since, so it is unknown what became of it; it is watched again"
+        "pass_rate: the signature has changed since, so cannot tell what became of it; it is watched anew"
     )
 
 

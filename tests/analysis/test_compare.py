@@ -163,7 +163,7 @@ def test_what_is_compared_is_named_and_several_at_once_are_said():
     )
     found = compare(a, b)
     assert [change.part for change in found.signatures.subject] == ["model", "prompts"]
-    assert found.signatures.several == ("model, prompts and repeats changed at once: which of them did it is unknown")
+    assert found.signatures.several == ("model, prompts and repeats changed at once: cannot tell which of them did it")
     assert found.headline.confounded_by == ()
 
 

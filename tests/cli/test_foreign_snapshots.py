@@ -338,7 +338,7 @@ def test_what_a_file_does_not_hold_is_unknown_and_what_it_holds_otherwise_has_ch
     assert questions["sentence"].startswith("the file of run A does not hold the question of 4 cases: cannot tell ")
     (part,) = found["attribution"]["portions"]
     assert part["causes"] == ["questions", "truth", "judge", "system"]
-    assert "a file does not have the questions" in found["attribution"]["joined"][0]
+    assert "a file does not hold the questions" in found["attribution"]["joined"][0]
     other = imported(run_in, recorded(tmp_path / "e.json", number=7))
     found = json.loads(run_in("compare", other, mine, "--json", code=4))
     assert found["pairs"]["not_comparable"][0] | {"lines": []} == {

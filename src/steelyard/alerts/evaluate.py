@@ -246,7 +246,7 @@ def _watched_anew(rule: Rule, evidence: Evidence) -> Iterator[Reading]:
         else:
             continue
         subject = alert.content["subject"]
-        why = f"{changed} has changed since, so it is unknown what became of it; it is watched again"
+        why = f"{changed} has changed since, so cannot tell what became of it; it is watched anew"
         yield Reading(rule.label, subject, State.NOT_WATCHED, f"{subject or rule.label}: {why}")
 
 
@@ -294,7 +294,7 @@ class Changes:
     """Open before, and there still: nobody is told again."""
     closed: tuple[Closing, ...] = ()
     unknown: tuple[Reading, ...] = ()
-    """Causes that are undecided, and why."""
+    """What cannot tell, and why."""
 
 
 def changes_of(readings: Iterable[Reading], open_alerts: Sequence[AlertRecord], rules: Collection[str]) -> Changes:

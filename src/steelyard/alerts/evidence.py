@@ -85,7 +85,7 @@ class Reading:
 
 
 def unknown(rule: str, subject: str, why: str) -> Reading:
-    """That it is undecided, and why."""
+    """That cannot tell, and why."""
     return Reading(rule, subject, State.UNKNOWN, why)
 
 

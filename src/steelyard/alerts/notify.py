@@ -96,7 +96,7 @@ class Checked:
     still: tuple[AlertRecord, ...]
     """Open before and there still: nobody was told again."""
     unknown: tuple[Reading, ...]
-    """Causes that are undecided, and why."""
+    """What cannot tell, and why."""
     messages: tuple[tuple[Channel, Message], ...]
     """What was sent, or would be."""
     delivered: tuple[Delivered, ...]

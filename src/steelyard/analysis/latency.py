@@ -78,7 +78,7 @@ class LatencyFigures:
     load: str = ""
     """How the calls were made, in words: `8 at a time`, or `20 a second, whatever came back`."""
     bottleneck: str = ""
-    """That this process, not the system, was the slow one, in words; "" when it was not, or that is unknown."""
+    """That this process, not the system, was the slow one, in words; "" when it was not, or cannot tell."""
     bars: tuple[Bar, ...] = ()
     """At most twenty, side by side; every call in `overall` is in exactly one."""
     log_bars: bool = False

@@ -44,7 +44,7 @@ class CodeFigure:
     gain: float
     """What the average would rise by; nothing where `fixed` is not available."""
     at_most: bool = False
-    """True when it is unknown what would have come, as for an answer that could not be read."""
+    """True when cannot tell what would have come, as for an answer that could not be read."""
     has_weight: bool = True
     """False when every finding is of a component that counts nothing in the score: then no gain says what it is
     worth to fix."""

@@ -204,7 +204,7 @@ FAILING = (
         "failing.samples",
         "failing.n_failing",
         "samples that did not pass",
-        "samples of which it is unknown whether they pass are left out",
+        "samples of which cannot tell whether they pass are left out",
         _marked(lambda data, _: _failing(data)),
     ),
     Reported(

@@ -237,7 +237,7 @@ def _too_few(suite: SuiteModel, gate: Gate, cases: list[Case]) -> str | None:
 
     One on slices may skip the small ones.
     """
-    # A figure over repeats stands on cases and variants, or on so many checks of each that it is unknown.
+    # A figure over repeats stands on cases and variants, or on so many checks of each that cannot tell.
     if gate.pattern.startswith("check"):
         return None
     repeats = 1 if gate.pattern.startswith(_OF_CELLS) else suite.repeats

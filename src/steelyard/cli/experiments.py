@@ -199,7 +199,7 @@ def offline(
 
     KEY is target, model, base_url, variant, judge, judge_model, judge_token, judge_repeats, judge_temperature or any
     other setting of the target. Each arm becomes a run. Exit code 0 when B is better, or the same within what
-    --same-within allows; 1 when A is better; 4 when it cannot tell; 3 when an arm is no reading.
+    --same-within allows; 1 when A is better; 4 when cannot tell; 3 when an arm is no reading.
     """
     from steelyard.decide.experiment import AbPlan
     from steelyard.engine.plan import RunOptions, Selection, parse_only
@@ -379,7 +379,7 @@ def report_command(outcomes: Path, file: Path, markdown: Path | None, html: Path
     """Check the outcomes of an online experiment, and decide.
 
     OUTCOMES is a JSONL or CSV file with a unit, its arm and its outcome in each record. Exit code 0 when the treatment
-    is better, or the same within what the experiment allows; 1 when the control is better; 4 when it cannot tell; 3
+    is better, or the same within what the experiment allows; 1 when the control is better; 4 when cannot tell; 3
     when the assignment is broken.
     """
     from steelyard.decide.online import online_report
@@ -423,7 +423,7 @@ def experiment_command(
     """Run a baseline and a candidate that differ in one factor, and decide.
 
     FILE names the hypothesis, the factor, both arms and the criteria; they are stored before the first call. Exit
-    code 0 to adopt the candidate, 1 to reject it, 4 when it cannot tell, 3 when an arm is INVALID.
+    code 0 to adopt the candidate, 1 to reject it, 4 when cannot tell, 3 when an arm is INVALID.
     """
     from steelyard.cli.output import show_document
     from steelyard.decide.experiment_file import read_experiment

@@ -304,7 +304,7 @@ def report_checked(
 ) -> None:
     """Say what changed, and what could not be delivered.
 
-    `texts` shows the messages themselves; `brief` leaves out undecided causes, and `only_trouble` all but trouble.
+    `texts` shows the messages themselves; `brief` leaves out what cannot tell, and `only_trouble` all but trouble.
     """
     if not only_trouble:
         for line in _changes(checked, brief=brief):

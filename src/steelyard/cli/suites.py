@@ -423,7 +423,7 @@ def _changes(suite: str, since: str | None, store_url: str | None) -> tuple[Suit
 def _show(changes: Changes, suite: str) -> None:
     run = changes.since.id
     if changes.partial:
-        message = f"run {run} asked a part of the cases alone: which others were edited or added since is unknown"
+        message = f"run {run} asked a part of the cases alone: cannot tell which others were edited or added since"
         click.echo(f"note: {message}", err=True)
     if not changes.edits:
         click.echo(f"truth and scorers are as they were in run {run}")

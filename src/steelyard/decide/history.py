@@ -233,7 +233,7 @@ def _sentence(point: ChangePoint, trend: Trend, marks: Sequence[HistoryMark], ru
     signature_part = [mark.sentence for mark in marks if mark.signature_part]
     subject = [mark.sentence for mark in marks if not mark.signature_part]
     if signature_part and subject:
-        yield f"when {signature_part[0]}; {subject[0]}, too: which of them did it is unknown"
+        yield f"when {signature_part[0]}; {subject[0]}, too: cannot tell which of them did it"
     elif signature_part:
         yield f"when {signature_part[0]}: it may be the signature, and is not put down to the system"
     elif subject:

@@ -109,7 +109,7 @@ def _results(gate: Gate, against: Against) -> list[GateResult]:
 
 
 def undecided(gate: Gate, reason: str, metric: str = "", baseline: str = "") -> GateResult:
-    """A gate that cannot be decided, and why."""
+    """A gate of which cannot tell, and why."""
     sliced = gate.metric if gate.factor is None else f"{gate.factor}.{gate.slice}.{gate.metric}"
     return _result(gate, metric or sliced, Estimate(None, 0), Verdict.AMBIGUOUS, reason, baseline)
 

@@ -228,7 +228,7 @@ class Presence:
         self._asking = False
 
     async def gone(self) -> str | None:
-        """Why it is not there any more, in words; None when it is, or when that is unknown."""
+        """Why it is not there any more, in words; None when it is, or cannot tell."""
         if self._ask is None:
             return None
         try:

@@ -196,7 +196,7 @@ def _range(gate: Gate, names: SuiteNames) -> str:
 
 
 def overlap(passes: Expression, fails: Expression, names: SuiteNames | None = None) -> bool:
-    """Whether both could hold at once; False when they compare different values, for then it is unknown."""
+    """Whether both could hold at once; False when they compare different values, for then cannot tell."""
     if isinstance(passes, Gate) and isinstance(fails, Gate):
         return passes.stands_on == fails.stands_on and _meet(passes, fails, names)
     if isinstance(passes, Gate) or isinstance(fails, Gate):

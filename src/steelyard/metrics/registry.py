@@ -80,7 +80,7 @@ class Contributions:
     ratios: tuple[tuple[Array, Array], ...] = ()
     """Of a mean of several ratios, numerators and denominators of each; `values` are then what any of them is of."""
     undecided: Array | None = None
-    """Of a share of things in cells, how many of these are undecided: they count as not so, and as missing."""
+    """Of a share of things in cells, how many of these cannot tell: they count as not so, and as missing."""
     not_missing: Array | None = None
     """Rows that were never to have a value."""
     excluded: Reasons = ()

@@ -160,7 +160,7 @@ def evaluated(report: Report, decision: VariantDecision) -> Estimate:
 
 
 def best(report: Report) -> str:
-    """Which variant is best, or why the run cannot tell; "" without variants."""
+    """Which variant is best, or why cannot tell; "" without variants."""
     return report.summary.best_variant.sentence if report.summary.best_variant else ""
 
 

@@ -161,7 +161,7 @@ def _edited(a: ComparedRun, b: ComparedRun) -> list[str]:
 
 def scored_otherwise(run: ComparedRun, suite: SuiteModel) -> str:
     """The first case whose answer the suite does not score as the run has it, whatever its signature says; ""
-    when there is none, or it is unknown."""
+    when there is none, or cannot tell."""
     balance = OtherBalance(suite, run.header.description.judge, same_judge=True)
     first = () if balance.why_no_words else islice(_answers(run), _CHECKED)
     return next((case.id for sample, case in first if not _alike(sample, balance.evaluate(sample, case))), "")

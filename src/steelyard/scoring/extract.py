@@ -74,7 +74,7 @@ def embedded_json(text: str, decoder: json.JSONDecoder, *, past_deep: bool = Fal
     Every bracket that could open a document is tried from there with the JSON parser itself, so braces of templates
     or stray quotes before it do no harm. What lies inside a document, even one that breaks off later, is part of that
     document and not given; so every character is read once, and only nesting bombs need a budget. Where one that is
-    too deep for the parser ends is unknown: it is the last, unless `past_deep` says to look inside it.
+    too deep for the parser ends cannot tell: it is the last, unless `past_deep` says to look inside it.
     """
     budget = len(text) + 100_000
     rest, offset, place = text, 0, 0

@@ -47,7 +47,7 @@ class How(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Portion:
-    """The part of the change that one cause has, or several that cannot be separated."""
+    """The part of the change that one cause has, or several that cannot tell apart."""
 
     causes: tuple[Cause, ...]
     change: Estimate
@@ -231,7 +231,7 @@ _NAMES = {
     Cause.SYSTEM: "system",
 }
 _ASK = {
-    Cause.QUESTIONS: "a file does not have the questions: whether they are the same is unknown",
+    Cause.QUESTIONS: "a file does not hold the questions: cannot tell whether they are the same",
     Cause.SCORERS: "the scorers changed, and A's answers were not scored again by B's",
     Cause.TRUTH: "the truth changed or is not known, and A's answers were not scored again by B's",
     Cause.JUDGE: (

@@ -79,7 +79,7 @@ class ChecksChange:
     """Holds in A, broken in B."""
     unchanged: int = 0
     cannot_tell: int = 0
-    """In A or in B it is undecided."""
+    """In A or in B cannot tell whether it holds."""
     only_a: int = 0
     """Checks of the same cells that only A has."""
     only_b: int = 0
@@ -377,7 +377,7 @@ class SectionChange:
 
 @dataclass(frozen=True, slots=True)
 class Headline:
-    """The answer: better, worse, the same, or cannot tell; and how significant that is."""
+    """The answer: better, worse, the same, or cannot tell; and how sure that is."""
 
     verdict: Moved
     sentence: str

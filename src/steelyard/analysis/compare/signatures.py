@@ -67,10 +67,10 @@ def _scales(a: ComparedRun, b: ComparedRun) -> Iterator[SignatureChange]:
             continue
         if part == "judge" and a.imported != b.imported and _members(a) == _members(b):
             message = f"the file of run {_from_a_file(a)} names the judge {_members(a)}, and not how it was asked:"
-            message += " whether it is the same is unknown"
+            message += " cannot tell whether it is the same"
         elif before is None or after is None or (part == "judge" and before and after and _one_is_not_named(a, b)):
             silent = "A" if before is None or (after is not None and _NOT_NAMED in _members(a)) else "B"
-            message = f"run {silent} does not say which {part} it was scored with: whether it is the same is unknown"
+            message = f"run {silent} does not say which {part} it was scored with: cannot tell whether it is the same"
         elif part in ("judge", "rules") and not (before and after):
             message = f"only {'A' if before else 'B'} has a judge: readings of A and B are not on one scale"
         else:
@@ -191,7 +191,7 @@ def _changed_cases(
 ) -> Iterator[SignatureChange]:
     believed = (Part.SCALE, "") if allow_mismatch else (Part.NOTED, "; excluded")
     silent = " and ".join(name for name, run in (("A", a), ("B", b)) if run.imported)
-    unknown = f"the file of run {silent} does not hold the {{}} of {{}}: whether it is the same is unknown ({{}})"
+    unknown = f"the file of run {silent} does not hold the {{}} of {{}}: cannot tell whether it is the same ({{}})"
     for part, codes, what, (means, done) in (
         ("questions", cases.unknown_questions, "question", (Part.SCALE, unknown)),
         ("truth", cases.unknown_truths, "truth", (Part.SCALE, unknown)),
@@ -209,8 +209,8 @@ def _changed_cases(
 
 def _unknown_cases(a: ComparedRun, b: ComparedRun) -> Iterator[SignatureChange]:
     for part, sentence in (
-        ("cases", "the cases are others, and which questions changed is unknown"),
-        ("truth", "the truth is another, and of which cases is unknown"),
+        ("cases", "the cases are others, and cannot tell which questions changed"),
+        ("truth", "the truth is another, and cannot tell of which cases"),
     ):
         before, after = (signed(run, part) for run in (a, b))
         if before != after:
@@ -227,7 +227,7 @@ def _subjects(a: ComparedRun, b: ComparedRun) -> Iterator[SignatureChange]:
         yield _hashed("prompts", "the prompts or variants are others", a, b)
     settings = [{k: v for k, v in run.header.target.items() if k not in ("model", "prompts")} for run in (a, b)]
     if a.imported != b.imported:
-        message = f"run {_from_a_file(a)} was imported: whether its target and prompts are the same is unknown"
+        message = f"run {_from_a_file(a)} was imported: cannot tell whether its target and prompts are the same"
         yield _hashed("target", message, a, b)
     elif settings[0] != settings[1]:
         keys = sorted(k for k in {*settings[0], *settings[1]} if settings[0].get(k) != settings[1].get(k))
@@ -282,7 +282,7 @@ def _several(changes: list[SignatureChange]) -> str:
     parts += [change.part for change in changes if change.part in ("repeats", "variants")]
     if len(parts) < 2:
         return ""
-    return f"{', '.join(parts[:-1])} and {parts[-1]} changed at once: which of them did it is unknown"
+    return f"{', '.join(parts[:-1])} and {parts[-1]} changed at once: cannot tell which of them did it"
 
 
 def _n_cases(n: int) -> str:

@@ -173,7 +173,7 @@ def _is_open(check: CheckOfCell) -> bool:
     return check.low is None and check.high is None
 
 
-# A grid of cases and checks: which hold, which are broken, which are undecided.
+# A grid of cases and checks: which hold, which are broken, of which cannot tell.
 
 # What is broken is the darkest: it is found first, without colour too.
 STATES = {"holds": LIGHT_BLUE, "broken": DARK_VERMILLION, "cannot tell": YELLOW, "does not apply": FAINT}
