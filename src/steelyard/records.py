@@ -173,7 +173,7 @@ class Failure:
     message: str
 
 
-BROKEN_SCALE = "SCALE"
+SCORER_ERROR = "SCORER_ERROR"
 """The code of a finding that says that a scorer itself broke."""
 BROKE_OFF = "the answer broke off at the limit of tokens"
 """Said of an answer, be it of a target or a judge, that is `cut_off`."""

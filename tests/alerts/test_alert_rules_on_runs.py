@@ -123,7 +123,7 @@ def test_so_few_cases_tell_nothing(tmp_path):
     small.nights(4)
     found = small.readings(small.run(wrong(6)), "regression")[PASS_RATE]
     small.close()
-    # All 6 fell: 2 / 2**6 = 0.031, which is above the 1 % that an alert asks for, so cannot tell.
+    # All 6 fell: 2 / 2**6 = 0.031, which is above the 1 % that an alert asks for, so it is not known.
     assert found.state is State.UNKNOWN
     assert found.what == "pass_rate is worse than in 4 earlier runs, and 6 cases are too few to tell"
 
@@ -191,7 +191,7 @@ def test_an_alert_of_another_instrument_is_watched_anew(nightly):
     # Otherwise it would stay open for ever, and no fall by the new signature would ever be told.
     assert not later.recovered
     assert later.reading.what == (
-        "pass_rate: the signature has changed since, so cannot tell what became of it; it is watched anew"
+        "pass_rate: the signature has changed since, so what became of it is not known; it is watched from now on"
     )
 
 

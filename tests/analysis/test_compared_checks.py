@@ -86,7 +86,7 @@ def test_what_holds_over_other_numbers_of_repeats_is_neither_better_nor_worse():
     before = [cell(f"c{i:02d}", x="pp") for i in range(n)]
     after = [cell(f"c{i:02d}", x="fff") for i in range(n)]
     found = compare(expecting(*before), expecting(*after, repeats=3))
-    assert found.checks.confounded == "of 2 repeats in A and of 3 in B: to hold is not the same in both"
+    assert found.checks.confounded == "of 2 repeats in A and of 3 in B: to pass is not the same in both"
     assert checks_sentence(found).endswith(found.checks.confounded)
     assert figure(found, "cases.passed").verdict is Moved.CANNOT_TELL
     first = compare(

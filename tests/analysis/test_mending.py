@@ -74,7 +74,7 @@ class TestMended:
         assert (mended.low, mended.high) == pytest.approx(score_ends(0.7, stats.sem([0.7, 1.0, 0.4]), 2))
 
     def test_a_failed_call_is_missing_and_its_findings_are_nothing(self) -> None:
-        failed = Made("t", None, "judge_failed", findings=(("SCALE", "name", 1.0), MISS))
+        failed = Made("t", None, "judge_failed", findings=(("SCORER_ERROR", "name", 1.0), MISS))
         found = figures(only_name("a", 0.6, MISS), failed, n_planned=4)
         assert list(found) == ["MISS"]
         assert found["MISS"].count == 1

@@ -54,10 +54,10 @@ def test_an_answer_that_could_not_be_read_does_not_show_that_something_was_not_f
 def test_each_case_under_each_variant_is_a_cell_of_its_own() -> None:
     made = cell("a", "vvv", variant="one") + cell("a", "vmm", variant="two") + cell("b", "vvm", variant="one")
     summary = summary_of([*made, *cell("b", "vvf", variant="two")], variants=["one", "two"])
-    assert summary.overall.repeated[VALID] == Repeated(2, 1, 1, ("a (two): 1 of 3",))
+    assert summary.overall.repeated[VALID] == Repeated(2, 1, 1, ("a [two]: 1 of 3",))
     assert {each.name: each.repeated[VALID] for each in summary.slices["variant"]} == {
         "one": Repeated(2, 0, 0),
-        "two": Repeated(0, 1, 1, ("a (two): 1 of 3",)),
+        "two": Repeated(0, 1, 1, ("a [two]: 1 of 3",)),
     }
 
 
@@ -125,7 +125,7 @@ def test_the_first_failing_cells_are_named_in_the_order_of_cases_and_variants() 
     made = [each for case in "dcba" for variant in ("z", "y") for each in cell(case, "mmv", variant=variant)]
     found = repeated(made, variants=["z", "y"])
     assert found.failed == 8
-    assert found.failing == tuple(f"{name}: 1 of 3" for name in ("a (z)", "a (y)", "b (z)", "b (y)", "c (z)"))
+    assert found.failing == tuple(f"{name}: 1 of 3" for name in ("a [z]", "a [y]", "b [z]", "b [y]", "c [z]"))
 
 
 def test_only_rules_over_repeats_are_looked_at_and_both_sides_of_a_criterion_are() -> None:

@@ -130,7 +130,7 @@ def test_the_strict_rules_are_not_forgotten_when_judging_again(run_in, tmp_path)
 
 def test_a_judge_that_holds_every_threshold_is_fit(run_in, tmp_path):
     card = run_in("judge", "check", write_judged(tmp_path / "my", n=80, health=HEALTH))
-    assert "PASS  This judge is fit: 3 thresholds held" in card
+    assert "PASS  This judge is fit: 3 thresholds reached" in card
     assert "80 of 80 samples came before the judge; 80 of them are labelled" in card
     assert max(map(len, card.splitlines())) <= 80
 

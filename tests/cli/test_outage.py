@@ -45,7 +45,7 @@ class Service:
     def wait_until(self, n):
         deadline = time.monotonic() + 120
         while sum(self.answered.values()) < n:
-            assert time.monotonic() < deadline, "it missing to pass"
+            assert time.monotonic() < deadline, "it never came to pass"
             time.sleep(0.01)
 
 
@@ -113,11 +113,15 @@ def test_a_service_that_stays_away_stops_the_run_with_the_way_to_go_on(service, 
     assert "refused: 127.0.0.1" in told
     command = told.rstrip().splitlines()[-1].split()
     assert command == ["steelyard", "run", str(path), "--resume", header.id]
+    reported = " ".join(steelyard("report", header.id, cwd=tmp_path).stdout.split())
+    assert "the run has not finished: the system under test was out for" in reported
+    assert reported.endswith(f"Next: {' '.join(command)}")
     service.start()
     wait_for_port(service)
     result = steelyard(*command[1:], cwd=tmp_path)
     assert result.returncode == 0, result.stderr
     assert Counter(sample.outcome for sample in kept(tmp_path)[1]) == {Outcome.SCORED: N}
+    assert "stopped" not in kept(tmp_path)[0].options
     assert sum(service.answered.values()) <= N + 4
 
 

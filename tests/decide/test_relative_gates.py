@@ -183,7 +183,7 @@ def test_a_slice_that_only_one_run_has_is_said():
     found = {result.metric: result for result in held("category.*.average >= release - 3 points", before, after)}
     assert found["category.art.average"].verdict is PASS
     assert found["category.new.average"].verdict is AMBIGUOUS
-    assert found["category.new.average"].reason == "release has no category 'new': there is nothing to hold it against"
+    assert found["category.new.average"].reason == "release has no category 'new': there is nothing to compare it with"
     assert found["category.old.average"].verdict is AMBIGUOUS
     assert found["category.old.average"].reason == "this run has no category 'old', and release has"
     named = only("category.new.average >= release - 3 points", before, after)

@@ -174,7 +174,7 @@ def test_a_scorer_that_breaks_makes_its_sample_inconclusive_and_the_run_is_whole
     assert (fine.outcome, fine.score) == (Outcome.SCORED, 1.0)
     assert (broken.outcome, broken.score, broken.scores) == (Outcome.JUDGE_FAILED, None, ())
     (finding,) = broken.findings
-    assert finding.code == "SCALE"
+    assert finding.code == "SCORER_ERROR"
     assert finding.evidence.startswith("the scorer of own ")
     assert problem in finding.evidence
     assert "(test_user_code.py:" in finding.evidence

@@ -72,14 +72,14 @@ def test_a_code_that_the_suite_does_not_list_is_a_broken_scale(tmp_path):
     assert (sample.outcome, sample.score, [one.code for one in sample.findings]) == (
         Outcome.JUDGE_FAILED,
         None,
-        ["SCALE"],
+        ["SCORER_ERROR"],
     )
     assert "the finding code 'OTHER', which the suite's findings do not list" in sample.findings[0].evidence
 
 
 def test_a_check_that_breaks_loses_no_paid_answer(tmp_path):
     sample = weighed(tmp_path / "s", "no record")
-    assert (sample.outcome, sample.findings[0].code) == (Outcome.JUDGE_FAILED, "SCALE")
+    assert (sample.outcome, sample.findings[0].code) == (Outcome.JUDGE_FAILED, "SCORER_ERROR")
     assert "the check checks:check of the judge raised TypeError" in sample.findings[0].evidence
     assert sample.judgement.mode is None
     assert [call.call_result.text for call in sample.judgement.calls] == [

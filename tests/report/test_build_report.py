@@ -215,7 +215,7 @@ def test_scorers_that_broke_are_counted_by_what_they_say_and_explained(store):
             unanswered(number),
             call_result=scored(number, 1.0).call_result,
             outcome=Outcome.JUDGE_FAILED,
-            findings=(Finding("SCALE", evidence=message),),
+            findings=(Finding("SCORER_ERROR", evidence=message),),
         )
         for number, message in enumerate(messages)
     ]

@@ -74,7 +74,7 @@ def test_a_run_gives_every_chart_that_has_something_to_show():
     assert charts_of(summary()) == []
 
 
-def test_the_grid_says_of_each_case_and_check_whether_it_holds_and_k_of_n():
+def test_the_grid_says_of_each_case_and_check_whether_it_passed_and_k_of_n():
     figures = checks_figures(
         [
             cell("good", check("schema", 5), check("kind:large", 4, 1), clean=4),
@@ -84,11 +84,11 @@ def test_the_grid_says_of_each_case_and_check_whether_it_holds_and_k_of_n():
         ]
     )
     found = squares(charts_of(summary(figures))[0])
-    assert found["good", "all checks"] == ("holds", "P 4/5")
-    assert found["good", "kind"] == ("holds", "P 4/5")
+    assert found["good", "all checks"] == ("passed", "P 4/5")
+    assert found["good", "kind"] == ("passed", "P 4/5")
     # Both values of one declared check together: 1 of 5 and 5 of 5.
-    assert found["bad", "kind"] == ("broken", "F 6/10")
-    assert found["bad", "all checks"] == ("broken", "F 1/5")
+    assert found["bad", "kind"] == ("failed", "F 6/10")
+    assert found["bad", "all checks"] == ("failed", "F 1/5")
     assert found["open", "schema"] == ("cannot tell", "? 2/5")
     assert found["open", "kind"] == ("does not apply", "–")
     # Of a case of which nothing came nobody knows which checks apply.
@@ -98,17 +98,17 @@ def test_the_grid_says_of_each_case_and_check_whether_it_holds_and_k_of_n():
 def test_a_check_called_as_the_column_of_all_checks_keeps_a_column_of_its_own():
     figures = checks_figures([cell("one", check("all checks", 1, 4), clean=0)])
     assert squares(charts_of(summary(figures))[0]) == {
-        ("one", "all checks"): ("broken", "F 0/5"),
-        ("one", "all checks [2]"): ("broken", "F 1/5"),
+        ("one", "all checks"): ("failed", "F 0/5"),
+        ("one", "all checks [2]"): ("failed", "F 1/5"),
     }
 
 
-def test_beyond_a_hundred_cases_the_broken_ones_are_shown_first_and_it_is_said():
+def test_beyond_a_hundred_cases_the_failed_ones_are_shown_first_and_it_is_said():
     chart = charts(cases(300))["pass_fail"]
     shown = [one for one in chart.spec["data"]["values"] if one["column"] == "all checks"]
-    # Every fourth of 300 is broken: 75; the other 25 rows are those that cannot be told.
-    assert [one["state"] for one in shown] == ["broken"] * 75 + ["cannot tell"] * 25
-    assert chart.spec["title"]["subtitle"].endswith("100 of 300 cases, the broken first")
+    # Every fourth of 300 failed: 75; the other 25 rows are those that cannot be told.
+    assert [one["state"] for one in shown] == ["failed"] * 75 + ["cannot tell"] * 25
+    assert chart.spec["title"]["subtitle"].endswith("100 of 300 cases, the failed first")
     for name in ("counts", "stability", "latency_by_case"):
         assert "100 of 300 cases" in charts(cases(300))[name].spec["title"]["subtitle"]
 
@@ -119,7 +119,7 @@ def test_a_chart_of_cases_that_are_not_all_known_one_by_one_says_so():
     assert (
         charts_of(summary(figures))[0]
         .spec["title"]["subtitle"]
-        .endswith("100 of 5,000 cases, the broken first among the first 120")
+        .endswith("100 of 5,000 cases, the failed first among the first 120")
     )
 
 
@@ -200,7 +200,7 @@ def test_latency_by_case_shows_mean_and_95th_percentile_and_what_was_not_answere
     (chart,) = charts_of(summary(latency=figures))
     assert chart.spec["data"]["values"] == [
         {"row": "a", "message": "mean 300 ms, p95 2.00 s (n 9), 1 failed", "end": 2.0, "mean": 0.3, "tail": 2.0},
-        {"row": "b (x)", "message": "no answered call, 2 timed out", "end": 0.0},
+        {"row": "b [x]", "message": "no answered call, 2 timed out", "end": 0.0},
     ]
     assert chart.spec["title"]["subtitle"].endswith("2 cases and variants; 2 timed out and 1 failed, not in it")
 
@@ -220,8 +220,8 @@ def test_a_histogram_whose_bars_grow_by_a_ratio_has_an_axis_that_does():
 
 
 def test_rows_of_the_same_name_stay_apart():
-    figures = checks_figures([cell("a (b)", check("x", 5)), cell("a", check("x", 0, 5), variant="b")])
-    assert rows_of(charts_of(summary(figures))[0]) == ["a (b)", "a (b) [2]"]
+    figures = checks_figures([cell("a [b]", check("x", 5)), cell("a", check("x", 0, 5), variant="b")])
+    assert rows_of(charts_of(summary(figures))[0]) == ["a [b]", "a [b] [2]"]
 
 
 def test_of_a_very_long_name_both_ends_are_shown():
@@ -275,7 +275,7 @@ def test_a_picture_is_as_large_as_its_cases_need_and_not_blank(n):
     assert 0 <= picture.height - 2 * 18 * n <= 320
     assert 700 <= picture.width <= 1_600
     colours = {colour: count for count, colour in picture.getcolors(1 << 20)}
-    for state in ("holds", "broken", "cannot tell"):
+    for state in ("passed", "failed", "cannot tell"):
         assert colours[rgb(STATES[state])] > 200 * n
     # Something stands at every edge of what is drawn, and nothing in the margin: no text runs out of the picture.
     border = [picture.getpixel((x, y)) for x in range(picture.width) for y in (0, 5, picture.height - 1)]

@@ -98,7 +98,7 @@ def test_what_cannot_be_told_is_no_pass(asked, labels, word, said):
 def test_a_judge_is_fit_by_the_whole_interval_of_every_threshold():
     samples = [scored(f"c{k}", 3) for k in range(80)]
     labels = {f"c{k}": RIGHT for k in range(80)}
-    assert headline(card(samples, labels)) == "This judge is fit: 3 thresholds held"
+    assert headline(card(samples, labels)) == "This judge is fit: 3 thresholds reached"
     # That none of 40 broke a rule does not show that fewer than 5 % would.
     fewer = headline(card(samples[:40], labels))
     assert fewer == "This judge is not shown to be fit: 1 of 3 thresholds not shown"

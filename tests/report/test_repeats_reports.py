@@ -1,4 +1,4 @@
-"""Expectations, stability and latency in every view: what holds, what is broken, what cannot tell."""
+"""Expectations, stability and latency in every view: what passed, what failed, what cannot tell."""
 
 import io
 import json
@@ -81,34 +81,34 @@ def views(report):
 
 def test_the_first_lines_say_how_many_cases_and_checks_hold(report):
     # good and shaky hold, bad does not, open cannot be told; of 8 checks 6 hold.
-    sentence = "Cases held 2 of 4, 1 cannot tell; checks 6 of 8, 1 cannot tell"
+    sentence = "Cases passed 2 of 4, 1 cannot tell; checks 6 of 8, 1 cannot tell"
     assert repeats.headline(report) == sentence
     for name, view in views(report).items():
         assert sentence in view[: view.index("Gates")], name
 
 
 def test_checks_that_do_not_hold_are_listed_with_k_of_n_and_what_was_found(report):
-    table = repeats.broken(report)
+    table = repeats.failed_checks(report)
     assert table.rows == [
-        ("bad", "kind:large", "1 of 5", "broken", "not found in items"),
+        ("bad", "kind:large", "1 of 5", "failed", "not found in items"),
         ("open", "schema", "2 of 5", "cannot tell", "no answer"),
     ]
-    assert table.title == "Checks that do not hold"
+    assert table.title == "Checks that do not pass"
     cells = [each for each in report.summary.checks.cells if each.case_id == "bad"]
     only = replace(report, summary=replace(report.summary, checks=replace(report.summary.checks, cells=tuple(cells))))
-    broken = repeats.broken(only)
-    assert (broken.title, len(broken.columns), broken.rows[0][3]) == ("Broken checks", 4, "not found in items")
+    broken = repeats.failed_checks(only)
+    assert (broken.title, len(broken.columns), broken.rows[0][3]) == ("Failed checks", 4, "not found in items")
     assert broken.left_off(12) == 1
 
 
 def test_a_case_of_which_nothing_came_is_listed_as_such():
-    table = repeats.broken(with_figures(checks=checks_figures([cell("never")])))
+    table = repeats.failed_checks(with_figures(checks=checks_figures([cell("never")])))
     assert table.rows == [("never", "", "", "cannot tell", "nothing came of it")]
 
 
 def test_by_check_adds_up_the_values_of_a_declared_check(report):
     assert repeats.by_check(report).rows == [
-        # held, broken, cannot tell; answers passed, failed, not run
+        # passed, failed, cannot tell; answers passed, failed, not run
         ("schema", "3", "0", "1", "17", "0", "3"),
         ("kind", "3", "1", "0", "14", "6", "0"),
     ]
@@ -122,7 +122,7 @@ def test_flaky_cases_are_named_and_pass_k_goes_to_the_largest_k(report):
     rows = dict(repeats.expectations(report))
     assert rows["Flaky"].endswith("bad 1 of 5, shaky 3 of 5")
     assert rows["pass^k"].startswith("1: 50.0 %, 2: 25.0 %, 3: 16.7 %, 4: 12.5 %, 7: 7.1 %; n 3, 1 missing")
-    assert rows["A check holds"] == "when it passes in more than half of the repeats"
+    assert rows["Required repeats"] == "a check must pass in more than half of the repeats"
 
 
 def test_pass_k_names_the_cases_of_each_k_where_fewer_have_answers_enough(report):
@@ -191,7 +191,7 @@ def test_a_suite_that_declares_latency_has_a_part_for_it():
 
 def test_every_view_holds_every_part(report):
     for name, view in views(report).items():
-        for part in ("Expectations", "Checks that do not hold", "By check", "Stability over repeats", "Least stable"):
+        for part in ("Expectations", "Checks that do not pass", "By check", "Stability over repeats", "Least stable"):
             assert part in view, (name, part)
         assert "not found in items" in view
         assert "2 timed out, 1 failed otherwise" in view

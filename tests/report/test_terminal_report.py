@@ -9,7 +9,7 @@ from rich.console import Console
 from parts import item_reports, reports
 from parts.views import print_report
 from steelyard.decide.gates import Decision
-from steelyard.records import RunState, Verdict
+from steelyard.records import Outcome, RunState, Verdict
 from steelyard.report import run
 from steelyard.report.render.terminal import print_fitting
 from steelyard.report.wording import verdict_word
@@ -101,7 +101,7 @@ def test_a_suspect_run_says_why_before_any_figure():
         ({"options": {"only": [], "limit": 20}, "n_planned": 20}, "partial: 20 cases (limit 20)"),
         ({"options": {"strict": True}}, "strict: scored by the strict rules"),
         ({"rescored_from": "20260101-1"}, "rescored from run 20260101-1"),
-        ({"state": RunState.INTERRUPTED, "n_planned": 80}, "interrupted: 50 of 80 planned samples"),
+        ({"state": RunState.INTERRUPTED, "n_planned": 80}, "interrupted: 50 of 80 planned samples; go on with "),
         ({"state": RunState.RUNNING, "n_planned": 80}, "still running, or killed: 50 of 80 planned samples so far"),
     ],
 )
@@ -139,7 +139,8 @@ def test_what_a_person_needs_at_once_fits_one_screen_and_ends_with_verdict_and_n
     lines = on_one_screen(report, run.LINES)
     assert len(lines) <= 40
     assert lines[-2].startswith(f"{verdict_word(report)}: ")
-    assert lines[-1].startswith("Next: steelyard ")
+    broke = report.summary.n_scorer_errors > 0
+    assert lines[-1].startswith("Next: fix the scorer, then steelyard rescore " if broke else "Next: steelyard ")
 
 
 def test_one_screen_has_failing_gates_headline_figures_what_to_fix_and_the_worst_cases():
@@ -171,3 +172,23 @@ def test_a_run_that_is_no_reading_takes_ten_lines_and_says_what_failed_how_often
     assert len(told) <= 10
     assert "(scorers.py:4)" in " ".join(told)
     assert lines[-1] == f"Next: steelyard run parts/suite.yaml --retry-failed {report.header.id}"
+
+
+def test_a_run_that_an_outage_stopped_says_so_with_the_command_that_goes_on():
+    header = reports.header(
+        state=RunState.INTERRUPTED, n_planned=80, options={"stopped": "the service was out for 5 min"}
+    )
+    decision = Decision(Verdict.INVALID, ("the run has not finished: it is interrupted",))
+    lines = on_one_screen(reports.rich_report(header=header, decision=decision), run.LINES_INVALID)
+    assert " - the run has not finished: the service was out for 5 min" in map(str.rstrip, lines)
+    assert lines[-1] == f"Next: steelyard run parts/suite.yaml --resume {header.id}"
+
+
+@pytest.mark.parametrize("rescored_from", [None, "demo-1"])
+def test_after_a_scorer_that_broke_the_next_step_is_to_fix_it_and_to_rescore(rescored_from):
+    report = reports.inconclusive_report()
+    overall = replace(report.summary.overall, outcomes={Outcome.SCORED: 40, Outcome.JUDGE_FAILED: 2})
+    header = replace(report.header, rescored_from=rescored_from)
+    broken = replace(report, header=header, summary=replace(report.summary, overall=overall))
+    expected = f"Next: fix the scorer, then steelyard rescore {header.id} --suite parts/suite.yaml"
+    assert on_one_screen(broken, run.LINES_INVALID)[-1] == expected

@@ -181,7 +181,7 @@ def test_the_findings_of_a_code_come_in_the_order_of_their_samples(store: SqlSto
     miss = [Finding("MISS", f"items[{n}]", n, None, "", "error", "items", 0.25, BOX) for n in range(4)]
     samples = [
         sample(cases[0], 0, variant="é\x00", repeat=2, findings=(miss[0], Finding("YEAR"), miss[1])),
-        failed(cases[1], 1, outcome=Outcome.JUDGE_FAILED, findings=(Finding("MISS"), Finding("SCALE"))),
+        failed(cases[1], 1, outcome=Outcome.JUDGE_FAILED, findings=(Finding("MISS"), Finding("SCORER_ERROR"))),
         sample(cases[2], 2, findings=(miss[2],), outcome=Outcome.MALFORMED),
         sample(cases[3], 3, findings=(Finding("MISSED"), miss[3])),
     ]
@@ -195,7 +195,7 @@ def test_the_findings_of_a_code_come_in_the_order_of_their_samples(store: SqlSto
         Hit("case-0003", "", 0, miss[3]),
     ]
     assert [found.finding.place for found in store.findings("demo-1", "MISS", limit=2)] == ["items[0]", "items[1]"]
-    assert store.findings("demo-1", "SCALE", limit=10) == []
+    assert store.findings("demo-1", "SCORER_ERROR", limit=10) == []
     assert store.findings("demo-1", "NOTHING", limit=10) == []
     with pytest.raises(RunNotFound):
         store.findings("demo-9", "MISS", limit=10)

@@ -148,7 +148,7 @@ def test_all_mistakes_are_sent_at_once_with_their_lines(written):
         "expect.n must be one check, as in {count: items[], between: [1, 3]}; found 3 (a number)",
         "expect.schema: this name stands for the suite's schema, which is checked anyway: choose another",
         "expect.o.each: give a path into the case, or a list of texts or numbers; found [] (a list)",
-        "expect.p.hold: 'most' is not known; allowed: all, majority, first",
+        "expect.p.required_repeats: 'most' is not known; allowed: all, majority, first",
         f"expect.q.only_if: 'a..b' is not a path: it breaks at character 3{STEPS}",
     ]
     assert messages[0].startswith(f"suite.yaml:{line_of(path, 'conut')}:")
@@ -200,10 +200,10 @@ def test_an_empty_expect_and_a_hold_without_one_are_told(written):
     )
     score = {"items": {"same": {"expected": "id"}}}
     assert told(written(None, score=score, required_repeats="first"))[0].endswith(
-        "hold says in how many repeats a check must pass: there is no expect"
+        "required_repeats says in how many repeats a check must pass: there is no expect"
     )
     assert told(written(required_repeats="sometimes"))[0].endswith(
-        "hold: 'sometimes' is not known; allowed: all, majority, first"
+        "required_repeats: 'sometimes' is not known; allowed: all, majority, first"
     )
 
 

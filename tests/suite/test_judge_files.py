@@ -11,8 +11,8 @@ import pytest
 from steelyard import Suite
 from steelyard.errors import SuiteError, UsageError
 from steelyard.records import Mode
-from steelyard.suite.build.judge import Owed, response_schema, same_address
-from steelyard.suite.chosen_judge import refuse_self_judged
+from steelyard.suite.build.judge import Owed, response_schema
+from steelyard.suite.chosen_judge import refuse_self_judged, same_address
 from steelyard.suite.json_schema import suite_schema
 from steelyard.suite.judge import Dimension, Evidence, Flag, Reasons, Rubric
 from steelyard.suite.load import load_suite, with_judge, with_target
@@ -418,7 +418,7 @@ def test_a_model_that_depends_on_the_case_cannot_be_told_from_its_judge(judged, 
     target = {"chat": {"base_url": "http://127.0.0.1:9/v1", "model": model}}
     suite = {"target": target, "variants": {"m": ["small"]}}
     (told,) = mistakes(judged(suite=suite, by="model"))
-    assert f"depends on the case ({model}), so that cannot tell them apart" in told
+    assert f"depends on the case ({model}), so they cannot be told apart" in told
     assert "or write allow_self: true" in told
     assert load_suite(judged(suite=suite, by="model", allow_self=True)).judge.allow_self
     suite["target"]["chat"]["base_url"] = "http://localhost:8/v1"

@@ -154,7 +154,7 @@ class TestFit:
         assert "not shown to be fit" in self.card(run_in, tmp_path, 12, 0, code=4)
 
     def test_the_whole_interval_above_the_threshold_is_fit(self, run_in, tmp_path) -> None:
-        assert "PASS This judge is fit: 1 threshold held" in self.card(run_in, tmp_path, 60, 2, code=0)
+        assert "PASS This judge is fit: 1 threshold reached" in self.card(run_in, tmp_path, 60, 2, code=0)
 
     def test_the_whole_interval_below_it_is_not_fit(self, run_in, tmp_path) -> None:
         assert "FAIL This judge is not fit: 1 of 1 threshold missed" in self.card(run_in, tmp_path, 60, 30, code=1)

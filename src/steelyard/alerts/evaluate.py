@@ -246,7 +246,7 @@ def _watched_anew(rule: Rule, evidence: Evidence) -> Iterator[Reading]:
         else:
             continue
         subject = alert.content["subject"]
-        why = f"{changed} has changed since, so cannot tell what became of it; it is watched anew"
+        why = f"{changed} has changed since, so what became of it is not known; it is watched from now on"
         yield Reading(rule.label, subject, State.NOT_WATCHED, f"{subject or rule.label}: {why}")
 
 

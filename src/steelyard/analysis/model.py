@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from steelyard.metrics.aggregate import Proportion
 from steelyard.metrics.registry import READABLE, Metric, Names
+from steelyard.records import Outcome
 from steelyard.stats.intervals import Estimate
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ class CodeFigure:
     gain: float
     """What the average would rise by; nothing where `fixed` is not available."""
     at_most: bool = False
-    """True when cannot tell what would have come, as for an answer that could not be read."""
+    """True when nothing says what would have come, as for an answer that could not be read."""
     has_weight: bool = True
     """False when every finding is of a component that counts nothing in the score: then no gain says what it is
     worth to fix."""
@@ -324,3 +325,9 @@ class Summary:
     """What was taken for something else, most frequent first, the first ten."""
     sections: list[SectionFigure] = field(default_factory=list)
     """Errors by the named region of the text that they begin in; empty when no finding names one."""
+
+    @property
+    def n_scorer_errors(self) -> int:
+        """Samples on which a scorer, or the judge's own code, broke: those without a reading that no judge refused."""
+        refused = sum(self.judge.why_failed.values()) if self.judge is not None else 0
+        return self.overall.outcomes.get(Outcome.JUDGE_FAILED, 0) - refused

@@ -40,7 +40,7 @@ class CheckOfCell:
     passed: int
     failed: int
     not_run: int
-    """Repeats in which it could not run, because the call failed, the answer could not be read or it missing."""
+    """Repeats in which it could not run, because the call failed, the answer could not be read or it is missing."""
     required_repeats: str
     """In how many repeats it must pass: all, majority or first."""
     holds: bool | None
@@ -546,7 +546,7 @@ def _criterion_in_state(state: str) -> Callable[[RunData, At], Contributions]:
 
 _HOW = (
     "a cell is a case under a variant; the condition is looked for in its conclusive repeats, and with fewer of them"
-    " than the rule asks for cannot tell; what failed in none of them and missing is undecided"
+    " than the rule asks for cannot tell; what failed in none of them and is not all there is undecided"
 )
 REPORTED_CRITERIA = tuple(
     Reported(
@@ -562,7 +562,7 @@ REPORTED_CRITERIA = tuple(
 SHARE = Reported(
     "<slice>.repeated.<rule>.share",
     "gates[<n>].value",
-    "cells in which it holds / cells that could be decided",
+    "cells in which it passes / cells that could be decided",
     _HOW,
     _criterion_in_state("share"),
     Level.CELL,

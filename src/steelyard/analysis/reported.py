@@ -25,7 +25,7 @@ from steelyard.metrics.registry import (
     register_reported,
 )
 from steelyard.metrics.table import FORMAT
-from steelyard.records import BROKEN_SCALE, Finding, Outcome, Sample
+from steelyard.records import SCORER_ERROR, Finding, Outcome, Sample
 from steelyard.stats.arrays import Array
 from steelyard.store.contents import confusion_label, is_confusion
 
@@ -204,7 +204,7 @@ FAILING = (
         "failing.samples",
         "failing.n_failing",
         "samples that did not pass",
-        "samples of which cannot tell whether they pass are left out",
+        "samples that cannot be said to pass or fail are left out",
         _marked(lambda data, _: _failing(data)),
     ),
     Reported(
@@ -425,7 +425,7 @@ def _broken(reason: str | None) -> Callable[[Sample, str], Iterator[Thing]]:
 
     def things(sample: Sample, wrong: str) -> Iterator[Thing]:
         kind, _, message = wrong.partition(": ")
-        broke = sample.outcome is Outcome.JUDGE_FAILED and kind == BROKEN_SCALE
+        broke = sample.outcome is Outcome.JUDGE_FAILED and kind == SCORER_ERROR
         if broke and (reason is None or failure_reason("", message)[0] == failure_reason("", reason)[0]):
             yield 1.0, wrong
 

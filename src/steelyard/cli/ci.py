@@ -149,7 +149,6 @@ def _outputs(report: Report, comparison: Comparison | None, code: int, why: str)
 
 # `steelyard ci`.
 
-# LOST from steelyard.suite.alert_settings import AlertSettings
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 _INTERRUPTED = 130

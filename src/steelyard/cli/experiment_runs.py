@@ -185,7 +185,7 @@ def on_runs(
 ) -> ExperimentReport:
     """The report on two runs by name, or two snapshot files; nothing is run.
 
-    UsageError when a run was made under another plan, unless it is asked for `anyway`.
+    UsageError when a run was made under another plan, unless it is asked for `allow_mismatch`.
     """
     with ExitStack() as closing:
         runs = FoundRuns(store_url, closing, hint=_FOREIGN)

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from steelyard.decide.assignment import Experiment as LiveExperiment
     from steelyard.decide.experiment import AbPlan, AbReport
     from steelyard.decide.experiment_file import Experiment
+    from steelyard.engine.plan import RunOptions
     from steelyard.report.experiments import ExperimentReport
     from steelyard.runner.ab import AbRuns, Suites
     from steelyard.store.base import Store
@@ -199,12 +200,12 @@ def offline(
 
     KEY is target, model, base_url, variant, judge, judge_model, judge_token, judge_repeats, judge_temperature or any
     other setting of the target. Each arm becomes a run. Exit code 0 when B is better, or the same within what
-    --same-within allows; 1 when A is better; 4 when cannot tell; 3 when an arm is no reading.
+    --same-within allows; 1 when A is better; 4 for CANNOT TELL; 3 when an arm is no reading.
     """
     from steelyard.decide.experiment import AbPlan
     from steelyard.engine.plan import RunOptions, Selection, parse_only
-    from steelyard.engine.writer import progress_of
-    from steelyard.runner.ab import find_ab, metric_of, run_ab
+    from steelyard.report.verdicts import exit_code
+    from steelyard.runner.ab import find_ab, metric_of
     from steelyard.store.sql import open_store
 
     suites = _suites(suite, a, b)
@@ -221,20 +222,28 @@ def offline(
     plan = AbPlan(seed, metric_of(suites[0], metric), max_cases, stop_early, same_within)
     store = open_store(store_url, create=resume is None)
     try:
-        runs = None if resume is None else find_ab(store, suites[0].name, resume)
-        if runs is not None:
-            _insist_on_plan(runs, plan, metric)
-        if runs is None or not runs.ended:
-            with progress_of(f"{suites[0].name} A/B", quiet=False) as progress, contextlib.redirect_stdout(sys.stderr):
-                runs = run_ab(suites, store, options, plan, progress, resumed=runs)
-            _say_how_to_go_on(runs)
+        unfinished = None if resume is None else find_ab(store, suites[0].name, resume)
+        if unfinished is not None:
+            _insist_on_plan(unfinished, plan, metric)
+        runs = _run_to_the_end(suites, store, options, plan, unfinished)
         report = _decided(store, runs, allow_mismatch=allow_mismatch)
     finally:
         store.close()
     show(report, markdown, html, as_json=as_json)
-    from steelyard.report.verdicts import exit_code
-
     sys.exit(exit_code(report.decided))
+
+
+def _run_to_the_end(suites: Suites, store: Store, options: RunOptions, plan: AbPlan, runs: AbRuns | None) -> AbRuns:
+    """Both arms, begun or gone on with; those that have ended are as they are."""
+    from steelyard.engine.writer import progress_of
+    from steelyard.runner.ab import run_ab
+
+    if runs is not None and runs.ended:
+        return runs
+    with progress_of(f"{suites[0].name} A/B", quiet=False) as progress, contextlib.redirect_stdout(sys.stderr):
+        runs = run_ab(suites, store, options, plan, progress, resumed=runs)
+    _say_how_to_go_on(runs)
+    return runs
 
 
 def _suites(place: str, a: tuple[str, ...], b: tuple[str, ...]) -> Suites:
@@ -379,7 +388,7 @@ def report_command(outcomes: Path, file: Path, markdown: Path | None, html: Path
     """Check the outcomes of an online experiment, and decide.
 
     OUTCOMES is a JSONL or CSV file with a unit, its arm and its outcome in each record. Exit code 0 when the treatment
-    is better, or the same within what the experiment allows; 1 when the control is better; 4 when cannot tell; 3
+    is better, or the same within what the experiment allows; 1 when the control is better; 4 for CANNOT TELL; 3
     when the assignment is broken.
     """
     from steelyard.decide.online import online_report
@@ -423,7 +432,7 @@ def experiment_command(
     """Run a baseline and a candidate that differ in one factor, and decide.
 
     FILE names the hypothesis, the factor, both arms and the criteria; they are stored before the first call. Exit
-    code 0 to adopt the candidate, 1 to reject it, 4 when cannot tell, 3 when an arm is INVALID.
+    code 0 to adopt the candidate, 1 to reject it, 4 for CANNOT TELL, 3 when an arm is INVALID.
     """
     from steelyard.cli.output import show_document
     from steelyard.decide.experiment_file import read_experiment

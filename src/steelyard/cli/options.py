@@ -92,10 +92,10 @@ run_name = click.argument("run", metavar="[RUN]", default="LAST")
 against = click.option(
     "--against",
     metavar="NAME|FILE",
-    help="Hold the run against this baseline, run or snapshot file, too: worse beyond noise is a FAIL.",
+    help="Compare the run with this baseline, run or snapshot file, too: worse beyond noise is a FAIL.",
 )
 allow_mismatch = click.option(
-    "--allow-mismatch", is_flag=True, help="Hold it against another signature's results all the same."
+    "--allow-mismatch", is_flag=True, help="Compare it with results of another signature all the same."
 )
 only = click.option(
     "--only",

@@ -230,8 +230,8 @@ def end_with(
 
 
 def _ask_again(report: Report) -> str:
-    """The command that asks again for what failed; "" when that would help nothing."""
-    if report.header.rescored_from is not None or not _has_failed(report):
+    """The command that asks again for what failed; "" when that helps nothing, or a scorer is to be fixed first."""
+    if report.header.rescored_from is not None or report.summary.n_scorer_errors > 0 or not _has_failed(report):
         return ""
     again = same_command(report.header.id, "--retry-failed")
     return f"Ask again for the samples that failed, and for no others, with:\n  {again}"
@@ -254,8 +254,6 @@ def same_command(run_id: str, how: str = "--resume") -> str:
 
 
 # Alerts after a run: whatever becomes of them, the run's exit code is its verdict's.
-
-# LOST from steelyard.suite.alert_settings import AlertSettings
 
 
 def settings_before_run(suite: SuiteModel) -> AlertSettings | None:
@@ -304,7 +302,7 @@ def report_checked(
 ) -> None:
     """Say what changed, and what could not be delivered.
 
-    `texts` shows the messages themselves; `brief` leaves out what cannot tell, and `only_trouble` all but trouble.
+    `texts` shows the messages themselves; `brief` leaves out what is not known, and `only_trouble` all but trouble.
     """
     if not only_trouble:
         for line in _changes(checked, brief=brief):

@@ -70,8 +70,6 @@ def _settings(header: RunHeader, suite: str | None) -> AlertSettings:
     from steelyard.alerts.rules import AlertSettings, settings_from
     from steelyard.errors import UsageError
     from steelyard.suite.load import PROJECT_FILE, load_suite, project_alerts
-    # LOST from steelyard.suite.alert_settings import AlertSettings
-    # LOST from steelyard.suite.alert_settings import settings_from
 
     if suite is None:
         own = settings_from(header.description.alerts)

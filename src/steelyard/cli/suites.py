@@ -130,7 +130,7 @@ def _print_injections(injections: list[InjectionResult], out: Console) -> None:
     out.print("unproven: without a quote or with a made-up one. quoting it: with the attempt itself as its proof.")
     if any(injection.highest or injection.highest_with_quote for injection in injections):
         out.print(
-            "ok: every rule and check of the suite held. The figures are what they leave to a judge that gives full"
+            "ok: every rule and check of the suite passed. The figures are what they leave to a judge that gives full"
             " marks for the asking: nothing more stands between such a text and a pass."
         )
     out.print()

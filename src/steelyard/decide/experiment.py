@@ -251,7 +251,7 @@ def conclude(
 ) -> tuple[Decided, tuple[str, ...]]:
     """The decision, with the sentences it stands on: what a check forbids first, then what the figure comes to.
 
-    `due` says whether the test may decide now, `anyway` that it decides in spite of what blocks.
+    `due` says whether the test may decide now, `allow_mismatch` that it decides in spite of what blocks.
     """
     if invalid := tuple(f"{check.name}: {check.message}" for check in checks if check.invalidates):
         return Decided.INVALID, (broken, *invalid)
@@ -358,7 +358,7 @@ def rule(
     """What the experiment comes to: INVALID before anything else, then CANNOT TELL when the arms differ in more than
     the factor, then the criteria.
 
-    `anyway` lets the criteria decide although other things changed, too; what it is in spite of is said.
+    `allow_mismatch` lets the criteria decide although other things changed, too; what it is in spite of is said.
     """
     broken = _why_invalid(baseline, candidate, comparison)
     if broken or candidate is None or comparison is None or changed is None:

@@ -250,7 +250,7 @@ def _few_calls(gate: Gate, result: Slice) -> tuple[Verdict, str]:
 
 
 def _could_hold(gate: Gate, value: Estimate, *, holds: bool) -> bool:
-    """Whether those of which cannot tell could change sides of a share of all, in which they do not hold."""
+    """Whether the undecided could change sides of a share of all, in which they do not hold."""
     planned = value.n + value.n_missing
     best = (value.value or 0.0) + value.n_missing / planned
     if gate.operator in ("==", "!="):

@@ -73,7 +73,7 @@ class _Evaluated:
 def offline_report(
     a: ComparedRun, b: ComparedRun, *, stopped: str | None = None, allow_mismatch: bool = False
 ) -> AbReport:
-    """The report on the runs of an A/B; `anyway` decides although the arms were scored on two scales."""
+    """The report on the runs of an A/B; `allow_mismatch` decides although the arms were scored on two scales."""
     message = a.header.options["ab"]
     plan = AbPlan.stored(message)
     scored = _evaluated(a, b, plan, planned=int(message["cases"]))

@@ -109,7 +109,7 @@ def _results(gate: Gate, against: Against) -> list[GateResult]:
 
 
 def undecided(gate: Gate, reason: str, metric: str = "", baseline: str = "") -> GateResult:
-    """A gate of which cannot tell, and why."""
+    """A gate that cannot be decided, and why."""
     sliced = gate.metric if gate.factor is None else f"{gate.factor}.{gate.slice}.{gate.metric}"
     return _result(gate, metric or sliced, Estimate(None, 0), Verdict.AMBIGUOUS, reason, baseline)
 
@@ -127,7 +127,7 @@ def _why_missing(gate: Gate, name: str, against: Against) -> str:
     before, after = against.slices(gate.factor or "")
     what = f"{gate.factor} {name!r}"
     if name in after and name not in before:
-        return f"{gate.baseline} has no {what}: there is nothing to hold it against"
+        return f"{gate.baseline} has no {what}: there is nothing to compare it with"
     if name in before and name not in after:
         return f"this run has no {what}, and {gate.baseline} has"
     if name in before:

@@ -71,6 +71,7 @@ def _why_not(result: GateResult, summary: Summary) -> str:
 _MOST_FAILURES = 3
 _NOTHING_LEFT = "every gate that decides was left out: nothing is left that could fail"
 _MOST_LOW = 8
+NOT_FINISHED = "the run has not finished"
 
 
 def decide(
@@ -191,7 +192,7 @@ def _by_variant(
     variants = summary.slices.get("variant", [])
     if len(variants) < 2:
         return ()
-    # Which variant a sample that are missing belongs to is not known, so it puts every variant in doubt.
+    # Which variant a missing sample belongs to is not known, so it puts every variant in doubt.
     lacking = _absent(summary.overall) > allowed * summary.overall.n_planned + 1e-9
     decisions = []
     for part in variants:
@@ -209,7 +210,7 @@ def _by_variant(
 def _why_invalid(part: Slice, allowed: float, state: RunState) -> tuple[str, ...]:
     reasons = []
     if state is not RunState.ENDED:
-        reasons.append(f"the run has not finished: it is {state.value}")
+        reasons.append(f"{NOT_FINISHED}: it is {state.value}")
     planned, absent = part.n_planned, _absent(part)
     failed = sum(n for outcome, n in part.outcomes.items() if not Outcome(outcome).conclusive)
     excluded = part.excluded

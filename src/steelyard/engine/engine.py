@@ -160,7 +160,7 @@ class Engine:
         self._evaluator = evaluator
         self._judges = judges
         self._target = target
-        self._makes_no_calls = getattr(target, "asks_nobody", False)
+        self._makes_no_calls = getattr(target, "makes_no_calls", False)
         self._limits = limits
         self._store = store
         self._run_id = run_id
@@ -457,11 +457,14 @@ class Engine:
 
 
 def after_the_run(load: dict[str, Any], ending: Ending) -> dict[str, Any]:
-    """What is kept of how it went beside the samples: what warm-up and load came to, and that the system was gone."""
+    """What is kept of how it went beside the samples: what warm-up and load came to, why it stopped before its end (an
+    outage, a spending limit; Ctrl-C needs no reason), and that the system was gone."""
     messages = {"warm_up_failed": ending.warm_up_failed, "held_up": load.get("held_up", 0) + ending.held_up}
     lag = {} if ending.loop_lag is None else {"loop_lag": round(ending.loop_lag, 6)}
     scoring = {"scoring": ending.scoring} if ending.scoring else {}
     retained: dict[str, Any] = {"load": load | {name: n for name, n in messages.items() if n} | lag | scoring}
+    if ending.stopped is not None and not ending.interrupted:
+        retained["stopped"] = ending.stopped
     return retained if ending.broken is None else retained | {"broken": ending.broken}
 
 

@@ -21,7 +21,7 @@ from steelyard.judging.ask import Bench, CostEstimate, estimate_cost, prompt_cha
 from steelyard.judging.evidence import complaint_check
 from steelyard.judging.judgement import JudgeReader
 from steelyard.plugins import UserCodeError, raised_in_words
-from steelyard.records import BROKEN_SCALE, CallResult, Finding, JudgeCall, Judgement, Mode, Outcome, Sample, Vote
+from steelyard.records import SCORER_ERROR, CallResult, Finding, JudgeCall, Judgement, Mode, Outcome, Sample, Vote
 from steelyard.scoring.evaluate import Evaluated, Evaluator
 from steelyard.store.base import Store
 from steelyard.store.codec import decode
@@ -91,7 +91,7 @@ class Evaluation:
                 if isinstance(error, UserCodeError | SteelyardError)
                 else f"a scorer raised {raised_in_words(error)}"
             )
-            sample.findings = (Finding(BROKEN_SCALE, evidence=message),)
+            sample.findings = (Finding(SCORER_ERROR, evidence=message),)
             sample.checks = sample.checks or self._evaluator.unrun(self.case, message)
             return
         sample.outcome = scored.outcome
@@ -281,7 +281,7 @@ class Judges:
             try:
                 return self._reader.read(calls, scored.to_judge or "", evaluation.case, scored.metrics)
             except ValueError as error:
-                if calls:  # the scale is broken, and what was paid for must not be lost: it can be read again
+                if calls:  # the code is broken, and what was paid for must not be lost: it can be read again
                     evaluation.sample.judgement = Judgement(
                         None, metrics=scored.metrics, calls=calls, message=str(error)
                     )

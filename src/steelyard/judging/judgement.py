@@ -261,7 +261,7 @@ class JudgeReader:
 
         A member that was not asked has a vote without a reading. ValueError when a judge that is code gives an
         answer that cannot be used, the check of its complaints breaks, or a rule needs a metric that is not there:
-        then the scale is broken.
+        then the scorer is broken.
         """
         reader = self._for(case)
         if reader is not self:

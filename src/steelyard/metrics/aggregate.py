@@ -147,7 +147,7 @@ def _by_cluster(groups: Groups, values: Array) -> Array:
 
 
 def _decided_shares(groups: Groups, contributions: Contributions) -> list[Estimate]:
-    """The share of all, `n` being those that could be decided; a cell that are missing counts as one of all."""
+    """The share of all, `n` being those that could be decided; a missing cell counts as one of all."""
     columns = (
         contributions.values,
         contributions.values if contributions.below is None else contributions.below,

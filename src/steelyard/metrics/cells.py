@@ -14,6 +14,7 @@ from steelyard.records import CheckState
 from steelyard.stats.arrays import Array, add_at, distinct, pieces, tally, translated
 from steelyard.stats.groups import Groups
 from steelyard.store.base import Checks, Columns
+from steelyard.suite.case import cell_name
 from steelyard.suite.models import ExpectDescription, RequiredRepeats, SuiteDescription
 
 if TYPE_CHECKING:
@@ -43,8 +44,7 @@ class Cells:
 
     def name(self, cell: int) -> str:
         """The cell in words: its case, and its variant unless that has no name."""
-        case, variant = self.key(cell)
-        return f"{case} ({variant})" if variant else case
+        return cell_name(*self.key(cell))
 
     def count(self, mask: Array) -> Array:
         """How many samples of each cell `mask` marks."""
@@ -330,8 +330,8 @@ def _cases(data: RunData, _: Names) -> Contributions:
     def detail(cell: int) -> str:
         checks = count.of_name(cell)
         if state[cell] == CASE_PASSED:
-            return f"{len(checks)} checks hold"
-        wanted, word = (CASE_FAILED, "broken") if state[cell] == CASE_FAILED else (-1, "undecided")
+            return f"{len(checks)} checks passed"
+        wanted, word = (CASE_FAILED, "failed") if state[cell] == CASE_FAILED else (-1, "undecided")
         listed = [name for name, holds in checks if holds == wanted]
         return f"{word}: {', '.join(listed) or ('all at once' if checks else 'no check')}"
 
@@ -362,7 +362,7 @@ def _checks(data: RunData, names: Names) -> Contributions:
         if blind[cell]:
             return "no check is known"
         not_held = [name for name, holds in checks if holds != CASE_PASSED]
-        return f"{held[cell]} of {len(checks)} hold" + (f"; not: {', '.join(not_held)}" if not_held else "")
+        return f"{held[cell]} of {len(checks)} passed" + (f"; not: {', '.join(not_held)}" if not_held else "")
 
     return Contributions(
         held.astype(float),
@@ -397,8 +397,8 @@ for _metric in (
     Metric(
         "cases.passed",
         "share",
-        "cases whose every check holds over the repeats, among all planned",
-        "cells whose every check holds / planned cells",
+        "cases whose every check passes over the repeats, among all planned",
+        "cells whose every check passes / planned cells",
         _HOLDS,
         Aggregate.RATE,
         _cases,
@@ -409,8 +409,8 @@ for _metric in (
     Metric(
         "checks.passed",
         "share",
-        "checks that hold over the repeats of their case, among all",
-        "checks of cells that hold / all checks of cells",
+        "checks that pass over the repeats of their case, among all",
+        "checks of cells that pass / all checks of cells",
         f"{_HOLDS}; a cell of which no check is known counts as one undecided check",
         Aggregate.RATE,
         _checks,
@@ -423,7 +423,7 @@ for _metric in (
         "check.<check>.passed",
         "share",
         "the same of one check",
-        "cells' checks of that name that hold / all of that name",
+        "cells' checks of that name that pass / all of that name",
         f"{_HOLDS}; whatever values the check looks for",
         Aggregate.RATE,
         _checks,

@@ -87,7 +87,7 @@ class Contributions:
     noted: Reasons = ()
     """What is in it otherwise than as it stands."""
     absent: float | None = None
-    """What a planned row that are missing counts as; None: it is missing."""
+    """What a missing planned row counts as; None: it is missing."""
     detail: Callable[[int], str] | None = None
     """How the value of a row came about, in words."""
     key: Callable[[int], Key] | None = None

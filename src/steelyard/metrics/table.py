@@ -137,7 +137,7 @@ class Table:
     def component(self, name: str, piece: slice = _EVERYTHING) -> Array:
         """Values of a component; what could not be read earned nothing, where there was truth to meet.
 
-        A component that cases may skip has no value there: cannot tell whether this case would have skipped it.
+        A component that cases may skip has no value there: nothing says whether this case would have skipped it.
         """
         values = self._believed(self._columns.components[name], piece)
         if name in self._declared and self._declared[name].when_unknown != "skip":

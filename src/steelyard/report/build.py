@@ -13,7 +13,7 @@ from steelyard.analysis.wording import failure_reason
 from steelyard.decide.baselines import kept_results
 from steelyard.decide.gates import Decision
 from steelyard.decide.verdict import decide
-from steelyard.records import BROKEN_SCALE, Outcome, RunHeader, Sample
+from steelyard.records import SCORER_ERROR, Outcome, RunHeader, Sample
 from steelyard.report.judge.run import failing_flags
 from steelyard.report.model import Report, SampleDetail
 from steelyard.report.samples import flagged, judgement_reader, sample_detail, sample_line
@@ -82,8 +82,6 @@ def _built(store: Store, header: RunHeader, max_details: int, summary: Summary, 
 def _why_inconclusive(summary: Summary, details: list[SampleDetail]) -> dict[str, int]:
     """The reasons with their counts; where the failures of a kind are not all at hand, one message stands for it."""
     reasons = Counter(summary.judge.why_failed if summary.judge is not None else {})
-    # Where no judge is silent, a scorer broke.
-    n_broken = summary.overall.outcomes.get(Outcome.JUDGE_FAILED, 0) - reasons.total()
     words: dict[str, str] = {}
     counts: dict[str, Counter[str]] = {kind: Counter() for kind in summary.failures}
     broken: Counter[str] = Counter()
@@ -92,13 +90,13 @@ def _why_inconclusive(summary: Summary, details: list[SampleDetail]) -> dict[str
         if detail.line.outcome == Outcome.TARGET_FAILED and kind in counts:
             key, text = failure_reason(kind, message)
             counts[kind][words.setdefault(key, f"target: {text}")] += 1
-        elif detail.line.outcome == Outcome.JUDGE_FAILED and kind == BROKEN_SCALE:
+        elif detail.line.outcome == Outcome.JUDGE_FAILED and kind == SCORER_ERROR:
             key, text = failure_reason("", message)
             broken[words.setdefault(key, text)] += 1
     for kind, count in summary.failures.items():
         available = counts[kind] or Counter({f"target: {kind}": count})
         reasons.update(available if available.total() == count else {next(iter(available)): count})
-    if broken and n_broken > 0:
+    if broken and (n_broken := summary.n_scorer_errors) > 0:
         reasons.update(broken if broken.total() == n_broken else {next(iter(broken)): n_broken})
     return dict(reasons.most_common())
 

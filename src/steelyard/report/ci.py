@@ -58,7 +58,7 @@ class Annotation:
 
 
 _OF_CASES = {Verdict.FAIL: Level.ERROR, Verdict.INVALID: Level.ERROR, Verdict.AMBIGUOUS: Level.WARNING}
-_BAD = ("inconclusive", "malformed", "failed", "set-aside")
+_BAD = ("inconclusive", "malformed", "failed", "excluded")
 
 Place = tuple[str, int | None]
 """A file of the repository, and the line where one is known."""

@@ -191,8 +191,8 @@ def _facts(arm: Arm) -> dict[str, str]:
         "the suite's gates": verdict,
         "pass rate": fmt.with_base(overall.pass_rate) if arm.summary.passing else "",
         "average": fmt.with_base(overall.average),
-        "cases held": "" if checks is None else fmt.with_base(checks.cells_rate),
-        "checks held": "" if checks is None else fmt.with_base(checks.checks_rate),
+        "cases passed": "" if checks is None else fmt.with_base(checks.cells_rate),
+        "checks passed": "" if checks is None else fmt.with_base(checks.checks_rate),
         "latency p95": fmt.with_base(overall.latency["p95"], "s") if "p95" in overall.latency else "",
     }
 

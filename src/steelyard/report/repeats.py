@@ -16,11 +16,12 @@ from steelyard.report.format import OF_A_RUN
 from steelyard.report.groups import computed
 from steelyard.report.model import Report
 from steelyard.report.render.json import encode_object
-from steelyard.report.wording import cell_name, times_have_a_part
+from steelyard.report.wording import times_have_a_part
 from steelyard.stats.intervals import Estimate, fewest_for
+from steelyard.suite.case import cell_name
 from steelyard.suite.models import EXPECT
 
-_MOST_BROKEN = 12
+_MOST_FAILED = 12
 _FEW_CELLS = 4
 
 
@@ -36,7 +37,7 @@ def sections(report: Report, charts: Sequence[Chart]) -> list[Section]:
         *section(
             "Expectations",
             Facts(expectations(report)),
-            broken(report),
+            failed_checks(report),
             *drawn("pass_fail"),
             by_check(report),
             Fold(by_values.title, [replace(by_values, title="")]),
@@ -52,20 +53,20 @@ _NOTHING = Table("", (), [])
 _MOST_NAMED = 6
 _FEW_IN_A_ROW = 5
 _REQUIRED_REPEATS = {
-    "all": "when it passes in every repeat",
-    "majority": "when it passes in more than half of the repeats",
-    "first": "when it passes in the first repeat",
+    "all": "a check must pass in every repeat",
+    "majority": "a check must pass in more than half of the repeats",
+    "first": "a check must pass in the first repeat",
 }
 
 _APART = "each passes in most answers, but not all of them in the same ones"
 
 
 def headline(report: Report) -> str:
-    """`Cases held 12 of 18, 1 cannot tell; checks 40 of 45`; "" for a suite without expectations."""
+    """`Cases passed 12 of 18, 1 cannot tell; checks 40 of 45`; "" for a suite without expectations."""
     result = report.summary.checks
     if result is None:
         return ""
-    cases = f"{_cells_word(result).capitalize()} held {result.cells_passed:,} of {result.n_cells:,}"
+    cases = f"{_cells_word(result).capitalize()} passed {result.cells_passed:,} of {result.n_cells:,}"
     open_cases = f", {result.cells_undecided:,} cannot tell" if result.cells_undecided else ""
     open_checks = f", {result.checks_undecided:,} cannot tell" if result.checks_undecided else ""
     return f"{cases}{open_cases}; checks {result.checks_passed:,} of {_n_checks(result)}{open_checks}"
@@ -73,29 +74,29 @@ def headline(report: Report) -> str:
 
 def says_it_all(report: Report) -> bool:
     """True when a suite scores by its expectations alone: components, patterns, priorities and worst samples would say
-    once more what broken checks and the errors by code say."""
+    once more what failed checks and the errors by code say."""
     only = list(computed(report)) == [EXPECT]
     return only and report.summary.checks is not None and report.summary.failing is None
 
 
 def expectations(report: Report) -> list[tuple[str, str]]:
-    """Cases and checks that hold, how likely several repeats are all clean, and which cases are flaky."""
+    """Cases and checks that passed, how likely several repeats are all clean, and which cases are flaky."""
     result = report.summary.checks
     if result is None:
         return []
     word = _cells_word(result).capitalize()
     rows = [
-        (f"{word} held", f"{result.cells_passed:,} of {result.n_cells:,}: {fmt.with_base(result.cells_rate)}"),
-        ("Checks held", f"{result.checks_passed:,} of {_n_checks(result)}: {fmt.with_base(result.checks_rate)}"),
-        ("A check holds", _holding(result)),
+        (f"{word} passed", f"{result.cells_passed:,} of {result.n_cells:,}: {fmt.with_base(result.cells_rate)}"),
+        ("Checks passed", f"{result.checks_passed:,} of {_n_checks(result)}: {fmt.with_base(result.checks_rate)}"),
+        ("Required repeats", _required_repeats(result)),
     ]
     if len(result.all_of) > 1:
         rows += [("pass^k", _in_a_row(result.all_of)), ("Flaky", _flaky(result))]
     return rows
 
 
-def broken(report: Report) -> Table:
-    """Every check that does not hold, case by case, with k of n and what was found."""
+def failed_checks(report: Report) -> Table:
+    """Every check that does not pass, case by case, with k of n and what was found."""
     result = report.summary.checks
     if result is None:
         return _NOTHING
@@ -118,14 +119,14 @@ def broken(report: Report) -> Table:
     ]
     total = max(result.checks_failed + result.checks_undecided, len(rows))
     columns = (_text("Case"), _text("Check"), Column("Passed"), Column("State"), _text("What was found"))
-    table = Table("Checks that do not hold", columns, rows, total=total, most=_MOST_BROKEN)
-    if any(row[3] != "broken" for row in rows):
+    table = Table("Checks that do not pass", columns, rows, total=total, most=_MOST_FAILED)
+    if any(row[3] != "failed" for row in rows):
         return table
-    return replace(table.only([0, 1, 2, 4]), title="Broken checks")
+    return replace(table.only([0, 1, 2, 4]), title="Failed checks")
 
 
 def by_check(report: Report) -> Table:
-    """Of each declared check: cases that hold, are broken or cannot be told; answers that passed, failed, never ran."""
+    """Of each declared check: cases that passed, failed or cannot be told; answers that passed, failed, never ran."""
     result = report.summary.checks
     if result is None:
         return _NOTHING
@@ -149,7 +150,7 @@ def by_value(report: Report) -> Table:
 def _table(title: str, lines: list[CheckFigure], note: str = "") -> Table:
     names = ("cells_passed", "cells_failed", "undecided", "passed", "failed", "not_run")
     rows = [(line.name, *(f"{getattr(line, name):,}" for name in names)) for line in lines]
-    titles = ("Held", "Broken", "Cannot tell", "Answers passed", "Failed", "Not run")
+    titles = ("Passed", "Failed", "Cannot tell", "Answers passed", "Answers failed", "Not run")
     return Table(title, (_text("Check"), *map(Column, titles)), rows, note)
 
 
@@ -168,10 +169,10 @@ def _sum(check_figure: CheckFigure, other: CheckFigure) -> CheckFigure:
 def _not_run_note(lines: list[CheckFigure]) -> str:
     if not any(line.not_run for line in lines):
         return ""
-    return "not run: the call failed, the answer could not be read or missing; it never counts as passed"
+    return "not run: the call failed, the answer could not be read or is missing; it never counts as passed"
 
 
-def _holding(checks_figures: ChecksFigures) -> str:
+def _required_repeats(checks_figures: ChecksFigures) -> str:
     rules = dict.fromkeys(check.required_repeats for cell in checks_figures.cells for check in cell.checks)
     if len(rules) == 1:
         return _REQUIRED_REPEATS[next(iter(rules))]
@@ -218,7 +219,7 @@ def _cells_word(checks_figures: ChecksFigures) -> str:
 
 
 def _state(check: CheckOfCell | CellChecks) -> str:
-    return "broken" if check.holds is False else "cannot tell"
+    return "failed" if check.holds is False else "cannot tell"
 
 
 def _text(title: str) -> Column:

@@ -207,10 +207,12 @@ def footer(report: Report) -> list[str]:
 
 
 def next_command(report: Report) -> str:
-    """What to do next: get the readings that are missing, go on, or look closer."""
+    """What to do next: go on, fix a scorer and rescore, get the readings that are missing, or look closer."""
     header = report.header
     if header.state is not RunState.ENDED:
-        return f"Next: steelyard run {header.suite_path or header.suite_name} --resume {header.id}"
+        return f"Next: {wording.resume_command(header)}"
+    if report.summary.n_scorer_errors > 0:
+        return f"Next: fix the scorer, then {wording.rescore_command(header)}"
     if report.decision.verdict is Verdict.INVALID and report.summary.failures and header.rescored_from is None:
         return f"Next: steelyard run {header.suite_path or header.suite_name} --retry-failed {header.id}"
     return f"Next: steelyard report {header.id} --full"

@@ -31,7 +31,7 @@ from steelyard.report.format import as_text, clipped, counted, laid_out, shorten
 from steelyard.report.judge.run import judged_lines, judged_names, stated, vote_lines, vote_name
 from steelyard.report.model import JudgementDetail, Marked, Report, SampleDetail, VoteDetail
 from steelyard.report.pictures import Palette, box_of, drawings, load_pictures
-from steelyard.suite.case import Case, compile_path
+from steelyard.suite.case import Case, cell_name, compile_path
 from steelyard.suite.judge import JudgeDescription
 from steelyard.suite.labels import is_labelled
 
@@ -57,11 +57,10 @@ def _case(case_id: str, variant: str, some: list[tuple[int, SampleBlock]]) -> Sa
     worst = some[0][1]
     passed = sum(item.status == "passed" for _, item in some)
     times = [item.latency for _, item in some if item.latency is not None]
-    name = f"{case_id} [{variant}]" if variant else case_id
     inside = [item for _, item in sorted(some, key=lambda pair: pair[0])]
     return SampleBlock(
         anchor=f"case-{worst.anchor}",
-        name=name,
+        name=cell_name(case_id, variant),
         status=worst.status,
         score=f"{passed} of {len(some)} passed",
         why=worst.why,

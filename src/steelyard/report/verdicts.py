@@ -58,7 +58,7 @@ STYLES = {
     "malformed": Style(_UNSURE, "⚠"),
     "inconclusive": Style(_INVALID, "?"),
     "scored": Style(_NONE, "•"),
-    "set-aside": Style(_NONE, "–"),
+    "excluded": Style(_NONE, "–"),
     # criteria of a variant, checks of an A/B
     "ok": Style(_GOOD, "✓"),
     "fails": Style(_BAD, "✕"),

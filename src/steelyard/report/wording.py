@@ -8,6 +8,7 @@ from typing import Any
 from steelyard.analysis.model import SampleLine
 from steelyard.analysis.summary import is_partial, missing_repeats
 from steelyard.decide.gates import GateResult
+from steelyard.decide.verdict import NOT_FINISHED
 from steelyard.records import Outcome, RunHeader, RunState, Verdict
 from steelyard.report import format as fmt
 from steelyard.report.format import clipped
@@ -15,6 +16,7 @@ from steelyard.report.judge.run import corrected_rate, excluded_sentence, mode_s
 from steelyard.report.model import Report, SampleDetail
 from steelyard.report.verdicts import NO_VERDICT
 from steelyard.store.base import Hit
+from steelyard.suite.case import cell_name
 from steelyard.suite.values import load_in_words
 
 _KINDS = "what failed: "
@@ -81,13 +83,19 @@ def reasons(report: Report) -> list[str]:
 
 def all_reasons(report: Report) -> list[str]:
     """Every reason of the verdict, and why most samples without a reading have none where that is many."""
-    why, results = commonest_failure(report), list(report.decision.reasons)
+    why, results = commonest_failure(report), [_with_outage(report.header, text) for text in report.decision.reasons]
     if not why:
         return results
     # What failed is then said in full.
     results = [reason for reason in results if not (len(report.why_inconclusive) == 1 and reason.startswith(_KINDS))]
     at = 1 if report.decision.verdict is Verdict.INVALID else len(results)
     return [*results[:at], why, *results[at:]]
+
+
+def _with_outage(header: RunHeader, reason: str) -> str:
+    """The reason, with what stopped the run if it has not finished for one: an outage, or its spending limit."""
+    stopped = header.options.get("stopped")
+    return f"{NOT_FINISHED}: {stopped}" if stopped and reason.startswith(NOT_FINISHED) else reason
 
 
 def commonest_failure(report: Report) -> str:
@@ -145,23 +153,14 @@ def gate_name(gate: GateResult) -> str:
 
 def sample_name(line: SampleLine | Hit, *, repeats: int = 1) -> str:
     """The name of a sample, or of the one a finding is in: the case, with variant and repeat where there are more."""
-    name = line.case_id
-    if line.variant:
-        name += f" [{line.variant}]"
-    if repeats > 1 or line.repeat > 0:
-        name += f" #{line.repeat + 1}"
-    return name
+    name = cell_name(line.case_id, line.variant)
+    return f"{name} #{line.repeat + 1}" if repeats > 1 or line.repeat > 0 else name
 
 
 def anchor(line: SampleLine | Hit) -> str:
     """The id of a sample in a page."""
     name = "\0".join([line.case_id, line.variant, str(line.repeat)])
     return f"sample-{sha256(name.encode('utf-8', 'backslashreplace')).hexdigest()[:12]}"
-
-
-def cell_name(case_id: str, variant: str) -> str:
-    """What a case under a variant is called, over all its repeats."""
-    return f"{case_id} ({variant})" if variant else case_id
 
 
 def signature_line(header: RunHeader) -> str:
@@ -244,13 +243,23 @@ def _n_cases(report: Report) -> int | None:
     return planned // per_case if planned % per_case == 0 else None
 
 
+def resume_command(header: RunHeader) -> str:
+    """The command that goes on with a run that has not ended."""
+    return f"steelyard run {header.suite_path or header.suite_name} --resume {header.id}"
+
+
+def rescore_command(header: RunHeader) -> str:
+    """The command that scores the answers of a run again, by its suite as it is now."""
+    return f"steelyard rescore {header.id}" + (f" --suite {header.suite_path}" if header.suite_path else "")
+
+
 def _unfinished(report: Report) -> str:
     header = report.header
     if header.state is RunState.ENDED:
         return ""
     done = f"{report.n_samples:,} of {fmt.counted(header.n_planned, 'planned sample')}"
     if header.state is RunState.INTERRUPTED:
-        return f"interrupted: {done}; resume it to get the rest"
+        return f"interrupted: {done}; go on with {resume_command(header)}"
     return f"still running, or killed: {done} so far; when nothing runs any more, go on with run --resume {header.id}"
 
 
@@ -332,12 +341,12 @@ def more_findings(detail: SampleDetail, most: int | None = None) -> str:
 def status(detail: SampleDetail) -> str:
     """One word for a sample: passed, failed, malformed, inconclusive, or scored when nothing says what passes.
 
-    `set-aside` is one that another kind of judge has read than the run's.
+    `excluded` is one that another kind of judge has read than the run's.
     """
     if not is_conclusive(detail.line):
         return "inconclusive"
     if is_excluded(detail):
-        return "set-aside"
+        return "excluded"
     if detail.line.outcome == Outcome.MALFORMED:
         return "malformed"
     return "scored" if detail.passed is None else "passed" if detail.passed else "failed"

@@ -216,7 +216,7 @@ def _arms(made: tuple[Prepared, Prepared], headers: Headers, store: Store, limit
 
 def _shared_limits(made: tuple[Prepared, Prepared]) -> Limits:
     """The limits of an arm that asks somebody: recorded answers know none."""
-    asking = [item for item in made if not getattr(item.target, "asks_nobody", False)]
+    asking = [item for item in made if not getattr(item.target, "makes_no_calls", False)]
     return (asking or list(made))[0].limits
 
 

@@ -358,7 +358,7 @@ def _stored(
 def checked_sample(suite: SuiteModel, recorded_sample: RecordedSample, repeat: int, created_at: float) -> Sample:
     """The sample with the score that its checks give: the share that passed, those that did not run among all.
 
-    Without a check, or where one did not run and none failed, cannot tell what the answer was worth: no reading,
+    Without a check, or where one did not run and none failed, nothing says what the answer was worth: no reading,
     and not a zero.
     """
     checks = recorded_sample.checks or ()

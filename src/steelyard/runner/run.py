@@ -5,9 +5,9 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ParamSpec
 
 from steelyard import __version__
 from steelyard.analysis.compare.judge_drift import ANCHORS
@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from steelyard.judging.ask import CostEstimate
     from steelyard.report.model import Report
 
+_P = ParamSpec("_P")
 
 # What is looked at of a run's judge when the run ends: whether it tells texts apart, and whether it has drifted.
 
@@ -127,7 +128,7 @@ def run_decided(
 ) -> tuple[Result, Ending]:
     """Score the suite's target. The result says what it came to; the ending says whether it got to the end.
 
-    `reference` is a run that this one may not be worse than; `anyway` holds it against another signature's, too.
+    `reference` is a run that this one may not be worse than, with `allow_mismatch` one of another signature, too.
     """
     options = options or RunOptions()
     progress = progress or Silent()
@@ -174,23 +175,6 @@ def run_decided(
         ), ending
 
 
-def run(*args: Any, **more: Any) -> tuple[RunHeader, Ending]:
-    """As `run_decided`, for callers that want no report: the header alone."""
-    result, ending = run_decided(*args, **more)
-    return result.header, ending
-
-
-def rescore(*args: Any, **more: Any) -> RunHeader:
-    """As `rescore_decided`, for callers that want no report: the header alone."""
-    return rescore_decided(*args, **more).header
-
-
-def judge_again(*args: Any, **more: Any) -> tuple[RunHeader, Ending]:
-    """As `judge_again_decided`, for callers that want no report: the header alone."""
-    result, ending = judge_again_decided(*args, **more)
-    return result.header, ending
-
-
 @dataclass(frozen=True, slots=True)
 class Result:
     """What a run came to: the header as it is stored, and the figures and the decision that reports show."""
@@ -226,7 +210,7 @@ def prepare(suite: SuiteModel, store: Store, options: RunOptions, env: Mapping[s
     refuse_self_judged(suite, None if options.answers_of is None else store.run(options.answers_of).target)
     context = _target_context(suite, limits, os.environ if env is None else env)
     target = _target(suite, context, store, options)
-    if getattr(target, "asks_nobody", False):
+    if getattr(target, "makes_no_calls", False):
         limits = limits.model_copy(update={"rate": None, "requests_per_second": None, "warm_up": 0})
     judges = _judges(suite, limits, context, target.secrets())
     header = _header(suite, target, plan, limits, options)
@@ -238,7 +222,8 @@ def prepare(suite: SuiteModel, store: Store, options: RunOptions, env: Mapping[s
 def reopened(resumed: RunHeader, limits: Limits, suite: SuiteModel) -> RunHeader:
     """The header of a run that goes on now, in this process."""
     now = {"owner": myself(), "load": load_after_resume(resumed.options.get("load"), limits)}
-    return replace(resumed, suite_path=suite.path, state=RunState.RUNNING, options=resumed.options | now)
+    before = {name: value for name, value in resumed.options.items() if name != "stopped"}
+    return replace(resumed, suite_path=suite.path, state=RunState.RUNNING, options=before | now)
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,32 +289,7 @@ def rescore_decided(
     judged = earlier.description.judge
     if suite.judge is not None and judged is not None:
         suite = replace(suite, judge=as_recorded(suite.judge, judged))
-    now = time.time()
-    allowed = suite.limits.max_inconclusive if max_inconclusive is None else max_inconclusive
-    signed = _rescored_signature(suite, earlier)
-    then = earlier.description
-    described = _description(suite, signed, selection_of(earlier).of(suite.cases)).model_copy(
-        update={
-            "max_inconclusive": allowed,
-            "variants": then.variants,
-            "repeats": then.repeats,
-            "n_planned": earlier.n_planned,
-        }
-    )
-    header = replace(
-        earlier,
-        id=new_run_id(suite.name, now),
-        suite_name=suite.name,
-        suite_path=suite.path,
-        created_at=now,
-        signature=signed,
-        suite=described.data(),
-        # What the judge said of anchors was scored as the suite was then.
-        options=earlier.options | {"strict": strict, "owner": myself(), ANCHORS: None},
-        state=RunState.RUNNING,
-        rescored_from=earlier.id,
-        version=__version__,
-    )
+    header = _rescored_header(suite, earlier, strict=strict, max_inconclusive=max_inconclusive)
     store.create_run(header)
     judges = None
     if suite.judge is not None:
@@ -355,12 +315,67 @@ def rescore_decided(
     return finish(store, header, rescored.health, finished=True)
 
 
+def _rescored_header(
+    suite: SuiteModel, earlier: RunHeader, *, strict: bool, max_inconclusive: float | None
+) -> RunHeader:
+    """The header of a new run with the plan and the answers of an earlier one, and today's suite."""
+    now = time.time()
+    allowed = suite.limits.max_inconclusive if max_inconclusive is None else max_inconclusive
+    signed = _rescored_signature(suite, earlier)
+    then = earlier.description
+    described = _description(suite, signed, selection_of(earlier).of(suite.cases)).model_copy(
+        update={
+            "max_inconclusive": allowed,
+            "variants": then.variants,
+            "repeats": then.repeats,
+            "n_planned": earlier.n_planned,
+        }
+    )
+    return replace(
+        earlier,
+        id=new_run_id(suite.name, now),
+        suite_name=suite.name,
+        suite_path=suite.path,
+        created_at=now,
+        signature=signed,
+        suite=described.data(),
+        # What the judge said of anchors was scored as the suite was then.
+        options=earlier.options | {"strict": strict, "owner": myself(), ANCHORS: None},
+        state=RunState.RUNNING,
+        rescored_from=earlier.id,
+        version=__version__,
+    )
+
+
 def judge_again_decided(
     suite: SuiteModel, store: Store, earlier: RunHeader, options: RunOptions, progress: Progress | None = None
 ) -> tuple[Result, Ending]:
     """A new run: the answers of an earlier one, and its judges asked anew. It can be resumed as any other."""
     refuse_unfinished_rescore(earlier)
     return run_decided(suite, store, resumed_options(replace(options, answers_of=earlier.id), earlier), progress)
+
+
+def _header_and_ending(
+    decided: Callable[_P, tuple[Result, Ending]],
+) -> Callable[_P, tuple[RunHeader, Ending]]:
+    """The same for callers that want no report."""
+
+    def ended(*args: _P.args, **options: _P.kwargs) -> tuple[RunHeader, Ending]:
+        result, ending = decided(*args, **options)
+        return result.header, ending
+
+    return ended
+
+
+run = _header_and_ending(run_decided)
+judge_again = _header_and_ending(judge_again_decided)
+
+
+def rescore(
+    suite: SuiteModel, store: Store, earlier: RunHeader, *, strict: bool = False, max_inconclusive: float | None = None
+) -> RunHeader:
+    """As `rescore_decided`, for callers that want no report."""
+    return rescore_decided(suite, store, earlier, strict=strict, max_inconclusive=max_inconclusive).header
 
 
 def finish(

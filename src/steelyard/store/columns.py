@@ -164,6 +164,15 @@ class _Cases:
             self._last = ids[-1]
 
 
+def _cases_in_order(session: Session, run: int, places: np.ndarray) -> _Cases:
+    """The cases of samples that were planned in another order than that of their ids."""
+    cases = _Cases(len(places))
+    for rows in session.stream(_BY_CASE, (run,), PIECE):
+        case_ids, seq = zip(*rows, strict=True)
+        cases.take(np.searchsorted(places, np.array(seq)), case_ids)
+    return cases
+
+
 def read_columns(session: Session, run: int, suite: dict[str, Any]) -> Columns:
     """The columns of a run, as `base.Columns` describes them."""
     n = session.execute(_SIZE, (run,))[0][0]
@@ -194,10 +203,7 @@ def read_columns(session: Session, run: int, suite: dict[str, Any]) -> Columns:
         _put_parts(parts, counted, piece, layouts, layout, values)
         start = piece.stop
     if not cases.in_order:
-        cases = _Cases(n)
-        for rows in session.stream(_BY_CASE, (run,), PIECE):
-            case_ids, seq = zip(*rows, strict=True)
-            cases.take(np.searchsorted(places, np.array(seq)), case_ids)
+        cases = _cases_in_order(session, run, places)
     return Columns(
         n=n,
         case=cases.codes.values,

@@ -1,4 +1,4 @@
-"""A case, and paths into cases and answers."""
+"""A case, a source of cases and what was found in it, and paths into cases and answers."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import hashlib
 import json
 import re
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 if TYPE_CHECKING:
     import regex
@@ -86,6 +86,39 @@ class Case:
             "why": self.why,
             **({} if self.cluster is None else {"cluster": self.cluster}),
         }
+
+
+class CaseSource(Protocol):
+    """Cases that can be read again and again without holding them in memory."""
+
+    def __iter__(self) -> Iterator[Case]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class CaseSurvey:
+    """What one pass over all cases found: how many, which names occur how often, and what they hash to.
+
+    The digests do not depend on the order of the cases. `cases_digest` covers everything asked (id, input, category,
+    difficulty, tags, cluster, attachments with their bytes), `truth_digest` what is expected, `input_digest` only what
+    a target sees.
+    """
+
+    n: int = 0
+    categories: dict[str, int] = field(default_factory=dict)
+    difficulties: dict[str, int] = field(default_factory=dict)
+    tags: dict[str, int] = field(default_factory=dict)
+    n_clusters: int = 0
+    """How many clusters the cases name; 0 when none does."""
+    cases_digest: str = ""
+    truth_digest: str = ""
+    input_digest: str = ""
+    noted_truths: dict[str, str] = field(default_factory=dict)
+    """Digests of the truth of those cases that the ledger speaks of."""
+
+
+def cell_name(case_id: str, variant: str) -> str:
+    """What a case under a variant is called, over all its repeats: `furn-003 [careful]`."""
+    return f"{case_id} [{variant}]" if variant else case_id
 
 
 def unit_name(case_id: str, cluster: str | None) -> str:

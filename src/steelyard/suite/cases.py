@@ -16,11 +16,11 @@ from typing import Any
 
 from steelyard.errors import Problem, SteelyardError
 from steelyard.suite.build.draft import Draft
-from steelyard.suite.case import MISSING, Case, digest, split_path
+from steelyard.suite.case import MISSING, Case, CaseSurvey, digest, split_path
 from steelyard.suite.files import folder_inside, inside, place_inside, read_attachments
 from steelyard.suite.judge import JudgeModel
 from steelyard.suite.mapping import FIELDS, RowMapping, Unmappable, compile_mapping
-from steelyard.suite.models import CasesFile, CaseSurvey, Component, SuiteModel
+from steelyard.suite.models import CasesFile, Component, SuiteModel
 from steelyard.suite.readers import ONE_CASE_A_FILE, READERS, Record, Report, read_one, read_records, refuse
 from steelyard.suite.redaction import Redactor
 from steelyard.suite.truth import LEDGER_FILE, TruthCheck

@@ -6,15 +6,14 @@ share their parts (limits, bands, criteria, ...), each declared once.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, Field, WithJsonSchema, field_validator, model_validator
 
-from steelyard.suite.case import Case, compile_path, compile_place
+from steelyard.suite.case import CaseSource, CaseSurvey, compile_path, compile_place
 from steelyard.suite.judge import JudgeDescription, JudgeModel
 from steelyard.suite.values import (
     MIN_PAIRED,
@@ -515,34 +514,6 @@ class SuiteDescription(Part):
         return names or ("",)
 
 
-class CaseSource(Protocol):
-    """Cases that can be read again and again without holding them in memory."""
-
-    def __iter__(self) -> Iterator[Case]: ...
-
-
-@dataclass(frozen=True, slots=True)
-class CaseSurvey:
-    """What one pass over all cases found: how many, which names occur how often, and what they hash to.
-
-    The digests do not depend on the order of the cases. `cases_digest` covers everything asked (id, input, category,
-    difficulty, tags, cluster, attachments with their bytes), `truth_digest` what is expected, `input_digest` only what
-    a target sees.
-    """
-
-    n: int = 0
-    categories: dict[str, int] = field(default_factory=dict)
-    difficulties: dict[str, int] = field(default_factory=dict)
-    tags: dict[str, int] = field(default_factory=dict)
-    n_clusters: int = 0
-    """How many clusters the cases name; 0 when none does."""
-    cases_digest: str = ""
-    truth_digest: str = ""
-    input_digest: str = ""
-    noted_truths: dict[str, str] = field(default_factory=dict)
-    """Digests of the truth of those cases that the ledger speaks of."""
-
-
 @dataclass(frozen=True, slots=True)
 class Variant:
     """One point of the grid of factors, for instance a prompt; `name` is "" when the suite has no variants."""
@@ -560,6 +531,7 @@ class TargetSpec:
 
 
 _ANSWER, _LIMITS, _AUDIT, _LATENCY = AnswerShape(format="text"), Limits(), AuditLimits(), LatencyRules()
+_NO_SURVEY = CaseSurvey()
 
 
 @dataclass(frozen=True, slots=True)
@@ -587,7 +559,7 @@ class SuiteModel:
     audit: AuditLimits = _AUDIT
     prompts: dict[str, str] = field(default_factory=dict)
     """Every prompt text the suite uses, by name, for the signature."""
-    survey: CaseSurvey = CaseSurvey()
+    survey: CaseSurvey = _NO_SURVEY
     targets: dict[str, TargetSpec] = field(default_factory=dict)
     """Further targets by the name `--target` chooses them with."""
     version: str = ""

@@ -19,8 +19,7 @@ from steelyard.errors import UsageError
 from steelyard.plugins import UserCodeError, checked_call, place_in_words
 from steelyard.records import CallResult, Failure
 from steelyard.suite.build.draft import Draft
-from steelyard.suite.case import MISSING, Case, compile_path
-from steelyard.suite.models import CaseSource
+from steelyard.suite.case import MISSING, Case, CaseSource, compile_path
 
 EMAIL, PHONE, NAME = "[EMAIL]", "[PHONE]", "[NAME]"
 

@@ -39,7 +39,7 @@ def has_cells(a: ComparedRun, b: ComparedRun) -> bool:
 
 
 class ComparedCells:
-    """The cells that both runs have, with the same question and truth; `anyway` also takes those of another truth."""
+    """The cells that both runs have, with the same question and, unless `allow_mismatch`, the same truth."""
 
     def __init__(self, a: ComparedRun, b: ComparedRun, cases: CommonCases, *, allow_mismatch: bool = False) -> None:
         self._a, self._b = _Side(a), _Side(b)
@@ -93,7 +93,7 @@ class ComparedCells:
         n = [side.cells.repeats for side in (self._a, self._b)]
         if n[0] == n[1] or all(side.looks_at_the_first for side in (self._a, self._b)):
             return ""
-        return f"of {n[0]} repeats in A and of {n[1]} in B: to hold is not the same in both"
+        return f"of {n[0]} repeats in A and of {n[1]} in B: to pass is not the same in both"
 
     def _states(self) -> tuple[Array, Array]:
         return self._a.state[self._in_a], self._b.state[self._in_b]
@@ -304,7 +304,7 @@ class _Moves:
 
 
 def _doubted(change: MetricChange) -> Moved:
-    """Of what holds cannot tell when to hold is not the same in both runs; how alike repeats are is."""
+    """Of what holds cannot tell when to pass is not the same in both runs; how alike repeats are is."""
     return change.verdict if change.group == STABILITY else Moved.CANNOT_TELL
 
 

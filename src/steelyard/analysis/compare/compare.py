@@ -202,9 +202,8 @@ def compare(
 ) -> Comparison:
     """Everything that changed from A to B.
 
-    When the signature is another one nothing is better or worse, unless a verdict is asked for `anyway`: then samples
-    whose truth has changed are compared too. Rules and models are never compared as judges. `cases` saves matching the
-    cases once more where the caller has done so.
+    With two signatures nothing is better or worse, unless `allow_mismatch`: then samples whose truth has changed are
+    compared too. Rules and models are never compared as judges. `cases` are the matched cases, if the caller has them.
     """
     cases = common_cases(a, b) if cases is None else cases
     by_truth_of_a, a = _by_truth_of_a(a, cases), a.paired
@@ -212,16 +211,14 @@ def compare(
     pairing = pair(a, b, cases, allow_mismatch=allow_mismatch)
     lists = Lists(a, b, cases, pairing).all()
     drift = drift_between(a, b, pairing)
-    reasons = confounders(a, b, signatures, lists, drift)
-    if not reasons and (few := too_few_paired(b.suite, lists.n_cases, lists.n_answered)):
-        reasons.append(few)
+    reasons = _reasons(a, b, signatures, lists, drift)
     findings = Findings(a, b, pairing)
     figures = SharedFigures(a, b, pairing, findings)
     groups = cuts(a, b, pairing)
+    everything = groups.pop("")
     main, components = figures.headline(), figures.components()
-    everything = groups[""]
-    changes = everything.of_all(chain(main, components, figures.others(), figures.counts()))
-    changes = [by_run(change, a, b, allow_mismatch=allow_mismatch) for change in changes]
+    compared = everything.of_all(chain(main, components, figures.others(), figures.counts()))
+    changes = [by_run(change, a, b, allow_mismatch=allow_mismatch) for change in compared]
     if not reasons and by_truth_of_a and (turned := turns_on_truth(changes[0], by_truth_of_a)):
         reasons.append(turned)
     confounded = bool(reasons) and not allow_mismatch
@@ -231,38 +228,47 @@ def compare(
     cells = ComparedCells(a, b, cases, allow_mismatch=allow_mismatch) if has_cells(a, b) else None
     of_cells, checks = ([], None) if cells is None else cells.changes(confounded=confounded)
     metrics += of_cells
-    scored = [figure for figure in components if figure.group not in EXTRA]
+    sliced = [*main, *(figure for figure in components if figure.group not in EXTRA)]
     sections = _sections(figures, findings, everything, confounded=confounded)
-    rates = [section.rate for section in sections]
     moves = _moves(a, b, pairing)
-    n_units = len(case_starts(pairing.unit))
     return Comparison(
         a=a.header,
         b=b.header,
         signatures=signatures,
         headline=headline(
-            _of_headline(metrics),
+            [change for change in metrics if change.group == "headline"],
             lists,
             reasons,
-            moved_beside=_moved_beside([*metrics, *rates]),
+            moved_beside=_moved_beside(metrics, sections),
             allow_mismatch=allow_mismatch,
             doubt="" if drift is None else drift.doubt(metrics[0].difference.value),
         ),
         pairs=lists,
         metrics=tuple(metrics),
         slices={
-            factor: slices(factor, cut, [*main, *scored], moves, pairing.case, confounded=confounded)
+            factor: slices(factor, cut, sliced, moves, pairing.case, confounded=confounded)
             for factor, cut in groups.items()
-            if factor
         },
         codes=findings.by_code(),
         confusions=findings.confusions(),
         sections=sections,
         checks=checks,
         not_compared=(*figures.not_compared, *(cells.not_compared if cells else ()), *_without_contents(a, b)),
-        method=METHOD if n_units == pairing.n_cases else f"{clusters_in_words(pairing.n_cases, n_units)}; {METHOD}",
+        method=_method(pairing),
         unpaired=None if len(pairing) else side_by_side(a, b),
     )
+
+
+def _reasons(a: ComparedRun, b: ComparedRun, signatures: SignaturePair, lists: Pairs, drift: Drift | None) -> list[str]:
+    """Why nothing may be called better or worse."""
+    reasons = confounders(a, b, signatures, lists, drift)
+    few = "" if reasons else too_few_paired(b.suite, lists.n_cases, lists.n_answered)
+    return [*reasons, few] if few else reasons
+
+
+def _method(pairing: Pairing) -> str:
+    n_units = len(case_starts(pairing.unit))
+    return METHOD if n_units == pairing.n_cases else f"{clusters_in_words(pairing.n_cases, n_units)}; {METHOD}"
 
 
 def _by_truth_of_a(a: ComparedRun, cases: CommonCases) -> MetricChange | None:
@@ -274,16 +280,12 @@ def _by_truth_of_a(a: ComparedRun, cases: CommonCases) -> MetricChange | None:
     return cuts(a, b, pairing)[""].of_all(SharedFigures(a, b, pairing, Findings(a, b, pairing)).headline()[:1])[0]
 
 
-def _of_headline(metrics: list[MetricChange]) -> list[MetricChange]:
-    return [change for change in metrics if change.group == "headline"]
-
-
-def _moved_beside(metrics: list[MetricChange]) -> int:
+def _moved_beside(metrics: Sequence[MetricChange], sections: Sequence[SectionChange]) -> int:
     """Figures that moved beyond noise and are no part of the headline; how fast or dear an answer was is another
     question than how good."""
     return sum(
         metric.verdict in (Moved.BETTER, Moved.WORSE, Moved.CHANGED) and metric.group not in {"headline", *UNTOUCHED}
-        for metric in metrics
+        for metric in (*metrics, *(section.rate for section in sections))
     )
 
 

@@ -79,7 +79,7 @@ class ChecksChange:
     """Holds in A, broken in B."""
     unchanged: int = 0
     cannot_tell: int = 0
-    """In A or in B cannot tell whether it holds."""
+    """In A or in B it is undecided."""
     only_a: int = 0
     """Checks of the same cells that only A has."""
     only_b: int = 0

@@ -169,7 +169,7 @@ class CommonCases:
         return np.flatnonzero(self.state == state)
 
     def comparable(self, *, allow_mismatch: bool) -> Array:
-        """For each case of A whether its samples can be compared; `anyway` also those of another truth."""
+        """For each case of A whether its samples can be compared; `allow_mismatch` also those of another truth."""
         return ~np.isin(self.state, (OTHER_QUESTION,) if allow_mismatch else (OTHER_QUESTION, OTHER_TRUTH))
 
 
@@ -340,7 +340,7 @@ class Pairing:
 
 
 def pair(a: ComparedRun, b: ComparedRun, cases: CommonCases, *, allow_mismatch: bool = False) -> Pairing:
-    """Every sample of both runs, paired or excluded; `anyway` also pairs those whose truth has changed."""
+    """Every sample of both runs, paired or excluded; `allow_mismatch` also pairs those whose truth has changed."""
     keys_a, keys_b = _keys(a, b, cases)
     order_a, order_b = np.argsort(keys_a, kind="stable"), np.argsort(keys_b, kind="stable")
     keys_a, keys_b = keys_a[order_a], keys_b[order_b]

@@ -37,7 +37,7 @@ _OF_A_LOAD = ("rate", "requests_per_second", "concurrency", "warm_up")
 def compare_signatures(
     a: ComparedRun, b: ComparedRun, cases: CommonCases, *, allow_mismatch: bool = False
 ) -> SignaturePair:
-    """Everything that differs, what blocks a verdict first; `anyway` says that no case is excluded for its truth."""
+    """Everything that differs, what blocks a verdict first; with `allow_mismatch` no case is excluded for its truth."""
     results = [
         *_suites(a, b),
         *_scales(a, b),
@@ -209,8 +209,8 @@ def _changed_cases(
 
 def _unknown_cases(a: ComparedRun, b: ComparedRun) -> Iterator[SignatureChange]:
     for part, sentence in (
-        ("cases", "the cases are others, and cannot tell which questions changed"),
-        ("truth", "the truth is another, and cannot tell of which cases"),
+        ("cases", "the cases are others, and which questions changed is not known"),
+        ("truth", "the truth is another, and of which cases is not known"),
     ):
         before, after = (signed(run, part) for run in (a, b))
         if before != after:

@@ -220,7 +220,7 @@ def by_run(
 ) -> MetricChange:
     """The change of a latency or a cost with the run as the unit; any other change as it is.
 
-    `anyway` tests times under another load, too.
+    `allow_mismatch` tests times under another load, too.
     """
     if not is_by_run(change.name) or change.difference.value is None:
         return change

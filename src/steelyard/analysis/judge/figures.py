@@ -391,7 +391,7 @@ def _is_checked(name: str) -> Callable[[RunData, At], bool]:
 
 
 _ASKED = "a text is a sample that a judge was asked about; a vote is one member's reading of it in one judging repeat"
-_VOTES = Reported("judge.votes", "judge.n_ballots", "votes", _ASKED, _votes(lambda *_: 1.0), Level.VOTE, better="")
+_VOTES = Reported("judge.votes", "judge.n_votes", "votes", _ASKED, _votes(lambda *_: 1.0), Level.VOTE, better="")
 _TEXTS = replace(
     _VOTES, name="judge.texts", place="judge.n_texts", formula="texts", of="texts", contributions=_texts(lambda *_: 1.0)
 )

@@ -287,9 +287,9 @@ def _by_error_rates(
 
 def _why_not(sensitivity: Estimate, specificity: Estimate) -> str:
     if sensitivity.value is None:
-        return "no judged text passes by its labels, so cannot tell how often the judge passes those that should"
+        return "no judged text passes by its labels, so nothing says how often the judge passes those that should"
     if specificity.value is None:
-        return "every judged text passes by its labels, so cannot tell how often the judge stops those that should not"
+        return "every judged text passes by its labels, so nothing says how often the judge stops those that should not"
     if sensitivity.value + specificity.value <= 1 + 1e-12:
         return (
             f"the judge passes {percent(sensitivity.value)} of the texts that should pass and"

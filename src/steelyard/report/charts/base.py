@@ -11,6 +11,7 @@ from typing import Any, Final, Protocol
 from steelyard.errors import MissingExtra, UsageError
 from steelyard.report.format import one_line
 from steelyard.report.render.json import write_bytes
+from steelyard.suite.case import cell_name
 
 SCHEMA: Final = "https://vega.github.io/schema/vega-lite/v5.json"
 MOST_ROWS: Final = 100
@@ -95,7 +96,7 @@ def chart(name: str, title: str, subtitle: str | list[str], about: str, **parts:
 
 def row_names(cells: Sequence[Cell]) -> list[str]:
     """What each row is called: the case, and its variant when there is one; no two are called the same."""
-    return distinct([f"{cell.case_id} ({cell.variant})" if cell.variant else cell.case_id for cell in cells])
+    return distinct([cell_name(cell.case_id, cell.variant) for cell in cells])
 
 
 def distinct(names: Sequence[str]) -> list[str]:

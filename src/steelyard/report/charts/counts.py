@@ -77,7 +77,7 @@ def _counts(figures: ChecksFigures, name: str, file: str) -> Chart:
     ]
     marks = [mark for row, check in zip(rows, checks, strict=True) for mark in _marks(row, check)]
     title = short_name(name).replace("_", " ")
-    which = rows_shown(cells, max(n_all, n_known), "broken", n_known=n_known)
+    which = rows_shown(cells, max(n_all, n_known), "failed", n_known=n_known)
     x: dict[str, Any] = {
         "type": "quantitative",
         "title": title,
@@ -173,18 +173,18 @@ def _is_open(check: CheckOfCell) -> bool:
     return check.low is None and check.high is None
 
 
-# A grid of cases and checks: which hold, which are broken, of which cannot tell.
+# A grid of cases and checks: which passed, which failed, which are undecided.
 
-# What is broken is the darkest: it is found first, without colour too.
-STATES = {"holds": LIGHT_BLUE, "broken": DARK_VERMILLION, "cannot tell": YELLOW, "does not apply": FAINT}
-_LETTERS = {"holds": "P", "broken": "F", "cannot tell": "?", "does not apply": "–"}
+# What failed is the darkest: it is found first, without colour too.
+STATES = {"passed": LIGHT_BLUE, "failed": DARK_VERMILLION, "cannot tell": YELLOW, "does not apply": FAINT}
+_LETTERS = {"passed": "P", "failed": "F", "cannot tell": "?", "does not apply": "–"}
 _WHOLE = "all checks"
 _WIDE, _NARROW = 104, 72
 _OUTCOME_ORDER = {False: 0, None: 1, True: 2}
 
 
 def pass_fail(figures: ChecksFigures) -> Chart | None:
-    """A grid of cases and checks: P holds, F is broken, ? cannot be told, – does not apply; None without checks."""
+    """A grid of cases and checks: P passed, F failed, ? cannot be told, – does not apply; None without checks."""
     cells = _shown(figures.cells)
     if not cells:
         return None
@@ -198,14 +198,14 @@ def pass_fail(figures: ChecksFigures) -> Chart | None:
         for row, cell in zip(names, cells, strict=True)
         for column, check in zip(columns, [None, *declared], strict=True)
     ]
-    held, total = figures.cells_passed, figures.n_cells
-    which = rows_shown(cells, total, "broken", n_known=len(figures.cells))
+    passed, total = figures.cells_passed, figures.n_cells
+    which = rows_shown(cells, total, "failed", n_known=len(figures.cells))
     return chart(
         "pass_fail",
         "Expectations by case",
-        f"{held:,} of {total:,} hold; P holds, F broken, ? cannot tell, k/n: answers that passed; {which}",
-        f"Grid of {which} and {counted(len(declared), 'check')}; {held:,} of {total:,} hold, "
-        f"{figures.cells_failed:,} are broken, of {figures.cells_undecided:,} cannot tell",
+        f"{passed:,} of {total:,} passed; P passed, F failed, ? cannot tell, k/n: answers that passed; {which}",
+        f"Grid of {which} and {counted(len(declared), 'check')}; {passed:,} of {total:,} passed, "
+        f"{figures.cells_failed:,} failed, of {figures.cells_undecided:,} cannot tell",
         data={"values": values},
         width={"step": _WIDE if len(columns) <= 6 else _NARROW},
         height=height(),
@@ -226,7 +226,7 @@ def pass_fail(figures: ChecksFigures) -> Chart | None:
                 "mark": {"type": "text", "fontSize": 11},
                 "encoding": {
                     "text": {"field": "message"},
-                    "color": {"condition": {"test": "datum.state === 'broken'", "value": WHITE}, "value": BLACK},
+                    "color": {"condition": {"test": "datum.state === 'failed'", "value": WHITE}, "value": BLACK},
                 },
             },
         ],
@@ -252,12 +252,12 @@ def _state(holds: Sequence[bool | None]) -> str:
     if not holds:
         return "does not apply"
     if False in holds:
-        return "broken"
-    return "cannot tell" if None in holds else "holds"
+        return "failed"
+    return "cannot tell" if None in holds else "passed"
 
 
 def _shown(cells: Sequence[CellChecks]) -> list[CellChecks]:
-    """All of them as they come, or the first that fit with the broken ones before the others."""
+    """All of them as they come, or the first that fit with the failed ones before the others."""
     return (
         list(cells)
         if len(cells) <= MOST_ROWS

@@ -216,6 +216,40 @@ _PRESENCE = "presence"
 _COLUMN = 120
 _DARK_BELOW = 0.46
 """Where the colours of the map become too light for white letters and light enough for black ones."""
+_LAYERS: list[dict[str, Any]] = [
+    # A map of shares leaves out what has none.
+    {
+        "transform": [{"filter": "!isValid(datum.share)"}],
+        "mark": {"type": "rect", "stroke": "white", "strokeWidth": 2, "color": GREY},
+    },
+    {
+        "transform": [{"filter": "isValid(datum.share)"}],
+        "mark": {"type": "rect", "stroke": "white", "strokeWidth": 2},
+        "encoding": {
+            "color": {
+                "field": "share",
+                "type": "quantitative",
+                # Dark to light in one direction: it reads the same without colour.
+                "scale": {"domain": [0, 1], "scheme": "cividis"},
+                "legend": {"title": "alike", "format": ".0%", "orient": "right"},
+            }
+        },
+    },
+    {
+        "mark": {"type": "text", "fontSize": 11},
+        "encoding": {
+            "text": {"field": "message"},
+            "color": {
+                "condition": {
+                    "test": f"isValid(datum.share) && datum.share < {_DARK_BELOW}",
+                    "value": WHITE,
+                },
+                "value": BLACK,
+            },
+        },
+    },
+]
+"""What has no share in grey, what has one by colour, and the figure on both."""
 
 
 def stability(figures: StabilityFigures, *, stated: bool = False) -> Chart | None:
@@ -247,39 +281,7 @@ def stability(figures: StabilityFigures, *, stated: bool = False) -> Chart | Non
         width={"step": _COLUMN},
         height=height(),
         encoding={"y": rows_axis(rows), "x": columns_axis(columns)},
-        layer=[
-            # A map of shares leaves out what has none.
-            {
-                "transform": [{"filter": "!isValid(datum.share)"}],
-                "mark": {"type": "rect", "stroke": "white", "strokeWidth": 2, "color": GREY},
-            },
-            {
-                "transform": [{"filter": "isValid(datum.share)"}],
-                "mark": {"type": "rect", "stroke": "white", "strokeWidth": 2},
-                "encoding": {
-                    "color": {
-                        "field": "share",
-                        "type": "quantitative",
-                        # Dark to light in one direction: it reads the same without colour.
-                        "scale": {"domain": [0, 1], "scheme": "cividis"},
-                        "legend": {"title": "alike", "format": ".0%", "orient": "right"},
-                    }
-                },
-            },
-            {
-                "mark": {"type": "text", "fontSize": 11},
-                "encoding": {
-                    "text": {"field": "message"},
-                    "color": {
-                        "condition": {
-                            "test": f"isValid(datum.share) && datum.share < {_DARK_BELOW}",
-                            "value": WHITE,
-                        },
-                        "value": BLACK,
-                    },
-                },
-            },
-        ],
+        layer=_LAYERS,
     )
 
 

@@ -40,7 +40,8 @@ from steelyard.report.document import (
 )
 from steelyard.report.model import header_data
 from steelyard.report.render.json import encode, encode_object
-from steelyard.report.wording import cell_name, signature_line
+from steelyard.report.wording import signature_line
+from steelyard.suite.case import cell_name
 
 FORMAT = "steelyard.compare/1"
 VERDICT = Column("Verdict", Kind.VERDICT)

@@ -28,8 +28,8 @@ from steelyard.report import format as fmt
 from steelyard.report.compare import changes
 from steelyard.report.document import Column, Kind, Table
 from steelyard.report.format import clipped
-from steelyard.report.wording import cell_name
 from steelyard.stats.arrays import SEED
+from steelyard.suite.case import cell_name
 
 # Why the headline number moved, as tables and sentences that every view of a comparison shows.
 
@@ -357,8 +357,7 @@ def listed(pair_list: PairList, of: int | None = None) -> str:
 
 def pair_name(line: PairLine) -> str:
     """A sample by its case, with variant and repeat where there are more."""
-    variant = f" [{line.variant}]" if line.variant else ""
-    return f"{line.case_id}{variant}" + (f" #{line.repeat + 1}" if line.repeat else "")
+    return cell_name(line.case_id, line.variant) + (f" #{line.repeat + 1}" if line.repeat else "")
 
 
 def _named(names: list[str], count: int, most: int) -> str:

@@ -462,7 +462,7 @@ def headline(card: JudgeCard) -> str:
     if card.verdict is Verdict.AMBIGUOUS:
         return f"This judge is not shown to be fit: {untold} of {fmt.counted(n, 'threshold')} not shown"
     if card.verdict is Verdict.PASS:
-        return f"This judge is fit: {fmt.counted(n, 'threshold')} held"
+        return f"This judge is fit: {fmt.counted(n, 'threshold')} reached"
     return "The suite asks nothing of its judge: declare thresholds under judge.health"
 
 

@@ -326,14 +326,14 @@ def _steps(judge_figures: JudgeFigures) -> str:
     named = [(count, step.replace("_", " ")) for step, count in judge_figures.steps.items() if step != FAILED]
     named += [(judge_figures.steps.get(FAILED, 0) - silent, "not usable"), (silent, "unanswered")]
     message = ", ".join(f"{count:,} {words}" for count, words in named if count > 0)
-    return f"{message} (n {fmt.counted(judge_figures.n_votes, 'ballot')})" if message else "no votes"
+    return f"{message} (n {fmt.counted(judge_figures.n_votes, 'vote')})" if message else "no votes"
 
 
 def _share(estimate: Estimate) -> str:
     """A share of votes: `5.0 % [1.4, 16.5] n 40 votes, 2 missing`."""
     interval = "" if estimate.low is None else f" {fmt.interval(estimate)}"
     missing = f", {estimate.n_missing:,} missing" if estimate.n_missing else ""
-    return f"{fmt.percent(estimate.value)}{interval} n {fmt.counted(estimate.n, 'ballot')}{missing}"
+    return f"{fmt.percent(estimate.value)}{interval} n {fmt.counted(estimate.n, 'vote')}{missing}"
 
 
 def weight_of(header: RunHeader, component: str) -> str:

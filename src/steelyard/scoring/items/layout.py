@@ -432,7 +432,7 @@ class ItemsLayout(BaseModel):
 
 
 class SeveralShapes(ValueError):
-    """The data holds items in more than one layout at once, so cannot tell which are meant."""
+    """The data holds items in more than one layout at once, so which are meant is not known."""
 
 
 def read_items(layouts: Sequence[ItemsLayout], data: Any, size: Size | None = None) -> Items | None:

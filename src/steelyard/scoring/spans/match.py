@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import pairwise
@@ -151,14 +151,9 @@ def _by_section(span_comparison: SpanComparison) -> dict[str, int]:
     answered = Counter(span.section for span in span_comparison.answer.placed)
     wrong = Counter(error.answer.section for error in span_comparison.errors if error.answer is not None)
     missed = Counter(error.gold[0].section for error in span_comparison.errors if error.kind == "missed")
-    parts: Mapping[str, Counter[str]] = {"gold": gold, "answered": answered, "wrong": wrong, "missed": missed}
-    return dict(_named(parts, gold.keys() | answered.keys()))
-
-
-def _named(parts: Mapping[str, Counter[str]], sections: Iterable[str]) -> Iterator[tuple[str, int]]:
-    for section in sorted(sections):
-        for part, counter in parts.items():
-            yield f"in_{section}_{part}", counter[section]
+    parts = {"gold": gold, "answered": answered, "wrong": wrong, "missed": missed}
+    sections = sorted(gold.keys() | answered.keys())
+    return {f"in_{section}_{part}": counter[section] for section in sections for part, counter in parts.items()}
 
 
 # What a suite says about its spans besides where they are: the codes of errors and the categories of roles.
@@ -495,11 +490,9 @@ class MatchSpans(Scorer):
             messages.append(f"{moved} with wrong offsets put where their text is")
         if span_comparison.answer.lost:
             messages.append(f"{len(span_comparison.answer.lost)} without a place in the text")
-        if self.categories.names:
-            roles = {span.role for span in span_comparison.answer.placed if self._outside(span.role)}
-            if roles:
-                few = ", ".join(repr(role) for role in sorted(roles)[:_FEW])
-                messages.append(f"roles of no category: {few}" + (", …" if len(roles) > _FEW else ""))
+        if roles := {span.role for span in span_comparison.answer.placed if self._outside(span.role)}:
+            few = ", ".join(repr(role) for role in sorted(roles)[:_FEW])
+            messages.append(f"roles of no category: {few}" + (", …" if len(roles) > _FEW else ""))
         return "; ".join(messages)
 
     def _outside(self, role: str) -> bool:
@@ -577,10 +570,8 @@ class MatchSpans(Scorer):
         by_role = sorted(spans.placed, key=lambda span: (span.role, span.start, span.end))
         for item, other in pairwise(by_role):
             if item.role == other.role and other.start < item.end:
-                where = self.expected.place_of
-                return (
-                    f"{where(item.index)} and {where(other.index)} overlap and have one role, {item.role!r}: keep one"
-                )
+                both = " and ".join(map(self.expected.place_of, (item.index, other.index)))
+                return f"{both} overlap and have one role, {item.role!r}: keep one"
         return None
 
     def _gold(self, case: Case) -> _Gold | None:

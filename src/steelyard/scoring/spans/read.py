@@ -401,7 +401,7 @@ def _by_text(wanted: str, text: str, near: Span | None) -> tuple[Span | None, st
     if not starts:
         return None, f"{_quoted(wanted)} is not in the text"
     if len(starts) > 1 and near is not None:
-        # The first two by distance: with an equal distance cannot tell which is meant.
+        # The first two by distance: with an equal distance nothing says which is meant.
         nearest, next_one = sorted(starts, key=lambda start: abs(start - near[0]))[:2]
         overlaps = nearest < near[1] and near[0] < nearest + size
         if overlaps and abs(nearest - near[0]) < abs(next_one - near[0]):

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import ipaddress
-import posixpath
-import socket
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlsplit
 
 import jsonschema_rs
 from pydantic import ValidationError
@@ -34,7 +30,7 @@ from steelyard.suite.judge import (
 )
 from steelyard.suite.labels import check_path
 from steelyard.suite.mapping import JUDGE_NAMES, SHOWN_NAMES, compile_template
-from steelyard.suite.models import AnswerShape, Component, TargetSpec, Variant
+from steelyard.suite.models import AnswerShape, Component
 from steelyard.suite.readers import read_schema
 from steelyard.suite.rules import RESERVED, parse_rule
 from steelyard.suite.yaml import Place, dotted, listed, meant, meant_or_listed, read_yaml, result
@@ -530,72 +526,3 @@ def _check_code(members: Sequence[JudgeSpec], draft: Draft) -> None:
         if member.kind == "python" and isinstance(member.settings, str):
             with draft.noting((*_JUDGES, member.name)):
                 find_callable(member.settings, draft.folder, "judge")
-
-
-def self_judged(target: TargetSpec | None, judge: JudgeModel, variants: Sequence[Variant]) -> str | None:
-    """The sentence for a judge that is the system under test itself, or may be it, or None."""
-    if judge.allow_self or target is None or target.kind != "chat":
-        return None
-    address = getattr(target.settings, "base_url", None) or ""
-    model = str(getattr(target.settings, "model", ""))
-    models = _models(model, variants)
-    for member in judge.members:
-        if member.kind != "chat" or not same_address(member.settings.base_url or "", address):
-            continue
-        if models is None:
-            return (
-                f"the judge {member.name!r} may be the system under test itself: both are asked at {address}, and which"
-                f" model is tested there depends on the case ({model}), so that cannot tell them apart:"
-                " let a model at another address judge, or write allow_self: true"
-            )
-        if str(member.settings.model).strip() in models:
-            return (
-                f"the judge {member.name!r} is the system under test itself ({member.settings.model} at {address}):"
-                " let another model judge, or write allow_self: true"
-            )
-    return None
-
-
-def _models(model: str, variants: Sequence[Variant]) -> set[str] | None:
-    """The names that a target's model has over the variants; None when they depend on more than that."""
-    if "{" not in model:
-        return {model.strip()}
-    try:
-        template = compile_template(model, where="model", names=("variant",))
-        return {template.fill({"variant": variant.values}).strip() for variant in variants}
-    except SuiteError:
-        return None
-
-
-def same_address(item: str, other: str) -> bool:
-    """Whether two addresses lead to the same service, however they are written."""
-    return _address(item) == _address(other)
-
-
-def _address(url: str) -> tuple[str, str, int, str]:
-    """Scheme, host, port and path, each in one spelling."""
-    try:
-        parts = urlsplit(url.strip())
-        port = parts.port
-    except ValueError:
-        return url, "", 0, ""
-    scheme = parts.scheme.lower()
-    # normpath keeps two slashes at the beginning, as POSIX wants it.
-    path = posixpath.normpath(f"/{parts.path.lstrip('/')}")
-    return scheme, _host(parts.hostname or ""), port or (443 if scheme == "https" else 80), path.rstrip("/")
-
-
-def _host(name: str) -> str:
-    """A host in one spelling; every way to write this machine is `localhost`. Nobody is asked for an address."""
-    name = name.lower().rstrip(".")
-    if name == "localhost" or name.endswith(".localhost"):
-        return "localhost"
-    try:
-        # inet_aton reads what a system's resolver reads: 127.1, 2130706433, 0x7f.1.
-        number: ipaddress.IPv4Address | ipaddress.IPv6Address = (
-            ipaddress.IPv6Address(name) if ":" in name else ipaddress.IPv4Address(socket.inet_aton(name))
-        )
-    except (OSError, ValueError):
-        return name
-    number = getattr(number, "ipv4_mapped", None) or number
-    return "localhost" if number.is_loopback or number.is_unspecified else str(number)

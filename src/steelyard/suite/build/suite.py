@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import Any
 
 from pydantic import BaseModel
@@ -15,16 +14,17 @@ from steelyard.metrics.expression_checks import SuiteNames, check_gate, criteria
 from steelyard.metrics.expressions import Bounds, parse_gate
 from steelyard.plugins import PLACE, find_callable, source_digest
 from steelyard.suite.build.draft import Draft, own_code
-from steelyard.suite.build.judge import build_judge, self_judged
+from steelyard.suite.build.judge import build_judge
 from steelyard.suite.build.target import build_target, build_variants, prompts_of
+from steelyard.suite.case import CaseSurvey
 from steelyard.suite.cases import build_source, survey_cases
+from steelyard.suite.chosen_judge import self_judged
 from steelyard.suite.judge import JudgeModel
 from steelyard.suite.models import (
     EXPECT,
     PRESENCE,
     SCHEMA,
     AnswerShape,
-    CaseSurvey,
     Component,
     ComponentSettings,
     FindingKind,
@@ -194,7 +194,7 @@ def build_expectations(raw: dict[str, Any], answer: AnswerShape, draft: Draft, *
     if given is None:
         if raw.get("required_repeats") is not None:
             draft.add_problem(
-                "hold says in how many repeats a check must pass: there is no expect", ("required_repeats",)
+                "required_repeats says in how many repeats a check must pass: there is no expect", ("required_repeats",)
             )
         return None
     if not isinstance(given, dict):
@@ -298,14 +298,23 @@ _AS_WRITTEN = ("about", "version", "bands", "criteria", "repeats", "limits", "au
 """What a suite has as its file says it."""
 
 
-def build_suite(draft: Draft, path: str) -> SuiteModel:
-    """The suite in the draft; SuiteError with every mistake when there are any."""
-    raw = draft.located.data
+def _checked_file(raw: Any, draft: Draft) -> SuiteFile | None:
+    """The keys of the file; None when some are wrong, which is noted. SuiteError when there are no keys at all."""
     draft.problems.extend(draft.located.problems)
     if not isinstance(raw, dict):
         draft.add_problem(f"a suite is a group of keys (suite, cases, target, score, ...); {result(raw)}")
         draft.finish()
-    part = draft.check(SuiteFile, raw)
+    if raw.get("latency") == {}:
+        draft.add_problem(
+            "latency is empty: write below: 100 ms, above: 10 s, smallest: 5 ms, or one of them", ("latency",)
+        )
+    return draft.check(SuiteFile, raw)
+
+
+def build_suite(draft: Draft, path: str) -> SuiteModel:
+    """The suite in the draft; SuiteError with every mistake when there are any."""
+    raw = draft.located.data
+    part = _checked_file(raw, draft)
     components = build_components(raw.get("score"), draft)
     target, targets = _targets(raw, draft)
     answer = build_answer(raw.get("answer"), draft)
@@ -315,34 +324,20 @@ def build_suite(draft: Draft, path: str) -> SuiteModel:
     expectations = build_expectations(raw, answer, draft, alone=not score and raw.get("judge") is None)
     report_unreachable_errors(expectations, target, draft)
     components = components if expectations is None else (*components, expectations)
+    redactor = build_redactor(raw.get("redact"), draft)
     _check_weights(raw, components, judge, draft)
+    _check_reads_json(raw, components, answer, draft)
     if judge is not None and (wrong := self_judged(target, judge, variants)):
         draft.add_problem(wrong, ("judge",))
-    redactor = build_redactor(raw.get("redact"), draft)
-    if raw.get("stability") is not None and answer.format != "json":
-        draft.add_problem("stability reads JSON: write answer: {format: json}, or a schema", ("stability",))
-    if raw.get("latency") == {}:
-        draft.add_problem(
-            "latency is empty: write below: 100 ms, above: 10 s, smallest: 5 ms, or one of them", ("latency",)
-        )
     source = build_source(raw.get("cases"), draft)
     ledger = read_ledger(draft)
     noted = {line.case for line in ledger if line.case is not None}
     survey = survey_cases(source, components, draft, judge, redactor, noted) if source is not None else CaseSurvey()
-    for component in components:
-        if answer.format != "json" and getattr(component.scorer, "needs_json", False):
-            name = f"score.{component.name}: {component.scorer_name}"
-            draft.add_problem(
-                f"{name} reads JSON: write answer: {{format: json}}, or a schema", ("score", component.name)
-            )
     taxonomy = build_taxonomy(part, components, judge)
     own_metrics = _metrics(raw.get("metrics"), draft)
-    available = _available(raw, components, judge, taxonomy, variants, survey)
-    available = replace(available, metrics=[declared["name"] for declared in own_metrics])
+    available = _available(raw, components, judge, taxonomy, variants, survey, own_metrics)
     report_idle_codes(part, available, draft)
-    _check_gates(raw.get("gates"), available, draft)
-    for message, place in criteria_problems(raw.get("criteria"), available):
-        draft.add_problem(message, place)
+    _check_conditions(raw, available, draft)
     alerts = build_alerts(raw.get("alerts"), draft, available)
     snapshots = own_code(raw.get("snapshots"), ("snapshots",), draft, methods=("read", "write"))
     prompts = prompts_of(target, ("target",), draft) | variant_prompts
@@ -374,6 +369,19 @@ def build_suite(draft: Draft, path: str) -> SuiteModel:
         alerts=alerts,
         ledger=ledger,
     )
+
+
+def _check_reads_json(
+    raw: dict[str, Any], components: tuple[Component, ...], answer: AnswerShape, draft: Draft
+) -> None:
+    """Tell of parts that read JSON in a suite whose answers are text."""
+    reads_json = "reads JSON: write answer: {format: json}, or a schema"
+    if raw.get("stability") is not None and answer.format != "json":
+        draft.add_problem(f"stability {reads_json}", ("stability",))
+    for component in components:
+        if answer.format != "json" and getattr(component.scorer, "needs_json", False):
+            place = ("score", component.name)
+            draft.add_problem(f"score.{component.name}: {component.scorer_name} {reads_json}", place)
 
 
 def _metrics(raw: Any, draft: Draft) -> tuple[dict[str, Any], ...]:
@@ -464,6 +472,7 @@ def _available(
     taxonomy: tuple[FindingKind, ...],
     variants: tuple[Variant, ...],
     survey: CaseSurvey,
+    metrics: tuple[dict[str, Any], ...],
 ) -> SuiteNames:
     """What gates and criteria may speak of; a part that is broken is told elsewhere and must not be told twice."""
     score = raw.get("score")
@@ -496,6 +505,7 @@ def _available(
         scales=scales,
         checks=_checks(raw),
         stability=_compared(raw.get("stability")),
+        metrics=[metric["name"] for metric in metrics],
     )
 
 
@@ -522,11 +532,15 @@ def _measured(component: Component) -> list[str]:
     return [*getattr(component.scorer, "measures", ()), *getattr(component.scorer, "means", ())]
 
 
-def _check_gates(gates: Any, suite_names: SuiteNames, draft: Draft) -> None:
+def _check_conditions(raw: dict[str, Any], suite_names: SuiteNames, draft: Draft) -> None:
+    """Tell of gates and criteria that name what the suite does not have."""
+    gates = raw.get("gates")
     for at, text in enumerate(gates if isinstance(gates, list) else []):
         with draft.noting(("gates", at)):
             if isinstance(text, str) and (problem := check_gate(parse_gate(text), suite_names)):
                 raise ValueError(problem)
+    for message, place in criteria_problems(raw.get("criteria"), suite_names):
+        draft.add_problem(message, place)
 
 
 def _rule(text: str) -> str:
