@@ -26,4 +26,4 @@ while read -r name value; do
 done <<< "${INPUT_OPTIONS:-}"
 
 # -P: a module of the checkout that bears the name of one of ours, such as click.py, is not taken for it.
-exec "${INPUT_PYTHON:-python}" -P -m steelyard "${words[@]}" -- "${INPUT_SUITE:?the input suite says what to weigh}"
+exec "${INPUT_PYTHON:-python}" -P -m steelyard "${words[@]}" -- "${INPUT_SUITE:?the input suite says what to run}"

@@ -46,7 +46,7 @@ def show(*lines: str) -> None:
 
 
 def result(call: Call, page: str, *arguments: str) -> str:
-    """What the command prints, kept as `demo/PAGE.txt`; the demo ends here when it broke."""
+    """What the command prints, stored as `demo/PAGE.txt`; the demo ends here when it broke."""
     code, text = call(*arguments)
     if code not in RESULTS:
         sys.exit(f"demo: steelyard {' '.join(arguments)} ended with exit code {code}\n{text}")
@@ -107,7 +107,7 @@ def main(call: Call = command) -> None:
     other_suites(call)
     (OUT / "written.txt").unlink()
     pages = " ".join(sorted(path.name for path in OUT.glob("*.html")))
-    show("", "Open these in a browser; they work from disk, with no network. Beside them, as .txt, what was printed:")
+    show("", "What was printed is there as .txt. Open these in a browser; they work from disk, with no network:")
     show(*(f"  {OUT / name}" for name in pages.split()))
     show("Next: steelyard init my-suite, or docs/tutorial.md.")
 

@@ -1,4 +1,4 @@
-"""Draws the pictures of the README anew: the real report of a built-in suite in the terminal and as a page.
+"""Draws the pictures of the README again: the real report of a built-in suite in the terminal and as a page.
 
     python scripts/picture.py
 
@@ -49,7 +49,7 @@ THEME = TerminalTheme(
 )  # fmt: skip
 
 
-def weighed() -> Report:
+def scored_report() -> Report:
     """The suite scored on its recorded answers, in a store that is thrown away."""
     with tempfile.TemporaryDirectory() as folder:
         store = open_store(str(Path(folder) / "picture.db"))
@@ -61,14 +61,13 @@ def weighed() -> Report:
 
 
 def terminal_picture(report: Report) -> str:
-    """The first lines of the terminal report as SVG, with no font or file from elsewhere."""
+    """The terminal report as SVG, with no font or file from elsewhere."""
     printed = io.StringIO()
     console = Console(file=printed, width=COLUMNS, force_terminal=True, color_system="standard")
     print_fitting(brief(report), console, LINES)
-    lines = printed.getvalue().splitlines()
     recorder = Console(file=io.StringIO(), width=COLUMNS, record=True, force_terminal=True)
     recorder.print(Text(f"$ steelyard run {SUITE}", style="bold"))
-    for line in _first_whole_sections(lines):
+    for line in printed.getvalue().rstrip().splitlines():
         recorder.print(Text.from_ansi(line.rstrip()), no_wrap=True, crop=True)
     svg = recorder.export_svg(title="steelyard", theme=THEME, unique_id="steelyard-report")
     svg = re.sub(r"@font-face \{.*?\}\s*", "", svg, flags=re.S)
@@ -76,12 +75,6 @@ def terminal_picture(report: Report) -> str:
     svg = re.sub(r"<!--.*?-->\s*", "", svg, flags=re.S)
     svg = svg.replace("<svg ", '<svg role="img" aria-label="The report of a run in the terminal" ', 1)
     return "\n".join(line.rstrip() for line in svg.splitlines()) + "\n"
-
-
-def _first_whole_sections(lines: list[str]) -> list[str]:
-    """As many sections, parted by blank lines, as fit into the picture."""
-    cuts = [at for at, line in enumerate(lines) if not Text.from_ansi(line).plain.strip() and at <= LINES]
-    return lines[: cuts[-1]] if cuts else lines[:LINES]
 
 
 def page_photo(report: Report, png: Path) -> None:
@@ -111,7 +104,7 @@ def page_photo(report: Report, png: Path) -> None:
 def main() -> None:
     """Draw both pictures."""
     IMAGES.mkdir(parents=True, exist_ok=True)
-    report = weighed()
+    report = scored_report()
     (IMAGES / "report.svg").write_text(terminal_picture(report), encoding="utf-8")
     page_photo(report, IMAGES / "report-html.png")
     print(f"drawn: {', '.join(str(path.relative_to(IMAGES.parent.parent)) for path in sorted(IMAGES.iterdir()))}")  # noqa: T201

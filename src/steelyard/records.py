@@ -152,7 +152,7 @@ class Mark:
 class Score:
     """One component's value on its declared scale; `value` is None when there was nothing to score it against.
 
-    `raw` is the value before a rule bound it, `bound_by` names that rule.
+    `uncapped` is the value before a rule capped it, `capped_by` names that rule.
     """
 
     name: str
@@ -243,7 +243,7 @@ REMARKS: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Vote:
-    """One judge's reading of one text. `mode` is None when it gave none; `step` then is "failed"."""
+    """What one judge gave of one text. `mode` is None when it gave none; `step` then is "failed"."""
 
     member: str
     repeat: Whole
@@ -252,11 +252,11 @@ class Vote:
     """How its answer was read: strict, extracted, repaired, basic, asked_again, failed, rules or, by another tool,
     recorded."""
     uncapped: Mapping[str, float | bool] = field(default_factory=dict)
-    """By dimension and flag, as the judge said."""
+    """By dimension and flag, as the judge gave it."""
     capped: Mapping[str, float | bool] = field(default_factory=dict)
     """The same after rules and checks."""
     capped_by: Mapping[str, str] = field(default_factory=dict)
-    """By dimension or flag that differs, the rule that bound it, as written."""
+    """By dimension or flag that differs, the rule that capped it, as written."""
     remarks: tuple[Remark, ...] = ()
     response: Mapping[str, Any] = field(default_factory=dict)
     """The judge's whole answer as parsed, reasons, notes and what else it gave, less what a check found to be wrong."""
@@ -268,9 +268,9 @@ class Vote:
     """Claims of the answer that the judge lets stand or not; kept with the sample, not with the vote."""
 
 
-def nearest(votes: Sequence[Vote], bound: Mapping[str, float | bool]) -> Vote:
-    """The vote that stands for the others: the first of those whose bound scores are nearest to these."""
-    return min(votes, key=lambda vote: sum(abs(vote.capped[name] - bound[name]) for name in bound))
+def nearest(votes: Sequence[Vote], capped: Mapping[str, float | bool]) -> Vote:
+    """The vote that stands for the others: the first of those whose capped scores are nearest to these."""
+    return min(votes, key=lambda vote: sum(abs(vote.capped[name] - capped[name]) for name in capped))
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,7 +306,7 @@ class Judgement:
 
 @dataclass(slots=True)
 class Sample:
-    """An attempt with what it scored. `score` is a fraction 0..1; None when inconclusive."""
+    """A call with what its answer scored. `score` is a fraction 0..1; None when inconclusive."""
 
     case_id: str
     variant: str
@@ -327,7 +327,7 @@ class Sample:
     """What repeats are compared by; None when the suite compares nothing, or this answer could not be read."""
     step: str | None = None
     judgement: Judgement | None = None
-    """What the judge said; None for a suite without one, and for answers that are missing before it."""
+    """The judge's result; None for a suite without one, and for answers that no judge has read."""
     category: str | None = None
     difficulty: str | None = None
     cluster: str | None = None

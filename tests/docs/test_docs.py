@@ -188,7 +188,7 @@ def exit_codes_not_documented(text: str) -> set[str]:
 
 CHECKS = [
     ("reference/commands.md", commands_not_documented, "## gate\n", "gate"),
-    ("reference/commands.md", options_not_documented, "`--limit N` | Score", "run --limit"),
+    ("reference/commands.md", options_not_documented, "`--limit N` | Run at most this many cases,", "run --limit"),
     ("reference/commands.md", options_not_documented, "`-n N`, ", "run -n"),
     ("reference/commands.md", options_not_documented, "| `--suite SUITE` |", "rescore --suite"),
     ("reference/commands.md", options_not_documented, "| `--store URL` |", "export --store"),

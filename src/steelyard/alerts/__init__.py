@@ -1,1 +1,4 @@
-"""Alerts after a run: the rules of a suite or project, what they find, and the channels that are told."""
+"""Alerts after a run (rules, what they detect, notices, channels).
+
+Imports `suite`, `store`, `metrics`, `stats`, `analysis`, `decide` and `report`.
+"""

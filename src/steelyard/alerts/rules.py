@@ -340,8 +340,8 @@ class WindowPart(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     runs: int = Field(default=10, ge=1, le=1_000, description="The newest so many.")
-    min_runs: int = Field(default=3, ge=1, description="With fewer cannot tell.")
-    min_n: int = Field(default=30, ge=1, description="With fewer samples in all of them together cannot tell.")
+    min_runs: int = Field(default=3, ge=1, description="With fewer the rule cannot tell.")
+    min_n: int = Field(default=30, ge=1, description="With fewer samples in all of them together the rule cannot tell.")
 
 
 class AlertsPart(BaseModel):

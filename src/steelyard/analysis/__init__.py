@@ -1,1 +1,4 @@
-"""What runs and pairs of runs show: summary, patterns, comparison, attribution. Knows the store, metrics and stats."""
+"""What the samples of a run show (summary, findings, repeats, latency, power, explanation).
+
+Imports `suite`, `store`, `metrics`, `stats` and `scoring`.
+"""

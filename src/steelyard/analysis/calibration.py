@@ -308,7 +308,7 @@ def _reason(threshold: float | None, chosen: int, gain: Estimate, has_interval: 
         else f"keeping claims of {threshold:g} and above is worth the most"
     )
     if not has_interval:
-        return f"{message}; all claims come from one case, so cannot tell for others"
+        return f"{message}; all claims come from one case, which says nothing of others"
     if (gain.low or 0.0) <= 0:
         return f"{message} here, but not enough data: for other claims it may be worth no more than keeping all"
     return message

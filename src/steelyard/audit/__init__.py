@@ -1,1 +1,4 @@
-"""Tests the test: scores probes instead of answers. Knows suite, scoring, store, analysis and release."""
+"""Tests of a suite itself, with probes instead of answers.
+
+Imports every room but `report`, `alerts`, `runner` and `cli`.
+"""

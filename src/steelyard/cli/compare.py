@@ -62,7 +62,7 @@ def compare_command(
     A (before) and B (after) are runs (a name, the beginning of it, LAST, LAST~1), baselines (@release) or snapshot
     files (.json), which are not put into the store. Exit code 0 when B is better or the same, 1 when it is worse, 4
     for CANNOT TELL, 3 when a run is INVALID. When no sample of A can be compared with one of B, the figures of
-    both runs are shown side by side, and cannot tell.
+    both runs are shown side by side, and the verdict is CANNOT TELL.
 
     Says also why the headline number moved: other cases, missing readings, scorers, truth, judge or the system. A's
     recorded answers are scored by B's suite for that, where the two signatures differ.

@@ -1,1 +1,4 @@
-"""What a run, or a pair of runs, comes to: gates, verdicts, baselines, history and experiments."""
+"""What a run or a pair of runs comes to (gates, verdicts, baselines, history, experiments).
+
+Imports `suite`, `store`, `metrics`, `stats` and `analysis`.
+"""

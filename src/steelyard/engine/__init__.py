@@ -1,1 +1,4 @@
-"""Runs a suite: concurrency, retries, limits, resume, health. Knows suite, targets, scoring, answer and store."""
+"""Calls the target for every planned sample and scores it (limits, retries, resuming, health).
+
+Imports `suite`, `targets`, `scoring`, `judging` and `store`.
+"""

@@ -1,4 +1,4 @@
-"""Judging a text with a rubric: prompts, the fence, reading answers, evidence, rules and panels.
+"""Judging a text with a rubric (prompt, call, parsing, evidence, rules, panel).
 
-Imports suite, targets and answer.
+Imports `suite`, `targets` and `scoring`.
 """

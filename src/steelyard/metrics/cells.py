@@ -154,7 +154,7 @@ class Counted:
         return result
 
     def of_name(self, cell: int) -> list[tuple[str, int]]:
-        """The checks of one cell by name, each with whether it holds: 1, 0, or -1 where cannot tell."""
+        """The checks of one cell by name, each with whether it holds: 1, 0, or -1 where it is undecided."""
         rows = slice(*np.searchsorted(self.cell, (cell, cell + 1)).tolist())
         return [(self.names[name], int(holds)) for name, holds in zip(self.name[rows], self.holds[rows], strict=True)]
 
@@ -302,7 +302,7 @@ _CLEAN = "a repeat is clean when every check of its cell passed, decided when it
 
 
 def cells_passing(count: Counted, held: Array, broken: Array, undecided: Array) -> Array:
-    """1 where every check of the cell holds, 0 where one does not, -1 where cannot tell.
+    """1 where every check of the cell holds, 0 where one does not, -1 where it is undecided.
 
     Checks that are to pass in most repeats have to pass together: two clean answers of five are not most of them.
     """

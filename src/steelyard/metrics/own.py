@@ -106,7 +106,7 @@ class RunData:
 
     @cached_property
     def cell_states(self) -> Array:
-        """By cell, whether every check holds: 1, 0, or -1 where cannot tell."""
+        """By cell, whether every check holds: 1, 0, or -1 where it is undecided."""
         if self.counted is None:
             return np.full(self.cells.n, -1, dtype=np.int8)
         count = self.counted

@@ -92,7 +92,7 @@ class Seen:
         return np.asarray(self._read & (self.runs == 0))
 
     def shares(self) -> dict[str, Array]:
-        """By field, and under `PRESENCE`, how alike the repeats of every cell are; NaN where cannot tell."""
+        """By field, and under `PRESENCE`, how alike the repeats of every cell are; NaN where it is undecided."""
         results = {PRESENCE: _ratio(self.shared, self.either)}
         return results | {name: _ratio(self.alike[:, at], self.shared) for at, name in enumerate(self.fields)}
 

@@ -1,1 +1,4 @@
-"""Reports: documents of blocks, one module a feature, and renderers that know blocks alone. Knows analysis, decide."""
+"""Reports as documents of blocks, one module a feature.
+
+Imports `suite`, `store`, `metrics`, `stats`, `scoring`, `analysis` and `decide`.
+"""

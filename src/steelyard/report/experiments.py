@@ -329,7 +329,7 @@ def ab_checks(report: AbReport) -> Table:
         (check.name, _BROKEN if check.invalidates else _FINE if check.fine else _NOT_FINE, check.message)
         for check in report.checks
     ]
-    columns = (Column("Check", Kind.TEXT), Column("State", Kind.VERDICT), Column("Hit", Kind.TEXT))
+    columns = (Column("Check", Kind.TEXT), Column("State", Kind.VERDICT), Column("Found", Kind.TEXT))
     return Table("Checks", columns, rows)
 
 

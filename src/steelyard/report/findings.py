@@ -54,7 +54,7 @@ def _one_by_one(report: Report, figure: CodeFigure) -> list[Fold]:
         (item.name, item.factor, fmt.whole(item.count), samples_with(item.samples), fmt.bare_base(item.samples))
         for item in counts_by_slice(report, figure.code)
     ]
-    group_columns = (Column("Group", Kind.TEXT), Column("By", Kind.TEXT), *map(Column, ("Hit", "In samples", "n")))
+    group_columns = (Column("Group", Kind.TEXT), Column("By", Kind.TEXT), *map(Column, ("Found", "In samples", "n")))
     listed = {wording.anchor(detail.line) for detail in report.details}
     rows: list[tuple[Cell, ...]] = [
         (
@@ -111,7 +111,7 @@ def errors(report: Report) -> Table:
         rows.append(
             (figure.code, *name, f"{figure.count:,}", *samples, scores_if_fixed(report, figure), interval, gain(figure))
         )
-    titles = ("Hit", "In samples", "n", "Average if fixed")
+    titles = ("Found", "In samples", "n", "Average if fixed")
     name_column = ((Column("Name", Kind.TEXT),) if named else ()) + ((Column("Severity"),) if graded else ())
     columns = (
         Column("Code", Kind.TEXT),
@@ -130,7 +130,7 @@ def confusions(report: Report) -> Table:
     """What was taken for what most often."""
     result = report.summary.confusions
     rows = [(item.expected, item.got, item.code, f"{item.count:,}", f"{item.samples:,}") for item in result]
-    columns = (*(Column(title, Kind.TEXT) for title in ("Expected", "Got", "Code")), Column("Hit"), Column("Samples"))
+    columns = (*(Column(title, Kind.TEXT) for title in ("Expected", "Got", "Code")), Column("Found"), Column("Samples"))
     note = f"the most frequent of all findings that say both; at most {MOST_CONFUSIONS}" if rows else ""
     return Table("Top confusions", columns, rows, note)
 
@@ -146,7 +146,7 @@ def sections(report: Report) -> Table:
         )
         for item in report.summary.sections
     ]
-    columns = (Column("Section", Kind.TEXT), Column("Hit"), Column("Samples"), Column("Codes", Kind.TEXT))
+    columns = (Column("Section", Kind.TEXT), Column("Found"), Column("Samples"), Column("Codes", Kind.TEXT))
     n = report.summary.overall.outcome_rates.get("malformed")
     note = f"findings by where in the text they begin, of {fmt.counted(n.n, 'conclusive sample')}" if n else ""
     return Table("Errors by section", columns, rows, note if rows else "")

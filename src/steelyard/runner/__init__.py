@@ -1,1 +1,4 @@
-"""runner."""
+"""Whole actions from beginning to end (run, rescore, A/B, attribution, import).
+
+Imports every room but `alerts`, `audit` and `cli`.
+"""

@@ -1,1 +1,4 @@
-"""Pure functions that score an answer against a case. Knows the suite room only."""
+"""Functions that extract an answer and score it against its case, without a call or a file.
+
+Imports `suite` and `stats`.
+"""

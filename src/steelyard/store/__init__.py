@@ -1,1 +1,1 @@
-"""Where runs are kept: SQLite by default, PostgreSQL by URL, one schema; snapshots in and out. Knows the suite room."""
+"""Where runs are stored (SQLite or PostgreSQL, one schema, snapshots in and out); imports `suite` and `metrics`."""

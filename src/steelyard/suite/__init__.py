@@ -1,1 +1,4 @@
-"""Cases, suite files, variants, templates and the signature. Knows which metrics and alerts a suite file may name."""
+"""What a suite is (cases, files, models, judge, truth, signature).
+
+Imports `metrics` and `alerts`, for what a suite file may name.
+"""

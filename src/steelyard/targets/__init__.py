@@ -1,1 +1,1 @@
-"""One module a kind of target: a request in, a reply or a typed failure out. Knows the suite room only."""
+"""One module a kind of target, from a request to a response or a typed failure; imports `suite`."""

@@ -143,7 +143,7 @@ class ComparedCells:
         ]
 
     def columns(self, name: str) -> tuple[Array, Array, Callable[[int], tuple[str, str, int | None, str]]]:
-        """A figure in A and in B, by cell or check of a cell that both have; NaN where cannot tell. And what every
+        """A figure in A and in B, by cell or check of a cell that both have; NaN where it is undecided. And what every
         row is: case, variant, no repeat, and the check."""
         if name == "checks.passed":
             return (*_available(*self._holds()), lambda row: _check_key(self._line(row)))
@@ -233,7 +233,7 @@ class _Side:
 
     @cached_property
     def state(self) -> Array:
-        """By cell: held, broken, or -1 where cannot tell."""
+        """By cell: passed, failed, or -1 where it is undecided."""
         count = self.counted
         return cells_passing(count, *(count.of_cell(count.holds == state) for state in (CASE_PASSED, CASE_FAILED, -1)))
 

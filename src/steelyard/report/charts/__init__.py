@@ -1,4 +1,4 @@
-"""Charts of a run, as Vega-Lite specifications."""
+"""Charts of a run as Vega-Lite specifications; imports what `report` may."""
 
 from __future__ import annotations
 

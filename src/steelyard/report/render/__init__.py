@@ -1,1 +1,4 @@
-"""Renderers: each lays out the blocks of a document in one form and knows nothing of what they are about."""
+"""Renderers, each of which lays out blocks in one form and knows nothing of what they are about.
+
+Imports what `report` may.
+"""

@@ -556,7 +556,7 @@ def _controls(block: Samples) -> Markup:
     if categories:
         fields.append(_select("Category", "category", {"": "all"} | {category: category for category in categories}))
     if codes:
-        fields.append(_select("Hit", "code", {"": "anything"} | {code: code for code in codes}))
+        fields.append(_select("Found", "code", {"": "anything"} | {code: code for code in codes}))
     fields.append(_select("Order", "order", orders))
     find = Markup('<input id="find" type="search" placeholder="case, answer, finding" autocomplete="off">')
     fields.append(tag("label", "Find", find, cls="find"))

@@ -174,7 +174,7 @@ class _Layout:
         """A mark, or a label, and a sentence that is indented behind it."""
         style = _TONES[item.tone] if item.tone is not Tone.STRONG else ""
         row = Grid.grid(padding=(0, 1))
-        row.add_column(no_wrap=True, width=11 if item.label else None)
+        row.add_column(no_wrap=True, width=12 if item.label else None)
         row.add_column(overflow="fold")
         mark = item.label or (f"{number}." if number else _MARKS[item.tone])
         row.add_row(self.text(mark, style), self.text(item.text, style))
