@@ -92,7 +92,7 @@ class TestHolding:
             ("x:blue", "majority", False),
             ("y", "all", True),
         ]
-        assert (found.held["x"].value, found.held["y"].value) == (0.5, 1.0)
+        assert (found.passed["x"].value, found.passed["y"].value) == (0.5, 1.0)
 
     def test_a_check_is_known_by_its_whole_name_first(self):
         described = expecting("all", repeats=1, holds={"x:y": "first"})
@@ -141,8 +141,8 @@ class TestCounts:
     def test_each_check_is_told_in_the_order_of_the_suite(self):
         # Of 3 cells: y passed in 3 + 2 + 3 answers, x in 3 + 3 + 2.
         assert self.figures().by_check == (
-            CheckFigure("y", held=2, broken=1, undecided=0, passed=8, failed=1, not_run=0),
-            CheckFigure("x", held=2, broken=0, undecided=1, passed=8, failed=0, not_run=1),
+            CheckFigure("y", cells_passed=2, cells_failed=1, undecided=0, passed=8, failed=1, not_run=0),
+            CheckFigure("x", cells_passed=2, cells_failed=0, undecided=1, passed=8, failed=0, not_run=1),
         )
 
     def test_a_cell_without_any_known_check_is_undecided(self):

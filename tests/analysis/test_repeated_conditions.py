@@ -42,7 +42,7 @@ def cell(case: str, outcomes: str, **changes: object) -> list[Made]:
 )
 def test_valid_in_two_of_three(outcomes: str, held: int, failed: int, undecided: int) -> None:
     found = repeated(cell("a", outcomes))
-    assert (found.held, found.failed, found.undecided) == (held, failed, undecided)
+    assert (found.passed, found.failed, found.undecided) == (held, failed, undecided)
 
 
 def test_an_answer_that_could_not_be_read_does_not_show_that_something_was_not_found() -> None:
@@ -65,7 +65,7 @@ def test_every_slice_is_looked_at_and_a_case_with_two_tags_is_in_both() -> None:
     made = cell("a", "vmm", category="x", tags=("p", "q")) + cell("b", "vvv", category="y", tags=("q",))
     slices = summary_of(made).slices
     found = {(each.factor, each.name): each.repeated[VALID] for part in slices.values() for each in part}
-    assert {key: (each.held, each.failed) for key, each in found.items()} == {
+    assert {key: (each.passed, each.failed) for key, each in found.items()} == {
         ("category", "x"): (0, 1),
         ("category", "y"): (1, 0),
         ("tag", "p"): (0, 1),
@@ -109,7 +109,7 @@ def test_passing_a_score_and_the_number_of_findings_may_be_asked_for() -> None:
         "findings.NEVER_SEEN == 0 in >= 3 of 3 repeats": 0,
     }
     found = {rule: repeated(made, rule) for rule in expected}
-    assert {rule: each.held for rule, each in found.items()} == expected
+    assert {rule: each.passed for rule, each in found.items()} == expected
     assert {rule: each.failed for rule, each in found.items()} == {rule: 1 - held for rule, held in expected.items()}
 
 

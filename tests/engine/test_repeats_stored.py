@@ -68,7 +68,7 @@ def test_a_run_knows_its_checks_and_how_alike_its_repeats_are(tmp_path):
     assert kept["shaky", "", 2] == (Item("A", ([0, 5], "high")), Item("B", (None, "low")))
     checks, stability = report.summary.checks, report.summary.stability
     # The third answer to `shaky` has two items where one is allowed; 2 of 3 are the majority. Of level, low is there.
-    assert [(each.name, each.held, each.passed) for each in checks.by_check] == [
+    assert [(each.name, each.cells_passed, each.passed) for each in checks.by_check] == [
         ("schema", 2, 6),
         ("level:low", 2, 6),
         ("how_many", 2, 5),

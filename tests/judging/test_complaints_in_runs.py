@@ -12,7 +12,7 @@ CHECKS = """
 from steelyard import Claim, Checked, Finding
 
 def check(reply, text, case, metrics):
-    found = [Finding(one["code"], got=one["said"], severity=one.get("severity", "error")) for one in reply["about"]]
+    found = [Finding(one["code"], got=one["stated"], severity=one.get("severity", "error")) for one in reply["about"]]
     sure = (Claim(0.9, not found, "word"),)
     return Checked({**reply, "about": []}, tuple(found), ("it is not so",) * reply["wrong"], sure)
 """

@@ -133,7 +133,7 @@ def test_a_flag_that_a_rule_set_names_the_rule():
 
 
 VOTES = st.tuples(st.integers(1, 5), st.integers(1, 5), st.booleans(), st.booleans()).map(
-    lambda vote: vote(max(vote[:2]), vote[2], capped=min(vote[:2]), bound_flag=vote[2] or vote[3])
+    lambda made: vote(max(made[:2]), made[2], capped=min(made[:2]), bound_flag=made[2] or made[3])
 )
 
 

@@ -124,7 +124,7 @@ class Naive:
         repeats = self.suite["repeats"]
         never = self.suite["n_planned"] // repeats - len(cells) if self.absent else 0
         found = [Cell(each, self).brings(pattern, names) for each in cells.values()]
-        if pattern.endswith("held"):
+        if pattern.endswith("passed"):
             hits, of, open_ = (sum(each[at] for each in found) for at in range(3))
             of, open_ = of + never, open_ + never
             return (hits / of if of > open_ else None), of - open_, open_

@@ -104,7 +104,7 @@ def test_measures_show_value_interval_sums_and_n():
     data = to_json(item_reports.items_report())
     assert data["overall"]["measures"]["items"]["text"]["numerator"] == 36
     assert data["slices"]["variant"][0]["measures"]["items"]["text"]["denominator"] == 24
-    assert data["overall"]["repeated"]["valid in >= 2 of 3 repeats"]["held"] == 6
+    assert data["overall"]["repeated"]["valid in >= 2 of 3 repeats"]["passed"] == 6
 
 
 def test_measures_of_the_variants_turn_where_there_are_more_measures_than_variants():

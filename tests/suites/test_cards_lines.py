@@ -67,7 +67,7 @@ def test_the_order_in_which_lines_are_found_does_not_matter(chance):
 def test_a_card_close_below_is_another_card():
     # 35 pixels from line to line, and 53 (1.5 times as many) from the last of one card to the first of the next.
     upper = printed("A long table", "for many", "guests", at=(300, 300))
-    lower = printed("To make", "my own", "problems", at=(300, 300 + 35 + 53 + 35))
+    lower = printed("To make", "my own", "mistakes", at=(300, 300 + 35 + 53 + 35))
     assert texts_of(upper + lower) == ["A long table for many guests", "To make my own mistakes"]
 
 

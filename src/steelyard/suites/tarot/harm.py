@@ -97,7 +97,7 @@ def _rule(entry: Mapping[str, Any], classes: Mapping[str, str]) -> Rule:
     return Rule(
         entry["code"],
         entry["about"],
-        _compiled([*entry.get("stated", ()), *stated], classes),
+        _compiled([*entry.get("said", ()), *stated], classes),
         _compiled(entry.get("denied", ()), classes),
         _compiled(_items(entry.get("asked", "")), classes),
         tuple(_compiled([pattern], classes) for pattern in entry.get("together", ())),
