@@ -42,7 +42,7 @@ def test_a_sound_criterion_and_one_that_the_file_check_tells_are_fine_here(crite
 
 
 @pytest.mark.parametrize(
-    ("criterion", "message"),
+    ("criterion", "problem"),
     [
         (
             {"pass": "score.itms.text >= 80 %"},
@@ -107,8 +107,8 @@ def test_a_sound_criterion_and_one_that_the_file_check_tells_are_fine_here(crite
         ),
     ],
 )
-def test_a_mistake_is_told_in_plain_words(criterion, message):
-    assert message(one=criterion) == [message]
+def test_a_mistake_is_told_in_plain_words(criterion, problem):
+    assert message(one=criterion) == [problem]
 
 
 def test_all_mistakes_of_all_criteria_are_told():

@@ -163,7 +163,7 @@ def test_a_path_that_no_case_has_is_told_where_it_stands(written):
 
 
 @pytest.mark.parametrize(
-    ("field", "value", "message"),
+    ("field", "value", "problem"),
     [
         ("min", 5, "check how_many: 5 is above 2: no count is between them"),
         ("max", "3", 'check how_many: expected.max must be a number or null; found "3" (text)'),
@@ -171,11 +171,11 @@ def test_a_path_that_no_case_has_is_told_where_it_stands(written):
         ("code", ["x"], "check error: expected.code must be a text or null"),
     ],
 )
-def test_a_case_that_contradicts_itself_is_told(written, field, value, message):
+def test_a_case_that_contradicts_itself_is_told(written, field, value, problem):
     broken = [CASES[0] | {"expected": CASES[0]["expected"] | {field: value}}, CASES[1]]
     (only,) = message(written(cases=broken))
     assert only.startswith("cases.json:")
-    assert message in only
+    assert problem in only
 
 
 def test_a_case_to_which_nothing_applies_is_told(written):

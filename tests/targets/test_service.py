@@ -70,7 +70,7 @@ async def test_a_service_is_started_asked_and_stopped_with_its_whole_group(bench
 
 
 async def test_who_waits_for_a_service_is_told_once_what_for(bench, caplog, monkeypatch):
-    monkeypatch.setattr(readiness_module, "_PATIENCE", 0.0)
+    monkeypatch.setattr(readiness_module, "_LONGEST_WAIT", 0.0)
     async with bench.open("http", started("--loading", 3)):
         told = [record.getMessage() for record in caplog.records]
     assert len(told) == 1
