@@ -214,7 +214,7 @@ def test_what_is_only_shown_may_be_anything(tmp_path):
         (lambda case: [Evil()], "bad_answer", "it holds what cannot be printed (Evil)"),
         (lambda case: Evil(), "bad_answer", "it holds what cannot be printed (Evil)"),
         (lambda case: deep(), "bad_answer", "recursion"),
-        (lambda case: Response(3), "bad_answer", "returned Reply(text=3, "),
+        (lambda case: Response(3), "bad_answer", "returned Response(text=3, "),
         (lambda case: Response("x", status="fine"), "bad_answer", "status='fine'"),
         (raises(Stop("now")), "raised", "Stop: now"),
         (raises(KeyboardInterrupt()), "raised", "KeyboardInterrupt: "),
