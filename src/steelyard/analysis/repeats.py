@@ -355,7 +355,7 @@ REPORTED = (
     *(
         _metric(
             f"check.<name>.cells.{state}",
-            f"by_check[<name>].{state}",
+            f"by_check[<name>].{'' if code < 0 else 'cells_'}{state}",
             f"cells in which the check is {state}",
             _of_check(lambda _, mine: np.ones(mine.sum()), code),
         )

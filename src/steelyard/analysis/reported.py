@@ -54,8 +54,8 @@ COUNTS = (
         _marked(lambda data, at: data.table.outcome == data.table.outcomes.index(at.name("outcome"))),
     ),
     Reported(
-        "<slice>.outcomes.set_aside",
-        "<slice>.set_aside",
+        "<slice>.outcomes.excluded",
+        "<slice>.excluded",
         "scored samples that another kind of judge has read than the run's",
         "they are in no other figure",
         _marked(lambda data, _: data.table.excluded),

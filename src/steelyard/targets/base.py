@@ -66,7 +66,7 @@ def checked_response(response: Any, function: Any) -> Response:
     fits = isinstance(response, Response) and isinstance(response.text, str) and isinstance(response.status, int | None)
     if fits and isinstance(response.model, str | None):
         return response  # type: ignore[no-any-return]
-    problem = f"{in_one_line(response)} ({type(response).__name__}), not a Reply with a text"
+    problem = f"{in_one_line(response)} ({type(response).__name__}), not a Response with a text"
     raise TargetFailure("bad_answer", f"the target{place_in_words(function)} returned {problem}", retry=False)
 
 

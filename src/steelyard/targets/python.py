@@ -125,14 +125,14 @@ class PythonTarget:
 
 
 def response_from(result: Any, function: Any) -> Response:
-    """The reply for what a function returned: text as it is, data as its JSON text, a Reply itself."""
+    """The reply for what a function returned: text as it is, data as its JSON text, a Response itself."""
     if isinstance(result, Response):
         return checked_response(result, function)
     if isinstance(result, str):
         return Response(text=result)
     place = place_of(function) + place_in_words(function)
     if result is None:
-        raise TargetFailure("no_answer", f"{place} returned None: return a text, JSON data or a Reply", retry=False)
+        raise TargetFailure("no_answer", f"{place} returned None: return a text, JSON data or a Response", retry=False)
     if isinstance(result, BaseModel):
         return Response(text=result.model_dump_json())
     try:
