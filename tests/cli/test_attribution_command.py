@@ -226,7 +226,7 @@ def test_nothing_is_said_where_only_the_system_changed_and_on_demand_nothing_is_
 
 
 def test_all_at_once_in_every_view(bench, tmp_path):
-    short = dict.fromkeys(range(16, 20), "stated")
+    short = dict.fromkeys(range(16, 20), "said")
     bench.evaluate(truths=short)
     bench.evaluate(
         cases=range(5, 50),

@@ -29,7 +29,7 @@ class Diary:
             samples=[self._sample(page) for page in document["pages"]],
             created_at=document.get("moment", 86400.0),
             judge=document.get("by", ""),
-            kept={"by": document.get("by"), "pages": len(document["pages"])},
+            stored={"by": document.get("by"), "pages": len(document["pages"])},
             differences=("mean: 4, the pages give 3",) if "mean" in document else (),
         )
 
@@ -38,7 +38,7 @@ class Diary:
         reply = None if said is None else {"reasons": ["a", "b"], "clarity": said, "harm": False}
         case = Case(page["day"], {"number": page.get("number", 1)})
         took = page.get("took", 0.5)
-        return RecordedSample(case, page.get("text"), page.get("lost", ""), took, reply, "torn", kept=page)
+        return RecordedSample(case, page.get("text"), page.get("lost", ""), took, reply, "torn", stored=page)
 
     def write(self, header, samples):
         kept = header.options.get("kept") or {"samples": []}

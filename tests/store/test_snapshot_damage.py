@@ -56,7 +56,7 @@ def case_gone(document: dict[str, Any]) -> dict[str, Any]:
         (change("run.verdict", "PASS"), "does not fit the digest"),
         (change("run.verdict", "GREAT"), r"run\.verdict"),
         (change("samples.1.outcome", "fine"), r"sample\.outcome"),
-        (change("samples.1.call_result.latency", "fast"), r"sample\.attempt\.latency"),
+        (change("samples.1.call_result.latency", "fast"), r"sample\.call_result\.latency"),
         (change("samples.1.repeat", -1), r"sample\.repeat"),
         (change("samples.1.position", 0), "position 0 comes after 0"),
         (change("samples.0.extra", 1), "extra"),

@@ -272,11 +272,11 @@ def put(*path: str | int, value: Any) -> Callable[[Any], None]:
         (2, put("judgement", "capped", "tone", value=None), r"sample\.judgement\.capped\.tone"),
         (2, put("judgement", "capped_by", value={ODD: 1}), r"sample\.judgement\.capped_by"),
         (2, put("judgement", "votes", 0, "repeat", value=-1), r"sample\.judgement\.votes\.0\.repeat"),
-        (2, put("judgement", "votes", 0, "response", value=[]), r"sample\.judgement\.votes\.0\.reply"),
+        (2, put("judgement", "votes", 0, "response", value=[]), r"sample\.judgement\.votes\.0\.response"),
         (2, put("judgement", "votes", 0, "more", value=1), r"sample\.judgement\.votes\.0"),
         (2, put("judgement", "remarks", value=[{"dimension": "tone"}]), r"sample\.judgement\.remarks\.0"),
-        (2, put("judgement", "calls", 0, "call_result", "latency", value="slow"), r"calls\.0\.attempt\.latency"),
-        (2, put("judgement", "calls", 0, "call_result", value=[]), r"sample\.judgement\.calls\.0\.attempt"),
+        (2, put("judgement", "calls", 0, "call_result", "latency", value="slow"), r"calls\.0\.call_result\.latency"),
+        (2, put("judgement", "calls", 0, "call_result", value=[]), r"sample\.judgement\.calls\.0\.call_result"),
     ],
 )
 def test_a_damaged_part_is_refused_with_its_place(

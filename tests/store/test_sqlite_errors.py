@@ -53,7 +53,7 @@ kept = 0
 try:
     while True:
         of = case(kept)
-        store.add_samples("demo-1", [sample(of, attempt=CallResult(text="x" * 20000))], [of])
+        store.add_samples("demo-1", [sample(of, call_result=CallResult(text="x" * 20000))], [of])
         kept += 1
 except StoreError as error:
     print(kept)
@@ -154,7 +154,7 @@ def test_a_damaged_store_is_named_and_left_as_it_is(tmp_path: Path) -> None:
 def test_a_locked_store_says_how_long_it_waited(tmp_path: Path) -> None:
     place = tmp_path / "s.db"
     open_store(str(place)).close()
-    database = SqliteDatabase(place, retry_policy=0.05)
+    database = SqliteDatabase(place, busy_timeout=0.05)
     migrate(database, create=True)
     store = SqlStore(database)
     other = sqlite3.connect(place, isolation_level=None)

@@ -201,7 +201,7 @@ def test_a_service_does_not_outlive_a_steelyard_that_is_killed(tmp_path):
         "from steelyard.targets.base import open_target\n"
         "async def main():\n"
         f"    spec = TargetSpec('http', {settings!r})\n"
-        "    async with open_target(spec, Surroundings(pathlib.Path('.'), None, dict(os.environ))):\n"
+        "    async with open_target(spec, TargetContext(pathlib.Path('.'), None, dict(os.environ))):\n"
         "        print('up', flush=True)\n"
         "        await asyncio.sleep(600)\n"
         "asyncio.run(main())\n"

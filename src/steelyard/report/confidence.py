@@ -333,7 +333,7 @@ def _tick(at: float) -> Markup:
         grid.format(_across(at), _up(0), _across(at), _up(1))
         + grid.format(_across(0), _up(at), _across(1), _up(at))
         + text.format("below", _across(at), _up(0) + 13, f"{at:g}")
-        + text.format("extra", _across(0) - 5, _up(at) + 4, f"{at:g}")
+        + text.format("left", _across(0) - 5, _up(at) + 4, f"{at:g}")
     )
 
 

@@ -280,11 +280,11 @@ class SqliteDatabase(Database):
     dialect = SQLITE
     begin_writing = "BEGIN IMMEDIATE"
 
-    def __init__(self, path: Path, *, create: bool = True, retry_policy: float = 60.0) -> None:
+    def __init__(self, path: Path, *, create: bool = True, busy_timeout: float = 60.0) -> None:
         super().__init__()
         self.path = path
         self.place = str(path)
-        self._retry_policy = retry_policy
+        self._busy_timeout = busy_timeout
         self._file: tuple[int, int] | None = None
         if not create and not path.exists():
             raise StoreError(f"there is no store at {path} yet: `steelyard run` makes it")
@@ -296,7 +296,7 @@ class SqliteDatabase(Database):
     def connect(self) -> sqlite3.Connection:
         # Connections stay with their thread; only close() reaches over, when no thread is left using them.
         connection = sqlite3.connect(
-            self._address(), timeout=self._retry_policy, isolation_level=None, check_same_thread=False, uri=True
+            self._address(), timeout=self._busy_timeout, isolation_level=None, check_same_thread=False, uri=True
         )
         try:
             connection.execute("PRAGMA foreign_keys = ON")
@@ -367,7 +367,7 @@ class SqliteDatabase(Database):
         if self.read_only:
             return
         # SQLite does not wait by itself when two processes switch a new file at the same moment.
-        deadline = time.monotonic() + self._retry_policy
+        deadline = time.monotonic() + self._busy_timeout
         while True:
             try:
                 self._connection().execute("PRAGMA journal_mode = WAL")
@@ -391,7 +391,7 @@ class SqliteDatabase(Database):
             return StoreError(f"{self.place} {_DAMAGED} ({error})")
         if reason is None:
             return StoreError(f"{self.place}: {error}")
-        return StoreError(f"{self.place} {reason.format(retry_policy=self._retry_policy)}")
+        return StoreError(f"{self.place} {reason.format(busy_timeout=self._busy_timeout)}")
 
 
 def _primary_code(error: sqlite3.Error) -> int:
@@ -411,7 +411,7 @@ _SQLITE_REASONS = {
     sqlite3.SQLITE_PERM: f"cannot be opened: it is not yours to read or write. {_CHOOSE}",
     sqlite3.SQLITE_NOTADB: f"is not a Steelyard store: the file is no SQLite database. It was left as it is. {_CHOOSE}",
     sqlite3.SQLITE_CORRUPT: _DAMAGED,
-    sqlite3.SQLITE_BUSY: f"is locked by another process for longer than {{patience:g}} s. {_INTACT} Try again when "
+    sqlite3.SQLITE_BUSY: f"is locked by another process for longer than {{busy_timeout:g}} s. {_INTACT} Try again when "
     "that process is done",
     sqlite3.SQLITE_LOCKED: f"is locked by another reader in this process. {_INTACT}",
 }
