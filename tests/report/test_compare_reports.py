@@ -100,7 +100,7 @@ def test_every_view_says_the_same_word_and_sentence_before_any_table(name):
 def test_the_first_screen_holds_the_whole_answer(name):
     screen = squeezed("\n".join(printed(comparisons.ALL[name]()).splitlines()[:30]))
     assert WORDS.get(name, "BETTER") in screen
-    assert "Evidence" in screen
+    assert "Significance" in screen
     assert "of 20 comparable pairs" in screen or "of 47 comparable pairs" in screen
 
 
@@ -108,15 +108,15 @@ def test_the_answer_says_how_sure_it_is_and_what_could_have_been_shown():
     text = squeezed(printed(comparisons.better()))
     assert "BETTER B is better: pass rate 50.0 % -> 90.0 % (+40.0 points [" in text
     # Exact McNemar of 9 against 1: 2 x (1 + 10) / 2^10 = 0.0215.
-    assert "Evidence p = 0.021" in text
+    assert "Significance p = 0.021" in text
     assert re.search(r"Detectable minimum detectable difference [\d.]+ points, with 20 cases and 80 % power", text)
 
 
 def test_another_judge_is_said_first_and_in_words():
     for view in views(comparisons.another_judge()):
         told = "the judge is another: readings of A and B are not on one scale"
-        assert view.index(told) < view.index("Evidence")
-        assert "Evidence none" in view
+        assert view.index(told) < view.index("Significance")
+        assert "Significance none" in view
         # The figure is shown, and called neither better nor worse.
         assert "neither better nor worse: pass rate 50.0 % -> 90.0 % (+40.0 points" in view
         assert "no other figure moved" not in view
@@ -151,7 +151,7 @@ def test_every_reason_against_a_verdict_is_said_once():
     comparison = replace(comparisons.nothing_comparable(), headline=comparisons.invalid().headline)
     told = replace(comparison.headline, sentence="cannot tell: no sample", confounded_by=("B is INVALID", "no reading"))
     assert sentences.significance(replace(comparison, headline=told))[:3] == [
-        ("Evidence", "none"),
+        ("Significance", "none"),
         ("Besides", "B is INVALID"),
         ("Besides", "no reading"),
     ]

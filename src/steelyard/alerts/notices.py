@@ -69,7 +69,7 @@ class Notice:
         rows = [
             ("What", self.title),
             ("Now" if self.closed and self.now else "How much", message.how_much),
-            ("Evidence", message.significance),
+            ("Significance", message.significance),
             ("Since", since + (" (this run)" if self.since_run == self.run_id else f"; seen in run {self.run_id}")),
             ("Look", self.command),
         ]

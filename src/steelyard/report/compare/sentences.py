@@ -111,7 +111,7 @@ def _portions(attribution: Attribution) -> Table:
         Column("Points"),
         Column("95 % interval"),
         Column("Cases"),
-        Column("Evidence"),
+        Column("Significance"),
         Column("Stands on", Kind.TEXT),
     )
     note = "figures are rounded, and sum before that" if _rounding_shows(attribution) else ""
@@ -230,7 +230,7 @@ def cases_of(change: SignatureChange) -> str:
 def significance(comparison: Comparison) -> list[tuple[str, str]]:
     """How significant the answer is, as label and words; without what its sentence has said already."""
     headline = comparison.headline
-    rows = [("Evidence", "none" if headline.confounded_by else headline.significance)]
+    rows = [("Significance", "none" if headline.confounded_by else headline.significance)]
     rows += why(comparison)
     rows += [("Besides", reason) for reason in headline.confounded_by if reason not in headline.sentence]
     if headline.confounded_by and comparison.pairs.comparable:
