@@ -123,8 +123,8 @@ def broken(response, text, case, metrics):
     ("checking", "message"),
     [
         (broken, "raised KeyError: 'spans' (test_complaints.py:"),
-        (lambda *_: {"response": {}}, "returned {'reply': {}} (dict), not a Checked (test_complaints.py:"),
-        (lambda *_: Checked([]), "returned Checked.reply: [] (list), not a dict"),
+        (lambda *_: {"response": {}}, "returned {'response': {}} (dict), not a Checked (test_complaints.py:"),
+        (lambda *_: Checked([]), "returned Checked.response: [] (list), not a dict"),
         (lambda reply, *_: Checked(reply, ("MISSING",)), "returned Checked.findings: 'MISSING' (str), not a Finding"),
     ],
 )

@@ -289,7 +289,7 @@ from steelyard.suite.cases import survey_cases
 path = Path(sys.argv[1])
 draft = Draft(Located(None), path.parent)
 survey = survey_cases(FileCases(path.parent, (CaseFile(path, path.name),)), (), draft)
-assert not draft.mistakes
+assert not draft.problems
 print(survey.n, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 """
 
