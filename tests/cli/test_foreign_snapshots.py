@@ -42,8 +42,8 @@ class Diary:
 
     def write(self, header, samples):
         kept = header.options.get("kept") or {"samples": []}
-        return {"run": header.id, "pages": [[case.id, sample.call_result.text, sample.score] for sample, case in samples],
-                "kept": kept["samples"]}
+        pages = [[case.id, sample.call_result.text, sample.score] for sample, case in samples]
+        return {"run": header.id, "pages": pages, "kept": kept["samples"]}
 
 
 class Half:

@@ -22,7 +22,7 @@ remarks = st.lists(st.builds(Remark, texts, texts, texts), max_size=2).map(tuple
 rules = st.dictionaries(texts, texts, max_size=2)
 whole = st.integers(0, 2**63 - 1)
 small = st.integers(0, 2**31 - 1)
-attempts = st.builds(
+call_results = st.builds(
     CallResult,
     text=st.none() | texts,
     status=st.none() | small,
@@ -44,7 +44,7 @@ findings = st.lists(
     st.builds(Finding, texts, texts, data, data, texts, texts, texts, st.floats(0, 1), boxes, spans, texts), max_size=2
 ).map(tuple)
 ballots = st.builds(Vote, texts, small, modes, texts, marks, marks, rules, remarks, objects, texts, findings)
-calls = st.lists(st.builds(JudgeCall, texts, small, small, attempts, st.booleans()), max_size=3).map(tuple)
+calls = st.lists(st.builds(JudgeCall, texts, small, small, call_results, st.booleans()), max_size=3).map(tuple)
 any_judgements = st.builds(
     Judgement,
     mode=modes,
