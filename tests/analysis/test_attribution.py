@@ -13,7 +13,7 @@ from parts.columns import Made
 from parts.compared import compared
 from parts.lengths import examples
 from steelyard.analysis.compare.attribution import attribute, explain_portion
-from steelyard.analysis.compare.attribution_model import Attribution, Cause, How, Portion, Reweighed, sentence
+from steelyard.analysis.compare.attribution_model import Attribution, Cause, How, Portion, ScoredAgain, sentence
 from steelyard.analysis.compare.compare import compare
 from steelyard.analysis.compare.pairing import common_cases
 from steelyard.stats.intervals import Estimate
@@ -133,7 +133,7 @@ def test_the_interval_of_removed_cases_is_that_of_what_each_case_adds():
 def test_scorers_then_truth_then_what_is_left():
     a = run([0.0, 0.0, 1.0, 1.0], signature={"scorers": "s1"})
     b = run([1.0, 0.5, 1.0, 0.5], signature={"scorers": "s2"}, cases={"c01": Case("c01", "c01", "edited")})
-    again = Reweighed(np.array([0.2, 0.0, 1.0, 0.6]), np.array([0.2, 0.8, 1.0, 0.6]))
+    again = ScoredAgain(np.array([0.2, 0.0, 1.0, 0.6]), np.array([0.2, 0.8, 1.0, 0.6]))
     found = split(a, b, again)
     # Means 0.5, 0.45, 0.65, 0.75.
     assert by_cause(found) == {
@@ -148,7 +148,7 @@ def test_scorers_then_truth_then_what_is_left():
 def test_edited_truths_are_listed_by_what_they_moved():
     cases = {name: Case(name, name, "edited") for name in ("c00", "c01", "c02")}
     a, b = run([0.0, 0.5, 0.3, 1.0]), run([1.0] * 4, cases=cases)
-    edits = split(a, b, Reweighed(truth=np.array([0.25, 1.0, 0.3, 1.0]))).truth_edits
+    edits = split(a, b, ScoredAgain(truth=np.array([0.25, 1.0, 0.3, 1.0]))).truth_edits
     assert (edits.n_cases, edits.n_moved) == (3, 2)
     assert [(one.case_id, one.n, one.moved, one.part) for one in edits.listed] == [
         ("c01", 1, 0.5, 0.125),
@@ -160,7 +160,7 @@ def test_answers_that_the_other_suite_cannot_read_count_as_missing():
     # 1 of 40 has no reading by B's scorers; the others are worth what they were. A: 20 / 40, without it 20 / 39.
     a, b = (run([0.0] * 20 + [1.0] * 20, signature={"scorers": name}) for name in "st")
     values = np.array([np.nan] + [0.0] * 19 + [1.0] * 20)
-    found = split(a, b, Reweighed(scorers=values, truth=values))
+    found = split(a, b, ScoredAgain(scorers=values, truth=values))
     # It is taken off on both sides, where it is worth the same.
     assert by_cause(found)[(Cause.AVAILABILITY,)] == pytest.approx(0.0)
     told = "read on one side only: 0 of A, 0 of B; pairs that B's suite cannot read: 1"
@@ -171,7 +171,7 @@ def test_answers_that_the_other_suite_cannot_read_count_as_missing():
 def test_a_suite_that_cannot_read_many_answers_is_not_believed():
     a, b = (run([0.5] * 10, signature={"scorers": name}) for name in "st")
     values = np.array([np.nan] * 3 + [1.0] * 7)
-    found = split(a, b, Reweighed(scorers=values, truth=values))
+    found = split(a, b, ScoredAgain(scorers=values, truth=values))
     assert [portion.causes for portion in found.portions] == [(Cause.SCORERS, Cause.SYSTEM)]
     assert found.joined == ("B's suite gives no reading of 3 of 10 answers of A",)
 
@@ -186,7 +186,7 @@ def test_truth_that_nobody_weighed_again_is_joined_with_the_system_in_its_cases_
 
 def test_scorers_that_are_not_at_hand_are_joined_and_not_guessed():
     a, b = run([0.2, 0.4], signature={"scorers": "s"}), run([0.4, 0.8], signature={"scorers": "t"})
-    found = split(a, b, Reweighed(untold={Cause.SCORERS: "the suite is gone"}))
+    found = split(a, b, ScoredAgain(untold={Cause.SCORERS: "the suite is gone"}))
     assert by_cause(found) == {(Cause.SCORERS, Cause.SYSTEM): pytest.approx(0.3)}
     assert found.joined == ("the suite is gone",)
     assert found.sentence == "+30.0 points, all of it scorers and system together (cannot tell)"
@@ -200,7 +200,7 @@ def another_judge(*, same, bought=None):
     """Ten texts at 0.4; B's judge gives identical answers more, and the six other ones are 0.3 better by it."""
     a = judged([0.4] * 10, "j1")
     b = judged([0.4 + shift for shift in SHIFTED] + [0.7] * 6, "j2")
-    return split(a, b, None if bought is None else Reweighed(judge=bought), same=same)
+    return split(a, b, None if bought is None else ScoredAgain(judge=bought), same=same)
 
 
 def test_identical_answers_measure_another_judge():
@@ -294,13 +294,13 @@ def test_a_judge_that_drifts_beyond_noise_is_carried_over():
 def test_the_same_judge_that_reads_another_truth_moves_by_the_truth():
     cases = {"c00": Case("c00", "c00", "edited")}
     a, b = judged([0.5] * 4, "j"), judged([0.9, 0.5, 0.5, 0.5], "j", cases=cases)
-    found = split(a, b, Reweighed(truth=np.array([0.5] * 4)), same=range(4))
+    found = split(a, b, ScoredAgain(truth=np.array([0.5] * 4)), same=range(4))
     assert by_cause(found) == {(Cause.TRUTH,): pytest.approx(0.1), (Cause.SYSTEM,): 0.0}
 
 
 def test_a_judge_that_is_code_is_exact():
     a, b = judged([0.5] * 4, "j1"), judged([0.9, 0.7, 0.8, 0.8], "j2")
-    found = split(a, b, Reweighed(judge=np.array([0.7, 0.7, 0.7, 0.7]), by_code=True))
+    found = split(a, b, ScoredAgain(judge=np.array([0.7, 0.7, 0.7, 0.7]), by_code=True))
     assert by_cause(found) == {(Cause.JUDGE,): pytest.approx(0.2), (Cause.SYSTEM,): pytest.approx(0.1)}
     assert found.portions[0].how is How.SCORED_AGAIN
 
@@ -394,7 +394,7 @@ def test_whatever_changed_the_parts_sum_to_the_whole(before, after, data):
 
     def score_again(wanted):
         arrays = [np.array(each[: len(wanted.first)]) for each in again[:3]]
-        return Reweighed(*arrays, by_code=again[3])
+        return ScoredAgain(*arrays, by_code=again[3])
 
     a, b = runs
     found, traces = attribute(

@@ -10,7 +10,7 @@ import pytest
 from parts.columns import Made
 from parts.compared import compared
 from steelyard.analysis.compare.attribution import attribute
-from steelyard.analysis.compare.attribution_model import Cause, Reweighed
+from steelyard.analysis.compare.attribution_model import Cause, ScoredAgain
 from steelyard.analysis.compare.compare import compare
 from steelyard.analysis.compare.judge_drift import ANCHORS, band_of, drawn_anchors, drift_between
 from steelyard.analysis.compare.pairing import common_cases, pair
@@ -150,7 +150,7 @@ def test_simulated_parts_of_judge_and_system_are_covered_by_their_intervals():
     held = dict.fromkeys(truth, 0)
     for _ in range(50):
         a, b, bought = simulated(rng, n=60, drift=0.25, same_judge=False)
-        found = attribute(a, b, common_cases(a, b), lambda _, bought=bought: Reweighed(judge=bought))[0]
+        found = attribute(a, b, common_cases(a, b), lambda _, bought=bought: ScoredAgain(judge=bought))[0]
         for portion in found.portions:
             held[portion.causes] += portion.change.low <= truth[portion.causes] <= portion.change.high
     # 400 simulations of 30 to 300 texts: judge 94 to 96, system 95 to 97 of 100. Of 50 at 95 %, 43 or more in 99 %.

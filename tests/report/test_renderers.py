@@ -117,7 +117,7 @@ def everything(text="words"):
             remarks=[Bullet(text), Bullet(text, Tone.WARNING)],
             extra=[Bullets([Bullet(text)], numbered=True)],
         ),
-        Section(text, [Facts([(text, text)]), Text(text), Drawing("<svg></svg>", text)], main=True, excluded=text),
+        Section(text, [Facts([(text, text)]), Text(text), Drawing("<svg></svg>", text)], main=True, remark=text),
         Section("Small", [SmallTables([counts], text)], short=True),
         Section("Table", [wide], short=True),
         Section("Folds", [Fold(text, [Text(text)], bulky=False), Fold(text, [Text(text)])]),

@@ -210,13 +210,13 @@ class Headline:
 class Section:
     """Blocks under a title. A `main` one is open in a comment on a change, in which all others are folded.
 
-    `aside` is said more quietly beside the title; `short` of a page's section says that it may share a line.
+    `remark` stands in smaller type after the title; `short` of a page's section says that it may share a line.
     """
 
     title: str
     blocks: Sequence[Block]
     main: bool = False
-    excluded: str = ""
+    remark: str = ""
     short: bool = False
 
 

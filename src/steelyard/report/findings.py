@@ -40,7 +40,7 @@ def code_sections(report: Report) -> list[Section]:
     average = f"average now {fmt.with_base(report.summary.overall.average)}"
     folds = [fold for figure in codes_listed(report) for fold in _one_by_one(report, figure)]
     return [
-        *section("Errors by code", errors(report), *folds, main=True, excluded=average if folds else ""),
+        *section("Errors by code", errors(report), *folds, main=True, remark=average if folds else ""),
         *table_section(confusions(report), main=True),
         *table_section(sections(report), main=True),
     ]

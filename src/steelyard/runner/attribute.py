@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from steelyard.analysis.compare.attribution import Traces, attribute
-from steelyard.analysis.compare.attribution_model import Attribution, Cause, Reweighed, Wanted
+from steelyard.analysis.compare.attribution_model import Attribution, Cause, ScoredAgain, Wanted
 from steelyard.analysis.compare.attribution_steps import SharedPairs, other_scorers
 from steelyard.analysis.compare.judge_drift import drawn_anchors, identical, keys_of, reread
 from steelyard.analysis.compare.pairing import CommonCases, ComparedRun, common_cases
@@ -108,19 +108,19 @@ class _Again:
         """Marks the pairs whose answers are the same to the byte."""
         return identical(self._a, self._b, first, second)
 
-    def score_again(self, wanted: Wanted) -> Reweighed:
+    def score_again(self, wanted: Wanted) -> ScoredAgain:
         """A's answers on B's balance, and what B's judge has read of them, when B was run or now."""
-        result, retained = self._reweighed(wanted), reread(self._a, self._b, wanted.first, by_pass=wanted.by_pass)
+        result, retained = self._scored_again(wanted), reread(self._a, self._b, wanted.first, by_pass=wanted.by_pass)
         if result.by_code or np.isnan(retained).all():
             return result
         return replace(
             result, judge=retained if result.judge is None else np.where(np.isnan(result.judge), retained, result.judge)
         )
 
-    def _reweighed(self, wanted: Wanted) -> Reweighed:
+    def _scored_again(self, wanted: Wanted) -> ScoredAgain:
         scorers = other_scorers(self._a, self._b)
         if not (scorers or self._other_judge or wanted.other_truth.any() or self._purchase):
-            return Reweighed()
+            return ScoredAgain()
         hand = current_suite(self._b.header, self._suite)
         if hand.suite is None:
             return self._without_suite(hand)
@@ -148,7 +148,7 @@ class _Again:
         *,
         by_code: bool,
         scorers_differ: bool,
-    ) -> Reweighed:
+    ) -> ScoredAgain:
         values_a = _recorded(self._a, wanted)
         untold = {}
         scorers: Array | None = result.scorers
@@ -158,14 +158,14 @@ class _Again:
             scorers = truth = None
         elif not scorers_differ:
             scorers, truth = values_a, np.where(wanted.other_truth, result.truth, values_a)
-        scored_again = Reweighed(scorers, truth, untold=untold, ledger=hand.ledger)
+        scored_again = ScoredAgain(scorers, truth, untold=untold, ledger=hand.ledger)
         if by_code:
             return replace(scored_again, judge=result.judge, by_code=True)
         if hand.why_no_judge:
             scored_again.untold[Cause.JUDGE] = hand.why_no_judge
         return scored_again if self._purchase is None else self._bought(self._purchase, wanted, scored_again, hand)
 
-    def _without_suite(self, hand: CurrentSuite) -> Reweighed:
+    def _without_suite(self, hand: CurrentSuite) -> ScoredAgain:
         from steelyard.errors import UsageError
 
         if self._purchase is not None:
@@ -173,7 +173,7 @@ class _Again:
         message = dict.fromkeys((Cause.SCORERS, Cause.TRUTH), hand.why)
         if self._b.mode == Mode.RULES:
             message[Cause.JUDGE] = hand.why
-        return Reweighed(untold=message, ledger=hand.ledger)
+        return ScoredAgain(untold=message, ledger=hand.ledger)
 
     def _evaluate(
         self, wanted: Wanted, result: _Evaluated, balance: OtherBalance, rows: Array, *, everything: bool
@@ -210,7 +210,7 @@ class _Again:
                 if row is not None and sample.call_result.text is not None:
                     yield row, sample, then, truths.get(then.id, then)
 
-    def _bought(self, purchase: Purchase, wanted: Wanted, message: Reweighed, hand: CurrentSuite) -> Reweighed:
+    def _bought(self, purchase: Purchase, wanted: Wanted, message: ScoredAgain, hand: CurrentSuite) -> ScoredAgain:
         """What B's judge says of some answers of A that are not the same in B."""
         from steelyard.errors import UsageError
 
@@ -254,7 +254,7 @@ class _Again:
         purchase.agree(rejudging.estimate())
         return places, rejudging.ask(limits, env, purchase.max_cost)
 
-    def _chosen(self, wanted: Wanted, message: Reweighed, most: int) -> Array:
+    def _chosen(self, wanted: Wanted, message: ScoredAgain, most: int) -> Array:
         """Rows drawn at random from every score band, without those that B's judge has read."""
         run = self._a
         read = self.identical(wanted.first, wanted.second)

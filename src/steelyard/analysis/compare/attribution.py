@@ -16,8 +16,8 @@ from steelyard.analysis.compare.attribution_model import (
     Identical,
     Noise,
     Portion,
-    Reweighed,
     ScoreAgain,
+    ScoredAgain,
     ask_for,
     name_of,
     points,
@@ -374,7 +374,7 @@ class _Cut:
         return replace(done, sentence=sentence(done))
 
 
-def _in_vain(again: Reweighed) -> str:
+def _in_vain(again: ScoredAgain) -> str:
     """What was asked for of a judge and not got, in words."""
     failed = f"; {again.failed:,} more it gave no verdict on" if again.failed else ""
     return f"{failed}; {again.stopped}" if again.stopped else failed

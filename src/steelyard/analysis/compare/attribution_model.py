@@ -47,7 +47,7 @@ class How(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Portion:
-    """The part of the change that one cause has, or several that cannot tell apart."""
+    """The part of the change that one cause has, or several that cannot be separated."""
 
     causes: tuple[Cause, ...]
     change: Estimate
@@ -187,7 +187,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Reweighed:
+class ScoredAgain:
     """A's answers on B's balance, a value for each wanted pair; NaN where B's balance gives no reading."""
 
     scorers: Array | None = None
@@ -208,7 +208,7 @@ class Reweighed:
     """The ledger of B's suite as it is now."""
 
 
-ScoreAgain = Callable[[Wanted], Reweighed]
+ScoreAgain = Callable[[Wanted], ScoredAgain]
 """Scores answers of A again; called at most once, and only when the signatures differ or answers were paid for."""
 Identical = Callable[[Array, Array], Array]
 """Marks the pairs (positions in A and in B) whose answers are the same to the byte."""

@@ -15,8 +15,8 @@ from steelyard.analysis.compare.attribution_model import (
     How,
     Portion,
     Reason,
-    Reweighed,
     ScoreAgain,
+    ScoredAgain,
     ScoringEdit,
     TruthEdit,
     TruthEdits,
@@ -197,7 +197,7 @@ class Steps:
     def __init__(self, pairs: SharedPairs, score_again: ScoreAgain | None) -> None:
         self._pairs = pairs
         wanted = Wanted(pairs.first, pairs.second, pairs.other_truth, pairs.by_pass)
-        self.again = Reweighed() if score_again is None else score_again(wanted)
+        self.again = ScoredAgain() if score_again is None else score_again(wanted)
         self._take_up_readable()
         n, again = len(pairs.first), self.again
         self.values_a, self.values_b = pairs.values_a[pairs.first], pairs.values_b[pairs.second]

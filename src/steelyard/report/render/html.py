@@ -218,10 +218,10 @@ class _Page:
             parts.append(tag("p", self.line(figure.detail), cls="muted small"))
         parts.append(self.items(block.reasons))
         left = tag("div", *parts)
-        right = tag("div", *map(self.excluded, block.extra), cls="fix") if block.extra else Markup("")
+        right = tag("div", *map(self.side_block, block.extra), cls="fix") if block.extra else Markup("")
         return tag("section", left, right, cls=f"card verdict {style.colour}", aria_labelledby="verdict")
 
-    def excluded(self, block: Block) -> Markup:
+    def side_block(self, block: Block) -> Markup:
         """A block beside the headline, in the headline's own card."""
         if not isinstance(block, Section) or not has_content(block):
             return self.block(block)
@@ -229,8 +229,8 @@ class _Page:
 
     def section(self, block: Section) -> Markup:
         anchor = self.anchor(block.title)
-        excluded = [" ", tag("span", self.line(block.excluded), cls="muted small light")] if block.excluded else []
-        title = tag("h2", self.line(block.title), *excluded, id=anchor, tabindex="-1")
+        remark = [" ", tag("span", self.line(block.remark), cls="muted small light")] if block.remark else []
+        title = tag("h2", self.line(block.title), *remark, id=anchor, tabindex="-1")
         shown = [untitled(item, block.title) for item in block.blocks]
         return tag("section", title, *map(self.block, shown), cls="card", aria_labelledby=anchor)
 

@@ -125,7 +125,7 @@ class _Page:
             yield from self.block(extra)
 
     def section(self, block: Section) -> Iterator[str]:
-        title = f"{block.title} ({block.excluded})" if block.excluded else block.title
+        title = f"{block.title} ({block.remark})" if block.remark else block.title
         first, *others = block.blocks
         rest = [part for other in others for part in self.block(other)]
         if isinstance(first, Facts) and first.rows:

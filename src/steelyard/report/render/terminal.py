@@ -120,7 +120,7 @@ class _Layout:
         """The lines of a block; none of what only a page can show."""
         ways: dict[type, Callable[[Any], Iterable[RenderableType]]] = {
             Headline: self.headline,
-            Section: lambda item: self.section(item.title, item.blocks, item.excluded),
+            Section: lambda item: self.section(item.title, item.blocks, item.remark),
             Fold: lambda item: () if item.bulky else self.section(item.title, item.blocks),
             Facts: lambda item: [self.facts(item)],
             Bullets: self.bullets,
@@ -163,11 +163,11 @@ class _Layout:
         for extra in block.extra:
             yield from self.block(extra)
 
-    def section(self, title: str, blocks: Sequence[Block], excluded: str = "") -> Iterator[RenderableType]:
+    def section(self, title: str, blocks: Sequence[Block], remark: str = "") -> Iterator[RenderableType]:
         shown = [part for block in blocks for part in self.block(untitled(block, title))]
         if shown:
             yield Line()
-            yield self.text(f"{title} ({excluded})" if excluded else title, "bold")
+            yield self.text(f"{title} ({remark})" if remark else title, "bold")
             yield from shown
 
     def bullet(self, item: Bullet, number: int = 0) -> RenderableType:
