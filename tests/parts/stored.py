@@ -95,3 +95,15 @@ def fill(store: Store, run_id: str = "demo-1", n: int = 4) -> None:
     store.add_samples(run_id, samples, cases)
     run.state, run.verdict, run.ended_at = RunState.ENDED, Verdict.FAIL, 1012.25
     store.update_run(run)
+
+
+def ended_run(store: Store, n: int, run_id: str = "demo-1") -> RunHeader:
+    """An ended run of `n` answers, two thirds of which pass."""
+    run = header(run_id, n_planned=n, options={})
+    store.create_run(run)
+    cases = [case(number) for number in range(n)]
+    samples = [sample(of, number, passed=number % 3 != 0) for number, of in enumerate(cases)]
+    store.add_samples(run_id, samples, cases)
+    run.state = RunState.ENDED
+    store.update_run(run)
+    return store.run(run_id)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from steelyard.store.contents import Contents
     from steelyard.store.logs import AlertRecord, BaselineEntry, Delivery
+    from steelyard.store.people import PeopleTables
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,6 +236,9 @@ def _empty() -> np.ndarray:
 
 class Store(Protocol):
     """One database of runs. Every method that writes is one transaction: all of it is kept, or none."""
+
+    people: PeopleTables
+    """The labels that people gave, and the queue of what they are to label."""
 
     def close(self) -> None: ...
 

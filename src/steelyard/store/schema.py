@@ -260,6 +260,51 @@ CREATE TABLE deliveries (
     PRIMARY KEY (alert, notice, channel)
 );
 """
+# A label of a case itself is of no run. A label that was taken back stays, with the time at which it was.
+_PEOPLE = """
+CREATE TABLE labels (
+    number {number_key},
+    suite_name {key_text} NOT NULL,
+    run INTEGER REFERENCES runs (number),
+    other_run INTEGER REFERENCES runs (number),
+    case_id {key_text} NOT NULL,
+    variant {key_text} NOT NULL,
+    repeat {big} NOT NULL,
+    person {key_text} NOT NULL,
+    round INTEGER NOT NULL,
+    kind TEXT NOT NULL,
+    content TEXT NOT NULL,
+    drawn TEXT NOT NULL,
+    blind SMALLINT NOT NULL,
+    comment TEXT NOT NULL,
+    labelled_at {real} NOT NULL,
+    withdrawn_at {real}
+);
+CREATE UNIQUE INDEX labels_once ON labels
+    (suite_name, (coalesce(run, 0)), (coalesce(other_run, 0)), case_id, variant, repeat, person, round)
+    WHERE withdrawn_at IS NULL;
+CREATE INDEX labels_by_run ON labels (run, case_id, variant, repeat, person);
+CREATE TABLE label_plans (
+    run INTEGER NOT NULL PRIMARY KEY REFERENCES runs (number),
+    content TEXT NOT NULL
+);
+CREATE TABLE label_queue (
+    run INTEGER NOT NULL REFERENCES runs (number),
+    position {big} NOT NULL,
+    case_id {key_text} NOT NULL,
+    variant {key_text} NOT NULL,
+    repeat {big} NOT NULL,
+    drawn TEXT NOT NULL,
+    round INTEGER NOT NULL,
+    only_for {key_text},
+    person {key_text},
+    held_until {real},
+    label INTEGER REFERENCES labels (number),
+    PRIMARY KEY (run, position)
+);
+CREATE INDEX label_queue_open ON label_queue (run, position) WHERE label IS NULL;
+CREATE INDEX label_queue_held ON label_queue (run, person) WHERE label IS NULL
+"""
 SOME_SAMPLES = ("claims", "checks", "items")
 """The tables of `_OF_SOME_SAMPLES`: a run in which no sample has any of it has nothing to read there."""
 
@@ -331,7 +376,13 @@ def _guard_ended(execute: Executes, dialect: Dialect, table: str, event: str) ->
         )
 
 
-MIGRATIONS: tuple[Migration, ...] = (m001_initial,)
+def m002_people(execute: Executes, dialect: Dialect) -> None:
+    """Labels that people gave, and the queue of what they are to label."""
+    for statement in _PEOPLE.split(";"):
+        execute(statement.strip().format(**asdict(dialect)))
+
+
+MIGRATIONS: tuple[Migration, ...] = (m001_initial, m002_people)
 
 _MIGRATIONS_TABLE = """CREATE TABLE migrations (
     number INTEGER NOT NULL PRIMARY KEY,

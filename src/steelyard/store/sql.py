@@ -35,6 +35,7 @@ from steelyard.store.databases import (
     placeholders,
 )
 from steelyard.store.logs import AlertRecord, BaselineEntry, Delivery
+from steelyard.store.people import PeopleTables
 from steelyard.store.samples import (
     Layouts,
     case_contents,
@@ -112,6 +113,7 @@ class SqlStore:
     def __init__(self, database: Database) -> None:
         self.database = database
         self.place = database.place
+        self.people = PeopleTables(database, self._number)
         self._layouts: dict[int, Layouts] = {}
         self.local = threading.local()
         """`again` is True in a thread whose write is tried again: it may have gone through the first time."""

@@ -1,0 +1,176 @@
+"""What a label may say on a suite's own terms, and labels as columns of numbers.
+
+A person scores an answer by the rubric (`scores`), says whether it passes (`verdict`), prefers one of two answers
+(`preference`), or answers the case as the system would (`answer`: a text, fields, items or spans, as the suite asks).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from steelyard.analysis.judge.votes import DescribedRubric, described_rubric
+from steelyard.scoring.extract import SchemaValidator
+from steelyard.store.people import SKIPPED, Key, LabelRecord
+from steelyard.suite.labels import Label
+from steelyard.suite.yaml import meant_or_listed, result
+
+if TYPE_CHECKING:
+    from steelyard.stats.arrays import Array
+    from steelyard.suite.models import SuiteDescription
+
+SCORES, VERDICT, ANSWER, PREFERENCE = "scores", "verdict", "answer", "preference"
+KINDS = (SCORES, VERDICT, ANSWER, PREFERENCE)
+PASSES = "passes"
+"""The name of the figure that every label of an answer has: whether the answer passes."""
+CHOICES = ("a", "b", "tie")
+"""The answer of the run, that of the other run, or neither is better."""
+_YES, _NO = ("pass", "passed", "true", "yes", "1"), ("fail", "failed", "false", "no", "0")
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What a label of a suite's answers may say. `check` gives a value as it is stored, or a sentence that is wrong."""
+
+    suite: SuiteDescription
+
+    @cached_property
+    def rubric(self) -> DescribedRubric | None:
+        """The judge's rubric; None for a suite without a judge."""
+        return described_rubric(self.suite)
+
+    @property
+    def kind(self) -> str:
+        """What people are asked for unless somebody says otherwise."""
+        return VERDICT if self.rubric is None else SCORES
+
+    def check(self, kind: str, value: Any) -> Any:
+        """The value as it is stored; ValueError with a sentence when it is not on the suite's terms."""
+        if kind == SKIPPED:
+            return None
+        if kind not in KINDS:
+            raise ValueError(f"there is no kind of label {kind!r}{meant_or_listed(kind, KINDS)}")
+        checks = {SCORES: self._scores, VERDICT: _verdict, ANSWER: self._answer, PREFERENCE: _preference}
+        return checks[kind](value)
+
+    def passes(self, label: LabelRecord) -> bool | None:
+        """Whether a person lets the answer pass; None when the label does not tell."""
+        if label.kind == VERDICT:
+            return bool(label.value)
+        if label.kind != SCORES or self.rubric is None:
+            return None
+        return self.rubric.passes(
+            {
+                name: value if isinstance(value, bool) else Label(value, value, value)
+                for name, value in label.value.items()
+            }
+        )
+
+    def figures(self, label: LabelRecord) -> dict[str, float]:
+        """What a label says as numbers, by dimension and flag, and whether the answer passes, where it tells."""
+        figures = {name: float(value) for name, value in label.value.items()} if label.kind == SCORES else {}
+        passes = self.passes(label)
+        return figures if passes is None else figures | {PASSES: float(passes)}
+
+    def _scores(self, value: Any) -> dict[str, int | bool]:
+        rubric = self.rubric
+        if rubric is None:
+            raise ValueError("the suite has no rubric: label whether an answer passes (verdict)")
+        if not isinstance(value, Mapping) or not value:
+            raise ValueError(
+                f"scores are given by dimension, as in {{{next(iter(rubric.dimensions))}: 3}}; {result(value)}"
+            )
+        names = (*rubric.dimensions, *rubric.flags)
+        scores: dict[str, int | bool] = {}
+        for name, given in value.items():
+            if name not in names:
+                raise ValueError(f"there is no dimension or flag {name!r}{meant_or_listed(str(name), names)}")
+            scores[name] = truth_value(given, name) if name in rubric.flags else _score(given, name, rubric)
+        return scores
+
+    def _answer(self, value: Any) -> Any:
+        shape = self.suite.answer
+        if shape.schema_data is None:
+            if not isinstance(value, str):
+                raise ValueError(f"the suite's answers are plain texts; {result(value)}")
+            return value
+        if wrong := self._schema.problems(value):
+            raise ValueError(f"the answer does not fit the suite's schema: {wrong[0]}")
+        return value
+
+    @cached_property
+    def _schema(self) -> SchemaValidator:
+        return SchemaValidator(self.suite.answer.schema_data or {})
+
+
+def truth_value(value: Any, name: str) -> bool:
+    """True or false, also as files spell it; ValueError with a sentence otherwise."""
+    text = str(value).strip().lower()
+    if isinstance(value, bool) or text in _YES or text in _NO:
+        return value if isinstance(value, bool) else text in _YES
+    raise ValueError(f"{name} must be true or false (or pass or fail); {result(value)}")
+
+
+def _verdict(value: Any) -> bool:
+    return truth_value(value, VERDICT)
+
+
+def _preference(value: Any) -> str:
+    if value not in CHOICES:
+        raise ValueError(f"a preference is a, b or tie; {result(value)}")
+    return str(value)
+
+
+def _score(value: Any, name: str, rubric: DescribedRubric) -> int:
+    try:
+        number = float(value) if not isinstance(value, bool) else float("nan")
+    except (TypeError, ValueError):
+        number = float("nan")
+    if number != number // 1 or not rubric.low <= number <= rubric.high:
+        raise ValueError(f"{name} must be a whole score from {rubric.low:g} to {rubric.high:g}; {result(value)}")
+    return int(number)
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """The labels of one figure as a table: a row for each person, a column for each item; NaN where there is none."""
+
+    people: tuple[str, ...]
+    items: tuple[Key, ...]
+    values: Array
+
+    def row(self, person: str) -> Array:
+        """What one person said."""
+        values: Array = self.values[self.people.index(person)]
+        return values
+
+    @property
+    def consensus(self) -> Array:
+        """For each item the mean of what people said; NaN where nobody said anything."""
+        counts = (~np.isnan(self.values)).sum(axis=0)
+        sums: Array = np.nansum(self.values, axis=0)
+        return np.asarray(np.divide(sums, counts, out=np.full(len(self.items), np.nan), where=counts > 0))
+
+
+def sheets(labels: Iterable[LabelRecord], terms: Terms, *, round_: int = 0) -> dict[str, Sheet]:
+    """By dimension, flag and `passes`, what each person said of each item; a label that was skipped says nothing."""
+    told: dict[str, dict[tuple[str, Key], float]] = {}
+    for label in labels:
+        if label.round == round_ and label.kind in (SCORES, VERDICT):
+            for name, value in terms.figures(label).items():
+                told.setdefault(name, {})[label.person, label.key] = value
+    return {name: _sheet(values) for name, values in told.items()}
+
+
+def _sheet(values: Mapping[tuple[str, Key], float]) -> Sheet:
+    people = tuple(sorted({person for person, _ in values}))
+    items = tuple(sorted({key for _, key in values}))
+    rows, columns = ({name: i for i, name in enumerate(names)} for names in (people, items))
+    table = np.full((len(people), len(items)), np.nan)
+    for (person, key), value in values.items():
+        table[rows[person], columns[key]] = value
+    return Sheet(people, items, table)

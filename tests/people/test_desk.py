@@ -1,0 +1,257 @@
+"""Who labels what next, on both databases: nothing is lost, and nobody gets what another one holds."""
+
+import collections
+import random
+import signal
+import subprocess
+import sys
+import time
+from contextlib import ExitStack
+
+import pytest
+
+from parts.processes import ENVIRONMENT
+from parts.stored import ended_run, header
+from steelyard.errors import StoreError, UsageError
+from steelyard.people.desk import Desk, Draw, extend_plan
+from steelyard.people.labels import Terms
+from steelyard.store.people import ASKED, DISAGREEMENT, PRECISION, RANDOM, SKIPPED, LabelRecord
+
+RUN = "demo-1"
+
+
+def keys_of(store, drawn):
+    return {key for key, how in store.people.queued(RUN).items() if how == drawn}
+
+
+def all_from(desk, value=True):
+    labels = []
+    while (task := desk.next()) is not None:
+        labels.append(desk.save(task, value))
+    return labels
+
+
+def test_a_desk_serves_every_item_of_the_random_part_once(store, labelled_run):
+    assert extend_plan(store, labelled_run, Draw(random=20))[RANDOM] == 20
+    labels = all_from(Desk(store, labelled_run, "ann"))
+    assert {label.key for label in labels} == keys_of(store, RANDOM)
+    assert len(labels) == 20
+    assert {(label.drawn, label.blind, label.kind, label.value) for label in labels} == {
+        (RANDOM, True, "verdict", True)
+    }
+    assert [label.number for label in store.people.labels(run_id=RUN)] == [label.number for label in labels]
+
+
+def test_what_is_to_be_labelled_twice_is_labelled_by_two_people(store, labelled_run):
+    extend_plan(store, labelled_run, Draw(random=5, per_item=2))
+    assert len(all_from(Desk(store, labelled_run, "ann"))) == 5
+    assert len(all_from(Desk(store, labelled_run, "ben"))) == 5
+    assert all_from(Desk(store, labelled_run, "cid")) == []
+    people = collections.defaultdict(set)
+    for label in store.people.labels(run_id=RUN):
+        people[label.key].add(label.person)
+    assert list(people.values()) == [{"ann", "ben"}] * 5
+
+
+def test_an_item_that_is_held_is_not_served_until_its_lease_ends(store, labelled_run):
+    extend_plan(store, labelled_run, Draw(random=1))
+    ann, ben = (Desk(store, labelled_run, name, lease=0.05) for name in ("ann", "ben"))
+    held = ann.next()
+    assert ben.next() is None
+    time.sleep(0.06)
+    taken = ben.next()
+    assert taken.place.key == held.place.key
+    # What the first one says after all is kept, too: it counts as a label, and the second one's place is still free.
+    ann.save(held, True)
+    ben.save(taken, False)
+    assert [(label.person, label.value) for label in store.people.labels(run_id=RUN)] == [("ann", True), ("ben", False)]
+    assert ann.next() is None
+
+
+def test_who_asks_again_gets_the_item_that_is_held_already(store, labelled_run):
+    extend_plan(store, labelled_run, Draw(random=3))
+    first = Desk(store, labelled_run, "ann").next()
+    assert Desk(store, labelled_run, "ann").next().place.position == first.place.position
+
+
+def test_an_item_that_was_skipped_goes_to_somebody_else(store, labelled_run):
+    extend_plan(store, labelled_run, Draw(random=1))
+    ann, ben = (Desk(store, labelled_run, name) for name in ("ann", "ben"))
+    assert ann.skip(ann.next(), comment="too long").kind == SKIPPED
+    assert ann.next() is None
+    assert len(all_from(ben)) == 1
+
+
+def test_a_label_that_is_taken_back_can_be_given_anew(store, labelled_run):
+    extend_plan(store, labelled_run, Draw(random=1))
+    desk = Desk(store, labelled_run, "ann")
+    desk.save(desk.next(), True)
+    assert desk.undo().value is True
+    assert store.people.labels(run_id=RUN) == []
+    desk.save(desk.next(), False)
+    assert [label.value for label in store.people.labels(run_id=RUN)] == [False]
+    assert desk.undo() is not None
+    assert desk.undo() is None
+
+
+def test_a_planned_second_time_goes_to_the_same_person_at_the_end(store, labelled_run):
+    extend_plan(store, labelled_run, Draw(random=6), again=1.0)
+    labels = all_from(Desk(store, labelled_run, "ann"))
+    assert [label.round for label in labels] == [0] * 6 + [1] * 6
+    assert [label.key for label in labels[:6]] == [label.key for label in labels[6:]]
+    assert Desk(store, labelled_run, "ben").next() is None
+
+
+def test_a_share_of_items_comes_a_second_time(store, labelled_run):
+    extend_plan(store, labelled_run, Draw(random=60), again=0.25)
+    n_again = sum(label.round for label in all_from(Desk(store, labelled_run, "ann")))
+    assert 5 <= n_again <= 27  # binomial(60, 1/4): less than 1 in 10,000 outside, and the same in every run
+
+
+def test_the_random_part_goes_on_where_it_ended(store, labelled_run):
+    extend_plan(store, labelled_run, Draw(random=20))
+    first = keys_of(store, RANDOM)
+    extend_plan(store, labelled_run, Draw(random=40))
+    assert keys_of(store, RANDOM) > first
+    assert len(keys_of(store, RANDOM)) == 60
+
+
+def test_what_was_drawn_for_precision_and_comes_up_at_random_counts_as_random(store, labelled_run):
+    extend_plan(store, labelled_run, Draw(precision=10))
+    all_from(Desk(store, labelled_run, "ann"))
+    assert {label.drawn for label in store.people.labels(run_id=RUN)} == {PRECISION}
+    extend_plan(store, labelled_run, Draw(random=60))
+    assert len(store.people.queued(RUN)) == 60
+    assert {label.drawn for label in store.people.labels(run_id=RUN)} == {RANDOM}
+
+
+def test_precision_is_drawn_where_labels_differ_most_from_the_judge(store, labelled_run):
+    """Of what passed, labels say half and half; of what did not, all agree: the first is worth more labels."""
+    extend_plan(store, labelled_run, Draw(random=40))
+    desk, n = Desk(store, labelled_run, "ann"), 0
+    while (task := desk.next()) is not None:
+        passed = int(task.place.case_id[-4:]) % 3 != 0
+        n += passed
+        desk.save(task, passed and n % 2 == 0)
+    extend_plan(store, labelled_run, Draw(precision=10))
+    drawn = keys_of(store, PRECISION)
+    assert len(drawn) == 10
+    assert sum(int(case_id[-4:]) % 3 != 0 for case_id, _, _ in drawn) >= 9
+
+
+def test_a_run_without_judges_has_nothing_to_disagree_on(store, labelled_run):
+    assert extend_plan(store, labelled_run, Draw(disagreement=10))[DISAGREEMENT] == 0
+
+
+@pytest.mark.parametrize("person", ["", "  "])
+def test_a_label_needs_a_person(store, labelled_run, person):
+    extend_plan(store, labelled_run, Draw(random=1))
+    with pytest.raises(UsageError, match="needs a person"):
+        Desk(store, labelled_run, person)
+
+
+def test_mistakes_say_what_to_do(store, labelled_run):
+    with pytest.raises(UsageError, match="steelyard label plan demo-1 --random 50"):
+        Desk(store, labelled_run, "ann")
+    with pytest.raises(UsageError, match="has not ended"):
+        extend_plan(store, header("other"), Draw(random=1))
+    with pytest.raises(UsageError, match="no kind 'verdicts'.*did you mean verdict"):
+        extend_plan(store, labelled_run, Draw(random=1), kind="verdicts")
+    extend_plan(store, labelled_run, Draw(random=1))
+    desk = Desk(store, labelled_run, "ann")
+    with pytest.raises(ValueError, match="true or false"):
+        desk.save(desk.next(), "perhaps")
+    assert store.people.labels() == []
+
+
+def test_labels_are_added_all_or_none(store, labelled_run):
+    one = LabelRecord("demo", "case-0001", "ann", "verdict", True, run_id=RUN)
+    twice = [LabelRecord("demo", f"case-{n:04d}", "ben", "verdict", True, run_id=RUN) for n in (2, 3, 2)]
+    store.people.add_labels([one])
+    with pytest.raises(StoreError, match="ben has labelled case-0002 already"):
+        store.people.add_labels(twice)
+    assert [label.key for label in store.people.labels(suite="demo")] == [one.key]
+    assert store.people.labels(suite="other") == []
+
+
+def test_a_label_comes_back_as_it_was_given(store, labelled_run):
+    label = LabelRecord(
+        "demo", "case-0001", "Änn \x00", "answer", {"title": "\x00 ü", "n": [1, None]}, drawn=ASKED, comment="\ud83d?"
+    )
+    store.people.add_labels([label])
+    (back,) = store.people.labels(suite="demo")
+    assert (back.person, back.value, back.comment, back.run_id) == (label.person, label.value, label.comment, None)
+    assert back.labelled_at == label.labelled_at
+
+
+def test_terms_of_a_suite_without_a_judge(labelled_run):
+    terms = Terms(labelled_run.description)
+    assert [terms.check("verdict", value) for value in ("pass", "FAIL", 1, "no", True)] == [
+        True,
+        False,
+        True,
+        False,
+        True,
+    ]
+    with pytest.raises(ValueError, match="no rubric"):
+        terms.check("scores", {"clarity": 3})
+    assert [terms.check("preference", value) for value in ("a", "b", "tie")] == ["a", "b", "tie"]
+    with pytest.raises(ValueError, match="a, b or tie"):
+        terms.check("preference", "c")
+    assert terms.check("answer", "a text") == "a text"
+    with pytest.raises(ValueError, match="plain texts"):
+        terms.check("answer", {"title": 1})
+
+
+_LABEL = """
+import sys
+from steelyard.people.desk import Desk
+from steelyard.store.sql import open_store
+store = open_store(sys.argv[1])
+desk = Desk(store, store.run("demo-1"), sys.argv[2], lease=float(sys.argv[3]))
+print("ready", flush=True)
+sys.stdin.readline()
+while (task := desk.next()) is not None:
+    print(desk.save(task, True).number, flush=True)
+"""
+
+
+def started(url, person, lease):
+    return subprocess.Popen(
+        [sys.executable, "-c", _LABEL, url, person, str(lease)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=ENVIRONMENT,
+    )
+
+
+def test_ten_people_at_once_lose_nothing_and_get_no_item_twice(url, store):
+    """Four of the ten are killed on the way: what they had said is there, what they held goes to the others."""
+    run = ended_run(store, 300)
+    extend_plan(store, run, Draw(random=300))
+    with ExitStack() as stack:
+        processes = [stack.enter_context(started(url, f"person-{n}", 1.0)) for n in range(10)]
+        for process in processes:
+            assert process.stdout.readline() == "ready\n"
+        for process in processes:
+            process.stdin.write("go\n")
+            process.stdin.flush()
+        said = [[process.stdout.readline() for _ in range(3)] for process in processes[:4]]
+        for process in processes[:4]:
+            time.sleep(random.random() / 50)
+            process.send_signal(signal.SIGKILL)
+        said = [[*begun, *process.stdout] for begun, process in zip(said, processes[:4], strict=True)]
+        said += [list(process.stdout) for process in processes[4:]]
+        assert [process.wait(120) for process in processes[4:]] == [0] * 6
+    # What a killed person held is free when its lease has ended.
+    time.sleep(1.0)
+    late = Desk(store, run, "late")
+    rest = all_from(late)
+    labels = store.people.labels(run_id=RUN)
+    assert len(labels) == 300
+    assert len({label.key for label in labels}) == 300
+    # A killed process may have kept a label that it did not get to say; none that was said is missing.
+    assert {label.number for label in labels} >= {int(line) for lines in said for line in lines if line.endswith("\n")}
+    assert len(rest) <= 4
+    assert store.people.progress(RUN) == {RANDOM: (300, 300)}
