@@ -155,7 +155,7 @@ def test_mistakes_say_what_to_do(store, labelled_run):
         Desk(store, labelled_run, "ann")
     with pytest.raises(UsageError, match="has not ended"):
         extend_plan(store, header("other"), Draw(random=1))
-    with pytest.raises(UsageError, match="no kind 'verdicts'.*did you mean verdict"):
+    with pytest.raises(UsageError, match=r"no kind 'verdicts'.*did you mean verdict"):
         extend_plan(store, labelled_run, Draw(random=1), kind="verdicts")
     extend_plan(store, labelled_run, Draw(random=1))
     desk = Desk(store, labelled_run, "ann")

@@ -42,6 +42,7 @@ COMMANDS = {
     "import": "Read a snapshot file into the store.",
     "init": "Write a commented starter suite that runs at once.",
     "judge": "Find out how far a suite's judge can be trusted.",
+    "label": "Let people label answers, and say how far they agree.",
     "power": "Say which change a suite can detect, and what a smaller one takes.",
     "report": "Show a run, or write it as Markdown, JUnit, HTML, JSON or charts.",
     "rescore": "Score recorded answers again; no call is made.",
@@ -60,6 +61,7 @@ _MODULES = {
     "suites": ("audit", "init", "power", "schema", "suites", "truth"),
     "store": ("alerts", "export", "history", "import", "runs"),
     "judge": ("judge",),
+    "people": ("label",),
     "ci": ("ci",),
 }
 """By module, its commands: in `run`, `gate_command` is the command `gate`."""

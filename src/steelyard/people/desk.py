@@ -202,6 +202,11 @@ class Desk:
         self._store, self._header, self._plan, self._lease = store, header, plan, lease
         self._given: list[LabelRecord] = []
 
+    @property
+    def n_given(self) -> int:
+        """How many labels were given at this desk."""
+        return sum(label.kind != SKIPPED for label in self._given)
+
     def next(self) -> Task | None:
         """The item that this person holds, or the next one; None when nothing is left for this person."""
         place = self._store.people.next_place(self._header.id, self.person, self._lease)
@@ -211,7 +216,7 @@ class Desk:
         text = judged_text(judge.of if judge else "")
         for sample, case in self._store.samples(self._header.id, case_ids=[place.case_id]):
             if sample.key == place.key:
-                return Task(place, case, text(sample) or sample.call_result.text or "", len(self._given))
+                return Task(place, case, text(sample) or sample.call_result.text or "", self.n_given)
         raise UsageError(f"run {self._header.id} holds no sample of {place.case_id}: its queue is not of this run")
 
     def save(self, task: Task, value: Any, *, comment: str = "") -> LabelRecord:

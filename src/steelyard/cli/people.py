@@ -1,0 +1,268 @@
+"""`steelyard label`: people label the answers of a run."""
+
+from __future__ import annotations
+
+import contextlib
+import getpass
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from steelyard.cli.options import as_json, run_name, store_url
+
+if TYPE_CHECKING:
+    from steelyard.people.desk import Desk, Task
+    from steelyard.people.labels import Terms
+    from steelyard.records import RunHeader
+    from steelyard.store.sql import SqlStore
+
+_FILE = click.Path(dir_okay=False, path_type=Path)
+_person = click.option(
+    "--as", "person", metavar="NAME", default=getpass.getuser, help="Who labels: a name or a pseudonym. [default: you]"
+)
+_names = click.option("--names", is_flag=True, help="Show people by name; else by pseudonym.")
+_n = click.IntRange(min=0)
+
+
+@click.group("label")
+def label_command() -> None:
+    """Let people label answers, and say how far they agree."""
+
+
+@contextlib.contextmanager
+def _opened(store_url: str | None, run: str) -> Iterator[tuple[SqlStore, RunHeader]]:
+    from steelyard.store.sql import open_store
+
+    store = open_store(store_url, create=False)
+    try:
+        yield store, store.run(run)
+    finally:
+        store.close()
+
+
+@label_command.command("plan")
+@run_name
+@click.option("--random", metavar="N", type=_n, default=0, help="This many more at random: estimates stand on them.")
+@click.option("--disagreement", metavar="N", type=_n, default=0, help="This many on which judges disagree most.")
+@click.option("--precision", metavar="N", type=_n, default=0, help="This many that tighten the pass rate most.")
+@click.option("--per-item", metavar="N", type=click.IntRange(min=1), default=1, help="People that label each.")
+@click.option("--again", metavar="SHARE", type=click.FloatRange(0, 1), help="Share that each person labels twice.")
+@click.option("--kind", metavar="KIND", default="", help="scores, verdict or answer. [default: scores with a judge]")
+@_person
+@store_url
+def plan(
+    run: str,
+    random: int,
+    disagreement: int,
+    precision: int,
+    per_item: int,
+    again: float | None,
+    kind: str,
+    person: str,
+    store_url: str | None,
+) -> None:
+    """Draw answers of RUN into the queue of what is to be labelled."""
+    from steelyard.errors import UsageError
+    from steelyard.people.desk import Draw, extend_plan
+
+    if not random + disagreement + precision:
+        raise UsageError("say how many answers to draw: --random 50, and then --disagreement or --precision")
+    with _opened(store_url, run) as (store, header):
+        draw = Draw(random, disagreement, precision, per_item)
+        drawn = extend_plan(store, header, draw, kind=kind, again=again, by=person)
+        for name, asked in (("random", random), ("disagreement", disagreement), ("precision", precision)):
+            if asked:
+                click.echo(f"{name}: {drawn[name]} of {asked} drawn")
+        click.echo(f"Label them with:\n  steelyard label next {header.id}")
+
+
+@label_command.command("next")
+@run_name
+@_person
+@click.option(
+    "--lease", metavar="MINUTES", type=click.FloatRange(min=0, min_open=True), default=30.0, show_default=True
+)
+@store_url
+def next_(run: str, person: str, lease: float, store_url: str | None) -> None:
+    """Label the answers of RUN one by one; each is kept before the next is shown.
+
+    Nothing of what the judge, the scorers or others say is shown, nor which model answered.
+    """
+    from steelyard.people.desk import Desk
+
+    with _opened(store_url, run) as (store, header):
+        desk = Desk(store, header, person, lease=60 * lease)
+        click.echo(_rubric(header))
+        while (task := desk.next()) is not None:
+            _show(task)
+            if not _asked(desk, task):
+                break
+        else:
+            click.echo("Nothing is left to label.")
+        click.echo(f"{desk.n_given} labelled. What they say:\n  steelyard label agreement {header.id}")
+
+
+def _rubric(header: RunHeader) -> str:
+    """What is looked at, and what each score means."""
+    judge = header.description.judge
+    lines = (
+        []
+        if judge is None
+        else [f"{item.name}: {item.about}" for item in (*judge.rubric.dimensions, *judge.rubric.flags)]
+    )
+    return "\n".join(lines)
+
+
+def _show(task: Task) -> None:
+    from steelyard.report.format import spelled_out
+
+    shown = (
+        task.case.input
+        if isinstance(task.case.input, str)
+        else json.dumps(task.case.input, ensure_ascii=False, indent=2)
+    )
+    click.echo(f"\n--- {task.done + 1} ---\n\nInput\n\n{spelled_out(shown, keep=chr(10))}\n")
+    click.echo(f"Answer\n\n{spelled_out(task.answer, keep=chr(10))}\n")
+
+
+def _asked(desk: Desk, task: Task) -> bool:
+    """Ask for one label, and keep it; False when the person wants to stop."""
+    comment, value = "", dict[str, Any]()
+    wanted = _questions(desk.terms, desk.kind)
+    while len(value) < len(wanted):
+        name, question = wanted[len(value)]
+        try:
+            text = click.prompt(question, prompt_suffix=" > ").strip()
+        except click.Abort:
+            text = "q"
+        if text in ("q", "quit"):
+            return False
+        if text in ("s", "skip"):
+            desk.skip(task, comment=comment)
+            return True
+        if text in ("u", "undo"):
+            click.echo("taken back" if desk.undo() else "there is nothing to take back")
+            return True
+        if text.startswith("c "):
+            comment = text[2:].strip()
+            continue
+        try:
+            value[name] = _read(desk, name, text)
+        except ValueError as error:
+            click.echo(str(error))
+    desk.save(task, value if desk.kind == "scores" else value[wanted[0][0]], comment=comment)
+    return True
+
+
+def _read(desk: Desk, name: str, text: str) -> Any:
+    if desk.kind == "scores":
+        return desk.terms.check("scores", {name: text})[name]
+    if desk.kind == "answer" and desk.terms.suite.answer.schema_data is not None:
+        try:
+            return desk.terms.check("answer", json.loads(text))
+        except json.JSONDecodeError as error:
+            raise ValueError(f"this is no JSON: {error}") from None
+    return desk.terms.check(desk.kind, {"p": "pass", "f": "fail"}.get(text, text) if desk.kind == "verdict" else text)
+
+
+def _questions(terms: Terms, kind: str) -> list[tuple[str, str]]:
+    keys = "s skip, u undo, c TEXT comment, q quit"
+    if kind != "scores" or terms.rubric is None:
+        return [(kind, f"{'p pass, f fail' if kind == 'verdict' else 'your answer'}; {keys}")]
+    rubric = terms.rubric
+    scores = [(name, f"{name} {rubric.low:g} to {rubric.high:g}; {keys}") for name in rubric.dimensions]
+    return scores + [(name, f"{name} yes or no; {keys}") for name in rubric.flags]
+
+
+@label_command.command("status")
+@run_name
+@_names
+@store_url
+@as_json
+def status(run: str, names: bool, store_url: str | None, as_json: bool) -> None:
+    """Say how far the labels of RUN are: by how they were drawn, and by person."""
+    from collections import Counter
+
+    from steelyard.cli.output import print_json
+    from steelyard.people.files import pseudonyms
+
+    with _opened(store_url, run) as (store, header):
+        progress, labels = store.people.progress(header.id), store.people.labels(run_id=header.id)
+        person = {} if names else pseudonyms(store)
+        by_person = Counter(person.get(label.person, label.person) for label in labels if label.kind != "skipped")
+        if as_json:
+            queue = {name: {"labelled": done, "planned": planned} for name, (done, planned) in progress.items()}
+            print_json({"run": header.id, "queue": queue, "people": dict(by_person), "labels": by_person.total()})
+            return
+        for name, (done, planned) in progress.items():
+            click.echo(f"{name:<14} {done:>6} of {planned} labelled")
+        for name, n in by_person.most_common():
+            click.echo(f"{name:<14} {n:>6} labels")
+        if not labels and not progress:
+            click.echo(f"no labels yet: steelyard label plan {header.id} --random 50")
+
+
+@label_command.command("withdraw")
+@click.argument("number", type=int)
+@store_url
+def withdraw(number: int, store_url: str | None) -> None:
+    """Take label NUMBER back: it stays in the store, and is in no figure."""
+    from steelyard.store.sql import open_store
+
+    store = open_store(store_url, create=False)
+    try:
+        label = store.people.withdraw(number)
+    finally:
+        store.close()
+    click.echo(f"label {number} of {label.case_id} is taken back")
+
+
+@label_command.command("log")
+@run_name
+@_names
+@store_url
+def log(run: str, names: bool, store_url: str | None) -> None:
+    """List the labels of RUN with their numbers, oldest first."""
+    from steelyard.people.files import pseudonyms
+
+    with _opened(store_url, run) as (store, header):
+        person = {} if names else pseudonyms(store)
+        for label in store.people.labels(run_id=header.id):
+            variant = f" [{label.variant}]" if label.variant else ""
+            repeat = f" #{label.repeat}" if label.repeat else ""
+            comment = f"  {label.comment}" if label.comment else ""
+            who, value = person.get(label.person, label.person), json.dumps(label.value, ensure_ascii=False)
+            click.echo(f"{label.number:>6}  {label.case_id}{variant}{repeat}  {who}  {value}  {label.drawn}{comment}")
+
+
+@label_command.command("import")
+@click.argument("file", type=_FILE)
+@run_name
+@store_url
+def import_(file: Path, run: str, store_url: str | None) -> None:
+    """Read the labels of RUN from FILE: .csv, .jsonl or Label Studio's .json. One wrong row and none is kept."""
+    from steelyard.people.files import import_labels
+
+    with _opened(store_url, run) as (store, header):
+        labels = import_labels(store, header, file)
+        people = len({label.person for label in labels})
+        click.echo(
+            f"{len(labels):,} labels of {people:,} {'person' if people == 1 else 'people'} are kept with {header.id}"
+        )
+
+
+@label_command.command("export")
+@click.argument("file", type=_FILE)
+@run_name
+@_names
+@store_url
+def export(file: Path, run: str, names: bool, store_url: str | None) -> None:
+    """Write the labels of RUN to FILE: .csv, .jsonl or Label Studio's .json. People are pseudonyms."""
+    from steelyard.people.files import export_labels
+
+    with _opened(store_url, run) as (store, header):
+        n = export_labels(store, header, file, names=names)
+        click.echo(f"{n:,} labels are in {file}")

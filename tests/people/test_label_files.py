@@ -1,0 +1,189 @@
+"""Labels from and to files: every mistake with its line, all or nothing, and nobody's name unless asked for."""
+
+import json
+
+import pytest
+
+from parts.judged_suite import write_judged
+from steelyard.api import run_suite
+from steelyard.errors import SuiteError, UsageError
+from steelyard.people.files import export_labels, import_labels, pseudonyms
+from steelyard.store.sql import open_store
+from steelyard.suite.load import load_suite
+
+CSV = """case,person,scores.clarity,scores.harm,comment,drawn,blind
+c0,Ann,4,no,clear enough,random,yes
+c1,Ann,,yes,=1+1,random,yes
+c0,Ben,3,false,,,
+"""
+
+
+@pytest.fixture
+def judged(tmp_path):
+    """A store with one run of four judged answers, and its header."""
+    address = str(tmp_path / "steelyard.db")
+    run_suite(load_suite(str(write_judged(tmp_path / "suite"))), store=address)
+    store = open_store(address)
+    yield store, store.run("LAST")
+    store.close()
+
+
+def imported(judged, tmp_path, text, name="labels.csv"):
+    (tmp_path / name).write_text(text)
+    return import_labels(*judged, tmp_path / name)
+
+
+def rows(judged):
+    return [
+        (label.case_id, label.person, label.value, label.comment, label.drawn, label.blind)
+        for label in judged[0].people.labels()
+    ]
+
+
+READ = [
+    ("c0", "Ann", {"clarity": 4, "harm": False}, "clear enough", "random", True),
+    ("c1", "Ann", {"harm": True}, "=1+1", "random", True),
+    ("c0", "Ben", {"clarity": 3, "harm": False}, "", "asked", False),
+]
+
+
+def test_a_table_with_a_column_for_each_dimension(judged, tmp_path):
+    imported(judged, tmp_path, CSV)
+    assert rows(judged) == READ
+
+
+@pytest.mark.parametrize("name", ["out.csv", "out.jsonl"])
+def test_what_is_written_reads_back_the_same(judged, tmp_path, name):
+    imported(judged, tmp_path, CSV)
+    store, header = judged
+    assert export_labels(store, header, tmp_path / name, names=True) == 3
+    other = open_store(str(tmp_path / f"other-{name}.db"))
+    try:
+        run_suite(load_suite(str(tmp_path / "suite" / "suite.yaml")), store=str(tmp_path / f"other-{name}.db"))
+        import_labels(other, other.run("LAST"), tmp_path / name)
+        assert rows((other, None)) == READ
+    finally:
+        other.close()
+
+
+def test_a_cell_that_a_spreadsheet_would_calculate_is_text(judged, tmp_path):
+    imported(judged, tmp_path, CSV)
+    export_labels(*judged, tmp_path / "out.csv")
+    assert ",'=1+1," in (tmp_path / "out.csv").read_text()
+
+
+def test_people_are_pseudonyms_unless_names_are_asked_for(judged, tmp_path):
+    imported(judged, tmp_path, CSV)
+    store, header = judged
+    assert pseudonyms(store) == {"Ann": "person-1", "Ben": "person-2"}
+    for name in ("out.csv", "out.jsonl", "out.json"):
+        export_labels(store, header, tmp_path / name)
+        text = (tmp_path / name).read_text()
+        assert "Ann" not in text
+        assert "person-2" in text
+
+
+def test_every_mistake_is_said_with_its_line_and_no_label_is_kept(judged, tmp_path):
+    text = """case,person,scores.clarity,verdict
+c0,ann,4,
+c9,ann,4,
+c1,ann,6,
+c1,,3,
+c2,ann,3,pass
+c2,ann,,
+c0,ann,5,
+c3,ann,,maybe
+"""
+    with pytest.raises(SuiteError) as error:
+        imported(judged, tmp_path, text)
+    said = str(error.value).splitlines()
+    assert [line.split(": ", 1)[0] for line in said[:-1]] == [f"labels.csv:{line}" for line in range(3, 10)]
+    for line, words in zip(
+        said,
+        [
+            "has no answer for case 'c9'",
+            "clarity must be a whole score from 1 to 5",
+            "person is missing",
+            "there are scores and verdict",
+            "there is none",
+            "ann labels c0 a second time",
+            "verdict must be true or false",
+            "no label was kept",
+        ],
+        strict=True,
+    ):
+        assert words in line
+    assert rows(judged) == []
+
+
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        ('{"case": "c0", "person": "ann", "score": {"clarity": 3}}', "no column 'score'.*scores"),
+        ('{"case": "c0", "person": "ann", "scores": {"clarty": 3}}', "no dimension or flag 'clarty'.*clarity"),
+        ('{"case": "c0", "person": "ann", "verdict": true, "drawn": "picked"}', "drawn is one of random"),
+        ('{"case": "c0", "person": "ann", "verdict": true, "at": "soon"}', "at must be a time"),
+        ('{"case": "c0", "person": "ann", "verdict": true, "repeat": -1}', "repeat must be a whole number"),
+        ("[1]", "a label is a group of keys"),
+    ],
+)
+def test_what_is_wrong_with_a_row_is_said(judged, tmp_path, row, words):
+    with pytest.raises(SuiteError, match=words):
+        imported(judged, tmp_path, row, "labels.jsonl")
+
+
+def test_a_file_without_labels_and_one_of_another_kind(judged, tmp_path):
+    with pytest.raises(UsageError, match="holds no label"):
+        imported(judged, tmp_path, "case,person,verdict\n")
+    with pytest.raises(UsageError, match=r"written as \.csv, \.jsonl or"):
+        export_labels(*judged, tmp_path / "labels.xlsx")
+
+
+STUDIO = [
+    {
+        "id": 1,
+        "data": {"case": "c0"},
+        "annotations": [
+            {
+                "completed_by": {"id": 7, "email": "ann@example.org"},
+                "created_at": "2026-01-31T12:00:00.123456Z",
+                "result": [
+                    {"from_name": "clarity", "type": "rating", "value": {"rating": 4}},
+                    {"from_name": "harm", "type": "choices", "value": {"choices": ["no"]}},
+                    {"from_name": "comment", "type": "textarea", "value": {"text": ["well said"]}},
+                ],
+            },
+            {
+                "completed_by": 8,
+                "result": [{"from_name": "verdict", "type": "choices", "value": {"choices": ["fail"]}}],
+            },
+            {"completed_by": 9, "was_cancelled": True, "result": []},
+        ],
+    }
+]
+
+
+def test_label_studio_annotations_are_read(judged, tmp_path):
+    imported(judged, tmp_path, json.dumps(STUDIO), "export.json")
+    labels = judged[0].people.labels()
+    assert [(label.person, label.kind, label.value, label.comment) for label in labels] == [
+        ("ann@example.org", "scores", {"clarity": 4, "harm": False}, "well said"),
+        ("8", "verdict", False, ""),
+    ]
+    assert labels[0].labelled_at == 1769860800.123456  # date -u -d 2026-01-31T12:00:00Z +%s
+
+
+def test_label_studio_gets_what_people_saw_and_said(judged, tmp_path):
+    imported(judged, tmp_path, CSV)
+    export_labels(*judged, tmp_path / "out.json")
+    tasks = json.loads((tmp_path / "out.json").read_text())
+    assert [task["data"]["case"] for task in tasks] == ["c0", "c1"]
+    assert tasks[0]["data"]["answer"].startswith("Number 0 is a fine number")
+    assert tasks[0]["data"]["input"] == {"number": 0}
+    assert [annotation["completed_by"] for annotation in tasks[0]["annotations"]] == ["person-1", "person-2"]
+
+
+def test_a_control_of_another_type_is_said(judged, tmp_path):
+    wrong = [{"data": {"case": "c0"}, "annotations": [{"completed_by": 1, "result": [{"type": "brush", "value": {}}]}]}]
+    with pytest.raises(SuiteError, match="type 'brush' cannot be read"):
+        imported(judged, tmp_path, json.dumps(wrong), "export.json")
