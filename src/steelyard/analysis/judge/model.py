@@ -164,10 +164,13 @@ class CorrectedRate:
     """The share of the labelled texts that pass by their labels."""
 
 
-def corrected_pass_rate(passed: Array, labelled: Array, case: Array, *, chosen: bool = False) -> CorrectedRate:
+def corrected_pass_rate(
+    passed: Array, labelled: Array, case: Array, *, chosen: bool = False, stratified: bool = False
+) -> CorrectedRate:
     """The corrected rate of all texts; both columns hold 1, 0 or NaN (not judged, or no labels that tell).
 
-    `chosen` says that texts were picked to be labelled by what they are, not at random.
+    `chosen` says that texts were picked to be labelled by what they are, not at random; `stratified` that they were
+    drawn at random among those that the judge passes, and among the others, and not as many of each as there are.
     """
     available, good, bad = ~np.isnan(passed), labelled == 1, labelled == 0
     both = available & (good | bad)
@@ -186,11 +189,15 @@ def corrected_pass_rate(passed: Array, labelled: Array, case: Array, *, chosen: 
         return replace(
             corrected_rate, rate=corrected_rate.labels, method=LABELS_ALONE, why="every judged text is labelled"
         )
-    not_random = "the suite says that they were chosen" if chosen else _unlike(passed, available, both, case)
+    not_random = "the suite says that they were chosen" if chosen else ""
+    if not chosen and not stratified:
+        not_random = _unlike(passed, available, both, case)
     if not_random:
         return _by_error_rates(corrected_rate, passed, labelled, case, not_random)
     powered = _prediction_powered(passed, labelled, both, case)
-    if powered is None or _width(powered) >= _width(corrected_rate.labels):
+    if powered is None and stratified:
+        return replace(corrected_rate, message="all labelled texts are of one kind: the judge passes all, or none")
+    if powered is None or (not stratified and _width(powered) >= _width(corrected_rate.labels)):
         why = f"the judge's passes do not narrow what {corrected_rate.labels.n} labels say"
         return replace(corrected_rate, rate=corrected_rate.labels, method=LABELS_ALONE, why=why)
     why = (

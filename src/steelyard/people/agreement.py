@@ -1,0 +1,373 @@
+"""How far people agree with each other and with themselves, and the judge with them. A missing label is missing."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from steelyard.analysis.judge.model import AlternativeTest, alternative_test
+from steelyard.people.labels import ANSWER, PASSES, Sheet, Terms, sheets
+from steelyard.stats.agreement import (
+    Confusion,
+    confusion,
+    krippendorff_alpha,
+    score_correlation,
+    weighted_kappa,
+)
+from steelyard.stats.groups import mean, share
+from steelyard.stats.intervals import Estimate, student
+
+if TYPE_CHECKING:
+    from steelyard.records import RunHeader
+    from steelyard.stats.arrays import Array
+    from steelyard.store.base import Store
+    from steelyard.store.people import Key, LabelRecord
+
+JUDGE = "judge"
+FEWEST_IN_SLICE = 10
+"""Fewer items of a category show nothing of it."""
+_MOST_LISTED = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two raters on the items that both rated."""
+
+    first: str
+    second: str
+    agreement: Estimate
+    """Share of items on which both say the same."""
+    kappa: Estimate
+    """Cohen's kappa."""
+    kappa_weighted: Estimate
+    """The same with quadratic weights; of yes and no it is kappa itself."""
+    spearman: Estimate
+    pearson: Estimate
+    bias: Estimate
+    """The mean of the first minus the second."""
+    confusion: Confusion
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """The agreement on the items of one category."""
+
+    name: str
+    alpha: Estimate
+    judge: Estimate
+    """Share of items on which the judge says what most people say."""
+
+
+@dataclass(frozen=True, slots=True)
+class FigureAgreement:
+    """One dimension, flag, or whether answers pass."""
+
+    name: str
+    scale: tuple[float, float]
+    nominal: bool
+    """Whether it is yes or no; else its values have an order."""
+    n_items: int
+    """Items with a label of anybody."""
+    n_shared: int
+    """Items with labels of two people or more."""
+    alpha: Estimate
+    """Krippendorff's alpha of people: ordinal, of yes and no nominal."""
+    alpha_interval: Estimate
+    agreement: Estimate
+    """Share of pairs of people who say the same of an item: the ceiling of what a judge can reach."""
+    pairs: tuple[Pair, ...]
+    itself: tuple[Pair, ...]
+    """Each person with what the same person said the second time."""
+    judge: tuple[Pair, ...]
+    """The judge with each person, and last with what people say on average."""
+    drift: dict[str, Estimate]
+    """By person, how much more the later half of the labels is above the other people than the earlier half."""
+    test: AlternativeTest | None
+    """Whether the judge may stand for a person; None without a judge."""
+    slices: tuple[Slice, ...]
+    disagreed: tuple[tuple[Key, dict[str, float]], ...]
+    """The items on which people lie farthest apart, and what each said."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerAgreement:
+    """Two people who answered the same cases."""
+
+    first: str
+    second: str
+    n: int
+    fields: dict[str, Estimate]
+    """By field, the share of cases in which both give the same value."""
+    lists: dict[str, Estimate]
+    """By list (of items or spans), the F1 of what one gives against what the other gives."""
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """All that the labels of a run say of how far people and judge agree."""
+
+    n_labels: int
+    n_skipped: int
+    people: tuple[str, ...]
+    figures: tuple[FigureAgreement, ...]
+    answers: tuple[AnswerAgreement, ...]
+
+
+def agreement_of(store: Store, header: RunHeader, names: Callable[[str], str]) -> Agreement:
+    """The agreement of a run's labels; `names` gives what a person is called."""
+    from dataclasses import replace
+
+    labels = [replace(label, person=names(label.person)) for label in store.people.labels(run_id=header.id)]
+    terms = Terms(header.description)
+    judged = judge_figures(store, header)
+    first, again = sheets(labels, terms), sheets(labels, terms, round_=1)
+    times = {(label.person, label.key): label.labelled_at for label in labels if label.round == 0}
+    categories = _categories(store, header)
+    rubric = terms.rubric
+    order = [PASSES] if rubric is None else [*rubric.dimensions, *rubric.flags, PASSES]
+    figures = [
+        _figure(name, first[name], again.get(name), judged.get(name, {}), times, categories, _scale(name, terms))
+        for name in order
+        if name in first
+    ]
+    return Agreement(
+        n_labels=sum(label.kind in ("scores", "verdict", ANSWER) for label in labels),
+        n_skipped=sum(label.kind == "skipped" for label in labels),
+        people=tuple(sorted({label.person for label in labels})),
+        figures=tuple(figures),
+        answers=tuple(answers_agreement(labels)),
+    )
+
+
+def _scale(name: str, terms: Terms) -> tuple[float, float]:
+    return terms.rubric.scale if terms.rubric is not None and name in terms.rubric.dimensions else (0.0, 1.0)
+
+
+def judge_figures(store: Store, header: RunHeader) -> dict[str, dict[Key, float]]:
+    """What the judge says of each item, by dimension and flag, after rules; and whether it passed."""
+    figures: dict[str, dict[Key, float]] = {}
+    columns = store.columns(header.id)
+    for position in np.flatnonzero(np.asarray(columns.passed) >= 0).tolist():
+        key = (
+            columns.case_ids[columns.case[position]],
+            columns.variants[columns.variant[position]],
+            int(columns.repeat[position]),
+        )
+        figures.setdefault(PASSES, {})[key] = float(columns.passed[position])
+    for item in store.judgements(header.id):
+        for name, value in item.judgement.capped.items():
+            figures.setdefault(name, {})[item.case_id, item.variant, item.repeat] = float(value)
+    return figures
+
+
+def _categories(store: Store, header: RunHeader) -> dict[str, str]:
+    columns = store.columns(header.id)
+    named = zip(columns.case.tolist(), columns.category.tolist(), strict=True)
+    return {columns.case_ids[case]: columns.categories[category] for case, category in named if category >= 0}
+
+
+def _figure(
+    name: str,
+    sheet: Sheet,
+    again: Sheet | None,
+    judged: Mapping[Key, float],
+    times: Mapping[tuple[str, Key], float],
+    categories: Mapping[str, str],
+    scale: tuple[float, float],
+) -> FigureAgreement:
+    nominal = scale == (0.0, 1.0)
+    judge = np.array([judged.get(key, np.nan) for key in sheet.items])
+    case = np.unique([key[0] for key in sheet.items], return_inverse=True)[1]
+    shared = (~np.isnan(sheet.values)).sum(axis=0) > 1
+    rows = dict(zip(sheet.people, sheet.values, strict=True))
+    consensus = sheet.consensus
+    whole = np.round(consensus) if nominal else consensus
+    with_people = [pair(JUDGE, person, judge, row, case, scale) for person, row in rows.items()]
+    has_judge = (bool(judged) and name != PASSES) or bool(judged)
+    return FigureAgreement(
+        name=name,
+        scale=scale,
+        nominal=nominal,
+        n_items=len(sheet.items),
+        n_shared=int(shared.sum()),
+        alpha=_alpha(sheet.values, case, "nominal" if nominal else "ordinal"),
+        alpha_interval=_alpha(sheet.values, case, "interval"),
+        agreement=_among(sheet.values, case),
+        pairs=tuple(pair(a, b, rows[a], rows[b], case, scale) for a, b in combinations(rows, 2)),
+        itself=tuple(_itself(sheet, again, scale)),
+        judge=(*with_people, pair(JUDGE, "people", judge, whole, case, scale)) if has_judge else (),
+        drift=dict(_drift(sheet, times, scale)),
+        test=alternative_test(judge, sheet.values, case, 0.2) if has_judge else None,
+        slices=tuple(_slices(sheet, judge, case, categories, nominal=nominal)),
+        disagreed=tuple(_farthest(sheet, shared)),
+    )
+
+
+def _alpha(values: Array, case: Array, level: str) -> Estimate:
+    labelled = ~np.isnan(values).all(axis=0)
+    return krippendorff_alpha(values[:, labelled], level=level, case=case[labelled])
+
+
+def _among(values: Array, case: Array) -> Estimate:
+    """The share of pairs of people who say the same of an item; items count by their pairs."""
+    pairs = list(combinations(range(len(values)), 2))
+    if not pairs:
+        return Estimate(None, 0)
+    first, second = (values[list(side)].ravel() for side in zip(*pairs, strict=True))
+    both = ~(np.isnan(first) | np.isnan(second))
+    return share((first == second)[both], np.ones(int(both.sum()), dtype=bool), np.tile(case, len(pairs))[both])
+
+
+def pair(a: str, b: str, first: Array, second: Array, case: Array, scale: tuple[float, float]) -> Pair:
+    """All figures of two raters; items that one of them did not rate are missing."""
+    both = ~(np.isnan(first) | np.isnan(second))
+    x, y, of = first[both], second[both], case[both]
+    width = scale[1] - scale[0]
+    return Pair(
+        first=a,
+        second=b,
+        agreement=share(np.abs(x - y) < 1e-9, np.ones(len(x), dtype=bool), of),
+        kappa=weighted_kappa(x, y, power=0, case=of),
+        kappa_weighted=weighted_kappa(x, y, case=of),
+        spearman=score_correlation(x, y, "spearman", of),
+        pearson=score_correlation(x, y, "pearson", of),
+        bias=mean(x - y, of, (-width, width)),
+        confusion=confusion(x, y, scale),
+    )
+
+
+def _itself(sheet: Sheet, again: Sheet | None, scale: tuple[float, float]) -> Iterator[Pair]:
+    for person in again.people if again is not None else ():
+        if again is None or person not in sheet.people:
+            continue
+        before = dict(zip(sheet.items, sheet.row(person), strict=True))
+        first = np.array([before.get(key, np.nan) for key in again.items])
+        case = np.unique([key[0] for key in again.items], return_inverse=True)[1]
+        yield pair(person, person, first, again.row(person), case, scale)
+
+
+def _drift(
+    sheet: Sheet, times: Mapping[tuple[str, Key], float], scale: tuple[float, float]
+) -> Iterator[tuple[str, Estimate]]:
+    """Each person against the mean of the others, the later half of the labels minus the earlier."""
+    for row, person in enumerate(sheet.people):
+        others = np.delete(sheet.values, row, axis=0)
+        counts = (~np.isnan(others)).sum(axis=0)
+        usable = np.flatnonzero((counts > 0) & ~np.isnan(sheet.values[row]))
+        if len(usable) < 2 * FEWEST_IN_SLICE:
+            continue
+        apart = sheet.values[row][usable] - np.nansum(others[:, usable], axis=0) / counts[usable]
+        order = np.argsort([times[person, sheet.items[at]] for at in usable], kind="stable")
+        early, late = np.array_split(apart[order], 2)
+        yield person, _difference(late, early, scale)
+
+
+def _difference(late: Array, early: Array, scale: tuple[float, float]) -> Estimate:
+    """The difference of two means, with Welch's interval."""
+    value = float(late.mean() - early.mean())
+    parts = [float(side.var(ddof=1)) / len(side) for side in (late, early)]
+    error = sum(parts) ** 0.5
+    n = len(late) + len(early)
+    if error <= 0:
+        return Estimate(value, n)
+    df = sum(parts) ** 2 / sum(part**2 / (len(side) - 1) for part, side in zip(parts, (late, early), strict=True))
+    bounds = student(value, error, df)
+    width = scale[1] - scale[0]
+    low, high = (None, None) if bounds is None else (max(-width, bounds[0]), min(width, bounds[1]))
+    return Estimate(value, n, 0, low, high)
+
+
+def _slices(
+    sheet: Sheet, judge: Array, case: Array, categories: Mapping[str, str], *, nominal: bool
+) -> Iterator[Slice]:
+    named = np.array([categories.get(key[0], "") for key in sheet.items])
+    whole = np.round(sheet.consensus)
+    for name in sorted(set(named.tolist()) - {""}):
+        inside = named == name
+        if inside.sum() < FEWEST_IN_SLICE:
+            continue
+        alpha = _alpha(sheet.values[:, inside], case[inside], "nominal" if nominal else "ordinal")
+        known = ~np.isnan(judge[inside])
+        yield Slice(name, alpha, share((np.round(judge) == whole)[inside], known, case[inside]))
+
+
+def _farthest(sheet: Sheet, shared: Array) -> Iterator[tuple[Key, dict[str, float]]]:
+    apart = np.zeros(len(sheet.items))
+    apart[shared] = np.nanmax(sheet.values[:, shared], axis=0) - np.nanmin(sheet.values[:, shared], axis=0)
+    for at in np.argsort(-apart, kind="stable")[:_MOST_LISTED].tolist():
+        if apart[at] > 0:
+            said = zip(sheet.people, sheet.values[:, at].tolist(), strict=True)
+            yield sheet.items[at], {person: value for person, value in said if value == value}
+
+
+# ---- people who answered cases: fields, items and spans
+
+
+def answers_agreement(labels: Iterable[LabelRecord]) -> Iterator[AnswerAgreement]:
+    """Every two people who answered the same cases."""
+    by_person: dict[str, dict[Key, Any]] = {}
+    for label in labels:
+        if label.kind == ANSWER and label.round == 0:
+            by_person.setdefault(label.person, {})[label.key] = label.value
+    for a, b in combinations(sorted(by_person), 2):
+        if both := sorted(by_person[a].keys() & by_person[b].keys()):
+            yield _answers(a, b, [(by_person[a][key], by_person[b][key]) for key in both], both)
+
+
+def _answers(a: str, b: str, answers: Sequence[tuple[Any, Any]], keys: Sequence[Key]) -> AnswerAgreement:
+    case = np.unique([key[0] for key in keys], return_inverse=True)[1]
+    flat = [(flatten(first), flatten(second)) for first, second in answers]
+    names = dict.fromkeys(name for sides in flat for side in sides for name in side)
+    fields, lists = {}, {}
+    for name in names:
+        sides = [(first.get(name), second.get(name)) for first, second in flat]
+        if any(isinstance(side, list) for pair_ in sides for side in pair_):
+            lists[name] = f1([(x or [], y or []) for x, y in sides], case)
+        else:
+            given = np.array([x is not None and y is not None for x, y in sides])
+            fields[name] = share(np.array([same(x, y) for x, y in sides]), given, case)
+    return AnswerAgreement(a, b, len(keys), fields, lists)
+
+
+def flatten(answer: Any, before: str = "") -> dict[str, Any]:
+    """The fields of an answer by dotted name; lists stay whole. A plain text is the field "text"."""
+    if not isinstance(answer, dict):
+        return {before or "text": answer}
+    return {
+        name: value
+        for key, inner in answer.items()
+        for name, value in flatten(inner, f"{before}.{key}".strip(".")).items()
+    }
+
+
+def same(x: Any, y: Any) -> bool:
+    """Whether two values are the same, but for white space and case of texts."""
+    if isinstance(x, str) and isinstance(y, str):
+        return " ".join(x.split()).casefold() == " ".join(y.split()).casefold()
+    return bool(x == y)
+
+
+def f1(lists: Sequence[tuple[list[Any], list[Any]]], case: Array) -> Estimate:
+    """The F1 of one person's items against another's: twice what both have, over all that they have.
+
+    Cases in which neither has anything say nothing. The interval is of a share whose trials are the items.
+    """
+    hits, sizes = [], []
+    for first, second in lists:
+        left, right = (
+            Counter(json.dumps(item, sort_keys=True, ensure_ascii=False) for item in side) for side in (first, second)
+        )
+        hits.append(2 * (left & right).total())
+        sizes.append(left.total() + right.total())
+    n, total = np.array(hits, dtype=int), np.array(sizes, dtype=int)
+    of = np.repeat(case, total)
+    right_ones = np.concatenate(
+        [np.arange(size) < hit for hit, size in zip(n, total, strict=True)] or [np.zeros(0, bool)]
+    )
+    return share(right_ones, np.ones(len(of), dtype=bool), of)
