@@ -108,12 +108,11 @@ def next_(run: str, person: str, lease: float, store_url: str | None) -> None:
 def _rubric(header: RunHeader) -> str:
     """What is looked at, and what each score means."""
     judge = header.description.judge
-    lines = (
-        []
-        if judge is None
-        else [f"{item.name}: {item.about}" for item in (*judge.rubric.dimensions, *judge.rubric.flags)]
-    )
-    return "\n".join(lines)
+    if judge is None:
+        return ""
+    scored = [(item.name, item.about) for item in judge.rubric.dimensions]
+    flagged = [(item.name, item.about) for item in judge.rubric.flags]
+    return "\n".join(f"{name}: {about}" for name, about in scored + flagged)
 
 
 def _show(task: Task) -> None:
@@ -203,6 +202,65 @@ def status(run: str, names: bool, store_url: str | None, as_json: bool) -> None:
             click.echo(f"{name:<14} {n:>6} labels")
         if not labels and not progress:
             click.echo(f"no labels yet: steelyard label plan {header.id} --random 50")
+
+
+@label_command.command("agreement")
+@run_name
+@_names
+@click.option("--markdown", metavar="FILE", type=_FILE, help="Write it as Markdown, too.")
+@click.option("--html", metavar="FILE", type=_FILE, help="Write it as one self-contained HTML file, too.")
+@store_url
+@as_json
+def agreement(
+    run: str, names: bool, markdown: Path | None, html: Path | None, store_url: str | None, as_json: bool
+) -> None:
+    """Say how far people agree on RUN with each other and themselves, and the judge with them."""
+    from steelyard.cli.output import show_document
+    from steelyard.people.agreement import agreement_of
+    from steelyard.people.files import pseudonyms
+    from steelyard.report.people import agreement_document, people_data
+
+    with _opened(store_url, run) as (store, header):
+        person = {} if names else pseudonyms(store)
+        part = agreement_of(store, header, lambda name: person.get(name, name))
+    _refuse_unlabelled(header, part.n_labels)
+    show_document(agreement_document(part, header), people_data(header, part), markdown, html, as_json=as_json)
+
+
+@label_command.command("estimate")
+@run_name
+@click.option("--label-cost", metavar="COST", type=click.FloatRange(min=0), help="What one label costs.")
+@click.option("--markdown", metavar="FILE", type=_FILE, help="Write it as Markdown, too.")
+@click.option("--html", metavar="FILE", type=_FILE, help="Write it as one self-contained HTML file, too.")
+@store_url
+@as_json
+def estimate(
+    run: str,
+    label_cost: float | None,
+    markdown: Path | None,
+    html: Path | None,
+    store_url: str | None,
+    as_json: bool,
+) -> None:
+    """Estimate the figures of RUN from its judge and its labels together.
+
+    Stands on labels that were drawn at random. Says how many more would halve each interval.
+    """
+    from steelyard.cli.output import show_document
+    from steelyard.people.estimates import estimates_of
+    from steelyard.report.people import estimates_document, people_data
+
+    with _opened(store_url, run) as (store, header):
+        part = estimates_of(store, header, label_cost=label_cost)
+    _refuse_unlabelled(header, part.n_random + part.n_precision + part.n_other)
+    show_document(estimates_document(part, header), people_data(header, part), markdown, html, as_json=as_json)
+
+
+def _refuse_unlabelled(header: RunHeader, n: int) -> None:
+    from steelyard.errors import UsageError
+
+    if not n:
+        raise UsageError(f"run {header.id} has no labels yet: steelyard label plan {header.id} --random 50")
 
 
 @label_command.command("withdraw")

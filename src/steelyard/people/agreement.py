@@ -85,7 +85,7 @@ class FigureAgreement:
     itself: tuple[Pair, ...]
     """Each person with what the same person said the second time."""
     judge: tuple[Pair, ...]
-    """The judge with each person, and last with what people say on average."""
+    """The judge with each person, and last with the median of what people say."""
     drift: dict[str, Estimate]
     """By person, how much more the later half of the labels is above the other people than the earlier half."""
     test: AlternativeTest | None
@@ -186,8 +186,6 @@ def _figure(
     case = np.unique([key[0] for key in sheet.items], return_inverse=True)[1]
     shared = (~np.isnan(sheet.values)).sum(axis=0) > 1
     rows = dict(zip(sheet.people, sheet.values, strict=True))
-    consensus = sheet.consensus
-    whole = np.round(consensus) if nominal else consensus
     with_people = [pair(JUDGE, person, judge, row, case, scale) for person, row in rows.items()]
     has_judge = (bool(judged) and name != PASSES) or bool(judged)
     return FigureAgreement(
@@ -201,7 +199,7 @@ def _figure(
         agreement=_among(sheet.values, case),
         pairs=tuple(pair(a, b, rows[a], rows[b], case, scale) for a, b in combinations(rows, 2)),
         itself=tuple(_itself(sheet, again, scale)),
-        judge=(*with_people, pair(JUDGE, "people", judge, whole, case, scale)) if has_judge else (),
+        judge=(*with_people, pair(JUDGE, "people", judge, sheet.median, case, scale)) if has_judge else (),
         drift=dict(_drift(sheet, times, scale)),
         test=alternative_test(judge, sheet.values, case, 0.2) if has_judge else None,
         slices=tuple(_slices(sheet, judge, case, categories, nominal=nominal)),
@@ -287,14 +285,14 @@ def _slices(
     sheet: Sheet, judge: Array, case: Array, categories: Mapping[str, str], *, nominal: bool
 ) -> Iterator[Slice]:
     named = np.array([categories.get(key[0], "") for key in sheet.items])
-    whole = np.round(sheet.consensus)
+    median = sheet.median
     for name in sorted(set(named.tolist()) - {""}):
         inside = named == name
         if inside.sum() < FEWEST_IN_SLICE:
             continue
         alpha = _alpha(sheet.values[:, inside], case[inside], "nominal" if nominal else "ordinal")
-        known = ~np.isnan(judge[inside])
-        yield Slice(name, alpha, share((np.round(judge) == whole)[inside], known, case[inside]))
+        known = ~(np.isnan(judge) | np.isnan(median))[inside]
+        yield Slice(name, alpha, share((judge == median)[inside], known, case[inside]))
 
 
 def _farthest(sheet: Sheet, shared: Array) -> Iterator[tuple[Key, dict[str, float]]]:

@@ -149,6 +149,16 @@ class Sheet:
         return values
 
     @property
+    def median(self) -> Array:
+        """For each item the median of what people said, without those on which two halves differ; NaN for nothing."""
+        ranked = np.sort(self.values, axis=0)
+        counts = (~np.isnan(self.values)).sum(axis=0)
+        lower, upper = (
+            ranked[np.maximum(at, 0), np.arange(len(self.items))] for at in ((counts - 1) // 2, counts // 2)
+        )
+        return np.asarray(np.where((counts > 0) & (lower == upper), lower, np.nan))
+
+    @property
     def consensus(self) -> Array:
         """For each item the mean of what people said; NaN where nobody said anything."""
         counts = (~np.isnan(self.values)).sum(axis=0)

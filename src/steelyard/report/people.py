@@ -1,0 +1,224 @@
+"""What people's labels say: how far people and judge agree, and what a run's figures are by both."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from steelyard.report import format as fmt
+from steelyard.report.document import Block, Column, Document, Facts, Kind, Table, Text, Tone, section, table_section
+from steelyard.report.render.json import encode_object
+
+if TYPE_CHECKING:
+    from steelyard.people.agreement import Agreement, FigureAgreement, Pair
+    from steelyard.people.estimates import Estimates, LabelEstimate
+    from steelyard.records import RunHeader
+    from steelyard.stats.intervals import Estimate
+
+_TEXT = Kind.TEXT
+
+
+def _columns(texts: Sequence[str], *figures: str) -> tuple[Column, ...]:
+    return (
+        *(Column(title, _TEXT) for title in texts),
+        *(Column(title, Kind.FIGURE if title in ("n", "People", "To halve") else Kind.STACKED) for title in figures),
+    )
+
+
+def _number(estimate: Estimate) -> str:
+    """`0.62`, and below it `[0.41, 0.79]`: for coefficients and points."""
+    if estimate.value is None:
+        return fmt.NOT_AVAILABLE
+    bounds = "" if estimate.low is None or estimate.high is None else f"\n[{estimate.low:.2f}, {estimate.high:.2f}]"
+    return f"{estimate.value:.2f}{bounds}"
+
+
+def _share(estimate: Estimate) -> str:
+    """`85.4 %`, and below it `[78.1, 91.0]`."""
+    value = fmt.percent(estimate.value)
+    return value if estimate.low is None else f"{value}\n{fmt.interval(estimate)}"
+
+
+def agreement_document(agreement: Agreement, header: RunHeader) -> Document:
+    """The ceiling that people set first, then the judge against it, pairs, and what they disagree on."""
+    figures = agreement.figures
+    people = fmt.counted(len(agreement.people), "person", "people")
+    skipped = f", {agreement.n_skipped:,} skipped" if agreement.n_skipped else ""
+    remarks = f"{fmt.counted(agreement.n_labels, 'label')} of {people}{skipped}"
+    blocks: list[Block] = [
+        *section("Labels", Facts([("Labels", remarks), ("Run", header.id)]), main=True),
+        *table_section(_ceiling(figures), main=True),
+        *table_section(_pairs("Judge and people", [(item.name, pair) for item in figures for pair in item.judge])),
+        *table_section(_alternative(figures)),
+        *table_section(_pairs("People and people", [(item.name, pair) for item in figures for pair in item.pairs])),
+        *table_section(
+            _pairs("People and themselves", [(item.name, pair) for item in figures for pair in item.itself])
+        ),
+        *table_section(_drift(figures)),
+        *table_section(_slices(figures)),
+        *table_section(_answers(agreement)),
+        *table_section(_disagreed(figures)),
+    ]
+    return Document(f"Labels of {header.suite_name}", blocks, ["agreement", f"run {header.id}"])
+
+
+def _ceiling(figures: Sequence[FigureAgreement]) -> Table:
+    columns = _columns(["Figure"], "n", "Same", "Alpha", "Judge, same")
+    rows = [
+        (
+            item.name,
+            f"{item.n_shared:,}",
+            _share(item.agreement),
+            _number(item.alpha),
+            _share(item.judge[-1].agreement) if item.judge else fmt.NOT_AVAILABLE,
+        )
+        for item in figures
+    ]
+    note = (
+        "n: items with labels of two people or more; same: pairs of people who say the same of an item, about the"
+        " most that a judge can reach; alpha:"
+        " Krippendorff's (ordinal, of yes and no nominal); judge: with the median of what people say"
+    )
+    return Table("How far people agree", columns, rows, note if rows else "")
+
+
+def _pairs(title: str, pairs: Iterable[tuple[str, Pair]]) -> Table:
+    columns = _columns(["Figure", "Raters"], "n", "Same", "Kappa", "Weighted", "Spearman", "Bias")
+    rows = [
+        (
+            name,
+            pair.first if pair.first == pair.second else f"{pair.first}, {pair.second}",
+            f"{pair.agreement.n:,}",
+            _share(pair.agreement),
+            _number(pair.kappa),
+            _number(pair.kappa_weighted),
+            _number(pair.spearman),
+            _number(pair.bias),
+        )
+        for name, pair in pairs
+    ]
+    note = "kappa: Cohen's; weighted: by squared distance; bias: the first minus the second"
+    return Table(title, columns, rows, note if rows else "")
+
+
+def _alternative(figures: Sequence[FigureAgreement]) -> Table:
+    columns = _columns(["Figure"], "People", "Winning rate", "Advantage")
+    rows = [
+        (item.name, str(item.test.n_people), fmt.percent(item.test.winning_rate), _share(item.test.advantage))
+        for item in figures
+        if item.test is not None and item.test.n_people
+    ]
+    note = "alternative annotator test: from a winning rate of 50 % on the judge may stand for one of the people"
+    return Table("May the judge stand for a person?", columns, rows, note if rows else "")
+
+
+def _drift(figures: Sequence[FigureAgreement]) -> Table:
+    rows = [
+        (item.name, person, str(moved.n), _number(moved)) for item in figures for person, moved in item.drift.items()
+    ]
+    note = "how much more the later half of a person's labels is above the others' than the earlier half"
+    columns = _columns(["Figure", "Person"], "n", "Moved")
+    return Table("Drift", columns, rows, note if rows else "")
+
+
+def _slices(figures: Sequence[FigureAgreement]) -> Table:
+    columns = _columns(["Figure", "Category"], "n", "Alpha", "Judge, same")
+    rows = [
+        (item.name, part.name, f"{part.judge.n:,}", _number(part.alpha), _share(part.judge))
+        for item in figures
+        for part in item.slices
+    ]
+    return Table("By category", columns, rows)
+
+
+def _answers(agreement: Agreement) -> Table:
+    columns = _columns(["People", "Field"], "n", "Same", "F1")
+    rows = []
+    for pair in agreement.answers:
+        names = f"{pair.first}, {pair.second}"
+        rows += [(names, name, f"{value.n:,}", _share(value), "") for name, value in pair.fields.items()]
+        rows += [(names, name, f"{value.n:,}", "", _share(value)) for name, value in pair.lists.items()]
+    return Table("People's own answers", columns, rows)
+
+
+def _disagreed(figures: Sequence[FigureAgreement]) -> Table:
+    columns = _columns(["Case", "Figure", "What they say"])
+    rows = [
+        (
+            key[0] + (f" [{key[1]}]" if key[1] else ""),
+            item.name,
+            ", ".join(f"{who} {value:g}" for who, value in said.items()),
+        )
+        for item in figures
+        for key, said in item.disagreed
+    ]
+    return Table("Where people disagree most", columns, rows)
+
+
+def estimates_document(estimates: Estimates, header: RunHeader) -> Document:
+    """The pass rate by judge and labels first, then all figures and what more labels would bring."""
+    first = estimates.figures[0]
+    blocks: list[Block] = [
+        Text(_sentence(first), Tone.STRONG),
+        *table_section(_figures(estimates.figures), main=True),
+        *section("Stands on", Facts(_standing(estimates))),
+    ]
+    return Document(f"Estimates of {header.suite_name}", blocks, ["estimates", f"run {header.id}"])
+
+
+def _value(item: LabelEstimate, estimate: Estimate) -> str:
+    share = not (item.together.value is not None and abs(item.together.value) > 1)
+    return _share(estimate) if share and (estimate.value is None or abs(estimate.value) <= 1) else _number(estimate)
+
+
+def _line(estimate: Estimate) -> str:
+    return _share(estimate).replace("\n", " ")
+
+
+def _sentence(item: LabelEstimate) -> str:
+    if item.together.value is None:
+        return f"No estimate of the pass rate: {item.why}. Draw some: steelyard label plan RUN --random 50"
+    text = f"Pass rate by judge and labels together: {_line(item.together)}; the judge alone says {_line(item.judge)}"
+    if item.more_to_halve is not None:
+        text += f". Label {item.more_to_halve:,} more at random and the interval halves"
+    return text
+
+
+def _figures(figures: Sequence[LabelEstimate]) -> Table:
+    columns = _columns(["Figure", "Category"], "n", "Judge", "Labels alone", "Together", "To halve")
+    rows = [
+        (
+            item.name,
+            item.slice,
+            f"{item.labels.n:,}",
+            _value(item, item.judge),
+            _value(item, item.labels),
+            _value(item, item.together),
+            fmt.NOT_AVAILABLE if item.more_to_halve is None else f"{item.more_to_halve:,} more",
+        )
+        for item in figures
+    ]
+    note = "together: prediction-powered, where that is tighter than the labels alone; to halve: labels at random"
+    return Table("Figures", columns, rows, note)
+
+
+def _standing(estimates: Estimates) -> list[tuple[str, str]]:
+    costs = estimates.costs
+    facts = [
+        ("Drawn at random", fmt.counted(estimates.n_random, "item")),
+        ("Drawn for precision", fmt.counted(estimates.n_precision, "item")),
+        ("Picked", f"{fmt.counted(estimates.n_other, 'item')}, in no estimate"),
+        ("Method", f"{estimates.figures[0].method}: {estimates.figures[0].why}"),
+    ]
+    if costs.labels is not None:
+        facts.append(("Labels cost", f"{costs.labels:,.2f}"))
+    if costs.halving is not None:
+        facts.append(("Halving costs", f"{costs.halving:,.2f}"))
+    if costs.judge_calls is not None:
+        facts.append(("Judge calls cost", f"{costs.judge_calls:,.4f}"))
+    return [fact for fact in facts if not fact[1].startswith("0 items")]
+
+
+def people_data(header: RunHeader, part: Any) -> dict[str, Any]:
+    """Agreement or estimates as plain data."""
+    return {"run": header.id, "suite": header.suite_name} | encode_object(part)
