@@ -21,7 +21,14 @@ _TEXT = Kind.TEXT
 def _columns(texts: Sequence[str], *figures: str) -> tuple[Column, ...]:
     return (
         *(Column(title, _TEXT) for title in texts),
-        *(Column(title, Kind.FIGURE if title in ("n", "People", "To halve") else Kind.STACKED) for title in figures),
+        *(
+            Column(
+                title,
+                Kind.FIGURE if title in ("n", "People", "To halve") else Kind.STACKED,
+                optional=title in ("Weighted", "Spearman", "Bias"),
+            )
+            for title in figures
+        ),
     )
 
 
