@@ -1,0 +1,208 @@
+"""How far people and judge agree, and what both say of a run. Figures are calculated by hand beside each."""
+
+import numpy as np
+import pytest
+
+from parts.judged_suite import write_judged
+from steelyard.api import run_suite
+from steelyard.people.agreement import agreement_of, answers_agreement, f1, pair
+from steelyard.people.estimates import estimates_of, powered_mean
+from steelyard.people.labels import Sheet, Terms, sheets
+from steelyard.store.people import RANDOM, LabelRecord
+from steelyard.store.sql import open_store
+from steelyard.suite.load import load_suite
+
+NAN = np.nan
+N = 40
+
+
+@pytest.fixture(scope="module")
+def judged(tmp_path_factory):
+    """A store with one run of 40 texts that a judge by rules scored: clarity 3, every fourth 4, none with harm."""
+    folder = tmp_path_factory.mktemp("judged")
+    texts = {k: f"Number {k} is a splendid number and that is all there is to say." for k in range(0, N, 4)}
+    suite = load_suite(str(write_judged(folder / "suite", n=N, texts=texts)))
+    run_suite(suite, store=str(folder / "steelyard.db"))
+    store = open_store(str(folder / "steelyard.db"))
+    yield store, store.run("LAST")
+    store.close()
+
+
+def label(header, k, person, clarity, *, harm=False, **more):
+    value = {"clarity": clarity, "harm": harm}
+    return LabelRecord(header.suite_name, f"c{k}", person, "scores", value, run_id=header.id, drawn=RANDOM, **more)
+
+
+@pytest.fixture(scope="module")
+def labelled(judged):
+    """Ann labels all 40 as the judge does, Ben the first 20 a point lower from the tenth on, Ann 10 a second time."""
+    store, header = judged
+    said = [4 if k % 4 == 0 else 3 for k in range(N)]
+    ann = [label(header, k, "ann", said[k], labelled_at=1000.0 + k) for k in range(N)]
+    ben = [label(header, k, "ben", said[k] - (k >= 10), labelled_at=1000.0 + k) for k in range(20)]
+    again = [label(header, k, "ann", said[k] + (k == 1), round=1) for k in range(10)]
+    store.people.add_labels([*ann, *ben, *again])
+    return agreement_of(store, header, str)
+
+
+def by_name(agreement, name):
+    return next(figure for figure in agreement.figures if figure.name == name)
+
+
+def test_people_with_each_other(labelled):
+    clarity = by_name(labelled, "clarity")
+    (pair_,) = clarity.pairs
+    # 10 of the 20 that both labelled are the same, Ann is 10 / 20 points above.
+    assert (pair_.first, pair_.second) == ("ann", "ben")
+    assert (pair_.agreement.value, pair_.agreement.n) == (0.5, 20)
+    assert pair_.bias.value == 0.5
+    assert (clarity.n_items, clarity.n_shared) == (40, 20)
+    assert (clarity.agreement.value, clarity.agreement.n) == (0.5, 20)
+
+
+def test_kappa_of_two_people_by_hand(labelled):
+    """Ann: 5 fours and 15 threes. Ben: of the first ten 3 fours and 7 threes; of the others 2 threes and 8 twos.
+
+    Both the same 10 / 20; by chance (5 x 3 + 15 x 9) / 400 = 0.375, so kappa is (0.5 - 0.375) / 0.625 = 0.2.
+    """
+    assert by_name(labelled, "clarity").pairs[0].kappa.value == pytest.approx(0.2)
+
+
+def test_a_person_with_the_same_person_later(labelled):
+    (itself,) = by_name(labelled, "clarity").itself
+    assert (itself.first, itself.agreement.value, itself.agreement.n) == ("ann", 0.9, 10)
+
+
+def test_the_judge_with_each_person_and_with_the_median(labelled):
+    ann, ben, people = by_name(labelled, "clarity").judge
+    assert (ann.second, ann.agreement.value, ann.agreement.n) == ("ann", 1.0, 40)
+    assert (ben.second, ben.agreement.value, ben.agreement.n) == ("ben", 0.5, 20)
+    # On ten items two people say two things: there is no median, and they are missing.
+    assert (people.second, people.agreement.value, people.agreement.n) == ("people", 1.0, 30)
+
+
+def test_drift_is_the_later_half_minus_the_earlier(labelled):
+    assert {name: moved.value for name, moved in by_name(labelled, "clarity").drift.items()} == {
+        "ann": 1.0,
+        "ben": -1.0,
+    }
+
+
+def test_the_items_on_which_people_lie_apart_are_listed(labelled):
+    listed = by_name(labelled, "clarity").disagreed
+    assert len(listed) == 10
+    assert all(said["ann"] - said["ben"] == 1 for _, said in listed)
+
+
+def test_a_flag_that_all_leave_unset(labelled):
+    harm = by_name(labelled, "harm")
+    assert harm.agreement.value == 1.0
+    assert harm.alpha.value is None  # without any variance alpha is undefined
+    assert harm.nominal
+
+
+def test_whether_answers_pass_follows_from_the_scores(labelled):
+    """Pass is half of the scale: clarity 3 and 4 pass, 2 does not; Ben gives 2 to eight of the twenty."""
+    passes = by_name(labelled, "passes")
+    assert passes.pairs[0].agreement.value == 12 / 20
+    assert passes.nominal
+
+
+def test_a_skipped_item_is_missing(judged):
+    _, header = judged
+    skipped = LabelRecord(header.suite_name, "c30", "cid", "skipped", None, run_id=header.id)
+    assert sheets([skipped], Terms(header.description)) == {}
+
+
+def test_names_are_what_the_caller_wants(judged, labelled):
+    assert labelled.people == ("ann", "ben")
+    store, header = judged
+    assert agreement_of(store, header, {"ann": "person-1", "ben": "person-2"}.get).people == ("person-1", "person-2")
+
+
+def test_the_median_of_people():
+    sheet = Sheet(
+        ("a", "b", "c"), (("x", "", 0),) * 5, np.array([[1, 1, 1, NAN, 2], [1, 2, 3, NAN, NAN], [2, 2, NAN, NAN, NAN]])
+    )
+    np.testing.assert_array_equal(sheet.median, [1, 2, NAN, NAN, 2])
+    np.testing.assert_allclose(sheet.consensus, [4 / 3, 5 / 3, 2, NAN, 2])
+
+
+def test_two_raters_without_an_item_in_common():
+    both = pair("a", "b", np.array([1.0, NAN]), np.array([NAN, 1.0]), np.arange(2), (1, 5))
+    assert (both.agreement.value, both.agreement.n, both.kappa.value) == (None, 0, None)
+
+
+def answer(person, case, value):
+    return LabelRecord("demo", case, person, "answer", value)
+
+
+def test_fields_and_lists_of_people_who_answer_themselves():
+    span = {"start": 0, "end": 4, "label": "who"}
+    labels = [
+        answer("ann", "c0", {"title": "A Chair", "spans": [span, {**span, "end": 5}]}),
+        answer("ben", "c0", {"title": "a  chair", "spans": [span]}),
+        answer("ann", "c1", {"title": "Table", "spans": []}),
+        answer("ben", "c1", {"title": "Desk", "spans": []}),
+        answer("ben", "c2", {"title": "Lamp", "spans": [span]}),
+    ]
+    (found,) = answers_agreement(labels)
+    assert (found.n, found.fields["title"].value, found.fields["title"].n) == (2, 0.5, 2)
+    # One span in common, three in all: 2 x 1 / 3. Where neither has any nothing is said.
+    assert found.lists["spans"].value == pytest.approx(2 / 3)
+
+
+def test_f1_counts_an_item_as_often_as_it_is_there():
+    assert f1([(["x", "x"], ["x"]), ([], ["y"])], np.arange(2)).value == pytest.approx(2 / 4)
+    assert f1([([], [])], np.arange(1)).value is None
+
+
+# ---- estimates
+
+
+def test_the_mean_by_both_is_the_regression_estimate():
+    """Labels are the judge's score plus or minus 1: cov(y, f) = var(f), the weight is 1, and the rest is 0 on average.
+
+    f of the labelled: 1 3 1 3 (mean 2), y: 2 4 0 2 (mean 2). All six: 1 3 1 3 3 3, mean 14/6. So 14/6 + (2 - 2).
+    """
+    judge = np.array([1.0, 3, 1, 3, 3, 3])
+    label_ = np.array([2.0, 4, 0, 2, NAN, NAN])
+    estimate, weight = powered_mean(judge, label_, np.arange(6), (0, 5))
+    assert weight == pytest.approx(1.0)
+    assert estimate.value == pytest.approx(14 / 6)
+    assert estimate.n == 6
+
+
+def test_a_judge_that_knows_nothing_gets_no_weight():
+    judge = np.array([1.0, 1, 3, 3, 5, 5])
+    label_ = np.array([2.0, 4, 2, 4, NAN, NAN])
+    estimate, weight = powered_mean(judge, label_, np.arange(6), (0, 5))
+    assert (weight, estimate.value) == (0.0, 3.0)
+
+
+@pytest.mark.parametrize("n", [30, 120])
+def test_the_interval_of_the_mean_holds_the_truth_19_times_in_20(n):
+    rng = np.random.default_rng(n)
+    hits = 0
+    for _ in range(400):
+        truth = rng.integers(1, 6, 200).astype(float)
+        judge = np.clip(np.round(truth + rng.normal(0.5, 0.8, 200)), 1, 5)
+        label_ = np.full(200, NAN)
+        drawn = rng.permutation(200)[:n]
+        label_[drawn] = truth[drawn]
+        estimate, _ = powered_mean(judge, label_, np.arange(200), (1, 5))
+        hits += estimate.low <= 3 <= estimate.high
+    # Binomial(400, 0.95): fewer than 365 or more than 394 come less than once in 1,000 times; the seed is fixed.
+    assert 365 <= hits <= 394
+
+
+def test_estimates_stand_on_what_was_drawn_at_random(judged, labelled):
+    store, header = judged
+    estimates = estimates_of(store, header, label_cost=2.5)
+    assert (estimates.n_random, estimates.n_other) == (40, 0)
+    passes = estimates.figures[0]
+    assert passes.name == "passes"
+    # Of 40 labelled items people tie on those that Ben alone gave a 2 (c11, 13, 14, 15, 17, 18, 19 and c10): no vote.
+    assert passes.together.value == 1.0
+    assert estimates.costs.labels == 70 * 2.5
+    assert estimates.costs.judge_calls is None
