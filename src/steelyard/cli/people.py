@@ -124,7 +124,8 @@ def _show(task: Task) -> None:
         else json.dumps(task.case.input, ensure_ascii=False, indent=2)
     )
     click.echo(f"\n--- {task.done + 1} ---\n\nInput\n\n{spelled_out(shown, keep=chr(10))}\n")
-    click.echo(f"Answer\n\n{spelled_out(task.answer, keep=chr(10))}\n")
+    if task.answer:
+        click.echo(f"Answer\n\n{spelled_out(task.answer, keep=chr(10))}\n")
 
 
 def _asked(desk: Desk, task: Task) -> bool:
@@ -254,6 +255,31 @@ def estimate(
         part = estimates_of(store, header, label_cost=label_cost)
     _refuse_unlabelled(header, part.n_random + part.n_precision + part.n_other)
     show_document(estimates_document(part, header), people_data(header, part), markdown, html, as_json=as_json)
+
+
+@label_command.command("experts")
+@click.argument("suite", metavar="SUITE")
+@_names
+@store_url
+@as_json
+def experts(suite: str, names: bool, store_url: str | None, as_json: bool) -> None:
+    """Hold experts' own answers against the truth of SUITE: which cases are contested."""
+    from steelyard.cli.output import show_document
+    from steelyard.people.experts import experts_of
+    from steelyard.people.files import pseudonyms
+    from steelyard.report.people import experts_document
+    from steelyard.report.render.json import encode_object
+    from steelyard.store.sql import open_store
+    from steelyard.suite.load import load_suite
+
+    loaded = load_suite(suite)
+    store = open_store(store_url, create=False)
+    try:
+        person = {} if names else pseudonyms(store)
+        part = experts_of(store, loaded, lambda name: person.get(name, name))
+    finally:
+        store.close()
+    show_document(experts_document(part, loaded.name), {"suite": loaded.name} | encode_object(part), as_json=as_json)
 
 
 def _refuse_unlabelled(header: RunHeader, n: int) -> None:

@@ -17,7 +17,7 @@ import numpy as np
 
 from steelyard.analysis.judge.votes import judged_text
 from steelyard.errors import UsageError
-from steelyard.people.labels import KINDS, PREFERENCE, Terms
+from steelyard.people.labels import ANSWER, KINDS, PREFERENCE, Terms
 from steelyard.records import Outcome, RunState
 from steelyard.store.people import DISAGREEMENT, PRECISION, RANDOM, SKIPPED, Key, LabelRecord, Place
 from steelyard.suite.yaml import meant_or_listed
@@ -49,7 +49,7 @@ class Task:
     place: Place
     case: Case
     answer: str
-    """The text that is to be labelled."""
+    """The text that is to be labelled; "" for people who answer the case themselves."""
     done: int
     """How many labels this person has given before."""
 
@@ -216,7 +216,9 @@ class Desk:
         text = judged_text(judge.of if judge else "")
         for sample, case in self._store.samples(self._header.id, case_ids=[place.case_id]):
             if sample.key == place.key:
-                return Task(place, case, text(sample) or sample.call_result.text or "", self.n_given)
+                # Who answers a case must not see what the system answered.
+                seen = "" if self.kind == ANSWER else text(sample) or sample.call_result.text or ""
+                return Task(place, case, seen, self.n_given)
         raise UsageError(f"run {self._header.id} holds no sample of {place.case_id}: its queue is not of this run")
 
     def save(self, task: Task, value: Any, *, comment: str = "") -> LabelRecord:

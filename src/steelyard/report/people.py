@@ -12,6 +12,7 @@ from steelyard.report.render.json import encode_object
 if TYPE_CHECKING:
     from steelyard.people.agreement import Agreement, FigureAgreement, Pair
     from steelyard.people.estimates import Estimates, LabelEstimate
+    from steelyard.people.experts import Experts
     from steelyard.records import RunHeader
     from steelyard.stats.intervals import Estimate
 
@@ -224,6 +225,30 @@ def _standing(estimates: Estimates) -> list[tuple[str, str]]:
     if costs.judge_calls is not None:
         facts.append(("Judge calls cost", f"{costs.judge_calls:,.4f}"))
     return [fact for fact in facts if not fact[1].startswith("0 items")]
+
+
+def experts_document(experts: Experts, suite: str) -> Document:
+    """How well the truth predicts experts, and experts each other; then the contested cases."""
+    columns = _columns(["Case", "Why", "What their answers earn by the truth"])
+    rows = [
+        (item.case_id, item.why, ", ".join(f"{who} {fmt.percent(score)}" for who, score in item.scores.items()))
+        for item in experts.contested
+    ]
+    facts = [
+        (
+            "Answered",
+            f"{fmt.counted(experts.n_cases, 'case')} by {fmt.counted(len(experts.people), 'person', 'people')}",
+        ),
+        ("Pass by the truth", _line(experts.by_truth)),
+        ("Score by the truth", _line(experts.score)),
+        ("Same as each other", _line(experts.by_each_other)),
+        ("Contested", fmt.counted(len(rows), "case")),
+    ]
+    blocks: list[Block] = [
+        *section("Experts and truth", Facts(facts), main=True),
+        *table_section(Table("Contested cases", columns, rows)),
+    ]
+    return Document(f"Experts on {suite}", blocks)
 
 
 def people_data(header: RunHeader, part: Any) -> dict[str, Any]:

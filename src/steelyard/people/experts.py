@@ -1,0 +1,128 @@
+"""Experts against the truth: they answer cases themselves, and where they disagree the case is contested."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from steelyard.people.agreement import f1, flatten, same
+from steelyard.people.labels import ANSWER
+from steelyard.scoring.evaluate import Evaluated, Evaluator
+from steelyard.stats.groups import mean, share
+from steelyard.stats.intervals import Estimate
+
+if TYPE_CHECKING:
+    from steelyard.store.base import Store
+    from steelyard.store.people import LabelRecord
+    from steelyard.suite.case import Case
+    from steelyard.suite.models import SuiteModel
+
+
+@dataclass(frozen=True, slots=True)
+class Contested:
+    """A case on which an expert disagrees with the truth, or experts with each other."""
+
+    case_id: str
+    why: str
+    scores: dict[str, float | None]
+    """By person, what the answer earns by the truth, from 0 to 1; None when it cannot be scored."""
+
+
+@dataclass(frozen=True, slots=True)
+class Experts:
+    """What experts' own answers say of the truth."""
+
+    n_cases: int
+    """Cases that an expert answered."""
+    people: tuple[str, ...]
+    by_truth: Estimate
+    """Share of experts' answers that pass by the truth: how well the truth predicts an expert."""
+    score: Estimate
+    """What experts' answers earn by the truth on average."""
+    by_each_other: Estimate
+    """Share of fields, items and spans on which two experts say the same: how well experts predict each other."""
+    contested: tuple[Contested, ...]
+
+
+def experts_of(store: Store, suite: SuiteModel, names: Callable[[str], str] = str) -> Experts:
+    """The answers of experts to a suite's cases, scored as the system's answers are; nobody is called."""
+    labels = [label for label in store.people.labels(suite=suite.name) if label.kind == ANSWER and label.round == 0]
+    wanted = {label.case_id for label in labels}
+    cases = {case.id: case for case in suite.cases if case.id in wanted}
+    by_case: dict[str, dict[str, LabelRecord]] = {}
+    for label in labels:
+        if label.case_id in cases:
+            by_case.setdefault(label.case_id, {})[names(label.person)] = label
+    evaluator = Evaluator(suite)
+    scored = {
+        case_id: {person: _scored(evaluator, label.value, cases[case_id]) for person, label in given.items()}
+        for case_id, given in by_case.items()
+    }
+    rows = [(at, result) for at, case_id in enumerate(scored) for result in scored[case_id].values()]
+    case = np.array([at for at, _ in rows], dtype=int)
+    passed = np.array([bool(result.passed) for _, result in rows], dtype=bool)
+    known = np.array([result.passed is not None for _, result in rows], dtype=bool)
+    earned = np.array([np.nan if result.score is None else result.score for _, result in rows])
+    return Experts(
+        n_cases=len(by_case),
+        people=tuple(sorted({person for given in by_case.values() for person in given})),
+        by_truth=share(passed, known, case),
+        score=mean(earned[~np.isnan(earned)], case[~np.isnan(earned)], (0.0, 1.0)),
+        by_each_other=_each_other(by_case.values()),
+        contested=tuple(_contested(by_case, scored)),
+    )
+
+
+def contested_cases(store: Store, suite: SuiteModel) -> frozenset[str]:
+    """The ids of the cases whose truth is contested."""
+    return frozenset(item.case_id for item in experts_of(store, suite).contested)
+
+
+def _scored(evaluator: Evaluator, answer: Any, case: Case) -> Evaluated:
+    text = answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
+    return evaluator.evaluate(text, case)
+
+
+def _each_other(cases: Iterable[dict[str, LabelRecord]]) -> Estimate:
+    """Of two experts on one case: each field is one thing to agree on, and so is each item of a list."""
+    lists, of = [], []
+    for at, given in enumerate(cases):
+        for first, second in combinations(given.values(), 2):
+            sides = [_things(label.value) for label in (first, second)]
+            lists.append((sides[0], sides[1]))
+            of.append(at)
+    return f1(lists, np.array(of, dtype=int))
+
+
+def _things(answer: Any) -> list[Any]:
+    things: list[Any] = []
+    for name, value in flatten(answer).items():
+        if isinstance(value, list):
+            things += [[name, item] for item in value]
+        else:
+            things.append([name, " ".join(value.split()).casefold() if isinstance(value, str) else value])
+    return things
+
+
+def _contested(
+    by_case: dict[str, dict[str, LabelRecord]], scored: dict[str, dict[str, Evaluated]]
+) -> Iterable[Contested]:
+    for case_id, given in by_case.items():
+        results = scored[case_id]
+        against = [person for person, result in results.items() if result.passed is False]
+        values = [label.value for label in given.values()]
+        apart = any(not _alike(x, y) for x, y in combinations(values, 2))
+        if against or apart:
+            why = [f"{len(against)} of {len(given)} experts disagree with the truth"] if against else []
+            why += ["experts disagree with each other"] if apart else []
+            yield Contested(case_id, "; ".join(why), {person: result.score for person, result in results.items()})
+
+
+def _alike(x: Any, y: Any) -> bool:
+    first, second = flatten(x), flatten(y)
+    return first.keys() == second.keys() and all(same(first[name], second[name]) for name in first)
