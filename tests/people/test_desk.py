@@ -55,17 +55,17 @@ def test_what_is_to_be_labelled_twice_is_labelled_by_two_people(store, labelled_
 
 def test_an_item_that_is_held_is_not_served_until_its_lease_ends(store, labelled_run):
     extend_plan(store, labelled_run, Draw(random=1))
-    ann, ben = (Desk(store, labelled_run, name, lease=0.05) for name in ("ann", "ben"))
-    held = ann.next()
-    assert ben.next() is None
-    time.sleep(0.06)
-    taken = ben.next()
-    assert taken.place.key == held.place.key
-    # What the first one says after all is kept, too: it counts as a label, and the second one's place is still free.
-    ann.save(held, True)
-    ben.save(taken, False)
+    held = store.people.next_place(RUN, "ann", 60, now=1000.0)
+    assert store.people.next_place(RUN, "ben", 60, now=1060.0) is None
+    taken = store.people.next_place(RUN, "ben", 60, now=1061.0)
+    assert taken.key == held.key
+    # What the first one says after all is kept, too, and the place stays the second one's.
+    for place, value in ((held, True), (taken, False)):
+        label = LabelRecord("demo", place.case_id, place.person, "verdict", value, run_id=RUN)
+        store.people.fill(place, label)
+        assert store.people.progress(RUN) == {RANDOM: (int(value is False), 1)}
     assert [(label.person, label.value) for label in store.people.labels(run_id=RUN)] == [("ann", True), ("ben", False)]
-    assert ann.next() is None
+    assert store.people.next_place(RUN, "ann", 60) is None
 
 
 def test_who_asks_again_gets_the_item_that_is_held_already(store, labelled_run):
@@ -255,3 +255,25 @@ def test_ten_people_at_once_lose_nothing_and_get_no_item_twice(url, store):
     assert {label.number for label in labels} >= {int(line) for lines in said for line in lines if line.endswith("\n")}
     assert len(rest) <= 4
     assert store.people.progress(RUN) == {RANDOM: (300, 300)}
+
+
+def test_people_say_which_of_two_answers_is_better(store, labelled_run):
+    """The order in which two answers are shown is by chance; what is kept is whose answer it was."""
+    other = ended_run(store, 50, "demo-2")
+    assert (
+        extend_plan(store, labelled_run, Draw(random=60), against=other)[RANDOM] == 50
+    )  # both have 50 cases in common
+    desk = Desk(store, labelled_run, "ann", against=other)
+    shown = collections.Counter()
+    while (task := desk.next()) is not None:
+        shown[task.swapped] += 1
+        kept = desk.save(task, "first")
+        assert kept.value == ("b" if task.swapped else "a")
+        assert (kept.run_id, kept.other_run_id, kept.kind) == ("demo-1", "demo-2", "preference")
+    assert shown.total() == 50
+    assert 10 <= shown[True] <= 40  # binomial(50, 1/2): less than 1 in 10,000 outside
+    # The queue of one run is another one.
+    extend_plan(store, labelled_run, Draw(random=1))
+    assert len(all_from(Desk(store, labelled_run, "ann"))) == 1
+    with pytest.raises(UsageError, match="no kind 'preference' of labels of one answer"):
+        extend_plan(store, labelled_run, Draw(random=1), kind="preference")

@@ -25,6 +25,7 @@ _person = click.option(
 )
 _names = click.option("--names", is_flag=True, help="Show people by name; else by pseudonym.")
 _n = click.IntRange(min=0)
+_against = click.option("--against", metavar="RUN", help="Ask which answer is better: RUN's or that of this one.")
 
 
 @click.group("label")
@@ -51,6 +52,7 @@ def _opened(store_url: str | None, run: str) -> Iterator[tuple[SqlStore, RunHead
 @click.option("--per-item", metavar="N", type=click.IntRange(min=1), default=1, help="People that label each.")
 @click.option("--again", metavar="SHARE", type=click.FloatRange(0, 1), help="Share that each person labels twice.")
 @click.option("--kind", metavar="KIND", default="", help="scores, verdict or answer. [default: scores with a judge]")
+@_against
 @_person
 @store_url
 def plan(
@@ -61,6 +63,7 @@ def plan(
     per_item: int,
     again: float | None,
     kind: str,
+    against: str | None,
     person: str,
     store_url: str | None,
 ) -> None:
@@ -72,11 +75,13 @@ def plan(
         raise UsageError("say how many answers to draw: --random 50, and then --disagreement or --precision")
     with _opened(store_url, run) as (store, header):
         draw = Draw(random, disagreement, precision, per_item)
-        drawn = extend_plan(store, header, draw, kind=kind, again=again, by=person)
+        other = None if against is None else store.run(against)
+        drawn = extend_plan(store, header, draw, kind=kind, again=again, by=person, against=other)
         for name, asked in (("random", random), ("disagreement", disagreement), ("precision", precision)):
             if asked:
                 click.echo(f"{name}: {drawn[name]} of {asked} drawn")
-        click.echo(f"Label them with:\n  steelyard label next {header.id}")
+        extra = "" if other is None else f" --against {other.id}"
+        click.echo(f"Label them with:\n  steelyard label next {header.id}{extra}")
 
 
 @label_command.command("next")
@@ -85,8 +90,9 @@ def plan(
 @click.option(
     "--lease", metavar="MINUTES", type=click.FloatRange(min=0, min_open=True), default=30.0, show_default=True
 )
+@_against
 @store_url
-def next_(run: str, person: str, lease: float, store_url: str | None) -> None:
+def next_(run: str, person: str, lease: float, against: str | None, store_url: str | None) -> None:
     """Label the answers of RUN one by one; each is kept before the next is shown.
 
     Nothing of what the judge, the scorers or others say is shown, nor which model answered.
@@ -94,7 +100,8 @@ def next_(run: str, person: str, lease: float, store_url: str | None) -> None:
     from steelyard.people.desk import Desk
 
     with _opened(store_url, run) as (store, header):
-        desk = Desk(store, header, person, lease=60 * lease)
+        other = None if against is None else store.run(against)
+        desk = Desk(store, header, person, lease=60 * lease, against=other)
         click.echo(_rubric(header))
         while (task := desk.next()) is not None:
             _show(task)
@@ -124,8 +131,9 @@ def _show(task: Task) -> None:
         else json.dumps(task.case.input, ensure_ascii=False, indent=2)
     )
     click.echo(f"\n--- {task.done + 1} ---\n\nInput\n\n{spelled_out(shown, keep=chr(10))}\n")
-    if task.answer:
-        click.echo(f"Answer\n\n{spelled_out(task.answer, keep=chr(10))}\n")
+    for title, text in (("First answer" if task.second else "Answer", task.answer), ("Second answer", task.second)):
+        if text:
+            click.echo(f"{title}\n\n{spelled_out(text, keep=chr(10))}\n")
 
 
 def _asked(desk: Desk, task: Task) -> bool:
@@ -165,13 +173,18 @@ def _read(desk: Desk, name: str, text: str) -> Any:
             return desk.terms.check("answer", json.loads(text))
         except json.JSONDecodeError as error:
             raise ValueError(f"this is no JSON: {error}") from None
+    if desk.kind == "preference":
+        if text not in ("1", "2", "tie"):
+            raise ValueError("say 1, 2 or tie")
+        return {"1": "first", "2": "second"}.get(text, text)
     return desk.terms.check(desk.kind, {"p": "pass", "f": "fail"}.get(text, text) if desk.kind == "verdict" else text)
 
 
 def _questions(terms: Terms, kind: str) -> list[tuple[str, str]]:
     keys = "s skip, u undo, c TEXT comment, q quit"
     if kind != "scores" or terms.rubric is None:
-        return [(kind, f"{'p pass, f fail' if kind == 'verdict' else 'your answer'}; {keys}")]
+        asked = {"verdict": "p pass, f fail", "preference": "which is better: 1, 2 or tie"}.get(kind, "your answer")
+        return [(kind, f"{asked}; {keys}")]
     rubric = terms.rubric
     scores = [(name, f"{name} {rubric.low:g} to {rubric.high:g}; {keys}") for name in rubric.dimensions]
     return scores + [(name, f"{name} yes or no; {keys}") for name in rubric.flags]

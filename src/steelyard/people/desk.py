@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from steelyard.store.base import Columns, Store
     from steelyard.suite.case import Case
 
+_EVEN = 0.5
 LEASE = 1800.0
 """Seconds that an item is held for a person who does not answer."""
 
@@ -50,31 +51,49 @@ class Task:
     case: Case
     answer: str
     """The text that is to be labelled; "" for people who answer the case themselves."""
+    second: str
+    """The other text, where people say which of two they prefer."""
+    swapped: bool
+    """Whether the first text shown is that of the other run."""
     done: int
     """How many labels this person has given before."""
 
 
 def extend_plan(
-    store: Store, header: RunHeader, draw: Draw, *, kind: str = "", again: float | None = None, by: str = ""
+    store: Store,
+    header: RunHeader,
+    draw: Draw,
+    *,
+    kind: str = "",
+    again: float | None = None,
+    by: str = "",
+    against: RunHeader | None = None,
 ) -> dict[str, int]:
     """Draw more items into the queue of a run; by how they were drawn, how many places were added.
 
-    `again` is the share of items that each person gets a second time. UsageError when there is nothing to draw from.
+    `again` is the share of items that each person gets a second time. With `against` people say whether they prefer the
+    answer of this run or of that one. UsageError when there is nothing to draw from.
     """
-    if header.state is not RunState.ENDED:
-        raise UsageError(f"run {header.id} has not ended: labels are drawn from all of its answers")
-    terms, earlier = Terms(header.description), store.people.plan(header.id)
-    if (kind and kind not in KINDS) or kind == PREFERENCE:
+    for run in (header, against):
+        if run is not None and run.state is not RunState.ENDED:
+            raise UsageError(f"run {run.id} has not ended: labels are drawn from all of its answers")
+    terms, other = Terms(header.description), None if against is None else against.id
+    earlier, usual = store.people.plan(header.id, other), terms.kind if against is None else PREFERENCE
+    if kind not in ("", *KINDS) or (PREFERENCE in (kind, usual) and kind not in ("", usual)):
         raise UsageError(f"there is no kind {kind!r} of labels of one answer{meant_or_listed(kind, KINDS[:-1])}")
-    plan = earlier or {"seed": _seed(header.id), "kind": kind or terms.kind, "again": 0.0, "draws": []}
+    plan = earlier or {"seed": _seed(header.id), "kind": kind or usual, "again": 0.0, "draws": []}
     if kind and kind != plan["kind"]:
         raise UsageError(f"the labels of run {header.id} are of the kind {plan['kind']}: one plan asks for one kind")
     plan["again"] = plan["again"] if again is None else again
     columns = store.columns(header.id)
     order = _shuffled(columns, plan["seed"])
+    if against is not None:
+        theirs = store.columns(against.id)
+        both = {key_at(theirs, position) for position in _shuffled(theirs, 0).tolist()}
+        order = order[np.array([key_at(columns, position) in both for position in order.tolist()], dtype=bool)]
     if not len(order):
         raise UsageError(f"run {header.id} has no answer that was scored: there is nothing to label")
-    queued = store.people.queued(header.id)
+    queued = store.people.queued(header.id, other)
     places: dict[Key, str] = {}
     for key in _random(columns, order, queued, draw.random):
         places[key] = RANDOM
@@ -83,7 +102,7 @@ def extend_plan(
     for key in _most_telling(store, terms, header.id, columns, order, queued | places, draw.precision):
         places[key] = PRECISION
     plan["draws"].append({"at": time.time(), "by": by, "per_item": draw.per_item} | _counts(places))
-    store.people.add_places(header.id, plan, list(places.items()), draw.per_item)
+    store.people.add_places(header.id, plan, list(places.items()), draw.per_item, other)
     return _counts(places)
 
 
@@ -190,10 +209,13 @@ def _gain(size: int, told: Sequence[bool], taken: int) -> float:
 class Desk:
     """Serves the items of a run's queue to one person, and keeps what that person says of them."""
 
-    def __init__(self, store: Store, header: RunHeader, person: str, *, lease: float = LEASE) -> None:
+    def __init__(
+        self, store: Store, header: RunHeader, person: str, *, lease: float = LEASE, against: RunHeader | None = None
+    ) -> None:
         if not person.strip():
             raise UsageError("a label needs a person: give a name or a pseudonym")
-        plan = store.people.plan(header.id)
+        self._other = None if against is None else against.id
+        plan = store.people.plan(header.id, self._other)
         if plan is None:
             raise UsageError(f"run {header.id} has no plan of labels yet: steelyard label plan {header.id} --random 50")
         self.terms = Terms(header.description)
@@ -209,20 +231,35 @@ class Desk:
 
     def next(self) -> Task | None:
         """The item that this person holds, or the next one; None when nothing is left for this person."""
-        place = self._store.people.next_place(self._header.id, self.person, self._lease)
+        place = self._store.people.next_place(self._header.id, self.person, self._lease, self._other)
         if place is None:
             return None
+        case, text = self._text(self._header.id, place)
+        # Who answers a case must not see what the system answered.
+        first, second = "" if self.kind == ANSWER else text, ""
+        swapped = self._other is not None and _chance(self._plan["seed"], place, f"{self.person}\nfirst") < _EVEN
+        if self._other is not None:
+            second = self._text(self._other, place)[1]
+        first, second = (second, first) if swapped else (first, second)
+        return Task(place, case, first, second, swapped, self.n_given)
+
+    def _text(self, run_id: str, place: Place) -> tuple[Case, str]:
+        """The case, and the part of the answer that is labelled."""
         judge = self._header.description.judge
         text = judged_text(judge.of if judge else "")
-        for sample, case in self._store.samples(self._header.id, case_ids=[place.case_id]):
+        for sample, case in self._store.samples(run_id, case_ids=[place.case_id]):
             if sample.key == place.key:
-                # Who answers a case must not see what the system answered.
-                seen = "" if self.kind == ANSWER else text(sample) or sample.call_result.text or ""
-                return Task(place, case, seen, self.n_given)
-        raise UsageError(f"run {self._header.id} holds no sample of {place.case_id}: its queue is not of this run")
+                return case, text(sample) or sample.call_result.text or ""
+        raise UsageError(f"run {run_id} holds no sample of {place.case_id}: its queue is not of this run")
 
     def save(self, task: Task, value: Any, *, comment: str = "") -> LabelRecord:
-        """Keep a label, durable on return; ValueError with a sentence when it is not on the suite's terms."""
+        """Keep a label, durable on return; ValueError with a sentence when it is not on the suite's terms.
+
+        Of two texts `first`, `second` or `tie` is the better one, as they were shown.
+        """
+        if self.kind == PREFERENCE:
+            shown = ("b", "a") if task.swapped else ("a", "b")
+            value = dict(zip(("first", "second"), shown, strict=True)).get(value, value)
         value = self.terms.check(self.kind, value)
         again = task.place.round == 0 and _chance(self._plan["seed"], task.place, self.person) < self._plan["again"]
         return self._keep(task, self.kind, value, comment, again=again)
@@ -247,6 +284,7 @@ class Desk:
             kind=kind,
             value=value,
             run_id=self._header.id,
+            other_run_id=self._other,
             variant=variant,
             repeat=repeat,
             round=task.place.round,

@@ -69,6 +69,8 @@ class Place:
     round: int
     person: str
     held_until: float
+    other_run_id: str | None = None
+    """The run whose answer to the same is compared, where people say which of two they prefer."""
 
     @property
     def key(self) -> Key:
@@ -85,7 +87,8 @@ INSERT INTO labels ({", ".join(_COLUMNS)}) VALUES ({", ".join("?" * len(_COLUMNS
 ON CONFLICT DO NOTHING RETURNING number
 """  # noqa: S608 - our own names
 _PLAN = """
-INSERT INTO label_plans (run, content) VALUES (?, ?) ON CONFLICT (run) DO UPDATE SET content = excluded.content
+INSERT INTO label_plans (run, other_run, content) VALUES (?, ?, ?)
+ON CONFLICT (run, other_run) DO UPDATE SET content = excluded.content
 """
 _LABELS = """
 SELECT l.number, l.suite_name, r.id, o.id, l.case_id, l.variant, l.repeat, l.person, l.round, l.kind, l.content,
@@ -93,21 +96,34 @@ SELECT l.number, l.suite_name, r.id, o.id, l.case_id, l.variant, l.repeat, l.per
 FROM labels l LEFT JOIN runs r ON r.number = l.run LEFT JOIN runs o ON o.number = l.other_run
 WHERE l.withdrawn_at IS NULL
 """
-_QUEUE = ("run", "position", "case_id", "variant", "repeat", "drawn", "round", "only_for")
-_PLACE = "SELECT position, case_id, variant, repeat, drawn, round FROM label_queue q WHERE run = ? AND label IS NULL"
+_QUEUE = ("run", "other_run", "position", "case_id", "variant", "repeat", "drawn", "round", "only_for")
+_QUEUE_OF = "run = ? AND other_run = ?"
+_PLACE = f"""
+SELECT position, case_id, variant, repeat, drawn, round FROM label_queue q WHERE {_QUEUE_OF} AND label IS NULL
+"""  # noqa: S608 - our own words
 _MINE = f"{_PLACE} AND person = ? AND held_until >= ? ORDER BY position LIMIT 1"
 # Nobody is served what they have labelled (or skipped) already, but for the planned second time.
 _FREE = f"""
 {_PLACE} AND (person IS NULL OR held_until < ?) AND (only_for IS NULL OR only_for = ?)
 AND NOT EXISTS (
     SELECT 1 FROM labels l WHERE l.run = q.run AND l.case_id = q.case_id AND l.variant = q.variant
-    AND l.repeat = q.repeat AND l.person = ? AND l.round = q.round AND l.other_run IS NULL AND l.withdrawn_at IS NULL
+    AND l.repeat = q.repeat AND l.person = ? AND l.round = q.round AND coalesce(l.other_run, 0) = q.other_run
+    AND l.withdrawn_at IS NULL
 )
 ORDER BY position LIMIT 1
 """  # noqa: S608 - our own words
-_HOLD = "UPDATE label_queue SET person = ?, held_until = ? WHERE run = ? AND position = ?"
-_FILL = "UPDATE label_queue SET label = ?, held_until = NULL WHERE run = ? AND position = ? AND person = ?"
-_RELEASE = "UPDATE label_queue SET person = NULL, held_until = NULL WHERE run = ? AND position = ? AND person = ?"
+_MY_PLACE = f"WHERE {_QUEUE_OF} AND position = ? AND person = ?"
+_HOLD = f"UPDATE label_queue SET person = ?, held_until = ? WHERE {_QUEUE_OF} AND position = ?"  # noqa: S608
+_FILL = f"UPDATE label_queue SET label = ?, held_until = NULL {_MY_PLACE}"  # noqa: S608
+_DRAWN = "UPDATE {table} SET drawn = ? WHERE run = ? AND {other} = ? AND case_id = ? AND variant = ? AND repeat = ?"
+_ITEMS = """
+SELECT case_id, variant, repeat, drawn, position FROM label_queue WHERE run = ? AND other_run = ? ORDER BY position
+"""
+_PROGRESS = """
+SELECT drawn, count(label), count(*) FROM label_queue WHERE run = ? AND other_run = ?
+GROUP BY drawn ORDER BY min(position)
+"""
+_RELEASE = f"UPDATE label_queue SET person = NULL, held_until = NULL {_MY_PLACE}"  # noqa: S608
 
 
 class PeopleTables:
@@ -146,16 +162,21 @@ class PeopleTables:
             )
             return _label(rows[0])
 
-    def plan(self, run_id: str) -> dict[str, Any] | None:
-        """What was planned for a run's queue; None when nothing was."""
+    def plan(self, run_id: str, other: str | None = None) -> dict[str, Any] | None:
+        """What was planned for the queue of a run, or of two runs to be compared; None when nothing was."""
         with self._database.reading() as session:
-            sql = "SELECT content FROM label_plans WHERE run = ?"
-            rows = session.execute(sql, (self._number_of(session, run_id),))
+            sql = "SELECT content FROM label_plans WHERE run = ? AND other_run = ?"
+            rows = session.execute(sql, self._runs(session, run_id, other))
         plan: dict[str, Any] | None = json.loads(rows[0][0]) if rows else None
         return plan
 
     def add_places(
-        self, run_id: str, plan: dict[str, Any], places: Sequence[tuple[Key, str]], per_item: int = 1
+        self,
+        run_id: str,
+        plan: dict[str, Any],
+        places: Sequence[tuple[Key, str]],
+        per_item: int = 1,
+        other: str | None = None,
     ) -> int:
         """Keep a run's plan and put places for items that have none at the end of its queue; how many were added.
 
@@ -163,31 +184,31 @@ class PeopleTables:
         is part of the random draw, however it came to be labelled first.
         """
         with self._database.writing() as session:
-            run = self._number_of(session, run_id)
-            session.execute(_PLAN, (run, to_json(plan)))
-            self._locked(session, run_id)
-            there, position = _queued(session, run)
+            runs = self._runs(session, run_id, other)
+            session.execute(_PLAN, (*runs, to_json(plan)))
+            self._locked(session, run_id, other)
+            there, position = _queued(session, runs)
             new = [(key, drawn) for key, drawn in places if key not in there]
             rows = [
-                (run, position + i, to_stored(key[0]), to_stored(key[1]), key[2], drawn, 0, None)
+                (*runs, position + i, to_stored(key[0]), to_stored(key[1]), key[2], drawn, 0, None)
                 for i, (key, drawn) in enumerate(new * per_item)
             ]
             session.insert("label_queue", _QUEUE, rows)
             for key, drawn in places:
                 if there.get(key, drawn) not in (drawn, RANDOM):
-                    for table in ("label_queue", "labels"):
-                        sql = (
-                            f"UPDATE {table} SET drawn = ? WHERE run = ? AND case_id = ? AND variant = ? AND repeat = ?"  # noqa: S608
-                        )
-                        session.execute(sql, (drawn, run, to_stored(key[0]), to_stored(key[1]), key[2]))
+                    item = (drawn, *runs, to_stored(key[0]), to_stored(key[1]), key[2])
+                    session.execute(_DRAWN.format(table="label_queue", other="other_run"), item)
+                    session.execute(_DRAWN.format(table="labels", other="coalesce(other_run, 0)"), item)
         return len(rows)
 
-    def queued(self, run_id: str) -> dict[Key, str]:
+    def queued(self, run_id: str, other: str | None = None) -> dict[Key, str]:
         """Every item in a run's queue, and how it was drawn."""
         with self._database.reading() as session:
-            return _queued(session, self._number_of(session, run_id))[0]
+            return _queued(session, self._runs(session, run_id, other))[0]
 
-    def next_place(self, run_id: str, person: str, lease: float, now: float | None = None) -> Place | None:
+    def next_place(
+        self, run_id: str, person: str, lease: float, other: str | None = None, now: float | None = None
+    ) -> Place | None:
         """The place that a person holds already, or the first free one, held from now on for `lease` seconds.
 
         None when nothing is left for that person.
@@ -195,14 +216,14 @@ class PeopleTables:
         now = time.time() if now is None else now
         name = to_stored(person)
         with self._database.writing() as session:
-            run = self._locked(session, run_id)
-            rows = session.execute(_MINE, (run, name, now)) or session.execute(_FREE, (run, now, name, name))
+            runs = self._locked(session, run_id, other)
+            rows = session.execute(_MINE, (*runs, name, now)) or session.execute(_FREE, (*runs, now, name, name))
             if not rows:
                 return None
             position, case_id, variant, repeat, drawn, round_ = rows[0]
-            session.execute(_HOLD, (name, now + lease, run, position))
+            session.execute(_HOLD, (name, now + lease, *runs, position))
         key = (from_stored(case_id), from_stored(variant), repeat)
-        return Place(run_id, position, *key, drawn, round_, person, now + lease)
+        return Place(run_id, position, *key, drawn, round_, person, now + lease, other)
 
     def fill(self, place: Place, label: LabelRecord, *, again: bool = False) -> LabelRecord:
         """Keep the label of a place. It is kept, too, when the lease ended and somebody else holds the place by now.
@@ -211,39 +232,35 @@ class PeopleTables:
         labelled the item already.
         """
         with self._database.writing() as session:
-            run, name = self._locked(session, place.run_id), to_stored(place.person)
+            runs, name = self._locked(session, place.run_id, place.other_run_id), to_stored(place.person)
             number = self._insert(session, label)
             if label.kind == SKIPPED:
-                session.execute(_RELEASE, (run, place.position, name))
+                session.execute(_RELEASE, (*runs, place.position, name))
             else:
-                session.execute(_FILL, (number, run, place.position, name))
+                session.execute(_FILL, (number, *runs, place.position, name))
             if again:
-                last = session.execute("SELECT max(position) FROM label_queue WHERE run = ?", (run,))[0][0]
+                _, last = _queued(session, runs)
                 item = (to_stored(place.case_id), to_stored(place.variant), place.repeat)
-                session.insert("label_queue", _QUEUE, [(run, last + 1, *item, place.drawn, place.round + 1, name)])
+                session.insert("label_queue", _QUEUE, [(*runs, last, *item, place.drawn, place.round + 1, name)])
         return replace(label, number=number)
 
-    def release(self, place: Place) -> None:
-        """Give a place back before its lease ends."""
-        with self._database.writing() as session:
-            run = self._number_of(session, place.run_id)
-            session.execute(f"{_RELEASE} AND label IS NULL", (run, place.position, to_stored(place.person)))
-
-    def progress(self, run_id: str) -> dict[str, tuple[int, int]]:
+    def progress(self, run_id: str, other: str | None = None) -> dict[str, tuple[int, int]]:
         """How many places of a run's queue are filled, and how many there are, by how they were drawn."""
-        sql = (
-            "SELECT drawn, count(label), count(*) FROM label_queue WHERE run = ? GROUP BY drawn ORDER BY min(position)"
-        )
         with self._database.reading() as session:
-            return {row[0]: (row[1], row[2]) for row in session.execute(sql, (self._number_of(session, run_id),))}
+            rows = session.execute(_PROGRESS, self._runs(session, run_id, other))
+        return {row[0]: (row[1], row[2]) for row in rows}
 
-    def _locked(self, session: Session, run_id: str) -> int:
-        """The run's number, with its queue locked: two people who ask at once are served one after the other."""
-        run = self._number_of(session, run_id)
-        lock = "SELECT 1 FROM label_plans WHERE run = ?" + self._database.dialect.lock_rows  # noqa: S608 - our own words
-        if not session.execute(lock, (run,)):
+    def _runs(self, session: Session, run_id: str, other: str | None) -> tuple[int, int]:
+        """What identifies a queue: a run's number, and that of the run it is compared with or 0."""
+        return self._number_of(session, run_id), 0 if other is None else self._number_of(session, other)
+
+    def _locked(self, session: Session, run_id: str, other: str | None) -> tuple[int, int]:
+        """The numbers of a queue that is locked: two people who ask at once are served one after the other."""
+        runs = self._runs(session, run_id, other)
+        lock = "SELECT 1 FROM label_plans WHERE run = ? AND other_run = ?" + self._database.dialect.lock_rows  # noqa: S608
+        if not session.execute(lock, runs):
             raise StoreError(f"run {run_id} has no plan of labels yet: make one with `steelyard label plan {run_id}`")
-        return run
+        return runs
 
     def _insert(self, session: Session, label: LabelRecord) -> int:
         runs = [None if name is None else self._number_of(session, name) for name in (label.run_id, label.other_run_id)]
@@ -261,10 +278,9 @@ class PeopleTables:
         return int(rows[0][0])
 
 
-def _queued(session: Session, run: int) -> tuple[dict[Key, str], int]:
+def _queued(session: Session, runs: tuple[int, int]) -> tuple[dict[Key, str], int]:
     """How each item of a queue was drawn, and the next free position."""
-    sql = "SELECT case_id, variant, repeat, drawn, position FROM label_queue WHERE run = ? ORDER BY position"
-    rows = session.execute(sql, (run,))
+    rows = session.execute(_ITEMS, runs)
     return {(from_stored(row[0]), from_stored(row[1]), row[2]): row[3] for row in rows}, rows[-1][4] + 1 if rows else 0
 
 

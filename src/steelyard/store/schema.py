@@ -260,7 +260,8 @@ CREATE TABLE deliveries (
     PRIMARY KEY (alert, notice, channel)
 );
 """
-# A label of a case itself is of no run. A label that was taken back stays, with the time at which it was.
+# A label of a case itself is of no run; a queue that is of one run, not of two to be compared, has 0 for the other one.
+# A label that was taken back stays, with the time at which it was.
 _PEOPLE = """
 CREATE TABLE labels (
     number {number_key},
@@ -285,11 +286,14 @@ CREATE UNIQUE INDEX labels_once ON labels
     WHERE withdrawn_at IS NULL;
 CREATE INDEX labels_by_run ON labels (run, case_id, variant, repeat, person);
 CREATE TABLE label_plans (
-    run INTEGER NOT NULL PRIMARY KEY REFERENCES runs (number),
-    content TEXT NOT NULL
+    run INTEGER NOT NULL REFERENCES runs (number),
+    other_run INTEGER NOT NULL,
+    content TEXT NOT NULL,
+    PRIMARY KEY (run, other_run)
 );
 CREATE TABLE label_queue (
     run INTEGER NOT NULL REFERENCES runs (number),
+    other_run INTEGER NOT NULL,
     position {big} NOT NULL,
     case_id {key_text} NOT NULL,
     variant {key_text} NOT NULL,
@@ -300,10 +304,10 @@ CREATE TABLE label_queue (
     person {key_text},
     held_until {real},
     label INTEGER REFERENCES labels (number),
-    PRIMARY KEY (run, position)
+    PRIMARY KEY (run, other_run, position)
 );
-CREATE INDEX label_queue_open ON label_queue (run, position) WHERE label IS NULL;
-CREATE INDEX label_queue_held ON label_queue (run, person) WHERE label IS NULL
+CREATE INDEX label_queue_open ON label_queue (run, other_run, position) WHERE label IS NULL;
+CREATE INDEX label_queue_held ON label_queue (run, other_run, person) WHERE label IS NULL
 """
 SOME_SAMPLES = ("claims", "checks", "items")
 """The tables of `_OF_SOME_SAMPLES`: a run in which no sample has any of it has nothing to read there."""
