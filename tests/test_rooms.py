@@ -26,12 +26,13 @@ MAY_KNOW = {
     "metrics": {"suite", "store", "stats"},
     "engine": {"suite", "targets", "scoring", "judging", "store"},
     "analysis": _DATA | {"scoring"},
+    "people": _DATA | {"analysis"},
     "decide": _DATA | {"analysis"},
     "report": _DATA | {"scoring", "analysis", "decide"},
     "alerts": _DATA | {"analysis", "decide", "report"},
     "runner": _DATA | _CALLS | {"analysis", "decide", "report"},
     "audit": _DATA | _CALLS | {"analysis", "decide"},
-    "cli": _DATA | _CALLS | {"analysis", "decide", "report", "alerts", "audit", "runner"},
+    "cli": _DATA | _CALLS | {"analysis", "decide", "report", "alerts", "audit", "runner", "people"},
 }
 # What the modules of the root may import besides COMMON.
 ROOT = {
