@@ -33,10 +33,12 @@ def made(n: int, seed: int, slip: float = 0.4) -> tuple[np.ndarray, np.ndarray]:
     return np.clip(best + moved, 1, 5), best
 
 
-@pytest.mark.parametrize(("level", "alpha"), [("nominal", 0.743), ("ordinal", 0.815), ("interval", 0.849)])
+@pytest.mark.parametrize(
+    ("level", "alpha"), [("nominal", 0.7434), ("ordinal", 0.8154), ("interval", 0.8491), ("ratio", 0.7974)]
+)
 def test_alpha_is_the_published_one(level: str, alpha: float) -> None:
     found = krippendorff_alpha(PUBLISHED, level=level)
-    assert found.value == pytest.approx(alpha, abs=5e-4)
+    assert found.value == pytest.approx(alpha, abs=5e-5)
     assert (found.n, found.n_missing) == (11, 1)  # the last unit has a single rating
 
 
@@ -167,4 +169,8 @@ class TestWhatCannotBeTold:
 
     def test_a_level_of_measurement_that_does_not_exist(self) -> None:
         with pytest.raises(ValueError, match="ratio"):
-            krippendorff_alpha(PUBLISHED, level="ratio")
+            krippendorff_alpha(PUBLISHED, level="circular")
+
+    def test_a_ratio_of_values_below_0(self) -> None:
+        with pytest.raises(ValueError, match="-4 is below 0"):
+            krippendorff_alpha(PUBLISHED - 5, level="ratio")

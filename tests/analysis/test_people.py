@@ -9,8 +9,8 @@ import pytest
 
 from parts.described import judge_health
 from parts.judged import judged_suite, scored
-from steelyard.analysis.judge.model import alternative_test, benjamini_yekutieli, people_beside
-from steelyard.stats.agreement import krippendorff_alpha, weighted_kappa
+from steelyard.analysis.judge.model import people_beside
+from steelyard.stats.agreement import alternative_test, benjamini_yekutieli, krippendorff_alpha, weighted_kappa
 from steelyard.suite.labels import Label
 
 NAN = np.nan
