@@ -12,7 +12,7 @@ import time
 
 import numpy as np
 
-from steelyard.people.crowd import METHODS, Labels, aggregate, choose, people
+from steelyard.people.crowd import METHODS, Labels, aggregate, choose, people_quality
 
 _AN_ITEM, _CLASSES, _A_PERSON = 10, 4, 500
 
@@ -39,7 +39,7 @@ def main(n: int) -> None:
     choice = choose(labels)
     took["choose"] = time.perf_counter() - began
     began = time.perf_counter()
-    spammers = sum(person.spammer for person in people(labels, choice.chosen))
+    spammers = sum(person.spammer for person in people_quality(labels, choice.chosen))
     took["people"] = time.perf_counter() - began
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     right = float((choice.chosen.winner == truth).mean())

@@ -16,7 +16,7 @@ from steelyard.people.crowd import (
     Labels,
     aggregate,
     choose,
-    people,
+    people_quality,
 )
 
 # Dawid and Skene (1979), table 1: 45 patients; observer 1 answered three times, then observers 2 to 5.
@@ -73,6 +73,21 @@ class TestPublished:
         assert found.shares == pytest.approx([0.401920, 0.451100, 0.124629, 0.022352], abs=2e-5)
 
 
+class TestMace:
+    def test_it_tells_who_knows_from_who_has_a_habit(self) -> None:
+        # Person 0 gives class 2 whatever it is in 70 %, person 1 any class in 40 %; the others in 10 %.
+        random = np.random.default_rng(12)
+        truth = random.integers(0, 3, 900)
+        habit = np.array([[0, 0, 0.7], [0.4 / 3] * 3] + [[0.1 / 3] * 3] * 5)
+        item, person = np.repeat(np.arange(900), 7), np.tile(np.arange(7), 900)
+        chances = habit[person] + (1 - habit.sum(axis=1))[person, None] * np.eye(3)[truth[item]]
+        value = (random.random((6300, 1)) > chances.cumsum(axis=1)[:, :2]).sum(axis=1)
+        found = aggregate(Labels.of(item, person, value), "MACE", shrinkage=0)
+        expected = habit[:, None, :] + (1 - habit.sum(axis=1))[:, None, None] * np.eye(3)
+        assert found.confusion == pytest.approx(expected, abs=0.05)
+        assert (found.winner == truth).mean() > 0.98
+
+
 class TestMajority:
     def test_a_tie_is_stated_and_not_broken(self) -> None:
         found = aggregate(Labels.of(*np.array([[0, 0, 0], [0, 1, 1], [1, 0, 2], [1, 1, 2]]).T), MAJORITY)
@@ -109,18 +124,18 @@ class TestWhatIsFed:
         nothing = Labels.of(*np.empty((3, 0), dtype=int))
         choice = choose(nothing)
         assert (choice.chosen.method, choice.dawid_skene_worse) == (MAJORITY, None)
-        assert people(nothing, choice.chosen) == []
+        assert people_quality(nothing, choice.chosen) == []
 
     def test_one_class_alone(self) -> None:
         labels = Labels.of(np.repeat(np.arange(5), 2), np.tile([0, 1], 5), np.zeros(10, int))
         assert [aggregate(labels, method).winner.tolist() for method in METHODS] == [[0] * 5] * 4
-        assert not any(person.spammer for person in people(labels, choose(labels).chosen))
+        assert not any(person.spammer for person in people_quality(labels, choose(labels).chosen))
 
     def test_one_label_an_item_says_nothing_of_anybody(self) -> None:
         labels = Labels.of(np.arange(30), np.arange(30) % 3, np.arange(30) % 2)
         choice = choose(labels)
         assert "no item has labels of two people" in choice.message
-        assert [person.reliability.value for person in people(labels, choice.chosen)] == [None] * 3
+        assert [person.reliability.value for person in people_quality(labels, choice.chosen)] == [None] * 3
 
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from(METHODS), st.sampled_from([0.0, 10.0]))
@@ -206,7 +221,7 @@ class TestPeople:
     def test_reliability_is_near_the_truth_and_its_interval_holds_it(self) -> None:
         accuracy = np.linspace(0.5, 0.95, 40)
         labels, _ = made(800, 6, accuracy, seed=4)
-        found = people(labels, aggregate(labels, ONE_COIN))
+        found = people_quality(labels, aggregate(labels, ONE_COIN))
         holds = [
             person.reliability.low <= real <= person.reliability.high
             for person, real in zip(found, accuracy, strict=True)
@@ -217,7 +232,7 @@ class TestPeople:
     def test_gold_questions_have_wilsons_interval(self) -> None:
         labels = Labels.of(np.repeat(np.arange(10), 2), np.tile([0, 1], 10), np.tile([0, 0], 10), n_classes=2)
         gold = np.array([0] * 8 + [1] * 2)
-        found = people(labels, aggregate(labels, MAJORITY), gold=gold)[0].gold
+        found = people_quality(labels, aggregate(labels, MAJORITY), gold=gold)[0].gold
         # Wilson, 8 of 10: 0.4902 to 0.9433.
         assert (found.value, found.n) == (0.8, 10)
         assert (found.low, found.high) == pytest.approx((0.4902, 0.9433), abs=5e-5)
@@ -227,7 +242,7 @@ class TestPeople:
         labels, _ = made(1500, 6, accuracy, seed=6)
         always = np.where(labels.person == 2, 1, labels.value)
         labels = Labels.of(labels.item, labels.person, always)
-        found = people(labels, aggregate(labels))
+        found = people_quality(labels, aggregate(labels))
         assert [person.spammer for person in found] == [True] * 3 + [False] * 17
         assert found[2].information.high < SPAMMER_BELOW < found[5].information.value
 
@@ -235,13 +250,13 @@ class TestPeople:
         accuracy = np.concatenate((np.full(100, 1 / 3), np.full(100, 0.85)))
         labels, _ = made(300, 6, accuracy, seed=7)
         assert np.bincount(labels.person).max() < 25
-        assert not any(person.spammer for person in people(labels, aggregate(labels)))
+        assert not any(person.spammer for person in people_quality(labels, aggregate(labels)))
 
     def test_a_person_who_swaps_two_classes_tells_as_much_as_one_who_does_not(self) -> None:
         labels, _ = made(400, 6, np.full(12, 0.9), classes=2, seed=9)
         swapped = np.where(labels.person == 0, 1 - labels.value, labels.value)
-        first = people(labels, aggregate(labels))[0]
-        second = people(turned := Labels.of(labels.item, labels.person, swapped), aggregate(turned))[0]
+        first = people_quality(labels, aggregate(labels))[0]
+        second = people_quality(turned := Labels.of(labels.item, labels.person, swapped), aggregate(turned))[0]
         assert second.reliability.value == pytest.approx(1 - first.reliability.value, abs=0.03)
         assert second.information.value == pytest.approx(first.information.value, abs=0.05)
         assert not second.spammer
@@ -250,7 +265,7 @@ class TestPeople:
         labels, truth = made(200, 5, np.array([1 / 3, 0.5, 0.7, 0.9]), seed=10)
         to = np.array([2, 0, 3, 1])
         moved = Labels.of(labels.item, to[labels.person], labels.value)
-        first, second = (people(each, aggregate(each), gold=truth) for each in (labels, moved))
+        first, second = (people_quality(each, aggregate(each), gold=truth) for each in (labels, moved))
         for person in range(4):
             ours, theirs = first[person], second[to[person]]
             assert (ours.spammer, ours.gold, ours.n_shared) == (theirs.spammer, theirs.gold, theirs.n_shared)

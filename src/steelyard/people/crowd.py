@@ -38,13 +38,17 @@ FOLDS = 10
 ENOUGH_HELD_OUT = 50_000
 """From so many held-out labels on, further folds would tell nothing new."""
 _MOST_STEPS = 300
-_CONVERGED, _NEARLY_CONVERGED = 1e-8, 1e-6
+_CONVERGED, _NEARLY_CONVERGED = 1e-8, 1e-7
 """The change of the log-likelihood, as a share of it, at which the steps end: of a result, and of a comparison."""
+_MANY = 10_000
+"""Of more labels a larger share is enough: of 1,000,000 the last steps moved one label in a million."""
 _TINY = 1e-300
 _LEAST_CHANCE = 1e-10
 """A held-out label that a method thought impossible counts as this probable: no method is out for one label."""
 _TIED = 1e-9
 _DRAWS = 1000
+_FEWEST_TO_ACCUSE = 30
+"""With fewer labels even the interval of no information at all reaches beyond SPAMMER_BELOW."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -202,7 +206,7 @@ def _fit(labels: Labels, method: str, shrinkage: float, enough: float) -> Aggreg
         shares = _class_shares(posterior, n_votes, equal=method == MACE)
         confusion = _MATRICES[method](_expected_counts(labels, posterior), shrinkage, before)
         posterior, latest = _posterior(labels, shares, confusion)
-        converged = abs(latest - likelihood) <= enough * max(1.0, abs(latest))
+        converged = abs(latest - likelihood) <= enough * max(1.0, len(labels) / _MANY) * max(1.0, abs(latest))
         before, likelihood, steps = confusion, latest, steps + 1
         if converged or steps == _MOST_STEPS:
             break
@@ -413,9 +417,9 @@ def _below_zero(difference: Estimate) -> bool:
 def _reason(best: MethodScore, refuted: list[str]) -> str:
     if best.held_out.value is None:
         return "majority: no item has labels of two people, so that nothing says which method is best."
-    instead = f"; {' and '.join(refuted)} right on fewer gold items than majority" if refuted else ""
-    instead = instead.replace(" right", " are right" if len(refuted) > 1 else " is right", 1)
-    return f"{best.method} predicts held-out labels best ({_of(best.held_out, ' nats a label')}){instead}."
+    verb = "is" if len(refuted) == 1 else "are"
+    but = f" but for {' and '.join(refuted)}, which {verb} right on fewer gold items than majority" if refuted else ""
+    return f"{best.method} predicts held-out labels best{but} ({_of(best.held_out, ' nats a label')})."
 
 
 def _about_dawid_skene(score: MethodScore) -> list[str]:
@@ -462,12 +466,12 @@ class PersonQuality:
     information: Estimate
     """The spammer score of Raykar and Yu (2012): 0 when the person's labels do not depend on the class, 1 when they
     tell it; classes weigh by how frequent they are. Its interval, of 1,000 draws from the Dirichlet distribution of the
-    matrix, is there only where the score is below SPAMMER_BELOW."""
+    matrix, is there only where the score is below SPAMMER_BELOW and there are 30 labels."""
     spammer: bool
     """Whether the whole interval of `information` is below SPAMMER_BELOW: few labels accuse nobody."""
 
 
-def people(labels: Labels, fit: Aggregation, *, gold: Array | None = None) -> list[PersonQuality]:
+def people_quality(labels: Labels, fit: Aggregation, *, gold: Array | None = None) -> list[PersonQuality]:
     """What is known of each person, in the order of their codes."""
     shared = labels.part(labels.shared())
     posterior = _winners(labels) if fit.method == MAJORITY else fit.posterior.T
@@ -521,7 +525,7 @@ def _information(counts: Array, shares: Array) -> Estimate:
         return np.asarray(((shares * (matrices**2).sum(axis=-1)).sum(axis=-1) - (mean**2).sum(axis=-1)) / apart)
 
     value = float(score(weights / weights.sum(axis=1, keepdims=True)))
-    if value >= SPAMMER_BELOW:
+    if value >= SPAMMER_BELOW or n < _FEWEST_TO_ACCUSE:
         return Estimate(value, round(n))
     # The same seed for everyone, so that nobody's result depends on who else is there.
     drawn = np.random.default_rng(SEED).standard_gamma(weights, size=(_DRAWS, *weights.shape)) + _TINY

@@ -227,8 +227,8 @@ def percent_agreement(ratings: Array, *, case: Array | None = None, missing: int
         sizes += ~np.isnan(units[second])
         hits += units[first] == units[second]
     cluster = _clusters(case, available)
-    of_cases = [np.bincount(cluster, of) for of in (hits, sizes)]
-    spread = share_spreads(*of_cases, np.zeros(len(of_cases[0]), dtype=int), 1)[0]
+    hits_of_case, sizes_of_case = np.bincount(cluster, hits), np.bincount(cluster, sizes)
+    spread = share_spreads(hits_of_case, sizes_of_case, np.zeros(len(hits_of_case), dtype=int), 1)[0]
     return clustered_share(float(hits.sum()), int(sizes.sum()), missing, spread)
 
 
