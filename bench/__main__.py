@@ -170,6 +170,18 @@ def decided(folder: Path, n: int) -> None:
     _line(f"two runs of {n:,} compared, attributed and gated", f"{wall:.1f} s {peak:.0f} MB", "< 15 s, 2 GB", good)
 
 
+def crowd(n: int) -> None:
+    """Every method on all labels and on those that are left when some are held out, then each person's figures."""
+    spent = _child("bench.crowd", n)
+    if spent["n"] != n:
+        raise SystemExit(f"not all labels were aggregated: {spent['n']} of {n}")
+    parts = ", ".join(f"{part} {took:.1f} s" for part, took in spent["took"].items())
+    print(f"      {n:,} labels: {parts}; {spent['right']:.1%} of the items right")
+    wall, peak = spent["wall"], spent["peak_mb"]
+    what = f"{n:,} labels of {n // 10:,} items: choose a method, judge people"
+    _line(what, f"{wall:.1f} s {peak:.0f} MB", "<= 30 s, 1 GB", wall <= 30 and peak <= 1024)
+
+
 def main() -> None:
     quick = "--quick" in sys.argv[1:]
     with tempfile.TemporaryDirectory() as name:
@@ -183,6 +195,7 @@ def main() -> None:
         judged(folder, 500 if quick else 10_000)
         compared(folder, 5_000 if quick else 100_000)
         decided(folder, 20_000 if quick else 1_000_000)
+        crowd(50_000 if quick else 1_000_000)
         memory(folder, 2_000 if quick else 10_000, 10_000 if quick else 200_000)
 
 

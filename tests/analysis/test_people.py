@@ -6,11 +6,19 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from parts.described import judge_health
 from parts.judged import judged_suite, scored
-from steelyard.analysis.judge.model import alternative_test, benjamini_yekutieli, people_beside
-from steelyard.stats.agreement import krippendorff_alpha, weighted_kappa
+from parts.looped import for_every
+from steelyard.analysis.judge.model import people_beside
+from steelyard.stats.agreement import (
+    alternative_test,
+    benjamini_yekutieli,
+    krippendorff_alpha,
+    signed_rank_below,
+    weighted_kappa,
+)
 from steelyard.suite.labels import Label
 
 NAN = np.nan
@@ -47,6 +55,28 @@ class TestAlternativeAnnotatorTest:
         assert found.advantage.value == pytest.approx(advantage)
         assert found.advantage.low < advantage < found.advantage.high
 
+    @pytest.mark.parametrize(
+        ("kind", "epsilon", "winning_rate", "advantage"),
+        [
+            # alt_test(..., "accuracy", epsilon) of the same notebook.
+            ("full", 0.05, 0.5, 0.9208333333333333),
+            ("gaps", 0.1, 0.5, 0.9146407837445574),
+            ("gaps", 0.2, 1.0, 0.9146407837445574),
+            ("bad", 0.2, 0.0, 0.5916666666666667),
+        ],
+    )
+    def test_classes_are_the_same_or_not(
+        self, kind: str, epsilon: float, winning_rate: float, advantage: float
+    ) -> None:
+        found = alternative_test(*four_people(kind), np.arange(N), epsilon, nominal=True)
+        assert (found.winning_rate, found.advantage.value) == (winning_rate, pytest.approx(advantage))
+
+    def test_few_texts_have_wilcoxons_test_where_they_are_let_in(self) -> None:
+        judge, people = four_people("full")
+        found = alternative_test(judge[:20], people[:, :20], np.arange(20), 0.6, fewest_texts=20)
+        assert (found.n_people, found.winning_rate) == (4, 1.0)
+        assert alternative_test(judge[:20], people[:, :20], np.arange(20), 0.0, fewest_texts=20).winning_rate == 0.0
+
     def test_two_people_or_few_texts_are_not_tested(self) -> None:
         judge, people = four_people("full")
         for some, n in ((people[:2], 60), (people[:, :29], 29)):
@@ -67,6 +97,15 @@ class TestAlternativeAnnotatorTest:
             judge = np.where(random.random(50) < 0.3, truth, random.integers(1, 6, 50)).astype(float)
             won.append(alternative_test(judge, people, np.arange(50), 0.2).winning_rate)
         assert np.mean(won) <= 0.05
+
+
+@for_every("seed", range(20))
+def test_signed_ranks_are_those_of_all_patterns_of_signs(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    values = random.choice([-1.2, -0.2, 0.8, 0.0], 9)
+    # scipy's permutation of all signs, which allows for ties; zeros are left out (Wilcoxon's own way).
+    expected = stats.wilcoxon(values, alternative="less", zero_method="wilcox", method=stats.PermutationMethod())
+    assert signed_rank_below(values) == pytest.approx(expected.pvalue)
 
 
 def test_benjamini_and_yekutieli_by_hand() -> None:

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from steelyard.analysis.judge.model import AlternativeTest, alternative_test
 from steelyard.people.labels import ANSWER, PASSES, Sheet, Terms, sheets
 from steelyard.stats.agreement import (
+    AlternativeTest,
     Confusion,
+    alternative_test,
     confusion,
     krippendorff_alpha,
     score_correlation,
@@ -201,7 +202,7 @@ def _figure(
         itself=tuple(_itself(sheet, again, scale)),
         judge=(*with_people, pair(JUDGE, "people", judge, sheet.median, case, scale)) if has_judge else (),
         drift=dict(_drift(sheet, times, scale)),
-        test=alternative_test(judge, sheet.values, case, 0.2) if has_judge else None,
+        test=alternative_test(judge, sheet.values, case, 0.2, nominal=nominal) if has_judge else None,
         slices=tuple(_slices(sheet, judge, case, categories, nominal=nominal)),
         disagreed=tuple(_farthest(sheet, shared)),
     )

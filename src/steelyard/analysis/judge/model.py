@@ -12,33 +12,20 @@ import numpy as np
 
 from steelyard.analysis.wording import percent
 from steelyard.records import Judgement, Mode, Verdict
-from steelyard.stats.agreement import Agreement, FlagAgreement, krippendorff_alpha, weighted_kappa
+from steelyard.stats.agreement import (
+    Agreement,
+    AlternativeTest,
+    FlagAgreement,
+    alternative_test,
+    krippendorff_alpha,
+    weighted_kappa,
+)
 from steelyard.stats.arrays import Array
 from steelyard.stats.groups import of_some, share, worth
-from steelyard.stats.intervals import SHARES, Estimate, Z, bounded, score_bounds, t_two_sided, wilson
+from steelyard.stats.intervals import SHARES, Estimate, Z, bounded, wilson
 from steelyard.store.base import Spending
 
 # Several people's labels beside a judge: how far people agree, and whether the judge may stand for one of them.
-
-FALSE_DISCOVERIES = 0.05
-FEWEST_PEOPLE, FEWEST_TEXTS = 3, 30
-"""The test's authors ask for as many people, and for as many texts of each."""
-ENOUGH_WON = 0.5
-"""From this winning rate on a judge may stand for a person."""
-
-
-@dataclass(frozen=True, slots=True)
-class AlternativeTest:
-    """The alternative annotator test of one dimension."""
-
-    epsilon: float
-    n_people: int
-    """People with enough texts."""
-    winning_rate: float | None = None
-    """Omega: the share of people than whom the judge is worse by less than epsilon, beyond noise (Benjamini and
-    Yekutieli over all people); None when there are too few people."""
-    advantage: Estimate = field(default_factory=lambda: Estimate(None, 0))
-    """Rho: the mean over people of the share of texts on which the judge is at least as near to the others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,55 +61,6 @@ def _kappa(first: Array, second: Array, case: Array) -> Estimate:
     """Kappa of the pairs in which both are known, the texts one block after the other."""
     both = ~(np.isnan(first) | np.isnan(second))
     return weighted_kappa(first[both], second[both], case=np.resize(case, len(first))[both])
-
-
-def alternative_test(judge: Array, labels: Array, case: Array, epsilon: float) -> AlternativeTest:
-    """The test over all people with enough texts that another person labelled, too; scores are near by their RMSE."""
-    present = ~np.isnan(labels)
-    usable = ~np.isnan(judge) & (present.sum(axis=0) > 1)
-    item = (_nearer(judge, labels, person, usable & present[person], case) for person in range(len(labels)))
-    results = [shares for shares in item if len(shares[0]) >= FEWEST_TEXTS]
-    if len(results) < FEWEST_PEOPLE:
-        return AlternativeTest(epsilon, len(results))
-    won = benjamini_yekutieli([_chance_below(theirs - ours, epsilon) for ours, theirs, _ in results])
-    return AlternativeTest(epsilon, len(won), sum(won) / len(won), _advantage(results))
-
-
-def _nearer(judge: Array, labels: Array, person: int, usable: Array, case: Array) -> tuple[Array, Array, Array]:
-    """By case, how often the judge, and how often the person, is at least as near to the other people as the other."""
-    others = np.delete(labels, person, axis=0)[:, usable]
-    ours, theirs = (np.nanmean((others - item[usable]) ** 2, axis=0) for item in (judge, labels[person]))
-    cases, code, size = np.unique(case[usable], return_inverse=True, return_counts=True)
-    at_least = (np.bincount(code, near, minlength=len(cases)) / size for near in (ours <= theirs, theirs <= ours))
-    return (*at_least, cases)  # type: ignore[return-value]
-
-
-def _chance_below(apart: Array, epsilon: float) -> float:
-    """The p-value of Student's test that the mean is below epsilon."""
-    n, error = len(apart), float(apart.std(ddof=1)) / len(apart) ** 0.5
-    away = float(apart.mean()) - epsilon
-    if error < 1e-12:
-        return float(away >= 0)
-    tail = t_two_sided(abs(away) / error, n - 1) / 2
-    return tail if away < 0 else 1 - tail
-
-
-def benjamini_yekutieli(chances: Sequence[float], rate: float = FALSE_DISCOVERIES) -> list[bool]:
-    """Which of the p-values are discoveries, at most this share of them false, however they depend on each other."""
-    m = len(chances)
-    limit = rate / m / sum(1 / k for k in range(1, m + 1))
-    most = max((k for k, p in enumerate(sorted(chances), 1) if p <= k * limit), default=0)
-    return [p <= sorted(chances)[most - 1] if most else False for p in chances]
-
-
-def _advantage(result: list[tuple[Array, Array, Array]]) -> Estimate:
-    """The mean over people of a share of texts, with its interval over cases, which people have in common."""
-    value = float(np.mean([ours.mean() for ours, _, _ in result]))
-    apart = np.concatenate([(ours - ours.mean()) / len(ours) / len(result) for ours, _, _ in result])
-    cases, code = np.unique(np.concatenate([cases for _, _, cases in result]), return_inverse=True)
-    n = len(cases)
-    error = float((np.bincount(code, apart) ** 2).sum() * n / (n - 1)) ** 0.5
-    return bounded(value, n, 0, score_bounds(value, error, n - 1, SHARES), SHARES)
 
 
 # The pass rate that a judge reports, corrected by what the labelled part shows.

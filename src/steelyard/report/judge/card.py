@@ -6,9 +6,6 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from steelyard.analysis.judge.model import (
-    ENOUGH_WON,
-    FEWEST_PEOPLE,
-    FEWEST_TEXTS,
     LABELS_ALONE,
     MOST_LISTED,
     CorrectedRate,
@@ -40,7 +37,7 @@ from steelyard.report.model import header_data
 from steelyard.report.render.json import encode, encode_object
 from steelyard.report.verdicts import NO_VERDICT
 from steelyard.report.wording import signature_line
-from steelyard.stats.agreement import Confusion, FlagAgreement
+from steelyard.stats.agreement import ENOUGH_WON, FEWEST_PEOPLE, FEWEST_TEXTS, Confusion, FlagAgreement
 from steelyard.stats.intervals import Estimate
 
 FORMAT = "steelyard.judge/1"

@@ -1,0 +1,533 @@
+"""One answer an item out of several people's labels, and how far each person can be relied on.
+
+Labels are columns of codes from 0: item, person, class that the person chose. Four methods, all by expectation
+maximisation from vote shares but for the first, differ only in what they let a person's confusion matrix be:
+
+- majority: everybody alike; the class with most votes. A tie is a tie: it has no winner.
+- Dawid-Skene (1979): any matrix.
+- one-coin: one accuracy a person, all errors alike.
+- MACE (Hovy et al. 2013): the truth, or else a draw from the person's own habit; classes are equally frequent.
+
+Of few labels a matrix is mostly noise, and Dawid-Skene is then worse than majority. `shrinkage` is how many labels
+(of a class, or of all for one accuracy or habit) the pooled matrix of all people is worth beside a person's own; at 0
+these are the published algorithms. `choose` says by held-out labels, and by gold items, which method to believe.
+crowd-kit is the oracle in the tests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from steelyard.stats.arrays import SEED, TAILS, Array
+from steelyard.stats.intervals import SHARES, Estimate, bounded, wilson
+from steelyard.stats.paired import paired_mean
+
+MAJORITY, ONE_COIN, MACE, DAWID_SKENE = "majority", "one-coin", "MACE", "Dawid-Skene"
+METHODS = (MAJORITY, ONE_COIN, MACE, DAWID_SKENE)
+"""From the fewest parameters a person to the most."""
+SHRINKAGE = 10.0
+"""On public sets 5 to 20 predict held-out labels about as well, and far better than 0."""
+ENOUGH = 0.9
+"""An item whose likeliest class has less than this probability needs another label."""
+SPAMMER_BELOW = 0.1
+"""A spammer score surely below this: of two classes, sensitivity and specificity add up to less than 1.32."""
+FOLDS = 10
+ENOUGH_HELD_OUT = 50_000
+"""From so many held-out labels on, further folds would tell nothing new."""
+_MOST_STEPS = 300
+_CONVERGED, _NEARLY_CONVERGED = 1e-8, 1e-7
+"""The change of the log-likelihood, as a share of it, at which the steps end: of a result, and of a comparison."""
+_MANY = 10_000
+"""Of more labels a larger share is enough: of 1,000,000 the last steps moved one label in a million."""
+_TINY = 1e-300
+_LEAST_CHANCE = 1e-10
+"""A held-out label that a method thought impossible counts as this probable: no method is out for one label."""
+_TIED = 1e-9
+_DRAWS = 1000
+_FEWEST_TO_ACCUSE = 30
+"""With fewer labels even the interval of no information at all reaches beyond SPAMMER_BELOW."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Labels:
+    """Labels sorted by item, person and class; made by `Labels.of`."""
+
+    item: Array
+    person: Array
+    value: Array
+    n_items: int
+    n_people: int
+    n_classes: int
+
+    @classmethod
+    def of(
+        cls, item: Array, person: Array, value: Array, *, n_items: int = 0, n_people: int = 0, n_classes: int = 0
+    ) -> Labels:
+        """Labels from three columns of codes; the numbers are needed where the last codes do not occur."""
+        columns = [np.asarray(column) for column in (item, person, value)]
+        names = ("item", "person", "value")
+        sizes = []
+        for name, column, least in zip(names, columns, (n_items, n_people, n_classes), strict=True):
+            if len(column) != len(columns[0]):
+                raise ValueError(f"{len(columns[0])} labels have a code in `item` and {len(column)} in `{name}`")
+            if len(column) and (not np.issubdtype(column.dtype, np.integer) or int(column.min()) < 0):
+                raise ValueError(f"`{name}` must hold whole numbers from 0 on")
+            sizes.append(max(least, int(column.max()) + 1 if len(column) else 0))
+        sizes[2] = max(sizes[2], 1)
+        # The result shall not depend on the order of rows, not even in its last digit.
+        order = np.lexsort(columns[::-1])
+        by_item, by_person, by_value = (column[order].astype(np.int64) for column in columns)
+        return cls(by_item, by_person, by_value, *sizes)
+
+    def part(self, rows: Array) -> Labels:
+        """Some of the labels."""
+        return replace(self, item=self.item[rows], person=self.person[rows], value=self.value[rows])
+
+    def __len__(self) -> int:
+        return len(self.item)
+
+    @property
+    def cell(self) -> Array:
+        """Person and class in one code."""
+        return np.asarray(self.person * self.n_classes + self.value)
+
+    def votes(self) -> Array:
+        """How often each class (rows) was chosen for each item (columns)."""
+        code = self.value * self.n_items + self.item
+        return np.bincount(code, minlength=self.n_classes * self.n_items).reshape(self.n_classes, self.n_items)
+
+    def shared(self) -> Array:
+        """For each label, whether somebody else labelled the item, too."""
+        first = _starts(self.item)
+        if not len(first):
+            return np.zeros(0, dtype=bool)
+        least, most = np.minimum.reduceat(self.person, first), np.maximum.reduceat(self.person, first)
+        return np.repeat(least < most, np.diff(np.append(first, len(self))))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Aggregation:
+    """What one method makes of the labels."""
+
+    method: str
+    shrinkage: float
+    posterior: Array
+    """Items by classes: the probability of each class; of majority the share of votes. Items without a label have the
+    shares of the classes."""
+    winner: Array
+    """The likeliest class of each item; -1 for a tie, and for an item without a label."""
+    tied: Array
+    """Which items have labels and no single likeliest class."""
+    shares: Array
+    """How frequent each class is."""
+    confusion: Array
+    """Person, true class, chosen class: how probable it is that the person chooses the one where the other is true."""
+    log_likelihood: float | None = None
+    """Of all labels; None for majority, which has no model of its own."""
+    steps: int = 0
+    converged: bool = True
+
+    def needs_label(self, enough: float = ENOUGH) -> Array:
+        """Which items another label is needed for: no single likeliest class, or one that is too improbable."""
+        return np.asarray((self.winner < 0) | (self.posterior.max(axis=1, initial=0.0) < enough))
+
+
+MatrixFrom = Callable[[Array, float, Array | None], Array]
+"""From expected counts (person, true class, chosen class), shrinkage and the matrices before to the matrices."""
+
+
+def _any_matrix(counts: Array, shrinkage: float, _: Array | None) -> Array:
+    sizes = counts.sum(axis=2, keepdims=True)
+    if shrinkage == 0:
+        # Nothing is known of a class that a person never met: then all answers are as probable.
+        return np.where(sizes > 0, counts / np.where(sizes > 0, sizes, 1.0), 1 / counts.shape[1])
+    return np.asarray((counts + shrinkage * _pooled(counts)) / (sizes + shrinkage))
+
+
+def _pooled(counts: Array) -> Array:
+    """The matrix of all people together; one label, spread over all classes, keeps it from being 0 anywhere."""
+    total = counts.sum(axis=0)
+    return np.asarray((total + 1 / len(total)) / (total.sum(axis=1, keepdims=True) + 1))
+
+
+def _one_accuracy(counts: Array, shrinkage: float, _: Array | None) -> Array:
+    n_classes = counts.shape[1]
+    right, sizes = np.trace(counts, axis1=1, axis2=2), counts.sum(axis=(1, 2))
+    everybody = float(right.sum() / max(sizes.sum(), _TINY))
+    known = sizes + shrinkage > 0
+    accuracy = np.where(known, (right + shrinkage * everybody) / np.where(known, sizes + shrinkage, 1.0), everybody)
+    wrong = (1 - accuracy) / max(n_classes - 1, 1)
+    return np.where(np.eye(n_classes, dtype=bool), accuracy[:, None, None], wrong[:, None, None])
+
+
+def _truth_or_habit(counts: Array, shrinkage: float, before: Array | None) -> Array:
+    right = np.diagonal(counts, axis1=1, axis2=2)
+    # Away from the diagonal a matrix holds the chance of each class by habit; on it, that of the truth comes on top.
+    by_habit = 0.5
+    if before is not None:
+        on_it = np.diagonal(before, axis1=1, axis2=2)
+        off_it = before[:, (np.arange(counts.shape[1]) + 1) % counts.shape[1], np.arange(counts.shape[1])]
+        by_habit = off_it / np.maximum(on_it, _TINY)
+    habit, sizes = counts.sum(axis=1) - right + right * by_habit, counts.sum(axis=(1, 2))
+    everybody = habit.sum(axis=0) / max(float(sizes.sum()), _TINY)
+    known = (sizes + shrinkage > 0)[:, None]
+    chances = np.where(
+        known, (habit + shrinkage * everybody) / np.where(known, (sizes + shrinkage)[:, None], 1.0), everybody
+    )
+    truth = 1 - chances.sum(axis=1)
+    return np.asarray(chances[:, None, :] + truth[:, None, None] * np.eye(counts.shape[1]))
+
+
+_MATRICES: dict[str, MatrixFrom] = {DAWID_SKENE: _any_matrix, ONE_COIN: _one_accuracy, MACE: _truth_or_habit}
+
+
+def aggregate(labels: Labels, method: str = DAWID_SKENE, *, shrinkage: float = SHRINKAGE) -> Aggregation:
+    """The labels by one method."""
+    if method not in METHODS:
+        raise ValueError(f"{method!r} is not one of {', '.join(METHODS)}")
+    if not 0 <= shrinkage < np.inf:
+        raise ValueError(f"shrinkage must be a number of labels from 0 on, not {shrinkage}")
+    return _fit(labels, method, shrinkage, _CONVERGED)
+
+
+def _fit(labels: Labels, method: str, shrinkage: float, enough: float) -> Aggregation:
+    """`enough` is the change of the log-likelihood, as a share of it, at which the steps end."""
+    votes = labels.votes()
+    n_votes = votes.sum(axis=0)
+    posterior = votes / np.maximum(n_votes, 1)
+    if method == MAJORITY:
+        return _aggregation(method, shrinkage, posterior, n_votes, _everybody_alike(labels))
+    before: Array | None = None
+    likelihood, converged, steps = -np.inf, False, 0
+    while True:
+        shares = _class_shares(posterior, n_votes, equal=method == MACE)
+        confusion = _MATRICES[method](_expected_counts(labels, posterior), shrinkage, before)
+        posterior, latest = _posterior(labels, shares, confusion)
+        converged = abs(latest - likelihood) <= enough * max(1.0, len(labels) / _MANY) * max(1.0, abs(latest))
+        before, likelihood, steps = confusion, latest, steps + 1
+        if converged or steps == _MOST_STEPS:
+            break
+    result = _aggregation(method, shrinkage, posterior, n_votes, (shares, confusion))
+    return replace(result, log_likelihood=likelihood, steps=steps, converged=converged)
+
+
+def _aggregation(
+    method: str, shrinkage: float, posterior: Array, n_votes: Array, model: tuple[Array, Array]
+) -> Aggregation:
+    shares, confusion = model
+    labelled = n_votes > 0
+    posterior = np.where(labelled, posterior, shares[:, None])
+    best = posterior.max(axis=0, initial=0.0)
+    tied = labelled & ((posterior >= best - _TIED).sum(axis=0) > 1)
+    likeliest = posterior.argmax(axis=0) if len(posterior) else np.zeros(len(n_votes), dtype=int)
+    winner = np.where(labelled & ~tied, likeliest, -1)
+    return Aggregation(method, shrinkage, np.ascontiguousarray(posterior.T), winner, tied, shares, confusion)
+
+
+def _starts(codes: Array) -> Array:
+    """Where each code of a sorted column begins."""
+    return np.flatnonzero(np.append(True, codes[1:] != codes[:-1])) if len(codes) else np.empty(0, dtype=int)
+
+
+def _class_shares(posterior: Array, n_votes: Array, *, equal: bool = False) -> Array:
+    n_classes, labelled = len(posterior), n_votes > 0
+    if equal or not labelled.any():
+        return np.full(n_classes, 1 / max(n_classes, 1))
+    return np.asarray(posterior[:, labelled].mean(axis=1))
+
+
+def _expected_counts(labels: Labels, posterior: Array) -> Array:
+    """How often each person chose which class (last) where which was true, from the classes' probabilities."""
+    cell = labels.cell
+    counts = np.empty((labels.n_people, labels.n_classes, labels.n_classes))
+    for true, chances in enumerate(posterior):
+        sums = np.bincount(cell, chances.take(labels.item), minlength=labels.n_people * labels.n_classes)
+        counts[:, true, :] = sums.reshape(labels.n_people, labels.n_classes)
+    return counts
+
+
+def _posterior(labels: Labels, shares: Array, confusion: Array) -> tuple[Array, float]:
+    """The probability of each class (rows) of each item (columns), and the log-likelihood of all labels."""
+    cell, starts = labels.cell, _starts(labels.item)
+    items = labels.item[starts]
+    joint = np.empty((labels.n_classes, len(items)))
+    for true in range(labels.n_classes):
+        # Class by class: the labels times all classes would take much memory.
+        table = np.log(np.maximum(confusion[:, true, :].ravel(), _TINY))
+        if len(starts):
+            joint[true] = np.add.reduceat(table.take(cell), starts)
+        joint[true] += np.log(max(float(shares[true]), _TINY))
+    top = joint.max(axis=0, initial=-np.inf)
+    np.exp(np.subtract(joint, top, out=joint), out=joint)
+    total = joint.sum(axis=0)
+    joint /= total
+    if len(items) == labels.n_items:
+        posterior = joint
+    else:
+        posterior = np.repeat(shares[:, None], labels.n_items, axis=1)
+        posterior[:, items] = joint
+    return posterior, float((top + np.log(total)).sum())
+
+
+def _everybody_alike(labels: Labels) -> tuple[Array, Array]:
+    """The model behind majority: the shares of the classes, and one matrix for all, as if winners were right."""
+    winners = _winners(labels)
+    together = replace(labels, person=np.zeros_like(labels.person), n_people=1)
+    matrix = _pooled(_expected_counts(together, winners))
+    confusion = np.broadcast_to(matrix, (labels.n_people, *matrix.shape))
+    return _class_shares(winners, labels.votes().sum(axis=0)), confusion
+
+
+def _winners(labels: Labels) -> Array:
+    """The classes (rows) with most votes of each item (columns) as probabilities: a tie is equal parts."""
+    votes = labels.votes()
+    top = (votes == votes.max(axis=0, initial=0)) & (votes > 0)
+    return np.asarray(top / np.maximum(top.sum(axis=0), 1))
+
+
+# Which method to believe.
+
+
+@dataclass(frozen=True, slots=True)
+class MethodScore:
+    """How well one method does."""
+
+    method: str
+    held_out: Estimate
+    """The mean log-probability (in nats) of a label that was held out, by the item's other labels; 0 is the best."""
+    gold: Estimate
+    """The share of gold items with the right winner; a tie counts in part."""
+    against_majority: Estimate
+    """`held_out` minus that of majority."""
+    gold_against_majority: Estimate
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Choice:
+    """The method that is to be believed, and why."""
+
+    scores: tuple[MethodScore, ...]
+    """In the order of METHODS."""
+    chosen: Aggregation
+    dawid_skene_worse: bool | None
+    """Whether Dawid-Skene is worse than majority beyond noise, on held-out labels or on gold items; None: not tested.
+    """
+    message: str
+
+    def score(self, method: str) -> MethodScore:
+        return next(score for score in self.scores if score.method == method)
+
+
+def choose(labels: Labels, *, gold: Array | None = None, shrinkage: float = SHRINKAGE) -> Choice:
+    """The method under which held-out labels are most probable, of those that are not right on fewer gold items than
+    majority beyond noise. `gold` has the true class of each item, -1 where it is not known."""
+    chances, item = _held_out(labels, shrinkage)
+    fits = {method: aggregate(labels, method, shrinkage=shrinkage) for method in METHODS}
+    right = {method: _right(fit, gold) for method, fit in fits.items()}
+    n_gold = len(right[MAJORITY])
+    scores = tuple(
+        MethodScore(
+            method,
+            _mean(chances[method], item),
+            _wilson(float(right[method].sum()), n_gold, n_gold),
+            _mean(chances[method] - chances[MAJORITY], item),
+            _mean(right[method] - right[MAJORITY], np.arange(n_gold), 1.0),
+        )
+        for method in METHODS
+    )
+    refuted = [score.method for score in scores if _below_zero(score.gold_against_majority)]
+    tested = scores[METHODS.index(DAWID_SKENE)]
+    best = max((score for score in scores if score.method not in refuted), key=_by_held_out)
+    worse = _below_zero(tested.against_majority) or DAWID_SKENE in refuted
+    known = tested.held_out.n + tested.gold.n > 0
+    message = " ".join((_reason(best, refuted), *_about_dawid_skene(tested)))
+    return Choice(scores, fits[best.method], worse if known else None, message)
+
+
+def _by_held_out(score: MethodScore) -> float:
+    return -np.inf if score.held_out.value is None else score.held_out.value
+
+
+def _held_out(labels: Labels, shrinkage: float) -> tuple[dict[str, Array], Array]:
+    """The log-probability by each method of labels that were held out, and the item of each.
+
+    The labels of an item are in different folds as far as that goes, so that most others remain to predict from.
+    Labels of items that nobody else labelled are not predicted: nothing is known of these items.
+    """
+    starts = _starts(labels.item)
+    sizes = np.diff(np.append(starts, len(labels)))
+    offset = np.random.default_rng(SEED).integers(0, FOLDS, len(starts))
+    fold = (np.arange(len(labels)) - np.repeat(starts - offset, sizes)) % FOLDS
+    shared = labels.shared()
+    chances: dict[str, list[Array]] = {method: [] for method in METHODS}
+    items: list[Array] = []
+    for number in range(FOLDS):
+        if sum(map(len, items)) >= ENOUGH_HELD_OUT:
+            break
+        rest, tested = labels.part(fold != number), labels.part((fold == number) & shared)
+        if len(rest) and len(tested):
+            items.append(tested.item)
+            for method in METHODS:
+                chances[method].append(_log_chances(rest, tested, method, shrinkage))
+    nothing = np.empty(0)
+    return (
+        {method: np.concatenate((nothing, *parts)) for method, parts in chances.items()},
+        np.concatenate((np.empty(0, dtype=int), *items)),
+    )
+
+
+def _log_chances(known: Labels, tested: Labels, method: str, shrinkage: float) -> Array:
+    """The log-probability of labels that are not among the known ones."""
+    if method == MAJORITY:
+        shares, confusion = _everybody_alike(known)
+        posterior = _posterior(known, shares, confusion)[0]
+    else:
+        fit = _fit(known, method, shrinkage, _NEARLY_CONVERGED)
+        posterior, confusion = fit.posterior.T, fit.confusion
+    total = np.zeros(len(tested))
+    for true, chances in enumerate(posterior):
+        total += chances.take(tested.item) * confusion[tested.person, true, tested.value]
+    return np.log(np.maximum(total, _LEAST_CHANCE))
+
+
+def _mean(values: Array, item: Array, widest: float = np.inf) -> Estimate:
+    """The mean of values that belong to items, with its interval over items."""
+    cluster = np.unique(item, return_inverse=True)[1]
+    sums, sizes = np.bincount(cluster, values), np.bincount(cluster).astype(float)
+    result = paired_mean(sums, sizes, widest)
+    return Estimate(result.difference, len(values), 0, result.low, result.high)
+
+
+def _right(fit: Aggregation, gold: Array | None) -> Array:
+    """For each gold item with labels, 1 when its winner is right, and a part of 1 when it is one of several."""
+    if gold is None:
+        return np.empty(0)
+    known = np.flatnonzero((np.asarray(gold) >= 0) & ((fit.winner >= 0) | fit.tied))
+    top = fit.posterior[known] >= fit.posterior[known].max(axis=1, keepdims=True, initial=0.0) - _TIED
+    return np.asarray(top[np.arange(len(known)), gold[known]] / np.maximum(top.sum(axis=1), 1))
+
+
+def _below_zero(difference: Estimate) -> bool:
+    return difference.high is not None and difference.high < 0
+
+
+def _reason(best: MethodScore, refuted: list[str]) -> str:
+    if best.held_out.value is None:
+        return "majority: no item has labels of two people, so that nothing says which method is best."
+    verb = "is" if len(refuted) == 1 else "are"
+    but = f" but for {' and '.join(refuted)}, which {verb} right on fewer gold items than majority" if refuted else ""
+    return f"{best.method} predicts held-out labels best{but} ({_of(best.held_out, ' nats a label')})."
+
+
+def _about_dawid_skene(score: MethodScore) -> list[str]:
+    """How Dawid-Skene compares with majority, in words; nothing where nothing tells."""
+    kinds = (
+        (
+            score.against_majority,
+            "predicts held-out labels",
+            ("better than", "WORSE than", "about as well as"),
+            " nats",
+        ),
+        (score.gold_against_majority, "is right on", ("more", "FEWER", "about as many"), ""),
+    )
+    sentences = []
+    for difference, what, (better, worse, alike), unit in kinds:
+        if difference.value is not None:
+            shown = _below_zero(difference) or (difference.low or 0.0) > 0
+            how = alike if not shown else worse if difference.value < 0 else better
+            whom = "majority" if unit else "gold items as majority" if how == alike else "gold items than majority"
+            sentences.append(f"Dawid-Skene {what} {how} {whom} (difference {_of(difference, unit)}).")
+    return sentences
+
+
+def _of(estimate: Estimate, unit: str) -> str:
+    interval = "" if estimate.low is None else f", 95 % interval {estimate.low:.3f} to {estimate.high:.3f}"
+    return f"{estimate.value:.3f}{unit}{interval}, n = {estimate.n:,}"
+
+
+# How far each person can be relied on.
+
+
+@dataclass(frozen=True, slots=True)
+class PersonQuality:
+    """What is known of one person; items that nobody else labelled say nothing of them."""
+
+    n_labels: int
+    n_shared: int
+    """Labels of items that somebody else labelled, too: all figures but `gold` stand on these."""
+    reliability: Estimate
+    """The expected share of right labels. Wilson's interval of the expected count, over as many labels as remain when
+    the doubt about the items' classes is counted in."""
+    gold: Estimate
+    """The share of right labels of gold items, with Wilson's interval."""
+    information: Estimate
+    """The spammer score of Raykar and Yu (2012): 0 when the person's labels do not depend on the class, 1 when they
+    tell it; classes weigh by how frequent they are. Its interval, of 1,000 draws from the Dirichlet distribution of the
+    matrix, is there only where the score is below SPAMMER_BELOW and there are 30 labels."""
+    spammer: bool
+    """Whether the whole interval of `information` is below SPAMMER_BELOW: few labels accuse nobody."""
+
+
+def people_quality(labels: Labels, fit: Aggregation, *, gold: Array | None = None) -> list[PersonQuality]:
+    """What is known of each person, in the order of their codes."""
+    shared = labels.part(labels.shared())
+    posterior = _winners(labels) if fit.method == MAJORITY else fit.posterior.T
+    right = posterior[shared.value, shared.item]
+    n, n_shared = _by_person(labels), _by_person(shared)
+    hits, doubt = _by_person(shared, right), _by_person(shared, right * (1 - right))
+    share = hits / np.maximum(n_shared, 1)
+    sampling = share * (1 - share) * n_shared
+    # The variance of the count is that of so many trials, and that of classes which are only probable.
+    certain = np.where(doubt > 0, sampling / np.maximum(sampling + doubt, _TINY), 1.0)
+    counts = _expected_counts(shared, posterior) * certain[:, None, None]
+    truth = np.full(labels.n_items, -1) if gold is None else np.asarray(gold)
+    asked = labels.part(truth[labels.item] >= 0)
+    n_asked, correct = _by_person(asked), _by_person(asked, asked.value == truth[asked.item])
+    result = []
+    for person in range(labels.n_people):
+        information = _information(counts[person], fit.shares)
+        result.append(
+            PersonQuality(
+                int(n[person]),
+                int(n_shared[person]),
+                _wilson(float(hits[person]), int(n_shared[person]), float(n_shared[person] * certain[person])),
+                _wilson(float(correct[person]), int(n_asked[person]), float(n_asked[person])),
+                information,
+                information.high is not None and information.high < SPAMMER_BELOW,
+            )
+        )
+    return result
+
+
+def _by_person(labels: Labels, amounts: Array | None = None) -> Array:
+    """The number of each person's labels, or the sum of what they amount to."""
+    return np.bincount(labels.person, amounts, minlength=labels.n_people).astype(float)
+
+
+def _wilson(hits: float, n: int, trials: float) -> Estimate:
+    """A share of hits with Wilson's interval over so many trials."""
+    return bounded(hits / n, n, 0, wilson(min(hits / n, 1.0), trials), SHARES) if n else Estimate(None, 0)
+
+
+def _information(counts: Array, shares: Array) -> Estimate:
+    n, apart = float(counts.sum()), 1 - float((shares**2).sum())
+    if n == 0 or apart < _TIED:
+        return Estimate(None, 0)
+    # One label of each class, chosen as the person mostly does: what is not known looks like no information.
+    habit = (counts.sum(axis=0) + 1 / len(shares)) / (n + 1)
+    weights = counts + habit
+
+    def score(matrices: Array) -> Array:
+        mean = (shares[:, None] * matrices).sum(axis=-2)
+        return np.asarray(((shares * (matrices**2).sum(axis=-1)).sum(axis=-1) - (mean**2).sum(axis=-1)) / apart)
+
+    value = float(score(weights / weights.sum(axis=1, keepdims=True)))
+    if value >= SPAMMER_BELOW or n < _FEWEST_TO_ACCUSE:
+        return Estimate(value, round(n))
+    # The same seed for everyone, so that nobody's result depends on who else is there.
+    drawn = np.random.default_rng(SEED).standard_gamma(weights, size=(_DRAWS, *weights.shape)) + _TINY
+    low, high = np.quantile(score(drawn / drawn.sum(axis=2, keepdims=True)), TAILS)
+    return Estimate(value, round(n), 0, min(float(low), value), max(float(high), value))
