@@ -26,7 +26,6 @@ MAY_KNOW = {
     "metrics": {"suite", "store", "stats"},
     "engine": {"suite", "targets", "scoring", "judging", "store"},
     "analysis": _DATA | {"scoring"},
-    "people": _DATA | {"analysis"},
     "decide": _DATA | {"analysis"},
     "report": _DATA | {"scoring", "analysis", "decide", "people"},
     "people": _DATA | {"scoring", "analysis", "decide"},
