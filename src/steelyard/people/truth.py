@@ -1,0 +1,458 @@
+"""Edits of the truth, each with a reason and an author: the files of cases are changed, and the ledger says why."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from steelyard.errors import SteelyardError, UsageError
+from steelyard.people.case_files import EDITABLE, Spot, appended, as_cell, cannot_edit, new_file, replaced
+from steelyard.suite.build.draft import Draft
+from steelyard.suite.case import MISSING, Case, canonical, compile_path, digest, path_step, split_path
+from steelyard.suite.cases import CaseFile, FileCases, ListCases, survey_cases
+from steelyard.suite.load import load_suite
+from steelyard.suite.models import SuiteModel
+from steelyard.suite.readers import Record, refuse
+from steelyard.suite.redaction import RedactedCases
+from steelyard.suite.truth import TRUTH, Decision, LedgerLine, append_lines, ledger_line
+from steelyard.suite.yaml import Located, meant, read_yaml
+
+_EXPECTED = "expected"
+
+
+@dataclass(frozen=True, slots=True)
+class Author:
+    """Who edits, and why."""
+
+    by: str
+    reason: str
+
+
+def edit_case(
+    place: str,
+    case_id: str,
+    values: Mapping[str, Any],
+    author: Author,
+    *,
+    removed: Sequence[str] = (),
+    decision: Decision | None = None,
+) -> LedgerLine:
+    """Set values in the truth of a case by path, such as `expected.maker`, and take away those at other paths.
+
+    UsageError or SuiteError, and nothing is changed, when that cannot be done or would break the suite.
+    """
+    if wrong := [path for path in (*values, *removed) if split_path(path)[:1] != (_EXPECTED,)]:
+        raise UsageError(f"{wrong[0]} is no part of the truth: name a path such as expected.name")
+    with _alone(place) as desk:
+        record, spot, file = desk.find(case_id)
+        new = dict(record.data)
+        for path, value in values.items():
+            new = _put(new, split_path(path), value)
+        for path in removed:
+            new = _put(new, split_path(path), MISSING)
+        if spot.suffix == ".csv":
+            new = _as_cells(new, record.data)
+        if not (change := dict(_changes(record.data.get(_EXPECTED, MISSING), new.get(_EXPECTED, MISSING), _EXPECTED))):
+            raise UsageError(f"nothing was edited: the truth of {case_id} is so already")
+        text = replaced(desk.text(file), spot, record.data, new)
+        return desk.write(file, text, case_id, new, author, change=change, suggestion=decision)
+
+
+def add_case(place: str, record: Mapping[str, Any], author: Author, *, file: str | None = None) -> LedgerLine:
+    """Put a case, in the shape that the suite's files have, behind the others of a file: the last unless it is named.
+
+    A suite with a file for each case gets another file.
+    """
+    with _alone(place) as desk:
+        new = dict(record)
+        case_id = str(new.get("id") or "")
+        if not case_id:
+            raise UsageError("the case has no id")
+        into = desk.file_for(case_id, file)
+        suffix = into.path.suffix.lower()
+        if isinstance(desk.source, FileCases) and desk.source.one_each:
+            new.pop("id")
+            text = new_file(suffix, new)
+        else:
+            new = _as_cells(new, {}) if suffix == ".csv" else new
+            text = appended(desk.text(into), suffix, desk.at, new)
+        return desk.write(into, text, case_id, new, author, change={"": {"after": new}})
+
+
+def retire_case(place: str, case_id: str, author: Author) -> LedgerLine:
+    """Take a case out of its file; the ledger keeps it."""
+    with _alone(place) as desk:
+        record, spot, file = desk.find(case_id)
+        whole = isinstance(desk.source, FileCases) and desk.source.one_each
+        text = None if whole else replaced(desk.text(file), spot, record.data, None)
+        data = record.data if record.key is None else {"id": case_id, **record.data}
+        return desk.write(file, text, case_id, None, author, change={"": {"before": data}})
+
+
+def revert_line(place: str, number: int, author: Author) -> LedgerLine:
+    """Undo what a line of the ledger (1 is the first) has changed, with a line of its own."""
+    suite = load_suite(place)
+    line = _numbered(suite, number)
+    if line.change is None or line.case is None:
+        why = "it rejected a suggestion" if line.suggestion else "it does not keep what was edited"
+        raise UsageError(f"line {number} cannot be reverted: {why}")
+    if (whole := line.change.get("")) is not None:
+        if "after" in whole:
+            return retire_case(place, line.case, author)
+        return add_case(place, whole["before"], author, file=line.file)
+    case = _case(suite, line.case)
+    for path, change in line.change.items():
+        now = compile_path(path)(case)
+        if now is not MISSING and canonical(now) != canonical(change.get("after")):
+            raise UsageError(
+                f"line {number} cannot be reverted: {path} of {line.case} was edited since; see `steelyard truth log`"
+            )
+    values = {path: change["before"] for path, change in line.change.items() if "before" in change}
+    return edit_case(place, line.case, values, author, removed=[path for path in line.change if path not in values])
+
+
+# What changed, and who is behind each field.
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A value of a case's truth that is another than it was; MISSING where there was or is none."""
+
+    case: str
+    path: str
+    """ "" for all of a case that was added or taken away."""
+    before: Any
+    after: Any
+
+
+def changes_between(suite: SuiteModel, first: int, last: int, case: str | None = None) -> list[Difference]:
+    """What the lines after the first up to the last changed, each value once."""
+    for number in (first or 1, last):
+        _numbered(suite, number)
+    known: dict[tuple[str, str], Difference] = {}
+    for line in suite.ledger[first:last]:
+        for path, change in (line.change or {}).items() if line.case and case in (None, line.case) else ():
+            before, after = (change.get(side, MISSING) for side in ("before", "after"))
+            key = (line.case or "", path)
+            earlier = known.get(key)
+            known[key] = Difference(*key, before if earlier is None else earlier.before, after)
+    return [item for item in known.values() if not _equal(item.before, item.after)]
+
+
+def changes_since_ledger(suite: SuiteModel, case: str | None = None) -> list[Difference]:
+    """What is another than the newest line of each case says: edits by hand, or a command that was killed half-way.
+
+    Of a line that keeps digests alone no more is known than that something changed: the path is `expected`.
+    """
+    lines = {line.case: line for line in suite.ledger if line.what == TRUTH and case in (None, line.case)}
+    now = {item.id: item for item in suite.cases if item.id in lines}
+    results = []
+    for name, line in lines.items():
+        present = now.get(str(name))
+        if (None if present is None else digest(present.expected)) == line.after:
+            continue
+        known = _last_values(suite.ledger, name)
+        values = [(path, before, compile_path(path)(present)) for path, before in known.items()]
+        moved = [Difference(str(name), path, was, now) for path, was, now in values if not _equal(was, now)]
+        results += moved or [Difference(str(name), _EXPECTED, MISSING, _truth(present))]
+    return results
+
+
+def _last_values(ledger: Iterable[LedgerLine], case: str | None) -> dict[str, Any]:
+    """By path of a single value, what the ledger says of it last."""
+    values: dict[str, Any] = {}
+    for line in ledger:
+        for path, change in (line.change or {}).items() if line.case == case else ():
+            after = change.get("after", MISSING)
+            if path:
+                values[path] = after
+            elif isinstance(after, dict):
+                values = dict(_leaves(after.get(_EXPECTED, MISSING), _EXPECTED))
+    return values
+
+
+@dataclass(frozen=True, slots=True)
+class Blame:
+    """A value of a case's truth, with the line of the ledger that set it and its number."""
+
+    path: str
+    value: Any
+    number: int | None = None
+    line: LedgerLine | None = None
+    """None where the ledger does not say who set it."""
+
+
+def blame(suite: SuiteModel, case_id: str) -> list[Blame]:
+    """Who set each value of a case's truth, and why."""
+    results = []
+    truth = _case(suite, case_id).expected
+    state = digest(truth)
+    for path, value in _leaves(truth, _EXPECTED):
+        behind: tuple[int | None, LedgerLine | None] = (None, None)
+        for number, line in enumerate(suite.ledger, 1):
+            if line.case != case_id or line.what != TRUTH:
+                continue
+            if line.change is None:
+                # An edit by hand may have set any of the values.
+                behind = (number, line) if line.after == state or behind == (None, None) else behind
+            elif _sets(line.change, path, value):
+                behind = (number, line)
+        results.append(Blame(path, value, *behind))
+    return results
+
+
+def _sets(change: Mapping[str, Mapping[Any, Any]], path: str, value: Any) -> bool:
+    for name, sides in change.items():
+        if "after" in sides and (not name or path == name or path.startswith(f"{name}.")):
+            steps = path if not name else path[len(name) + 1 :]
+            return _equal(compile_path(steps)(sides["after"]), value)
+    return False
+
+
+# The file and the ledger, changed together or not at all.
+
+
+@contextmanager
+def _alone(place: str) -> Iterator[_Desk]:
+    """The suite as it is now, edited by nobody else meanwhile where the system knows such a thing."""
+    folder = load_suite(place).folder
+    descriptor = None
+    with suppress(ImportError, OSError):  # Windows
+        import fcntl
+
+        descriptor = os.open(folder, os.O_RDONLY)
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+    try:
+        yield _Desk(load_suite(place))
+    finally:
+        if descriptor is not None:
+            os.close(descriptor)
+
+
+class _Desk:
+    """A suite whose files are edited."""
+
+    def __init__(self, suite: SuiteModel) -> None:
+        self.suite = suite
+        cases = suite.cases.source if isinstance(suite.cases, RedactedCases) else suite.cases
+        if not isinstance(cases, FileCases | ListCases) or (isinstance(cases, ListCases) and cases.located is None):
+            raise cannot_edit(f"the cases of {suite.name} are given in Python")
+        self.source = cases
+        self.at = cases.at if isinstance(cases, FileCases) else "cases"
+
+    def find(self, case_id: str) -> tuple[Record, Spot, CaseFile]:
+        """The record of a case and where it stands."""
+        ids, files, counts = [], {file.name: file for file in self.files}, dict[str, int]()
+        for record, case in self.source.walk(refuse):
+            place = counts[record.file] = counts.get(record.file, -1) + 1
+            if case is None or case.id != case_id:
+                ids.append("" if case is None else case.id)
+                continue
+            file = files.get(record.file)
+            suffix = "" if file is None else file.path.suffix.lower()
+            if file is None or suffix not in EDITABLE:
+                raise cannot_edit(f"{case_id} is in {record.file}, which cannot be edited as text")
+            steps: tuple[str | int, ...] = record.path
+            if suffix == ".json" and not (isinstance(self.source, FileCases) and self.source.one_each):
+                steps = (*split_path(self.at), place if record.key is None else record.key)
+            return record, Spot(suffix, record.line, steps), file
+        raise UsageError(f"there is no case {case_id!r}{meant(case_id, ids)}")
+
+    @property
+    def files(self) -> tuple[CaseFile, ...]:
+        """All files of cases."""
+        if isinstance(self.source, FileCases):
+            return self.source.files
+        name = self.source.located.file if self.source.located else ""
+        return (CaseFile(self.suite.folder / name, name),)
+
+    def file_for(self, case_id: str, name: str | None) -> CaseFile:
+        """The file that another case goes into."""
+        files = {file.name: file for file in self.files}
+        if isinstance(self.source, FileCases) and self.source.one_each:
+            last = self.files[-1]
+            path = last.path.with_name(f"{case_id}{last.path.suffix}")
+            if path.parent != last.path.parent or path.exists():
+                raise UsageError(f"{case_id!r} cannot be the name of a new file")
+            return CaseFile(path, str(Path(last.name).with_name(path.name)))
+        if name is not None and name not in files:
+            raise UsageError(f"{name} is no file of cases of {self.suite.name}{meant(name, files)}")
+        file = self.files[-1] if name is None else files[name]
+        if file.path.suffix.lower() not in EDITABLE:
+            raise cannot_edit(f"{file.name} cannot be edited as text")
+        return file
+
+    def text(self, file: CaseFile) -> str:
+        """The text of a file, line ends as they are and without a byte-order mark."""
+        return file.path.read_bytes().decode("utf-8-sig")
+
+    def write(
+        self, file: CaseFile, text: str | None, case_id: str, new: Any, author: Author, **content: Any
+    ) -> LedgerLine:
+        """Replace a file by another text, or take it away, and say why in the ledger; both or neither."""
+        old = file.path.read_bytes() if file.path.exists() else None
+        mark = b"\xef\xbb\xbf" if old and old.startswith(b"\xef\xbb\xbf") else b""
+        data = None if text is None else mark + text.encode()
+        before, after = self._checked(file, data, case_id, new)
+        line = ledger_line(
+            by=author.by,
+            reason=author.reason,
+            what=TRUTH,
+            case=case_id,
+            before=before,
+            after=after,
+            file=file.name,
+            **content,
+        )
+        _replace(file.path, data)
+        try:
+            append_lines(self.suite.folder, [line])
+        except SteelyardError:
+            _replace(file.path, old)
+            raise
+        return line
+
+    def _checked(self, file: CaseFile, data: bytes | None, case_id: str, new: Any) -> tuple[str | None, str | None]:
+        """The digests of the truth before and after; SuiteError or UsageError when more or less changes than should."""
+        with tempfile.TemporaryDirectory() as folder:
+            copy = Path(folder, f"cases{file.path.suffix}")
+            if data is not None:
+                copy.write_bytes(data)
+            source = self._with(file, None if data is None else CaseFile(copy, file.name))
+            draft = Draft(Located(None, ""), self.suite.folder)
+            survey_cases(source, self.suite.components, draft, self.suite.judge, self.suite.redactor)
+            draft.finish()
+            records = {case.id: record.data for record, case in source.walk(refuse) if case is not None}
+            redact = (lambda case: case) if self.suite.redactor is None else self.suite.redactor.case
+            now = {case.id: redact(case) for case in source}
+        then = {case.id: case for case in self.suite.cases}
+        others = {name for name in {*now, *then} - {case_id} if now.get(name) != then.get(name)}
+        if others or canonical(_bare(records.get(case_id))) != canonical(_bare(new)):
+            raise cannot_edit(f"{file.name} would not be read as it should after the edit")
+        truths = (None if case is None else digest(case.expected) for case in (then.get(case_id), now.get(case_id)))
+        before, after = truths
+        if before == after:
+            raise cannot_edit(f"the suite does not read the truth of {case_id} from there (cases: map)")
+        return before, after
+
+    def _with(self, file: CaseFile, other: CaseFile | None) -> FileCases | ListCases:
+        """The cases as they would be."""
+        if isinstance(self.source, ListCases):
+            located = read_yaml((other or file).path.read_bytes().decode("utf-8-sig"), file.name)
+            return replace(self.source, records=compile_path("cases")(located.data) or [], located=located)
+        files = [item for item in self.source.files if item.name != file.name]
+        if other is None:
+            return replace(self.source, files=tuple(files))
+        # Its name may make it another id: a file that is a case is known by its stem.
+        if self.source.one_each:
+            other = CaseFile(other.path.rename(other.path.with_name(file.path.name)), file.name)
+        place = next((at for at, item in enumerate(self.source.files) if item.name == file.name), len(files))
+        return replace(self.source, files=(*files[:place], other, *files[place:]))
+
+
+def _replace(path: Path, data: bytes | None) -> None:
+    """Put data into a file at once, so that nobody ever sees a half of it; None takes the file away."""
+    if data is None:
+        path.unlink()
+        return
+    try:
+        descriptor, name = tempfile.mkstemp(prefix=".", suffix=".tmp", dir=path.parent)
+        try:
+            with os.fdopen(descriptor, "wb") as stream:
+                stream.write(data)
+                stream.flush()
+                os.fsync(stream.fileno())
+            if path.exists():
+                shutil.copymode(path, name)
+            else:
+                Path(name).chmod(0o644)
+            Path(name).replace(path)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written: {error.strerror or error}") from None
+
+
+# Values in plain data.
+
+
+def _put(data: Any, steps: Sequence[str], value: Any) -> Any:
+    """The data with a value at a path, or, for MISSING, with none there."""
+    if not steps:
+        return value
+    step, rest = steps[0], steps[1:]
+    if isinstance(data, list) and step.isdecimal() and int(step) < len(data):
+        items = [*data]
+        items[int(step) : int(step) + 1] = (
+            [inner] if (inner := _put(items[int(step)], rest, value)) is not MISSING else []
+        )
+        return items
+    if data is not None and data is not MISSING and not isinstance(data, dict):
+        raise UsageError(f"there is no {step!r} in {data!r}: it is no group of keys")
+    fields = dict(data or {})
+    inner = _put(fields.get(step, MISSING), rest, value)
+    if inner is MISSING:
+        fields.pop(step, None)
+    else:
+        fields[step] = inner
+    return fields
+
+
+def _bare(record: Any) -> Any:
+    """A record without what it does not hold, and without its id, which may be the key that it stands under."""
+    return {key: value for key, value in (record or {}).items() if value is not None and key != "id"}
+
+
+def _as_cells(data: Any, old: Any) -> Any:
+    """What a row of a table gives for these values: texts, where they are not as they were."""
+    if isinstance(data, dict):
+        return {key: _as_cells(value, (old or {}).get(key)) for key, value in data.items()}
+    return data if data == old else as_cell(data) or None
+
+
+def _changes(old: Any, new: Any, path: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    if isinstance(old, dict) and isinstance(new, dict):
+        for key in dict.fromkeys([*old, *new]):
+            yield from _changes(old.get(key, MISSING), new.get(key, MISSING), f"{path}.{path_step(key)}")
+    elif not _equal(old, new):
+        yield path, {side: value for side, value in (("before", old), ("after", new)) if value is not MISSING}
+
+
+def _leaves(value: Any, path: str) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _leaves(inner, f"{path}.{path_step(key)}")
+    elif value is not MISSING:
+        yield path, value
+
+
+def _equal(value: Any, other: Any) -> bool:
+    if value is MISSING or other is MISSING:
+        return value is other
+    return canonical(value) == canonical(other)
+
+
+def _truth(case: Case | None) -> Any:
+    return MISSING if case is None else case.expected
+
+
+def _case(suite: SuiteModel, case_id: str) -> Case:
+    ids = []
+    for case in suite.cases:
+        if case.id == case_id:
+            return case
+        ids.append(case.id)
+    raise UsageError(f"there is no case {case_id!r}{meant(case_id, ids)}")
+
+
+def _numbered(suite: SuiteModel, number: int) -> LedgerLine:
+    if not 1 <= number <= len(suite.ledger):
+        raise UsageError(f"the ledger has no line {number}: it has {len(suite.ledger)}; see `steelyard truth log`")
+    return suite.ledger[number - 1]
