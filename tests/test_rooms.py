@@ -27,11 +27,12 @@ MAY_KNOW = {
     "engine": {"suite", "targets", "scoring", "judging", "store"},
     "analysis": _DATA | {"scoring"},
     "decide": _DATA | {"analysis"},
-    "report": _DATA | {"scoring", "analysis", "decide"},
+    "report": _DATA | {"scoring", "analysis", "decide", "people"},
     "alerts": _DATA | {"analysis", "decide", "report"},
     "runner": _DATA | _CALLS | {"analysis", "decide", "report"},
     "audit": _DATA | _CALLS | {"analysis", "decide"},
-    "cli": _DATA | _CALLS | {"analysis", "decide", "report", "alerts", "audit", "runner"},
+    "people": _DATA | {"scoring", "engine", "analysis", "decide", "audit"},
+    "cli": _DATA | _CALLS | {"analysis", "decide", "report", "alerts", "audit", "runner", "people"},
 }
 # What the modules of the root may import besides COMMON.
 ROOT = {

@@ -49,7 +49,7 @@ COMMANDS = {
     "runs": "List the stored runs, newest first.",
     "schema": "Print the JSON Schema of suite files, for editors.",
     "suites": "List the built-in suites.",
-    "truth": "Say why truth and scorers were edited, and see what was.",
+    "truth": "Edit the truth, say why, see what was edited, decide on suggestions, lint.",
 }
 
 

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import sys
-from contextlib import ExitStack
+from collections import Counter
+from contextlib import ExitStack, closing, nullcontext, suppress
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from steelyard.cli.options import as_json, store_url
+from steelyard.errors import SteelyardError, UsageError
 
 if TYPE_CHECKING:
+    from steelyard.people.suggestions import Suggestion
+    from steelyard.people.truth import Author
     from steelyard.runner.attribute import Changes, Edit
     from steelyard.suite.models import SuiteModel
     from steelyard.suite.truth import LedgerLine
@@ -22,11 +27,326 @@ _SINCE = click.option(
     help="The run that the suite is compared with. [default: its newest ended run]",
 )
 _NO_REASON = 1
+_MOST_SHOWN = 20
 
 
 @click.group("truth")
 def truth_command() -> None:
-    """Say why truth and scorers were edited, and see what was."""
+    """Edit the truth of cases, say why, see what was edited, decide on suggestions, and lint."""
+
+
+_SUITE = click.argument("suite", metavar="SUITE")
+_CASE = click.argument("case", metavar="CASE")
+_REASON = click.option("--reason", metavar="TEXT", required=True, help="Why; the ledger keeps it.")
+_BY = click.option("--by", metavar="WHO", help="Who does it. [default: the user of this machine, or of the CI]")
+_SET = click.option(
+    "--set",
+    "values",
+    metavar="PATH=VALUE",
+    multiple=True,
+    callback=lambda _, __, given: dict(map(_assigned, given)),
+    help="Put this value there: expected.maker=Thonet; JSON where it is any. May be given more than once.",
+)
+
+
+@truth_command.command("add")
+@_SUITE
+@click.argument("case", metavar="CASE")
+@_SET
+@click.option(
+    "--from", "source", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="A YAML or JSON file."
+)
+@click.option("--file", metavar="NAME", help="The file of cases that it goes into. [default: the last]")
+@_REASON
+@_BY
+@as_json
+def add(suite: str, case: str, values: dict[str, Any], source: Path | None, file: str | None, **options: Any) -> None:
+    """Add a CASE of this id to SUITE: --set input.text=... and expected.name=..., or --from a file."""
+    from steelyard.people.truth import add_case, put
+    from steelyard.suite.case import split_path
+    from steelyard.suite.files import text_of
+    from steelyard.suite.yaml import read_yaml
+
+    given = None if source is None else read_yaml(text_of(source, str(source)), str(source)).data
+    if given is not None and not isinstance(given, dict):
+        raise UsageError(f"{source} is no case: a group of keys is needed")
+    record: Any = {"id": case, **{key: value for key, value in (given or {}).items() if key != "id"}}
+    for path, value in values.items():
+        record = put(record, split_path(path), value)
+    _done(add_case(suite, record, _author(options), file=file), options)
+
+
+@truth_command.command("edit")
+@_SUITE
+@_CASE
+@_SET
+@click.option("--unset", "removed", metavar="PATH", multiple=True, help="Take the value there away.")
+@_REASON
+@_BY
+@as_json
+def edit(suite: str, case: str, values: dict[str, Any], removed: tuple[str, ...], **options: Any) -> None:
+    """Edit the truth of a CASE in its file; the rest of the file stays as it is."""
+    from steelyard.people.truth import edit_case
+
+    _done(edit_case(suite, case, values, _author(options), removed=removed), options)
+
+
+@truth_command.command("retire")
+@_SUITE
+@_CASE
+@_REASON
+@_BY
+@as_json
+def retire(suite: str, case: str, **options: Any) -> None:
+    """Take a CASE out of its file; the ledger keeps it, and `revert` brings it back."""
+    from steelyard.people.truth import retire_case
+
+    _done(retire_case(suite, case, _author(options)), options)
+
+
+@truth_command.command("revert")
+@_SUITE
+@click.argument("number", metavar="LINE", type=int)
+@_REASON
+@_BY
+@as_json
+def revert(suite: str, number: int, **options: Any) -> None:
+    """Undo what a LINE of the ledger changed, as `truth log` numbers them, with a new line."""
+    from steelyard.people.truth import revert_line
+
+    _done(revert_line(suite, number, _author(options)), options)
+
+
+@truth_command.command("diff")
+@_SUITE
+@click.argument("case", metavar="[CASE]", required=False)
+@click.option("--from", "first", metavar="LINE", type=int, help="After this line of the ledger; 0 is before the first.")
+@click.option("--to", "last", metavar="LINE", type=int, help="Up to this line. [default: the last]")
+@as_json
+def diff(suite: str, case: str | None, first: int | None, last: int | None, as_json: bool) -> None:
+    """Show what is another than the ledger says, or with --from or --to what its lines changed."""
+    from steelyard.cli.output import print_json
+    from steelyard.people.truth import changes_between, changes_since_ledger
+    from steelyard.suite.case import MISSING
+    from steelyard.suite.load import load_suite
+
+    loaded = load_suite(suite)
+    if first is None and last is None:
+        results, nothing = changes_since_ledger(loaded, case), "the truth is as the ledger says"
+    else:
+        end = len(loaded.ledger) if last is None else last
+        results, nothing = changes_between(loaded, first or 0, end, case), "these lines changed nothing that is kept"
+    sides = [(item, {"before": item.before, "after": item.after}) for item in results]
+    known = [(item, {side: value for side, value in both.items() if value is not MISSING}) for item, both in sides]
+    if as_json:
+        print_json([{"case": item.case, "path": item.path} | both for item, both in known])
+        return
+    for item, both in known:
+        click.echo(f"{_named('truth', item.case)} {item.path or '(the whole case)'}")
+        for side, value in both.items():
+            click.echo(f"  {'-' if side == 'before' else '+'} {_value(value)}")
+    if not known:
+        click.echo(nothing)
+
+
+@truth_command.command("blame")
+@_SUITE
+@_CASE
+@as_json
+def blame(suite: str, case: str, as_json: bool) -> None:
+    """Show who set each value of the truth of a CASE, when and why."""
+    from steelyard.cli.output import print_json
+    from steelyard.people.truth import blame as blamed
+    from steelyard.suite.load import load_suite
+
+    values = blamed(load_suite(suite), case)
+    if as_json:
+        data = [(item, item.line.as_data() if item.line else None) for item in values]
+        print_json([{"path": i.path, "value": i.value, "number": i.number, "line": line} for i, line in data])
+        return
+    for item in values:
+        why = "the ledger does not say" if item.line is None else f"#{item.number} {_reason(item.line)}"
+        click.echo(f"{item.path}: {_value(item.value)}\n    {why}")
+
+
+# Suggestions.
+
+_RUNS = click.option("--run", "runs", metavar="RUN", multiple=True, help="Look at this run. [default: the newest 50]")
+_AGREE = click.option(
+    "--agree", metavar="N", type=click.IntRange(1), default=3, show_default=True, help="Fewest voters."
+)
+
+
+@truth_command.command("suggest")
+@_SUITE
+@_RUNS
+@_AGREE
+@click.option("--all", "every", is_flag=True, help="Also those that were decided before.")
+@store_url
+@as_json
+def suggest(suite: str, every: bool, as_json: bool, **options: Any) -> None:
+    """List answers that several runs agree on and that differ from the truth, with their evidence.
+
+    Nothing becomes truth by itself: `accept` one as an alternative or as a correction, or `reject` it.
+    """
+    from steelyard.cli.output import print_json
+
+    loaded, results, n_runs = _suggested(suite, **options)
+    shown = [item for item in results if every or not item.decision]
+    if as_json:
+        print_json({"runs": n_runs, "accepted": _accepted(loaded), "suggestions": list(map(asdict, shown))})
+        return
+    for item in shown:
+        ways = ", ".join(f"as {way} {points:+.1f} points" for way, points in sorted(item.points.items()))
+        click.echo(f"{item.id}  {_named('truth', item.case)} {item.component}  ({item.place}) {item.decision}".rstrip())
+        click.echo(f"    truth: {_value(item.truth)}\n    answer: {_value(item.value)}")
+        click.echo(
+            f"    {item.voters} of {item.n_voters} voters, {item.systems} systems,"
+            f" {item.answers} of {item.n_answers} answers; {ways}"
+        )
+    click.echo(f"{len(shown):,} suggestion{'' if len(shown) == 1 else 's'} from {n_runs} runs{_accepted_text(loaded)}")
+
+
+@truth_command.command("accept")
+@_SUITE
+@click.argument("name", metavar="ID")
+@click.option("--as", "outcome", type=click.Choice(["alternative", "correction"]), required=True)
+@_REASON
+@_BY
+@_RUNS
+@_AGREE
+@store_url
+@as_json
+def accept(suite: str, name: str, outcome: Any, **options: Any) -> None:
+    """Make the answer of a suggestion the truth, or an alternative to it."""
+    _decide(suite, name, outcome, **options)
+
+
+@truth_command.command("reject")
+@_SUITE
+@click.argument("name", metavar="ID")
+@_REASON
+@_BY
+@_RUNS
+@_AGREE
+@store_url
+@as_json
+def reject(suite: str, name: str, **options: Any) -> None:
+    """Say that the answer of a suggestion is wrong; it is not suggested again."""
+    _decide(suite, name, "rejected", **options)
+
+
+def _decide(suite: str, name: str, outcome: Any, runs: Any, agree: int, store_url: str | None, **options: Any) -> None:
+    from steelyard.people.suggestions import decide
+
+    _, results, _ = _suggested(suite, runs, agree, store_url)
+    _done(decide(suite, results, name, outcome, _author(options)), options)
+
+
+def _suggested(
+    suite: str, runs: tuple[str, ...], agree: int, store_url: str | None
+) -> tuple[SuiteModel, list[Suggestion], int]:
+    from steelyard.people.suggestions import Rules, chosen_runs, suggestions
+    from steelyard.store.sql import open_store
+    from steelyard.suite.load import load_suite
+
+    loaded = load_suite(suite)
+    with closing(open_store(store_url, create=False)) as store:
+        headers = chosen_runs(store, loaded, runs)
+        return loaded, suggestions(loaded, store, headers, Rules(agree=agree)), len(headers)
+
+
+def _accepted(suite: SuiteModel) -> dict[str, Any]:
+    from steelyard.people.suggestions import accepted
+
+    lines = [line.suggestion for line in accepted(suite) if line.suggestion]
+    return {"n": len(lines), "points": sum(line.points or 0.0 for line in lines)}
+
+
+def _accepted_text(suite: SuiteModel) -> str:
+    given = _accepted(suite)
+    one = "1 accepted suggestion is" if given["n"] == 1 else f"{given['n']} accepted suggestions are"
+    return f"; {one} worth {given['points']:+.1f} points in the runs they came from" if given["n"] else ""
+
+
+@truth_command.command("lint")
+@_SUITE
+@store_url
+@as_json
+def lint(suite: str, store_url: str | None, as_json: bool) -> None:
+    """Look for cases and truths that spoil a result; exit code 1 when there is an error among them.
+
+    Near-duplicates, keywords that match anything, ranges that cannot fail, truth in the input, and, from five ended
+    runs on, cases that every run passes or fails.
+    """
+    from steelyard.cli.output import print_json
+    from steelyard.people.lint import lint as linted
+    from steelyard.report.format import one_line
+    from steelyard.store.sql import open_store
+    from steelyard.suite.load import load_suite
+
+    loaded = load_suite(suite)
+    with ExitStack() as stack:
+        store = None
+        # Without a store there are no runs to look at, unless one was asked for.
+        with nullcontext() if store_url else suppress(SteelyardError):
+            store = stack.enter_context(closing(open_store(store_url, create=False)))
+        results = linted(loaded, store)
+    if as_json:
+        print_json(list(map(asdict, results)))
+    else:
+        shown: Counter[str] = Counter()
+        for item in results:
+            shown[item.kind] += 1
+            if shown[item.kind] <= _MOST_SHOWN:
+                where = f"{item.place}  {one_line(item.case)}: " if item.case else ""
+                click.echo(f"{item.severity:<7}  {where}{one_line(item.message)} ({item.fix})")
+        for kind, n in shown.items():
+            if n > _MOST_SHOWN:
+                click.echo(f"and {n - _MOST_SHOWN:,} more of {kind}: --json lists them")
+        n_errors = sum(item.severity == "error" for item in results)
+        click.echo(f"{len(results):,} findings in {loaded.survey.n:,} cases, {n_errors:,} of them errors")
+    sys.exit(any(item.severity == "error" for item in results))
+
+
+def _assigned(text: str) -> tuple[str, Any]:
+    """A path and a value out of `path=value`."""
+    from steelyard.suite.readers import decode
+
+    path, sign, value = text.partition("=")
+    if not sign or not path.strip():
+        raise click.BadParameter(f"{text!r} is no PATH=VALUE, such as expected.maker=Thonet")
+    with suppress(ValueError):
+        return path.strip(), decode(value)
+    return path.strip(), value
+
+
+def _author(options: dict[str, Any]) -> Author:
+    from steelyard.decide.baselines import whoever
+    from steelyard.people.truth import Author
+
+    return Author(options["by"] or whoever(), options["reason"])
+
+
+def _done(line: LedgerLine, options: dict[str, Any]) -> None:
+    from steelyard.cli.output import print_json
+
+    if options["as_json"]:
+        print_json(line.as_data())
+    else:
+        click.echo(_message(line))
+
+
+def _value(value: Any) -> str:
+    from steelyard.suite.yaml import shown
+
+    return shown(value)
+
+
+def _reason(line: LedgerLine) -> str:
+    from steelyard.report.format import one_line
+
+    return f"{one_line(line.reason)} ({one_line(line.by)}, {line.at[:10]})"
 
 
 @truth_command.command("log")
@@ -38,14 +358,18 @@ def log(suite: str, as_json: bool) -> None:
     from steelyard.suite.load import load_suite
     from steelyard.suite.truth import LEDGER_FILE, newest_first
 
-    lines = newest_first(load_suite(suite).ledger)
+    loaded = load_suite(suite)
+    lines = newest_first(loaded.ledger)
     if as_json:
         print_json([line.as_data() for line in lines])
     elif not lines:
         click.echo(f"there is no {LEDGER_FILE} yet: steelyard truth note {suite} --reason TEXT writes its first lines")
     else:
+        numbers = {id(line): number for number, line in enumerate(loaded.ledger, 1)}
         for line in lines:
-            click.echo(_message(line))
+            click.echo(f"#{numbers[id(line)]}  {_message(line)}")
+        if text := _accepted_text(loaded):
+            click.echo(text.removeprefix("; "))
 
 
 @truth_command.command("check")
@@ -149,10 +473,8 @@ def _show(changes: Changes, suite: str) -> None:
 
 
 def _why(edit: Edit) -> str:
-    from steelyard.report.format import one_line
-
     line = edit.line
-    return "no reason yet" if line is None else f"{one_line(line.reason)} ({one_line(line.by)}, {line.at[:10]})"
+    return "no reason yet" if line is None else _reason(line)
 
 
 def _named(what: str, case: str | None) -> str:
@@ -166,7 +488,8 @@ def _message(line: LedgerLine) -> str:
     from steelyard.report.format import one_line
     from steelyard.suite.truth import kind_of
 
-    what = f"{kind_of(line.before, line.after):<7}  {_named(line.what, line.case)}"
+    kind = line.suggestion.outcome if line.suggestion else kind_of(line.before, line.after)
+    what = f"{kind:<7}  {_named(line.what, line.case)}"
     return f"{line.at}  {what}\n    by {one_line(line.by)}: {one_line(line.reason)}"
 
 

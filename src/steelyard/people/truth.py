@@ -14,7 +14,7 @@ from typing import Any
 from steelyard.errors import SteelyardError, UsageError
 from steelyard.people.case_files import EDITABLE, Spot, appended, as_cell, cannot_edit, new_file, replaced
 from steelyard.suite.build.draft import Draft
-from steelyard.suite.case import MISSING, Case, canonical, compile_path, digest, path_step, split_path
+from steelyard.suite.case import MISSING, Case, bare_truth, canonical, compile_path, digest, path_step, split_path
 from steelyard.suite.cases import CaseFile, FileCases, ListCases, survey_cases
 from steelyard.suite.load import load_suite
 from steelyard.suite.models import SuiteModel
@@ -53,9 +53,9 @@ def edit_case(
         record, spot, file = desk.find(case_id)
         new = dict(record.data)
         for path, value in values.items():
-            new = _put(new, split_path(path), value)
+            new = put(new, split_path(path), value)
         for path in removed:
-            new = _put(new, split_path(path), MISSING)
+            new = put(new, split_path(path), MISSING)
         if spot.suffix == ".csv":
             new = _as_cells(new, record.data)
         if not (change := dict(_changes(record.data.get(_EXPECTED, MISSING), new.get(_EXPECTED, MISSING), _EXPECTED))):
@@ -277,8 +277,8 @@ class _Desk:
         files = {file.name: file for file in self.files}
         if isinstance(self.source, FileCases) and self.source.one_each:
             last = self.files[-1]
-            path = last.path.with_name(f"{case_id}{last.path.suffix}")
-            if path.parent != last.path.parent or path.exists():
+            path = last.path.parent / f"{case_id}{last.path.suffix}"
+            if Path(case_id).name != case_id or path.exists():
                 raise UsageError(f"{case_id!r} cannot be the name of a new file")
             return CaseFile(path, str(Path(last.name).with_name(path.name)))
         if name is not None and name not in files:
@@ -383,7 +383,7 @@ def _replace(path: Path, data: bytes | None) -> None:
 # Values in plain data.
 
 
-def _put(data: Any, steps: Sequence[str], value: Any) -> Any:
+def put(data: Any, steps: Sequence[str], value: Any) -> Any:
     """The data with a value at a path, or, for MISSING, with none there."""
     if not steps:
         return value
@@ -391,13 +391,13 @@ def _put(data: Any, steps: Sequence[str], value: Any) -> Any:
     if isinstance(data, list) and step.isdecimal() and int(step) < len(data):
         items = [*data]
         items[int(step) : int(step) + 1] = (
-            [inner] if (inner := _put(items[int(step)], rest, value)) is not MISSING else []
+            [inner] if (inner := put(items[int(step)], rest, value)) is not MISSING else []
         )
         return items
     if data is not None and data is not MISSING and not isinstance(data, dict):
         raise UsageError(f"there is no {step!r} in {data!r}: it is no group of keys")
     fields = dict(data or {})
-    inner = _put(fields.get(step, MISSING), rest, value)
+    inner = put(fields.get(step, MISSING), rest, value)
     if inner is MISSING:
         fields.pop(step, None)
     else:
@@ -407,7 +407,7 @@ def _put(data: Any, steps: Sequence[str], value: Any) -> Any:
 
 def _bare(record: Any) -> Any:
     """A record without what it does not hold, and without its id, which may be the key that it stands under."""
-    return {key: value for key, value in (record or {}).items() if value is not None and key != "id"}
+    return bare_truth({key: value for key, value in (record or {}).items() if key != "id"})
 
 
 def _as_cells(data: Any, old: Any) -> Any:
