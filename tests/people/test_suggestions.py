@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
 
 import pytest
 
@@ -117,9 +118,9 @@ def test_an_accepted_one_is_truth_with_its_reason_and_its_points(makers):
     assert "1 accepted suggestion is worth +18.8 points in the runs they came from" in invoke("truth", "log", "makers")
     assert [item["case"] for item in suggested()["suggestions"]] == ["d"]
     # The points are what a run gains: 3 of 4 points on one of four cases.
-    before = json.loads(invoke("report", "LAST", "--json"))["summary"]["average"]["value"]
+    before = json.loads(invoke("report", "LAST", "--json"))["overall"]["average"]["value"]
     invoke("rescore", "LAST")
-    assert json.loads(invoke("report", "LAST", "--json"))["summary"]["average"]["value"] - before == pytest.approx(
+    assert json.loads(invoke("report", "LAST", "--json"))["overall"]["average"]["value"] - before == pytest.approx(
         0.1875
     )
     invoke("truth", "revert", "makers", 1, "--reason", "it was not", "--by", "bob")
@@ -166,7 +167,7 @@ def test_a_mistake_is_told_and_nothing_is_written(makers, words, message):
 def test_people_vote_like_runs(makers):
     suite = load_suite("makers")
     people = [Vote(name, name, "c", "maker", "Handel") for name in ("ann", "bob", "cy")]
-    with open_store(create=False) as store:
+    with closing(open_store(create=False)) as store:
         (found,) = [each for each in suggestions(suite, store, [], Rules(), people) if each.case == "c"]
         assert (found.voters, found.value, found.points, found.runs) == (3, "Handel", {}, ())
         both = suggestions(suite, store, chosen_runs(store, suite), Rules(), people)

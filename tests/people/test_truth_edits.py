@@ -217,10 +217,10 @@ def test_the_commands_say_who_set_what_and_what_changed(makers):
         "expected.year: 1900", "    #2 a letter (bob",
     ]  # fmt: skip
     assert invoke("truth", "diff", "makers") == "the truth is as the ledger says\n"
-    assert invoke("truth", "diff", "makers", "--from", 0) == (
+    assert invoke("truth", "diff", "makers", "--since-line", 0) == (
         'a expected.maker\n  - "Kohn"\n  + "Thonet"\na expected.year\n  + 1900\n'
     )
-    assert json.loads(invoke("truth", "diff", "makers", "--to", 1, "--json")) == [
+    assert json.loads(invoke("truth", "diff", "makers", "--until-line", 1, "--json")) == [
         {"case": "a", "path": "expected.maker", "before": "Kohn", "after": "Thonet"}
     ]
     assert invoke("truth", "log", "makers").splitlines()[1] == "    by bob: a letter"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections import Counter
+from collections.abc import Callable
 from contextlib import ExitStack, closing, nullcontext, suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -27,18 +27,15 @@ _SINCE = click.option(
     help="The run that the suite is compared with. [default: its newest ended run]",
 )
 _NO_REASON = 1
-_MOST_SHOWN = 20
+_MOST_SHOWN = 50
 
 
 @click.group("truth")
 def truth_command() -> None:
-    """Edit the truth of cases, say why, see what was edited, decide on suggestions, and lint."""
+    """Edit the truth, say why, see what was edited, decide on suggestions, lint."""
 
 
-_SUITE = click.argument("suite", metavar="SUITE")
 _CASE = click.argument("case", metavar="CASE")
-_REASON = click.option("--reason", metavar="TEXT", required=True, help="Why; the ledger keeps it.")
-_BY = click.option("--by", metavar="WHO", help="Who does it. [default: the user of this machine, or of the CI]")
 _SET = click.option(
     "--set",
     "values",
@@ -49,86 +46,99 @@ _SET = click.option(
 )
 
 
-@truth_command.command("add")
-@_SUITE
-@click.argument("case", metavar="CASE")
+def _writing(name: str) -> Callable[[Callable[..., LedgerLine]], Any]:
+    """A command that writes a line of the ledger; its function takes the suite, an author and options of its own."""
+
+    def register(function: Callable[..., LedgerLine]) -> Any:
+        def command(suite: str, reason: str, by: str | None, as_json: bool, **options: Any) -> None:
+            from steelyard.cli.output import print_json
+            from steelyard.decide.baselines import whoever
+            from steelyard.people.truth import Author
+
+            line = function(suite, Author(by or whoever(), reason), **options)
+            if as_json:
+                print_json(line.as_data())
+            else:
+                click.echo(_message(line))
+
+        command.__doc__ = function.__doc__
+        command.__click_params__ = getattr(function, "__click_params__", [])  # type: ignore[attr-defined] # click's own
+        for option in (
+            click.option("--by", metavar="WHO", help="Who does it. [default: the user of this machine, or of the CI]"),
+            click.option("--reason", metavar="TEXT", required=True, help="Why; the ledger keeps it."),
+            as_json,
+            click.argument("suite", metavar="SUITE"),
+        ):
+            command = option(command)
+        return truth_command.command(name)(command)
+
+    return register
+
+
+@_writing("add")
+@_CASE
 @_SET
-@click.option(
-    "--from", "source", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="A YAML or JSON file."
-)
+@click.option("--from", "source", metavar="PATH", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--file", metavar="NAME", help="The file of cases that it goes into. [default: the last]")
-@_REASON
-@_BY
-@as_json
-def add(suite: str, case: str, values: dict[str, Any], source: Path | None, file: str | None, **options: Any) -> None:
-    """Add a CASE of this id to SUITE: --set input.text=... and expected.name=..., or --from a file."""
+def add(
+    suite: str, author: Author, case: str, values: dict[str, Any], source: Path | None, file: str | None
+) -> LedgerLine:
+    """Add a CASE of this id to SUITE: --set input.text=... and expected.name=..., or --from a YAML or JSON file."""
     from steelyard.people.truth import add_case, put
     from steelyard.suite.case import split_path
     from steelyard.suite.files import text_of
     from steelyard.suite.yaml import read_yaml
 
-    given = None if source is None else read_yaml(text_of(source, str(source)), str(source)).data
-    if given is not None and not isinstance(given, dict):
+    given = {} if source is None else read_yaml(text_of(source, str(source)), str(source)).data
+    if not isinstance(given, dict):
         raise UsageError(f"{source} is no case: a group of keys is needed")
-    record: Any = {"id": case, **{key: value for key, value in (given or {}).items() if key != "id"}}
+    record: Any = {"id": case} | given | {"id": case}
     for path, value in values.items():
         record = put(record, split_path(path), value)
-    _done(add_case(suite, record, _author(options), file=file), options)
+    return add_case(suite, record, author, file=file)
 
 
-@truth_command.command("edit")
-@_SUITE
+@_writing("edit")
 @_CASE
 @_SET
 @click.option("--unset", "removed", metavar="PATH", multiple=True, help="Take the value there away.")
-@_REASON
-@_BY
-@as_json
-def edit(suite: str, case: str, values: dict[str, Any], removed: tuple[str, ...], **options: Any) -> None:
+def edit(suite: str, author: Author, case: str, values: dict[str, Any], removed: tuple[str, ...]) -> LedgerLine:
     """Edit the truth of a CASE in its file; the rest of the file stays as it is."""
     from steelyard.people.truth import edit_case
 
-    _done(edit_case(suite, case, values, _author(options), removed=removed), options)
+    return edit_case(suite, case, values, author, removed=removed)
 
 
-@truth_command.command("retire")
-@_SUITE
+@_writing("retire")
 @_CASE
-@_REASON
-@_BY
-@as_json
-def retire(suite: str, case: str, **options: Any) -> None:
+def retire(suite: str, author: Author, case: str) -> LedgerLine:
     """Take a CASE out of its file; the ledger keeps it, and `revert` brings it back."""
     from steelyard.people.truth import retire_case
 
-    _done(retire_case(suite, case, _author(options)), options)
+    return retire_case(suite, case, author)
 
 
-@truth_command.command("revert")
-@_SUITE
+@_writing("revert")
 @click.argument("number", metavar="LINE", type=int)
-@_REASON
-@_BY
-@as_json
-def revert(suite: str, number: int, **options: Any) -> None:
+def revert(suite: str, author: Author, number: int) -> LedgerLine:
     """Undo what a LINE of the ledger changed, as `truth log` numbers them, with a new line."""
     from steelyard.people.truth import revert_line
 
-    _done(revert_line(suite, number, _author(options)), options)
+    return revert_line(suite, number, author)
 
 
 @truth_command.command("diff")
-@_SUITE
+@click.argument("suite", metavar="SUITE")
 @click.argument("case", metavar="[CASE]", required=False)
-@click.option("--from", "first", metavar="LINE", type=int, help="After this line of the ledger; 0 is before the first.")
-@click.option("--to", "last", metavar="LINE", type=int, help="Up to this line. [default: the last]")
+@click.option("--since-line", "first", metavar="LINE", type=int, help="After this line of the ledger; 0: all lines.")
+@click.option("--until-line", "last", metavar="LINE", type=int, help="Up to this line. [default: the last]")
 @as_json
 def diff(suite: str, case: str | None, first: int | None, last: int | None, as_json: bool) -> None:
-    """Show what is another than the ledger says, or with --from or --to what its lines changed."""
+    """Show what is another than the ledger says, or what some of its lines changed."""
     from steelyard.cli.output import print_json
     from steelyard.people.truth import changes_between, changes_since_ledger
-    from steelyard.suite.case import MISSING
     from steelyard.suite.load import load_suite
+    from steelyard.suite.yaml import shown
 
     loaded = load_suite(suite)
     if first is None and last is None:
@@ -136,21 +146,21 @@ def diff(suite: str, case: str | None, first: int | None, last: int | None, as_j
     else:
         end = len(loaded.ledger) if last is None else last
         results, nothing = changes_between(loaded, first or 0, end, case), "these lines changed nothing that is kept"
-    sides = [(item, {"before": item.before, "after": item.after}) for item in results]
-    known = [(item, {side: value for side, value in both.items() if value is not MISSING}) for item, both in sides]
+    rows = [item.as_data() for item in results]
     if as_json:
-        print_json([{"case": item.case, "path": item.path} | both for item, both in known])
+        print_json(rows)
         return
-    for item, both in known:
-        click.echo(f"{_named('truth', item.case)} {item.path or '(the whole case)'}")
-        for side, value in both.items():
-            click.echo(f"  {'-' if side == 'before' else '+'} {_value(value)}")
-    if not known:
+    for row in rows:
+        click.echo(f"{_named('truth', row['case'])} {row['path']}")
+        for side, sign in (("before", "-"), ("after", "+")):
+            if side in row:
+                click.echo(f"  {sign} {shown(row[side])}")
+    if not rows:
         click.echo(nothing)
 
 
 @truth_command.command("blame")
-@_SUITE
+@click.argument("suite", metavar="SUITE")
 @_CASE
 @as_json
 def blame(suite: str, case: str, as_json: bool) -> None:
@@ -158,31 +168,33 @@ def blame(suite: str, case: str, as_json: bool) -> None:
     from steelyard.cli.output import print_json
     from steelyard.people.truth import blame as blamed
     from steelyard.suite.load import load_suite
+    from steelyard.suite.yaml import shown
 
     values = blamed(load_suite(suite), case)
     if as_json:
-        data = [(item, item.line.as_data() if item.line else None) for item in values]
-        print_json([{"path": i.path, "value": i.value, "number": i.number, "line": line} for i, line in data])
+        rows = [{"path": item.path, "value": item.value, "number": item.number} for item in values]
+        lines = [{"line": None if item.line is None else item.line.as_data()} for item in values]
+        print_json([row | line for row, line in zip(rows, lines, strict=True)])
         return
     for item in values:
         why = "the ledger does not say" if item.line is None else f"#{item.number} {_reason(item.line)}"
-        click.echo(f"{item.path}: {_value(item.value)}\n    {why}")
+        click.echo(f"{item.path}: {shown(item.value)}\n    {why}")
 
 
 # Suggestions.
 
-_RUNS = click.option("--run", "runs", metavar="RUN", multiple=True, help="Look at this run. [default: the newest 50]")
-_AGREE = click.option(
-    "--agree", metavar="N", type=click.IntRange(1), default=3, show_default=True, help="Fewest voters."
-)
+
+def _from_runs(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The options that say which answers are looked at."""
+    run = click.option("--run", "runs", metavar="RUN", multiple=True, help="Look at this run. [default: the newest 50]")
+    fewest = click.option("--agree", metavar="N", type=click.IntRange(1), default=3, help="Fewest voters. [default: 3]")
+    return run(fewest(store_url(function)))
 
 
 @truth_command.command("suggest")
-@_SUITE
-@_RUNS
-@_AGREE
+@click.argument("suite", metavar="SUITE")
+@_from_runs
 @click.option("--all", "every", is_flag=True, help="Also those that were decided before.")
-@store_url
 @as_json
 def suggest(suite: str, every: bool, as_json: bool, **options: Any) -> None:
     """List answers that several runs agree on and that differ from the truth, with their evidence.
@@ -190,57 +202,42 @@ def suggest(suite: str, every: bool, as_json: bool, **options: Any) -> None:
     Nothing becomes truth by itself: `accept` one as an alternative or as a correction, or `reject` it.
     """
     from steelyard.cli.output import print_json
+    from steelyard.report.format import counted
+    from steelyard.suite.yaml import shown
 
     loaded, results, n_runs = _suggested(suite, **options)
-    shown = [item for item in results if every or not item.decision]
+    results = [item for item in results if every or not item.decision]
     if as_json:
-        print_json({"runs": n_runs, "accepted": _accepted(loaded), "suggestions": list(map(asdict, shown))})
+        print_json({"runs": n_runs, "accepted": _accepted(loaded), "suggestions": list(map(asdict, results))})
         return
-    for item in shown:
+    for item in results:
         ways = ", ".join(f"as {way} {points:+.1f} points" for way, points in sorted(item.points.items()))
+        n = f"{item.voters} of {item.n_voters} voters, {counted(item.systems, 'system')}"
         click.echo(f"{item.id}  {_named('truth', item.case)} {item.component}  ({item.place}) {item.decision}".rstrip())
-        click.echo(f"    truth: {_value(item.truth)}\n    answer: {_value(item.value)}")
-        click.echo(
-            f"    {item.voters} of {item.n_voters} voters, {item.systems} systems,"
-            f" {item.answers} of {item.n_answers} answers; {ways}"
-        )
-    click.echo(f"{len(shown):,} suggestion{'' if len(shown) == 1 else 's'} from {n_runs} runs{_accepted_text(loaded)}")
+        click.echo(f"    truth: {shown(item.truth)}\n    answer: {shown(item.value)}")
+        click.echo(f"    {n}, {item.answers} of {item.n_answers} answers; {ways}")
+    click.echo(f"{counted(len(results), 'suggestion')} from {counted(n_runs, 'run')}{_accepted_text(loaded)}")
 
 
-@truth_command.command("accept")
-@_SUITE
+@_writing("accept")
 @click.argument("name", metavar="ID")
 @click.option("--as", "outcome", type=click.Choice(["alternative", "correction"]), required=True)
-@_REASON
-@_BY
-@_RUNS
-@_AGREE
-@store_url
-@as_json
-def accept(suite: str, name: str, outcome: Any, **options: Any) -> None:
+@_from_runs
+def accept(suite: str, author: Author, name: str, outcome: Any, **options: Any) -> LedgerLine:
     """Make the answer of a suggestion the truth, or an alternative to it."""
-    _decide(suite, name, outcome, **options)
-
-
-@truth_command.command("reject")
-@_SUITE
-@click.argument("name", metavar="ID")
-@_REASON
-@_BY
-@_RUNS
-@_AGREE
-@store_url
-@as_json
-def reject(suite: str, name: str, **options: Any) -> None:
-    """Say that the answer of a suggestion is wrong; it is not suggested again."""
-    _decide(suite, name, "rejected", **options)
-
-
-def _decide(suite: str, name: str, outcome: Any, runs: Any, agree: int, store_url: str | None, **options: Any) -> None:
     from steelyard.people.suggestions import decide
 
-    _, results, _ = _suggested(suite, runs, agree, store_url)
-    _done(decide(suite, results, name, outcome, _author(options)), options)
+    return decide(suite, _suggested(suite, **options)[1], name, outcome, author)
+
+
+@_writing("reject")
+@click.argument("name", metavar="ID")
+@_from_runs
+def reject(suite: str, author: Author, name: str, **options: Any) -> LedgerLine:
+    """Say that the answer of a suggestion is wrong; it is not suggested again."""
+    from steelyard.people.suggestions import decide
+
+    return decide(suite, _suggested(suite, **options)[1], name, "rejected", author)
 
 
 def _suggested(
@@ -270,7 +267,7 @@ def _accepted_text(suite: SuiteModel) -> str:
 
 
 @truth_command.command("lint")
-@_SUITE
+@click.argument("suite", metavar="SUITE")
 @store_url
 @as_json
 def lint(suite: str, store_url: str | None, as_json: bool) -> None:
@@ -281,7 +278,7 @@ def lint(suite: str, store_url: str | None, as_json: bool) -> None:
     """
     from steelyard.cli.output import print_json
     from steelyard.people.lint import lint as linted
-    from steelyard.report.format import one_line
+    from steelyard.report.format import counted, one_line
     from steelyard.store.sql import open_store
     from steelyard.suite.load import load_suite
 
@@ -292,21 +289,19 @@ def lint(suite: str, store_url: str | None, as_json: bool) -> None:
         with nullcontext() if store_url else suppress(SteelyardError):
             store = stack.enter_context(closing(open_store(store_url, create=False)))
         results = linted(loaded, store)
+    n_errors = sum(item.severity == "error" for item in results)
     if as_json:
         print_json(list(map(asdict, results)))
     else:
-        shown: Counter[str] = Counter()
-        for item in results:
-            shown[item.kind] += 1
-            if shown[item.kind] <= _MOST_SHOWN:
-                where = f"{item.place}  {one_line(item.case)}: " if item.case else ""
-                click.echo(f"{item.severity:<7}  {where}{one_line(item.message)} ({item.fix})")
-        for kind, n in shown.items():
-            if n > _MOST_SHOWN:
-                click.echo(f"and {n - _MOST_SHOWN:,} more of {kind}: --json lists them")
-        n_errors = sum(item.severity == "error" for item in results)
-        click.echo(f"{len(results):,} findings in {loaded.survey.n:,} cases, {n_errors:,} of them errors")
-    sys.exit(any(item.severity == "error" for item in results))
+        for item in results[:_MOST_SHOWN]:
+            where = f"{item.place}  {one_line(item.case)}: " if item.case else ""
+            click.echo(f"{item.severity:<7}  {where}{one_line(item.message)} ({item.fix})")
+        if len(results) > _MOST_SHOWN:
+            click.echo(f"and {len(results) - _MOST_SHOWN:,} more: --json lists them")
+        click.echo(
+            f"{counted(len(results), 'finding')} in {counted(loaded.survey.n, 'case')}, {n_errors:,} of them errors"
+        )
+    sys.exit(n_errors > 0)
 
 
 def _assigned(text: str) -> tuple[str, Any]:
@@ -319,28 +314,6 @@ def _assigned(text: str) -> tuple[str, Any]:
     with suppress(ValueError):
         return path.strip(), decode(value)
     return path.strip(), value
-
-
-def _author(options: dict[str, Any]) -> Author:
-    from steelyard.decide.baselines import whoever
-    from steelyard.people.truth import Author
-
-    return Author(options["by"] or whoever(), options["reason"])
-
-
-def _done(line: LedgerLine, options: dict[str, Any]) -> None:
-    from steelyard.cli.output import print_json
-
-    if options["as_json"]:
-        print_json(line.as_data())
-    else:
-        click.echo(_message(line))
-
-
-def _value(value: Any) -> str:
-    from steelyard.suite.yaml import shown
-
-    return shown(value)
 
 
 def _reason(line: LedgerLine) -> str:

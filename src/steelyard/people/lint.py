@@ -11,6 +11,7 @@ from steelyard.audit.cases import case_flaws, tokens
 from steelyard.audit.filling import resolved
 from steelyard.audit.probes import even
 from steelyard.people.suggestions import chosen_runs
+from steelyard.plugins import is_own
 from steelyard.scoring.base import Scorer, build_answer
 from steelyard.scoring.checks import Answered, CountCheck, PathCheck
 from steelyard.scoring.evaluate import Evaluator
@@ -21,7 +22,7 @@ from steelyard.scoring.text import Choice, Contains, Exact, has_phrase, normalis
 from steelyard.store.base import Store
 from steelyard.store.samples import case_row
 from steelyard.suite.case import Case, split_path
-from steelyard.suite.models import SuiteModel
+from steelyard.suite.models import Component, SuiteModel
 
 FEWEST_RUNS = 5
 """Fewer runs do not tell that a case is passed or failed by all."""
@@ -83,21 +84,28 @@ def _flaws(suite: SuiteModel) -> Iterator[LintFinding]:
 def _keywords(evaluator: Evaluator, cases: Sequence[Case]) -> Iterator[LintFinding]:
     """Keywords and patterns that match whatever is said."""
     drawn = [cases[at] for at in even(len(cases), _OTHERS)]
-    for component, scorer in evaluator.components:
-        if not isinstance(scorer, Scorer) or isinstance(scorer, Exact | Choice | Number | Expectations):
+    for component, scorer in _scorers(evaluator):
+        if isinstance(scorer, Exact | Choice | Number):
             continue
-        truths = [truth for case in drawn if (truth := _truth(scorer, case))]
-        others = list({str(normalise(str(truth))): truth for _, truth in truths}.values())
-        texts = [str(truth) for truth in others]
-        loose = {} if not isinstance(scorer, Contains | KeywordsOrFuzzy) else _Loose(scorer, texts)
+        others = list(
+            {normalise(truth): truth for case in drawn if isinstance(truth := scorer.truth(case), str)}.values()
+        )
+        loose = _Loose(scorer, others)
         for case in cases:
-            for word in scorer.keywords_of(case) if isinstance(loose, _Loose) else ():
+            for word in scorer.keywords_of(case) if isinstance(scorer, Contains | KeywordsOrFuzzy) else ():
                 if loose.matches_anything(word):
                     message = f"{component.name}: the keyword {word!r} stands in almost any answer"
                     yield LintFinding("keyword", "error", case.id, "", message, "take it out, or write a longer one")
             if _fits_all(scorer, case, others):
                 message = f"{component.name}: the truths of other cases earn full marks, too"
                 yield LintFinding("matches_anything", "error", case.id, "", message, "write a narrower truth")
+
+
+def _scorers(evaluator: Evaluator) -> Iterator[tuple[Component, Scorer]]:
+    """Those of Steelyard that compare with a truth; one of a suite's own may know none."""
+    for component, scorer in evaluator.components:
+        if not is_own(type(scorer)) and scorer.needs_truth:
+            yield component, scorer
 
 
 class _Loose:
@@ -119,21 +127,14 @@ class _Loose:
         return self._known[word]
 
 
-def _truth(scorer: Scorer, case: Case) -> tuple[Case, Any] | None:
-    truth = scorer.truth(case) if scorer.needs_truth else None
-    return None if truth is None else (case, truth)
-
-
-def _fits_all(scorer: Scorer, case: Case, others: Sequence[Any]) -> bool:
+def _fits_all(scorer: Scorer, case: Case, others: Sequence[str]) -> bool:
     """Whether the truths of other cases are all right for this one; nearly always the first is not."""
-    own = _truth(scorer, case)
-    n = 0
-    for truth in others if own else ():
-        if own is None or normalise(str(truth)) == normalise(str(own[1])):
-            continue
-        if (scorer.read(build_answer({scorer.answer or "": truth}), case).value or 0.0) < 1:
-            return False
-        n += 1
+    own, n = scorer.truth(case), 0
+    for truth in others if isinstance(own, str) else ():
+        if normalise(truth) != normalise(str(own)):
+            if (scorer.read(build_answer({scorer.answer or "": truth}), case).value or 0.0) < 1:
+                return False
+            n += 1
     return n >= _FEWEST_OTHERS
 
 
@@ -182,11 +183,9 @@ def _limits(schema: Any, path: str) -> tuple[float, float]:
 
 def _in_the_input(evaluator: Evaluator, cases: Sequence[Case]) -> Iterator[LintFinding]:
     """Truths of several words that stand in their question, where most others do not."""
-    for component, scorer in evaluator.components:
-        if not isinstance(scorer, Scorer) or not scorer.needs_truth or isinstance(scorer, Choice):
-            continue
+    for component, scorer in _scorers(evaluator):
         told, n = [], 0
-        for case in cases:
+        for case in cases if not isinstance(scorer, Choice) else ():
             truth = scorer.truth(case)
             words = tokens(truth) if isinstance(truth, str) else ()
             n += bool(words)

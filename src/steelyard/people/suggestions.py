@@ -10,10 +10,11 @@ from typing import Any, Literal
 from steelyard.engine.rescore import OtherBalance, reading_of, same_question, taken_from
 from steelyard.errors import UsageError
 from steelyard.people.truth import Author, edit_case, put
+from steelyard.plugins import checked_call
 from steelyard.records import Outcome, RunHeader, RunState
 from steelyard.scoring.base import Reading, Scorer
 from steelyard.scoring.evaluate import placed
-from steelyard.scoring.extract import extract_json
+from steelyard.scoring.extract import SchemaValidator, extract_json
 from steelyard.scoring.names import Alternatives
 from steelyard.scoring.numbers import as_number
 from steelyard.scoring.structure import Fields
@@ -29,7 +30,6 @@ _RIGHT = ""
 """What stands for every answer that is right."""
 _LONGEST = 200
 """A longer text is no name or choice."""
-_PAGE = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +80,8 @@ class Suggestion:
     """By how it is accepted, the mean rise of the average score of all runs looked at, in points."""
     decision: str = ""
     """What was decided before."""
+    state: str = ""
+    """The digest of the case's truth."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +108,8 @@ class _Question:
 
     def is_wrong(self, answer: Any, case: Case) -> bool | None:
         """Whether an answer counts as wrong; None where nothing is scored."""
-        reading: Reading = self.scorer.read(self.outer(answer), case)
+        who = f"the scorer of {self.name}"
+        reading = checked_call(who, self.scorer.read, self.outer(answer), case, returns=Reading)
         low, high = self.component.scale
         return None if reading.value is None else (reading.value - low) / (high - low) < self.component.wrong_below
 
@@ -130,7 +133,9 @@ def _questions(suite: SuiteModel) -> Iterator[_Question]:
             parts = [(f".{name}", part) for name, _, part in scorer.parts]
         for name, part in parts:
             path = getattr(part, "expected", None)
-            if isinstance(part, Regex | Contains) or not isinstance(path, str) or split_path(path)[:1] != ("expected",):
+            if not isinstance(part, Scorer) or isinstance(part, Regex | Contains) or not isinstance(path, str):
+                continue
+            if split_path(path)[:1] != ("expected",):
                 continue
             outer = scorer.seen if name else lambda answer: answer
             yield _Question(f"{component.name}{name}", component, part, outer)
@@ -154,7 +159,8 @@ def chosen_runs(store: Store, suite: SuiteModel, names: Sequence[str] = (), most
 
 def votes_of(store: Store, suite: SuiteModel, runs: Iterable[RunHeader]) -> Iterator[Vote]:
     """What the answers of runs say, scored by the truth as it is now; answers to another question are passed over."""
-    questions = list(_questions(suite))
+    questions, schema = list(_questions(suite)), suite.answer.schema_data
+    validator = None if schema is None else SchemaValidator(schema)
     now = {case.id: case for case in suite.cases}
     for header in runs if questions else ():
         made = digest([header.signature.get("target"), header.signature.get("prompts")])
@@ -164,7 +170,9 @@ def votes_of(store: Store, suite: SuiteModel, runs: Iterable[RunHeader]) -> Iter
                 continue
             answer: Any = text
             if suite.answer.format == "json":
-                answer = extract_json(text, repair=suite.answer.repair and not sample.call_result.cut_off).value
+                answer = extract_json(
+                    text, validator, repair=suite.answer.repair and not sample.call_result.cut_off
+                ).value
             system = f"{made} {sample.variant}"
             is_recorded = header.signature.get("target_kind") == "recorded"
             voter = system if is_recorded else f"{header.id} {sample.variant}"
@@ -239,6 +247,7 @@ def _suggestion(
         runs=tuple(sorted({vote.run for vote in same if vote.run})),
         alternative=question.alternative(case, value),
         decision=decided.get(name, ""),
+        state=digest(case.expected),
     )
 
 
@@ -311,12 +320,10 @@ def decide(
         )
     if outcome != "rejected":
         values = {item.path: item.value} if outcome == "correction" else item.alternative
-        return edit_case(place, item.case, values, author, decision=decision)
-    suite = load_suite(place)
-    state = next(digest(case.expected) for case in suite.cases if case.id == item.case)
-    edit = {"what": SUGGESTION, "case": item.case, "before": state, "after": state, "suggestion": decision}
+        return edit_case(place, item.case, values, author, decision=decision, state=item.state)
+    edit = {"what": SUGGESTION, "case": item.case, "before": item.state, "after": item.state, "suggestion": decision}
     line = ledger_line(by=author.by, reason=author.reason, **edit)
-    append_lines(suite.folder, [line])
+    append_lines(load_suite(place).folder, [line])
     return line
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -37,28 +37,30 @@ class Author:
 def edit_case(
     place: str,
     case_id: str,
-    values: Mapping[str, Any],
+    values: dict[str, Any],
     author: Author,
     *,
     removed: Sequence[str] = (),
     decision: Decision | None = None,
+    state: str = "",
 ) -> LedgerLine:
     """Set values in the truth of a case by path, such as `expected.maker`, and take away those at other paths.
 
-    UsageError or SuiteError, and nothing is changed, when that cannot be done or would break the suite.
+    UsageError or SuiteError, and nothing is changed, when that cannot be done or would break the suite, or when the
+    truth is not any more the one whose digest is `state`.
     """
     if wrong := [path for path in (*values, *removed) if split_path(path)[:1] != (_EXPECTED,)]:
         raise UsageError(f"{wrong[0]} is no part of the truth: name a path such as expected.name")
     with _alone(place) as desk:
         record, spot, file = desk.find(case_id)
+        if state and state != digest(_case(desk.suite, case_id).expected):
+            raise UsageError(f"the truth of {case_id} was edited meanwhile: look again")
         new = dict(record.data)
-        for path, value in values.items():
+        for path, value in (values | dict.fromkeys(removed, MISSING)).items():
             new = put(new, split_path(path), value)
-        for path in removed:
-            new = put(new, split_path(path), MISSING)
         if spot.suffix == ".csv":
             new = _as_cells(new, record.data)
-        if not (change := dict(_changes(record.data.get(_EXPECTED, MISSING), new.get(_EXPECTED, MISSING), _EXPECTED))):
+        if not (change := dict(_changes(_truth(record.data), _truth(new), _EXPECTED))):
             raise UsageError(f"nothing was edited: the truth of {case_id} is so already")
         text = replaced(desk.text(file), spot, record.data, new)
         return desk.write(file, text, case_id, new, author, change=change, suggestion=decision)
@@ -117,7 +119,7 @@ def revert_line(place: str, number: int, author: Author) -> LedgerLine:
     return edit_case(place, line.case, values, author, removed=[path for path in line.change if path not in values])
 
 
-# What changed, and who is behind each field.
+# What changed, and who is behind each value.
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,9 +128,28 @@ class Difference:
 
     case: str
     path: str
-    """ "" for all of a case that was added or taken away."""
     before: Any
     after: Any
+
+    def as_data(self) -> dict[str, Any]:
+        """The difference as plain data; a side where there is nothing is left out."""
+        sides = {"before": self.before, "after": self.after}
+        return {"case": self.case, "path": self.path} | {k: v for k, v in sides.items() if v is not MISSING}
+
+
+def _steps(
+    suite: SuiteModel, case: str | None, first: int = 0, last: int | None = None
+) -> Iterator[tuple[int, Difference]]:
+    """What each line changed, value by value, with the number of the line."""
+    for number, line in enumerate(suite.ledger[first:last], first + 1):
+        for path, change in (line.change or {}).items() if line.case and case in (None, line.case) else ():
+            sides = (change.get(side, MISSING) for side in ("before", "after"))
+            if path:
+                yield number, Difference(line.case, path, *sides)
+            else:
+                old, new = (dict(_leaves(_truth(record), _EXPECTED)) for record in sides)
+                for inner in dict.fromkeys([*old, *new]):
+                    yield number, Difference(line.case, inner, old.get(inner, MISSING), new.get(inner, MISSING))
 
 
 def changes_between(suite: SuiteModel, first: int, last: int, case: str | None = None) -> list[Difference]:
@@ -136,12 +157,9 @@ def changes_between(suite: SuiteModel, first: int, last: int, case: str | None =
     for number in (first or 1, last):
         _numbered(suite, number)
     known: dict[tuple[str, str], Difference] = {}
-    for line in suite.ledger[first:last]:
-        for path, change in (line.change or {}).items() if line.case and case in (None, line.case) else ():
-            before, after = (change.get(side, MISSING) for side in ("before", "after"))
-            key = (line.case or "", path)
-            earlier = known.get(key)
-            known[key] = Difference(*key, before if earlier is None else earlier.before, after)
+    for _, step in _steps(suite, case, first, last):
+        earlier = known.get((step.case, step.path), step)
+        known[step.case, step.path] = replace(step, before=earlier.before)
     return [item for item in known.values() if not _equal(item.before, item.after)]
 
 
@@ -157,24 +175,11 @@ def changes_since_ledger(suite: SuiteModel, case: str | None = None) -> list[Dif
         present = now.get(str(name))
         if (None if present is None else digest(present.expected)) == line.after:
             continue
-        known = _last_values(suite.ledger, name)
-        values = [(path, before, compile_path(path)(present)) for path, before in known.items()]
-        moved = [Difference(str(name), path, was, now) for path, was, now in values if not _equal(was, now)]
-        results += moved or [Difference(str(name), _EXPECTED, MISSING, _truth(present))]
+        known = {step.path: step.after for _, step in _steps(suite, name)}
+        moved = [Difference(str(name), path, was, compile_path(path)(present)) for path, was in known.items()]
+        unknown = Difference(str(name), _EXPECTED, MISSING, MISSING if present is None else present.expected)
+        results += [item for item in moved if not _equal(item.before, item.after)] or [unknown]
     return results
-
-
-def _last_values(ledger: Iterable[LedgerLine], case: str | None) -> dict[str, Any]:
-    """By path of a single value, what the ledger says of it last."""
-    values: dict[str, Any] = {}
-    for line in ledger:
-        for path, change in (line.change or {}).items() if line.case == case else ():
-            after = change.get("after", MISSING)
-            if path:
-                values[path] = after
-            elif isinstance(after, dict):
-                values = dict(_leaves(after.get(_EXPECTED, MISSING), _EXPECTED))
-    return values
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,29 +195,20 @@ class Blame:
 
 def blame(suite: SuiteModel, case_id: str) -> list[Blame]:
     """Who set each value of a case's truth, and why."""
-    results = []
     truth = _case(suite, case_id).expected
-    state = digest(truth)
+    # An edit by hand may have set any of the values.
+    by_hand = [
+        number
+        for number, line in enumerate(suite.ledger, 1)
+        if line.case == case_id and line.what == TRUTH and line.change is None and line.after == digest(truth)
+    ]
+    results = []
     for path, value in _leaves(truth, _EXPECTED):
-        behind: tuple[int | None, LedgerLine | None] = (None, None)
-        for number, line in enumerate(suite.ledger, 1):
-            if line.case != case_id or line.what != TRUTH:
-                continue
-            if line.change is None:
-                # An edit by hand may have set any of the values.
-                behind = (number, line) if line.after == state or behind == (None, None) else behind
-            elif _sets(line.change, path, value):
-                behind = (number, line)
-        results.append(Blame(path, value, *behind))
+        steps = [(number, step) for number, step in _steps(suite, case_id) if step.path == path]
+        stated = [steps[-1][0]] if steps and _equal(steps[-1][1].after, value) else []
+        number = max(stated or by_hand, default=None)
+        results.append(Blame(path, value, number, None if number is None else suite.ledger[number - 1]))
     return results
-
-
-def _sets(change: Mapping[str, Mapping[Any, Any]], path: str, value: Any) -> bool:
-    for name, sides in change.items():
-        if "after" in sides and (not name or path == name or path.startswith(f"{name}.")):
-            steps = path if not name else path[len(name) + 1 :]
-            return _equal(compile_path(steps)(sides["after"]), value)
-    return False
 
 
 # The file and the ledger, changed together or not at all.
@@ -300,16 +296,8 @@ class _Desk:
         mark = b"\xef\xbb\xbf" if old and old.startswith(b"\xef\xbb\xbf") else b""
         data = None if text is None else mark + text.encode()
         before, after = self._checked(file, data, case_id, new)
-        line = ledger_line(
-            by=author.by,
-            reason=author.reason,
-            what=TRUTH,
-            case=case_id,
-            before=before,
-            after=after,
-            file=file.name,
-            **content,
-        )
+        edit = {"what": TRUTH, "case": case_id, "before": before, "after": after, "file": file.name} | content
+        line = ledger_line(by=author.by, reason=author.reason, **edit)
         _replace(file.path, data)
         try:
             append_lines(self.suite.folder, [line])
@@ -439,8 +427,8 @@ def _equal(value: Any, other: Any) -> bool:
     return canonical(value) == canonical(other)
 
 
-def _truth(case: Case | None) -> Any:
-    return MISSING if case is None else case.expected
+def _truth(record: Any) -> Any:
+    return record.get(_EXPECTED, MISSING) if isinstance(record, dict) else MISSING
 
 
 def _case(suite: SuiteModel, case_id: str) -> Case:
