@@ -392,6 +392,7 @@ def note(
     """
     from steelyard.cli.output import print_json
     from steelyard.decide.baselines import whoever
+    from steelyard.report.format import counted
     from steelyard.runner.attribute import note as note_edits
     from steelyard.suite.truth import LEDGER_FILE
 
@@ -403,8 +404,8 @@ def note(
     for line in lines:
         click.echo(f"  {_named(line.what, line.case)}")
     left = len(changes.without_reason) - len(lines)
-    still = f"; {_counted(left)} without a reason {'is' if left == 1 else 'are'} left" if left else ""
-    click.echo(f"{_counted(len(lines))} noted in {_from_here(loaded.folder / LEDGER_FILE)}{still}")
+    still = f"; {counted(left, 'edit')} without a reason {'is' if left == 1 else 'are'} left" if left else ""
+    click.echo(f"{counted(len(lines), 'edit')} noted in {_from_here(loaded.folder / LEDGER_FILE)}{still}")
 
 
 def _changes(suite: str, since: str | None, store_url: str | None) -> tuple[SuiteModel, Changes]:
@@ -429,6 +430,8 @@ def _changes(suite: str, since: str | None, store_url: str | None) -> tuple[Suit
 
 
 def _show(changes: Changes, suite: str) -> None:
+    from steelyard.report.format import counted
+
     run = changes.since.id
     if changes.partial:
         message = f"run {run} asked a part of the cases alone: cannot tell which others were edited or added since"
@@ -440,7 +443,7 @@ def _show(changes: Changes, suite: str) -> None:
         click.echo(f"{edit.kind:<7}  {_named(edit.what, edit.case)}: {_why(edit)}")
     without = len(changes.without_reason)
     message = f"{without:,} of them without a reason" if without else "each with its reason"
-    click.echo(f"{_counted(len(changes.edits))} since run {run}, {message}")
+    click.echo(f"{counted(len(changes.edits), 'edit')} since run {run}, {message}")
     if without:
         click.echo(f'  steelyard truth note {suite} --reason "..." says why')
 
@@ -482,7 +485,3 @@ def _edit_data(edit: Edit) -> dict[str, Any]:
 
 def _from_here(path: Path) -> Path:
     return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
-
-
-def _counted(n: int) -> str:
-    return f"{n:,} edit{'' if n == 1 else 's'}"

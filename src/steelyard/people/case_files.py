@@ -68,7 +68,8 @@ def _json_node(text: str, at: int = 0) -> _Node:
     members: list[tuple[Step, int, _Node]] = []
     at = _skip(text, start + 1)
     while text[at] not in "}]":
-        begin, key = at, len(members)
+        begin = at
+        key: Step = len(members)
         if text[start] == "{":
             key, at = DECODER.raw_decode(text, at)
             at = _skip(text, at) + 1
@@ -88,23 +89,24 @@ def _yaml_node(text: str) -> _Node:
 
 
 def _yaml_value(text: str, event: Any, events: Iterator[Any]) -> _Node:
-    start = event.start_mark.index
+    start, end = event.start_mark.index, event.end_mark.index
     if isinstance(event, AliasEvent | ScalarEvent):
-        end = event.end_mark.index
         if getattr(event, "style", None) in ("|", ">"):
             # Line ends and comments behind a text of several lines are not part of it.
             end = start + len(text[start:end].rstrip())
         return _Node(start, end, is_alias=isinstance(event, AliasEvent))
     members: list[tuple[Step, int, _Node]] = []
     while not isinstance(inner := next(events), MappingEndEvent | SequenceEndEvent):
-        begin, key = inner.start_mark.index, len(members)
+        key: Step = len(members)
+        begin = inner.start_mark.index
         if isinstance(event, MappingStartEvent):
             key, inner = getattr(inner, "value", ""), next(events)
         elif not event.flow_style:
             begin = text.rindex("-", 0, begin)
         members.append((key, begin, _yaml_value(text, inner, events)))
+    last: Any = inner
     # The parser ends a block where the next begins, behind comments that are not part of it.
-    end = members[-1][2].end if members and not event.flow_style else inner.end_mark.index
+    end = members[-1][2].end if members and not event.flow_style else last.end_mark.index
     return _Node(start, end, members, is_block=not event.flow_style)
 
 
@@ -181,8 +183,8 @@ class _Editor:
             new = self._end + " " * indent + ("- " if key is None else "") + entry
             return end, end, new
         gap = self.text[len(self.text[:start].rstrip()) : start] or (" " if len(node.members) == 1 else "")
-        indent = 2 if "\n" in gap and isinstance(value, dict) and not self._is_yaml else None
-        text = self._written(value, indent).replace("\n", self._end + gap.rpartition("\n")[2])
+        pretty = "\n" in gap and isinstance(value, dict) and not self._is_yaml
+        text = self._written(value, 2 if pretty else None).replace("\n", self._end + gap.rpartition("\n")[2])
         return last.end, last.end, f",{gap}{'' if key is None else self._written(key) + ': '}{text}"
 
     def _written(self, value: Any, indent: int | None = None) -> str:

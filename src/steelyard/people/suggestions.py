@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from steelyard.engine.rescore import OtherBalance, reading_of, same_question, taken_from
 from steelyard.errors import UsageError
-from steelyard.people.truth import Author, edit_case, put
+from steelyard.people.truth import Author, edit_case, put, written_cases
 from steelyard.plugins import checked_call
 from steelyard.records import Outcome, RunHeader, RunState
 from steelyard.scoring.base import Reading, Scorer
@@ -133,12 +133,10 @@ def _questions(suite: SuiteModel) -> Iterator[_Question]:
             parts = [(f".{name}", part) for name, _, part in scorer.parts]
         for name, part in parts:
             path = getattr(part, "expected", None)
-            if not isinstance(part, Scorer) or isinstance(part, Regex | Contains) or not isinstance(path, str):
-                continue
-            if split_path(path)[:1] != ("expected",):
-                continue
-            outer = scorer.seen if name else lambda answer: answer
-            yield _Question(f"{component.name}{name}", component, part, outer)
+            is_field = isinstance(part, Scorer) and not isinstance(part, Regex | Contains)
+            if is_field and isinstance(path, str) and split_path(path)[:1] == ("expected",):
+                outer = scorer.seen if name else lambda answer: answer
+                yield _Question(f"{component.name}{name}", component, part, outer)
 
 
 def chosen_runs(store: Store, suite: SuiteModel, names: Sequence[str] = (), most: int = 50) -> list[RunHeader]:
@@ -170,9 +168,8 @@ def votes_of(store: Store, suite: SuiteModel, runs: Iterable[RunHeader]) -> Iter
                 continue
             answer: Any = text
             if suite.answer.format == "json":
-                answer = extract_json(
-                    text, validator, repair=suite.answer.repair and not sample.call_result.cut_off
-                ).value
+                repair = suite.answer.repair and not sample.call_result.cut_off
+                answer = extract_json(text, validator, repair=repair).value
             system = f"{made} {sample.variant}"
             is_recorded = header.signature.get("target_kind") == "recorded"
             voter = system if is_recorded else f"{header.id} {sample.variant}"
@@ -194,12 +191,11 @@ def suggestions(
         votes[vote.case, vote.component].append(vote)
     questions = {question.name: question for question in _questions(suite)}
     decided = {line.suggestion.id: line.suggestion.outcome for line in suite.ledger if line.suggestion}
-    cases = {case.id: case for case in suite.cases if any((case.id, name) in votes for name in questions)}
+    cases = {case.id: case for case in suite.cases}
     results = []
     for (case_id, name), given in votes.items():
         if name in questions and case_id in cases and (key := _agreed(given, rules)):
-            case, question = cases[case_id], questions[name]
-            results.append(_suggestion(case, question, key, given, decided))
+            results.append(_suggestion(cases[case_id], questions[name], key, given, decided))
     worth = _Worth(suite, store, runs)
     results = [replace(item, points=worth.of(item, cases[item.case])) for item in results]
     return sorted(results, key=lambda item: (-max(item.points.values(), default=0.0), item.case, item.component))
@@ -224,7 +220,7 @@ def _agreed(votes: Sequence[Vote], rules: Rules) -> str:
 
 
 def _suggestion(
-    case: Case, question: _Question, key: str, votes: Sequence[Vote], decided: dict[str, str]
+    case: Case, question: _Question, key: str, votes: Sequence[Vote], decided: Mapping[str, str]
 ) -> Suggestion:
     same = [vote for vote in votes if _key(vote) == key]
     spelled = Counter(repr(vote.value) for vote in same).most_common(1)[0][0]
@@ -259,12 +255,8 @@ class _Worth:
         self._runs = []
         for run in runs:
             columns = store.columns(run.id)
-            n = sum(
-                int((columns.outcome == code).sum())
-                for code, name in enumerate(columns.outcomes)
-                if Outcome(name).conclusive
-            )
-            if n:
+            conclusive = [code for code, name in enumerate(columns.outcomes) if Outcome(name).conclusive]
+            if n := sum(int((columns.outcome == code).sum()) for code in conclusive):
                 self._runs.append((run, n, OtherBalance(suite, run.description.judge, same_judge=True)))
 
     def of(self, item: Suggestion, case: Case) -> dict[str, float]:
@@ -275,7 +267,9 @@ class _Worth:
     def _rise(self, case: Case, other: Case) -> float:
         total = 0.0
         for run, n, balance in self._runs:
-            for sample, _ in self._store.samples(run.id, case_ids=[case.id]):
+            for sample, then in self._store.samples(run.id, case_ids=[case.id]):
+                if not same_question(case, then):
+                    continue
                 before, after = (reading_of(balance.evaluate(sample, item), by_pass=False) for item in (case, other))
                 total += 0.0 if after != after or before != before else 100.0 * (after - before) / n
         return round(total / len(self._runs), 10)
@@ -330,7 +324,8 @@ def decide(
 def accepted(suite: SuiteModel) -> list[LedgerLine]:
     """The lines of the ledger that made a suggestion truth which still is."""
     lines = [line for line in suite.ledger if line.suggestion and line.change]
-    cases = {case.id: case for case in suite.cases if any(line.case == case.id for line in lines)}
+    named = {line.case for line in lines}
+    cases = {case.id: case for case in written_cases(suite) if case.id in named}
     return [line for line in lines if _stands(line, cases.get(line.case or ""))]
 
 

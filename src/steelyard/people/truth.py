@@ -14,7 +14,17 @@ from typing import Any
 from steelyard.errors import SteelyardError, UsageError
 from steelyard.people.case_files import EDITABLE, Spot, appended, as_cell, cannot_edit, new_file, replaced
 from steelyard.suite.build.draft import Draft
-from steelyard.suite.case import MISSING, Case, bare_truth, canonical, compile_path, digest, path_step, split_path
+from steelyard.suite.case import (
+    MISSING,
+    Case,
+    CaseSource,
+    bare_truth,
+    canonical,
+    compile_path,
+    digest,
+    path_step,
+    split_path,
+)
 from steelyard.suite.cases import CaseFile, FileCases, ListCases, survey_cases
 from steelyard.suite.load import load_suite
 from steelyard.suite.models import SuiteModel
@@ -53,7 +63,7 @@ def edit_case(
         raise UsageError(f"{wrong[0]} is no part of the truth: name a path such as expected.name")
     with _alone(place) as desk:
         record, spot, file = desk.find(case_id)
-        if state and state != digest(_case(desk.suite, case_id).expected):
+        if state and state != digest(_case(desk.suite.cases, case_id).expected):
             raise UsageError(f"the truth of {case_id} was edited meanwhile: look again")
         new = dict(record.data)
         for path, value in (values | dict.fromkeys(removed, MISSING)).items():
@@ -108,13 +118,11 @@ def revert_line(place: str, number: int, author: Author) -> LedgerLine:
         if "after" in whole:
             return retire_case(place, line.case, author)
         return add_case(place, whole["before"], author, file=line.file)
-    case = _case(suite, line.case)
+    case = _case(written_cases(suite), line.case)
     for path, change in line.change.items():
-        now = compile_path(path)(case)
-        if now is not MISSING and canonical(now) != canonical(change.get("after")):
-            raise UsageError(
-                f"line {number} cannot be reverted: {path} of {line.case} was edited since; see `steelyard truth log`"
-            )
+        if not _equal(compile_path(path)(case), change.get("after", MISSING)):
+            where = f"{path} of {line.case} was edited since; see `steelyard truth log`"
+            raise UsageError(f"line {number} cannot be reverted: {where}")
     values = {path: change["before"] for path, change in line.change.items() if "before" in change}
     return edit_case(place, line.case, values, author, removed=[path for path in line.change if path not in values])
 
@@ -138,18 +146,19 @@ class Difference:
 
 
 def _steps(
-    suite: SuiteModel, case: str | None, first: int = 0, last: int | None = None
+    suite: SuiteModel, only: str | None, first: int = 0, last: int | None = None
 ) -> Iterator[tuple[int, Difference]]:
     """What each line changed, value by value, with the number of the line."""
     for number, line in enumerate(suite.ledger[first:last], first + 1):
-        for path, change in (line.change or {}).items() if line.case and case in (None, line.case) else ():
-            sides = (change.get(side, MISSING) for side in ("before", "after"))
+        case = line.case or ""
+        for path, change in (line.change or {}).items() if only in (None, case) else ():
+            before, after = (change.get(side, MISSING) for side in ("before", "after"))
             if path:
-                yield number, Difference(line.case, path, *sides)
-            else:
-                old, new = (dict(_leaves(_truth(record), _EXPECTED)) for record in sides)
-                for inner in dict.fromkeys([*old, *new]):
-                    yield number, Difference(line.case, inner, old.get(inner, MISSING), new.get(inner, MISSING))
+                yield number, Difference(case, path, before, after)
+                continue
+            old, new = (dict(_leaves(_truth(record), _EXPECTED)) for record in (before, after))
+            for inner in dict.fromkeys([*old, *new]):
+                yield number, Difference(case, inner, old.get(inner, MISSING), new.get(inner, MISSING))
 
 
 def changes_between(suite: SuiteModel, first: int, last: int, case: str | None = None) -> list[Difference]:
@@ -169,11 +178,12 @@ def changes_since_ledger(suite: SuiteModel, case: str | None = None) -> list[Dif
     Of a line that keeps digests alone no more is known than that something changed: the path is `expected`.
     """
     lines = {line.case: line for line in suite.ledger if line.what == TRUTH and case in (None, line.case)}
-    now = {item.id: item for item in suite.cases if item.id in lines}
+    states = {item.id: digest(item.expected) for item in suite.cases if item.id in lines}
+    now = {item.id: item for item in written_cases(suite) if item.id in lines}
     results = []
     for name, line in lines.items():
         present = now.get(str(name))
-        if (None if present is None else digest(present.expected)) == line.after:
+        if states.get(str(name)) == line.after:
             continue
         known = {step.path: step.after for _, step in _steps(suite, name)}
         moved = [Difference(str(name), path, was, compile_path(path)(present)) for path, was in known.items()]
@@ -195,12 +205,13 @@ class Blame:
 
 def blame(suite: SuiteModel, case_id: str) -> list[Blame]:
     """Who set each value of a case's truth, and why."""
-    truth = _case(suite, case_id).expected
+    truth = _case(written_cases(suite), case_id).expected
+    state = digest(_case(suite.cases, case_id).expected)
     # An edit by hand may have set any of the values.
     by_hand = [
         number
         for number, line in enumerate(suite.ledger, 1)
-        if line.case == case_id and line.what == TRUTH and line.change is None and line.after == digest(truth)
+        if line.case == case_id and line.what == TRUTH and line.change is None and line.after == state
     ]
     results = []
     for path, value in _leaves(truth, _EXPECTED):
@@ -236,7 +247,7 @@ class _Desk:
 
     def __init__(self, suite: SuiteModel) -> None:
         self.suite = suite
-        cases = suite.cases.source if isinstance(suite.cases, RedactedCases) else suite.cases
+        cases = written_cases(suite)
         if not isinstance(cases, FileCases | ListCases) or (isinstance(cases, ListCases) and cases.located is None):
             raise cannot_edit(f"the cases of {suite.name} are given in Python")
         self.source = cases
@@ -316,15 +327,14 @@ class _Desk:
             draft = Draft(Located(None, ""), self.suite.folder)
             survey_cases(source, self.suite.components, draft, self.suite.judge, self.suite.redactor)
             draft.finish()
-            records = {case.id: record.data for record, case in source.walk(refuse) if case is not None}
-            redact = (lambda case: case) if self.suite.redactor is None else self.suite.redactor.case
-            now = {case.id: redact(case) for case in source}
-        then = {case.id: case for case in self.suite.cases}
+            read = {case.id: (record.data, case) for record, case in source.walk(refuse) if case is not None}
+        data_now, _ = read.get(case_id, (None, None))
+        now, then = {name: case for name, (_, case) in read.items()}, {case.id: case for case in self.source}
         others = {name for name in {*now, *then} - {case_id} if now.get(name) != then.get(name)}
-        if others or canonical(_bare(records.get(case_id))) != canonical(_bare(new)):
+        if others or canonical(_bare(data_now)) != canonical(_bare(new)):
             raise cannot_edit(f"{file.name} would not be read as it should after the edit")
-        truths = (None if case is None else digest(case.expected) for case in (then.get(case_id), now.get(case_id)))
-        before, after = truths
+        redact = self.suite.redactor.case if self.suite.redactor else lambda case: case
+        before, after = (digest(redact(cases[case_id]).expected) if case_id in cases else None for cases in (then, now))
         if before == after:
             raise cannot_edit(f"the suite does not read the truth of {case_id} from there (cases: map)")
         return before, after
@@ -346,10 +356,10 @@ class _Desk:
 
 def _replace(path: Path, data: bytes | None) -> None:
     """Put data into a file at once, so that nobody ever sees a half of it; None takes the file away."""
-    if data is None:
-        path.unlink()
-        return
     try:
+        if data is None:
+            path.unlink()
+            return
         descriptor, name = tempfile.mkstemp(prefix=".", suffix=".tmp", dir=path.parent)
         try:
             with os.fdopen(descriptor, "wb") as stream:
@@ -377,20 +387,13 @@ def put(data: Any, steps: Sequence[str], value: Any) -> Any:
         return value
     step, rest = steps[0], steps[1:]
     if isinstance(data, list) and step.isdecimal() and int(step) < len(data):
-        items = [*data]
-        items[int(step) : int(step) + 1] = (
-            [inner] if (inner := put(items[int(step)], rest, value)) is not MISSING else []
-        )
-        return items
+        inner = put(data[int(step)], rest, value)
+        return [*data[: int(step)], *([] if inner is MISSING else [inner]), *data[int(step) + 1 :]]
     if data is not None and data is not MISSING and not isinstance(data, dict):
         raise UsageError(f"there is no {step!r} in {data!r}: it is no group of keys")
-    fields = dict(data or {})
+    fields: dict[str, Any] = data if isinstance(data, dict) else {}
     inner = put(fields.get(step, MISSING), rest, value)
-    if inner is MISSING:
-        fields.pop(step, None)
-    else:
-        fields[step] = inner
-    return fields
+    return {key: item for key, item in (fields | {step: inner}).items() if item is not MISSING}
 
 
 def _bare(record: Any) -> Any:
@@ -431,9 +434,14 @@ def _truth(record: Any) -> Any:
     return record.get(_EXPECTED, MISSING) if isinstance(record, dict) else MISSING
 
 
-def _case(suite: SuiteModel, case_id: str) -> Case:
+def written_cases(suite: SuiteModel) -> CaseSource:
+    """The cases as their files have them, personal data included."""
+    return suite.cases.source if isinstance(suite.cases, RedactedCases) else suite.cases
+
+
+def _case(cases: CaseSource, case_id: str) -> Case:
     ids = []
-    for case in suite.cases:
+    for case in cases:
         if case.id == case_id:
             return case
         ids.append(case.id)
