@@ -144,6 +144,15 @@ def test_cases_that_every_run_passes_or_fails(tmp_path, monkeypatch):
     assert text.endswith("2 findings in 4 cases, 0 of them errors\n")
 
 
+def test_a_scorer_of_the_suites_own_need_not_know_a_perfect_answer(tmp_path):
+    tmp_path.joinpath("mine.py").write_text(
+        "from steelyard import Reading, Scorer\n"
+        "class Mine(Scorer):\n    expected: str = 'expected.name'\n"
+        "    def read(self, answer, case): return Reading(float(self.seen(answer) == self.available(case)))\n"
+    )
+    assert found(tmp_path, "score: {name: {python: 'mine:Mine'}}\n", things()) == []
+
+
 def test_an_error_is_the_exit_code(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("STEELYARD_STORE", raising=False)

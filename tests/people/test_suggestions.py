@@ -195,6 +195,20 @@ def test_words_of_a_name_become_keywords_as_the_seed_has_it(makers):
     assert found["points"]["alternative"] == pytest.approx(18.75 * (0.5 - likeness("Kohn", "Thonet")))
 
 
+def test_a_field_of_an_object_is_suggested_and_what_was_redacted_is_not(makers):
+    path = makers / "suite.yaml"
+    fields = "score: {all: {fields: {answer: '', expected: expected, fields: {maker: 3, year: 1}}}}\n"
+    path.write_text(path.read_text().partition("score:")[0] + fields)
+    found = of("a", "all.maker")
+    assert (found["path"], found["value"], found["points"]) == ("expected.maker", "Thonet", {"correction": 18.75})
+    for name in ANSWERS:
+        answers = makers / f"{name}.jsonl"
+        answers.write_text(answers.read_text().replace("Thonet", "[NAME] Thonet").replace("THONET", "[NAME] Thonet"))
+        invoke("run", "makers", "--target", name)
+    runs = [word for at in range(3) for word in ("--run", f"LAST~{at}" if at else "LAST")]
+    assert {item["case"] for item in suggested(*runs)["suggestions"]} == {"d"}
+
+
 def likeness(truth, answer):
     pairs = [{word.lower()[at : at + 2] for at in range(len(word) - 1)} for word in (truth, answer)]
     return 2 * len(pairs[0] & pairs[1]) / (len(pairs[0]) + len(pairs[1]))

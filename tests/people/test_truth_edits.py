@@ -208,6 +208,7 @@ def test_ten_who_edit_at_once_lose_nothing(tmp_path):
 
 
 def test_the_commands_say_who_set_what_and_what_changed(makers):
+    invoke("run", "makers")
     invoke("truth", "edit", "makers", "a", "--set", "expected.maker=Thonet", "--by", "ann", "--reason", "the mark")
     invoke("truth", "edit", "makers", "a", "--set", "expected.year=1900", "--by", "bob", "--reason", "a letter")
     shown = invoke("truth", "blame", "makers", "a").splitlines()
@@ -217,6 +218,7 @@ def test_the_commands_say_who_set_what_and_what_changed(makers):
         "expected.year: 1900", "    #2 a letter (bob",
     ]  # fmt: skip
     assert invoke("truth", "diff", "makers") == "the truth is as the ledger says\n"
+    assert "edited   a: a letter (bob, 20" in invoke("truth", "check", "makers")
     assert invoke("truth", "diff", "makers", "--since-line", 0) == (
         'a expected.maker\n  - "Kohn"\n  + "Thonet"\na expected.year\n  + 1900\n'
     )

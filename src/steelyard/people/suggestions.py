@@ -23,6 +23,7 @@ from steelyard.store.base import Store
 from steelyard.suite.case import MISSING, Case, compile_path, digest, split_path
 from steelyard.suite.load import load_suite
 from steelyard.suite.models import Component, SuiteModel
+from steelyard.suite.redaction import EMAIL, NAME, PHONE
 from steelyard.suite.truth import SUGGESTION, Decision, LedgerLine, append_lines, ledger_line
 from steelyard.suite.yaml import meant
 
@@ -104,7 +105,9 @@ class _Question:
         text = as_text(got).strip()
         if isinstance(self.scorer, Choice):
             return chosen(text, self.scorer.labels, inside=self.scorer.inside)
-        return text if normalise(text) and len(text) <= _LONGEST and not says_unknown(text) else None
+        if not normalise(text) or len(text) > _LONGEST or any(mark in text for mark in (EMAIL, PHONE, NAME)):
+            return None
+        return None if says_unknown(text) else text
 
     def is_wrong(self, answer: Any, case: Case) -> bool | None:
         """Whether an answer counts as wrong; None where nothing is scored."""
