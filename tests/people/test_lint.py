@@ -75,7 +75,10 @@ def test_keywords_that_match_anything(tmp_path):
     rows = [row | {"expected": row["expected"] | {"keys": keys}} for row, keys in zip(things(), words, strict=True)]
     loose = "score: {name: {keywords_or_fuzzy: {expected: expected.name, keywords: expected.keys}}}\n"
     assert found(tmp_path, loose, rows) == [("error", "keyword", "t0"), ("error", "keyword", "t2")]
-    # As whole words, "o" stands in none; as a part of words, "oo" in two truths of seven and " " in all.
+    # As a whole word neither a letter nor "no" stands anywhere: they may be what is asked for.
+    whole = "score: {name: {contains: {expected: expected.keys}}}\n"
+    rows[1]["expected"]["keys"] = ["no"]
+    assert found(tmp_path, whole, rows) == [("error", "keyword", "t0")]
     rows[3]["expected"]["keys"] = [" "]
     with pytest.raises(Exception, match="blank keyword"):
         found(tmp_path, loose, rows)

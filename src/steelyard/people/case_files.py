@@ -179,7 +179,7 @@ class _Editor:
             indent = first - self.text.rfind("\n", 0, first) - 1
             end = self.text.find("\n", last.end)
             end = len(self.text) if end < 0 else end - (self._end == "\r\n")
-            entry = self._block(value if key is None else {key: value}, indent + 2 * (key is None))
+            entry = self.block(value if key is None else {key: value}, indent + 2 * (key is None))
             new = self._end + " " * indent + ("- " if key is None else "") + entry
             return end, end, new
         gap = self.text[len(self.text[:start].rstrip()) : start] or (" " if len(node.members) == 1 else "")
@@ -192,14 +192,14 @@ class _Editor:
             return value
         return json.dumps(value, ensure_ascii=self._ascii, indent=indent)
 
-    def _block(self, value: Any, indent: int) -> str:
+    def block(self, value: Any, indent: int) -> str:
         """A value as YAML of several lines, but for lists."""
         if not isinstance(value, dict) or not value:
             return self._written(value)
         lines = []
         for key, inner in value.items():
             nested = isinstance(inner, dict) and inner
-            below = f"{self._end}{' ' * (indent + 2)}{self._block(inner, indent + 2)}" if nested else ""
+            below = f"{self._end}{' ' * (indent + 2)}{self.block(inner, indent + 2)}" if nested else ""
             lines.append(f"{self._written(key)}:{below or ' ' + self._written(inner)}")
         return f"{self._end}{' ' * indent}".join(lines)
 
@@ -263,7 +263,7 @@ def new_file(suffix: str, record: dict[str, Any]) -> str:
     """A file that is one case."""
     if suffix == ".json":
         return json.dumps(record, ensure_ascii=False, indent=2) + "\n"
-    return _Editor("", is_yaml=True)._block(record, 0) + "\n"
+    return _Editor("", is_yaml=True).block(record, 0) + "\n"
 
 
 def _csv_replaced(text: str, line: int | None, new: dict[str, Any] | None) -> str:

@@ -33,8 +33,8 @@ _RARE = 0.2
 """Where more truths than this share stand in their question, the question is to extract them."""
 _FAR = 1e18
 _STOP_WORDS = """
-a an and are as at be by for from in is it its no of on or that the this to was with yes
-de der die das la le les el un une und et il en y
+a an and are as at be by for from in is it its of on or that the this to was with
+de der die das la le les el un une und et il en
 """
 
 
@@ -87,9 +87,8 @@ def _keywords(evaluator: Evaluator, cases: Sequence[Case]) -> Iterator[LintFindi
     for component, scorer in _scorers(evaluator):
         if isinstance(scorer, Exact | Choice | Number):
             continue
-        others = list(
-            {normalise(truth): truth for case in drawn if isinstance(truth := scorer.truth(case), str)}.values()
-        )
+        truths = [truth for case in drawn if isinstance(truth := scorer.truth(case), str)]
+        others = list({normalise(truth): truth for truth in truths}.values())
         loose = _Loose(scorer, others)
         for case in cases:
             for word in scorer.keywords_of(case) if isinstance(scorer, Contains | KeywordsOrFuzzy) else ():
@@ -121,7 +120,7 @@ class _Loose:
         """Whether nearly every answer would hold it."""
         if word not in self._known:
             plain = normalise(word)
-            short = plain in _STOP_WORDS.split() or (len(plain) == 1 and plain.isascii() and plain.isalpha())
+            short = plain in _STOP_WORDS.split() or (self._inside and len(plain) == 1 and plain.isascii())
             n = sum(word.lower() in text if self._inside else has_phrase(text, plain) for text in self._texts)
             self._known[word] = short or (len(self._texts) >= _FEWEST_OTHERS and 2 * n > len(self._texts))
         return self._known[word]

@@ -20,7 +20,7 @@ from steelyard.scoring.numbers import as_number
 from steelyard.scoring.structure import Fields
 from steelyard.scoring.text import Choice, Contains, Regex, as_phrases, as_text, chosen, normalise, says_unknown
 from steelyard.store.base import Store
-from steelyard.suite.case import MISSING, Case, compile_path, digest, split_path
+from steelyard.suite.case import Case, compile_path, digest, split_path
 from steelyard.suite.load import load_suite
 from steelyard.suite.models import Component, SuiteModel
 from steelyard.suite.redaction import EMAIL, NAME, PHONE
@@ -265,10 +265,13 @@ class _Worth:
     def of(self, item: Suggestion, case: Case) -> dict[str, float]:
         """The mean rise of the average score, in points, by how the suggestion is accepted."""
         ways = {"correction": {item.path: item.value}} | ({"alternative": item.alternative} if item.alternative else {})
-        return {way: self._rise(case, changed(case, values)) for way, values in ways.items()} if self._runs else {}
+        return {way: self._rise(case, values) for way, values in ways.items()} if self._runs else {}
 
-    def _rise(self, case: Case, other: Case) -> float:
-        total = 0.0
+    def _rise(self, case: Case, values: dict[str, Any]) -> float:
+        data: Any = {"expected": case.expected}
+        for path, value in values.items():
+            data = put(data, split_path(path), value)
+        other, total = replace(case, **data), 0.0
         for run, n, balance in self._runs:
             for sample, then in self._store.samples(run.id, case_ids=[case.id]):
                 if not same_question(case, then):
@@ -276,14 +279,6 @@ class _Worth:
                 before, after = (reading_of(balance.evaluate(sample, item), by_pass=False) for item in (case, other))
                 total += 0.0 if after != after or before != before else 100.0 * (after - before) / n
         return round(total / len(self._runs), 10)
-
-
-def changed(case: Case, values: dict[str, Any]) -> Case:
-    """The case with other values in its truth, by path."""
-    data: Any = {"expected": case.expected}
-    for path, value in values.items():
-        data = put(data, split_path(path), value)
-    return replace(case, expected=data["expected"])
 
 
 # Decisions. A suggestion never becomes truth by itself.
@@ -327,15 +322,17 @@ def decide(
 def accepted(suite: SuiteModel) -> list[LedgerLine]:
     """The lines of the ledger that made a suggestion truth which still is."""
     lines = [line for line in suite.ledger if line.suggestion and line.change]
-    named = {line.case for line in lines}
-    cases = {case.id: case for case in written_cases(suite) if case.id in named}
-    return [line for line in lines if _stands(line, cases.get(line.case or ""))]
+    cases = {case.id: case for case in written_cases(suite)} if lines else {}
 
-
-def _stands(line: LedgerLine, case: Case | None) -> bool:
-    for path, change in (line.change or {}).items():
-        now, after = compile_path(path)(case), change.get("after", MISSING)
+    def stands(path: str, after: Any, case: Case | None) -> bool:
+        now = compile_path(path)(case)
         is_part = isinstance(now, list) and isinstance(after, list) and all(item in now for item in after)
-        if not is_part and now != after:
-            return False
-    return True
+        return is_part or now == after
+
+    return [
+        line
+        for line in lines
+        if all(
+            stands(path, each.get("after"), cases.get(line.case or "")) for path, each in (line.change or {}).items()
+        )
+    ]

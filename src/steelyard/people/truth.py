@@ -31,7 +31,7 @@ from steelyard.suite.models import SuiteModel
 from steelyard.suite.readers import Record, refuse
 from steelyard.suite.redaction import RedactedCases
 from steelyard.suite.truth import TRUTH, Decision, LedgerLine, append_lines, ledger_line
-from steelyard.suite.yaml import Located, meant, read_yaml
+from steelyard.suite.yaml import Located, meant
 
 _EXPECTED = "expected"
 
@@ -88,12 +88,12 @@ def add_case(place: str, record: Mapping[str, Any], author: Author, *, file: str
             raise UsageError("the case has no id")
         into = desk.file_for(case_id, file)
         suffix = into.path.suffix.lower()
-        if isinstance(desk.source, FileCases) and desk.source.one_each:
+        if desk.source.one_each:
             new.pop("id")
             text = new_file(suffix, new)
         else:
             new = _as_cells(new, {}) if suffix == ".csv" else new
-            text = appended(desk.text(into), suffix, desk.at, new)
+            text = appended(desk.text(into), suffix, desk.source.at, new)
         return desk.write(into, text, case_id, new, author, change={"": {"after": new}})
 
 
@@ -101,8 +101,7 @@ def retire_case(place: str, case_id: str, author: Author) -> LedgerLine:
     """Take a case out of its file; the ledger keeps it."""
     with _alone(place) as desk:
         record, spot, file = desk.find(case_id)
-        whole = isinstance(desk.source, FileCases) and desk.source.one_each
-        text = None if whole else replaced(desk.text(file), spot, record.data, None)
+        text = None if desk.source.one_each else replaced(desk.text(file), spot, record.data, None)
         data = record.data if record.key is None else {"id": case_id, **record.data}
         return desk.write(file, text, case_id, None, author, change={"": {"before": data}})
 
@@ -248,14 +247,17 @@ class _Desk:
     def __init__(self, suite: SuiteModel) -> None:
         self.suite = suite
         cases = written_cases(suite)
-        if not isinstance(cases, FileCases | ListCases) or (isinstance(cases, ListCases) and cases.located is None):
+        if isinstance(cases, ListCases) and cases.located is not None:
+            # Cases in the suite file stand in a file as all others do.
+            file = CaseFile(suite.folder / cases.located.file, cases.located.file)
+            cases = FileCases(suite.folder, (file,), at="cases", mapping=cases.mapping)
+        if not isinstance(cases, FileCases):
             raise cannot_edit(f"the cases of {suite.name} are given in Python")
         self.source = cases
-        self.at = cases.at if isinstance(cases, FileCases) else "cases"
 
     def find(self, case_id: str) -> tuple[Record, Spot, CaseFile]:
         """The record of a case and where it stands."""
-        ids, files, counts = [], {file.name: file for file in self.files}, dict[str, int]()
+        ids, files, counts = [], {file.name: file for file in self.source.files}, dict[str, int]()
         for record, case in self.source.walk(refuse):
             place = counts[record.file] = counts.get(record.file, -1) + 1
             if case is None or case.id != case_id:
@@ -266,31 +268,22 @@ class _Desk:
             if file is None or suffix not in EDITABLE:
                 raise cannot_edit(f"{case_id} is in {record.file}, which cannot be edited as text")
             steps: tuple[str | int, ...] = record.path
-            if suffix == ".json" and not (isinstance(self.source, FileCases) and self.source.one_each):
-                steps = (*split_path(self.at), place if record.key is None else record.key)
+            if suffix == ".json" and not self.source.one_each:
+                steps = (*split_path(self.source.at), place if record.key is None else record.key)
             return record, Spot(suffix, record.line, steps), file
         raise UsageError(f"there is no case {case_id!r}{meant(case_id, ids)}")
 
-    @property
-    def files(self) -> tuple[CaseFile, ...]:
-        """All files of cases."""
-        if isinstance(self.source, FileCases):
-            return self.source.files
-        name = self.source.located.file if self.source.located else ""
-        return (CaseFile(self.suite.folder / name, name),)
-
     def file_for(self, case_id: str, name: str | None) -> CaseFile:
         """The file that another case goes into."""
-        files = {file.name: file for file in self.files}
-        if isinstance(self.source, FileCases) and self.source.one_each:
-            last = self.files[-1]
+        files, last = {file.name: file for file in self.source.files}, self.source.files[-1]
+        if self.source.one_each:
             path = last.path.parent / f"{case_id}{last.path.suffix}"
             if Path(case_id).name != case_id or path.exists():
                 raise UsageError(f"{case_id!r} cannot be the name of a new file")
             return CaseFile(path, str(Path(last.name).with_name(path.name)))
         if name is not None and name not in files:
             raise UsageError(f"{name} is no file of cases of {self.suite.name}{meant(name, files)}")
-        file = self.files[-1] if name is None else files[name]
+        file = last if name is None else files[name]
         if file.path.suffix.lower() not in EDITABLE:
             raise cannot_edit(f"{file.name} cannot be edited as text")
         return file
@@ -320,38 +313,25 @@ class _Desk:
     def _checked(self, file: CaseFile, data: bytes | None, case_id: str, new: Any) -> tuple[str | None, str | None]:
         """The digests of the truth before and after; SuiteError or UsageError when more or less changes than should."""
         with tempfile.TemporaryDirectory() as folder:
-            copy = Path(folder, f"cases{file.path.suffix}")
-            if data is not None:
-                copy.write_bytes(data)
-            source = self._with(file, None if data is None else CaseFile(copy, file.name))
+            # Under the same name, which is the id of a case that is a whole file.
+            copy = CaseFile(Path(folder, file.path.name), file.name)
+            copy.path.write_bytes(data or b"")
+            others = [item for item in self.source.files if item.name != file.name]
+            source = replace(self.source, files=(*others, *([] if data is None else [copy])))
             draft = Draft(Located(None, ""), self.suite.folder)
             survey_cases(source, self.suite.components, draft, self.suite.judge, self.suite.redactor)
             draft.finish()
             read = {case.id: (record.data, case) for record, case in source.walk(refuse) if case is not None}
         data_now, _ = read.get(case_id, (None, None))
         now, then = {name: case for name, (_, case) in read.items()}, {case.id: case for case in self.source}
-        others = {name for name in {*now, *then} - {case_id} if now.get(name) != then.get(name)}
-        if others or canonical(_bare(data_now)) != canonical(_bare(new)):
+        changed = {name for name in {*now, *then} - {case_id} if now.get(name) != then.get(name)}
+        if changed or canonical(_bare(data_now)) != canonical(_bare(new)):
             raise cannot_edit(f"{file.name} would not be read as it should after the edit")
         redact = self.suite.redactor.case if self.suite.redactor else lambda case: case
         before, after = (digest(redact(cases[case_id]).expected) if case_id in cases else None for cases in (then, now))
         if before == after:
             raise cannot_edit(f"the suite does not read the truth of {case_id} from there (cases: map)")
         return before, after
-
-    def _with(self, file: CaseFile, other: CaseFile | None) -> FileCases | ListCases:
-        """The cases as they would be."""
-        if isinstance(self.source, ListCases):
-            located = read_yaml((other or file).path.read_bytes().decode("utf-8-sig"), file.name)
-            return replace(self.source, records=compile_path("cases")(located.data) or [], located=located)
-        files = [item for item in self.source.files if item.name != file.name]
-        if other is None:
-            return replace(self.source, files=tuple(files))
-        # Its name may make it another id: a file that is a case is known by its stem.
-        if self.source.one_each:
-            other = CaseFile(other.path.rename(other.path.with_name(file.path.name)), file.name)
-        place = next((at for at, item in enumerate(self.source.files) if item.name == file.name), len(files))
-        return replace(self.source, files=(*files[:place], other, *files[place:]))
 
 
 def _replace(path: Path, data: bytes | None) -> None:
