@@ -28,10 +28,10 @@ MAY_KNOW = {
     "analysis": _DATA | {"scoring"},
     "decide": _DATA | {"analysis"},
     "report": _DATA | {"scoring", "analysis", "decide", "people"},
-    "people": _DATA | {"scoring", "analysis", "decide"},
     "alerts": _DATA | {"analysis", "decide", "report"},
     "runner": _DATA | _CALLS | {"analysis", "decide", "report"},
     "audit": _DATA | _CALLS | {"analysis", "decide"},
+    "people": _DATA | {"scoring", "engine", "analysis", "decide", "audit"},
     "cli": _DATA | _CALLS | {"analysis", "decide", "report", "alerts", "audit", "runner", "people"},
 }
 # What the modules of the root may import besides COMMON.

@@ -6,6 +6,7 @@ import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice, pairwise
@@ -144,21 +145,45 @@ class _Looked:
         return Asked(self.case.id, compared, json.dumps([self.truth, others, attached, numbers], default=str))
 
 
-def case_complaints(suite: SuiteModel) -> list[str]:
-    """What is wrong with the cases, one sentence each."""
+@dataclass(frozen=True, slots=True)
+class CaseFlaws:
+    """What spoils a result: cases by their ids, pairs of them, and sentences on truths that the question tells."""
+
+    same: list[tuple[str, str]]
+    two_truths: list[tuple[str, str]]
+    near: list[tuple[str, str]]
+    given_away: list[str]
+    shown: list[str]
+
+
+def case_flaws(suite: SuiteModel) -> CaseFlaws:
+    """All flaws of the cases, or of so many of a large suite."""
     drawn = set(even(suite.survey.n, MOST_CASES))
     evaluator = Evaluator(suite)
     results = [_looked(evaluator, case) for at, case in enumerate(suite.cases) if at in drawn]
     labels = Counter(item.truth for item in results if item.truths)
     is_choice = bool(labels) and 2 * len(labels) <= sum(labels.values())
-    messages = [*_asked_twice(suite, evaluator, results)]
+    same, two_truths = _asked_twice(suite, evaluator, results)
     once = {item.case.question: item.asked for item in results if _is_question(item.case)}
-    if near := near_duplicates(list(once.values()), is_choice=is_choice):
-        messages.append(f"cases that ask the same in almost the same words count as one: {_pairs(near)}")
-    messages.extend(_given_away(suite, results, sent_paths(suite), is_choice=is_choice))
+    near = near_duplicates(list(once.values()), is_choice=is_choice)
+    given_away = [*_given_away(suite, results, sent_paths(suite), is_choice=is_choice)]
     prompts = [_spaced(tokens(prompt)) for prompt in suite.prompts.values()]
-    if shown := [item.case.id for item in results if _is_shown(item, prompts)]:
-        messages.append(f"cases stand in the prompt, so that their answers are known: {_named(shown)}")
+    shown = [item.case.id for item in results if _is_shown(item, prompts)]
+    return CaseFlaws(same, two_truths, near, given_away, shown)
+
+
+def case_complaints(suite: SuiteModel) -> list[str]:
+    """What is wrong with the cases, one sentence each."""
+    flaws = case_flaws(suite)
+    pairs = {
+        "cases that ask the very same count as one": flaws.same,
+        "one question has two truths, so that no answer is right for both": flaws.two_truths,
+        "cases that ask the same in almost the same words count as one": flaws.near,
+    }
+    messages = [f"{message}: {_pairs(cases)}" for message, cases in pairs.items() if cases]
+    messages.extend(flaws.given_away)
+    if flaws.shown:
+        messages.append(f"cases stand in the prompt, so that their answers are known: {_named(flaws.shown)}")
     return messages
 
 
@@ -168,7 +193,10 @@ def tokens(text: str) -> tuple[str, ...]:
 
 
 def _looked(evaluator: Evaluator, case: Case) -> _Looked:
-    parts = {component.name: truth_parts(component, scorer, case) for component, scorer in evaluator.components}
+    parts: dict[str, Any] = {}
+    for component, scorer in evaluator.components:
+        with suppress(NotImplementedError):  # a scorer of a suite's own need not know a perfect answer
+            parts[component.name] = truth_parts(component, scorer, case)
     return _Looked(case, {name: build_answer(part) for name, part in parts.items() if part})
 
 
@@ -176,7 +204,9 @@ def _is_question(case: Case) -> bool:
     return bool(case.input or case.attachments)
 
 
-def _asked_twice(suite: SuiteModel, evaluator: Evaluator, lookeds: list[_Looked]) -> Iterator[str]:
+def _asked_twice(
+    suite: SuiteModel, evaluator: Evaluator, lookeds: list[_Looked]
+) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
     """Cases with the very same question: with the same truth they count twice, with two truths one is wrong."""
     by_question: dict[str, list[_Looked]] = {}
     for item in lookeds:
@@ -189,10 +219,7 @@ def _asked_twice(suite: SuiteModel, evaluator: Evaluator, lookeds: list[_Looked]
                 same.append((first.case.id, other.case.id))
             elif first.truths and other.truths:
                 two.append((first.case.id, other.case.id))
-    if same:
-        yield f"cases that ask the very same count as one: {_pairs(same)}"
-    if two:
-        yield f"one question has two truths, so that no answer is right for both: {_pairs(two)}"
+    return same, two
 
 
 def _is_right(suite: SuiteModel, evaluator: Evaluator, looked: _Looked, other: _Looked) -> bool:

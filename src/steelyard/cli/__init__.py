@@ -50,7 +50,7 @@ COMMANDS = {
     "runs": "List the stored runs, newest first.",
     "schema": "Print the JSON Schema of suite files, for editors.",
     "suites": "List the built-in suites.",
-    "truth": "Say why truth and scorers were edited, and see what was.",
+    "truth": "Edit the truth, say why, see what was edited, decide on suggestions, lint.",
 }
 
 
@@ -58,7 +58,8 @@ _MODULES = {
     "run": ("gate", "report", "rescore", "run"),
     "compare": ("baseline", "compare"),
     "experiments": ("ab", "experiment"),
-    "suites": ("audit", "init", "power", "schema", "suites", "truth"),
+    "suites": ("audit", "init", "power", "schema", "suites"),
+    "truth": ("truth",),
     "store": ("alerts", "export", "history", "import", "runs"),
     "judge": ("judge",),
     "people": ("label",),

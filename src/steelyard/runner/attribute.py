@@ -28,7 +28,7 @@ from steelyard.suite.chosen_judge import judged_as_then
 from steelyard.suite.load import strict
 from steelyard.suite.models import SuiteModel
 from steelyard.suite.signature import signature
-from steelyard.suite.truth import SCORED_BY, TRUTH, LedgerLine, append_lines, by_state, kind_of, moment_now
+from steelyard.suite.truth import SCORED_BY, TRUTH, LedgerLine, append_lines, by_state, kind_of, ledger_line
 from steelyard.suite.yaml import listed, meant
 
 if TYPE_CHECKING:
@@ -388,8 +388,6 @@ def note(
 
     UsageError, and nothing is written, when there is nothing to note or a named case has no such edit.
     """
-    if not reason.strip():
-        raise UsageError('give --reason "...": the ledger keeps why an edit was made')
     since = f"run {changes.since.id}"
     if not changes.without_reason:
         message = "every edit has its reason" if changes.edits else "truth and scorers are as they were"
@@ -400,13 +398,8 @@ def note(
         if unknown:
             raise UsageError(f"nothing was noted: neither the suite nor {since} has a case {listed(unknown)}")
     chosen = _chosen(changes, cases, evaluation=evaluation, since=since)
-    texts = {"at": moment_now(), "by": by, "reason": reason.strip()}
-    # Words of a command line may hold what is no text.
-    texts = {name: text.encode("utf-8", "replace").decode() for name, text in texts.items()}
     lines = [
-        LedgerLine.model_validate(
-            texts | {"what": edit.what, "case": edit.case, "before": edit.before, "after": edit.after}
-        )
+        ledger_line(by=by, reason=reason, what=edit.what, case=edit.case, before=edit.before, after=edit.after)
         for edit in chosen
     ]
     append_lines(suite.folder, lines)

@@ -21,7 +21,7 @@ from steelyard.scoring.expectations import Expectations
 from steelyard.scoring.extract import SchemaValidator, extract_json
 from steelyard.scoring.text import unknown
 from steelyard.suite.build.judge import LISTED
-from steelyard.suite.case import MISSING, Case, Unsearchable, compile_path, compile_place
+from steelyard.suite.case import MISSING, Case, Unsearchable, compile_path, compile_place, path_step
 from steelyard.suite.judge import Dimension, Flag, JudgeModel, Rubric, SaidCount, SaidMean
 from steelyard.suite.models import Component, StabilityRules, SuiteModel
 
@@ -560,7 +560,7 @@ def placed(component: Component, suite: SuiteModel) -> Any:
     scorer = component.scorer
     if scorer.answer is not None:
         return scorer
-    return scorer.at(_as_path(component.name) if suite.answer.format == "json" else "")
+    return scorer.at(path_step(component.name) if suite.answer.format == "json" else "")
 
 
 def _share(value: float, scale: tuple[float, float]) -> float:
@@ -581,13 +581,6 @@ def _checked(box: Box) -> Box:
 
 def _nothing_to_score(case: Case) -> list[Problem]:
     return [Problem(f"case {case.id}: nothing to score: every component's truth is missing and skipped", case.source)]
-
-
-def _as_path(name: str) -> str:
-    if any(sign in name for sign in '.[]"\\'):
-        escaped = name.replace("\\", "\\\\").replace('"', '\\"')
-        return f'"{escaped}"'
-    return name
 
 
 def _quoted(text: str) -> str:

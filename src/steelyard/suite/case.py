@@ -249,6 +249,14 @@ def split_path(text: str) -> tuple[str, ...]:
     return tuple(steps)
 
 
+def path_step(name: str) -> str:
+    """A key as a step of a path, in quotes where it has signs that a path has."""
+    if any(sign in name for sign in '.[]"\\'):
+        escaped = name.replace("\\", "\\\\").replace('"', '\\"')
+        return f'"{escaped}"'
+    return name
+
+
 @lru_cache(maxsize=4096)
 def compile_path(text: str) -> Getter:
     """A function from data (or a Case) to the value at the path, or MISSING; it never raises.

@@ -165,11 +165,11 @@ class RedactedCases:
     """Cases as they are read, each without its personal data."""
 
     def __init__(self, source: CaseSource, redactor: Redactor) -> None:
-        self._source = source
+        self.source = source
         self._redactor = redactor
 
     def __iter__(self) -> Iterator[Case]:
-        return map(self._redactor.case, self._source)
+        return map(self._redactor.case, self.source)
 
 
 def build_redactor(raw: Any, draft: Draft) -> Redactor | None:

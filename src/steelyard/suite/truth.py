@@ -26,6 +26,8 @@ from steelyard.suite.yaml import Place, explain, meant, result
 
 LEDGER_FILE = "ledger.jsonl"
 TRUTH = "truth"
+SUGGESTION = "suggestion"
+"""A suggestion that was rejected: nothing was edited."""
 SCORED_BY = ("scorers", "schema", "rules")
 """The parts of a signature that say how answers are scored; each may be edited for a reason of its own."""
 NAMES = {
@@ -39,6 +41,22 @@ State = tuple[str, str | None, str | None]
 """What was edited, of which case (None for how answers are scored), and its digest afterwards."""
 
 
+class Decision(BaseModel):
+    """What a person made of a suggestion: an answer that several runs agree on and that differs from the truth."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    id: str
+    component: str
+    value: Any
+    """The answer."""
+    outcome: Literal["alternative", "correction", "rejected"]
+    runs: list[str] = []
+    """Those that gave the answer."""
+    points: float | None = None
+    """What accepting it was worth: the mean over these runs of the rise of the average score, in points."""
+
+
 class LedgerLine(BaseModel):
     """One edit and its reason."""
 
@@ -47,9 +65,15 @@ class LedgerLine(BaseModel):
     at: str
     """ISO 8601, in UTC."""
     by: str = Field(min_length=1)
-    what: Literal["truth", "scorers", "schema", "rules"]
+    what: Literal["truth", "scorers", "schema", "rules", "suggestion"]
     case: str | None = None
     """The case whose truth was edited; None for how answers are scored."""
+    file: str | None = None
+    """The file of cases that was edited, where a command did it."""
+    change: dict[str, dict[Literal["before", "after"], Any]] | None = None
+    """By path into the case, what stood there and what does; the path "" is the whole record. None where only digests
+    are known, as for an edit by hand."""
+    suggestion: Decision | None = None
     before: str | None
     after: str | None
     """Digests: of the case's truth, None where there was or is no such case; else of that part of the signature."""
@@ -75,11 +99,11 @@ class LedgerLine(BaseModel):
 
     @model_validator(mode="after")
     def _is_an_edit(self) -> Self:
-        if (self.what == TRUTH) != bool(self.case):
+        if (self.what in (TRUTH, SUGGESTION)) != bool(self.case):
             raise ValueError("case names the case whose truth was edited" + ("" if self.case else ": it is missing"))
         if self.case is None and (self.before is None or self.after is None):
             raise ValueError("only of a case may before or after be null: it was added or removed")
-        if self.before == self.after:
+        if self.before == self.after and self.what != SUGGESTION:
             raise ValueError("before and after are the same: that is no edit")
         return self
 
@@ -95,7 +119,21 @@ class LedgerLine(BaseModel):
 
     def as_data(self) -> dict[str, Any]:
         """The line as it stands in the file."""
-        return self.model_dump(exclude={"case"} if self.case is None else None)
+        return self.model_dump(exclude={name for name in _OPTIONAL if getattr(self, name) is None})
+
+
+_CONTENT = ("file", "change", "suggestion")
+_OPTIONAL = ("case", *_CONTENT)
+
+
+def ledger_line(*, by: str, reason: str, **edit: Any) -> LedgerLine:
+    """A line of this moment; UsageError without a reason."""
+    if not reason.strip():
+        raise UsageError('give --reason "...": the ledger keeps why an edit was made')
+    texts = {"at": moment_now(), "by": by, "reason": reason.strip()}
+    # Words of a command line may hold what is no text.
+    texts = {name: text.encode("utf-8", "replace").decode() for name, text in texts.items()}
+    return LedgerLine.model_validate(texts | edit)
 
 
 def read_ledger(draft: Draft) -> tuple[LedgerLine, ...]:
@@ -164,8 +202,8 @@ def _append(descriptor: int, data: bytes) -> None:
 
 
 def kind_of(before: str | None, after: str | None) -> str:
-    """What an edit did: `added`, `removed` or `edited`."""
-    return "added" if before is None else "removed" if after is None else "edited"
+    """What an edit did: `added`, `removed` or `edited`; `kept` where it did nothing."""
+    return "added" if before is None else "removed" if after is None else "edited" if before != after else "kept"
 
 
 def moment_now() -> str:
@@ -187,12 +225,14 @@ def kept_with_a_run(suite: SuiteModel, signature: dict[str, Any]) -> tuple[dict[
     """What a run's description keeps of the ledger: the edits that led to what the run is scored by.
 
     Added cases stay out: a set of cases that was brought in at once would be most of
-    every run's header, and no reading rests on why a case is there.
+    every run's header, and no reading rests on why a case is there. So does the content of edits: a run has its cases.
     """
     now: set[State] = {(part, None, signature.get(part)) for part in SCORED_BY}
     now |= {(TRUTH, case, digest) for case, digest in suite.survey.noted_truths.items()}
     lines = by_state(suite.ledger).items()
-    return tuple(line.as_data() for state, line in lines if state in now and line.before is not None)
+    bare = dict.fromkeys(_CONTENT)
+    retained = (line for state, line in lines if state in now and line.before is not None)
+    return tuple(line.model_copy(update=bare).as_data() for line in retained)
 
 
 def lines_kept(description: dict[str, Any]) -> list[LedgerLine]:

@@ -1,0 +1,226 @@
+"""What is wrong with cases and their truth, case by case, with what to do about it."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from steelyard.audit.cases import case_flaws, tokens
+from steelyard.audit.filling import resolved
+from steelyard.audit.probes import even
+from steelyard.people.suggestions import chosen_runs
+from steelyard.plugins import is_own
+from steelyard.scoring.base import Scorer, build_answer
+from steelyard.scoring.checks import Answered, CountCheck, PathCheck
+from steelyard.scoring.evaluate import Evaluator
+from steelyard.scoring.expectations import Expectations
+from steelyard.scoring.names import KeywordsOrFuzzy
+from steelyard.scoring.numbers import Number
+from steelyard.scoring.text import Choice, Contains, Exact, has_phrase, normalise
+from steelyard.store.base import Store
+from steelyard.store.samples import case_row
+from steelyard.suite.case import Case, split_path
+from steelyard.suite.models import Component, SuiteModel
+
+FEWEST_RUNS = 5
+"""Fewer runs do not tell that a case is passed or failed by all."""
+_OTHERS = 200
+"""Truths of other cases that a keyword is looked for in."""
+_FEWEST_OTHERS = 5
+_RARE = 0.2
+"""Where more truths than this share stand in their question, the question is to extract them."""
+_FAR = 1e18
+_STOP_WORDS = """
+a an and are as at be by for from in is it its of on or that the this to was with
+de der die das la le les el un une und et il en
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class LintFinding:
+    """One thing that is wrong."""
+
+    kind: str
+    severity: Literal["error", "warning", "note"]
+    case: str
+    place: str
+    """File and line of the case; "" when it is about the suite."""
+    message: str
+    fix: str
+
+
+def lint(suite: SuiteModel, store: Store | None = None) -> list[LintFinding]:
+    """Everything that is wrong, errors first; with a store also cases that every run passes or fails."""
+    cases = list(suite.cases)
+    evaluator = Evaluator(suite)
+    results = [*_flaws(suite), *_keywords(evaluator, cases), *_ranges(suite, evaluator, cases)]
+    results += _in_the_input(evaluator, cases)
+    results += [] if store is None else _always(suite, store, cases)
+    places = {case.id: case.source for case in cases}
+    order = ("error", "warning", "note")
+    placed = (replace(item, place=places.get(item.case, "")) for item in results)
+    return sorted(placed, key=lambda item: order.index(item.severity))
+
+
+def _flaws(suite: SuiteModel) -> Iterator[LintFinding]:
+    """What `audit` finds in the cases, each pair by itself."""
+    flaws = case_flaws(suite)
+    for case, other in flaws.same:
+        yield LintFinding("duplicate", "error", other, "", f"asks the very same as {case}", "retire one of them")
+    for case, other in flaws.two_truths:
+        message = f"asks the very same as {case}, with another truth"
+        yield LintFinding("two_truths", "error", other, "", message, "correct one of them, or retire it")
+    for case, other in flaws.near:
+        message = f"asks almost the same as {case}"
+        yield LintFinding("near_duplicate", "warning", other, "", message, "retire one, or give both one cluster")
+    for message in flaws.given_away:
+        yield LintFinding("truth_in_input", "error", "", "", message, "take it out of what the target is sent")
+    for case in flaws.shown:
+        yield LintFinding("in_prompt", "error", case, "", "stands in a prompt", "take it out of the prompt")
+
+
+def _keywords(evaluator: Evaluator, cases: Sequence[Case]) -> Iterator[LintFinding]:
+    """Keywords and patterns that match whatever is said."""
+    drawn = [cases[at] for at in even(len(cases), _OTHERS)]
+    for component, scorer in _scorers(evaluator):
+        if isinstance(scorer, Exact | Choice | Number):
+            continue
+        truths = [truth for case in drawn if isinstance(truth := scorer.truth(case), str)]
+        others = list({normalise(truth): truth for truth in truths}.values())
+        loose = _Loose(scorer, others)
+        for case in cases:
+            for word in scorer.keywords_of(case) if isinstance(scorer, Contains | KeywordsOrFuzzy) else ():
+                if loose.matches_anything(word):
+                    message = f"{component.name}: the keyword {word!r} stands in almost any answer"
+                    yield LintFinding("keyword", "error", case.id, "", message, "take it out, or write a longer one")
+            if _fits_all(scorer, case, others):
+                message = f"{component.name}: the truths of other cases earn full marks, too"
+                yield LintFinding("matches_anything", "error", case.id, "", message, "write a narrower truth")
+
+
+def _scorers(evaluator: Evaluator) -> Iterator[tuple[Component, Scorer]]:
+    """Those of Steelyard that compare with a truth; one of a suite's own may know none."""
+    for component, scorer in evaluator.components:
+        if not is_own(type(scorer)) and scorer.needs_truth:
+            yield component, scorer
+
+
+class _Loose:
+    """Which keywords match anything: stop words, single letters, and what stands in half of all truths."""
+
+    def __init__(self, scorer: Scorer, texts: Sequence[str]) -> None:
+        # By the rule that is not strict, a part of a word will do.
+        self._inside = isinstance(scorer, KeywordsOrFuzzy) and not scorer.strict
+        self._texts = [text.lower() if self._inside else normalise(text) for text in texts]
+        self._known: dict[str, bool] = {}
+
+    def matches_anything(self, word: str) -> bool:
+        """Whether nearly every answer would hold it."""
+        if word not in self._known:
+            plain = normalise(word)
+            short = plain in _STOP_WORDS.split() or (self._inside and len(plain) == 1 and plain.isascii())
+            n = sum(word.lower() in text if self._inside else has_phrase(text, plain) for text in self._texts)
+            self._known[word] = short or (len(self._texts) >= _FEWEST_OTHERS and 2 * n > len(self._texts))
+        return self._known[word]
+
+
+def _fits_all(scorer: Scorer, case: Case, others: Sequence[str]) -> bool:
+    """Whether the truths of other cases are all right for this one; nearly always the first is not."""
+    own, n = scorer.truth(case), 0
+    for truth in others if isinstance(own, str) else ():
+        if normalise(truth) != normalise(str(own)):
+            if (scorer.read(build_answer({scorer.answer or "": truth}), case).value or 0.0) < 1:
+                return False
+            n += 1
+    return n >= _FEWEST_OTHERS
+
+
+def _ranges(suite: SuiteModel, evaluator: Evaluator, cases: Sequence[Case]) -> Iterator[LintFinding]:
+    """Ranges that hold every value which the schema of answers allows."""
+    schema = resolved(suite.answer.schema_data)
+    fix = "narrow it, or take the check away"
+    for component, scorer in evaluator.components:
+        for case in cases if isinstance(scorer, Number) else ():
+            low, high = _limits(schema, scorer.answer or "")
+            ends = [build_answer({scorer.answer or "": end}) for end in (low, high)]
+            if all(scorer.read(end, case).value == 1 for end in ends):
+                message = f"{component.name}: every number that an answer may hold is near enough to the truth"
+                yield LintFinding("range", "error", case.id, "", message, "narrow the tolerance")
+        for name, rule in scorer.checks.items() if isinstance(scorer, Expectations) else ():
+            for case in cases:
+                if any(_cannot_fail(rule, asked, schema) for asked in rule.asked(case)):
+                    message = f"the check {name} passes for whatever the schema allows"
+                    yield LintFinding("range", "error", case.id, "", message, fix)
+
+
+def _cannot_fail(rule: Any, asked: Any, schema: Any) -> bool:
+    if isinstance(rule, CountCheck):
+        part = _part(schema, ".".join(map(str, rule.answer_places()[0].start)))
+        most = part.get("maxItems")
+        open_end = asked.high is None or (most is not None and asked.high >= most)
+        return (asked.low is None or asked.low <= part.get("minItems", 0)) and open_end
+    if not isinstance(rule, PathCheck) or (asked.low is None and asked.high is None):
+        return False
+    (place,) = rule.answer_places()
+    ends = [build_answer({place.start_text: end}) for end in _limits(schema, place.start_text)]
+    return place.single and all(asked.look(Answered("", end)).passed for end in ends)
+
+
+def _part(schema: Any, path: str) -> dict[str, Any]:
+    for step in split_path(path):
+        schema = (schema.get("properties") or {}).get(step) if isinstance(schema, dict) else None
+    return schema if isinstance(schema, dict) else {}
+
+
+def _limits(schema: Any, path: str) -> tuple[float, float]:
+    """The least and the largest number that an answer may hold there."""
+    part = _part(schema, path)
+    return part.get("minimum", -_FAR), part.get("maximum", _FAR)
+
+
+def _in_the_input(evaluator: Evaluator, cases: Sequence[Case]) -> Iterator[LintFinding]:
+    """Truths of several words that stand in their question, where most others do not."""
+    for component, scorer in _scorers(evaluator):
+        told, n = [], 0
+        for case in cases if not isinstance(scorer, Choice) else ():
+            truth = scorer.truth(case)
+            words = tokens(truth) if isinstance(truth, str) else ()
+            n += bool(words)
+            if len(words) > 1 and f" {' '.join(words)} " in f" {' '.join(tokens(str(case.input)))} ":
+                told.append(case)
+        for case in told if len(told) <= _RARE * n else ():
+            message = f"{component.name}: the question tells the truth, {scorer.truth(case)!r}"
+            yield LintFinding("truth_in_input", "warning", case.id, "", message, "word the question without it")
+
+
+def _always(suite: SuiteModel, store: Store, cases: Sequence[Case]) -> Iterator[LintFinding]:
+    """Cases that every run passes, or none, as they are now: another question or truth is another case."""
+    runs = chosen_runs(store, suite)
+    now = {case.id: int(case_row(case)[1], 16) for case in cases} if len(runs) >= FEWEST_RUNS else {}
+    outcomes: dict[str, set[int]] = defaultdict(set)
+    n_runs: Counter[str] = Counter()
+    for run in runs if now else ():
+        columns, hashes = store.columns(run.id), store.contents(run.id).case_hash
+        rows = zip(columns.case.tolist(), columns.passed.tolist(), hashes.tolist(), strict=True)
+        asked = {
+            (columns.case_ids[code], passed)
+            for code, passed, hashed in rows
+            if now.get(columns.case_ids[code]) == hashed
+        }
+        for name, passed in asked:
+            outcomes[name].add(passed)
+        n_runs.update({name for name, _ in asked})
+    for name, n in n_runs.items():
+        if n >= FEWEST_RUNS and outcomes[name] in ({0}, {1}):
+            passed = outcomes[name] == {1}
+            message = f"{'passed' if passed else 'failed'} in all {n} runs"
+            fix = (
+                "a harder case would tell systems apart"
+                if passed
+                else "is its truth right? see steelyard truth suggest"
+            )
+            yield LintFinding(
+                "always_passed" if passed else "always_failed", "note" if passed else "warning", name, "", message, fix
+            )

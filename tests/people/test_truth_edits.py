@@ -1,0 +1,286 @@
+"""`steelyard truth add | edit | retire | diff | blame | revert`: files of cases, and the ledger beside them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from parts.command import invoke, steelyard
+from steelyard.errors import SuiteError, UsageError
+from steelyard.people.case_files import Spot, appended, replaced
+from steelyard.people.truth import Author, add_case, blame, changes_between, edit_case, retire_case, revert_line
+from steelyard.suite.case import canonical
+from steelyard.suite.load import load_suite
+from steelyard.suite.yaml import read_yaml
+
+ANN = Author("ann", "the maker's mark")
+SUITE = """\
+suite: makers
+cases: {cases}
+target: {{recorded: answers.jsonl}}
+answer: {{format: json}}
+score:
+  maker:
+    alternatives: {{expected: expected.maker, also: expected.also}}
+    when_unknown: skip
+"""
+FILES = {
+    "cases.jsonl": '{"id":"a",  "input":"q", "expected":{"maker":"Kohn","also":["J. Kohn"]}}\n\n'
+    '{"id": "b", "input": "r", "expected": {"maker": "Wedgwood"}}\n',
+    "cases.json": json.dumps(
+        {"a": {"input": "q", "expected": {"maker": "Kohn", "also": ["J. Kohn"]}},
+         "b": {"input": "r", "expected": {"maker": "Wedgwood"}}}, indent=2),
+    "cases.yaml": "# all cases\n- id: a   # the chair\n  input: q\n  expected:\n    maker: Kohn # by its label\n"
+    "    also:\n      - J. Kohn\n\n# the bowl\n- {id: b, input: r, expected: {maker: Wedgwood}}\n",
+}  # fmt: skip
+EDITED = {
+    "cases.jsonl": FILES["cases.jsonl"]
+    .replace('"maker":"Kohn"', '"maker":"Thonet"')
+    .replace('["J. Kohn"]', '["J. Kohn", "Gebrüder: T"]'),
+    "cases.json": FILES["cases.json"]
+    .replace('"Kohn"', '"Thonet"')
+    .replace('"J. Kohn"\n', '"J. Kohn",\n        "Gebrüder: T"\n'),
+    "cases.yaml": FILES["cases.yaml"]
+    .replace("maker: Kohn", "maker: Thonet")
+    .replace("- J. Kohn\n", '- J. Kohn\n      - "Gebrüder: T"\n'),
+}
+
+
+def write(folder: Path, cases: str, text: str) -> Path:
+    folder.mkdir()
+    (folder / "suite.yaml").write_text(SUITE.format(cases=cases))
+    (folder / "answers.jsonl").write_text(
+        "".join(f'{{"case": "{case}", "answer": {{"maker": "Thonet"}}}}\n' for case in "ab")
+    )
+    (folder / cases).write_text(text)
+    return folder
+
+
+@pytest.fixture
+def makers(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return write(tmp_path / "makers", "cases.yaml", FILES["cases.yaml"])
+
+
+def ledger(folder):
+    return [json.loads(line) for line in (folder / "ledger.jsonl").read_text().splitlines()]
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_an_edit_changes_its_lines_alone_and_is_reverted_to_the_same_truth(tmp_path, name):
+    folder = write(tmp_path / "s", name, FILES[name])
+    before = {case.id: case for case in load_suite(folder).cases}
+    edit_case(str(folder), "a", {"expected.maker": "Thonet", "expected.also": ["J. Kohn", "Gebrüder: T"]}, ANN)
+    assert (folder / name).read_text() == EDITED[name]
+    assert ledger(folder)[0]["change"] == {
+        "expected.maker": {"before": "Kohn", "after": "Thonet"},
+        "expected.also": {"before": ["J. Kohn"], "after": ["J. Kohn", "Gebrüder: T"]},
+    }
+    revert_line(str(folder), 1, Author("bob", "the mark is forged"))
+    assert {case.id: case for case in load_suite(folder).cases} == before
+    first, second = ledger(folder)
+    assert (second["before"], second["after"], second["by"]) == (first["after"], first["before"], "bob")
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_case_is_added_and_one_is_retired_and_both_come_back(tmp_path, name):
+    folder = write(tmp_path / "s", name, FILES[name])
+    before = {case.id: case for case in load_suite(folder).cases}
+    add_case(str(folder), {"id": "c", "input": {"text": "x"}, "expected": {"maker": "no"}}, ANN)
+    retire_case(str(folder), "b", ANN)
+    after = {case.id: case.expected for case in load_suite(folder).cases}
+    assert after == {"a": before["a"].expected, "c": {"maker": "no"}}
+    assert [(row["before"] is None, row["after"] is None) for row in ledger(folder)] == [(True, False), (False, True)]
+    revert_line(str(folder), 2, ANN)
+    revert_line(str(folder), 1, ANN)
+    assert {case.id: case for case in load_suite(folder).cases} == before
+
+
+def test_a_row_of_a_table_is_edited_and_what_has_no_column_is_refused(tmp_path):
+    text = 'id,input,expected.maker,expected.also\r\na,q,"Kohn, J.",K\r\nb,"r\r\ns",Wedgwood,\r\n'
+    folder = write(tmp_path / "s", "cases.csv", text)
+    edit_case(str(folder), "b", {"expected.maker": 'Wedg"wood'}, ANN)
+    kept = (folder / "cases.csv").read_bytes().decode()
+    assert kept == text.replace("Wedgwood", '"Wedg""wood"')
+    with pytest.raises(UsageError, match=r"the file has no column expected.year: edit it by hand and say why with"):
+        edit_case(str(folder), "b", {"expected.year": "1900"}, ANN)
+    retire_case(str(folder), "a", ANN)
+    assert (folder / "cases.csv").read_bytes().decode() == kept.replace('a,q,"Kohn, J.",K\r\n', "")
+    add_case(str(folder), {"id": "c", "expected": {"maker": 5}}, ANN)
+    assert (folder / "cases.csv").read_bytes().decode().endswith("c,,5,\r\n")
+
+
+def test_a_file_that_is_a_case_is_made_and_taken_away(tmp_path):
+    folder = write(tmp_path / "s", "unused.yaml", "[]")
+    (folder / "suite.yaml").write_text(SUITE.format(cases="{folder: cases}"))
+    (folder / "cases").mkdir()
+    (folder / "cases" / "a.yaml").write_text("input: q\nexpected: {maker: Kohn, also: [K]} # label\n")
+    add_case(str(folder), {"id": "b", "input": "r", "expected": {"maker": "W", "also": ["w"]}}, ANN)
+    assert (folder / "cases" / "b.yaml").read_text() == 'input: r\nexpected:\n  maker: W\n  also: ["w"]\n'
+    edit_case(str(folder), "a", {"expected.maker": "Thonet"}, ANN)
+    assert (folder / "cases" / "a.yaml").read_text() == "input: q\nexpected: {maker: Thonet, also: [K]} # label\n"
+    retire_case(str(folder), "a", ANN)
+    assert [path.name for path in (folder / "cases").iterdir()] == ["b.yaml"]
+    with pytest.raises(UsageError, match="cannot be the name of a new file"):
+        add_case(str(folder), {"id": "../c", "expected": {"maker": "W"}}, ANN)
+
+
+def test_cases_in_the_suite_file_are_edited_there(tmp_path):
+    folder = tmp_path / "s"
+    folder.mkdir()
+    inside = "\n  - {id: a, input: q, expected: {maker: Kohn, also: [K]}} # one\n"
+    (folder / "suite.yaml").write_text(SUITE.format(cases=inside))
+    (folder / "answers.jsonl").write_text('{"case": "a", "answer": {"maker": "Thonet"}}\n')
+    edit_case(str(folder), "a", {"expected.also": ["K", "J. K."]}, ANN)
+    assert (folder / "suite.yaml").read_text() == SUITE.format(cases=inside.replace("[K]", "[K, J. K.]"))
+
+
+@pytest.mark.parametrize(
+    ("values", "error", "message"),
+    [
+        ({"expected.maker": ["x"]}, SuiteError, r"cases.yaml:5: expected.maker is \['x'\]: a name is needed"),
+        ({"input": "x"}, UsageError, "input is no part of the truth: name a path such as expected.name"),
+        ({"expected.maker": "Kohn"}, UsageError, "nothing was edited: the truth of a is so already"),
+        ({"expected.maker.first": "J"}, UsageError, "there is no 'first' in 'Kohn'"),
+    ],
+)
+def test_what_would_break_the_suite_is_refused_and_nothing_is_written(makers, values, error, message):
+    with pytest.raises(error, match=message):
+        edit_case(str(makers), "a", values, ANN)
+    assert (makers / "cases.yaml").read_text() == FILES["cases.yaml"]
+    assert not (makers / "ledger.jsonl").exists()
+
+
+def test_what_an_alias_or_a_mapping_stands_for_is_left_to_a_person(makers):
+    (makers / "cases.yaml").write_text(
+        "- {id: a, expected: &x {maker: Kohn, also: [K]}}\n- {id: b, input: r, expected: *x}\n"
+    )
+    for case in ("a", "b"):
+        with pytest.raises(UsageError, match="edit it by hand and say why with `steelyard truth note`"):
+            edit_case(str(makers), case, {"expected.maker": "Thonet"}, ANN)
+    (makers / "cases.yaml").write_text("- {id: a, label: Kohn, also: [K], expected: {}}\n")
+    mapped = "{files: cases.yaml, map: {expected: {maker: label, also: also}}}"
+    (makers / "suite.yaml").write_text(SUITE.format(cases=mapped))
+    with pytest.raises(UsageError, match=r"does not read the truth of a from there \(cases: map\)"):
+        edit_case(str(makers), "a", {"expected.maker": "Thonet"}, ANN)
+
+
+def test_without_a_ledger_to_write_the_file_is_as_it_was(makers):
+    (makers / "ledger.jsonl").mkdir()
+    with pytest.raises(SuiteError):
+        edit_case(str(makers), "a", {"expected.maker": "Thonet"}, ANN)
+    assert (makers / "cases.yaml").read_text() == FILES["cases.yaml"]
+
+
+def test_an_edit_that_was_killed_half_way_is_named(makers):
+    edit_case(str(makers), "a", {"expected.maker": "Thonet"}, ANN)
+    invoke("run", "makers")
+    code = """
+import os, sys
+from steelyard.people import truth
+truth.append_lines = lambda *_: os.kill(os.getpid(), 9)
+truth.edit_case("makers", "a", {"expected.maker": "Fischel"}, truth.Author("ann", "x"))
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=makers.parent, check=False)
+    assert done.returncode == -9
+    assert "maker: Fischel # by its label" in (makers / "cases.yaml").read_text()
+    assert [path.name for path in makers.iterdir() if path.suffix == ".tmp"] == []
+    assert "edited   a: no reason yet" in invoke("truth", "check", "makers", code=1)
+    assert invoke("truth", "diff", "makers") == 'a expected.maker\n  - "Thonet"\n  + "Fischel"\n'
+
+
+def test_ten_who_edit_at_once_lose_nothing(tmp_path):
+    rows = [{"id": f"c{n}", "input": n, "expected": {"maker": f"m{n}", "also": ["x"]}} for n in range(10)]
+    write(tmp_path / "s", "cases.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+    words = [("truth", "edit", "s", f"c{n}", "--set", f"expected.maker=new {n}", "--reason", "x") for n in range(10)]
+    with ThreadPoolExecutor(10) as pool:
+        done = list(pool.map(lambda each: steelyard(*each, cwd=tmp_path), words))
+    assert [each.returncode for each in done] == [0] * 10, done
+    assert [case.expected["maker"] for case in load_suite(tmp_path / "s").cases] == [f"new {n}" for n in range(10)]
+    assert sorted(row["case"] for row in ledger(tmp_path / "s")) == [f"c{n}" for n in range(10)]
+
+
+def test_the_commands_say_who_set_what_and_what_changed(makers):
+    invoke("run", "makers")
+    invoke("truth", "edit", "makers", "a", "--set", "expected.maker=Thonet", "--by", "ann", "--reason", "the mark")
+    invoke("truth", "edit", "makers", "a", "--set", "expected.year=1900", "--by", "bob", "--reason", "a letter")
+    shown = invoke("truth", "blame", "makers", "a").splitlines()
+    assert [line.partition(", 20")[0] for line in shown] == [
+        'expected.maker: "Thonet"', "    #1 the mark (ann",
+        'expected.also: ["J. Kohn"]', "    the ledger does not say",
+        "expected.year: 1900", "    #2 a letter (bob",
+    ]  # fmt: skip
+    assert invoke("truth", "diff", "makers") == "the truth is as the ledger says\n"
+    assert "edited   a: a letter (bob, 20" in invoke("truth", "check", "makers")
+    assert invoke("truth", "diff", "makers", "--since-line", 0) == (
+        'a expected.maker\n  - "Kohn"\n  + "Thonet"\na expected.year\n  + 1900\n'
+    )
+    assert json.loads(invoke("truth", "diff", "makers", "--until-line", 1, "--json")) == [
+        {"case": "a", "path": "expected.maker", "before": "Kohn", "after": "Thonet"}
+    ]
+    assert invoke("truth", "log", "makers").splitlines()[1] == "    by bob: a letter"
+    assert invoke("truth", "log", "makers").startswith("#2  ")
+    invoke("truth", "edit", "makers", "a", "--set", "expected.maker=Fischel", "--reason", "no")
+    said = invoke("truth", "revert", "makers", 1, "--reason", "x", code=2)
+    assert "line 1 cannot be reverted: expected.maker of a was edited since" in said
+    assert "the ledger has no line 9: it has 3" in invoke("truth", "revert", "makers", 9, "--reason", "x", code=2)
+    invoke("truth", "revert", "makers", 2, "--by", "cy", "--reason", "the letter is of another")
+    assert {each.path for each in blame(load_suite(makers), "a")} == {"expected.maker", "expected.also"}
+    assert [each.path for each in changes_between(load_suite(makers), 1, 4)] == ["expected.maker"]
+
+
+def test_a_line_that_keeps_digests_alone_cannot_be_reverted(makers):
+    invoke("run", "makers")
+    (makers / "cases.yaml").write_text(FILES["cases.yaml"].replace("maker: Kohn", "maker: Thonet"))
+    invoke("truth", "note", "makers", "--reason", "by hand", "--by", "ann")
+    assert "it does not keep what was edited" in invoke("truth", "revert", "makers", 1, "--reason", "x", code=2)
+    assert [each.number for each in blame(load_suite(makers), "a")] == [1, 1]
+    (makers / "cases.yaml").write_text(FILES["cases.yaml"])
+    assert invoke("truth", "diff", "makers").startswith("a expected\n  + ")
+
+
+def test_a_case_is_added_from_a_file_and_a_mistake_is_told(makers):
+    Path("case.yaml").write_text("input: {text: a bowl}\nexpected: {maker: Meissen}\n")
+    words = ("truth", "add", "makers", "c", "--from", "case.yaml", "--reason", "a gap", "--by", "ann")
+    assert "added    c" in invoke(*words, "--set", "expected.year=1750")
+    added = next(case for case in load_suite(makers).cases if case.id == "c")
+    assert (added.input, added.expected) == ({"text": "a bowl"}, {"maker": "Meissen", "year": 1750})
+    assert "given twice" in invoke(*words, code=2)
+    assert "did you mean a?" in invoke("truth", "retire", "makers", "A", "--reason", "x", code=2)
+    assert (
+        "is no PATH=VALUE"
+        in steelyard("truth", "edit", "makers", "a", "--set", "x", "--reason", "y", cwd=makers).stderr
+    )
+
+
+PLAIN = st.recursive(
+    st.none() | st.booleans() | st.integers(-9, 9) | st.text("ab:#-é\"\\ '012,[]{}\n", max_size=6),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text("abc", min_size=1, max_size=2), inner, max_size=3)
+    ),
+    max_leaves=6,
+)
+RECORD = st.dictionaries(st.sampled_from(["k", "l", "m"]), PLAIN, min_size=1, max_size=3)
+
+
+@given(old=st.lists(RECORD, min_size=2, max_size=3), new=RECORD, indent=st.sampled_from([None, 1, 2]))
+@settings(max_examples=150, deadline=None)
+def test_any_record_becomes_any_other_and_the_others_stay(old, new, indent):
+    text = json.dumps(old, indent=indent, ensure_ascii=False)
+    for suffix, read in ((".json", json.loads), (".yaml", lambda given: read_yaml(given, "f").data)):
+        done = replaced(text, Spot(suffix, None, (1,)), old[1], new)
+        assert canonical(read(done)) == canonical([old[0], new, *old[2:]])
+        assert canonical(read(replaced(text, Spot(suffix, None, (0,)), old[0], None))) == canonical(old[1:])
+        assert canonical(read(appended(text, suffix, "", new))) == canonical([*old, new])
+    block = read_yaml(started := appended("- {}\n", ".yaml", "", new), "f").data
+    assert canonical(block) == canonical([{}, new])
+    assert canonical(read_yaml(replaced(started, Spot(".yaml", None, (1,)), new, old[0]), "f").data[1]) == canonical(
+        old[0]
+    )
