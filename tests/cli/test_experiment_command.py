@@ -201,7 +201,7 @@ def test_the_plan_is_stored_before_the_first_call(bench):
 
         store = open_store(str(bench.folder / "store.db"), create=False)
         try:
-            seen_plans.append(store.run("LAST").options["experiment"])
+            seen_plans.append(store.run("LAST").options.experiment)
         finally:
             store.close()
         return half(seen)
@@ -209,8 +209,9 @@ def test_the_plan_is_stored_before_the_first_call(bench):
     bench.answers(looks, right)
     bench.write(limit=1)
     bench.run(code=4)
-    assert seen_plans[0]["criteria"] == {"adopt": ["better", "pass_rate >= 80 %"], "reject": ["worse"]}
-    assert (seen_plans[0]["arm"], seen_plans[0]["factor"]) == ("baseline", "service")
+    plan = seen_plans[0]
+    assert (plan.adopt, plan.reject) == (("better", "pass_rate >= 80 %"), ("worse",))
+    assert (plan.arm, plan.factor) == ("baseline", "service")
 
 
 def test_a_criterion_edited_after_the_run_is_noticed(bench):

@@ -41,9 +41,9 @@ class Diary:
         return RecordedSample(case, page.get("text"), page.get("lost", ""), took, reply, "torn", stored=page)
 
     def write(self, header, samples):
-        kept = header.options.get("kept") or {"samples": []}
         pages = [[case.id, sample.call_result.text, sample.score] for sample, case in samples]
-        return {"run": header.id, "pages": pages, "kept": kept["samples"]}
+        original = header.options.original
+        return {"run": header.id, "pages": pages, "kept": original.samples if original else []}
 
 
 class Half:
@@ -79,7 +79,7 @@ def test_a_foreign_snapshot_is_weighed_by_the_suite_and_reported_as_any_run(run_
     assert report["judge"]["steps"] == {"recorded": 2}
     assert report["run"]["options"]["imported"]["file"] == "d.json"
     # What is only kept to be written again is in the store and not in the report.
-    assert "kept" not in report["run"]["options"]
+    assert "original" not in report["run"]["options"]
     assert report["run"]["target"]["kind"] == "imported"
 
 

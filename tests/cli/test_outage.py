@@ -15,7 +15,7 @@ from parts.judge_server import judge_server
 from parts.judged_suite import chat_judge, verdict, write_judged
 from parts.loopback import Loopback, error, free_port, json_answer, text_answer
 from parts.small_suite import http_target, write_suite
-from steelyard.records import Outcome
+from steelyard.records import Outcome, Retried
 from steelyard.store.sql import open_store
 
 SERVICE = Path(__file__).parents[1] / "parts" / "small_service.py"
@@ -121,7 +121,7 @@ def test_a_service_that_stays_away_stops_the_run_with_the_way_to_go_on(service, 
     result = steelyard(*command[1:], cwd=tmp_path)
     assert result.returncode == 0, result.stderr
     assert Counter(sample.outcome for sample in stored(tmp_path)[1]) == {Outcome.SCORED: N}
-    assert "stopped" not in stored(tmp_path)[0].options
+    assert stored(tmp_path)[0].options.stopped is None
     assert sum(service.answered.values()) <= N + 4
 
 
@@ -174,7 +174,7 @@ def test_failed_samples_alone_are_asked_again_in_a_new_run_that_says_so(failed_r
     same = [(one, two) for one, two in zip(before, after, strict=True) if one.outcome is Outcome.SCORED]
     assert len(same) == 16
     assert all(one.call_result == two.call_result and one.score == two.score for one, two in same)
-    assert second.options["retried"] == {"run": first.id, "kept": 16, "asked": 4, "spent": 0.0}
+    assert second.options.retried == Retried(first.id, retained=16, asked=4, spent=0.0)
     words = " ".join(result.stdout.split())
     assert f"4 failed samples of run {first.id} asked again; the other 16 taken over as they are" in words
     listed = steelyard("runs", cwd=tmp_path).stdout

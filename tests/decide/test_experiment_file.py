@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -61,10 +62,10 @@ def test_what_both_arms_share_is_said_once_and_an_arm_may_say_otherwise(tmp_path
 
 def test_the_stored_plan_holds_the_criteria_and_no_setting_that_may_be_a_secret(tmp_path):
     plan = read(tmp_path, GOOD).plan()
-    assert plan["criteria"]["adopt"][1] == "checks.passed >= 80 %"
-    assert plan["arms"]["baseline"]["repeats"] == 5
-    assert "s3cret" not in json.dumps(plan)
-    assert "localhost" not in json.dumps(plan)
+    assert plan.adopt[1] == "checks.passed >= 80 %"
+    assert plan.arms["baseline"]["repeats"] == 5
+    assert "s3cret" not in json.dumps(asdict(plan))
+    assert "localhost" not in json.dumps(asdict(plan))
 
 
 @pytest.mark.parametrize(
@@ -81,7 +82,7 @@ def test_the_stored_plan_holds_the_criteria_and_no_setting_that_may_be_a_secret(
     ],
 )
 def test_any_change_of_the_plan_changes_its_hash(tmp_path, before, after):
-    assert read(tmp_path, GOOD).plan()["plan"] != read(tmp_path, GOOD.replace(before, after)).plan()["plan"]
+    assert read(tmp_path, GOOD).plan().digest != read(tmp_path, GOOD.replace(before, after)).plan().digest
 
 
 def test_comments_and_the_order_of_keys_change_nothing(tmp_path):

@@ -8,7 +8,7 @@ from parts.histories import DAY, JAN_1, made_run, summary
 from parts.small_suite import write_suite
 from steelyard.decide.history import Wanted, asked_metric, read_history
 from steelyard.errors import UsageError
-from steelyard.records import RunState, Verdict
+from steelyard.records import AbPlan, RunFacts, RunState, Verdict
 from steelyard.runner import run as weighing
 from steelyard.store.logs import BaselineEntry
 from steelyard.store.sql import open_store
@@ -59,8 +59,8 @@ def test_what_is_no_reading_is_listed_and_has_no_part_in_the_trends(history):
         made_run(1, verdict=Verdict.INVALID),
         made_run(2, state=RunState.INTERRUPTED),
         made_run(3, suspect=("all answers are alike",)),
-        made_run(4, options={"only": ["category=art"], "limit": None}, n_planned=5),
-        made_run(5, options={"only": [], "limit": 50}),
+        made_run(4, options=RunFacts(only=("category=art",)), n_planned=5),
+        made_run(5, options=RunFacts(limit=50)),
         made_run(6, verdict=Verdict.AMBIGUOUS),
         made_run(7, verdict=Verdict.FAIL),
     ]
@@ -303,7 +303,7 @@ def arms(number, name, models=("m1", "m2")):
             level,
             id=f"{name}-{arm}",
             target={"kind": "chat", "model": model},
-            options={"only": [], "limit": None, "ab": {"id": name, "arm": arm}},
+            options=RunFacts(ab=AbPlan(id=name, arm=arm)),
         )
         for arm, level, model in zip("AB", (0.6, 0.9), models, strict=True)
     ]

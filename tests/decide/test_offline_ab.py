@@ -12,10 +12,10 @@ from parts.looped import for_every
 from parts.small_suite import http_target, write_suite
 from steelyard.analysis.compare.against import ArmPairs, quality_pairs
 from steelyard.analysis.compare.pairing import Rescored, read_run
-from steelyard.decide.experiment import AbPlan, Decided, Effect, Reading, decided_by, extra, quality
+from steelyard.decide.experiment import Decided, Effect, Reading, decided_by, extra, quality
 from steelyard.decide.online import offline_report
 from steelyard.engine.plan import RunOptions
-from steelyard.records import RunState, Verdict
+from steelyard.records import AbPlan, RunState, Verdict
 from steelyard.runner.ab import run_ab
 from steelyard.store.sql import open_store
 from steelyard.suite.cases import drawn_place
@@ -96,13 +96,12 @@ def test_a_fixed_test_of_an_unfinished_run_shows_the_always_valid_interval_and_d
 
 
 def test_a_sequential_test_that_was_stopped_decides_by_what_it_was_asked(fixed):
-    told = {"stop_early": True}
     runs = [
         with_header(
             run,
             state=RunState.INTERRUPTED,
             verdict=Verdict.INVALID,
-            options=run.header.options | {"ab": run.header.options["ab"] | told},
+            options=replace(run.header.options, ab=replace(run.header.options.ab, stop_early=True)),
         )
         for run in fixed
     ]

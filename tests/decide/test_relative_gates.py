@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -12,7 +14,7 @@ from steelyard.analysis.compare.against import Against
 from steelyard.decide.relative_gates import relative_results, results_data, results_from
 from steelyard.decide.verdict import decide
 from steelyard.metrics.expressions import parse_gate
-from steelyard.records import RunState, Verdict
+from steelyard.records import Load, RunState, Verdict
 from steelyard.suite.models import SuiteDescription
 
 PASS, FAIL, AMBIGUOUS = Verdict.PASS, Verdict.FAIL, Verdict.AMBIGUOUS
@@ -231,7 +233,7 @@ def test_another_instrument_leaves_it_open_and_latency_is_not_touched_by_it():
 
 def test_times_under_another_load_are_nobody_s_fault_unless_asked_anyway():
     before, after = samples([0.9] * 20, latency=1.0), samples([0.9] * 20, latency=2.0)
-    loads = [{"options": ONE_AB | {"load": {"concurrency": n}}} for n in (1, 8)]
+    loads = [{"options": replace(ONE_AB, load=Load(n))} for n in (1, 8)]
     gate = "latency.mean <= release + 100 ms"
     assert only(gate, before, after, a=loads[0], b=loads[0]).verdict is FAIL
     result = only(gate, before, after, a=loads[0], b=loads[1])

@@ -14,7 +14,7 @@ from parts.small_suite import write_suite
 from steelyard.engine.plan import RunOptions, Selection
 from steelyard.engine.process import _began
 from steelyard.errors import UsageError
-from steelyard.records import RunState, Verdict
+from steelyard.records import Owner, RunState, Verdict
 from steelyard.runner import run
 from steelyard.suite.load import load_suite
 
@@ -49,7 +49,7 @@ def test_a_resumed_run_keeps_its_selection_repeats_and_strictness(server, store,
     # Cases c1, c3 and c5, twice each.
     assert (ending.counts.planned, ending.counts.done, len(server.requests)) == (6, 6, 6)
     assert {sample.case_id for sample, _ in store.samples(header.id)} == {"c1", "c3", "c5"}
-    assert header.options["strict"] is True
+    assert header.options.strict is True
 
 
 def test_what_was_spent_before_a_stop_counts_after_it(server, store, tmp_path):
@@ -132,8 +132,8 @@ def test_a_run_that_is_still_alive_is_not_taken_over(server, store, tmp_path):
     begun = stopped_after_two(suite, store)
     other = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
     try:
-        owner = {"host": socket.gethostname(), "pid": other.pid, "began": _began(other.pid)}
-        store.update_run(replace(store.run(begun.id), state=RunState.RUNNING, options=begun.options | {"owner": owner}))
+        options = replace(begun.options, owner=Owner(socket.gethostname(), other.pid, _began(other.pid)))
+        store.update_run(replace(store.run(begun.id), state=RunState.RUNNING, options=options))
         with pytest.raises(UsageError, match=f"still going on in process {other.pid}"):
             run.run(suite, store, RunOptions(resume=begun.id))
         with pytest.raises(UsageError, match="no unfinished run"):
@@ -143,4 +143,4 @@ def test_a_run_that_is_still_alive_is_not_taken_over(server, store, tmp_path):
         other.wait()
     header, ending = run.run(suite, store, RunOptions(resume=begun.id, max_cost=10))
     assert (header.state, ending.counts.done) == (RunState.ENDED, 20)
-    assert "owner" not in header.options
+    assert header.options.owner is None

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from steelyard.records import CallResult, Failure, Finding, Outcome, RunHeader, RunState, Sample, Score, Verdict
+from steelyard.records import (
+    CallResult,
+    Failure,
+    Finding,
+    Outcome,
+    RunFacts,
+    RunHeader,
+    RunState,
+    Sample,
+    Score,
+    Verdict,
+)
 from steelyard.store.base import Store
 from steelyard.suite.case import Case
 
@@ -22,7 +33,7 @@ def header(run_id: str = "demo-1", **changes: Any) -> RunHeader:
             "components": [{"name": "title"}, {"name": "year"}],
             "bands": [{"name": "Good", "at_least": 0.75}, {"name": "Poor", "at_least": 0.0}],
         },
-        "options": {"limit": 20},
+        "options": RunFacts(limit=20),
         "n_planned": 3,
         "version": "0.1.0",
     }

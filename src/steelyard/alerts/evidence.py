@@ -310,7 +310,7 @@ class Evidence:
             header.description,
             state=header.state,
             suspect=header.suspect,
-            gone=header.options.get("broken"),
+            gone=header.options.broken,
             relative=kept_results(header),
         )
 

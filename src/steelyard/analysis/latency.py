@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, fields
 from functools import partial
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
@@ -17,6 +16,7 @@ from steelyard.metrics.cells import Cells
 from steelyard.metrics.own import RunData
 from steelyard.metrics.registry import NOT_GIVEN, At, Contributions, Level, Reported, metrics
 from steelyard.metrics.table import Table
+from steelyard.records import Load
 from steelyard.stats.arrays import Array
 from steelyard.stats.intervals import fewest_for, settled
 from steelyard.suite.models import LatencyRules, SuiteDescription
@@ -217,14 +217,16 @@ _SLOW_SCORING, _MOST_OF_THE_TIME = 0.005, 0.5
 """Scoring that takes so many seconds an answer, and so large a part of the time, sets the pace of a run."""
 
 
-def bottleneck(median: float | None, load: Mapping[str, Any]) -> str:
+def bottleneck(median: float | None, load: Load | None) -> str:
     """That the client was the slow one: that scoring set the pace, or that the event loop was late by much of the
-    median; "" otherwise. `load` is what a run's header has of it."""
-    scoring, loop_lag = load.get("scoring"), load.get("loop_lag")
-    if scoring and scoring["mean"] >= _SLOW_SCORING and scoring["share"] >= _MOST_OF_THE_TIME:
+    median; "" otherwise."""
+    if load is None:
+        return ""
+    scoring, loop_lag = load.scoring, load.loop_lag
+    if scoring and scoring.mean >= _SLOW_SCORING and scoring.share >= _MOST_OF_THE_TIME:
         return (
-            f"scoring was the bottleneck: it took {time_in_words(scoring['mean'], 2)} an answer and"
-            f" {100 * scoring['share']:.0f} % of the time, so the target was asked no faster; make the scorers quicker"
+            f"scoring was the bottleneck: it took {time_in_words(scoring.mean, 2)} an answer and"
+            f" {100 * scoring.share:.0f} % of the time, so the target was asked no faster; make the scorers quicker"
         )
     if loop_lag is None or median is None or loop_lag < max(_LATE, _LATE_SHARE * median):
         return ""

@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from steelyard.analysis.compare.against import answering_models, compare_arms
@@ -22,7 +22,7 @@ from steelyard.engine.plan import RunOptions, Selection, parse_only
 from steelyard.engine.writer import progress_of
 from steelyard.errors import UsageError
 from steelyard.metrics.expression_checks import SuiteNames
-from steelyard.records import RunHeader, RunState, Verdict
+from steelyard.records import ExperimentPlan, RunHeader, RunState, Verdict
 from steelyard.report.experiments import ExperimentReport
 from steelyard.runner.same_signature import rescored
 from steelyard.store.sql import new_run_id
@@ -43,10 +43,10 @@ class CallResult:
     candidate: RunHeader | None = None
 
     @property
-    def plan(self) -> dict[str, Any]:
+    def plan(self) -> ExperimentPlan | None:
         """What was stored before the first call."""
         first = self.baseline or self.candidate
-        return {} if first is None else dict(first.options["experiment"])
+        return None if first is None else first.options.experiment
 
     @property
     def complete(self) -> bool:
@@ -62,20 +62,20 @@ def call_results(store: Store, name: str) -> list[CallResult]:
     """Every time that an experiment of this name was run, newest first. Runs that were rescored are no arms."""
     run_headers: dict[str, dict[str, RunHeader]] = {}
     for header in store.runs():
-        plan = header.options.get("experiment")
-        if isinstance(plan, dict) and plan.get("name") == name and header.rescored_from is None:
-            run_headers.setdefault(str(plan.get("call_result")), {}).setdefault(str(plan.get("arm")), header)
+        plan = header.options.experiment
+        if plan is not None and plan.name == name and header.rescored_from is None:
+            run_headers.setdefault(plan.id, {}).setdefault(plan.arm, header)
     return [CallResult(number, arms.get(ARMS[0]), arms.get(ARMS[1])) for number, arms in run_headers.items()]
 
 
-def changed_since(plan: dict[str, Any], now: dict[str, Any]) -> list[str]:
+def changed_since(plan: ExperimentPlan | None, now: ExperimentPlan) -> list[str]:
     """The parts of a stored plan that are others in the file now, by the names they have in it."""
-    results = [key for key in ("hypothesis", "suite", "factor", "cases") if plan.get(key) != now.get(key)]
-    for group, keys in (("criteria", ("adopt", "reject")), ("arms", ARMS)):
-        before, after = plan.get(group) or {}, now[group]
-        prefix = "criteria." if group == "criteria" else ""
-        results += [f"{prefix}{key}" for key in keys if before.get(key) != after.get(key)]
-    return results
+    if plan is None:
+        return []
+    parts = {name: name for name in ("hypothesis", "suite", "factor", "cases")}
+    parts |= {"adopt": "criteria.adopt", "reject": "criteria.reject"}
+    results = [written for name, written in parts.items() if getattr(plan, name) != getattr(now, name)]
+    return results + [arm for arm in ARMS if plan.arms.get(arm) != now.arms.get(arm)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +144,7 @@ def _options(experiment: Experiment, arm: str, call_result: str, *, resume: str 
         cache=part.cache,
         strict=part.strict,
         resume=resume,
-        experiment=experiment.plan() | {"arm": arm, "call_result": call_result},
+        experiment=replace(experiment.plan(), arm=arm, id=call_result),
     )
 
 
@@ -196,12 +196,12 @@ def on_runs(
 
 def _beforehand(experiment: Experiment, header: RunHeader, *, allow_mismatch: bool) -> str:
     """What is to be said when a run does not carry the plan as it is now; "" when it does."""
-    plan, message = experiment.plan(), header.options.get("experiment")
-    if not isinstance(message, dict):
+    plan, stored = experiment.plan(), header.options.experiment
+    if stored is None:
         return f"nothing shows that the criteria were written before run {header.id}: it carries no plan"
-    if message.get("plan") == plan["plan"]:
+    if stored.digest == plan.digest:
         return ""
-    changed = ", ".join(changed_since(message, plan)) or "its name"
+    changed = ", ".join(changed_since(stored, plan)) or "its name"
     sentence = f"since run {header.id} was made, these have changed in the plan: {changed}"
     if not allow_mismatch:
         raise UsageError(
@@ -214,7 +214,7 @@ def _beforehand(experiment: Experiment, header: RunHeader, *, allow_mismatch: bo
 def _decided(
     experiment: Experiment, places: Sequence[tuple[Store, str]], notes: tuple[str, ...], *, allow_mismatch: bool
 ) -> ExperimentReport:
-    part, plan = experiment.part, experiment.plan()["plan"]
+    part, plan = experiment.part, experiment.plan().digest
     arms = [_arm(*place) for place in places]
     candidate = arms[1] if len(arms) == 2 else None
     comparison = changed = None
@@ -240,7 +240,7 @@ def _decided(
         factor=part.factor,
         file=str(experiment.file),
         plan=plan,
-        beforehand=all((arm.header.options.get("experiment") or {}).get("plan") == plan for arm in arms),
+        beforehand=all((stored := arm.header.options.experiment) and stored.digest == plan for arm in arms),
         baseline=arms[0],
         candidate=candidate,
         comparison=comparison,

@@ -27,9 +27,10 @@ from steelyard.cli.options import (
 if TYPE_CHECKING:
     from steelyard.cli.experiment_runs import CallResult
     from steelyard.decide.assignment import Experiment as LiveExperiment
-    from steelyard.decide.experiment import AbPlan, AbReport
+    from steelyard.decide.experiment import AbReport
     from steelyard.decide.experiment_file import Experiment
     from steelyard.engine.plan import RunOptions
+    from steelyard.records import AbPlan
     from steelyard.report.experiments import ExperimentReport
     from steelyard.runner.ab import AbRuns, Suites
     from steelyard.store.base import Store
@@ -202,8 +203,8 @@ def offline(
     other setting of the target. Each arm becomes a run. Exit code 0 when B is better, or the same within what
     --same-within allows; 1 when A is better; 4 for CANNOT TELL; 3 when an arm is no reading.
     """
-    from steelyard.decide.experiment import AbPlan
     from steelyard.engine.plan import RunOptions, Selection, parse_only
+    from steelyard.records import AbPlan
     from steelyard.report.verdicts import exit_code
     from steelyard.runner.ab import find_ab, metric_of
     from steelyard.store.sql import open_store
@@ -257,8 +258,8 @@ def _suites(place: str, a: tuple[str, ...], b: tuple[str, ...]) -> Suites:
 
 def _insist_on_plan(runs: AbRuns, asked: AbPlan, metric: str | None) -> None:
     """UsageError when something is asked for that was not planned: what is chosen after a look decides nothing."""
-    from steelyard.decide.experiment import AbPlan
     from steelyard.errors import UsageError
+    from steelyard.records import AbPlan
 
     given = {name for name in AbPlan.__dataclass_fields__ if getattr(asked, name) != getattr(AbPlan(), name)}
     given = given - {"metric"} | ({"metric"} if metric else set())
@@ -495,7 +496,7 @@ def _reopened(experiment: Experiment, earlier: list[CallResult], *, resume: bool
             raise UsageError(f"there is no run of experiment {experiment.name} to go on with: leave --resume out")
         return None
     latest, plan = earlier[0], experiment.plan()
-    if latest.plan["plan"] != plan["plan"]:
+    if latest.plan is None or latest.plan.digest != plan.digest:
         changed = ", ".join(changed_since(latest.plan, plan)) or "the plan"
         raise UsageError(
             f"{experiment.file.name}: since experiment {experiment.name} was run ({latest.id}) these have changed:"

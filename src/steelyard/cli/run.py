@@ -310,14 +310,15 @@ def gate_command(
             from steelyard.decide.gates import check_on_run
 
             check_on_run(gates, header.description, summary)
-            header = replace(header, suite=header.suite | {"gates": list(gates), "criteria": []})
+            asked = header.description.model_copy(update={"gates": gates, "criteria": ()})
+            header = replace(header, suite=asked.data())
         relative = held_against(
             store, header, rescore=rescored, reference=reference, allow_mismatch=allow_mismatch, strict=True
         )
         comparison = (
             None if reference is None else compare_with(store, header, reference, allow_mismatch=allow_mismatch)
         )
-    gone = header.options.get("broken")
+    gone = header.options.broken
     decision = decide(
         summary, header.description, state=header.state, suspect=header.suspect, gone=gone, relative=relative
     )
@@ -488,12 +489,12 @@ def rescore_command(
 def _refuse_imported(header: RunHeader) -> None:
     from steelyard.errors import UsageError
 
-    imported = header.options.get("imported")
-    if imported:
+    imported = header.options.imported
+    if imported is not None:
         raise UsageError(
-            f"run {header.id} was imported from {imported['file']}: the suite has neither its cases nor the calls of"
+            f"run {header.id} was imported from {imported.file}: the suite has neither its cases nor the calls of"
             f" its judge. To score it by the suite as it is now, import that file into another store:"
-            f" steelyard import {imported['file']} --suite {header.suite_name} --store ANOTHER"
+            f" steelyard import {imported.file} --suite {header.suite_name} --store ANOTHER"
         )
 
 

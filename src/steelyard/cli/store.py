@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import textwrap
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -424,8 +425,8 @@ def runs_command(suite: str | None, last: int, store_url: str | None, as_json: b
         table.add_row(run.id, state_of(run), _verdict(run), str(run.n_planned), *by)
     console().print(table)
     for run in runs:
-        if option := run.options.get("retried"):
-            click.echo(f"{run.id} retried {option['asked']:,} of {option['run']}")
+        if (retried := run.options.retried) is not None:
+            click.echo(f"{run.id} retried {retried.asked:,} of {retried.run}")
 
 
 def _verdict(run: RunHeader) -> str:
@@ -450,5 +451,5 @@ def _row(run: RunHeader) -> dict[str, Any]:
         "planned": run.n_planned,
         "judge": judge_name(run) or None,
         "answers_of": answers_from(run) or None,
-        "retried": run.options.get("retried"),
+        "retried": run.options.retried and asdict(run.options.retried),
     }

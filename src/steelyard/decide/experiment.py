@@ -53,23 +53,6 @@ class Decided(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class AbPlan:
-    """How an offline A/B is done and decided: stored with both runs before the first call."""
-
-    seed: int = 0
-    metric: str = AVERAGE
-    max_cases: int | None = None
-    stop_early: bool = False
-    same_within: float | None = None
-    """How far apart, as a share, the arms may be and count as the same; None when nothing does."""
-
-    @classmethod
-    def stored(cls, message: Mapping[str, Any]) -> AbPlan:
-        """The plan in the options of a run."""
-        return cls(**{name: message[name] for name in cls.__dataclass_fields__})
-
-
-@dataclass(frozen=True, slots=True)
 class Effect:
     """One figure in both arms and the difference, B less A; None for what is undefined."""
 
@@ -327,7 +310,7 @@ class Arm:
             header.description,
             state=header.state,
             suspect=header.suspect,
-            gone=header.options.get("broken"),
+            gone=header.options.broken,
         )
         return "; ".join(decision.reasons) if decision.verdict is Verdict.INVALID else ""
 

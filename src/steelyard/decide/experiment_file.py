@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,6 +12,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from steelyard.errors import Problem, SuiteError, UsageError
 from steelyard.metrics.expression_checks import PlacedProblem, SuiteNames, check_gate, overlap
 from steelyard.metrics.expressions import Gate, parse_gate
+from steelyard.records import ExperimentPlan
 from steelyard.suite.build.draft import Draft
 from steelyard.suite.case import digest
 from steelyard.suite.files import text_of
@@ -130,22 +131,20 @@ class Experiment:
         if problems:
             raise SuiteError(problems)
 
-    def plan(self) -> dict[str, Any]:
-        """What is stored with both runs before the first call, with the hash that any later change of it changes.
-
-        Of the arms' settings only numbers stand in the clear, all others by their hash: one may hold a secret.
-        """
+    def plan(self) -> ExperimentPlan:
+        """What is stored with both runs before the first call."""
         part = self.part
-        messages: dict[str, Any] = {
-            "name": part.experiment,
-            "hypothesis": part.hypothesis,
-            "suite": part.suite,
-            "factor": part.factor,
-            "criteria": {"adopt": list(part.criteria.adopt), "reject": list(part.criteria.reject)},
-            "cases": digest([part.cases, sorted(part.only), part.limit, part.strict]),
-            "arms": {arm: _hashed(self.settings(arm)) for arm in ARMS},
-        }
-        return messages | {"plan": digest(messages)}
+        plan = ExperimentPlan(
+            name=part.experiment,
+            hypothesis=part.hypothesis,
+            suite=part.suite,
+            factor=part.factor,
+            adopt=tuple(part.criteria.adopt),
+            reject=tuple(part.criteria.reject),
+            cases=digest([part.cases, sorted(part.only), part.limit, part.strict]),
+            arms={arm: _hashed(self.settings(arm)) for arm in ARMS},
+        )
+        return replace(plan, digest=digest(asdict(plan)))
 
 
 _KEYS = {name: field.alias or name for name, field in ArmPart.model_fields.items()}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,6 @@ from steelyard.decide.experiment import (
     PASS_RATE,
     SEQUENTIAL,
     AbCheck,
-    AbPlan,
     AbReport,
     ArmFacts,
     Effect,
@@ -36,7 +35,7 @@ from steelyard.decide.experiment import (
 )
 from steelyard.decide.outcomes import OnlineExperiment, Outcomes, Unit, in_order
 from steelyard.metrics.table import Table, clusters_in_words
-from steelyard.records import RunHeader, RunState, Verdict
+from steelyard.records import AbPlan, RunHeader, RunState, Verdict
 from steelyard.stats.arrays import Array
 from steelyard.stats.sequential import (
     ALPHA,
@@ -74,14 +73,13 @@ def offline_report(
     a: ComparedRun, b: ComparedRun, *, stopped: str | None = None, allow_mismatch: bool = False
 ) -> AbReport:
     """The report on the runs of an A/B; `allow_mismatch` decides although the arms were scored on two scales."""
-    message = a.header.options["ab"]
-    plan = AbPlan.stored(message)
-    scored = _evaluated(a, b, plan, planned=int(message["cases"]))
+    plan = a.header.options.ab or AbPlan()
+    scored = _evaluated(a, b, plan)
     checks = tuple(_checks(a, b, scored))
     due = plan.stop_early or scored.ended
     decided, why = conclude(checks, scored.quality, plan.same_within, due=due, allow_mismatch=allow_mismatch)
     return AbReport(
-        title=f"{a.header.suite_name}: A/B {message['id']}",
+        title=f"{a.header.suite_name}: A/B {plan.id}",
         kind="offline",
         arms=(_arm("A", a.header, b.header), _arm("B", b.header, a.header)),
         decided=decided,
@@ -93,15 +91,15 @@ def offline_report(
         method=_method(plan, scored, b.table),
         signatures=tuple(f"{side}: {run.header.signature.get('text', '')}" for side, run in (("A", a), ("B", b))),
         notes=(*_notes(plan, scored, stopped), *_alike(a.header, b.header)),
-        plan=dict(message),
+        plan=asdict(plan),
     )
 
 
-def _evaluated(a: ComparedRun, b: ComparedRun, plan: AbPlan, planned: int) -> _Evaluated:
+def _evaluated(a: ComparedRun, b: ComparedRun, plan: AbPlan) -> _Evaluated:
     pairs = quality_pairs(a.table, b.table, plan.seed, by_pass=plan.metric == PASS_RATE)
     ended = all(run.header.state is RunState.ENDED for run in (a, b))
     test = readable_test(SEQUENTIAL if plan.stop_early else FIXED, complete=ended)
-    reading = Reading(test, planned, plan.same_within)
+    reading = Reading(test, plan.cases, plan.same_within)
     results = (
         extra("latency", "s", latency_pairs(a.table, b.table, plan.seed), reading),
         extra("cost of a call", "cost", cost_pairs(a.table, b.table, plan.seed), reading),

@@ -305,11 +305,11 @@ def _cases(change: MetricChange) -> str:
     return f"{n:,} {change.counts}{'' if n == 1 else 's'}"
 
 
-def results_data(results: Sequence[GateResult]) -> list[dict[str, object]]:
+def results_data(results: Sequence[GateResult]) -> tuple[dict[str, object], ...]:
     """The results as plain data, to be kept with a run."""
     from dataclasses import asdict
 
-    return [asdict(result) | {"verdict": result.verdict.value} for result in results]
+    return tuple(asdict(result) | {"verdict": result.verdict.value} for result in results)
 
 
 def results_from(data: Sequence[dict[str, object]]) -> tuple[GateResult, ...]:

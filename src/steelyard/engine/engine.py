@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Coroutine, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from itertools import chain, cycle, islice
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,7 @@ from steelyard.engine.process import LoopLag, caught_signals, release_signals, s
 from steelyard.engine.sample import Evaluation, ScoringThread
 from steelyard.engine.writer import TARGET, Completed, Counts, Journal, Progress, Writer
 from steelyard.errors import UsageError
-from steelyard.records import Sample
+from steelyard.records import RunHeader, Sample, ScoringTime
 from steelyard.scoring.evaluate import Evaluator
 from steelyard.store.base import Store
 from steelyard.suite.models import Limits, SuiteModel
@@ -124,8 +124,8 @@ class Ending:
     """What the calls of this run have cost so far, as far as that is known."""
     loop_lag: float | None = None
     """Seconds that the event loop was late on average while calls were made; None when it cannot be told."""
-    scoring: dict[str, float] = field(default_factory=dict)
-    """What scoring took, as `ScoringThread.load` has it."""
+    scoring: ScoringTime | None = None
+    """None without answers."""
 
 
 def pace_of(limits: Limits) -> Pace:
@@ -456,16 +456,27 @@ class Engine:
 # What is kept and told of how a run went, beside its samples.
 
 
-def after_the_run(load: dict[str, Any], ending: Ending) -> dict[str, Any]:
-    """What is kept of how it went beside the samples: what warm-up and load came to, why it stopped before its end (an
-    outage, a spending limit; Ctrl-C needs no reason), and that the system was gone."""
-    messages = {"warm_up_failed": ending.warm_up_failed, "held_up": load.get("held_up", 0) + ending.held_up}
-    lag = {} if ending.loop_lag is None else {"loop_lag": round(ending.loop_lag, 6)}
-    scoring = {"scoring": ending.scoring} if ending.scoring else {}
-    retained: dict[str, Any] = {"load": load | {name: n for name, n in messages.items() if n} | lag | scoring}
-    if ending.stopped is not None and not ending.interrupted:
-        retained["stopped"] = ending.stopped
-    return retained if ending.broken is None else retained | {"broken": ending.broken}
+def after_the_run(header: RunHeader, ending: Ending) -> RunHeader:
+    """The header with how it went: what warm-up and load came to, why it stopped before its end (Ctrl-C needs no
+    reason), what a retry cost, and that the system was gone."""
+    facts = header.options
+    load, retried = facts.load, facts.retried
+    if load is not None:
+        load = replace(
+            load,
+            warm_up_failed=ending.warm_up_failed or load.warm_up_failed,
+            held_up=load.held_up + ending.held_up,
+            loop_lag=load.loop_lag if ending.loop_lag is None else round(ending.loop_lag, 6),
+            scoring=ending.scoring or load.scoring,
+        )
+    facts = replace(
+        facts,
+        load=load,
+        stopped=None if ending.interrupted else ending.stopped,
+        broken=ending.broken or facts.broken,
+        retried=None if retried is None else replace(retried, spent=ending.spent),
+    )
+    return replace(header, options=facts)
 
 
 def worth_noting(ending: Ending, suite: SuiteModel, limits: Limits) -> Iterator[str]:

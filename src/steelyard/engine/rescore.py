@@ -14,7 +14,7 @@ from steelyard.engine.plan import Plan
 from steelyard.engine.sample import Evaluation, Judges
 from steelyard.engine.writer import TARGET, Counts, Progress
 from steelyard.errors import SteelyardError, TargetFailure, UsageError
-from steelyard.records import CallResult, Judgement, Outcome, RunHeader, RunState, Sample
+from steelyard.records import CallResult, Judgement, Outcome, Retried, RunHeader, RunState, Sample
 from steelyard.scoring.evaluate import Evaluator
 from steelyard.store.base import Store
 from steelyard.store.codec import encode
@@ -242,14 +242,14 @@ def find_failed(store: Store, name: str, suite_name: str) -> RunHeader:
         raise UsageError(f"run {earlier.id} is of suite {earlier.suite_name}, not of {suite_name}")
     if earlier.state is not RunState.ENDED:
         raise UsageError(f"run {earlier.id} has not ended: go on with it first, with --resume {earlier.id}")
-    if "repeats" not in earlier.options:
+    if earlier.options.imported is not None:
         raise UsageError(f"run {earlier.id} was made by another tool: only a run of this suite can be retried")
-    if "ab" in earlier.options:
+    if earlier.options.ab is not None:
         raise UsageError(f"run {earlier.id} is an arm of an A/B: its samples belong together with the other arm's")
     return earlier
 
 
-def retried(store: Store, earlier: RunHeader, plan: Plan) -> dict[str, Any]:
+def retried(store: Store, earlier: RunHeader, plan: Plan) -> Retried:
     """What a run takes over, as its header has it: from which run, how many samples, and how many are asked for again.
 
     UsageError when nothing failed, or the samples are not those of the plan.
@@ -262,7 +262,7 @@ def retried(store: Store, earlier: RunHeader, plan: Plan) -> dict[str, Any]:
         retained += not is_failed(sample)
     if retained == plan.n:
         raise UsageError(f"run {earlier.id} has no failed samples: there is nothing to ask again")
-    return {"run": earlier.id, "kept": retained, "asked": plan.n - retained}
+    return Retried(earlier.id, retained, plan.n - retained)
 
 
 def is_failed(sample: Sample) -> bool:
@@ -271,12 +271,6 @@ def is_failed(sample: Sample) -> bool:
         calls = () if sample.judgement is None else sample.judgement.calls
         return any(call.call_result.failure is not None for call in calls)
     return sample.outcome is Outcome.TARGET_FAILED
-
-
-def taken_from(header: RunHeader) -> str | None:
-    """The run that this one takes over samples from; None for one that asks for all of them."""
-    option = header.options.get("retried")
-    return None if option is None else option["run"]
 
 
 def take_over(store: Store, earlier: str, run_id: str) -> None:

@@ -21,7 +21,18 @@ from steelyard.judging.ask import Bench, CostEstimate, estimate_cost, prompt_cha
 from steelyard.judging.evidence import complaint_check
 from steelyard.judging.judgement import JudgeReader
 from steelyard.plugins import UserCodeError, raised_in_words
-from steelyard.records import SCORER_ERROR, CallResult, Finding, JudgeCall, Judgement, Mode, Outcome, Sample, Vote
+from steelyard.records import (
+    SCORER_ERROR,
+    CallResult,
+    Finding,
+    JudgeCall,
+    Judgement,
+    Mode,
+    Outcome,
+    Sample,
+    ScoringTime,
+    Vote,
+)
 from steelyard.scoring.evaluate import Evaluated, Evaluator
 from steelyard.store.base import Store
 from steelyard.store.codec import decode
@@ -138,12 +149,12 @@ class ScoringThread:
         return self._jobs.qsize()
 
     @property
-    def load(self) -> dict[str, float]:
-        """The mean of an answer's seconds, and the share of the time since the first answer; empty without answers."""
+    def load(self) -> ScoringTime | None:
+        """What it took; None without answers."""
         if not self._n:
-            return {}
+            return None
         elapsed = max(self._ended - self._began, 1e-9)
-        return {"mean": round(self._seconds / self._n, 6), "share": round(self._seconds / elapsed, 4)}
+        return ScoringTime(round(self._seconds / self._n, 6), round(self._seconds / elapsed, 4))
 
     async def run(self, score: Callable[[], _T]) -> _T:
         """What `score` gives, run in the thread; raises what it raised."""

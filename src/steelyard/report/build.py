@@ -51,14 +51,14 @@ def _figures(store: Store, header: RunHeader) -> tuple[Summary, Decision]:
         header.description,
         state=header.state,
         suspect=header.suspect,
-        gone=header.options.get("broken"),
+        gone=header.options.broken,
         relative=kept_results(header),
     )
     return summary, decision
 
 
 def _built(store: Store, header: RunHeader, max_details: int, summary: Summary, decision: Decision) -> Report:
-    n_samples, judged = sum(summary.overall.outcomes.values()), bool(header.suite.get("judge"))
+    n_samples, judged = sum(summary.overall.outcomes.values()), header.description.judge is not None
     flags = failing_flags(header)
     details = _details(store, header, n_samples, max_details)
     slowest = store.some_samples(header.id, order="latency", limit=_N_SLOWEST, descending=True)

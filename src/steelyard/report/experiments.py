@@ -187,7 +187,7 @@ def _facts(arm: Arm) -> dict[str, str]:
         "target": target_name(header),
         "repeats": str(header.description.repeats),
         "variants": ", ".join(name for name in header.description.variants if name),
-        "load": load_in_words(header.options.get("load")),
+        "load": load_in_words(header.options.load),
         "the suite's gates": verdict,
         "pass rate": fmt.with_base(overall.pass_rate) if arm.summary.passing else "",
         "average": fmt.with_base(overall.average),

@@ -154,11 +154,9 @@ def decision_data(report: Report) -> dict[str, Any]:
 
 def _run_data(report: Report) -> dict[str, Any]:
     header = report.header
-    names = ("suite_path", "ended_at", "n_planned", "rescored_from")
-    # What was kept of a foreign snapshot is there to be written again, not to be read.
-    options = {name: value for name, value in header.options.items() if name != "kept"}
+    names = ("suite_path", "ended_at", "n_planned", "rescored_from", "options")
     more = {name: encode(getattr(header, name)) for name in names}
-    return header_data(header) | more | {"options": encode(options), "strict": wording.is_strict(header)}
+    return header_data(header) | more | {"strict": header.options.strict}
 
 
 def headline(report: Report, *, most: int | None = None, extra: Sequence[Block] = ()) -> Headline:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from hashlib import sha256
-from typing import Any
 
 from steelyard.analysis.model import SampleLine
 from steelyard.analysis.summary import is_partial, missing_repeats
@@ -94,7 +93,7 @@ def all_reasons(report: Report) -> list[str]:
 
 def _with_outage(header: RunHeader, reason: str) -> str:
     """The reason, with what stopped the run if it has not finished for one: an outage, or its spending limit."""
-    stopped = header.options.get("stopped")
+    stopped = header.options.stopped
     return f"{NOT_FINISHED}: {stopped}" if stopped and reason.startswith(NOT_FINISHED) else reason
 
 
@@ -203,10 +202,9 @@ def notes(report: Report) -> list[str]:
 
 
 def _partial(report: Report) -> str:
-    options, part = report.header.options, _part(report)
-    only, limit = options.get("only"), options.get("limit")
-    chosen = [f"only {_selected(only)}"] if only else []
-    chosen += [f"limit {limit}"] if limit is not None else []
+    facts, part = report.header.options, _part(report)
+    chosen = [f"only {', '.join(facts.only)}"] if facts.only else []
+    chosen += [f"limit {facts.limit}"] if facts.limit is not None else []
     return f"{part} ({', '.join(chosen)})" if part and chosen else part
 
 
@@ -217,23 +215,17 @@ def _part(report: Report) -> str:
         return ""
     scored, available = _n_cases(report), header.description.n_cases
     parts = []
-    if (header.options.get("only") or header.options.get("limit") is not None) and scored is not None:
+    if (header.options.only or header.options.limit is not None) and scored is not None:
         if available is None:
             parts.append(fmt.counted(scored, "case"))
         elif scored < available:
             parts.append(f"{scored:,} of {fmt.counted(available, 'case')}")
-    if other := header.options.get("cases"):
+    if other := header.options.other_cases:
         parts.append(f"the cases of {other} instead of the suite's own")
     if missing := missing_repeats(header):
         made = header.description.repeats
         parts.append(f"{made:,} of {fmt.counted(made + missing, 'repeat')}")
     return ": ".join(filter(None, ("partial", ", ".join(parts))))
-
-
-def _selected(only: Any) -> str:
-    if not isinstance(only, list | tuple):
-        return str(only)
-    return ", ".join("=".join(map(str, part)) if isinstance(part, list | tuple) else str(part) for part in only)
 
 
 def _n_cases(report: Report) -> int | None:
@@ -268,28 +260,23 @@ def _rescored(header: RunHeader) -> str:
 
 
 def _judged_again(header: RunHeader) -> str:
-    earlier = header.options.get("answers_of")
+    earlier = header.options.answers_of
     return f"judged again: the answers of run {earlier}, and its judge asked anew" if earlier else ""
 
 
 def _retried(header: RunHeader) -> str:
-    option = header.options.get("retried")
-    if not option:
+    retried = header.options.retried
+    if retried is None:
         return ""
-    cost = f"; its own calls cost {option['spent']:.4g}" if option.get("spent") else ""
+    cost = f"; its own calls cost {retried.spent:.4g}" if retried.spent else ""
     return (
-        f"{fmt.counted(option['asked'], 'failed sample')} of run {option['run']} asked again; the other"
-        f" {option['kept']:,} taken over as they are, and not paid again{cost}"
+        f"{fmt.counted(retried.asked, 'failed sample')} of run {retried.run} asked again; the other"
+        f" {retried.retained:,} taken over as they are, and not paid again{cost}"
     )
 
 
 def _strict(header: RunHeader) -> str:
-    return "strict: scored by the strict rules" if is_strict(header) else ""
-
-
-def is_strict(header: RunHeader) -> bool:
-    """True when the run was scored by the strict rules."""
-    return bool(header.options.get("strict"))
+    return "strict: scored by the strict rules" if header.options.strict else ""
 
 
 def _repeats(report: Report) -> str:
@@ -298,13 +285,15 @@ def _repeats(report: Report) -> str:
 
 def _load(header: RunHeader) -> str:
     """How the calls were made, where that was not the usual way: at a rate, or after a warm-up."""
-    load = header.options.get("load") or {}
-    text = [f"open load: {load_in_words(load)}"] if load.get("rate") else []
-    if late := load.get("held_up"):
-        text.append(f"{fmt.counted(late, 'call')} had to wait for one of the {load['concurrency']:,} under way")
-    if warm := load.get("warm_up"):
-        failed = load.get("warm_up_failed")
-        text.append(f"after {fmt.counted(warm, 'warm-up call')}" + (f", {failed:,} of which failed" if failed else ""))
+    load = header.options.load
+    if load is None:
+        return ""
+    text = [f"open load: {load_in_words(load)}"] if load.rate else []
+    if load.held_up:
+        text.append(f"{fmt.counted(load.held_up, 'call')} had to wait for one of the {load.concurrency:,} under way")
+    if load.warm_up:
+        failed = f", {load.warm_up_failed:,} of which failed" if load.warm_up_failed else ""
+        text.append(f"after {fmt.counted(load.warm_up, 'warm-up call')}{failed}")
     return "; ".join(text)
 
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from steelyard.analysis.compare.signatures import signed
 from steelyard.analysis.summary import is_partial
 from steelyard.engine.rescore import OtherBalance, reading_of
 from steelyard.errors import SteelyardError, UsageError
-from steelyard.records import Mode, RunHeader, RunState, Sample
+from steelyard.records import AnchorReading, Anchors, Mode, RunHeader, RunState, Sample
 from steelyard.runner.same_signature import CurrentSuite, current_suite, scored_otherwise
 from steelyard.stats.arrays import Array
 from steelyard.store.base import Store
@@ -73,9 +73,9 @@ def attribution_of(
 
 def read_anchors(
     a: ComparedRun, b: ComparedRun, suite: SuiteModel, purchase: Purchase, limits: Limits, env: Mapping[str, str]
-) -> dict[str, Any]:
-    """What the judge of B, whose suite this is, says of answers of A drawn from every score band, as plain data: those
-    that are the same in B it has read already.
+) -> Anchors | None:
+    """What the judge of B, whose suite this is, says of answers of A drawn from every score band; None without any:
+    those that are the same in B it has read already.
 
     UsageError when nobody may be asked.
     """
@@ -86,7 +86,9 @@ def read_anchors(
     rows = rows[~again.identical(pairs.first[rows], pairs.second[rows])]
     _, done = again.rejudged(suite, wanted, rows, limits, env)
     samples = list(done.samples.values())
-    readings = [[*sample.key, sample.score, sample.passed] for sample in samples if sample.outcome.conclusive]
+    readings = tuple(
+        AnchorReading(*sample.key, sample.score, sample.passed) for sample in samples if sample.outcome.conclusive
+    )
     calls = [call.call_result for sample in samples if sample.judgement for call in sample.judgement.calls]
     costs = [call_result.cost for call_result in calls if call_result.failure is None]
     cost = None if None in costs else sum(cost for cost in costs if cost)
@@ -94,9 +96,7 @@ def read_anchors(
     messages = [f"{len(readings):,} answers of run {a.header.id} read again {price}", done.stopped]
     if failed := len(samples) - len(readings):
         messages.insert(1, f"{failed:,} more came to nothing")
-    return (
-        {"readings": readings, "cost": cost, "message": "; ".join(item for item in messages if item)} if samples else {}
-    )
+    return Anchors(readings, cost, "; ".join(item for item in messages if item)) if samples else None
 
 
 class _Again:
@@ -344,7 +344,7 @@ def changes_since(suite: SuiteModel, store: Store, header: RunHeader) -> Changes
 
 
 def _evaluation(suite: SuiteModel, header: RunHeader) -> Iterator[Edit]:
-    suite = strict(suite) if header.options.get("strict") else suite
+    suite = strict(suite) if header.options.strict else suite
     # Where that judge is gone, what is made of its words is looked at as the suite has it now.
     with suppress(SteelyardError):
         suite = judged_as_then(suite, header.description.judge, to_ask=False)

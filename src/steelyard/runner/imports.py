@@ -13,7 +13,6 @@ from typing import Any
 
 from steelyard import __version__
 from steelyard.engine.health import Health
-from steelyard.engine.plan import RunOptions
 from steelyard.engine.sample import Evaluation
 from steelyard.errors import RunNotFound, SnapshotError, SuiteError, UsageError
 from steelyard.judging.evidence import complaint_check
@@ -25,8 +24,11 @@ from steelyard.records import (
     CheckState,
     Failure,
     Finding,
+    ImportedFrom,
     Judgement,
+    Original,
     Outcome,
+    RunFacts,
     RunHeader,
     RunState,
     Sample,
@@ -251,10 +253,7 @@ def _header(suite: SuiteModel, recorded: RecordedRun, form: SnapshotFormat, docu
     asked = digest([where, "imported"])
     judged = digest([where, recorded.judge]) if suite.judge is not None else None
     n = len(recorded.samples)
-    retained = {"document": recorded.stored, "samples": [sample.stored for sample in recorded.samples]}
     stated = {case: {name: dict(values) for name, values in parts.items()} for case, parts in recorded.stated.items()}
-    messages = {"differences": list(recorded.differences), "notes": list(recorded.notes), "stated": stated}
-    imported: dict[str, Any] = {"file": path.name, "format": where, "digest": document, **messages}
     signed = signature(suite, target, prompts=asked, judge=judged)
     available = {
         "n_cases": suite.survey.n,
@@ -263,8 +262,8 @@ def _header(suite: SuiteModel, recorded: RecordedRun, form: SnapshotFormat, docu
         "ledger": kept_with_a_run(suite, signed),
     }
     created_at = recorded.created_at
-    if created_at is None:
-        imported["undated"] = True
+    undated = created_at is None
+    imported = ImportedFrom(path.name, where, document, recorded.differences, recorded.notes, stated, undated)
     return RunHeader(
         id=_run_id(suite.name, recorded.created_at, document),
         suite_name=suite.name,
@@ -273,7 +272,10 @@ def _header(suite: SuiteModel, recorded: RecordedRun, form: SnapshotFormat, docu
         signature=signed,
         target=target,
         suite=describe(as_imported(suite)).model_copy(update=available).data(),
-        options=RunOptions().as_data() | {"imported": imported, "kept": retained},
+        options=RunFacts(
+            imported=imported,
+            original=Original(recorded.stored, tuple(sample.stored for sample in recorded.samples)),
+        ),
         n_planned=n,
         version=__version__,
     )

@@ -441,5 +441,5 @@ class SnapshotFormat(Protocol):
         ...
 
     def write(self, header: RunHeader, samples: Iterable[tuple[Sample, Case]]) -> Any:
-        """A run as a document; `header.options["kept"]` holds what was kept of the one it came from."""
+        """A run as a document; `header.options.original` is what was `stored` of the one it came from."""
         ...

@@ -22,6 +22,7 @@ from pydantic import (
 )
 from pydantic_core import InitErrorDetails, PydanticCustomError, core_schema
 
+from steelyard.records import Load
 from steelyard.suite.yaml import result, shown, unknown_key
 
 MIN_PAIRED = 0.9
@@ -155,15 +156,14 @@ def rate_in_words(rate: float) -> str:
     return f"{rate:.3g} a second" if rate >= 1 else f"{rate * 60:.3g} a minute"
 
 
-def load_in_words(load: Mapping[str, Any] | None) -> str:
+def load_in_words(load: Load | None) -> str:
     """How the calls were made: `8 at a time`, or `20 a second, whatever comes back`; "" when it is not known."""
-    if not load:
+    if load is None:
         return ""
-    if load.get("rate"):
-        return f"{rate_in_words(load['rate'])}, whatever comes back"
-    most = load.get("requests_per_second")
-    limit = f", {rate_in_words(most)} at most" if most else ""
-    return f"{load['concurrency']:,} at a time{limit}"
+    if load.rate:
+        return f"{rate_in_words(load.rate)}, whatever comes back"
+    limit = f", {rate_in_words(load.requests_per_second)} at most" if load.requests_per_second else ""
+    return f"{load.concurrency:,} at a time{limit}"
 
 
 class Part(BaseModel):

@@ -114,7 +114,7 @@ class ComparedRun:
     @property
     def imported(self) -> bool:
         """True when another tool wrote it: what its file does not hold is unknown."""
-        return bool(self.header.options.get("imported"))
+        return self.header.options.imported is not None
 
     @property
     def only_scores(self) -> bool:

@@ -11,7 +11,7 @@ import numpy as np
 from steelyard.analysis.compare.model import MOST_LISTED, Part, SignatureChange, SignaturePair
 from steelyard.analysis.compare.pairing import OTHER_QUESTION, OTHER_TRUTH, CommonCases, ComparedRun, names, unit_counts
 from steelyard.metrics.registry import NONE
-from steelyard.records import CheckState, Mode, RunState, Sample
+from steelyard.records import CheckState, Load, Mode, RunState, Sample
 from steelyard.stats.arrays import Array
 from steelyard.store.base import Checks, Columns
 from steelyard.store.contents import Confused, Contents, confusion_digest, confusion_label, is_confusion
@@ -31,7 +31,6 @@ _NOT_NAMED = "a model that is not named"
 LOAD = "load"
 _NOT_IN_FILES = ("prompts", "schema")
 """Parts of the signature that no other tool writes down: the hash of an imported run stands for nothing."""
-_OF_A_LOAD = ("rate", "requests_per_second", "concurrency", "warm_up")
 
 
 def compare_signatures(
@@ -148,7 +147,7 @@ def _more(part: str, a: ComparedRun, b: ComparedRun) -> str:
         return f" ({judges[0]} -> {judges[1]})"
     if part != "scorers":
         return ""
-    strict = [bool(run.header.options.get("strict")) for run in (a, b)]
+    strict = [run.header.options.strict for run in (a, b)]
     if strict[0] == strict[1]:
         return ""
     return f" ({'A' if strict[0] else 'B'} was scored with strict rules, the other was not)"
@@ -260,18 +259,18 @@ def _settings(a: ComparedRun, b: ComparedRun) -> Iterator[SignatureChange]:
 
 
 def loads(a: ComparedRun, b: ComparedRun) -> Iterator[SignatureChange]:
-    """Says when calls were made in another way; runs of before loads were kept, and recorded answers, have none."""
-    loads = [run.header.options.get("load") or {} for run in (a, b)]
-    if not all(loads) or all(loads[0].get(key) == loads[1].get(key) for key in _OF_A_LOAD):
+    """Says when calls were made in another way; recorded answers have no load."""
+    loads = [run.header.options.load for run in (a, b) if run.header.options.load is not None]
+    if len(loads) < 2 or loads[0].declared == loads[1].declared:
         return
     before, after = (_load_in_words(load) for load in loads)
     message = f"the load is another: {before} -> {after}; how long answers took may be its doing"
     yield SignatureChange(LOAD, Part.NOTED, message, before, after)
 
 
-def _load_in_words(load: dict[str, Any]) -> str:
-    most = f", {load['concurrency']:,} at a time at most" if load.get("rate") and load.get("concurrency") else ""
-    warm = f" after {load['warm_up']:,} warm-up calls" if load.get("warm_up") else ""
+def _load_in_words(load: Load) -> str:
+    most = f", {load.concurrency:,} at a time at most" if load.rate else ""
+    warm = f" after {load.warm_up:,} warm-up calls" if load.warm_up else ""
     return load_in_words(load) + most + warm
 
 

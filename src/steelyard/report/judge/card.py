@@ -94,10 +94,11 @@ def data(card: JudgeCard) -> dict[str, Any]:
         for threshold, result in card.checks
     ]
     names = ("invalid", "outcomes", "n_broken", "why_failed", "examples", "health")
+    judge = card.header.description.judge
     return {
         "format": FORMAT,
         "run": header_data(card.header),
-        "judge": encode(card.header.suite.get("judge")),
+        "judge": None if judge is None else judge.data(),
         "verdict": encode(card.verdict),
         "headline": encode(headline(card)),
         "warnings": encode(warnings(card)),

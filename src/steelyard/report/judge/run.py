@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from steelyard.analysis.compare.judge_drift import kept_anchors
 from steelyard.analysis.judge.health import hardly_distinguishes
 from steelyard.analysis.judge.model import is_inflated
 from steelyard.analysis.judge.votes import FAILED, FEWEST_LABELS
@@ -298,9 +297,7 @@ def judge(report: Report) -> list[tuple[str, str]]:
         rows.append(("Also remarked", f"{', '.join(others)} of {of} in mode {result.mode}"))
     if report.spending is not None and report.spending.calls:
         rows.append(("Judging took", spending_words(report.spending)))
-    rows += [
-        ("Drift measured on", str(kept_anchor.get("message"))) for kept_anchor in kept_anchors(report.header).values()
-    ]
+    rows += [("Drift measured on", anchors.message) for anchors in report.header.options.anchors.values()]
     return rows
 
 
