@@ -56,7 +56,7 @@ def test_a_program_that_never_ends_is_ended_with_what_it_started(tmp_path):
     psutil = pytest.importorskip("psutil")
     hangs = Command(argv=["sh", "-c", "sleep 60 & echo $! > child; sleep 60"])
     outcome = send(
-        hangs, place(tmp_path, PATH=os.environ["PATH"]), retry_policy=RetryPolicy(tries=1, each=0.7, in_all=5.0)
+        hangs, place(tmp_path, PATH=os.environ["PATH"]), retry_policy=RetryPolicy(tries=1, timeout=0.7, in_all=5.0)
     )
     assert (outcome.state, outcome.detail) == ("failed", "no end after 0.7 s")
     child = int((tmp_path / "child").read_text())
@@ -70,7 +70,7 @@ def test_a_program_that_leaves_another_one_running_has_ended(tmp_path):
     (tmp_path / "go on").touch()
     code = f"import subprocess, sys; subprocess.Popen([sys.executable, '-c', {left!r}])"
     try:
-        outcome = send(python(code), place(tmp_path), retry_policy=RetryPolicy(tries=1, each=10.0, in_all=12.0))
+        outcome = send(python(code), place(tmp_path), retry_policy=RetryPolicy(tries=1, timeout=10.0, in_all=12.0))
     finally:
         (tmp_path / "go on").unlink()
     assert (outcome.state, outcome.tries) == ("sent", 1)

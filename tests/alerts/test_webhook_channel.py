@@ -88,7 +88,7 @@ def test_a_redirect_is_not_followed(server):
 
 def test_a_server_that_hangs_holds_nobody_up(server):
     server.on("/hook", slow(60))
-    patience = RetryPolicy(tries=3, first_wait=0.01, each=0.2, in_all=5.0)
+    patience = RetryPolicy(tries=3, first_wait=0.01, timeout=0.2, in_all=5.0)
     outcome = send(Webhook(url="HOOK"), message(), {"HOOK": server.url("/hook")}, patience)
     assert outcome.state == "failed"
     assert outcome.tries == 3
@@ -99,7 +99,7 @@ def test_what_is_taken_is_not_sent_again_because_its_answer_never_ends(server):
     from parts.loopback import Behaviour
 
     server.on("/hook", Behaviour(endless=b"x", endless_pause=0.05))
-    patience = RetryPolicy(tries=3, first_wait=0.01, each=5.0, in_all=2.0)
+    patience = RetryPolicy(tries=3, first_wait=0.01, timeout=5.0, in_all=2.0)
     outcome = send(Webhook(url="HOOK"), message(), {"HOOK": server.url("/hook")}, patience)
     assert (outcome.state, outcome.tries, len(server.requests)) == ("sent", 1, 1)
 
@@ -114,7 +114,7 @@ def test_one_that_trickles_for_ever_is_left_behind(server):
     from parts.loopback import Behaviour
 
     server.on("/hook", Behaviour(uncapped=b"HTTP/1.1 200 OK\r\n", raw_again=b"X-Slow: 1\r\n", endless_pause=0.05))
-    patience = RetryPolicy(tries=1, each=5.0, in_all=0.3, to_end=0.0)
+    patience = RetryPolicy(tries=1, timeout=5.0, in_all=0.3, to_end=0.0)
     outcome = send(Webhook(url="HOOK"), message(), {"HOOK": server.url("/hook")}, patience)
     assert (outcome.state, outcome.detail) == ("failed", "no end after 0.3 s")
 
@@ -157,7 +157,7 @@ def test_channels_do_not_wait_for_one_another(server):
     server.on("/slow", slow(60)).on("/quick", OK)
     jobs = [(Webhook(url="SLOW"), message()), (Webhook(url="QUICK"), message())]
     env = {"SLOW": server.url("/slow"), "QUICK": server.url("/quick")}
-    found = deliver(jobs, place(**env), RetryPolicy(tries=1, each=0.5, in_all=2.0))
+    found = deliver(jobs, place(**env), RetryPolicy(tries=1, timeout=0.5, in_all=2.0))
     assert [each.state for each in found] == ["failed", "sent"]
 
 

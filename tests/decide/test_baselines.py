@@ -12,9 +12,9 @@ from steelyard.decide.baselines import (
     find_baseline,
     find_reference,
     held_against,
-    kept_results,
     remove_baseline,
     set_baseline,
+    stored_results,
     whoever,
     why_unsound,
 )
@@ -121,7 +121,7 @@ def test_the_first_run_with_a_gate_on_a_baseline_is_open_and_can_become_it(store
     gates = ["pass_rate >= 1 %", "average >= release - 3 points"]
     first = evaluate(gates=gates)
     assert first.verdict is Verdict.AMBIGUOUS
-    (told,) = kept_results(first)
+    (told,) = stored_results(first)
     assert told.reason.startswith("suite words has no baseline 'release'")
     with pytest.raises(UsageError, match="suite words has no baseline 'release'"):
         held_against(store, first, strict=True)
@@ -129,7 +129,7 @@ def test_the_first_run_with_a_gate_on_a_baseline_is_open_and_can_become_it(store
     assert evaluate(gates=gates).verdict is Verdict.PASS
     worse = evaluate(WRONG, gates=gates)
     assert worse.verdict is Verdict.FAIL
-    assert [each.gate for each in kept_results(worse)] == ["average >= release - 3 points"]
+    assert [each.gate for each in stored_results(worse)] == ["average >= release - 3 points"]
 
 
 def test_what_a_run_came_to_stays_whatever_becomes_of_the_baseline(store, evaluate):
@@ -148,15 +148,15 @@ def test_a_run_against_a_baseline_fails_when_it_is_worse(store, evaluate):
     set_baseline(store, evaluate(), "release", by="ada")
     same, worse = evaluate(against="release", gates=[]), evaluate(WRONG, against="@release", gates=[])
     assert (same.verdict, worse.verdict) == (Verdict.PASS, Verdict.FAIL)
-    assert [each.gate for each in kept_results(worse)] == ["pass_rate >= @release"]
+    assert [each.gate for each in stored_results(worse)] == ["pass_rate >= @release"]
 
 
 def test_a_suite_that_says_how_far_the_deciding_figure_may_fall_has_the_word(store, evaluate):
     set_baseline(store, evaluate(), "release", by="ada")
     own = ["pass_rate >= release - 20 points"]
-    assert [each.gate for each in kept_results(evaluate(against="release", gates=own))] == own
+    assert [each.gate for each in stored_results(evaluate(against="release", gates=own))] == own
     sliced = ["category.*.average >= release - 20 points"]
-    found = [each.gate for each in kept_results(evaluate(against="release", gates=sliced))]
+    found = [each.gate for each in stored_results(evaluate(against="release", gates=sliced))]
     assert found == [*sliced, *sliced, "pass_rate >= @release"]
 
 
@@ -165,7 +165,7 @@ def test_another_instrument_leaves_it_open_unless_asked_anyway(store, evaluate):
     looser = {"score": {"word": {"contains": {"expected": "expected.word"}}}}
     run = evaluate(WRONG, against="release", gates=[], **looser)
     assert run.verdict is Verdict.AMBIGUOUS
-    assert "the scorers are others" in kept_results(run)[0].reason
+    assert "the scorers are others" in stored_results(run)[0].reason
     assert evaluate(WRONG, against="release", allow_mismatch=True, gates=[], **looser).verdict is Verdict.FAIL
 
 
@@ -187,9 +187,9 @@ def test_a_reference_that_does_not_exist_is_a_mistake_before_anything_runs(store
 def test_weighing_again_does_not_carry_over_what_the_first_came_to(store, evaluate, tmp_path):
     set_baseline(store, evaluate(), "release", by="ada")
     run = evaluate(WRONG, against="release")
-    assert kept_results(run)
+    assert stored_results(run)
     again = weighing.rescore(load_suite(write_suite(tmp_path / "again", n=12)), store, store.run(run.id))
-    assert kept_results(again) == ()
+    assert stored_results(again) == ()
 
 
 def test_a_baseline_of_another_suite_is_not_meant(store, evaluate):

@@ -53,7 +53,7 @@ class RetryPolicy:
     tries: int = 4
     first_wait: float = 0.5
     """Seconds before the second try; each wait after it is three times as long."""
-    each: float = 10.0
+    timeout: float = 10.0
     """Seconds for one try."""
     in_all: float = 30.0
     """Seconds for all channels, which are tried side by side."""
@@ -425,7 +425,7 @@ class _Job(threading.Thread):
         return FAILED, self._last
 
     def _seconds(self) -> float:
-        return max(0.05, min(self._retry_policy.each, self._until - time.monotonic()))
+        return max(0.05, min(self._retry_policy.timeout, self._until - time.monotonic()))
 
 
 def _send(channel: Channel, message: Message, place: Place, seconds: float) -> str:

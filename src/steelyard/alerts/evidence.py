@@ -13,7 +13,7 @@ from steelyard.alerts.rules import AlertSettings, Rule, WindowPart
 from steelyard.analysis.model import Slice, Summary
 from steelyard.analysis.summary import is_partial, is_reading, origin, stored_summary, summarise_stored
 from steelyard.analysis.wording import difference, in_unit
-from steelyard.decide.baselines import kept_results
+from steelyard.decide.baselines import stored_results
 from steelyard.decide.gates import Decision, measure, p_text
 from steelyard.decide.verdict import decide
 from steelyard.metrics.expressions import EVERY, FACTORS, Gate
@@ -311,7 +311,7 @@ class Evidence:
             state=header.state,
             suspect=header.suspect,
             gone=header.options.broken,
-            relative=kept_results(header),
+            relative=stored_results(header),
         )
 
     def slices(self, gate: Gate) -> list[str]:

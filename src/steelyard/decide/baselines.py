@@ -285,7 +285,7 @@ def stored(results: Sequence[GateResult], reference: Reference | None) -> Baseli
     return BaselineGates(None if reference is None else reference.label, results_data(results))
 
 
-def kept_results(header: RunHeader) -> tuple[GateResult, ...]:
+def stored_results(header: RunHeader) -> tuple[GateResult, ...]:
     """What came of a run's gates on baselines when it ended."""
     if header.options.against is None:
         return ()

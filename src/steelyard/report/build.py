@@ -10,7 +10,7 @@ from typing import Any
 from steelyard.analysis.model import Summary
 from steelyard.analysis.summary import summarise_stored
 from steelyard.analysis.wording import failure_reason
-from steelyard.decide.baselines import kept_results
+from steelyard.decide.baselines import stored_results
 from steelyard.decide.gates import Decision
 from steelyard.decide.verdict import decide
 from steelyard.records import SCORER_ERROR, Outcome, RunHeader, Sample
@@ -52,7 +52,7 @@ def _figures(store: Store, header: RunHeader) -> tuple[Summary, Decision]:
         state=header.state,
         suspect=header.suspect,
         gone=header.options.broken,
-        relative=kept_results(header),
+        relative=stored_results(header),
     )
     return summary, decision
 
