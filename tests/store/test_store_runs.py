@@ -202,3 +202,11 @@ def test_a_closed_store_says_so(url: str) -> None:
     closed.close()
     with pytest.raises(StoreError, match="closed"):
         closed.runs()
+
+
+def test_a_run_of_a_development_version_is_refused_with_what_to_do(store: SqlStore) -> None:
+    store.create_run(header())
+    with store.database.writing() as session:
+        session.execute("UPDATE runs SET options = ?", ('{"kept": {}}',))
+    with pytest.raises(StoreError, match=r"demo-1 was stored by a development version.*STEELYARD_STORE"):
+        store.run("demo-1")

@@ -11,6 +11,7 @@ import sys
 import pytest
 
 from parts.small_suite import write_suite
+from parts.stored import header
 from steelyard.errors import SuiteError, UsageError
 from steelyard.suite.case import digest
 from steelyard.suite.load import load_suite
@@ -21,8 +22,8 @@ from steelyard.suite.truth import (
     append_lines,
     by_state,
     kept_with_a_run,
-    lines_kept,
     newest_first,
+    stored_lines,
 )
 
 AT = "2026-01-31T12:00:00Z"
@@ -200,14 +201,18 @@ def test_a_run_keeps_the_lines_that_lead_to_what_it_is_weighed_by_and_no_others(
     noted = load_suite(suite)
     kept = kept_with_a_run(noted, signed)
     assert [each["reason"] for each in kept] == ["led here", "weights"]
-    assert [each.reason for each in lines_kept({"ledger": [*kept]})] == ["led here", "weights"]
+    assert [each.reason for each in stored_lines(kept)] == ["led here", "weights"]
     # The ledger says why; it is no part of the signature.
     assert signature(noted, {"kind": "python"}) == signed
     assert kept_with_a_run(plain, signed) == ()
 
 
-@pytest.mark.parametrize(
-    "stored", [{}, {"ledger": None}, {"ledger": "x"}, {"ledger": [1, {"at": 3}, GOOD | {"by": 1}]}]
-)
-def test_what_an_old_or_foreign_run_keeps_hinders_nothing(stored):
-    assert lines_kept(stored) == []
+@pytest.mark.parametrize("ledger", [(), ({"at": 3}, GOOD | {"by": 1})])
+def test_what_an_old_or_foreign_run_keeps_hinders_nothing(ledger):
+    assert stored_lines(ledger) == []
+
+
+@pytest.mark.parametrize("ledger", ["x", [1]])
+def test_a_run_whose_ledger_is_no_list_of_lines_does_not_say_what_its_suite_is(ledger):
+    with pytest.raises(UsageError, match="ledger"):
+        _ = header(suite={"name": "demo", "ledger": ledger}).description

@@ -491,7 +491,13 @@ def run_row(header: RunHeader) -> Row:
 
 
 def _header_from(row: Row) -> RunHeader:
-    return from_row(RunHeader, row[:-1])
+    try:
+        return from_row(RunHeader, row[:-1])
+    except (AttributeError, TypeError, ValueError) as error:
+        raise StoreError(
+            f"run {row[0]} was stored by a development version of Steelyard and cannot be read ({error}):"
+            " choose another store with STEELYARD_STORE"
+        ) from error
 
 
 def _only(session: Session, rows: list[Row], name: str, place: str) -> RunHeader:

@@ -195,11 +195,10 @@ def kept_with_a_run(suite: SuiteModel, signature: dict[str, Any]) -> tuple[dict[
     return tuple(line.as_data() for state, line in lines if state in now and line.before is not None)
 
 
-def lines_kept(description: dict[str, Any]) -> list[LedgerLine]:
-    """The lines that a run's description keeps; what is none, as in a snapshot of another hand, is passed over."""
-    retained = description.get("ledger")
+def stored_lines(ledger: Iterable[dict[str, Any]]) -> list[LedgerLine]:
+    """The lines of a run's description; what is none, as in a snapshot of another hand, is passed over."""
     lines: list[LedgerLine] = []
-    for data in retained if isinstance(retained, list) else ():
+    for data in ledger:
         try:
             lines.append(LedgerLine.model_validate(data))
         except ValidationError:

@@ -41,7 +41,7 @@ from steelyard.stats.arrays import Array
 from steelyard.stats.intervals import Estimate, settled
 from steelyard.stats.paired import NO_CHANGE, case_starts
 from steelyard.suite.case import digest
-from steelyard.suite.truth import NAMES, SCORED_BY, TRUTH, LedgerLine, by_state, lines_kept
+from steelyard.suite.truth import NAMES, SCORED_BY, TRUTH, LedgerLine, by_state, stored_lines
 
 # The reasons that the ledger gives for what was edited from A to B: of truths, and of how answers are scored.
 
@@ -54,7 +54,7 @@ class Reasons:
 
     def __init__(self, b: ComparedRun, noted_since: Sequence[LedgerLine]) -> None:
         self._b = b
-        self._lines = by_state([*lines_kept(b.header.suite), *noted_since])
+        self._lines = by_state([*stored_lines(b.suite.ledger), *noted_since])
 
     def of_cases(self, ids: Sequence[str]) -> dict[str, Reason]:
         """By case the reason of its truth; those without one are left out."""
