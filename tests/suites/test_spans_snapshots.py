@@ -13,7 +13,7 @@ from parts.looped import for_every
 from parts.seed_snapshots import CATEGORIES, PROMPT, SPANS, failed, judged, result, snapshot
 from steelyard import UsageError
 from steelyard.engine.plan import RunOptions, Selection
-from steelyard.records import Mode, Outcome, Verdict
+from steelyard.records import Mode, Original, Outcome, RunFacts, Verdict
 from steelyard.report.build import build_report
 from steelyard.runner.imports import export_foreign, import_foreign
 from steelyard.runner.run import run
@@ -337,7 +337,7 @@ def test_whatever_a_result_holds_comes_back(results):
             self.call_result, self.position = CallResult(one), position
 
     class Header:
-        options = {"kept": {"document": read.stored, "samples": [one.stored for one in read.samples]}}  # noqa: RUF012
+        options = RunFacts(original=Original(read.stored, tuple(one.stored for one in read.samples)))
 
     again = form.write(Header(), [(Sample(one, at), one.case) for at, one in enumerate(read.samples)])
     assert json.dumps(again) == json.dumps(document)
