@@ -11,8 +11,9 @@ from typing import Any
 from steelyard.analysis.model import SampleLine
 from steelyard.analysis.summary import is_partial, target_name
 from steelyard.analysis.wording import DIFFERENCE
-from steelyard.records import Outcome, RunState, Verdict
+from steelyard.records import RunState, Verdict
 from steelyard.report import confidence, findings, gates, groups, repeats, wording
+from steelyard.report import document as doc
 from steelyard.report import format as fmt
 from steelyard.report.charts import charts_of
 from steelyard.report.charts.base import Chart
@@ -21,13 +22,11 @@ from steelyard.report.document import (
     Bullet,
     Bullets,
     Cell,
-    Column,
     Document,
     Facts,
     Figure,
     Gauge,
     Headline,
-    Kind,
     Section,
     Table,
     Tone,
@@ -105,7 +104,7 @@ def brief(report: Report, more: Sequence[Block] = (), next_step: str = "") -> It
         if report.decision.verdict is not Verdict.INVALID:
             blocks += [
                 *section("Overall", Facts(_headline_figures(report))),
-                *_failing_gates(report, size),
+                *table_section(gates.failing(report, size)),
                 *_fix_first(report, min(size, _MOST_WORTH)),
                 *_worst_cases(report, size),
             ]
@@ -261,29 +260,6 @@ def _headline_figures(report: Report) -> list[tuple[str, str]]:
     return [*figures, ("Outcomes", wording.outcomes_sentence(report))]
 
 
-def _failing_gates(report: Report, most: int) -> list[Section]:
-    """The gates and criteria that do not pass; a secondary one does not decide."""
-    open_ = [gate for gate in report.decision.gates if gate.verdict is not Verdict.PASS and not gate.left_out]
-    rows = [
-        (
-            wording.gate_name(gate),
-            gates.value(gate),
-            fmt.interval(gate.value, gate.unit),
-            fmt.bare_base(gate.value),
-            gate.word,
-        )
-        for gate in open_
-    ]
-    columns = (
-        Column("Gate", Kind.TEXT),
-        *map(Column, ("Value", "95 % interval", "n")),
-        Column("Verdict", Kind.VERDICT),
-    )
-    passed = len(report.decision.gates) - len(open_)
-    note = f"{passed:,} of {len(report.decision.gates):,} pass" if rows else ""
-    return table_section(Table("Gates that do not pass", columns, rows, note, most=most))
-
-
 def _fix_first(report: Report, most: int | None = None) -> list[Section]:
     """What is worth most to fix, with what the average would be; then grave errors that have no weight."""
     if not report.summary.overall.average.n:
@@ -326,34 +302,48 @@ def _worst_cases(report: Report, most: int) -> list[Section]:
 
 def worst(report: Report) -> Table:
     """The samples that scored least, with what went wrong."""
-    rows = [(_name(report, line), fmt.percent(line.score), line.band or "", line.why) for line in report.worst]
-    columns = (Column("Case", Kind.TEXT), Column("Score"), Column("Band"), Column("What went wrong", Kind.TEXT))
-    return Table("Worst", columns, rows)
+    return doc.table(
+        "Worst",
+        report.worst,
+        _case(report),
+        ("Score", lambda line: fmt.percent(line.score)),
+        ("Band", lambda line: line.band or ""),
+        (doc.words("What went wrong"), lambda line: line.why),
+    )
 
 
 def slowest(report: Report) -> Table:
     """The samples that took longest."""
-    rows = [
-        (_name(report, line), fmt.seconds(line.latency), fmt.percent(line.score), wording.outcome_word(line.outcome))
-        for line in report.slowest
-    ]
-    return Table("Slowest", (Column("Case", Kind.TEXT), *map(Column, ("Latency", "Score", "Outcome"))), rows)
+    return doc.table(
+        "Slowest",
+        report.slowest,
+        _case(report),
+        ("Latency", lambda line: fmt.seconds(line.latency)),
+        ("Score", lambda line: fmt.percent(line.score)),
+        _OUTCOME,
+    )
 
 
 def failures(report: Report) -> Table:
     """How often a target or judge gave nothing, by kind."""
-    rows = [(kind, f"{count:,}") for kind, count in sorted(report.summary.failures.items(), key=lambda item: -item[1])]
-    note = "inconclusive: these score neither for nor against the system"
-    return Table("Failures by kind", (Column("Kind", Kind.TEXT), Column("Samples")), rows, note)
+    return doc.table(
+        "Failures by kind",
+        sorted(report.summary.failures.items(), key=lambda item: -item[1]),
+        ("Kind", lambda item: item[0]),
+        ("Samples", lambda item: f"{item[1]:,}"),
+        note="inconclusive: these score neither for nor against the system",
+    )
 
 
 def inconclusive(report: Report) -> Table:
     """The first samples that gave no reading, each with its reason."""
-    lines = [detail.line for detail in report.details if not Outcome(detail.line.outcome).conclusive]
-    rows = [(_name(report, line), wording.outcome_word(line.outcome), line.why) for line in lines]
-    columns = (Column("Case", Kind.TEXT), Column("Outcome"), Column("Why", Kind.TEXT))
-    return Table("Inconclusive", columns, rows[:_MOST_INCONCLUSIVE], total=len(rows))
+    lines = [detail.line for detail in report.details if not wording.is_conclusive(detail.line)]
+    columns = (_case(report), _OUTCOME, (doc.words("Why"), lambda line: line.why))
+    return doc.table("Inconclusive", lines[:_MOST_INCONCLUSIVE], *columns, total=len(lines))
 
 
-def _name(report: Report, line: SampleLine) -> str:
-    return wording.sample_name(line, repeats=report.summary.repeats)
+def _case(report: Report) -> doc.Written[SampleLine]:
+    return "Case", lambda line: wording.sample_name(line, repeats=report.summary.repeats)
+
+
+_OUTCOME: doc.Written[SampleLine] = ("Outcome", lambda line: wording.outcome_word(line.outcome))

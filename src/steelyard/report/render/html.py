@@ -308,15 +308,13 @@ class _Page:
         return _all([self.line(first), *(part for item in below for part in (" ", item))])
 
     def below(self, table: Table, most: int) -> Iterator[Markup]:
-        left_off = table.left_off(most)
-        note = "; ".join(filter(None, [table.note, f"{left_off:,} more not shown" if left_off else ""]))
+        note, conclusion, signature = table.below(most, self.signatures)
         if note:
             yield tag("p", self.line(note), cls="muted small any")
-        if table.conclusion:
-            yield tag("p", tag("strong", self.line(table.conclusion)), cls="any")
-        if table.signature and table.signature not in self.signatures:
-            self.signatures.add(table.signature)
-            yield tag("p", self.line(table.signature), cls="muted small any")
+        if conclusion:
+            yield tag("p", tag("strong", self.line(conclusion)), cls="any")
+        if signature:
+            yield tag("p", self.line(signature), cls="muted small any")
 
     def gauge(self, gauge: Gauge) -> Markup:
         """A line with the figure as a dot, its interval and the mark to compare it with."""

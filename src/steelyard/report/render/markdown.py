@@ -111,7 +111,7 @@ class _Page:
         for table in block.tables:
             yield from self.table(table)
         if block.note:
-            yield f"<sub>{safe(block.note)}</sub>"
+            yield _small(block.note)
 
     def headline(self, block: Headline) -> Iterator[str]:
         yield f"**{safe(block.text)}**"
@@ -153,13 +153,13 @@ class _Page:
         for row in table.rows[:MOST_ROWS]:
             cells = zip(row, table.columns, strict=True)
             lines.append("| " + " | ".join(_cell(cell, column) for cell, column in cells) + " |")
-        left_off = table.left_off(MOST_ROWS)
-        note = "; ".join(filter(None, [table.note, f"{left_off:,} more not shown" if left_off else ""]))
-        lines += ["", f"<sub>{safe(note)}</sub>"] if note else []
-        lines += ["", safe(table.conclusion)] if table.conclusion else []
-        if table.signature and table.signature not in self.signatures:
-            self.signatures.add(table.signature)
-            lines += ["", f"<sub>{safe(table.signature)}</sub>"]
+        note, conclusion, signature = table.below(MOST_ROWS, self.signatures)
+        lines += [
+            line
+            for text in (note and _small(note), safe(conclusion), signature and _small(signature))
+            if text
+            for line in ("", text)
+        ]
         yield "\n".join(lines)
 
     def samples(self, block: Samples, room: int) -> list[str]:
@@ -196,6 +196,10 @@ def _quotes(blocks: Sequence[Block]) -> Iterator[str]:
             if lines:
                 yield f"<b>{safe(block.title, 200)}</b><pre>{quoted(chr(10).join(lines))}</pre>"
             yield from _quotes(block.blocks)
+
+
+def _small(text: str) -> str:
+    return f"<sub>{safe(text)}</sub>"
 
 
 def _cell(cell: Cell, column: Column) -> str:

@@ -199,7 +199,7 @@ class _Layout:
         if table.title:
             yield Line()
             yield self.text(table.title, "bold")
-        table = _without_gauges(table)
+        table = table.only([at for at, column in enumerate(table.columns) if column.kind is not Kind.GAUGE])
         shown = replace(table, rows=table.rows[: table.most])
         needed = shown.only([at for at, column in enumerate(shown.columns) if not column.optional])
         layouts = [shown, _stacked(shown), needed, _stacked(needed)]
@@ -207,17 +207,9 @@ class _Layout:
             (layout for layout in layouts if sum(_least(layout)) + len(layout.columns) - 1 <= self.room), None
         )
         yield Padding(self.paragraphs(needed) if fitting is None else self.grid(fitting), (0, 0, 0, _INDENT))
-        for text, style in zip(self.below(table), ("dim", "", "dim"), strict=True):
+        for text, style in zip(table.below(table.most, self.signatures), ("dim", "", "dim"), strict=True):
             if text:
                 yield Padding(self.text(text, style), (0, 0, 0, _INDENT))
-
-    def below(self, table: Table) -> tuple[str, str, str]:
-        """Note, conclusion and signature."""
-        left_off = table.left_off(table.most)
-        note = "; ".join(filter(None, [table.note, f"{left_off:,} more not shown" if left_off else ""]))
-        signature = "" if table.signature in self.signatures else table.signature
-        self.signatures.add(signature)
-        return note, table.conclusion, signature
 
     @property
     def room(self) -> int:
@@ -295,10 +287,6 @@ class _Layout:
         for row in table.rows:
             grid.add_row(*(self.text(str(cell)) for cell in row))
         return Padding(grid, (0, 0, 1, 0))
-
-
-def _without_gauges(table: Table) -> Table:
-    return table.only([at for at, column in enumerate(table.columns) if column.kind is not Kind.GAUGE])
 
 
 def _stacked(table: Table) -> Table:
