@@ -61,15 +61,14 @@ def test_every_line_fits_the_terminal(report):
 
 def test_a_run_without_claims_says_nothing_of_confidence():
     plain = rich_report()
-    assert confidence.confidence(plain) == []
-    assert [table(plain).rows for table in (confidence.buckets, confidence.bins)] == [[], []]
+    assert confidence.sections(plain) == []
     assert "onfidence" not in printed(plain) + to_markdown(plain)
     assert 'id="confidence"' not in to_html(plain)
     assert to_json(plain)["confidence"] is None
 
 
 def test_too_few_claims_are_said_to_be_too_few():
-    facts = dict(confidence.confidence(with_claims(alone((0.9, 3, 1)))))
+    facts = dict(confidence.confidence(with_claims(alone((0.9, 3, 1))).summary.confidence))
     assert facts["Threshold by rule"].startswith("none: not enough data: fewer than 10 claims in high (4)")
     assert facts["Best threshold"].startswith("none: not enough data: 3 right and 1 wrong claims")
     assert facts["Widest gap"] == "n/a undefined n 0, 4 missing"

@@ -161,6 +161,12 @@ def table(title: str, items: Iterable[T], *columns: Written[T], **settings: Any)
     return Table(title, tuple(headings), [tuple(cell(item) for _, cell in columns) for item in items], **settings)
 
 
+def inside(of: Callable[[Any], T], column: Written[T]) -> Written[Any]:
+    """The column of what stands inside an item."""
+    head, cell = column
+    return head, lambda item: cell(of(item))
+
+
 def words(title: str, **settings: Any) -> Column:
     """The heading of a column of text."""
     return Column(title, Kind.TEXT, **settings)

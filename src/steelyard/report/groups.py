@@ -220,11 +220,12 @@ def _counts(report: Report, declared: ComponentDescription) -> Table:
 def bands(report: Report) -> Table:
     """How many samples are in each band of scores."""
     shares = report.summary.overall.bands
+    floors = {item.name: f">= {fmt.threshold(item.at_least)}" for item in report.header.description.bands}
     return doc.table(
         "Score distribution",
         shares.items() if any(share.n for share in shares.values()) else (),
         ("Band", lambda row: row[0]),
-        ("Score", lambda row: wording.band_floor(report.header, row[0])),
+        ("Score", lambda row: floors.get(row[0], "")),
         (Column("", Kind.BAR), lambda row: Gauge(row[1].value)),
         ("Samples", lambda row: fmt.band_count(row[1])),
         doc.value(lambda row: row[1], "Share"),
