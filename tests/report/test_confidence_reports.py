@@ -12,7 +12,7 @@ from rich.console import Console
 
 from parts.claims import alone, analysed
 from parts.reports import HOSTILE, rich_report
-from parts.views import print_report, to_html, to_json, to_markdown
+from parts.views import print_report, squeezed, to_html, to_json, to_markdown
 from steelyard import Suite
 from steelyard.records import Claim
 from steelyard.report import confidence
@@ -36,10 +36,6 @@ def printed(report, width=100):
     out = StringIO()
     print_report(report, Console(file=out, width=width, color_system=None))
     return out.getvalue()
-
-
-def squeezed(text):
-    return " ".join(text.split())
 
 
 def test_the_terminal_shows_buckets_calibration_and_both_thresholds(report):

@@ -15,19 +15,7 @@ from steelyard.report import format as fmt
 from steelyard.report.compare import blocks as compare
 from steelyard.report.compare import sentences as compared
 from steelyard.report.compare.changes import METRICS
-from steelyard.report.document import (
-    Block,
-    Bullet,
-    Bullets,
-    Column,
-    Document,
-    Facts,
-    Headline,
-    Table,
-    bullets,
-    section,
-    table_section,
-)
+from steelyard.report.document import bullets, section, table_section
 from steelyard.report.format import one_line
 from steelyard.report.render.json import HIDDEN, encode, encode_object, picked
 from steelyard.report.verdicts import exit_code
@@ -69,16 +57,18 @@ class ExperimentReport:
     """What a reader has to know about how it came about: run before, or a plan that nobody saw beforehand."""
 
 
-def experiment_document(report: ExperimentReport) -> Document:
+def experiment_document(report: ExperimentReport) -> doc.Document:
     """The decision, what changed, the criteria, both arms, the comparison and how to see the raw runs."""
     ruling, arms = report.ruling, [arm for arm in (report.baseline, report.candidate) if arm is not None]
-    blocks: list[Block] = [
-        Headline(ruling.decided.value, MEANINGS[ruling.decided], remarks=[Bullet(reason) for reason in ruling.reasons]),
-        *section("The experiment", Facts(_about(report)), main=True),
+    blocks: list[doc.Block] = [
+        doc.Headline(
+            ruling.decided.value, MEANINGS[ruling.decided], remarks=[doc.Bullet(reason) for reason in ruling.reasons]
+        ),
+        *section("The experiment", doc.Facts(_about(report)), main=True),
         *table_section(_criteria(report), main=True),
         *table_section(_arms(arms), main=True),
         *([] if report.comparison is None else _comparison(report.comparison)),
-        *section("The raw runs", Facts(_raw_runs(report)), main=True),
+        *section("The raw runs", doc.Facts(_raw_runs(report)), main=True),
     ]
     signed = zip(("baseline", "candidate"), arms, strict=False)
     plan = "stored with each run before its first call"
@@ -86,16 +76,16 @@ def experiment_document(report: ExperimentReport) -> Document:
         plan = "which not every run carries: nothing shows that it was there before them"
     footer = [f"plan {report.plan}, {plan}", *(f"{name}: {signature_line(arm.header)}" for name, arm in signed)]
     title = f"{report.name} (suite {report.baseline.header.suite_name})"
-    return Document(title, blocks, ("experiment",), footer)
+    return doc.Document(title, blocks, ("experiment",), footer)
 
 
-def _comparison(comparison: Comparison) -> list[Block]:
+def _comparison(comparison: Comparison) -> list[doc.Block]:
     """The first screen of the comparison, A being the baseline and B the candidate."""
     return [
         *section(
             f"The comparison, A the baseline and B the candidate: {compared.verdict_word(comparison)}",
             doc.Text(compared.answer(comparison), doc.Tone.STRONG),
-            Bullets([Bullet(text, label=label) for label, text in compared.significance(comparison)]),
+            doc.Bullets([doc.Bullet(text, label=label) for label, text in compared.significance(comparison)]),
             bullets(compared.what_moved(comparison)),
             main=True,
         ),
@@ -127,13 +117,13 @@ def _about(report: ExperimentReport) -> list[tuple[str, str]]:
     return rows + [("Mind", note) for note in report.notes]
 
 
-def _arms(sides: list[Arm]) -> Table:
+def _arms(sides: list[Arm]) -> doc.Table:
     """Both runs side by side: what was asked, how it ended and its main figures."""
     labels = [_facts(arm) for arm in sides]
     rows = [
         (label, *(facts[label] for facts in labels)) for label in labels[0] if any(facts[label] for facts in labels)
     ]
-    return Table("Both arms", tuple(map(doc.words, ("", "Baseline", "Candidate")[: len(sides) + 1])), rows)
+    return doc.Table("Both arms", tuple(map(doc.words, ("", "Baseline", "Candidate")[: len(sides) + 1])), rows)
 
 
 def _facts(arm: Arm) -> dict[str, str]:
@@ -154,7 +144,7 @@ def _facts(arm: Arm) -> dict[str, str]:
     }
 
 
-def _criteria(report: ExperimentReport) -> Table:
+def _criteria(report: ExperimentReport) -> doc.Table:
     """Every criterion with its figure on both sides, and whether it holds."""
     note = "adopted when all to adopt hold and none to reject does; rejected when one to reject holds"
     if all(item.asks == "adopt" for item in report.ruling.criteria):
@@ -165,7 +155,7 @@ def _criteria(report: ExperimentReport) -> Table:
         ("Criterion", lambda item: f"{item.asks} when {item.text}"),
         ("Baseline", lambda item: fmt.in_unit(item.baseline.value, item.unit) if item.baseline else ""),
         (
-            Column("Candidate", below=True),
+            doc.Column("Candidate", below=True),
             lambda item: fmt.in_unit(item.candidate.value, item.unit) if item.candidate else "",
         ),
         ("Came out", lambda item: HOLDS[item.holds]),
@@ -186,10 +176,10 @@ def _raw_runs(report: ExperimentReport) -> list[tuple[str, str]]:
     return rows
 
 
-def ab_document(report: AbReport) -> Document:
+def ab_document(report: AbReport) -> doc.Document:
     """The decision, what it stands on and the checks."""
     # The reasons of an answer that is none come first.
-    remarks = [Bullet(text) for text in (*report.why[1:], *report.notes)]
+    remarks = [doc.Bullet(text) for text in (*report.why[1:], *report.notes)]
     arms = [
         (_label(arm.letter, arm.name), ", ".join(f"{key} {value}" for key, value in arm.facts)) for arm in report.arms
     ]
@@ -198,18 +188,18 @@ def ab_document(report: AbReport) -> Document:
         report.checks,
         ("Check", lambda check: check.name),
         (
-            Column("State", doc.Kind.VERDICT),
+            doc.Column("State", doc.Kind.VERDICT),
             lambda check: "BROKEN" if check.invalidates else "ok" if check.fine else "look",
         ),
         (doc.words("Found"), lambda check: check.message),
     )
-    blocks: list[Block] = [
-        Headline(report.decided.value, ab_answer(report), ab_word(report), remarks=remarks),
-        *section("Arms", Facts(arms), main=True),
+    blocks: list[doc.Block] = [
+        doc.Headline(report.decided.value, ab_answer(report), ab_word(report), remarks=remarks),
+        *section("Arms", doc.Facts(arms), main=True),
         *table_section(ab_figures(report), main=True),
         *table_section(checks, main=True),
     ]
-    return Document(report.title, blocks, footer=(f"Method: {report.method}", *report.signatures))
+    return doc.Document(report.title, blocks, footer=(f"Method: {report.method}", *report.signatures))
 
 
 def ab_data(report: AbReport) -> dict[str, Any]:
@@ -258,7 +248,7 @@ def _moved(value: float | None, effect: Effect) -> str:
     return fmt.difference(value, effect.unit, bare=effect.unit == "share")
 
 
-def ab_figures(report: AbReport) -> Table:
+def ab_figures(report: AbReport) -> doc.Table:
     """Quality first, then cost and latency, with their intervals."""
     effects = (report.quality, *report.extra)
     ways = list(dict.fromkeys(effect.method for effect in effects if effect.method))
@@ -289,14 +279,14 @@ METHOD = (
 )
 
 
-def power_document(figures: PowerFigures) -> Document:
+def power_document(figures: PowerFigures) -> doc.Document:
     """The answer, where the noise comes from, and what more cases or repeats would do."""
-    blocks: list[Block] = [
+    blocks: list[doc.Block] = [
         doc.Text(_power_sentence(figures)),
-        *section("Noise", Facts(_noise(figures))),
+        *section("Noise", doc.Facts(_noise(figures))),
         *(item for table in _power_tables(figures) for item in table_section(table)),
     ]
-    return Document(f"Power of {figures.suite}", blocks, footer=(f"Method: {METHOD}",))
+    return doc.Document(f"Power of {figures.suite}", blocks, footer=(f"Method: {METHOD}",))
 
 
 def power_data(figures: PowerFigures) -> dict[str, Any]:
@@ -348,15 +338,15 @@ def _deviation(variance: float) -> str:
     return f"SD {_in_points(math.sqrt(variance))}"
 
 
-def _power_tables(figures: PowerFigures) -> Iterator[Table]:
+def _power_tables(figures: PowerFigures) -> Iterator[doc.Table]:
     """The smallest change that is detected, by repeats and cases; and how many cases the change asked for takes."""
     cases = sorted({design.cases for design, _ in figures.table})
     smallest = {design: "none" if value is None else _in_points(value) for design, value in figures.table}
     repeats = sorted({design.repeats for design, _ in figures.table})
     rows = [(f"{repeat:,}", *(smallest[Design(n, repeat)] for n in cases)) for repeat in repeats]
-    columns = (Column("Repeats"), *(Column(f"{n:,} cases") for n in cases))
+    columns = (doc.Column("Repeats"), *(doc.Column(f"{n:,} cases") for n in cases))
     known = "" if figures.spread.within is not None else "; other repeats are unknown while nothing is asked twice"
-    yield Table("Smallest change that is detected", columns, rows, f"points; today's cases first{known}")
+    yield doc.Table("Smallest change that is detected", columns, rows, f"points; today's cases first{known}")
     if figures.detect is None:
         return
     n = fmt.counted(figures.spread.n_cases, "case")
@@ -369,7 +359,7 @@ def _power_tables(figures: PowerFigures) -> Iterator[Table]:
     yield doc.table(
         f"To detect {_in_points(figures.detect)} points",
         figures.needed,
-        (Column("Repeats"), lambda item: f"{item.repeats:,}"),
+        (doc.Column("Repeats"), lambda item: f"{item.repeats:,}"),
         ("Cases", lambda item: "more than 1,000,000" if item.cases is None else f"{item.cases:,}"),
         ("Calls", lambda item: "" if item.cases is None else f"{item.cases * item.repeats * variants:,}"),
         note=note + known,

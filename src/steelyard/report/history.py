@@ -12,19 +12,7 @@ from steelyard.records import RunHeader
 from steelyard.report import document as doc
 from steelyard.report import format as fmt
 from steelyard.report.charts.trend import trend_charts
-from steelyard.report.document import (
-    Block,
-    Column,
-    Document,
-    Facts,
-    Kind,
-    Section,
-    Table,
-    Tone,
-    bullets,
-    section,
-    table_section,
-)
+from steelyard.report.document import bullets, section, table_section
 from steelyard.report.format import OF_A_RUN, clipped
 from steelyard.report.render.json import encode, encode_object, picked
 from steelyard.report.wording import signature_line
@@ -40,20 +28,20 @@ _OF_BASELINES = ("average", "pass_rate")
 _MAIN = {"average": "Average", "median": "Median", "pass_rate": "Pass rate"}
 
 
-def document(history: History) -> Document:
+def document(history: History) -> doc.Document:
     """Changes of level, the trends as charts, the runs newest first, and what changed between them."""
     changed = changes(history) or [no_changes(history, FEWEST_RUNS)]
     listed = f"{len(history.runs)} of {history.n_all} runs, {len(history.in_trends)} in the trends"
-    blocks: list[Block] = [
+    blocks: list[doc.Block] = [
         *section("Changes of level", bullets(changed), main=True),
-        *(Section(chart.title, [chart]) for chart in trend_charts(history)),
+        *(doc.Section(chart.title, [chart]) for chart in trend_charts(history)),
         *table_section(runs(history), main=True),
         *table_section(grouped(history), main=True),
         *section("What changed between runs", bullets(marks(history)), main=True),
         *section("Not in the trends", bullets(left_out(history)), main=True),
         *section("Baselines", bullets(locked(history)), main=True),
     ]
-    return Document(f"{history.suite}: history", blocks, (listed,), (f"Method: {history.method}",))
+    return doc.Document(f"{history.suite}: history", blocks, (listed,), (f"Method: {history.method}",))
 
 
 def data(history: History) -> dict[str, Any]:
@@ -63,7 +51,7 @@ def data(history: History) -> dict[str, Any]:
     return {"format": FORMAT} | encode_object(history) | {"runs": listed, "charts": charts}
 
 
-def baseline_document(entry: BaselineEntry, header: RunHeader) -> Document:
+def baseline_document(entry: BaselineEntry, header: RunHeader) -> doc.Document:
     """What a baseline stands for: the lock, the run behind it, its figures and its signature."""
     forced = " by force" if entry.forced else ""
     summary = stored_summary(header.summary)
@@ -81,9 +69,9 @@ def baseline_document(entry: BaselineEntry, header: RunHeader) -> Document:
         ]
     rows.append(("Locked", f"{fmt.when(entry.made_at)}{forced} by {entry.made_by}"))
     rows += [("Reason", entry.reason)] if entry.reason else []
-    suspect = bullets([f"SUSPECT: {warning}" for warning in header.suspect], Tone.WARNING)
+    suspect = bullets([f"SUSPECT: {warning}" for warning in header.suspect], doc.Tone.WARNING)
     title = f"{entry.name}, baseline of {entry.suite_name}"
-    return Document(title, [Facts(rows), suspect], footer=(signature_line(header),))
+    return doc.Document(title, [doc.Facts(rows), suspect], footer=(signature_line(header),))
 
 
 def baseline_data(header: RunHeader) -> dict[str, Any]:
@@ -93,7 +81,7 @@ def baseline_data(header: RunHeader) -> dict[str, Any]:
     return picked(header, "verdict", "state", "suspect", "created_at", "target") | figures
 
 
-def runs(history: History) -> Table:
+def runs(history: History) -> doc.Table:
     """Every run, the newest first: date, average, median, pass rate, the best band, n, verdict and name."""
     dates, several = _dates(history), len({run.target for run in history.runs}) > 1
     # A `*` for a run that has no part in the trends.
@@ -101,9 +89,9 @@ def runs(history: History) -> Table:
     for name, title in _MAIN.items():
         if any(_figure(run, name).value is not None for run in history.runs):
             value, (head, ends) = doc.estimate(partial(_figure, name=name), title)[:2]
-            columns += [value, (Column(str(head), optional=True), ends)]
+            columns += [value, (doc.Column(str(head), optional=True), ends)]
     if history.best_band:
-        columns.append((Column(clipped(history.best_band, _LONGEST_BAND)), _best_band))
+        columns.append((doc.Column(clipped(history.best_band, _LONGEST_BAND)), _best_band))
     columns += [_trended(trend) for trend in history.trends if trend.metric not in _MAIN]
     columns.append(("n", lambda run: f"{run.n:,}" + (f" (-{run.n_missing:,})" if run.n_missing else "")))
     columns.append((doc.VERDICT, lambda run: run.verdict or "no gates"))
@@ -138,7 +126,7 @@ def _best_band(run: HistoryRun) -> str:
 
 
 def _trended(trend: Trend) -> doc.Written[HistoryRun]:
-    head = Column(trend.title.replace(".", ".\n"), Kind.STACKED)
+    head = doc.Column(trend.title.replace(".", ".\n"), doc.Kind.STACKED)
     return head, lambda run: fmt.in_unit(_figure(run, trend.metric).value, trend.unit)
 
 
@@ -186,7 +174,7 @@ def no_changes(history: History, fewest: int) -> str:
     return f"no change of level beyond noise in {fmt.counted(looked, 'figure')} over {n} runs"
 
 
-def grouped(history: History) -> Table:
+def grouped(history: History) -> doc.Table:
     """One figure by slice or code: first, last and lowest of the trends."""
     trends = [(trend, [value for value in trend.values if value.value is not None]) for trend in history.grouped]
     by_code = history.by == "code"

@@ -19,22 +19,7 @@ from steelyard.report import document as doc
 from steelyard.report import format as fmt
 from steelyard.report.compare import changes as texts
 from steelyard.report.compare import sentences as words
-from steelyard.report.document import (
-    Block,
-    Bullet,
-    Bullets,
-    Column,
-    Document,
-    Facts,
-    Fold,
-    Headline,
-    Kind,
-    Section,
-    Table,
-    bullets,
-    section,
-    table_section,
-)
+from steelyard.report.document import bullets, section, table_section
 from steelyard.report.model import header_data
 from steelyard.report.render.json import encode, encode_object
 from steelyard.report.wording import signature_line
@@ -56,36 +41,36 @@ _OVER_TABLE = "adjusted over the table (Holm)"
 _OVER_GROUPS = "adjusted over the groups (Holm)"
 
 
-def document(comparison: Comparison) -> Document:
+def document(comparison: Comparison) -> doc.Document:
     """What differs, the answer, how sure it is and what moved; then the pairs, all figures, and what is left out."""
     main = [*words.tables(comparison), *main_tables(comparison)]
     changed = comparison.signatures.changes
     # The first of them are said at the top.
     changed = changed if len(changed) > words.MOST_DIFFERENCES else ()
-    blocks: list[Block] = [
+    blocks: list[doc.Block] = [
         *answer(comparison),
-        *section("Pairs", Facts(words.pair_lists(comparison)), *_listed(comparison), main=True),
+        *section("Pairs", doc.Facts(words.pair_lists(comparison)), *_listed(comparison), main=True),
         *(item for table in main for item in table_section(table, main=True)),
         *(item for table in other_tables(comparison) for item in table_section(table)),
         *section("Groups that did not move", doc.Text(unmoved_slices(comparison))),
         *section("Not compared", bullets(words.left_out(comparison.not_compared))),
         *section("Everything that differs in how they were made", bullets(item.sentence for item in changed)),
-        *section("SignaturePair", Fold("Everything that differs, part by part", [signatures(comparison)])),
+        *section("SignaturePair", doc.Fold("Everything that differs, part by part", [signatures(comparison)])),
     ]
     sides = (("A", comparison.a), ("B", comparison.b))
     footer = [f"Method: {words.method(comparison)}", *(f"{side}: {signature_line(run)}" for side, run in sides)]
     context = [f"{side}: {text}" for side, text in words.runs(comparison)]
-    return Document(f"{words.title(comparison)}: A to B", blocks, context, footer)
+    return doc.Document(f"{words.title(comparison)}: A to B", blocks, context, footer)
 
 
-def answer(comparison: Comparison) -> list[Block]:
+def answer(comparison: Comparison) -> list[doc.Block]:
     """What differs in how the runs were made, the verdict, how sure it is, and what moved."""
-    differ = Bullets([Bullet(text, _MARKS[means]) for means, text in words.differences(comparison)])
-    moved = Section("What moved", [bullets(words.what_moved(comparison))])
-    sure = [Bullet(text, label=label) for label, text in words.significance(comparison)]
+    differ = doc.Bullets([doc.Bullet(text, _MARKS[means]) for means, text in words.differences(comparison)])
+    moved = doc.Section("What moved", [bullets(words.what_moved(comparison))])
+    sure = [doc.Bullet(text, label=label) for label, text in words.significance(comparison)]
     verdict = comparison.headline.verdict.value
-    headline = Headline(verdict, words.answer(comparison), verdict.upper(), remarks=sure, extra=[moved])
-    return [Section("What differs in how they were made", [differ], main=True), headline]
+    headline = doc.Headline(verdict, words.answer(comparison), verdict.upper(), remarks=sure, extra=[moved])
+    return [doc.Section("What differs in how they were made", [differ], main=True), headline]
 
 
 def data(comparison: Comparison) -> dict[str, Any]:
@@ -103,39 +88,39 @@ def data(comparison: Comparison) -> dict[str, Any]:
     return results | {"pairs": results["pairs"] | counted}
 
 
-def _listed(comparison: Comparison) -> Iterable[Fold]:
+def _listed(comparison: Comparison) -> Iterable[doc.Fold]:
     """Every list of pairs, to be opened: the first samples with their scores."""
     pairs = comparison.pairs
     for label, result in words.comparable_lists(comparison):
-        yield Fold(f"{label} {words.listed(result, pairs.comparable)}", [pair_list(result)])
+        yield doc.Fold(f"{label} {words.listed(result, pairs.comparable)}", [pair_list(result)])
     for why, result in pairs.not_comparable.items():
-        yield Fold(f"Not comparable, {why.value} {words.listed(result)}", [pair_list(result)])
+        yield doc.Fold(f"Not comparable, {why.value} {words.listed(result)}", [pair_list(result)])
 
 
 def _figures(
     comparison: Comparison, title: str, groups: Iterable[str], note: str = "", adjusted: str = _OVER_TABLE
-) -> Table:
+) -> doc.Table:
     changes = [change for change in comparison.metrics if change.group in groups]
     return _changed(title, changes, note, adjusted)
 
 
-def main_figures(comparison: Comparison) -> Table:
+def main_figures(comparison: Comparison) -> doc.Table:
     """Pass rate, average, components, flags, measures and bands: A, B, difference, interval, p, n and verdict."""
     return _figures(comparison, "Figures", _HEADING, _HOW, _OVER_FIGURES)
 
 
-def of_cells(comparison: Comparison) -> Table:
+def of_cells(comparison: Comparison) -> doc.Table:
     """Cases and checks that hold, and how alike repeats are: what stands on a case with all its repeats."""
     return _figures(comparison, "Expectations and stability", _OF_CELLS, "n: cases, or checks, of both runs")
 
 
-def failures(comparison: Comparison) -> Table:
+def failures(comparison: Comparison) -> doc.Table:
     """How often target or judge failed or an answer had the wrong shape; no rows when nothing of it ever happened."""
     happened = [item for item in comparison.metrics if item.group in _FAILED and (item.a.value or item.b.value)]
     return _changed("Failures", happened, "of all pairs with the same question; malformed: of those answered")
 
 
-def extra(comparison: Comparison) -> Table:
+def extra(comparison: Comparison) -> doc.Table:
     """Components that have no weight and what is counted, where it moved at all."""
     changes = [change for change in comparison.metrics if change.group in EXTRA and change.a.n]
     moved = [change for change in changes if change.verdict is not Moved.SAME]
@@ -144,14 +129,14 @@ def extra(comparison: Comparison) -> Table:
     return _changed("Beside the score", moved, f"{still:,} of {len(changes):,} did not move" if still else "")
 
 
-def spending(comparison: Comparison) -> Table:
+def spending(comparison: Comparison) -> doc.Table:
     """Latency, tokens and cost, a sample each."""
     untested = [item.test for item in comparison.metrics if item.group in _SPENT and item.verdict is Moved.NOT_TESTED]
     note = "; ".join(f"latency and cost: {test}" for test in dict.fromkeys(untested))
     return _figures(comparison, "Latency and cost, a sample", _SPENT, note)
 
 
-def _changed(title: str, changes: Iterable[MetricChange], note: str = "", adjusted: str = _OVER_TABLE) -> Table:
+def _changed(title: str, changes: Iterable[MetricChange], note: str = "", adjusted: str = _OVER_TABLE) -> doc.Table:
     available = _what_moved_first([change for change in changes if change.a.n])
     signature = texts.of_changes(available, adjusted)
     columns = (("Figure", texts.name), *_COLUMNS)
@@ -174,11 +159,11 @@ _COLUMNS: tuple[doc.Written[MetricChange], ...] = (
     ("A", texts.before),
     ("B", texts.after),
     ("Difference", texts.difference),
-    (Column("95 % interval", below=True), texts.interval),
+    (doc.Column("95 % interval", below=True), texts.interval),
     ("p", texts.chance),
-    (Column("n", Kind.STACKED), texts.base),
-    (Column("Effect", optional=True), texts.effect),
-    (Column("W/T/L", below=True, optional=True), texts.sides),
+    (doc.Column("n", doc.Kind.STACKED), texts.base),
+    (doc.Column("Effect", optional=True), texts.effect),
+    (doc.Column("W/T/L", below=True, optional=True), texts.sides),
     (doc.VERDICT, lambda change: change.verdict.value),
 )
 
@@ -188,18 +173,18 @@ def _columns_of(of: Callable[[Any], MetricChange]) -> list[doc.Written[Any]]:
     return [doc.inside(of, column) for column in _COLUMNS]
 
 
-def slices(comparison: Comparison) -> list[Table]:
+def slices(comparison: Comparison) -> list[doc.Table]:
     """By factor the groups that moved at all, what is beyond noise first; groups that did not are counted."""
     return [_slices(factor, groups, comparison) for factor, groups in comparison.slices.items() if len(groups) > 1]
 
 
-def _slices(factor: str, groups: Sequence[SliceChange], comparison: Comparison) -> Table:
+def _slices(factor: str, groups: Sequence[SliceChange], comparison: Comparison) -> doc.Table:
     moved = [(group, change) for group in groups for change in _moved(group)]
     moved.sort(key=lambda item: _most_first(item[1]))
     main = comparison.headline.metric
     sides: list[doc.Written[tuple[SliceChange, MetricChange]]] = [
         ("Fixed", lambda row: f"{row[0].fixed:,}"),
-        (Column("Broken", below=True), lambda row: f"{row[0].broken:,}"),
+        (doc.Column("Broken", below=True), lambda row: f"{row[0].broken:,}"),
     ]
     still = len(groups) - len({group.name for group, _ in moved})
     return doc.table(
@@ -233,7 +218,7 @@ def unmoved_slices(comparison: Comparison) -> str:
     return "" if not still else "nothing moved " + ", ".join(title.replace("By ", "by ", 1) for title in still)
 
 
-def codes(comparison: Comparison) -> Table:
+def codes(comparison: Comparison) -> doc.Table:
     """Every code that was found, what moved most first: findings and samples on either side, noise or not."""
     findings = [change for change in comparison.metrics if change.name.startswith("findings.")]
     by_name = {change.name.removeprefix("findings."): change for change in findings}
@@ -244,7 +229,7 @@ def codes(comparison: Comparison) -> Table:
         ("Code", lambda item: item.code),
         *_BOTH,
         ("Samples A", lambda item: f"{item.samples_a:,}"),
-        (Column("Samples B", below=True), lambda item: f"{item.samples_b:,}"),
+        (doc.Column("Samples B", below=True), lambda item: f"{item.samples_b:,}"),
         _CHANGE,
         ("p", lambda item: texts.chance(by_name[item.code]) if item.code in by_name else ""),
         (doc.VERDICT, lambda item: by_name[item.code].verdict.value if item.code in by_name else ""),
@@ -262,7 +247,7 @@ def _of_pairs(comparison: Comparison) -> str:
     return f"in {fmt.counted(comparison.pairs.comparable, 'comparable pair')}"
 
 
-def confusions(comparison: Comparison) -> Table:
+def confusions(comparison: Comparison) -> doc.Table:
     """What was taken for what, new ones first, then resolved ones, then those that moved."""
     result = comparison.confusions
     return doc.table(
@@ -278,7 +263,7 @@ def confusions(comparison: Comparison) -> Table:
     )
 
 
-def sections(comparison: Comparison) -> Table:
+def sections(comparison: Comparison) -> doc.Table:
     """Findings a sample in each section of the texts, and how many there are."""
     available = [item for item in comparison.sections if item.rate.a.n]
     return doc.table(
@@ -286,7 +271,7 @@ def sections(comparison: Comparison) -> Table:
         available,
         ("Section", lambda item: item.section or words.NO_SECTION),
         ("Found A", lambda item: f"{item.a:,}"),
-        (Column("Found B", below=True), lambda item: f"{item.b:,}"),
+        (doc.Column("Found B", below=True), lambda item: f"{item.b:,}"),
         *_columns_of(lambda item: item.rate),
         note="A, B and difference: findings a sample",
         signature=texts.of_changes([item.rate for item in available], _OVER_TABLE),
@@ -294,7 +279,7 @@ def sections(comparison: Comparison) -> Table:
     )
 
 
-def section_codes(comparison: Comparison) -> Table:
+def section_codes(comparison: Comparison) -> doc.Table:
     """The codes that moved in each section, by how much."""
     moved = [(section, code) for section in comparison.sections for code in section.codes]
     moved = [pair for pair in moved if pair[1].standing is not Standing.SAME]
@@ -319,17 +304,19 @@ _UNPAIRED = {
 }
 
 
-def unpaired(comparison: Comparison) -> list[Table]:
+def unpaired(comparison: Comparison) -> list[doc.Table]:
     """The figures of both runs side by side where there is no pair, a table a kind; the first says what it can show."""
     result = comparison.unpaired
     kinds: dict[str, list[MetricChange]] = {}
     for item in () if result is None else result.figures:
         kinds.setdefault(_UNPAIRED.get(item.group, f"by {item.group}"), []).append(item)
-    sides = [column for side in "AB" for column in (Column(f"{side}\n95 %", Kind.STACKED), Column(f"n {side}"))]
-    columns = (doc.words("Figure"), *sides, Column("B - A\n95 %", Kind.STACKED))
+    sides = [
+        column for side in "AB" for column in (doc.Column(f"{side}\n95 %", doc.Kind.STACKED), doc.Column(f"n {side}"))
+    ]
+    columns = (doc.words("Figure"), *sides, doc.Column("B - A\n95 %", doc.Kind.STACKED))
     message = iter(() if result is None else (result.sentence,))
     return [
-        Table(
+        doc.Table(
             f"Without pairs: {kind}",
             columns,
             [*map(_side_by_side, changes)],
@@ -354,7 +341,7 @@ def _side_by_side(change: MetricChange) -> tuple[str, ...]:
 _COUNTED = ("failures", "findings", "sections", "confusions")
 
 
-def signatures(comparison: Comparison) -> Table:
+def signatures(comparison: Comparison) -> doc.Table:
     """Everything that differs in how the runs were made."""
     return doc.table(
         "SignaturePair",
@@ -373,13 +360,13 @@ def signatures(comparison: Comparison) -> Table:
     )
 
 
-def pair_list(result: PairList) -> Table:
+def pair_list(result: PairList) -> doc.Table:
     """The first samples of a list with their scores."""
     scores = (("Score in A", lambda line: fmt.percent(line.a)), ("Score in B", lambda line: fmt.percent(line.b)))
     return doc.table("", result.lines, ("Sample", words.pair_name), *scores, total=result.count)
 
 
-def moved_checks(comparison: Comparison) -> Table:
+def moved_checks(comparison: Comparison) -> doc.Table:
     """Every check that holds in one run and is broken in the other, those that broke first."""
     result = comparison.checks
     if result is None:
@@ -399,12 +386,12 @@ def moved_checks(comparison: Comparison) -> Table:
     )
 
 
-def main_tables(comparison: Comparison) -> list[Table]:
+def main_tables(comparison: Comparison) -> list[doc.Table]:
     """What a reader looks at first: the main figures or, without pairs, both sides of all that there is."""
     return [main_figures(comparison)] if comparison.unpaired is None else unpaired(comparison)
 
 
-def other_tables(comparison: Comparison) -> list[Table]:
+def other_tables(comparison: Comparison) -> list[doc.Table]:
     """All other tables of figures in the order in which they are read."""
     return [
         of_cells(comparison),

@@ -16,21 +16,7 @@ from steelyard.analysis.judge.model import (
 from steelyard.records import Mode, Outcome, Verdict
 from steelyard.report import document as doc
 from steelyard.report import format as fmt
-from steelyard.report.document import (
-    Block,
-    Bullet,
-    Column,
-    Document,
-    Facts,
-    Headline,
-    Kind,
-    Section,
-    SmallTables,
-    Table,
-    bullets,
-    section,
-    table_section,
-)
+from steelyard.report.document import bullets, section, table_section
 from steelyard.report.format import OF_A_JUDGE, clipped
 from steelyard.report.judge.build import JudgeCard
 from steelyard.report.judge.run import judged_by, labelled_otherwise, spending_words
@@ -62,25 +48,25 @@ _MESSAGES = {
 _LONGEST_REASON = 240
 
 
-def document(card: JudgeCard) -> Document:
+def document(card: JudgeCard) -> doc.Document:
     """The verdict first, then the thresholds, what is wrong, and all that it stands on."""
     header = card.header
-    remarks = [Bullet(reason) for reason in card.invalid]
-    remarks += [Bullet(warning, doc.Tone.WARNING) for warning in warnings(card)]
+    remarks = [doc.Bullet(reason) for reason in card.invalid]
+    remarks += [doc.Bullet(warning, doc.Tone.WARNING) for warning in warnings(card)]
     complaints = bullets(card.health.complaints) if card.health.complaints else doc.Text("Nothing was found.")
-    wrong = Section("What is wrong", [complaints])
-    blocks: list[Block] = [
-        Headline(verdict_word(card), headline(card), remarks=remarks, extra=[wrong]),
+    wrong = doc.Section("What is wrong", [complaints])
+    blocks: list[doc.Block] = [
+        doc.Headline(verdict_word(card), headline(card), remarks=remarks, extra=[wrong]),
         *table_section(thresholds(card), main=True),
-        *(section("Pass rate", Facts(corrected(card)), main=True) if has_readings(card) else ()),
+        *(section("Pass rate", doc.Facts(corrected(card)), main=True) if has_readings(card) else ()),
         *(item for table in all_tables(card) for item in table_section(table)),
-        *section("Labels down, judge across", SmallTables(confusions(card), _CONFUSIONS)),
+        *section("Labels down, judge across", doc.SmallTables(confusions(card), _CONFUSIONS)),
         *section("For example", bullets(examples(card))),
-        *section("Stands on", Facts(standing(card))),
+        *section("Stands on", doc.Facts(standing(card))),
     ]
     context = ["judge check", f"run {header.id}", *filter(None, [fmt.when(header.created_at)])]
     footer = [f"Signature: {signature_line(header)}", *([f"Steelyard {header.version}"] if header.version else [])]
-    return Document(f"Judge of {header.suite_name}", blocks, context, footer)
+    return doc.Document(f"Judge of {header.suite_name}", blocks, context, footer)
 
 
 def data(card: JudgeCard) -> dict[str, Any]:
@@ -103,7 +89,7 @@ def data(card: JudgeCard) -> dict[str, Any]:
 _CONFUSIONS = "the reviewer's best score down, the judge's score across, as it was said; on the diagonal the same score"
 
 
-def thresholds(card: JudgeCard) -> Table:
+def thresholds(card: JudgeCard) -> doc.Table:
     """Every threshold with value, n, interval and verdict, in the suite's order."""
     doubt = [threshold.text for threshold, result in card.checks if result.across]
     note = f"{_ACROSS} the interval reaches across the threshold, more texts would make it surer: {', '.join(doubt)}"
@@ -123,15 +109,15 @@ def thresholds(card: JudgeCard) -> Table:
     )
 
 
-def _by_dimension(card: JudgeCard, title: str, cells: Iterable[tuple[str, Cell]], note: str) -> Table:
+def _by_dimension(card: JudgeCard, title: str, cells: Iterable[tuple[str, Cell]], note: str) -> doc.Table:
     """A table with a row for each dimension, figures with what they stand on one below the other."""
-    columns = [(Column(head, Kind.STACKED), cell) for head, cell in cells]
+    columns = [(doc.Column(head, doc.Kind.STACKED), cell) for head, cell in cells]
     named = (doc.words("Dimension"), *(head for head, _ in columns))
     rows = [(name, *(cell(item) for _, cell in columns)) for name, item in card.health.dimensions.items()]
-    return Table(title, named, rows, note, signature=OF_A_JUDGE)
+    return doc.Table(title, named, rows, note, signature=OF_A_JUDGE)
 
 
-def agreement(card: JudgeCard) -> Table:
+def agreement(card: JudgeCard) -> doc.Table:
     """The judge against the labels, by dimension."""
     cells: list[tuple[str, Cell]] = [
         ("n", lambda item: _base(item.agreement.exact)),
@@ -149,7 +135,7 @@ def agreement(card: JudgeCard) -> Table:
     return _by_dimension(card, "Against labels", cells, note) if card.health.n_labelled else doc.NO_TABLE
 
 
-def correlations(card: JudgeCard) -> Table:
+def correlations(card: JudgeCard) -> doc.Table:
     """The correlations of the judge with the labels that the literature reports."""
     cells: list[tuple[str, Cell]] = [
         ("n", lambda item: _base(item.agreement.exact)),
@@ -161,7 +147,7 @@ def correlations(card: JudgeCard) -> Table:
     return table if card.health.n_labelled else doc.NO_TABLE
 
 
-def people(card: JudgeCard) -> Table:
+def people(card: JudgeCard) -> doc.Table:
     """How far people agree with each other, as the ceiling of what a judge can, and whether it may stand for one."""
     results = [(name, item.people) for name, item in card.health.dimensions.items() if item.people is not None]
     rows = [
@@ -182,11 +168,11 @@ def people(card: JudgeCard) -> Table:
         " advantage: texts on which it is at least as near to the others"
     )
     titles = ("People", "Judge, one", "Two people", "Alpha", "Won", "Advantage")
-    columns = (doc.words("Dimension"), *(Column(title, Kind.STACKED) for title in titles))
-    return Table("People beside the judge", columns, rows, note, signature=OF_A_JUDGE)
+    columns = (doc.words("Dimension"), *(doc.Column(title, doc.Kind.STACKED) for title in titles))
+    return doc.Table("People beside the judge", columns, rows, note, signature=OF_A_JUDGE)
 
 
-def flags(card: JudgeCard) -> Table:
+def flags(card: JudgeCard) -> doc.Table:
     """Precision and recall of every flag, as the judge set it and as it counts."""
     rows = []
     for name, item in card.health.flags.items():
@@ -198,12 +184,12 @@ def flags(card: JudgeCard) -> Table:
                 )
                 rows.append((called, *rates, *(f"{count:,}" for count in counts)))
     titles = ("Precision", "Recall", "Hits", "False alarms", "Missed", "Quiet")
-    columns = (doc.words("Flag"), *(Column(title, Kind.STACKED) for title in titles))
+    columns = (doc.words("Flag"), *(doc.Column(title, doc.Kind.STACKED) for title in titles))
     note = "precision: of the texts flagged; recall: of those that the reviewer flags"
-    return Table("Flags against labels", columns, rows, note, signature=OF_A_JUDGE)
+    return doc.Table("Flags against labels", columns, rows, note, signature=OF_A_JUDGE)
 
 
-def confusions(card: JudgeCard) -> list[Table]:
+def confusions(card: JudgeCard) -> list[doc.Table]:
     """By dimension, how often the judge gave which score where the reviewer's best was which."""
     tables = []
     for name, item in card.health.dimensions.items() if card.health.n_labelled else ():
@@ -215,11 +201,11 @@ def confusions(card: JudgeCard) -> list[Table]:
             if any(counts) or level.lstrip("-").isdigit()
         ]
         if any(map(sum, confusion.counts)):
-            tables.append(Table(name, (Column("best"), *map(Column, levels), Column("n")), rows))
+            tables.append(doc.Table(name, (doc.Column("best"), *map(doc.Column, levels), doc.Column("n")), rows))
     return tables
 
 
-def rubric(card: JudgeCard) -> Table:
+def rubric(card: JudgeCard) -> doc.Table:
     """How the judge uses the scale."""
     low, high = card.health.scale
     rows = [
@@ -238,8 +224,8 @@ def rubric(card: JudgeCard) -> Table:
         f"as the judge said, on {low:g} to {high:g}; due: by the labels; middle: the neutral score and the next above;"
         " spread: standard deviation in points"
     )
-    columns = (Column("Dimension", Kind.LINES), *(Column(title, Kind.STACKED) for title in titles))
-    return Table("Against the rubric", columns, rows, note, signature=OF_A_JUDGE)
+    columns = (doc.Column("Dimension", doc.Kind.LINES), *(doc.Column(title, doc.Kind.STACKED) for title in titles))
+    return doc.Table("Against the rubric", columns, rows, note, signature=OF_A_JUDGE)
 
 
 def _faults(item: DimensionHealth) -> str:
@@ -247,7 +233,7 @@ def _faults(item: DimensionHealth) -> str:
     return f"({', '.join(faults)})" if faults else ""
 
 
-def length(card: JudgeCard) -> Table:
+def length(card: JudgeCard) -> doc.Table:
     """Whether longer texts get more, from the judge and from the reviewer."""
     return doc.table(
         "Correlation with the length of the text",
@@ -261,7 +247,7 @@ def length(card: JudgeCard) -> Table:
     )
 
 
-def together(card: JudgeCard) -> Table:
+def together(card: JudgeCard) -> doc.Table:
     """The dimensions that move together most."""
     pairs = card.health.pairs[:_MOST_PAIRS]
     left_off = len(card.health.pairs) - len(pairs)
@@ -276,7 +262,7 @@ def together(card: JudgeCard) -> Table:
     )
 
 
-def repeatability(card: JudgeCard) -> Table:
+def repeatability(card: JudgeCard) -> doc.Table:
     """How far the judge agrees with itself on one text."""
     if not any(item.repeatability.n or item.reliability.n for item in card.health.dimensions.values()):
         return doc.NO_TABLE
@@ -291,7 +277,7 @@ def repeatability(card: JudgeCard) -> Table:
     return _by_dimension(card, "Repeatability", cells, note)
 
 
-def behaviour(card: JudgeCard) -> Table:
+def behaviour(card: JudgeCard) -> doc.Table:
     """What the judge did against its instructions, and how its answers could be read."""
     itself = card.health.itself
     named = [
@@ -319,14 +305,14 @@ def behaviour(card: JudgeCard) -> Table:
     )
 
 
-def rules(card: JudgeCard) -> Table:
+def rules(card: JudgeCard) -> doc.Table:
     """Which rules the judge broke, most frequent first."""
     n, broken = card.health.itself.broken_rules.n, list(card.health.itself.by_rule.items())
     columns = (("Rule", lambda row: row[0]), ("Votes", lambda row: f"{row[1]:,} of {n:,}"))
     return doc.table("Rules broken", broken[:_MOST_RULES], *columns)
 
 
-def disagreements(card: JudgeCard) -> Table:
+def disagreements(card: JudgeCard) -> doc.Table:
     """By dimension, at most so many of the texts farthest outside what the reviewer allows."""
     dimensions = card.health.dimensions.items()
     notes = ["label: the reviewer's best score and the range allowed; judge: as it said"]
@@ -345,7 +331,7 @@ def disagreements(card: JudgeCard) -> Table:
     )
 
 
-def flagged_wrongly(card: JudgeCard) -> Table:
+def flagged_wrongly(card: JudgeCard) -> doc.Table:
     """At most so many of the texts whose flag the judge missed, and of those that it flagged for nothing."""
     rows, left_off = [], []
     for name, item in card.health.flags.items():
@@ -356,8 +342,8 @@ def flagged_wrongly(card: JudgeCard) -> Table:
             rows += [(name, case_id, message) for case_id in cases[:MOST_LISTED]]
             more = count - min(len(cases), MOST_LISTED)
             left_off += [f"and {more:,} more {message}"] if more else []
-    columns = (doc.words("Flag"), doc.words("Case"), Column("The judge's flag"))
-    return Table("Flags missed or raised wrongly", columns, rows, "; ".join(left_off))
+    columns = (doc.words("Flag"), doc.words("Case"), doc.Column("The judge's flag"))
+    return doc.Table("Flags missed or raised wrongly", columns, rows, "; ".join(left_off))
 
 
 def has_readings(card: JudgeCard) -> bool:
@@ -365,7 +351,7 @@ def has_readings(card: JudgeCard) -> bool:
     return bool(card.health.modes.get(card.health.mode))
 
 
-def all_tables(card: JudgeCard) -> list[Table]:
+def all_tables(card: JudgeCard) -> list[doc.Table]:
     """Every table but the thresholds and the confusions.
 
     Where nothing was read only what became of the answers is shown: all else is n/a.
