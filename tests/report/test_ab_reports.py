@@ -116,16 +116,6 @@ def test_what_is_undefined_is_said_and_is_no_number():
     assert "cannot tell: there is no pass rate of both arms" in terminal(report(Decided.CANNOT_TELL, quality=nothing))
 
 
-@pytest.mark.parametrize("view", VIEWS[:3])
-def test_nothing_foreign_is_rendered(view):
-    arms = (ArmFacts("A", EVIL, (("model", EVIL),)), ArmFacts("B", "B", ()))
-    checks = (AbCheck("units", EVIL),)
-    told = view(report(title=EVIL, arms=arms, checks=checks, notes=(EVIL,)))
-    assert "\x1b" not in told
-    if view is not terminal:
-        assert "<script>alert" not in told
-
-
 def test_a_narrow_terminal_keeps_every_figure():
     told = terminal(report(), width=60)
     assert max(len(line) for line in told.splitlines()) <= 60

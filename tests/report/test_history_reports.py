@@ -150,12 +150,6 @@ def test_data_can_be_written_and_holds_every_figure(long):
     assert {chart["name"] for chart in found["charts"]} == {"trend_average", "trend_pass_rate", "trend_by_category"}
 
 
-def test_foreign_names_are_never_rendered(long, page):
-    assert "<b>toys</b>" not in page
-    assert "&lt;b&gt;toys&lt;/b&gt;" in page
-    assert "<b>toys</b>" not in to_markdown(document(long))
-
-
 def test_markdown_has_the_table_and_the_changes(long):
     text = to_markdown(document(long))
     assert "| Date | Average |" in text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain
 
 import numpy as np
@@ -86,7 +86,7 @@ class Explanation:
     about: str
     formula: str
     how: str
-    of: str
+    of: str = field(metadata={"name": "n_counts"})
     """What `n` counts: samples, cells, checks of cells."""
     reported: Estimate
     """As every report prints it."""
@@ -133,7 +133,7 @@ class PairExplanation:
     metric: str
     formula: str
     how: str
-    of: str
+    of: str = field(metadata={"name": "n_counts"})
     """What `n` counts: pairs, cells or checks of cells that both runs have."""
     change: MetricChange
     """As the comparison prints it."""

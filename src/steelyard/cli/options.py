@@ -499,7 +499,7 @@ class ExplainOptions:
 
             raise UsageError(f"--limit: --explain {LIST} names every figure, and lists no sample")
         from steelyard.cli.output import console, print_json
-        from steelyard.report.explain import print_names
+        from steelyard.report.explanations import print_names
 
         figures = list_figures(store, header)
         if as_json:
@@ -545,11 +545,11 @@ class ExplainOptions:
             message = f"{', '.join(wrong)}: the figure is not what its samples come to. Please report this fault."
             click.echo(message, err=True)
         if as_json:
-            from steelyard.report.explain import explanations_to_json
+            from steelyard.report.explanations import explanations_to_json
 
             print_json(explanations_to_json(runs, explanations, self.limit))
             return
-        from steelyard.report.explain import print_explanations
+        from steelyard.report.explanations import print_explanations
 
         limit = _LISTED if self.limit is None else self.limit
         print_explanations(

@@ -8,7 +8,7 @@ from typing import Any
 from steelyard.analysis.model import SampleLine, Summary
 from steelyard.decide.gates import Decision
 from steelyard.records import Mark, RunHeader
-from steelyard.report.render.json import FLAT, encode
+from steelyard.report.render.json import FLAT, encode, picked
 from steelyard.store.base import Hit, Spending
 from steelyard.suite.case import Attachment
 
@@ -17,7 +17,7 @@ _OF_RUNS = ("id", "created_at", "state", "verdict", "target", "version", "signat
 
 def header_data(header: RunHeader) -> dict[str, Any]:
     """What data say of a run that they are about."""
-    return {"suite": encode(header.suite_name)} | {name: encode(getattr(header, name)) for name in _OF_RUNS}
+    return {"suite": encode(header.suite_name)} | picked(header, *_OF_RUNS)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from steelyard.analysis.judge.figures import Reasons
 from steelyard.analysis.judge.health import check_health, judge_health
 from steelyard.analysis.judge.model import HealthResult, JudgeHealth
-from steelyard.analysis.judge.votes import Labels, is_unanswered, labelled_samples, labels_by_case, with_labelled
+from steelyard.analysis.judge.votes import is_unanswered, labelled_samples, labels_by_case, with_labelled
 from steelyard.errors import UsageError
 from steelyard.metrics.expressions import Gate, parse_judge_threshold
 from steelyard.records import Outcome, RunHeader, RunState, Verdict
@@ -74,7 +74,8 @@ def build_card(store: Store, header: RunHeader, judge: JudgeModel) -> JudgeCard:
     watch = _Watch()
     own = labelled_samples(store.samples(header.id), described.model_copy(update={"labelled": judge.labelled}))
     judged = watch.passing(with_labelled(store.judgements(header.id), own))
-    health = judge_health(judged, header.description, _labels(store, header, judge), store.judge_spending(header.id))
+    labels = labels_by_case(store.cases(header.id), judge) if judge.labels else {}
+    health = judge_health(judged, header.description, labels, store.judge_spending(header.id))
     outcomes = _outcomes(store, header)
     broken = outcomes.get(Outcome.JUDGE_FAILED.value, 0) - watch.n_failed
     thresholds = [parse_judge_threshold(text) for text in judge.health]
@@ -102,11 +103,6 @@ def _insist_on_same_rubric(header: RunHeader, judge: JudgeModel) -> JudgeDescrip
             f" {', '.join(names)} on {scale[0]:g} to {scale[1]:g}. Score it again first: steelyard rescore {header.id}"
         )
     return described
-
-
-def _labels(store: Store, header: RunHeader, judge: JudgeModel) -> dict[str, Labels]:
-    """The labels of the run's cases, by case."""
-    return labels_by_case(store.cases(header.id), judge) if judge.labels else {}
 
 
 def _outcomes(store: Store, header: RunHeader) -> dict[str, int]:

@@ -9,8 +9,9 @@ from steelyard.analysis.judge.model import is_inflated
 from steelyard.analysis.judge.votes import FAILED, FEWEST_LABELS
 from steelyard.analysis.model import JudgeFigures
 from steelyard.records import BROKE_OFF, Mode, RunHeader
+from steelyard.report import document as doc
 from steelyard.report import format as fmt
-from steelyard.report.document import Column, Facts, Kind, Section, Table, section, table_section
+from steelyard.report.document import Facts, Section, Table, section, table_section
 from steelyard.report.format import OF_A_RUN, clipped
 from steelyard.report.model import JudgementDetail, Marked, Report, VoteDetail
 from steelyard.stats.intervals import Estimate
@@ -157,12 +158,6 @@ def judge_scale(header: RunHeader) -> tuple[float, float]:
     return judge.rubric.scale if judge else (1, 5)
 
 
-def flag_names(header: RunHeader) -> list[str]:
-    """The flags of the rubric."""
-    judge = header.description.judge
-    return [flag.name for flag in judge.rubric.flags] if judge else []
-
-
 def failing_flags(header: RunHeader) -> list[str]:
     """The flags that fail a text which carries them."""
     judge = header.description.judge
@@ -233,39 +228,33 @@ def vote_lines(vote_detail: VoteDetail) -> Iterator[str]:
 
 def dimensions(report: Report) -> Table:
     """Every dimension in points: the mean that counts, the mean as the judge said, and how often they differ."""
-    judge = report.summary.judge
-    if judge is None:
-        return Table("", (), [])
-    low, high = judge_scale(report.header)
-    rows = [
-        (
-            name,
-            weight_of(report.header, name),
-            fmt.plain(item.capped_mean.value),
-            fmt.interval(item.capped_mean, "points"),
-            fmt.plain(item.uncapped_mean.value),
-            fmt.percent(item.capped.value),
-            fmt.bare_base(item.capped_mean),
-        )
-        for name, item in judge.dimensions.items()
-    ]
-    titles = ("Weight", "Mean", "95 % interval", "As judged", "Bound", "n")
-    note = "mean: after rules and checks, in points; as judged: before; bound: share of the texts that differ"
-    columns = (Column("Dimension", Kind.TEXT), *map(Column, titles))
-    return Table(f"Dimensions (scores {low:g} to {high:g})", columns, rows, note if rows else "", signature=OF_A_RUN)
+    judge, (low, high) = report.summary.judge, judge_scale(report.header)
+    mean, interval, n = doc.estimate(lambda row: row[1].capped_mean, "Mean", "points")
+    return doc.table(
+        f"Dimensions (scores {low:g} to {high:g})",
+        judge.dimensions.items() if judge else (),
+        ("Dimension", lambda row: row[0]),
+        ("Weight", lambda row: weight_of(report.header, row[0])),
+        *(mean, interval, doc.value(lambda row: row[1].uncapped_mean, "As judged", "points")),
+        *(doc.value(lambda row: row[1].capped, "Bound"), n),
+        note="mean: after rules and checks, in points; as judged: before; bound: share of the texts that differ",
+        signature=OF_A_RUN,
+    )
 
 
 def flags(report: Report) -> Table:
     """How many texts carry each flag after the rules."""
-    rows = []
-    for name in flag_names(report.header):
-        ratio = report.summary.overall.measures.get(name, {}).get(_RATE)
-        if ratio is not None:
-            rate = ratio.estimate
-            shown = (fmt.percent(rate.value), fmt.interval(rate), fmt.bare_base(rate))
-            rows.append((name, f"{ratio.numerator:,} of {ratio.denominator:,}", *shown))
-    columns = (Column("Flag", Kind.TEXT), *map(Column, ("Flagged", "Share", "95 % interval", "n")))
-    return Table("Flags", columns, rows, signature=OF_A_RUN)
+    judge, measures = report.header.description.judge, report.summary.overall.measures
+    names = [flag.name for flag in judge.rubric.flags] if judge else []
+    rates = [(name, measures.get(name, {}).get(_RATE)) for name in names]
+    return doc.table(
+        "Flags",
+        [(name, ratio) for name, ratio in rates if ratio is not None],
+        ("Flag", lambda row: row[0]),
+        ("Flagged", lambda row: f"{row[1].numerator:,} of {row[1].denominator:,}"),
+        *doc.estimate(lambda row: row[1].estimate, "Share"),
+        signature=OF_A_RUN,
+    )
 
 
 def judge(report: Report) -> list[tuple[str, str]]:
