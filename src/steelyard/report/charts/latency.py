@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from steelyard.analysis.latency import Bar, CellLatency, LatencyFigures, Spread
+from steelyard.analysis.latency import Bar, CellLatency, LatencyFigures, Spread, percentiles
 from steelyard.analysis.stability import CellStability, StabilityFigures
 from steelyard.analysis.wording import seconds
 from steelyard.report import format as words
@@ -42,7 +42,7 @@ def latency_by_case(figures: LatencyFigures, *, stated: bool = False) -> Chart |
 
     `stated` says that another tool states the figures.
     """
-    if all(cell.spread.mean is None for cell in figures.cells):
+    if all(cell.spread["mean"] is None for cell in figures.cells):
         return None
     shown = list(figures.cells)
     if len(shown) > MOST_ROWS:
@@ -96,9 +96,9 @@ def latency_histogram(figures: LatencyFigures) -> Chart | None:
     if not figures.bars:
         return None
     overall = figures.overall
-    unit, factor = _unit(overall.max or 0.0)
+    unit, factor = _unit(overall["max"] or 0.0)
     values = [_bar(bar, factor) for bar in figures.bars]
-    points = [(name, at) for name, at in (("p50", overall.p50), ("p95", overall.p95), ("p99", overall.p99)) if at]
+    points = [(name, at) for name in percentiles() if (at := overall[name])]
     ends = values[0]["low"], values[-1]["high"]
     x = {
         "type": "quantitative",
@@ -176,7 +176,7 @@ def _bar(bar: Bar, factor: float) -> dict[str, Any]:
 
 
 def _row(cell: CellLatency, factor: float) -> dict[str, Any]:
-    mean, (_, tail) = cell.spread.mean, cell.spread.tail
+    mean, (_, tail) = cell.spread["mean"], cell.spread.tail
     row: dict[str, Any] = {"message": _message(cell), "end": 0.0}
     if mean is not None and tail is not None:
         row |= {"mean": mean * factor, "tail": tail * factor, "end": max(mean, tail) * factor}
@@ -193,10 +193,10 @@ def _message(cell: CellLatency) -> str:
 
 
 def _summed_up(spread: Spread) -> str:
-    name, tail = spread.tail
-    if spread.mean is None or tail is None:
+    mean, (name, tail) = spread["mean"], spread.tail
+    if mean is None or tail is None:
         return "no answered call"
-    return f"mean {seconds(spread.mean)}, {name} {seconds(tail)} ({based_on(spread.n)})"
+    return f"mean {seconds(mean)}, {name} {seconds(tail)} ({based_on(spread.n)})"
 
 
 def _missing(figures: LatencyFigures) -> str:
