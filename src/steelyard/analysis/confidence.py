@@ -9,7 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.analysis.calibration import BucketFigure, Claims, ConfidenceFigures, best, calibrate, raised, shares_by
+from steelyard.analysis.calibration import (
+    SIDES,
+    BucketFigure,
+    Claims,
+    ConfidenceFigures,
+    best,
+    bin_of,
+    calibrate,
+    raised,
+    shares_by,
+    side_of,
+)
 from steelyard.metrics.own import RunData
 from steelyard.metrics.registry import NONE, OF_RATE, Aggregate, At, Contributions, Level, Reported
 from steelyard.metrics.table import Table
@@ -116,17 +127,20 @@ def _numbered(case: Array, n_cases: int) -> Array:
 
 def _buckets(confidence: Array, right: Array, cluster: Array, rules: ConfidenceRules) -> tuple[BucketFigure, ...]:
     """The surest first. A boundary belongs to the upper bucket alone."""
-    ascending = rules.buckets[::-1]
-    starts = np.array([bucket.at_least for bucket in ascending])
-    code = np.searchsorted(starts, confidence, side="right") - 1
-    rates = shares_by(code, len(starts), ~right, cluster)
-    errors = np.bincount(code[~right], minlength=len(starts))
-    ends = [*starts[1:].tolist(), 1.0]
-    results = [
-        BucketFigure(bucket.name, bucket.at_least, end, int(wrong), rate)
-        for bucket, end, wrong, rate in zip(ascending, ends, errors, rates, strict=True)
-    ]
-    return tuple(results[::-1])
+    code, size = _bucket_of(confidence, rules), len(rules.buckets)
+    rates = shares_by(code, size, ~right, cluster)
+    errors = np.bincount(code[~right], minlength=size).tolist()
+    ends = [1.0, *(bucket.at_least for bucket in rules.buckets)]
+    return tuple(
+        BucketFigure(bucket.name, bucket.at_least, ends[at], errors[at], rates[at])
+        for at, bucket in enumerate(rules.buckets)
+    )
+
+
+def _bucket_of(confidence: Array, rules: ConfidenceRules) -> Array:
+    """Of each claim, the place of its bucket in the rules."""
+    starts = np.array([bucket.at_least for bucket in rules.buckets[::-1]])
+    return len(starts) - np.searchsorted(starts, confidence, side="right")
 
 
 def _brier(confidence: Array, right: Array, cluster: Array, missing: int) -> Estimate:
@@ -157,6 +171,7 @@ class _Claims:
         self.data, self.all = data, data.claims()
         self.believed: Array = data.table.conclusive[self.all.sample]
         self.wrong = unusable(self.all.confidence, self.all.stated)
+        self.confidence = np.nan_to_num(self.all.confidence)
 
     def of(self, at: At) -> Array:
         """The claims that count, of all kinds or of one."""
@@ -174,11 +189,6 @@ class _Claims:
         first, marked = np.zeros(len(mask), dtype=bool), np.flatnonzero(mask)
         first[marked[np.unique(codes[marked], return_index=True)[1]]] = True
         return first
-
-    def bin(self, n_bins: int) -> Array:
-        """By claim, the place of its bin."""
-        edges = np.array([i / n_bins for i in range(1, n_bins)])
-        return np.asarray(np.searchsorted(edges, np.nan_to_num(self.all.confidence), side="right"))
 
     def rows(self, values: Array, mask: Array) -> Contributions:
         """Some claims with their values; NaN of those without a confidence."""
@@ -230,19 +240,20 @@ def _gap(claims: _Claims, _: At) -> Array:
 
 def _gap_of_wide_bins(claims: _Claims, at: At) -> Array:
     n_bins = len(at.item["bins"])
-    place = claims.bin(n_bins)
+    place = bin_of(claims.confidence, n_bins)
     wide = np.bincount(place[claims.usable(at)], minlength=n_bins) >= LEAST_CLAIMS
     return np.where(wide[place], _gap(claims, at), np.nan)
 
 
 def _in_bucket(claims: _Claims, at: At) -> Array:
-    stated, bucket = claims.all.confidence, at.item
-    below = (stated < bucket["high"]) | (bucket == at.path[-2]["buckets"][0])
-    return np.asarray(claims.usable(at) & (stated >= bucket["low"]) & below)
+    rules = claims.data.suite.confidence or ConfidenceRules()
+    place = at.path[-2]["buckets"].index(at.item)
+    return np.asarray(claims.usable(at) & (_bucket_of(claims.confidence, rules) == place))
 
 
 def _in_bin(claims: _Claims, at: At) -> Array:
-    return np.asarray(claims.usable(at) & (claims.bin(len(at.path[-2]["bins"])) == int(at.name("n")) - 1))
+    place = bin_of(claims.confidence, len(at.path[-2]["bins"]))
+    return np.asarray(claims.usable(at) & (place == int(at.name("n")) - 1))
 
 
 def _limit(at: At) -> float:
@@ -253,9 +264,7 @@ def _limit(at: At) -> float:
 
 
 def _on_side(claims: _Claims, at: At) -> Array:
-    side, stated = at.name("side"), np.nan_to_num(claims.all.confidence)
-    right, retained = claims.all.right == side.startswith("right"), (stated >= _limit(at)) == side.endswith("kept")
-    return np.asarray(right & retained)
+    return side_of(claims.confidence, claims.all.right, _limit(at)) == SIDES.index(at.name("side"))
 
 
 def _side_in_words(at: At) -> str:

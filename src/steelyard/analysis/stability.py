@@ -126,8 +126,7 @@ def _seen(data: RunData) -> Seen:
 
 
 def _compared(data: RunData, at: At) -> Contributions:
-    seen = _seen(data)
-    return data.of_cells(seen.either if at.name("what") == "presence" else seen.shared, absent=0.0)
+    return data.of_cells(_seen(data).compared(at.name("what")), absent=0.0)
 
 
 def _in_words(data: RunData, at: At) -> str:
