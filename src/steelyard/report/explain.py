@@ -11,7 +11,6 @@ import numpy as np
 from rich.console import Console
 from rich.text import Text as Line
 
-import steelyard.analysis.reported  # noqa: F401  registers what no gate can name
 from steelyard.analysis.explain import (
     BehindPair,
     Computed,
