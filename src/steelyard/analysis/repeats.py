@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -228,7 +228,7 @@ def checks_figures(data: RunData, run: Mapping[str, Estimate]) -> ChecksFigures 
         },
         cells_rate=run["cases.passed"],
         checks_rate=run["checks.passed"],
-        by_check=_by_check(count),
+        by_check=_by_check(data, count),
         passed={name: run[f"check.{name}.passed"] for name in count.declared},
         all_of={k: run[f"pass_all.{k}"] for k in data.pass_all},
         flaky=run["flaky_rate"],
@@ -236,10 +236,10 @@ def checks_figures(data: RunData, run: Mapping[str, Estimate]) -> ChecksFigures 
     )
 
 
-def _by_check(count: Counted) -> tuple[CheckFigure, ...]:
+def _by_check(data: RunData, count: Counted) -> tuple[CheckFigure, ...]:
     """Every name in the order in which the suite declares its check, then as they came."""
     sums = {
-        field: np.bincount(count.name, item.values(count), minlength=len(count.names))
+        field: np.bincount(count.name, item.values(data, count), minlength=len(count.names))
         for field, item in _CHECK_COUNTS.items()
     }
     order = sorted(range(len(count.names)), key=lambda code: (count.base[code], code))
@@ -254,8 +254,9 @@ _STATES = {"passed": CASE_PASSED, "failed": CASE_FAILED, "undecided": -1}
 
 
 @dataclass(frozen=True, slots=True)
-class _CellCount:
-    """A count over cells: what every cell brings; of `planned` ones, those that are missing bring 1."""
+class _Count:
+    """A count over cells, or over the checks of cells: what every row brings, or a mark for those that bring 1; of
+    `planned` cells, those that are missing bring 1."""
 
     name: str
     formula: str
@@ -263,75 +264,44 @@ class _CellCount:
     planned: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class _CheckCount:
-    """A count of one check: what every cell's check brings; `marks` where that is whether it is counted."""
-
-    name: str
-    formula: str
-    values: Callable[[Counted], Array]
-    marks: bool = False
-
-
 def _unknown(_: RunData, count: Counted) -> Array:
     return np.asarray(count.n_checks == 0)
 
 
-def _cells_in(state: str) -> _CellCount:
-    return _CellCount(
-        f"cases.count.{state}",
-        f"cells that are {state}: passed when every check is, failed when one is or most repeats are",
-        lambda data, _: data.cell_states == _STATES[state],
-        planned=state == "undecided",
-    )
-
-
-def _checks_in(state: str) -> _CellCount:
-    undecided = state == "undecided"
-
+def _checks_in(code: int) -> Callable[[RunData, Counted], Array]:
     def values(data: RunData, count: Counted) -> Array:
-        checks = count.of_cell(count.holds == _STATES[state])
-        return checks + _unknown(data, count) if undecided else checks
+        return count.of_cell(count.holds == code) + (_unknown(data, count) if code < 0 else 0)
 
+    return values
+
+
+def _in_state(state: str, code: int) -> Iterator[tuple[str, _Count]]:
+    """Cells, and checks of cells, in one state."""
+    formula = f"cells that are {state}: passed when every check is, failed when one is or most repeats are"
+    yield f"cells_{state}", _Count(f"cases.count.{state}", formula, lambda data, _: data.cell_states == code, code < 0)
     formula = f"checks of cells that are {state}; a cell of which no check is known is one undecided check"
-    return _CellCount(f"checks.count.{state}", formula, values, planned=undecided)
+    yield f"checks_{state}", _Count(f"checks.count.{state}", formula, _checks_in(code), code < 0)
+
+
+def _of_every_check() -> Iterator[tuple[str, _Count]]:
+    for state, code in _STATES.items():
+        field, formula = f"{'' if code < 0 else 'cells_'}{state}", f"cells in which the check is {state}"
+        yield field, _Count(f"cells.{state}", formula, lambda _, count, code=code: count.holds == code)  # type: ignore[misc]
+    for state, word in _RAN.items():
+        formula = f"planned answers of its cells in which it {word}"
+        yield state, _Count(f"answers.{state}", formula, lambda _, count, state=state: getattr(count, state))  # type: ignore[misc]
 
 
 _CELL_COUNTS = {
-    **{
-        f"{what}_{state}": item
-        for state in _STATES
-        for what, item in (("cells", _cells_in(state)), ("checks", _checks_in(state)))
-    },
-    "n_cells": _CellCount(
-        "cases.count.all",
-        "cells that came + cells that are missing",
-        lambda data, _: np.ones(data.cells.n),
-        planned=True,
+    **{field: item for state, code in _STATES.items() for field, item in _in_state(state, code)},
+    "n_cells": _Count(
+        "cases.count.all", "cells that came + cells that are missing", lambda data, _: np.ones(data.cells.n), True
     ),
-    "cells_unknown": _CellCount("cases.count.unknown", "cells of which no check is known", _unknown, planned=True),
+    "cells_unknown": _Count("cases.count.unknown", "cells of which no check is known", _unknown, True),
 }
-"""By the name of its field."""
-_CHECK_COUNTS = {
-    **{
-        f"{'' if code < 0 else 'cells_'}{state}": _CheckCount(
-            f"cells.{state}",
-            f"cells in which the check is {state}",
-            lambda count, code=code: count.holds == code,  # type: ignore[misc]
-            marks=True,
-        )
-        for state, code in _STATES.items()
-    },
-    **{
-        state: _CheckCount(
-            f"answers.{state}",
-            f"planned answers of its cells in which it {word}",
-            lambda count, state=state: getattr(count, state),  # type: ignore[misc]
-        )
-        for state, word in _RAN.items()
-    },
-}
-"""By the name of its field."""
+"""By the name of its field, the counts over cells."""
+_CHECK_COUNTS = dict(_of_every_check())
+"""By the name of its field, the counts of one check."""
 _CELLS = (
     "a cell is a case under a variant; a check passes over its repeats as `required_repeats` says; a repeat that"
     " failed, could not be read or is missing did not run the check; of a check that a sample has twice, the worse"
@@ -344,7 +314,7 @@ def _metric(name: str, place: str, formula: str, contributions: _Contribute) -> 
     return Reported(name, f"checks.{place}", formula, _CELLS, contributions, Level.CELL)
 
 
-def _counted_cells(count: _CellCount) -> _Contribute:
+def _counted_cells(count: _Count) -> _Contribute:
     """The cells with a value above 0."""
 
     def contributions(data: RunData, _: At) -> Contributions:
@@ -354,14 +324,14 @@ def _counted_cells(count: _CellCount) -> _Contribute:
     return contributions
 
 
-def _of_check(item: _CheckCount) -> _Contribute:
+def _of_check(item: _Count) -> _Contribute:
     """What the cells of one check bring."""
 
     def contributions(data: RunData, at: At) -> Contributions:
         count = data.checked
-        values = item.values(count)
+        values = item.values(data, count)
         mine = count.name == count.names.index(at.name("name"))
-        mine = mine & values if item.marks else mine
+        mine = mine & values if values.dtype == bool else mine
         return data.of_cells(values[mine], count.cell[mine], absent=0.0)
 
     return contributions
