@@ -268,7 +268,7 @@ def _limit(at: At) -> float:
 
 
 def _on_side(claims: _Claims, at: At) -> Array:
-    return side_of(claims.confidence, claims.all.right, _limit(at)) == SIDES.index(at.name("side"))
+    return np.asarray(side_of(claims.confidence, claims.all.right, _limit(at)) == SIDES.index(at.name("side")))
 
 
 def _side_in_words(at: At) -> str:

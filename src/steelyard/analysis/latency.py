@@ -194,15 +194,16 @@ def latency_figures(table: Table, overall: Slice, suite: SuiteDescription, load:
 
     `suite` is the suite as the run's header describes it, `load` says in words how the calls were made.
     """
-    latency, unanswered = _times_of(table, "latency"), table.unanswered()
+    latency, masks = _times_of(table, "latency"), table.unanswered()
     if not _called(table).any():
         return None
     bars, log_bars = histogram(np.sort(latency[~np.isnan(latency)]))
     cells, n_cells = _cells(table, suite, latency)
+    unanswered: dict[str, Any] = {name: int(mask.sum()) for name, mask in zip(_UNANSWERED, masks, strict=True)}
     first_byte, queued = (spread_of(_times_of(table, name)) for name in ("first_byte", "queued"))
     return LatencyFigures(
         overall=Spread({"n": overall.latency["p50"].n} | {name: item.value for name, item in overall.latency.items()}),
-        **{name: int(mask.sum()) for name, mask in zip(_UNANSWERED, unanswered, strict=True)},
+        **unanswered,
         first_byte=first_byte if first_byte.n else None,
         queued=queued if queued.n else None,
         load=load,

@@ -141,7 +141,7 @@ def failure_figures(a: ComparedRun, b: ComparedRun, first: Array, second: Array)
         yield metric_figure(whole, a, *sides(Outcome.JUDGE_FAILED), name="judge_failed_rate")
     silent = np.logical_or(*sides(*_INCONCLUSIVE))
     malformed = [np.where(silent, np.nan, column) for column in sides(Outcome.MALFORMED)]
-    yield metric_figure(metric("malformed_rate"), a, *malformed)
+    yield metric_figure(metric("malformed_rate"), a, malformed[0], malformed[1])
 
 
 def _is(run: ComparedRun, outcomes: tuple[Outcome, ...]) -> Array:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from steelyard.analysis.judge.model import Judged
 from steelyard.analysis.judge.votes import FAILED, DescribedRubric, Labels, described_rubric, is_unanswered, was_cut_off
@@ -289,23 +290,23 @@ class _Figures:
         """What all of them come to."""
         self.close()
         n_votes = self._votes["unanswered"].n
-        shares = {
+        figures: dict[str, Any] = {
             name: running.share(n_votes - running.n)
             if not VOTE_SHARES[name].code or VOTE_SHARES[name].code in self._rubric.checked
             else Estimate(None, 0)
             for name, running in self._votes.items()
         }
+        figures |= {f"{kind}s": _most_frequent_first(counts) for kind, counts in self._names.items()}
         return JudgeFigures(
             mode=self._rubric.mode,
             n_texts=self._n_texts,
             n_votes=n_votes,
-            **{f"{kind}s": _most_frequent_first(counts) for kind, counts in self._names.items()},
             disagreement=self._disagreed.share(self._n_texts - self._disagreed.n),
             why_failed=self._why.counted(),
             dimensions={
                 name: item.figure(self._rubric.scale, self._n_texts) for name, item in self._dimensions.items()
             },
-            **shares,
+            **figures,
         )
 
 
