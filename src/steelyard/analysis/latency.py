@@ -262,10 +262,10 @@ def bottleneck(median: float | None, load: Mapping[str, Any]) -> str:
     )
 
 
-def spread_of(values: Array) -> Spread:
-    """The spread of times in any order; NaN is none."""
-    ranked = np.sort(values[~np.isnan(values)])
-    return Spread({"n": len(ranked)} | {name: _figure(item, ranked) for name, item in latency_metrics().items()})
+def spread_of(values: Array, points: Mapping[str, Metric] | None = None) -> Spread:
+    """The spread of times in any order; NaN is none. `points` are the registered figures, when they are at hand."""
+    ranked, points = np.sort(values[~np.isnan(values)]), points or latency_metrics()
+    return Spread({"n": len(ranked)} | {name: _figure(item, ranked) for name, item in points.items()})
 
 
 def no_calls() -> Spread:
@@ -277,12 +277,15 @@ def _figure(which: Metric, ranked: Array) -> float | None:
     point = POINTS.get(which.aggregate, which.point)
     if len(ranked) < fewest_for(point or 0.0):
         return None
-    return settled(float(ranked.mean())) if point is None else float(np.quantile(ranked, point))
+    if point is None:
+        return settled(float(ranked.mean()))
+    # The ends are taken as they are: a quantile of each would take most of the time of many cells.
+    return float(ranked[0 if point == 0.0 else -1] if point in (0.0, 1.0) else np.quantile(ranked, point))
 
 
 def _cells(table: Table, suite: SuiteDescription, latency: Array) -> tuple[tuple[CellLatency, ...], int]:
     """The first cells that have a call in them, and how many have one."""
-    cells, called, unanswered = Cells(table, suite), _called(table), table.unanswered()
+    cells, called, unanswered, points = Cells(table, suite), _called(table), table.unanswered(), latency_metrics()
     seen = np.flatnonzero(cells.count(called))
     shown = seen[:MOST_CELLS]
     if not len(shown):
@@ -294,7 +297,7 @@ def _cells(table: Table, suite: SuiteDescription, latency: Array) -> tuple[tuple
     for cell, (start, end) in zip(shown.tolist(), pairwise([0, *ends.tolist()]), strict=True):
         own = rows[start:end]
         failed = (int(mask[own].sum()) for mask in unanswered)
-        results.append(CellLatency(*cells.key(cell), spread_of(latency[own]), *failed))
+        results.append(CellLatency(*cells.key(cell), spread_of(latency[own], points), *failed))
     return tuple(results), len(seen)
 
 
