@@ -13,7 +13,7 @@ from rich.console import Console
 from parts import reports
 from parts.chart_figures import cell, check, checks_figures, some_latency, some_stability, spread
 from parts.views import print_report, to_html, to_json, to_markdown
-from steelyard.analysis.latency import CellLatency, LatencyFigures, Spread
+from steelyard.analysis.latency import CellLatency, LatencyFigures, no_calls
 from steelyard.analysis.stability import CellStability, StabilityFigures
 from steelyard.report import repeats, run
 from steelyard.report.render.junit import to_junit
@@ -52,7 +52,7 @@ LATENCY = LatencyFigures(
     cells=(
         CellLatency("good", "", spread(0.1, 0.2), 0, 0),
         CellLatency("bad", "", spread(0.9, 1.5), 0, 1),
-        CellLatency("open", "", Spread(0), 2, 0),
+        CellLatency("open", "", no_calls(), 2, 0),
     ),
     n_cells=3,
     hints=("median latency 14 ms of 17 answered calls is below 100 ms: looks cached",),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 
 import numpy as np
 
@@ -61,6 +61,9 @@ class Split:
     wrong_kept: int
     right_lost: int
     wrong_dropped: int
+
+
+SIDES = tuple(item.name for item in fields(Split))
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,15 +265,14 @@ def _nothing_to_raise(buckets: Sequence[BucketFigure], full: Sequence[BucketFigu
     return f"{message}; not enough data to tell: {too_few}" if thin else message
 
 
+def side_of(confidence: Array, right: Array, threshold: float) -> Array:
+    """Of each claim, which of `SIDES` a threshold puts it on; one without a confidence is not kept."""
+    return np.where(confidence >= threshold, 0, 2) + np.where(right, 0, 1)
+
+
 def split_at(confidence: Array, right: Array, threshold: float) -> Split:
     """What keeping the claims of at least that confidence keeps and loses."""
-    retained = confidence >= threshold
-    return Split(
-        right_kept=int((retained & right).sum()),
-        wrong_kept=int((retained & ~right).sum()),
-        right_lost=int((~retained & right).sum()),
-        wrong_dropped=int((~retained & ~right).sum()),
-    )
+    return Split(*np.bincount(side_of(confidence, right, threshold), minlength=len(SIDES)).tolist())
 
 
 def best(

@@ -125,18 +125,11 @@ def severities(suite: SuiteDescription) -> dict[str, str]:
 
 def failing_codes(table: Table, codes: Sequence[CodeFigure], suite: SuiteDescription) -> FailingCodes | None:
     """The critical and major codes of what has no weight, by the failing samples they are in; None without any."""
-    available = severities(suite)
+    available, failing = severities(suite), failing_samples(table)
     grave = [figure.code for figure in codes if not figure.has_weight and available.get(figure.code) in GRAVE]
-    failing = table.passed() == 0
     if not grave or not failing.any():
         return None
-    counts: dict[str, int] = {}
-    any_of_them = np.zeros(table.n, dtype=bool)
-    for code in grave:
-        has = np.zeros(table.n, dtype=bool)
-        has[table.finding_sample[table.finding_code == table.codes.index(code)]] = True
-        counts[code] = int((has & failing).sum())
-        any_of_them |= has & failing
+    counts = {code: int(failing_samples(table, code).sum()) for code in grave}
     # What a judge gave follows from what scorers found: the cause stands before it.
     judged = {component.finding_code for component in suite.components if component.kind in ("dimension", "flag")}
     order = sorted(
@@ -145,7 +138,25 @@ def failing_codes(table: Table, codes: Sequence[CodeFigure], suite: SuiteDescrip
     )
     if not order:
         return None
-    return FailingCodes(int(failing.sum()), int(any_of_them.sum()), {code: counts[code] for code in order})
+    n_with = int(failing_samples(table, *grave).sum())
+    return FailingCodes(int(failing.sum()), n_with, {code: counts[code] for code in order})
+
+
+def with_finding(table: Table, *codes: str) -> Array:
+    """The conclusive samples with a finding of one of the codes; FORMAT is what could not be read."""
+    result = np.zeros(table.n, dtype=bool)
+    for code in codes:
+        if code == FORMAT:
+            result |= table.malformed
+        elif code in table.codes:
+            result[table.finding_sample[table.finding_code == table.codes.index(code)]] = True
+    return result
+
+
+def failing_samples(table: Table, *codes: str) -> Array:
+    """The samples that did not pass, all or those with a finding of one of the codes."""
+    failing: Array = table.passed() == 0
+    return failing & with_finding(table, *codes) if codes else failing
 
 
 # What the average would be if the errors of one code were fixed, code by code: what to fix first.
@@ -353,11 +364,10 @@ def _components(table: Table, groups: dict[str, Groups], suite: SuiteDescription
 def _codes(table: Table, groups: dict[str, Groups], suite: SuiteDescription) -> Iterator[_Trouble]:
     """Findings other than those that a low component already stands for."""
     own = {component.finding_code for component in suite.components if component.kind != "flag"}
-    for i, code in enumerate(table.codes):
+    for code in table.codes:
         if code in own:
             continue
-        wrong = np.zeros(table.n, dtype=bool)
-        wrong[table.finding_sample[table.finding_code == i]] = True
+        wrong = with_finding(table, code)
         for cut in _cuts(groups, code):
             yield from _troubles(table, cut, wrong, table.conclusive)
 

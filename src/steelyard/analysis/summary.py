@@ -266,7 +266,7 @@ def summarise_stored(
     )
     if summary.latency is None:
         return summary
-    client = bottleneck(summary.latency.overall.p50, header.options.load)
+    client = bottleneck(summary.latency.overall["p50"], header.options.load)
     return replace(summary, latency=replace(summary.latency, bottleneck=client))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from steelyard.analysis.model import Repeated, Slice, Summary
 from steelyard.analysis.wording import distinguished, in_unit
@@ -194,16 +195,23 @@ def _result(gate: Gate, result: Slice | None, summary: Summary, max_inconclusive
             verdict, reason = _few_calls(gate, result)
         else:
             verdict, reason = _judge(gate, value, summary, max_inconclusive)
+    return gate_result(gate, name, value, verdict, reason, skipped=skipped)
+
+
+def gate_result(
+    gate: Gate, metric: str, value: Estimate, verdict: Verdict, reason: str, unit: str = "", **more: Any
+) -> GateResult:
+    """What a gate came to; in the unit of its metric unless another is given."""
     return GateResult(
         gate=gate.text,
-        metric=name,
+        metric=metric,
         value=value,
         threshold=gate.threshold,
         operator=gate.operator,
         verdict=verdict,
         reason=reason,
-        unit=gate.unit,
-        skipped=skipped,
+        unit=unit or gate.unit,
+        **more,
     )
 
 

@@ -20,7 +20,7 @@ from steelyard.analysis.compare.metrics import BoundedChange, at_step, verdict_o
 from steelyard.analysis.compare.model import MetricChange, Moved
 from steelyard.analysis.wording import difference as signed
 from steelyard.analysis.wording import in_unit
-from steelyard.decide.gates import GateResult, all_small, named, p_text, small_slices
+from steelyard.decide.gates import GateResult, all_small, gate_result, named, p_text, small_slices
 from steelyard.metrics.expression_checks import NOT_FOR_SURE
 from steelyard.metrics.expressions import EVERY, Gate
 from steelyard.records import Verdict
@@ -111,7 +111,8 @@ def _results(gate: Gate, against: Against) -> list[GateResult]:
 def undecided(gate: Gate, reason: str, metric: str = "", baseline: str = "") -> GateResult:
     """A gate that cannot be decided, and why."""
     sliced = gate.metric if gate.factor is None else f"{gate.factor}.{gate.slice}.{gate.metric}"
-    return _result(gate, metric or sliced, Estimate(None, 0), Verdict.AMBIGUOUS, reason, baseline)
+    missing, unit = Estimate(None, 0), DIFFERENCE + gate.unit
+    return gate_result(gate, metric or sliced, missing, Verdict.AMBIGUOUS, reason, unit, baseline=baseline)
 
 
 def _asked(gate: Gate, changes: dict[str, MetricChange], against: Against) -> dict[str, MetricChange | None]:
@@ -216,7 +217,8 @@ def _single(
             # What may be the judge's alone is for sure of nobody.
             verdict = Verdict.AMBIGUOUS if gate.for_sure and verdict is Verdict.PASS else verdict
     spite = f"; in spite of: {confounded[0]}" if against.allow_mismatch and confounded else ""
-    return _result(gate, placed.metric, difference, verdict, message + spite, baseline)
+    unit = DIFFERENCE + gate.unit
+    return gate_result(gate, placed.metric, difference, verdict, message + spite, unit, baseline=baseline)
 
 
 def _verdict(
@@ -264,20 +266,6 @@ def _as_compared(change: MetricChange, message: str, few: str) -> tuple[Verdict,
 def _too_few(change: MetricChange, several: int) -> bool:
     """Whether so few cases could not have failed the gate, had all of them gone wrong: then passing says nothing."""
     return change.df is None and least_p(change.difference.n) * several >= SIGNIFICANT
-
-
-def _result(gate: Gate, metric: str, value: Estimate, verdict: Verdict, reason: str, baseline: str = "") -> GateResult:
-    return GateResult(
-        gate=gate.text,
-        metric=metric,
-        value=value,
-        threshold=gate.threshold,
-        operator=gate.operator,
-        verdict=verdict,
-        reason=reason,
-        unit=DIFFERENCE + gate.unit,
-        baseline=baseline,
-    )
 
 
 def _message(gate: Gate, change: MetricChange, by: Estimate) -> str:

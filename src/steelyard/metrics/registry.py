@@ -224,8 +224,8 @@ class Metric:
 NO_INTERVAL = "none: a count, a sum, an extreme or a mean without ends has no interval"
 NOT_GIVEN = "none: the report gives it without one"
 OF_RATE = "Wilson's score interval; rows of one case count as one cluster"
-_OF_MEAN = "Wilson's score interval by the standard error of the mean; rows of one case count as one cluster"
-_OF_MEANS = {"share": OF_RATE, "score": _OF_MEAN, "points": _OF_MEAN, "difference": NOT_GIVEN}
+OF_MEAN = "Wilson's score interval by the standard error of the mean; rows of one case count as one cluster"
+_OF_MEANS = {"share": OF_RATE, "score": OF_MEAN, "points": OF_MEAN, "difference": NOT_GIVEN}
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,6 +312,8 @@ def register_reported(*group: Reported) -> None:
 
 def reported() -> Sequence[tuple[Reported, ...]]:
     """All metrics that are only reported."""
+    # By its name, as `_load` does: this room knows of those that register, and imports none of them.
+    import_module("steelyard.analysis.reported")
     return _REPORTED
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -165,10 +165,10 @@ def _readable_measures(data: RunData) -> list[Names]:
 
 def _better_measure(suite: SuiteDescription, names: Names) -> Better:
     declared = next((component for component in suite.components if component.name == names[0]), None)
-    if declared is None:
-        return "higher"
+    if declared is None or declared.kind == "flag":
+        return "higher" if declared is None else "lower"
     measure = declared.means.get(names[1]) or declared.measures.get(names[1])
-    return "lower" if declared.kind == "flag" or (measure and measure.better == "lower") else "higher"
+    return cast(Better, measure.better) if measure else ""
 
 
 def _findings(data: RunData) -> Labels:

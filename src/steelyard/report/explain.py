@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-import steelyard.analysis.reported  # noqa: F401  registers what no gate can name
 from steelyard.analysis.explain import (
     Explanation,
     Words,

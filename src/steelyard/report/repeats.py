@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from steelyard.analysis.latency import CellLatency, LatencyFigures, Spread
+from steelyard.analysis.latency import CellLatency, LatencyFigures, Spread, latency_metrics, percentiles
 from steelyard.analysis.repeats import CellChecks, CheckFigure, CheckOfCell, ChecksFigures
 from steelyard.analysis.stability import BANDS, CellStability, StabilityFigures, band_of
 from steelyard.report import document as doc
@@ -277,22 +277,18 @@ def _least(cell: CellStability) -> float:
     return min(values, default=2.0)
 
 
-_POINTS = ("p50", "p95", "p99", "mean", "min", "max")
-_FEW_POINTS = ("p50", "p95", "max")
-
-
 def latency(report: Report) -> list[tuple[str, str]]:
     """All answered calls, those that were not, first byte, queue and load; nothing where times are not looked at."""
     result = report.summary.latency
     if result is None or not times_have_a_part(report):
         return []
-    rows = [("Answered calls", _spread(result.overall, _POINTS))]
+    rows, few = [("Answered calls", _spread(result.overall, [*latency_metrics()]))], _few_points()
     if result.timeouts or result.failures:
         rows.append(("Not answered", _unanswered(result)))
     if result.first_byte is not None:
-        rows.append(("First byte", _spread(result.first_byte, _FEW_POINTS)))
+        rows.append(("First byte", _spread(result.first_byte, few)))
     if result.queued is not None:
-        rows.append(("Sent late by", _spread(result.queued, _FEW_POINTS)))
+        rows.append(("Sent late by", _spread(result.queued, few)))
     # An open load stands among the notes at the top, and what looks wrong among the warnings.
     if result.load and result.queued is None:
         rows.append(("Load", result.load))
@@ -309,27 +305,37 @@ def slowest_cases(report: Report) -> Table:
         return doc.NO_TABLE
     ordered = sorted(result.cells, key=_slowest_first)
     unanswered = any(cell.timeouts or cell.failures for cell in ordered)
-    many = any(cell.spread.p95 is not None for cell in ordered)
-    points = ("mean", "p50", *(("p95",) if many else ()), "max")
+    few = _few_points()
+    # A percentile that no case has calls enough for is no column.
+    points = ["mean", few[0], *(name for name in few[1:] if any(cell.spread[name] is not None for cell in ordered))]
     rows = [
         (
             cell_name(cell.case_id, cell.variant),
-            *(fmt.seconds(getattr(cell.spread, name)) for name in points),
+            *(fmt.seconds(cell.spread[name]) for name in points),
             f"{cell.spread.n:,}",
             *((f"{cell.timeouts:,}", f"{cell.failures:,}") if unanswered else ()),
         )
         for cell in ordered
     ]
-    titles = ("Mean", *points[1:-1], "Max", "n", *(("Timed out", "Failed") if unanswered else ()))
+    titles = (
+        *(name.capitalize() if name in ("mean", "max") else name for name in points),
+        "n",
+        *(("Timed out", "Failed") if unanswered else ()),
+    )
     columns = (Column("Case", Kind.TEXT), *map(Column, titles))
     return Table("Slowest cases", columns, rows, total=result.n_cells, most=_FEW_CELLS)
 
 
-def _spread(spread: Spread, names: tuple[str, ...]) -> str:
+def _few_points() -> list[str]:
+    """What tells most of how long calls took: the median first, the longest last."""
+    return [*percentiles(compared=True), "max"]
+
+
+def _spread(spread: Spread, names: list[str]) -> str:
     if not spread.n:
         return f"{fmt.NOT_AVAILABLE} (no call was answered)"
-    there = [name for name in names if getattr(spread, name) is not None]
-    message = ", ".join(f"{name} {fmt.seconds(getattr(spread, name))}" for name in there)
+    there = [name for name in names if spread[name] is not None]
+    message = ", ".join(f"{name} {fmt.seconds(spread[name])}" for name in there)
     lacking = ", ".join(f"{name} takes {fewest_for(int(name[1:]) / 100)}" for name in names if name not in there)
     return f"{message}; n {spread.n:,}{f' ({lacking})' if lacking else ''}"
 

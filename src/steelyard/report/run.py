@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from steelyard.analysis.latency import percentiles
 from steelyard.analysis.model import SampleLine
 from steelyard.analysis.summary import is_partial, target_name
 from steelyard.analysis.wording import DIFFERENCE
@@ -218,7 +219,7 @@ def overall(report: Report) -> list[tuple[str, str]]:
     ]
     rows += [
         (f"Latency {name}", fmt.with_base(summary.overall.latency[name], "s"))
-        for name in ("p50", "p95", "p99")
+        for name in percentiles()
         if name in summary.overall.latency and not wording.times_have_a_part(report)
     ]
     totals = (("Tokens in", summary.tokens_in, "count"), ("Tokens out", summary.tokens_out, "count"))

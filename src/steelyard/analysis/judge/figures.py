@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from steelyard.analysis.judge.model import Judged
 from steelyard.analysis.judge.votes import FAILED, DescribedRubric, Labels, described_rubric, is_unanswered, was_cut_off
@@ -123,6 +124,14 @@ VOTE_SHARES = {
 """By the name of its field."""
 
 
+VOTE_NAMES: dict[str, Callable[[Vote, DescribedRubric], set[str] | None]] = {
+    "mode": lambda vote, _: set() if vote.mode is None else {vote.mode.value},
+    "step": lambda vote, _: {vote.step},
+    "remark": lambda vote, rubric: {item.code for item in vote.remarks} if vote.mode == rubric.mode else None,
+}
+"""What votes are counted by, each by the names that it gives a vote; None when the vote is not looked at."""
+
+
 def votes_of(judgement: Judgement) -> Sequence[Vote]:
     """The votes on a text; a judge that gave none counts as one without an answer: a failure must not be out of
     sight."""
@@ -239,9 +248,7 @@ class _Figures:
     def __init__(self, rubric: DescribedRubric) -> None:
         self._rubric = rubric
         self._n_texts = 0
-        self._modes: Counter[str] = Counter()
-        self._steps: Counter[str] = Counter()
-        self._remarks: Counter[str] = Counter()
+        self._names: dict[str, Counter[str]] = {kind: Counter() for kind in VOTE_NAMES}
         self._votes = {name: Running() for name in VOTE_SHARES}
         self._disagreed = Running()
         self._why = Reasons()
@@ -273,38 +280,33 @@ class _Figures:
                 item.add(*scores, self._rubric, labels.get(name))
 
     def _vote(self, vote: Vote) -> None:
-        self._steps[vote.step] += 1
+        for kind, names in VOTE_NAMES.items():
+            self._names[kind].update(names(vote, self._rubric) or ())
         for name, running in self._votes.items():
             if (value := VOTE_SHARES[name].value(vote, self._rubric)) is not None:
                 running.add(value)
-        if vote.mode is not None:
-            self._modes[vote.mode.value] += 1
-        if vote.mode == self._rubric.mode:
-            self._remarks.update({remark.code for remark in vote.remarks})
 
     def result(self) -> JudgeFigures:
         """What all of them come to."""
         self.close()
         n_votes = self._votes["unanswered"].n
-        shares = {
+        figures: dict[str, Any] = {
             name: running.share(n_votes - running.n)
             if not VOTE_SHARES[name].code or VOTE_SHARES[name].code in self._rubric.checked
             else Estimate(None, 0)
             for name, running in self._votes.items()
         }
+        figures |= {f"{kind}s": _most_frequent_first(counts) for kind, counts in self._names.items()}
         return JudgeFigures(
             mode=self._rubric.mode,
             n_texts=self._n_texts,
             n_votes=n_votes,
-            modes=_most_frequent_first(self._modes),
-            steps=_most_frequent_first(self._steps),
             disagreement=self._disagreed.share(self._n_texts - self._disagreed.n),
             why_failed=self._why.counted(),
             dimensions={
                 name: item.figure(self._rubric.scale, self._n_texts) for name, item in self._dimensions.items()
             },
-            remarks=_most_frequent_first(self._remarks),
-            **shares,
+            **figures,
         )
 
 
@@ -335,6 +337,16 @@ def _votes(
         return data.things(things, excluded)
 
     return contributions
+
+
+def _named(kind: str) -> Callable[[Vote, DescribedRubric, At], float | None]:
+    """Whether a vote has the name that a figure is of."""
+
+    def value(vote: Vote, rubric: DescribedRubric, at: At) -> float | None:
+        names = VOTE_NAMES[kind](vote, rubric)
+        return None if names is None else float(at.name(kind) in names)
+
+    return value
 
 
 def _texts(
@@ -401,16 +413,12 @@ REPORTED = (
     *(
         replace(
             _VOTES,
-            name=f"judge.{name}.<{name}>",
-            place=f"judge.{name}s.<{name}>",
-            formula=f"votes with that {name}",
-            contributions=_votes(value),
+            name=f"judge.{kind}.<{kind}>",
+            place=f"judge.{kind}s.<{kind}>",
+            formula=f"votes with that {kind}",
+            contributions=_votes(_named(kind)),
         )
-        for name, value in {
-            "mode": lambda vote, _, at: float(vote.mode == at.name("mode")),
-            "step": lambda vote, _, at: float(vote.step == at.name("step")),
-            "remark": lambda vote, rubric, at: _remarked(at.name("remark"))(vote, rubric),
-        }.items()
+        for kind in VOTE_NAMES
     ),
     *(
         Reported(

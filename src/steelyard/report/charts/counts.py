@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from steelyard.analysis.latency import CellLatency, LatencyFigures, Spread
+from steelyard.analysis.latency import CellLatency, LatencyFigures, Spread, latency_metrics, no_calls
 from steelyard.analysis.repeats import CellChecks, CheckOfCell, ChecksFigures
 from steelyard.analysis.stability import CellStability, StabilityFigures
 from steelyard.report.charts.base import (
@@ -248,7 +248,6 @@ def _declared(name: str) -> str:
 
 _PRESENCE = "presence"
 _CHECK = "check."
-_POINTS = ("mean", "min", "max", "p50", "p95", "p99")
 
 
 def stated_latency(stated: Mapping[str, Any]) -> LatencyFigures | None:
@@ -260,14 +259,14 @@ def stated_latency(stated: Mapping[str, Any]) -> LatencyFigures | None:
         CellLatency(
             case,
             "",
-            Spread(int(times.get("n", 0)), **{name: times.get(name) for name in _POINTS}),
+            Spread({"n": int(times.get("n", 0))} | {name: times.get(name) for name in latency_metrics()}),
             int(times.get("timeouts", 0)),
             int(times.get("failures", 0)),
         )
         for case, times in results.items()
     )
     timeouts, failures = sum(cell.timeouts for cell in cells), sum(cell.failures for cell in cells)
-    return LatencyFigures(Spread(0), timeouts, failures, cells=cells, n_cells=len(cells))
+    return LatencyFigures(no_calls(), timeouts, failures, cells=cells, n_cells=len(cells))
 
 
 def stated_stability(stated: Mapping[str, Any]) -> StabilityFigures | None:

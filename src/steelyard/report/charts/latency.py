@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from steelyard.analysis.latency import Bar, CellLatency, LatencyFigures
+from steelyard.analysis.latency import Bar, CellLatency, LatencyFigures, percentiles
 from steelyard.analysis.stability import CellStability, StabilityFigures
 from steelyard.analysis.wording import seconds
 from steelyard.report import format as words
@@ -42,7 +42,7 @@ def latency_by_case(figures: LatencyFigures, *, stated: bool = False) -> Chart |
 
     `stated` says that another tool states the figures.
     """
-    if all(cell.spread.mean is None for cell in figures.cells):
+    if all(cell.spread["mean"] is None for cell in figures.cells):
         return None
     shown = list(figures.cells)
     if len(shown) > MOST_ROWS:
@@ -96,9 +96,9 @@ def latency_histogram(figures: LatencyFigures) -> Chart | None:
     if not figures.bars:
         return None
     overall = figures.overall
-    unit, factor = _unit(overall.max or 0.0)
+    unit, factor = _unit(overall["max"] or 0.0)
     values = [_bar(bar, factor) for bar in figures.bars]
-    points = [(name, at) for name, at in (("p50", overall.p50), ("p95", overall.p95), ("p99", overall.p99)) if at]
+    points = [(name, at) for name in percentiles() if (at := overall[name])]
     ends = values[0]["low"], values[-1]["high"]
     x = {
         "type": "quantitative",
@@ -170,7 +170,7 @@ def _bar(bar: Bar, factor: float) -> dict[str, Any]:
 
 
 def _row(cell: CellLatency, factor: float) -> dict[str, Any]:
-    mean, (_, tail) = cell.spread.mean, cell.spread.tail
+    mean, (_, tail) = cell.spread["mean"], cell.spread.tail
     row: dict[str, Any] = {"message": _message(cell), "end": 0.0}
     if mean is not None and tail is not None:
         row |= {"mean": mean * factor, "tail": tail * factor, "end": max(mean, tail) * factor}
@@ -180,8 +180,9 @@ def _row(cell: CellLatency, factor: float) -> dict[str, Any]:
 def _message(cell: CellLatency) -> str:
     name, tail = cell.spread.tail
     text = "no answered call"
-    if cell.spread.mean is not None and tail is not None:
-        text = f"mean {seconds(cell.spread.mean)}, {name} {seconds(tail)} ({based_on(cell.spread.n)})"
+    mean = cell.spread["mean"]
+    if mean is not None and tail is not None:
+        text = f"mean {seconds(mean)}, {name} {seconds(tail)} ({based_on(cell.spread.n)})"
     return ", ".join([text, *_unanswered(cell, "")])
 
 
