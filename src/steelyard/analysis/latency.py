@@ -19,7 +19,7 @@ from steelyard.metrics.registry import NOT_GIVEN, At, Contributions, Level, Repo
 from steelyard.metrics.table import Table
 from steelyard.stats.arrays import Array
 from steelyard.stats.intervals import fewest_for, settled
-from steelyard.suite.models import LatencyRules, SuiteDescription
+from steelyard.suite.models import LatencyRules, SuiteModel
 from steelyard.suite.values import time_in_words
 
 # How long answers took: only calls that were answered, with those that were not beside them.
@@ -177,7 +177,7 @@ _MOST_NAMED = 10
 _TOO_SLOW = "looks like loading or a queue"
 
 
-def latency_figures(table: Table, overall: Slice, suite: SuiteDescription, load: str = "") -> LatencyFigures | None:
+def latency_figures(table: Table, overall: Slice, suite: SuiteModel, load: str = "") -> LatencyFigures | None:
     """The figures of a run whose whole is `overall`; None when nobody was called.
 
     `suite` is the suite as the run's header describes it, `load` says in words how the calls were made.
@@ -253,7 +253,7 @@ def _reported(table: Table, name: str, answered: Array) -> Spread | None:
 
 
 def _cells(
-    table: Table, suite: SuiteDescription, latency: Array, timed_out: Array, failed: Array
+    table: Table, suite: SuiteModel, latency: Array, timed_out: Array, failed: Array
 ) -> tuple[tuple[CellLatency, ...], int]:
     """The first cells that have a call in them, and how many have one."""
     cells = Cells(table, suite)
@@ -282,7 +282,7 @@ def _cells(
     return tuple(results), len(seen)
 
 
-def _hints(table: Table, suite: SuiteDescription, latency: Array) -> Iterator[str]:
+def _hints(table: Table, suite: SuiteModel, latency: Array) -> Iterator[str]:
     """What looks wrong about the median of the run, or of each variant where there are several.
 
     An error that a case asks for comes fast by nature: it says nothing of how long answers take.
@@ -301,7 +301,7 @@ def _hints(table: Table, suite: SuiteDescription, latency: Array) -> Iterator[st
             yield f"{f'{name}: ' if len(variants) > 1 else ''}median latency {median} of {calls} is {why}"
 
 
-def _slow(table: Table, suite: SuiteDescription, latency: Array) -> str:
+def _slow(table: Table, suite: SuiteModel, latency: Array) -> str:
     """The calls that took longer than the suite says looks right, the slowest first; "" when none did."""
     above = suite.latency.above or np.inf
     rows = np.flatnonzero(np.nan_to_num(latency) > above)

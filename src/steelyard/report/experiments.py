@@ -186,7 +186,7 @@ def _facts(arm: Arm) -> dict[str, str]:
         "begun": fmt.when(header.created_at),
         "target": target_name(header),
         "repeats": str(header.description.repeats),
-        "variants": ", ".join(name for name in header.description.variants if name),
+        "variants": ", ".join(name for name in header.description.variant_names if name),
         "load": load_in_words(header.options.get("load")),
         "the suite's gates": verdict,
         "pass rate": fmt.with_base(overall.pass_rate) if arm.summary.passing else "",

@@ -16,7 +16,7 @@ from steelyard.report.format import OF_A_RUN
 from steelyard.report.judge.run import judged_names, weight_of
 from steelyard.report.model import Report
 from steelyard.stats.intervals import Estimate
-from steelyard.suite.models import ComponentDescription
+from steelyard.suite.models import Component
 
 _MOST_GROUPS = 20
 _NO_WEIGHT = "has no weight in the score"
@@ -206,7 +206,7 @@ def stated(report: Report) -> list[Table]:
     return [table for table in (means, *counts) if table.rows]
 
 
-def _means(report: Report, declared: list[ComponentDescription]) -> Table:
+def _means(report: Report, declared: list[Component]) -> Table:
     overall = report.summary.overall
     rows = []
     for component in declared:
@@ -220,7 +220,7 @@ def _means(report: Report, declared: list[ComponentDescription]) -> Table:
     return Table("What else the judge says", columns, rows, note if rows else "", signature=OF_A_RUN)
 
 
-def _counts(report: Report, declared: ComponentDescription) -> Table:
+def _counts(report: Report, declared: Component) -> Table:
     ratios = report.summary.overall.measures.get(declared.name, {})
     rows = [
         (

@@ -102,7 +102,7 @@ def commonest_failure(report: Report) -> str:
     """`9 of 9: judge good: http_401 Incorrect API key provided` where too many samples have no reading; else ""."""
     failed = sum(n for outcome, n in report.summary.overall.outcomes.items() if not _conclusive(outcome))
     planned = max(report.summary.overall.n_planned, report.n_samples)
-    allowed = report.header.description.max_inconclusive
+    allowed = report.header.description.limits.max_inconclusive
     if not report.why_inconclusive or failed <= allowed * planned + 1e-9:
         return ""
     reason, count = next(iter(report.why_inconclusive.items()))
@@ -237,7 +237,7 @@ def _selected(only: Any) -> str:
 
 
 def _n_cases(report: Report) -> int | None:
-    variants = report.summary.slices.get("variant") or report.header.description.variants
+    variants = report.summary.slices.get("variant") or report.header.description.variant_names
     per_case = len(variants) * max(report.summary.repeats, 1)
     planned = report.header.n_planned or report.n_samples
     return planned // per_case if planned % per_case == 0 else None

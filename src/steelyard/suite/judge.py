@@ -1,17 +1,27 @@
 """A judge: its rubric, settings, evidence and who judges, as a file writes it, as it judges, and as a run stores it.
 
-`JudgeFile` is a judge as written, `JudgeModel` one that is loaded, `JudgeDescription` what a run's header keeps; what
-they have in common is in `JudgeSettings`.
+`JudgeFile` is a judge as written, `JudgeModel` one that is loaded or that a run's header keeps; what they have in
+common is in `JudgeSettings`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    PlainSerializer,
+    WithJsonSchema,
+    field_serializer,
+    field_validator,
+    model_validator,
+)
 
+from steelyard.plugins import place_of
 from steelyard.records import Mode
 from steelyard.suite.case import Case, compile_path, split_path
 from steelyard.suite.values import PLACE_SCHEMA, Anything, Group, Key, Label, Part, Scale, Texts, raise_located
@@ -241,28 +251,6 @@ class SaidCount(Part):
     about: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class BindingRule:
-    """`when <condition> then <dimension> <= k and <flag>`: applied in code to whatever the judge says."""
-
-    text: str
-    holds: Callable[[Mapping[str, Any]], bool]
-    """From the metrics by component to whether the condition is met; ValueError when one of them is no number."""
-    caps: dict[str, float] = field(default_factory=dict)
-    """The most that each named dimension may get."""
-    raises: tuple[str, ...] = ()
-    """The flags that are set."""
-
-
-@dataclass(frozen=True, slots=True)
-class JudgeSpec:
-    """One judge by kind: `chat` with the settings of its connection, or `python` with the place of a function."""
-
-    name: str
-    kind: str
-    settings: Any
-
-
 class JudgeSettings(Part):
     """What is said of a judge, whoever judges."""
 
@@ -343,14 +331,27 @@ class JudgeFile(JudgeSettings):
     judges: dict[str, Anything] = Field(min_length=1, description="All who can judge, by name.")
 
 
-class MemberDescription(Part):
-    """One who judged: a model at an address, or a function."""
+class Member(Part):
+    """One who can judge: a model at an address, or a function."""
 
     name: str = ""
     kind: str = ""
+    """`chat`, or `python`."""
     model: str | None = None
     address: str | None = None
     function: str | None = None
+    settings: Any = Field(default=None, exclude=True)
+    """Of `chat` its connection, of `python` the function or its place; None for one of a stored run."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _as_set(cls, data: Any) -> Any:
+        settings = data.get("settings") if isinstance(data, dict) else None
+        if settings is None:
+            return data
+        if data.get("kind") == "python":
+            return {"function": place_of(settings)} | data
+        return {"model": getattr(settings, "model", None), "address": getattr(settings, "base_url", None)} | data
 
     @property
     def label(self) -> str:
@@ -358,52 +359,77 @@ class MemberDescription(Part):
         return self.model or self.function or self.name
 
 
-class JudgeDescription(JudgeSettings):
-    """A judge as a run's header keeps it: what reports and `judge check` read."""
+def _not_loaded(_: Mapping[str, Any]) -> bool:
+    raise ValueError("the rules of a stored run are texts: load its suite")
 
-    mode: Annotated[Mode, Field(strict=False)]
+
+@dataclass(frozen=True, slots=True)
+class BindingRule:
+    """`when <condition> then <dimension> <= k and <flag>`: applied in code to whatever the judge says."""
+
+    text: str
+    holds: Callable[[Mapping[str, Any]], bool] = _not_loaded
+    """From the metrics by component to whether the condition is met; ValueError when one of them is no number."""
+    caps: dict[str, float] = field(default_factory=dict)
+    """The most that each named dimension may get."""
+    raises: tuple[str, ...] = ()
+    """The flags that are set."""
+
+
+RuleByText = Annotated[
+    BindingRule,
+    BeforeValidator(lambda value: BindingRule(value) if isinstance(value, str) else value),
+    PlainSerializer(lambda rule: rule.text),
+]
+"""A rule, of which a run stores the text."""
+
+
+class JudgeModel(JudgeSettings):
+    """How answers are judged. Everything here but labels and thresholds is part of the signature.
+
+    A run's header keeps what reports and `judge check` read of it.
+    """
+
+    mode: Annotated[Mode, Field(strict=False)] = Mode.MODEL
+    """What kind of judge it is: code, or a language model. A panel is of one kind."""
     rubric: Rubric = Rubric.model_construct(dimensions=())
     """Without dimensions where a run of another tool does not say."""
-    members: tuple[MemberDescription, ...] = ()
-    rules: Texts = ()
-    check: str | None = None
+    members: tuple[Member, ...] = ()
+    """Who judges: one, or a panel."""
+    rules: tuple[RuleByText, ...] = ()
+    check: Any = None
+    """A function of the suite, or its place: `(reply, text, case, metrics) -> Checked`. It holds what a judge complains
+    of against what was judged; None when nothing of the kind is done."""
+
+    system: str = Field(default="", exclude=True)
+    """Template of the system message; see judging.prompt for the names it may use."""
+    user: str = Field(default="", exclude=True)
+    response: dict[str, Any] = Field(default={}, exclude=True)
+    """JSON Schema of an answer: reasons come before scores."""
+    shown: str = Field(default="", exclude=True)
+    """Template of how what is judged is shown to a model; "" when it is shown as it is."""
+    means: tuple[SaidMean, ...] = Field(default=(), exclude=True)
+    counts: tuple[SaidCount, ...] = Field(default=(), exclude=True)
+    """What is made into figures beside the scores; it has no weight."""
+    judges: dict[str, Member] = Field(default={}, exclude=True)
+    """Every judge the suite declares, by the name `--judge` chooses it with."""
 
     @model_validator(mode="before")
     @classmethod
     def _without_gaps(cls, data: Any) -> Any:
-        """An empty rubric is none."""
-        return (
-            {key: value for key, value in data.items() if key != "rubric" or value} if isinstance(data, dict) else data
-        )
+        """An empty rubric is none; the mode is that of who judges unless a run says otherwise."""
+        if not isinstance(data, dict):
+            return data
+        given = {key: value for key, value in data.items() if key != "rubric" or value}
+        return given if "mode" in given else given | {"mode": _mode(given.get("members", ()))}
 
+    @field_serializer("check")
+    def _place(self, check: Any) -> str | None:
+        return None if check is None else place_of(check)
 
-class JudgeModel(JudgeSettings):
-    """How answers are judged. Everything here but labels and thresholds is part of the signature."""
-
-    rubric: Rubric
-    members: tuple[JudgeSpec, ...]
-    """Who judges: one, or a panel."""
-    system: str = ""
-    """Template of the system message; see judging.prompt for the names it may use."""
-    user: str = ""
-    response: dict[str, Any] = Field(default={})
-    """JSON Schema of an answer: reasons come before scores."""
-    shown: str = ""
-    """Template of how what is judged is shown to a model; "" when it is shown as it is."""
-    rules: tuple[BindingRule, ...] = ()
-    check: Any = None
-    """A function of the suite, or its place: `(reply, text, case, metrics) -> Checked`. It holds what a judge complains
-    of against what was judged; None when nothing of the kind is done."""
-    means: tuple[SaidMean, ...] = ()
-    counts: tuple[SaidCount, ...] = ()
-    """What is made into figures beside the scores; it has no weight."""
-    judges: dict[str, JudgeSpec] = Field(default={})
-    """Every judge the suite declares, by the name `--judge` chooses it with."""
-
-    @property
-    def mode(self) -> Mode:
-        """What kind of judge it is: code, or a language model. A panel is of one kind."""
-        return Mode.RULES if all(member.kind == "python" for member in self.members) else Mode.MODEL
+    def judged_by(self, members: tuple[Member, ...], **changes: Any) -> JudgeModel:
+        """The same judge with others who judge, and other values of these fields."""
+        return self.model_copy(update={"members": members, "mode": _mode(members)} | changes)
 
     def for_case(self, case: Case) -> JudgeModel:
         """The judge without the dimensions that need what this case does not hold; itself when there are none."""
@@ -428,6 +454,10 @@ class JudgeModel(JudgeSettings):
                 "response": response,
             }
         )
+
+
+def _mode(members: Iterable[Any]) -> Mode:
+    return Mode.RULES if all(getattr(member, "kind", "") == "python" for member in members) else Mode.MODEL
 
 
 def _is_blank(value: Any) -> bool:

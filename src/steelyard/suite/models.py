@@ -1,7 +1,7 @@
 """The suite's models: the schema of its file, what the rest of the house works with, and what a run stores of it.
 
-`SuiteFile` is a suite as written, `SuiteModel` one that is loaded, `SuiteDescription` what a run's header keeps. They
-share their parts (limits, bands, criteria, ...), each declared once.
+`SuiteFile` is a suite as written, `SuiteModel` one that is loaded or that a run's header keeps. They share their parts
+(limits, bands, criteria, ...), each declared once.
 """
 
 from __future__ import annotations
@@ -9,12 +9,23 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, Field, WithJsonSchema, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    SkipValidation,
+    WithJsonSchema,
+    field_serializer,
+    field_validator,
+    model_validator,
+)
 
 from steelyard.suite.case import CaseSource, CaseSurvey, compile_path, compile_place
-from steelyard.suite.judge import JudgeDescription, JudgeModel
+from steelyard.suite.judge import JudgeModel
 from steelyard.suite.values import (
     MIN_PAIRED,
     OPEN_CONCURRENCY,
@@ -36,10 +47,6 @@ from steelyard.suite.values import (
     raise_located,
     time_in_words,
 )
-
-if TYPE_CHECKING:
-    from steelyard.alerts.rules import AlertSettings
-    from steelyard.suite.truth import LedgerLine
 
 EXPECT = "expect"
 """The component that stands for all checks, and the key that declares them."""
@@ -293,12 +300,19 @@ class MeanDescription(Part):
     better: str = ""
 
 
-class ComponentDescription(ComponentSettings):
-    """What a sample has a score of: a component, a judge's dimension or flag, or what else a judge says."""
+class Component(ComponentSettings):
+    """What a sample has a score of: a component, a judge's dimension or flag, or what else a judge says.
+
+    `when_unknown` is the policy for a case whose truth is missing: None means that such a case is a mistake in the
+    suite. A value below `wrong_below` is a finding with `code`. All else about a scorer is read from its instance.
+    """
 
     name: str
     kind: Literal["component", "dimension", "flag", "stated"] = "component"
-    scorer: str = "judge"
+    scorer: Any = "judge"
+    """An instance of a scorer; its name where a judge scores, and in what a run stores."""
+    scorer_name: str = Field(default="", exclude=True)
+    """The name the scorer is registered under; "" for one that a suite brought along."""
     version: int | str = 1
     params: dict[str, Any] = Field(default={})
     """The scorer's full parameters, defaults included."""
@@ -306,62 +320,52 @@ class ComponentDescription(ComponentSettings):
     measures: dict[str, MeasureDescription] = Field(default={})
     means: dict[str, MeanDescription] = Field(default={})
     source: str = ""
+    """A hash of the file of a scorer that a suite file names as `python`; "" for others."""
     figure: str = ""
     """What the suite calls what a judge says besides its scores; "" for all else."""
     key: str = ""
     about: str = ""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _as_its_scorer_is(cls, data: Any) -> Any:
+        scorer = data.get("scorer", "") if isinstance(data, dict) else ""
+        if isinstance(scorer, str):
+            return data
+        measures = {
+            name: {key: getattr(ratio, key, "") for key in MeasureDescription.model_fields}
+            for name, ratio in getattr(scorer, "measures", {}).items()
+        }
+        means = {
+            name: {"of": tuple(mean.of), "about": mean.about, "better": mean.better}
+            for name, mean in getattr(scorer, "means", {}).items()
+        }
+        version, strict = getattr(scorer, "version", 1), bool(getattr(scorer, "strict", False))
+        read = {"version": version, "strict": strict, "params": parameters(scorer)}
+        return read | {"measures": measures, "means": means} | data
+
+    @field_serializer("scorer")
+    def _named(self, scorer: Any) -> str:
+        cls = type(scorer)
+        return scorer if isinstance(scorer, str) else self.scorer_name or f"{cls.__module__}:{cls.__qualname__}"
 
     @property
     def finding_code(self) -> str:
         """The code of its findings, which it makes when its value counts as wrong."""
         return self.code or self.name.upper()
 
-
-class Component(ComponentSettings):
-    """One scored part of the score, with its scorer.
-
-    `when_unknown` is the policy for a case whose truth is missing: None means that such a case is a mistake in the
-    suite. A value below `wrong_below` is a finding with `code`.
-    """
-
-    name: str
-    scorer: Any
-    """An instance of a scorer."""
-    scorer_name: str = ""
-    """The name the scorer is registered under; "" for one that a suite brought along."""
-    source: str = ""
-    """A hash of the file of a scorer that a suite file names as `python`; "" for others."""
-
-    def described(self) -> ComponentDescription:
-        """The component as data, with its scorer's full parameters."""
-        scorer = self.scorer
-        cls = type(scorer)
-        return ComponentDescription(
-            **{name: getattr(self, name) for name in ("name", "source", *ComponentSettings.model_fields)},
-            scorer=self.scorer_name or f"{cls.__module__}:{cls.__qualname__}",
-            version=getattr(scorer, "version", 1),
-            params=parameters(scorer),
-            strict=bool(getattr(scorer, "strict", False)),
-            measures={
-                name: MeasureDescription(
-                    numerator=ratio.numerator,
-                    denominator=ratio.denominator,
-                    about=ratio.about,
-                    better=getattr(ratio, "better", ""),
-                )
-                for name, ratio in getattr(scorer, "measures", {}).items()
-            },
-            means={
-                name: MeanDescription(of=tuple(mean.of), about=mean.about, better=mean.better)
-                for name, mean in getattr(scorer, "means", {}).items()
-            },
+    def scored_by(self, scorer: Any) -> Component:
+        """The same component with another instance of its scorer."""
+        settings = {name: getattr(self, name) for name in ("name", "scorer_name", "source")}
+        return Component(
+            **settings, **{name: getattr(self, name) for name in ComponentSettings.model_fields}, scorer=scorer
         )
 
 
 def parameters(scorer: Any) -> dict[str, Any]:
     """A scorer's parameters as plain data."""
     if isinstance(scorer, BaseModel):
-        return scorer.model_dump(mode="json", by_alias=True)
+        return scorer.model_dump(mode="json", by_alias=True, warnings=False)
     return {name: repr(value) for name, value in sorted(getattr(scorer, "__dict__", {}).items())}
 
 
@@ -466,54 +470,6 @@ class ExpectDescription(Part):
     checks: tuple[CheckDescription, ...] = ()
 
 
-class SuiteDescription(Part):
-    """A suite as a run used it: all that reports, gates and comparisons read, so that they need no suite file."""
-
-    name: str = ""
-    about: str = ""
-    version: str = ""
-    components: tuple[ComponentDescription, ...] = ()
-    """What a sample has a score of: components, dimensions, flags, and the figures of what else a judge says."""
-    bands: tuple[Band, ...] = ()
-    passing: Threshold | None = None
-    """The pass rule with all that a sample must not be flagged with."""
-    gates: Texts = ()
-    taxonomy: tuple[FindingKind, ...] = ()
-    criteria: tuple[Criterion, ...] = ()
-    variants: Texts = ("",)
-    repeats: int = 1
-    usual_repeats: int | None = None
-    """What the suite declares; None where nobody knows."""
-    max_inconclusive: float = Limits().max_inconclusive
-    min_paired: float = MIN_PAIRED
-    anchors: int = Limits().anchors
-    answer: AnswerShape = AnswerShape()
-    judge: JudgeDescription | None = None
-    confidence: ConfidenceRules | None = None
-    expect: ExpectDescription | None = None
-    stability: StabilityRules | None = None
-    latency: LatencyRules = LatencyRules()
-    metrics: tuple[dict[str, Any], ...] = ()
-    """Metrics of the suite's own."""
-    alerts: dict[str, Any] | None = None
-    n_cases: int | None = None
-    n_planned: int | None = None
-    without_truth: Texts = ()
-    ledger: tuple[dict[str, Any], ...] = ()
-
-    @model_validator(mode="before")
-    @classmethod
-    def _without_gaps(cls, data: Any) -> Any:
-        """What a run leaves open has its default."""
-        return {key: value for key, value in data.items() if value is not None} if isinstance(data, dict) else data
-
-    @field_validator("variants")
-    @classmethod
-    def _never_none(cls, names: tuple[str, ...]) -> tuple[str, ...]:
-        """A run without variants has the one that has no name."""
-        return names or ("",)
-
-
 @dataclass(frozen=True, slots=True)
 class Variant:
     """One point of the grid of factors, for instance a prompt; `name` is "" when the suite has no variants."""
@@ -530,59 +486,107 @@ class TargetSpec:
     settings: Any
 
 
-_ANSWER, _LIMITS, _AUDIT, _LATENCY = AnswerShape(format="text"), Limits(), AuditLimits(), LatencyRules()
-_NO_SURVEY = CaseSurvey()
+def _as_data(value: Any) -> Any:
+    return value.as_data() if hasattr(value, "as_data") else value
 
 
-@dataclass(frozen=True, slots=True)
-class SuiteModel:
-    """A validated suite. Built by `suite.load` from a file and by `steelyard.Suite` from Python."""
+VariantByName = Annotated[
+    Variant,
+    BeforeValidator(lambda value: Variant(value) if isinstance(value, str) else value),
+    PlainSerializer(lambda variant: variant.name),
+]
+"""A variant, of which a run stores the name alone."""
+OwnData = Annotated[Any, PlainSerializer(_as_data)]
+"""What says itself how a run stores it."""
 
-    name: str
-    folder: Path
-    path: str
-    cases: CaseSource
-    target: TargetSpec
-    components: tuple[Component, ...]
+
+class SuiteModel(Part):
+    """A suite: built by `suite.load` from a file and by `steelyard.Suite` from Python, and stored with every run.
+
+    A run's header has it as plain data (`data`), so that reports, gates and comparisons need no suite file. What only
+    the process has that loaded the suite (code, cases, settings of targets) is not stored.
+    """
+
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+
+    name: str = ""
     about: str = ""
-    answer: AnswerShape = _ANSWER
-    passing: Threshold | None = None
-    bands: tuple[Band, ...] = ()
-    """Best first."""
-    gates: tuple[str, ...] = ()
-    criteria: tuple[Criterion, ...] = ()
-    variants: tuple[Variant, ...] = (Variant(),)
-    repeats: int = 1
-    taxonomy: tuple[FindingKind, ...] = ()
-    """In the order of detection: an error that fits several codes gets the first."""
-    limits: Limits = _LIMITS
-    audit: AuditLimits = _AUDIT
-    prompts: dict[str, str] = field(default_factory=dict)
-    """Every prompt text the suite uses, by name, for the signature."""
-    survey: CaseSurvey = _NO_SURVEY
-    targets: dict[str, TargetSpec] = field(default_factory=dict)
-    """Further targets by the name `--target` chooses them with."""
     version: str = ""
     """The suite's own version, when it declares one."""
+    components: tuple[Component, ...] = ()
+    """What a sample has a score of: components, dimensions, flags, and the figures of what else a judge says."""
+    bands: tuple[Band, ...] = ()
+    """Best first."""
+    passing: Threshold | None = None
+    """The pass rule with all that a sample must not be flagged with."""
+    gates: Texts = ()
+    taxonomy: tuple[FindingKind, ...] = ()
+    """In the order of detection: an error that fits several codes gets the first."""
+    criteria: tuple[Criterion, ...] = ()
+    variants: tuple[VariantByName, ...] = (Variant(),)
+    repeats: int = 1
+    usual_repeats: int | None = None
+    """What the suite declares, in a run; None where nobody knows."""
+    limits: Limits = Limits()
+    audit: AuditLimits = AuditLimits()
+    answer: AnswerShape = AnswerShape()
     judge: JudgeModel | None = None
     """None for a suite that only computes."""
     confidence: ConfidenceRules | None = None
     """How confidences in answers are looked at; None, and the usual buckets hold."""
-    redactor: Any = None
-    """A `Redactor`, which takes personal data out of whatever is stored or sent; None, and nothing is taken out."""
-    snapshots: Any = None
-    """Snapshots in a shape of the suite's own: a `SnapshotFormat`, or its place; None when it has none."""
-    required_repeats: RequiredRepeats = RequiredRepeats.ALL
-    """In how many repeats a check must pass where it does not say so itself; of no matter without `expect`."""
+    expect: ExpectDescription | None = None
     stability: StabilityRules | None = None
     """None when repeats are not compared item by item."""
-    latency: LatencyRules = _LATENCY
+    latency: LatencyRules = LatencyRules()
     """Medians that look wrong; they make a run suspect and, as gates, are no part of the signature."""
     metrics: tuple[dict[str, Any], ...] = ()
-    """Metrics of the suite's own, as runs keep them."""
-    alerts: AlertSettings | None = None
-    """What people are told of after a run; None when the suite does not say."""
-    ledger: tuple[LedgerLine, ...] = ()
-    """Why truth and scorers are what they are, as the file beside the suite file has it."""
-    other_cases: str = ""
+    """Metrics of the suite's own."""
+    alerts: OwnData = None
+    """`AlertSettings`: what people are told of after a run; plain data in what a run stores."""
+    n_cases: int | None = None
+    n_planned: int | None = None
+    without_truth: Texts = ()
+    ledger: tuple[OwnData, ...] = ()
+    """Why truth and scorers are what they are, as the file beside the suite file has it: `LedgerLine`s."""
+
+    folder: Path = Field(default=Path(), exclude=True)
+    path: str = Field(default="", exclude=True)
+    cases: SkipValidation[CaseSource] = Field(default=(), exclude=True)
+    target: TargetSpec = Field(default=TargetSpec("", None), exclude=True)
+    targets: dict[str, TargetSpec] = Field(default={}, exclude=True)
+    """Further targets by the name `--target` chooses them with."""
+    prompts: dict[str, str] = Field(default={}, exclude=True)
+    """Every prompt text the suite uses, by name, for the signature."""
+    survey: SkipValidation[CaseSurvey] = Field(default=CaseSurvey(), exclude=True)
+    redactor: Any = Field(default=None, exclude=True)
+    """A `Redactor`, which takes personal data out of whatever is stored or sent; None, and nothing is taken out."""
+    snapshots: Any = Field(default=None, exclude=True)
+    """Snapshots in a shape of the suite's own: a `SnapshotFormat`, or its place; None when it has none."""
+    other_cases: str = Field(default="", exclude=True)
     """The folder or file whose cases are read instead of those that the suite declares; "" when there is none."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_gaps(cls, data: Any) -> Any:
+        """What a run leaves open has its default."""
+        return {key: value for key, value in data.items() if value is not None} if isinstance(data, dict) else data
+
+    @field_validator("variants")
+    @classmethod
+    def _never_none(cls, variants: tuple[Variant, ...]) -> tuple[Variant, ...]:
+        """A run without variants has the one that has no name."""
+        return variants or (Variant(),)
+
+    @property
+    def computed(self) -> tuple[Component, ...]:
+        """The components that a scorer scores."""
+        return tuple(component for component in self.components if component.kind == "component")
+
+    @property
+    def variant_names(self) -> tuple[str, ...]:
+        """The names of the variants, "" for the only one."""
+        return tuple(variant.name for variant in self.variants)
+
+    def changed(self, **changes: Any) -> SuiteModel:
+        """The same suite with other values of these fields."""
+        return self.model_copy(update=changes)

@@ -22,7 +22,7 @@ from steelyard.suite.judge import (
     JudgeFile,
     JudgeModel,
     JudgeSettings,
-    JudgeSpec,
+    Member,
     Reasons,
     Rubric,
     SaidCount,
@@ -30,7 +30,7 @@ from steelyard.suite.judge import (
 )
 from steelyard.suite.labels import check_path
 from steelyard.suite.mapping import JUDGE_NAMES, SHOWN_NAMES, compile_template
-from steelyard.suite.models import AnswerShape, Component
+from steelyard.suite.models import AnswerShape, Component, MeasureDescription
 from steelyard.suite.readers import read_schema
 from steelyard.suite.rules import RESERVED, parse_rule
 from steelyard.suite.yaml import Place, dotted, listed, meant, meant_or_listed, read_yaml, result
@@ -456,7 +456,7 @@ def _check_figure_names(
                 draft.add_problem(f"judge.figures.{count.name}: {problem}", (*_FIGURES, count.name))
 
 
-def build_specs(raw: Any, draft: Draft) -> dict[str, JudgeSpec]:
+def build_specs(raw: Any, draft: Draft) -> dict[str, Member]:
     """Every judge that can be built, by name; everything wrong with the others is noted."""
     declared = raw if isinstance(raw, dict) else {}
     built = {name: _spec(name, given, (*_JUDGES, name), draft) for name, given in declared.items()}
@@ -466,7 +466,7 @@ def build_specs(raw: Any, draft: Draft) -> dict[str, JudgeSpec]:
     return {name: spec for name, spec in built.items() if spec is not None}
 
 
-def _spec(name: str, raw: Any, place: Place, draft: Draft) -> JudgeSpec | None:
+def _spec(name: str, raw: Any, place: Place, draft: Draft) -> Member | None:
     given = draft.one_kind(raw, "judge", KINDS, place, f"{dotted(place)}: ")
     if given is None:
         return None
@@ -483,17 +483,17 @@ def _spec(name: str, raw: Any, place: Place, draft: Draft) -> JudgeSpec | None:
             f"{dotted((*place, kind))} must be a function: write module:function; {result(settings)}", place
         )
         return None
-    return JudgeSpec(name, kind, settings)
+    return Member(name=name, kind=kind, settings=settings)
 
 
-def settle_chat(name: str, settings: Any, place: Place, draft: Draft) -> JudgeSpec | None:
+def settle_chat(name: str, settings: Any, place: Place, draft: Draft) -> Member | None:
     """A judge that is a model, or None with everything wrong with its settings noted."""
     model = draft.registered("judges", "chat", place)
     checked = None if model is None else draft.check_part(model, settings, place)
-    return None if checked is None else JudgeSpec(name, "chat", checked)
+    return None if checked is None else Member(name=name, kind="chat", settings=checked)
 
 
-def choose(by: Any, specs: Mapping[str, JudgeSpec], declared: Sequence[str], draft: Draft) -> tuple[JudgeSpec, ...]:
+def choose(by: Any, specs: Mapping[str, Member], declared: Sequence[str], draft: Draft) -> tuple[Member, ...]:
     """Those named by `by`, or the only one there is; what is wrong with the choice is noted."""
     if by is None and len(declared) == 1:
         by = declared[0]
@@ -521,8 +521,84 @@ def choose(by: Any, specs: Mapping[str, JudgeSpec], declared: Sequence[str], dra
     return members
 
 
-def _check_code(members: Sequence[JudgeSpec], draft: Draft) -> None:
+def _check_code(members: Sequence[Member], draft: Draft) -> None:
     for member in members:
         if member.kind == "python" and isinstance(member.settings, str):
             with draft.noting((*_JUDGES, member.name)):
                 find_callable(member.settings, draft.folder, "judge")
+
+
+def judged_components(judge: JudgeModel) -> tuple[Component, ...]:
+    """What a sample has a score of by its judge: dimensions, flags, and the figures of what else a judge says."""
+    return (*_rubric_components(judge.rubric), *_said_components(judge))
+
+
+def dimension_code(name: str) -> str:
+    """The code of a dimension that is below the neutral score, and of a flag that is set."""
+    return name.upper()
+
+
+def _rubric_components(rubric: Rubric) -> list[Component]:
+    dimensions = [
+        Component(
+            name=dimension.name,
+            kind="dimension",
+            weight=dimension.weight,
+            version=rubric.version,
+            code=dimension_code(dimension.name),
+            scale=(rubric.low, rubric.high),
+            wrong_below=(rubric.neutral - rubric.low) / (rubric.high - rubric.low),
+        )
+        for dimension in rubric.dimensions
+    ]
+    flags = [
+        Component(
+            name=flag.name,
+            kind="flag",
+            weight=0.0,
+            version=rubric.version,
+            code=dimension_code(flag.name),
+            when_unknown="skip",
+            wrong_below=0.0,
+            measures={
+                "rate": MeasureDescription(numerator="flagged", denominator="judged", about=_flagged(flag.about))
+            },
+        )
+        for flag in rubric.flags
+    ]
+    return dimensions + flags
+
+
+def _flagged(about: str) -> str:
+    return f"texts that are flagged: {about}" if about else "texts that are flagged"
+
+
+def _said_components(judge: JudgeModel) -> list[Component]:
+    """What is made of what a judge says beyond its scores: it has no weight."""
+    shared: dict[str, Any] = {
+        "kind": "stated",
+        "weight": 0.0,
+        "version": judge.rubric.version,
+        "when_unknown": "skip",
+        "wrong_below": 0.0,
+    }
+    means = [
+        Component(name=mean.name, scale=mean.scale, figure=mean.figure, key=mean.key, about=mean.about, **shared)
+        for mean in judge.means
+    ]
+    counts = [
+        Component(
+            name=count.name,
+            figure=count.name,
+            about=count.about,
+            measures={
+                word: MeasureDescription(
+                    numerator=word, denominator=LISTED, about=f"{word}, of all in {count.list_path}"
+                )
+                for word in count.words
+            },
+            **shared,
+        )
+        for count in judge.counts
+    ]
+    return means + counts

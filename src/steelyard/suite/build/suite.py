@@ -14,7 +14,7 @@ from steelyard.metrics.expression_checks import SuiteNames, check_gate, criteria
 from steelyard.metrics.expressions import Bounds, parse_gate
 from steelyard.plugins import PLACE, find_callable, source_digest
 from steelyard.suite.build.draft import Draft, own_code
-from steelyard.suite.build.judge import build_judge
+from steelyard.suite.build.judge import build_judge, dimension_code, judged_components
 from steelyard.suite.build.target import build_target, build_variants, prompts_of
 from steelyard.suite.case import CaseSurvey
 from steelyard.suite.cases import build_source, survey_cases
@@ -25,8 +25,10 @@ from steelyard.suite.models import (
     PRESENCE,
     SCHEMA,
     AnswerShape,
+    CheckDescription,
     Component,
     ComponentSettings,
+    ExpectDescription,
     FindingKind,
     LatencyRules,
     RequiredRepeats,
@@ -71,11 +73,6 @@ def build_taxonomy(
     for kind in kinds:
         declared.setdefault(kind.code, kind)
     return tuple(declared.values())
-
-
-def dimension_code(name: str) -> str:
-    """The code of a dimension that is below the neutral score, and of a flag that is set."""
-    return name.upper()
 
 
 def given_codes(
@@ -344,6 +341,7 @@ def build_suite(draft: Draft, path: str) -> SuiteModel:
     draft.finish()
     if part is None or target is None or source is None:
         raise AssertionError("a suite that could not be built must have a mistake")
+    required = RequiredRepeats(part.required_repeats or RequiredRepeats.ALL)
     return SuiteModel(
         **{name: getattr(part, name) for name in _AS_WRITTEN},
         name=part.suite,
@@ -351,9 +349,9 @@ def build_suite(draft: Draft, path: str) -> SuiteModel:
         path=path,
         cases=source if redactor is None else RedactedCases(source, redactor),
         target=target,
-        components=components,
+        components=components if judge is None else (*components, *judged_components(judge)),
         answer=answer,
-        passing=_passing(part),
+        passing=_passing(part, judge),
         gates=tuple(part.gates),
         variants=variants,
         taxonomy=taxonomy,
@@ -363,7 +361,7 @@ def build_suite(draft: Draft, path: str) -> SuiteModel:
         judge=judge,
         redactor=redactor,
         snapshots=snapshots,
-        required_repeats=RequiredRepeats(part.required_repeats or RequiredRepeats.ALL),
+        expect=None if expectations is None else _expected(expectations.scorer, required),
         latency=part.latency or LatencyRules(),
         metrics=own_metrics,
         alerts=alerts,
@@ -403,11 +401,24 @@ def _metrics(raw: Any, draft: Draft) -> tuple[dict[str, Any], ...]:
     return tuple(metrics.values())
 
 
-def _passing(part: SuiteFile) -> Threshold | None:
-    """The pass rule; where checks are expected and none is given, all of them must pass."""
-    if part.pass_ is not None:
-        return Threshold(at_least=passing(part.pass_), text=_rule(part.pass_))
-    return Threshold(at_least=1.0, text="score >= 100 %") if part.expect else None
+def _passing(part: SuiteFile, judge: JudgeModel | None) -> Threshold | None:
+    """The pass rule with all that a sample must not be flagged with; where checks are expected and none is given, all
+    of them must pass."""
+    if part.pass_ is None and not part.expect:
+        return None
+    rule = "score >= 100 %" if part.pass_ is None else _rule(part.pass_)
+    flags = [f" and no {flag.name}" for flag in judge.rubric.flags if flag.fails] if judge else []
+    return Threshold(at_least=passing(rule), text="".join([rule, *flags]))
+
+
+def _expected(expect: Any, required: RequiredRepeats) -> ExpectDescription:
+    """The declared checks in their order, each with its code and how often it must pass."""
+    checks = [
+        CheckDescription(name=name, code=expect.code_of(name), required_repeats=rule.required_repeats or required)
+        for name, rule in expect.checks.items()
+    ]
+    schema = [CheckDescription(name=SCHEMA, code=FORMAT, required_repeats=required)] if expect.with_schema else []
+    return ExpectDescription(required_repeats=required, checks=(*schema, *checks))
 
 
 def _check_weights(
