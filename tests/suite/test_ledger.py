@@ -199,8 +199,8 @@ def test_a_run_keeps_the_lines_that_lead_to_what_it_is_weighed_by_and_no_others(
     )
     noted = load_suite(suite)
     kept = kept_with_a_run(noted, signed)
-    assert [each["reason"] for each in kept] == ["led here", "weights"]
-    assert [each.reason for each in lines_kept({"ledger": [*kept]})] == ["led here", "weights"]
+    assert [each.reason for each in kept] == ["led here", "weights"]
+    assert [each.reason for each in lines_kept(noted.changed(ledger=kept).data())] == ["led here", "weights"]
     # The ledger says why; it is no part of the signature.
     assert signature(noted, {"kind": "python"}) == signed
     assert kept_with_a_run(plain, signed) == ()

@@ -1,7 +1,6 @@
 """A judge: its rubric, settings, evidence and who judges, as a file writes it, as it judges, and as a run stores it.
 
-`JudgeFile` is a judge as written, `JudgeModel` one that is loaded or that a run's header keeps; what they have in
-common is in `JudgeSettings`.
+`JudgeModel` is all three: see `suite.models`.
 """
 
 from __future__ import annotations
@@ -15,6 +14,7 @@ from pydantic import (
     BeforeValidator,
     Field,
     PlainSerializer,
+    ValidationInfo,
     WithJsonSchema,
     field_serializer,
     field_validator,
@@ -24,7 +24,19 @@ from pydantic import (
 from steelyard.plugins import place_of
 from steelyard.records import Mode
 from steelyard.suite.case import Case, compile_path, split_path
-from steelyard.suite.values import PLACE_SCHEMA, Anything, Group, Key, Label, Part, Scale, Texts, raise_located
+from steelyard.suite.values import (
+    PLACE_SCHEMA,
+    UNWRITTEN,
+    Anything,
+    Group,
+    InFile,
+    Key,
+    Label,
+    Part,
+    Scale,
+    Texts,
+    raise_located,
+)
 from steelyard.suite.yaml import result
 
 _BY_SCORE = {
@@ -251,86 +263,6 @@ class SaidCount(Part):
     about: str = ""
 
 
-class JudgeSettings(Part):
-    """What is said of a judge, whoever judges."""
-
-    scores_in: str = Field(
-        default="", description="The field of the judge's answer that holds scores and flags; left out, its top."
-    )
-    reasons: Reasons | None = Field(default=None, description="Which reasons it gives before its scores.")
-    evidence: Evidence | None = Field(default=None, description="Which quotes it owes.")
-    secrets: Texts = Field(
-        default=(),
-        description="Names of environment variables that judges in code read and whose values must never reach store,"
-        " log or report; those whose name looks like a secret's need not be named.",
-    )
-    of: str = Field(default="", description="Path into a JSON answer to what is judged; left out, the whole answer.")
-    repeats: int = Field(default=1, ge=1, le=100, description="How often each of them judges a text.")
-    combine: Literal["median", "majority"] = Field(default="median", description="What several scores come to.")
-    flags: Literal["majority", "any"] = Field(default="majority", description="When the flags of several are set.")
-    disagreement: float = Field(
-        default=2.0, gt=0, allow_inf_nan=False, description="Scores of one text this far apart are remarked on."
-    )
-    most_characters: int = Field(
-        default=24_000, ge=200, description="A longer text is shown by head and tail, and marked so."
-    )
-    ask_again: int = Field(
-        default=1, ge=0, le=10, description="How often a judge whose answer cannot be used is told why and asked again."
-    )
-    allow_self: bool = Field(default=False, description="Whether the system under test may be its own judge.")
-    labels: str = Field(
-        default="", description="Path into the case to what a careful reviewer would say; no judge sees it."
-    )
-    labelled: str = Field(
-        default="",
-        description="Path into the case to the text that was labelled, unless that stands in the input: labels count"
-        " for this text alone; no judge sees it.",
-    )
-    labels_are: Literal["random", "chosen"] = Field(
-        default="random",
-        description="Whether the labelled texts are a random part of all, or were chosen for what they are.",
-    )
-    require_checked: bool = Field(
-        default=False, description="Whether gates on what the judge says cannot pass while too few texts have labels."
-    )
-    epsilon: float = Field(
-        default=0.2,
-        ge=0,
-        lt=1,
-        description="What a judge's cheapness is worth in the alternative annotator test: how much less often than a"
-        " person it may agree with the other people.",
-    )
-    health: Texts = Field(default=(), description="What `judge check` asks of the judge: agreement.tone.kappa >= 0.6.")
-
-
-class JudgeFile(JudgeSettings):
-    """How answers are judged with a rubric, and by whom."""
-
-    rubric: str | dict[str, Anything] = Field(description="What is judged: a file, or written here.")
-    system: str | TextFile = Field(default="", description="Template of the system message, or {file: PATH}.")
-    user: str | TextFile = Field(default="", description="Template of the user message, or {file: PATH}.")
-    response: str | dict[str, Anything] | None = Field(
-        default=None,
-        description="JSON Schema of the judge's answer: a file, or written here; left out, made from the rubric.",
-    )
-    shown: str | TextFile = Field(
-        default="",
-        description="Template of how what is judged is shown to a model, which speaks of `part`; or {file: PATH}.",
-    )
-    bind: list[str] = Field(
-        default=[], description="Rules that are applied in code: when a.coverage < 90 % then tone <= 3."
-    )
-    check: Annotated[Any, WithJsonSchema(PLACE_SCHEMA)] = Field(
-        default=None,
-        description="A function of your own, module:function, that holds the judge's complaints against the answer.",
-    )
-    figures: dict[str, FigureFile] = Field(
-        default={}, description="What else of its answer is made into figures, by name: means and counts."
-    )
-    by: str | list[str] | None = Field(default=None, description="Who judges: a name of `judges`, or several.")
-    judges: dict[str, Anything] = Field(min_length=1, description="All who can judge, by name.")
-
-
 class Member(Part):
     """One who can judge: a model at an address, or a function."""
 
@@ -384,41 +316,116 @@ RuleByText = Annotated[
 """A rule, of which a run stores the text."""
 
 
-class JudgeModel(JudgeSettings):
-    """How answers are judged. Everything here but labels and thresholds is part of the signature.
+class JudgeModel(Part):
+    """How answers are judged with a rubric, and by whom.
 
-    A run's header keeps what reports and `judge check` read of it.
+    It is the schema of `judge` in suite files, what judges, and what a run's header keeps for reports and
+    `judge check`. Everything here but labels and thresholds is part of the signature.
     """
 
-    mode: Annotated[Mode, Field(strict=False)] = Mode.MODEL
-    """What kind of judge it is: code, or a language model. A panel is of one kind."""
-    rubric: Rubric = Rubric.model_construct(dimensions=())
+    rubric: Annotated[Rubric, InFile(str | dict[str, Anything], needed=True)] = Field(
+        default=Rubric.model_construct(dimensions=()), description="What is judged: a file, or written here."
+    )
     """Without dimensions where a run of another tool does not say."""
-    members: tuple[Member, ...] = ()
-    """Who judges: one, or a panel."""
-    rules: tuple[RuleByText, ...] = ()
-    check: Any = None
-    """A function of the suite, or its place: `(reply, text, case, metrics) -> Checked`. It holds what a judge complains
-    of against what was judged; None when nothing of the kind is done."""
+    scores_in: str = Field(
+        default="", description="The field of the judge's answer that holds scores and flags; left out, its top."
+    )
+    reasons: Reasons | None = Field(default=None, description="Which reasons it gives before its scores.")
+    evidence: Evidence | None = Field(default=None, description="Which quotes it owes.")
+    secrets: Texts = Field(
+        default=(),
+        description="Names of environment variables that judges in code read and whose values must never reach store,"
+        " log or report; those whose name looks like a secret's need not be named.",
+    )
+    of: str = Field(default="", description="Path into a JSON answer to what is judged; left out, the whole answer.")
+    repeats: int = Field(default=1, ge=1, le=100, description="How often each of them judges a text.")
+    combine: Literal["median", "majority"] = Field(default="median", description="What several scores come to.")
+    flags: Literal["majority", "any"] = Field(default="majority", description="When the flags of several are set.")
+    disagreement: float = Field(
+        default=2.0, gt=0, allow_inf_nan=False, description="Scores of one text this far apart are remarked on."
+    )
+    most_characters: int = Field(
+        default=24_000, ge=200, description="A longer text is shown by head and tail, and marked so."
+    )
+    ask_again: int = Field(
+        default=1, ge=0, le=10, description="How often a judge whose answer cannot be used is told why and asked again."
+    )
+    allow_self: bool = Field(default=False, description="Whether the system under test may be its own judge.")
+    labels: str = Field(
+        default="", description="Path into the case to what a careful reviewer would say; no judge sees it."
+    )
+    labelled: str = Field(
+        default="",
+        description="Path into the case to the text that was labelled, unless that stands in the input: labels count"
+        " for this text alone; no judge sees it.",
+    )
+    labels_are: Literal["random", "chosen"] = Field(
+        default="random",
+        description="Whether the labelled texts are a random part of all, or were chosen for what they are.",
+    )
+    require_checked: bool = Field(
+        default=False, description="Whether gates on what the judge says cannot pass while too few texts have labels."
+    )
+    epsilon: float = Field(
+        default=0.2,
+        ge=0,
+        lt=1,
+        description="What a judge's cheapness is worth in the alternative annotator test: how much less often than a"
+        " person it may agree with the other people.",
+    )
+    health: Texts = Field(default=(), description="What `judge check` asks of the judge: agreement.tone.kappa >= 0.6.")
+    system: Annotated[str, InFile(str | TextFile)] = Field(
+        default="", exclude=True, description="Template of the system message, or {file: PATH}."
+    )
+    """See judging.prompt for the names it may use."""
+    user: Annotated[str, InFile(str | TextFile)] = Field(
+        default="", exclude=True, description="Template of the user message, or {file: PATH}."
+    )
+    response: Annotated[dict[str, Any], InFile(str | dict[str, Anything] | None)] = Field(
+        default={},
+        exclude=True,
+        json_schema_extra={"default": None},
+        description="JSON Schema of the judge's answer: a file, or written here; left out, made from the rubric.",
+    )
+    """Reasons come before scores."""
+    shown: Annotated[str, InFile(str | TextFile)] = Field(
+        default="",
+        exclude=True,
+        description="Template of how what is judged is shown to a model, which speaks of `part`; or {file: PATH}.",
+    )
+    rules: Annotated[tuple[RuleByText, ...], InFile(list[str])] = Field(
+        default=(),
+        validation_alias="bind",
+        description="Rules that are applied in code: when a.coverage < 90 % then tone <= 3.",
+    )
+    check: Annotated[Any, WithJsonSchema(PLACE_SCHEMA)] = Field(
+        default=None,
+        description="A function of your own, module:function, that holds the judge's complaints against the answer.",
+    )
+    """`(reply, text, case, metrics) -> Checked`, or its place."""
+    figures: dict[str, FigureFile] = Field(
+        default={}, exclude=True, description="What else of its answer is made into figures, by name: means and counts."
+    )
+    by: str | list[str] | None = Field(
+        default=None, exclude=True, description="Who judges: a name of `judges`, or several."
+    )
+    judges: Annotated[dict[str, Member], InFile(Annotated[dict[str, Anything], Field(min_length=1)], needed=True)] = (
+        Field(default={}, exclude=True, description="All who can judge, by name.")
+    )
 
-    system: str = Field(default="", exclude=True)
-    """Template of the system message; see judging.prompt for the names it may use."""
-    user: str = Field(default="", exclude=True)
-    response: dict[str, Any] = Field(default={}, exclude=True)
-    """JSON Schema of an answer: reasons come before scores."""
-    shown: str = Field(default="", exclude=True)
-    """Template of how what is judged is shown to a model; "" when it is shown as it is."""
-    means: tuple[SaidMean, ...] = Field(default=(), exclude=True)
-    counts: tuple[SaidCount, ...] = Field(default=(), exclude=True)
-    """What is made into figures beside the scores; it has no weight."""
-    judges: dict[str, Member] = Field(default={}, exclude=True)
-    """Every judge the suite declares, by the name `--judge` chooses it with."""
+    members: Annotated[tuple[Member, ...], UNWRITTEN] = ()
+    """Who judges: one, or a panel."""
+    mode: Annotated[Mode, Field(strict=False), UNWRITTEN] = Mode.MODEL
+    """What kind of judge it is: code, or a language model. A panel is of one kind."""
+    means: Annotated[tuple[SaidMean, ...], UNWRITTEN] = Field(default=(), exclude=True)
+    counts: Annotated[tuple[SaidCount, ...], UNWRITTEN] = Field(default=(), exclude=True)
+    """What is made of `figures`; it has no weight."""
 
     @model_validator(mode="before")
     @classmethod
-    def _without_gaps(cls, data: Any) -> Any:
+    def _without_gaps(cls, data: Any, info: ValidationInfo) -> Any:
         """An empty rubric is none; the mode is that of who judges unless a run says otherwise."""
-        if not isinstance(data, dict):
+        if info.context is not None or not isinstance(data, dict):
             return data
         given = {key: value for key, value in data.items() if key != "rubric" or value}
         return given if "mode" in given else given | {"mode": _mode(given.get("members", ()))}

@@ -1,7 +1,7 @@
 """The suite's models: the schema of its file, what the rest of the house works with, and what a run stores of it.
 
-`SuiteFile` is a suite as written, `SuiteModel` one that is loaded or that a run's header keeps. They share their parts
-(limits, bands, criteria, ...), each declared once.
+`SuiteModel` is all three: a file is validated by it, `suite.build` puts what is built of a file in the place of what
+is written, and a run's header keeps its `data`.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from pydantic import (
     Field,
     PlainSerializer,
     SkipValidation,
+    ValidationInfo,
     WithJsonSchema,
     field_serializer,
     field_validator,
@@ -29,21 +30,24 @@ from steelyard.suite.judge import JudgeModel
 from steelyard.suite.values import (
     MIN_PAIRED,
     OPEN_CONCURRENCY,
+    PASS_SCHEMA,
     PLACE_SCHEMA,
+    UNWRITTEN,
     Anything,
     Band,
     Bands,
     Group,
+    InFile,
     Key,
     Label,
     Part,
-    PassRule,
     Rate,
     Scale,
     Seconds,
     Share,
     Texts,
     Time,
+    passing,
     raise_located,
     time_in_words,
 )
@@ -58,6 +62,8 @@ SMALLEST_SECONDS, SMALLEST_SHARE = 0.005, 0.05
 """What a change of latency must exceed to matter, where a suite does not say otherwise."""
 _EMPTY: dict[str, Any] = {"default": {}}
 """The default of parts by name, as a file would write it."""
+_NONE: dict[str, Any] = {"default": None}
+_PLACES = Annotated[list[Any], WithJsonSchema({"type": "array", "items": PLACE_SCHEMA})]
 
 
 class AnswerShape(Part):
@@ -80,6 +86,15 @@ class Threshold(Part):
 
     at_least: float
     text: str
+
+
+def _pass_rule(value: Any, info: ValidationInfo) -> Any:
+    """The pass rule in `score >= 75 %` or a bare share of the score; data of a stored run as it is."""
+    if info.context is None:
+        return value
+    at_least = passing(value)
+    text = value.strip() if isinstance(value, str) else f"{value:g}"
+    return Threshold(at_least=at_least, text=text if "score" in text else f"score >= {text}")
 
 
 class Criterion(Part):
@@ -389,64 +404,6 @@ class CasesFile(Part):
     )
 
 
-class SuiteFile(Part):
-    """A suite: cases, a target, how answers are scored, and when the result is good enough."""
-
-    suite: str = Field(min_length=1, max_length=100, description="The suite's name.")
-    about: str = Field(default="", description="What is scored, in a sentence.")
-    version: Label = Field(default="", description="The suite's own version, for people.")
-    cases: Anything = Field(default=None, description="Where the cases are.")
-    target: Anything = Field(default=None, description="The system under test: one kind with its settings.")
-    targets: dict[str, Anything] = Field(default={}, description="Further targets, chosen by name with --target.")
-    answer: AnswerShape = Field(default=AnswerShape(), description="What an answer must look like; else plain text.")
-    score: dict[str, Anything] = Field(
-        default={}, description="The components of the score: a scorer each, with its weight."
-    )
-    expect: dict[str, Anything] = Field(
-        default={}, description="Checks of an answer by name, each of one kind: passed, failed or not run."
-    )
-    required_repeats: Literal["all", "majority", "first"] | None = Field(
-        default=None, description="In how many repeats of a case a check of `expect` must pass; left out, in all."
-    )
-    judge: Anything = Field(default=None, description="Judging with a rubric, by a language model or by code.")
-    redact: Anything = Field(
-        default=None, description="Which personal data is taken out of whatever is stored or sent; left out, none."
-    )
-    confidence: ConfidenceRules | None = Field(
-        default=None, description="How confidences in answers are looked at: buckets, and what a claim is worth."
-    )
-    stability: StabilityRules | None = Field(
-        default=None, description="What repeats of the same question should bring again: items, their key and fields."
-    )
-    latency: LatencyRules | None = Field(
-        default=None, description="Medians of answered calls that look wrong, and make a run suspect: below and above."
-    )
-    alerts: Anything = Field(default=None, description="What people are told of after a run, and where to.")
-    findings: Annotated[tuple[FindingKind, ...], Group()] = Field(
-        default=(), json_schema_extra=_EMPTY, description="The taxonomy: what each code of a finding means."
-    )
-    bands: Bands = Field(
-        default=(), json_schema_extra=_EMPTY, description="Ratings by the score they start at, the lowest at 0."
-    )
-    pass_: PassRule | None = Field(default=None, alias="pass", description="When a sample passes: score >= 75 %.")
-    criteria: Annotated[tuple[Criterion, ...], Group()] = Field(
-        default=(),
-        json_schema_extra=_EMPTY,
-        description="Named conditions of a release with three outcomes: pass, fail and between them.",
-    )
-    metrics: Annotated[list[Any], WithJsonSchema({"type": "array", "items": PLACE_SCHEMA})] = Field(
-        default=[], description="Metrics of your own over all samples of a run, each as module:function."
-    )
-    gates: list[str] = Field(default=[], description="What a run must reach for a release: pass_rate >= 90 %.")
-    variants: dict[str, list[Anything]] = Field(default={}, description="Factors with their values; all are combined.")
-    repeats: int = Field(default=1, ge=1, le=10_000, description="How often each case is asked under each variant.")
-    limits: Limits = Field(default=Limits(), description="Limits of a run.")
-    audit: AuditLimits = Field(default=AuditLimits(), description="What `audit` allows.")
-    snapshots: Annotated[Any, WithJsonSchema(PLACE_SCHEMA)] = Field(
-        default=None, description="Snapshots in a shape of your own, module:Name, for `import` and `export` --suite."
-    )
-
-
 class RequiredRepeats(StrEnum):
     """In how many repeats of a case a check must pass."""
 
@@ -501,81 +458,133 @@ OwnData = Annotated[Any, PlainSerializer(_as_data)]
 
 
 class SuiteModel(Part):
-    """A suite: built by `suite.load` from a file and by `steelyard.Suite` from Python, and stored with every run.
+    """A suite: cases, a target, how answers are scored, and when the result is good enough.
 
-    A run's header has it as plain data (`data`), so that reports, gates and comparisons need no suite file. What only
-    the process has that loaded the suite (code, cases, settings of targets) is not stored.
+    It is the schema of suite files, what `suite.load` and `steelyard.Suite` build, and what every run stores: a header
+    has it as plain data (`data`), so that reports, gates and comparisons need no suite file. What only the process has
+    that loaded it (code, cases, settings of targets) is not stored.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
-    name: str = ""
-    about: str = ""
-    version: str = ""
-    """The suite's own version, when it declares one."""
-    components: tuple[Component, ...] = ()
-    """What a sample has a score of: components, dimensions, flags, and the figures of what else a judge says."""
-    bands: tuple[Band, ...] = ()
-    """Best first."""
-    passing: Threshold | None = None
-    """The pass rule with all that a sample must not be flagged with."""
-    gates: Texts = ()
-    taxonomy: tuple[FindingKind, ...] = ()
+    name: Annotated[str, InFile(Annotated[str, Field(min_length=1, max_length=100)], needed=True)] = Field(
+        default="", validation_alias="suite", description="The suite's name."
+    )
+    about: str = Field(default="", description="What is scored, in a sentence.")
+    version: Label = Field(default="", description="The suite's own version, for people.")
+    cases: Annotated[SkipValidation[CaseSource], InFile(Anything)] = Field(
+        default=(), exclude=True, json_schema_extra=_NONE, description="Where the cases are."
+    )
+    target: Annotated[TargetSpec, InFile(Anything)] = Field(
+        default=TargetSpec("", None),
+        exclude=True,
+        json_schema_extra=_NONE,
+        description="The system under test: one kind with its settings.",
+    )
+    targets: Annotated[dict[str, TargetSpec], InFile(dict[str, Anything])] = Field(
+        default={}, exclude=True, description="Further targets, chosen by name with --target."
+    )
+    answer: AnswerShape = Field(default=AnswerShape(), description="What an answer must look like; else plain text.")
+    components: Annotated[tuple[Component, ...], InFile(dict[str, Anything])] = Field(
+        default=(),
+        validation_alias="score",
+        json_schema_extra=_EMPTY,
+        description="The components of the score: a scorer each, with its weight.",
+    )
+    """What a sample has a score of; with a judge its dimensions, flags, and the figures of what else it says too."""
+    expect: Annotated[ExpectDescription | None, InFile(dict[str, Anything])] = Field(
+        default=None,
+        json_schema_extra=_EMPTY,
+        description="Checks of an answer by name, each of one kind: passed, failed or not run.",
+    )
+    required_repeats: Literal["all", "majority", "first"] | None = Field(
+        default=None,
+        exclude=True,
+        description="In how many repeats of a case a check of `expect` must pass; left out, in all.",
+    )
+    judge: Annotated[JudgeModel | None, InFile(Anything)] = Field(
+        default=None, description="Judging with a rubric, by a language model or by code."
+    )
+    redactor: Annotated[Any, InFile(Anything)] = Field(
+        default=None,
+        exclude=True,
+        validation_alias="redact",
+        description="Which personal data is taken out of whatever is stored or sent; left out, none.",
+    )
+    confidence: ConfidenceRules | None = Field(
+        default=None, description="How confidences in answers are looked at: buckets, and what a claim is worth."
+    )
+    stability: StabilityRules | None = Field(
+        default=None, description="What repeats of the same question should bring again: items, their key and fields."
+    )
+    latency: Annotated[LatencyRules, BeforeValidator(lambda value: LatencyRules() if value is None else value)] = Field(
+        default=LatencyRules(),
+        description="Medians of answered calls that look wrong, and make a run suspect: below and above.",
+    )
+    alerts: Annotated[OwnData, InFile(Anything)] = Field(
+        default=None, description="What people are told of after a run, and where to."
+    )
+    """`AlertSettings`; plain data in what a run stores."""
+    taxonomy: Annotated[tuple[FindingKind, ...], Group()] = Field(
+        default=(),
+        validation_alias="findings",
+        json_schema_extra=_EMPTY,
+        description="The taxonomy: what each code of a finding means.",
+    )
     """In the order of detection: an error that fits several codes gets the first."""
-    criteria: tuple[Criterion, ...] = ()
-    variants: tuple[VariantByName, ...] = (Variant(),)
-    repeats: int = 1
-    usual_repeats: int | None = None
+    bands: Bands = Field(
+        default=(), json_schema_extra=_EMPTY, description="Ratings by the score they start at, the lowest at 0."
+    )
+    passing: Annotated[Threshold, BeforeValidator(_pass_rule), WithJsonSchema(PASS_SCHEMA)] | None = Field(
+        default=None, validation_alias="pass", description="When a sample passes: score >= 75 %."
+    )
+    """With all that a sample must not be flagged with."""
+    criteria: Annotated[tuple[Criterion, ...], Group()] = Field(
+        default=(),
+        json_schema_extra=_EMPTY,
+        description="Named conditions of a release with three outcomes: pass, fail and between them.",
+    )
+    metrics: Annotated[tuple[dict[str, Any], ...], InFile(_PLACES)] = Field(
+        default=(), description="Metrics of your own over all samples of a run, each as module:function."
+    )
+    gates: Texts = Field(default=(), description="What a run must reach for a release: pass_rate >= 90 %.")
+    variants: Annotated[tuple[VariantByName, ...], InFile(dict[str, list[Anything]])] = Field(
+        default=(Variant(),),
+        json_schema_extra=_EMPTY,
+        description="Factors with their values; all are combined.",
+    )
+    repeats: int = Field(default=1, ge=1, le=10_000, description="How often each case is asked under each variant.")
+    limits: Limits = Field(default=Limits(), description="Limits of a run.")
+    audit: AuditLimits = Field(default=AuditLimits(), description="What `audit` allows.")
+    snapshots: Annotated[Any, InFile(Annotated[Any, WithJsonSchema(PLACE_SCHEMA)])] = Field(
+        default=None,
+        exclude=True,
+        description="Snapshots in a shape of your own, module:Name, for `import` and `export` --suite.",
+    )
+
+    usual_repeats: Annotated[int | None, UNWRITTEN] = None
     """What the suite declares, in a run; None where nobody knows."""
-    limits: Limits = Limits()
-    audit: AuditLimits = AuditLimits()
-    answer: AnswerShape = AnswerShape()
-    judge: JudgeModel | None = None
-    """None for a suite that only computes."""
-    confidence: ConfidenceRules | None = None
-    """How confidences in answers are looked at; None, and the usual buckets hold."""
-    expect: ExpectDescription | None = None
-    stability: StabilityRules | None = None
-    """None when repeats are not compared item by item."""
-    latency: LatencyRules = LatencyRules()
-    """Medians that look wrong; they make a run suspect and, as gates, are no part of the signature."""
-    metrics: tuple[dict[str, Any], ...] = ()
-    """Metrics of the suite's own."""
-    alerts: OwnData = None
-    """`AlertSettings`: what people are told of after a run; plain data in what a run stores."""
-    n_cases: int | None = None
-    n_planned: int | None = None
-    without_truth: Texts = ()
-    ledger: tuple[OwnData, ...] = ()
+    n_cases: Annotated[int | None, UNWRITTEN] = None
+    n_planned: Annotated[int | None, UNWRITTEN] = None
+    without_truth: Annotated[Texts, UNWRITTEN] = ()
+    ledger: Annotated[tuple[OwnData, ...], UNWRITTEN] = ()
     """Why truth and scorers are what they are, as the file beside the suite file has it: `LedgerLine`s."""
 
-    folder: Path = Field(default=Path(), exclude=True)
-    path: str = Field(default="", exclude=True)
-    cases: SkipValidation[CaseSource] = Field(default=(), exclude=True)
-    target: TargetSpec = Field(default=TargetSpec("", None), exclude=True)
-    targets: dict[str, TargetSpec] = Field(default={}, exclude=True)
-    """Further targets by the name `--target` chooses them with."""
-    prompts: dict[str, str] = Field(default={}, exclude=True)
+    folder: Annotated[Path, UNWRITTEN] = Field(default=Path(), exclude=True)
+    path: Annotated[str, UNWRITTEN] = Field(default="", exclude=True)
+    prompts: Annotated[dict[str, str], UNWRITTEN] = Field(default={}, exclude=True)
     """Every prompt text the suite uses, by name, for the signature."""
-    survey: SkipValidation[CaseSurvey] = Field(default=CaseSurvey(), exclude=True)
-    redactor: Any = Field(default=None, exclude=True)
-    """A `Redactor`, which takes personal data out of whatever is stored or sent; None, and nothing is taken out."""
-    snapshots: Any = Field(default=None, exclude=True)
-    """Snapshots in a shape of the suite's own: a `SnapshotFormat`, or its place; None when it has none."""
-    other_cases: str = Field(default="", exclude=True)
+    survey: Annotated[SkipValidation[CaseSurvey], UNWRITTEN] = Field(default=CaseSurvey(), exclude=True)
+    other_cases: Annotated[str, UNWRITTEN] = Field(default="", exclude=True)
     """The folder or file whose cases are read instead of those that the suite declares; "" when there is none."""
 
     @model_validator(mode="before")
     @classmethod
-    def _without_gaps(cls, data: Any) -> Any:
-        """What a run leaves open has its default."""
-        return {key: value for key, value in data.items() if value is not None} if isinstance(data, dict) else data
-
-    @field_validator("variants")
-    @classmethod
-    def _never_none(cls, variants: tuple[Variant, ...]) -> tuple[Variant, ...]:
-        """A run without variants has the one that has no name."""
-        return variants or (Variant(),)
+    def _without_gaps(cls, data: Any, info: ValidationInfo) -> Any:
+        """What a run leaves open has its default, and without variants it has the one that has no name."""
+        if info.context is not None or not isinstance(data, dict):
+            return data
+        return {key: value for key, value in data.items() if value is not None and (value or key != "variants")}
 
     @property
     def computed(self) -> tuple[Component, ...]:

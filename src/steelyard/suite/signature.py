@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from steelyard.plugins import find_callable, place_of, source_digest
 from steelyard.suite.build.judge import dimension_code
 from steelyard.suite.case import digest
-from steelyard.suite.judge import JudgeModel, JudgeSettings, Member
+from steelyard.suite.judge import JudgeModel, Member
 from steelyard.suite.models import SuiteModel
 
 _HARMLESS = frozenset({"token", "price", "timeout"})
@@ -21,6 +21,8 @@ _NEITHER = frozenset(
     {"health", "labels", "labelled", "labels_are", "require_checked", "epsilon", "secrets", "allow_self"}
 )
 """The settings that change neither."""
+_NAMED = frozenset({"mode", "members", "rules", "check"})
+"""What is in the signature by its identity or source."""
 
 
 def signature(
@@ -85,8 +87,7 @@ def _line(parts: dict[str, str], named: dict[str, Any]) -> str:
 
 def judge_asked(judge: JudgeModel, folder: Path) -> dict[str, Any]:
     """Everything that can change what a judge says: rubric, prompts, response, and who it is, without its keys."""
-    asked = set(JudgeSettings.model_fields) - _READ_BY - _NEITHER
-    return judge.model_dump(mode="json", include=asked | {"rubric"}) | {
+    return judge.model_dump(mode="json", exclude={*_READ_BY, *_NEITHER, *_NAMED}) | {
         **{name: getattr(judge, name) for name in ("system", "user", "shown")},
         # The order of fields is the order in which a model writes them.
         "response": [judge.response, _order(judge.response)],

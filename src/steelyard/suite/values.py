@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
 from itertools import pairwise
 from typing import Annotated, Any, Self, get_args
@@ -17,10 +17,13 @@ from pydantic import (
     Field,
     GetCoreSchemaHandler,
     GetJsonSchemaHandler,
+    TypeAdapter,
     ValidationError,
+    ValidationInfo,
     WithJsonSchema,
+    model_validator,
 )
-from pydantic_core import InitErrorDetails, PydanticCustomError, core_schema
+from pydantic_core import InitErrorDetails, PydanticCustomError, PydanticKnownError, core_schema
 
 from steelyard.suite.yaml import result, shown, unknown_key
 
@@ -179,6 +182,25 @@ class Part(BaseModel):
         return self.model_dump(mode="json", by_alias=True)
 
     @classmethod
+    def from_file(cls, data: Any) -> Self:
+        """The part as a file writes it; what is built from what is written (see `InFile`) stands in it as written."""
+        return cls.model_validate(data, context=_IN_FILE, by_alias=True, by_name=False)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_what_is_missing(cls, data: Any, info: ValidationInfo) -> Any:
+        needed = [] if info.context is not _IN_FILE else [key for key, form in cls._forms() if form.needed]
+        return {**dict.fromkeys(needed, _ABSENT), **data} if isinstance(data, dict) and needed else data
+
+    @classmethod
+    def _forms(cls) -> Iterator[tuple[str, InFile]]:
+        """The key in files and the form of each field that files write otherwise."""
+        for name, field in cls.model_fields.items():
+            for form in field.metadata:
+                if isinstance(form, InFile):
+                    yield str(field.validation_alias or name), form
+
+    @classmethod
     def from_data(cls, data: Mapping[str, Any] | None) -> Self:
         """The part back from its `data`; what holds where nobody says anything for None."""
         return cls.model_validate(data or {}, strict=False)
@@ -186,17 +208,25 @@ class Part(BaseModel):
     @classmethod
     def __get_pydantic_json_schema__(cls, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler) -> Any:
         described = handler.resolve_ref_schema(handler(schema))
-        for name in cls.given_by_key():
-            described.get("properties", {}).pop(name, None)
-            described["required"] = [key for key in described.get("required", ()) if key != name]
-            if not described["required"]:
-                del described["required"]
-        return described
+        properties, about = described.get("properties", {}), described.get("description", "")
+        described |= {"description": about.partition("\n\n")[0]} if about else {}
+        required = {*described.pop("required", ()), *(key for key, form in cls._forms() if form.needed)}
+        for key in cls.unwritten():
+            properties.pop(key, None)
+        for key in required & properties.keys():
+            properties[key].pop("default", None)
+        needed = [key for key in properties if key in required]
+        return described | ({"required": needed} if needed else {})
 
     @classmethod
     def given_by_key(cls) -> list[str]:
         """The fields that a file gives as the key under which the part stands."""
         return [name for name, field in cls.model_fields.items() if BY_KEY in field.metadata]
+
+    @classmethod
+    def unwritten(cls) -> list[str]:
+        """The fields that are no keys of a file: given by the key of the part, or by the process or run."""
+        return [*cls.given_by_key(), *(key for key, form in cls._forms() if form.written is None)]
 
 
 class _ByKey:
@@ -205,6 +235,49 @@ class _ByKey:
 
 BY_KEY = _ByKey()
 Key = Annotated[str, BY_KEY]
+
+
+_IN_FILE = object()
+"""The context of validation in which data is what a file says."""
+_ABSENT = object()
+"""In the place of a key that a file must have and has not."""
+
+
+class InFile:
+    """Annotation of a field that a file writes in another form; without one, a file does not write it at all.
+
+    What is written is checked by that form and stands in the field until `suite.build` puts what it makes of it there:
+    that takes the suite's folder, its code and its other parts.
+    """
+
+    def __init__(self, written: Any = None, *, needed: bool = False) -> None:
+        self.written = written
+        self.needed = needed
+        self._form: TypeAdapter[Any] | None = None
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
+        def by_form(value: Any, usual: core_schema.ValidatorFunctionWrapHandler, info: ValidationInfo) -> Any:
+            if info.context is not _IN_FILE:
+                return usual(value)
+            if self.written is None or value is _ABSENT:
+                raise PydanticKnownError("missing" if value is _ABSENT else "extra_forbidden")
+            return self.form.validate_python(value, strict=True, context=_IN_FILE, by_alias=True, by_name=False)
+
+        return core_schema.with_info_wrap_validator_function(by_form, handler(source))
+
+    @property
+    def form(self) -> TypeAdapter[Any]:
+        """What checks the form in which a file writes it."""
+        self._form = self._form or TypeAdapter(self.written)
+        return self._form
+
+    def __get_pydantic_json_schema__(self, _: Any, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        # Wrapped, so that what an annotation of the form says of its JSON schema counts.
+        written = core_schema.no_info_before_validator_function(lambda value: value, self.form.core_schema)
+        return {} if self.written is None else handler(written)
+
+
+UNWRITTEN = InFile()
 
 
 class Group:
@@ -271,14 +344,9 @@ def _label_text(value: Any) -> Any:
     return str(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else value
 
 
-def _pass_rule(value: Any) -> Any:
-    passing(value)
-    return value if isinstance(value, str) else f"score >= {value:g}"
-
-
 _SHARE_TEXT = {"type": "string", "pattern": r"^\s*[0-9.]+\s*%?\s*$", "examples": ["75 %"]}
 _SHARE_SCHEMA = {"anyOf": [{"type": "number", "minimum": 0, "maximum": 1}, _SHARE_TEXT]}
-_PASS_SCHEMA = {
+PASS_SCHEMA = {
     "anyOf": [
         {"type": "string", "pattern": r"^\s*(score\s*>=\s*)?[0-9.]+\s*%?\s*$", "examples": ["score >= 75 %"]},
         {"type": "number", "minimum": 0, "maximum": 1},
@@ -300,7 +368,6 @@ Time = Annotated[float, BeforeValidator(parse_time), WithJsonSchema(_TIME_SCHEMA
 Seconds = Annotated[float, BeforeValidator(seconds), WithJsonSchema(_SECONDS_SCHEMA)]
 Rate = Annotated[float, BeforeValidator(parse_rate), WithJsonSchema(_RATE_SCHEMA)]
 Share = Annotated[float, BeforeValidator(share), WithJsonSchema(_SHARE_SCHEMA)]
-PassRule = Annotated[str, BeforeValidator(_pass_rule), WithJsonSchema(_PASS_SCHEMA)]
 Label = Annotated[str, BeforeValidator(_label_text), WithJsonSchema({"type": ["string", "number"]})]
 Anything = Annotated[Any, WithJsonSchema({})]
 

@@ -21,7 +21,7 @@ from steelyard.stats.groups import mean, share
 from steelyard.stats.intervals import ANYWHERE, Estimate, settled
 from steelyard.store.base import JudgedSample
 from steelyard.suite.case import MISSING, Case, compile_path
-from steelyard.suite.judge import JudgeModel, JudgeSettings
+from steelyard.suite.judge import JudgeModel
 from steelyard.suite.labels import Label, is_labelled, labels_of
 from steelyard.suite.models import SuiteModel
 
@@ -401,7 +401,7 @@ def judge_check(
     )
 
 
-def labelled_samples(samples: Iterable[tuple[Sample, Case]], judge: JudgeSettings) -> frozenset[SampleKey]:
+def labelled_samples(samples: Iterable[tuple[Sample, Case]], judge: JudgeModel) -> frozenset[SampleKey]:
     """Those whose judged text is the one that the labels of their case are of."""
     judged, labelled = judged_text(judge.of), judge.labelled
     return frozenset(

@@ -14,6 +14,7 @@ from steelyard import plugins
 from steelyard.errors import Problem, SuiteError, UsageError
 from steelyard.plugins import PLACE, find_callable
 from steelyard.suite.files import text_inside
+from steelyard.suite.values import Part
 from steelyard.suite.yaml import Located, Place, dotted, explain, listed, result
 
 Checked = TypeVar("Checked", bound=BaseModel)
@@ -67,7 +68,7 @@ class Draft:
     def check(self, model: type[Checked], data: Any, place: Place = ()) -> Checked | None:
         """The data as the model, or None with every problem noted."""
         try:
-            return model.model_validate(data)
+            return model.from_file(data) if issubclass(model, Part) else model.model_validate(data)
         except ValidationError as error:
             for problem in explain(error, data, model, place):
                 self.add_problem(problem.message, problem.place)

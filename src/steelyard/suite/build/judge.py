@@ -19,9 +19,7 @@ from steelyard.suite.judge import (
     BindingRule,
     Evidence,
     FigureFile,
-    JudgeFile,
     JudgeModel,
-    JudgeSettings,
     Member,
     Reasons,
     Rubric,
@@ -63,7 +61,7 @@ def build_judge(
     if not isinstance(raw, dict):
         draft.add_problem(f"judge is a group of keys (rubric, judges, ...); {result(raw)}", _AT)
         return None
-    part = draft.check(JudgeFile, raw, _AT)
+    part = draft.check(JudgeModel, raw, _AT)
     names = list(dict.fromkeys([*named, *(component.name for component in components)]))
     rubric = build_rubric(raw.get("rubric"), draft, names)
     specs = build_specs(raw.get("judges"), draft)
@@ -82,20 +80,20 @@ def build_judge(
     response = build_response(raw.get("response"), rubric, Owed(scores_in, reasons, evidence), draft)
     rules = _rules(raw.get("bind"), rubric, _metrics(components, names), draft)
     means, counts = build_figures(part, rubric, response, names, draft)
-    settings = {} if part is None else {name: getattr(part, name) for name in JudgeSettings.model_fields}
-    judge = JudgeModel(
+    judge = (part or JudgeModel()).judged_by(
+        members,
         rubric=rubric,
-        members=members,
         system=system,
         user=user,
         shown=shown,
         response=response,
         rules=rules,
         check=own_code(raw.get("check"), (*_AT, "check"), draft),
+        reasons=reasons,
+        evidence=evidence,
         means=means,
         counts=counts,
         judges=specs,
-        **settings | {"reasons": reasons, "evidence": evidence},
     )
     _check_health(judge, draft)
     return judge
@@ -343,7 +341,7 @@ def _closed(properties: dict[str, Any]) -> dict[str, Any]:
 
 
 def build_figures(
-    part: JudgeFile | None, rubric: Rubric, response: dict[str, Any], names: Sequence[str], draft: Draft
+    part: JudgeModel | None, rubric: Rubric, response: dict[str, Any], names: Sequence[str], draft: Draft
 ) -> tuple[tuple[SaidMean, ...], tuple[SaidCount, ...]]:
     """The means and the counts; everything wrong is noted. `names` are those of all components."""
     means: list[SaidMean] = []

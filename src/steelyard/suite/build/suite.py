@@ -30,9 +30,7 @@ from steelyard.suite.models import (
     ComponentSettings,
     ExpectDescription,
     FindingKind,
-    LatencyRules,
     RequiredRepeats,
-    SuiteFile,
     SuiteModel,
     TargetSpec,
     Threshold,
@@ -41,7 +39,6 @@ from steelyard.suite.models import (
 from steelyard.suite.readers import read_schema
 from steelyard.suite.redaction import RedactedCases, build_redactor
 from steelyard.suite.truth import read_ledger
-from steelyard.suite.values import passing
 from steelyard.suite.yaml import Place, listed, meant, meant_or_listed, result, unknown_key
 
 FORMAT = "FORMAT"
@@ -49,10 +46,10 @@ FORMAT = "FORMAT"
 
 
 def build_taxonomy(
-    part: SuiteFile | None, components: tuple[Component, ...], judge: JudgeModel | None
+    part: SuiteModel | None, components: tuple[Component, ...], judge: JudgeModel | None
 ) -> tuple[FindingKind, ...]:
     """Every kind of finding, in the order of detection: as declared, then as the scorers and the rubric give them."""
-    declared = {kind.code: kind for kind in (part.findings if part else ())}
+    declared = {kind.code: kind for kind in (part.taxonomy if part else ())}
     for component in components:
         # A scorer that a Python suite brought along need not have all that ours have.
         codes = component.scorer.fault_codes() if hasattr(component.scorer, "fault_codes") else {}
@@ -89,9 +86,9 @@ def given_codes(
     return list(dict.fromkeys([*given, *judged, FORMAT]))
 
 
-def report_idle_codes(part: SuiteFile | None, suite_names: SuiteNames, draft: Draft) -> None:
+def report_idle_codes(part: SuiteModel | None, suite_names: SuiteNames, draft: Draft) -> None:
     """Tell of a code that no scorer gives: a gate on it could never fail."""
-    for code in (kind.code for kind in part.findings) if part is not None else ():
+    for code in (kind.code for kind in part.taxonomy) if part is not None else ():
         if suite_names.codes is not None and code not in suite_names.codes:
             hint = meant(code, suite_names.codes) or f"; they give: {listed(suite_names.codes)}"
             draft.add_problem(f"findings.{code}: no scorer of this suite gives this code{hint}", ("findings", code))
@@ -291,11 +288,7 @@ def _report_kind(name: str, part: dict[str, Any], named: list[str], kinds: list[
     draft.add_problem(f"expect.{name} names no kind of check; there are: {listed(kinds)}", place)
 
 
-_AS_WRITTEN = ("about", "version", "bands", "criteria", "repeats", "limits", "audit", "confidence", "stability")
-"""What a suite has as its file says it."""
-
-
-def _checked_file(raw: Any, draft: Draft) -> SuiteFile | None:
+def _checked_file(raw: Any, draft: Draft) -> SuiteModel | None:
     """The keys of the file; None when some are wrong, which is noted. SuiteError when there are no keys at all."""
     draft.problems.extend(draft.located.problems)
     if not isinstance(raw, dict):
@@ -305,7 +298,7 @@ def _checked_file(raw: Any, draft: Draft) -> SuiteFile | None:
         draft.add_problem(
             "latency is empty: write below: 100 ms, above: 10 s, smallest: 5 ms, or one of them", ("latency",)
         )
-    return draft.check(SuiteFile, raw)
+    return draft.check(SuiteModel, raw)
 
 
 def build_suite(draft: Draft, path: str) -> SuiteModel:
@@ -342,27 +335,23 @@ def build_suite(draft: Draft, path: str) -> SuiteModel:
     if part is None or target is None or source is None:
         raise AssertionError("a suite that could not be built must have a mistake")
     required = RequiredRepeats(part.required_repeats or RequiredRepeats.ALL)
-    return SuiteModel(
-        **{name: getattr(part, name) for name in _AS_WRITTEN},
-        name=part.suite,
+    return part.changed(
         folder=draft.folder,
         path=path,
         cases=source if redactor is None else RedactedCases(source, redactor),
         target=target,
+        targets=targets,
         components=components if judge is None else (*components, *judged_components(judge)),
         answer=answer,
         passing=_passing(part, judge),
-        gates=tuple(part.gates),
         variants=variants,
         taxonomy=taxonomy,
         prompts=prompts,
         survey=survey,
-        targets=targets,
         judge=judge,
         redactor=redactor,
         snapshots=snapshots,
         expect=None if expectations is None else _expected(expectations.scorer, required),
-        latency=part.latency or LatencyRules(),
         metrics=own_metrics,
         alerts=alerts,
         ledger=ledger,
@@ -401,14 +390,14 @@ def _metrics(raw: Any, draft: Draft) -> tuple[dict[str, Any], ...]:
     return tuple(metrics.values())
 
 
-def _passing(part: SuiteFile, judge: JudgeModel | None) -> Threshold | None:
+def _passing(part: SuiteModel, judge: JudgeModel | None) -> Threshold | None:
     """The pass rule with all that a sample must not be flagged with; where checks are expected and none is given, all
     of them must pass."""
-    if part.pass_ is None and not part.expect:
-        return None
-    rule = "score >= 100 %" if part.pass_ is None else _rule(part.pass_)
-    flags = [f" and no {flag.name}" for flag in judge.rubric.flags if flag.fails] if judge else []
-    return Threshold(at_least=passing(rule), text="".join([rule, *flags]))
+    rule = part.passing or (Threshold(at_least=1.0, text="score >= 100 %") if part.expect else None)
+    if rule is None or judge is None:
+        return rule
+    flags = [f" and no {flag.name}" for flag in judge.rubric.flags if flag.fails]
+    return Threshold(at_least=rule.at_least, text="".join([rule.text, *flags]))
 
 
 def _expected(expect: Any, required: RequiredRepeats) -> ExpectDescription:
@@ -552,8 +541,3 @@ def _check_conditions(raw: dict[str, Any], suite_names: SuiteNames, draft: Draft
                 raise ValueError(problem)
     for message, place in criteria_problems(raw.get("criteria"), suite_names):
         draft.add_problem(message, place)
-
-
-def _rule(text: str) -> str:
-    """The pass rule as it is printed beside every pass rate: a bare share is the score's."""
-    return text.strip() if "score" in text else f"score >= {text.strip()}"
