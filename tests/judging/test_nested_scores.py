@@ -8,7 +8,7 @@ from steelyard.judging.judgement import JudgeReader
 from steelyard.judging.parse import AnswerParser
 from steelyard.judging.prompt import Fence, answer_shape, messages
 from steelyard.records import CallResult, JudgeCall, Mode
-from steelyard.suite.build.judge import Owed, response_schema
+from steelyard.suite.build.judge import response_schema
 from steelyard.suite.case import Case
 from steelyard.suite.judge import Dimension, Flag, JudgeModel, Member, Reasons, Rubric
 
@@ -16,7 +16,7 @@ RUBRIC = Rubric(dimensions=(Dimension(name="tone"), Dimension(name="depth")), fl
 JUDGE = JudgeModel(
     rubric=RUBRIC,
     members=(Member(name="model", kind="chat"),),
-    response=response_schema(RUBRIC, Owed("scores", Reasons(place="reasons"))),
+    response=response_schema(JudgeModel(rubric=RUBRIC, scores_in="scores", reasons=Reasons(place="reasons"))),
     reasons=Reasons(place="reasons"),
     scores_in="scores",
 )

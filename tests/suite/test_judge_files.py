@@ -10,10 +10,10 @@ import pytest
 from steelyard import Suite
 from steelyard.errors import SuiteError, UsageError
 from steelyard.records import Mode
-from steelyard.suite.build.judge import Owed, response_schema
+from steelyard.suite.build.judge import response_schema
 from steelyard.suite.chosen_judge import refuse_self_judged, same_address
 from steelyard.suite.json_schema import suite_schema
-from steelyard.suite.judge import Dimension, Evidence, Flag, Reasons, Rubric
+from steelyard.suite.judge import Dimension, Evidence, Flag, JudgeModel, Reasons, Rubric
 from steelyard.suite.load import load_suite, with_judge, with_target
 from steelyard.suite.mapping import JUDGE_NAMES, compile_template
 from steelyard.suite.signature import signature
@@ -89,7 +89,7 @@ def test_a_made_response_may_have_no_reasons():
         scale=(0, 2),
         neutral=1,
     )
-    assert response_schema(rubric, Owed()) == {
+    assert response_schema(JudgeModel(rubric=rubric)) == {
         "type": "object",
         "properties": {
             "tone": {"type": "integer", "minimum": 0, "maximum": 2, "description": "How it sounds."},

@@ -182,9 +182,12 @@ class Part(BaseModel):
         return self.model_dump(mode="json", by_alias=True)
 
     @classmethod
-    def from_file(cls, data: Any) -> Self:
-        """The part as a file writes it; what is built from what is written (see `InFile`) stands in it as written."""
-        return cls.model_validate(data, context=_IN_FILE, by_alias=True, by_name=False)
+    def from_file(cls, data: Any, *, whole: bool = True) -> Self:
+        """The part as a file writes it; what is built from what is written (see `InFile`) stands in it as written.
+
+        When it is not the whole of it, keys that a file must have may be missing.
+        """
+        return cls.model_validate(data, context=_IN_FILE if whole else _IN_PART, by_alias=True, by_name=False)
 
     @model_validator(mode="before")
     @classmethod
@@ -237,8 +240,8 @@ BY_KEY = _ByKey()
 Key = Annotated[str, BY_KEY]
 
 
-_IN_FILE = object()
-"""The context of validation in which data is what a file says."""
+_IN_FILE, _IN_PART = "file", "part"
+"""The contexts of validation in which data is what a file says, the whole of it or some; None elsewhere."""
 _ABSENT = object()
 """In the place of a key that a file must have and has not."""
 
@@ -257,11 +260,11 @@ class InFile:
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
         def by_form(value: Any, usual: core_schema.ValidatorFunctionWrapHandler, info: ValidationInfo) -> Any:
-            if info.context is not _IN_FILE:
+            if info.context is None:
                 return usual(value)
             if self.written is None or value is _ABSENT:
                 raise PydanticKnownError("missing" if value is _ABSENT else "extra_forbidden")
-            return self.form.validate_python(value, strict=True, context=_IN_FILE, by_alias=True, by_name=False)
+            return self.form.validate_python(value, strict=True, context=info.context, by_alias=True, by_name=False)
 
         return core_schema.with_info_wrap_validator_function(by_form, handler(source))
 

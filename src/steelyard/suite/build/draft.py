@@ -18,6 +18,7 @@ from steelyard.suite.values import Part
 from steelyard.suite.yaml import Located, Place, dotted, explain, listed, result
 
 Checked = TypeVar("Checked", bound=BaseModel)
+Written = TypeVar("Written", bound=Part)
 
 
 @dataclass
@@ -73,6 +74,18 @@ class Draft:
             for problem in explain(error, data, model, place):
                 self.add_problem(problem.message, problem.place)
         return None
+
+    def check_keys(self, model: type[Written], data: dict[str, Any], place: Place = ()) -> tuple[Written, set[Any]]:
+        """The data as the model without its keys that are wrong, and these keys, whose problems are noted."""
+        checked = self.check(model, data, place)
+        if checked is not None:
+            return checked, set()
+        try:
+            model.from_file(data, whole=False)
+        except ValidationError as error:
+            wrong = {detail["loc"][0] for detail in error.errors(include_url=False) if detail["loc"]}
+            return model.from_file({key: data[key] for key in data if key not in wrong}, whole=False), wrong
+        return model.from_file(data, whole=False), set()
 
     def check_part(self, model: type[Checked], data: Any, place: Place) -> Checked | None:
         """As `check`, for the models of scorers and targets, whose own checks may raise anything."""
