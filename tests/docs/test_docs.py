@@ -16,12 +16,12 @@ from steelyard.metrics.expressions import JUDGE_METRICS
 from steelyard.metrics.registry import metrics
 from steelyard.records import Verdict
 from steelyard.report.verdicts import exit_code
+from steelyard.suite.cases import CasesFile
 from steelyard.suite.judge import JudgeModel, Rubric
 from steelyard.suite.mapping import CONVERSIONS, FIELDS, UNITS
 from steelyard.suite.models import (
     AnswerShape,
     AuditLimits,
-    CasesFile,
     ComponentSettings,
     ConfidenceRules,
     FindingKind,

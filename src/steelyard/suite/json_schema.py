@@ -12,11 +12,11 @@ from pydantic.json_schema import models_json_schema
 from steelyard import plugins
 from steelyard.alerts.rules import CHANNELS, RULES, AlertsPart
 from steelyard.plugins import PLACE
+from steelyard.suite.cases import CasesFile
 from steelyard.suite.judge import JudgeModel, Rubric
 from steelyard.suite.mapping import CONVERSIONS, FIELDS
 from steelyard.suite.models import (
     EXPECT,
-    CasesFile,
     ComponentSettings,
     ConfidenceRules,
     LatencyRules,

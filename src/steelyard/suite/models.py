@@ -384,26 +384,6 @@ def parameters(scorer: Any) -> dict[str, Any]:
     return {name: repr(value) for name, value in sorted(getattr(scorer, "__dict__", {}).items())}
 
 
-class CasesFile(Part):
-    """Where the cases are and how a record becomes a case."""
-
-    files: str | list[str] | None = Field(
-        default=None, description="One file, a list of files or a glob: .yaml .json .jsonl .csv .parquet."
-    )
-    folder: str | None = Field(default=None, description="A folder with one file a case, instead of `files`.")
-    glob: str = Field(default="*", description="Which files of the folder are cases.")
-    at: str = Field(default="", description="Where the list of cases is inside a JSON or YAML document: a path.")
-    cluster: str | None = Field(
-        default=None,
-        description="What of a record (a path, such as `document` or `input.user`) cases share that are not independent"
-        " of one another: those of one document, user or seed are one unit in every interval, test and power figure.",
-    )
-    map: dict[str, Anything] = Field(
-        default={},
-        description="How a record of another shape becomes a case: path, constant, unit or template.",
-    )
-
-
 class RequiredRepeats(StrEnum):
     """In how many repeats of a case a check must pass."""
 

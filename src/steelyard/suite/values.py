@@ -33,26 +33,39 @@ OPEN_CONCURRENCY = 1_000
 """Most calls under way under an open load, where nobody says otherwise."""
 _LONGEST = 86_400
 _FASTEST = 100_000.0
-_NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
-_SHARE = re.compile(rf"({_NUMBER})\s*(%?)")
+_NUMBER = r"(\d+\.?\d*|\.\d+)"
+_SHARE = re.compile(r"([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*(%?)")
 _PASSING = re.compile(r"score\s*>=\s*(.+)")
-_RATE = re.compile(r"(\d+\.?\d*|\.\d+)\s*(?:(?:/|per|a)\s*(s|sec|second|min|minute|m|h|hour))?")
-_UNITS = {"s": 1, "sec": 1, "second": 1, "m": 60, "min": 60, "minute": 60, "h": 3600, "hour": 3600}
-_UNITS |= {f"{unit}s": _UNITS[unit] for unit in ("second", "minute", "hour")}
-_TIME = re.compile(r"(\d+\.?\d*|\.\d+)\s*(s|sec|seconds?|m|min|minutes?|h|hours?)?")
-_SECONDS = re.compile(r"(\d+\.?\d*|\.\d+)\s*(ms|s)?")
+_RATE = re.compile(rf"{_NUMBER}\s*(?:(?:/|per|a)\s*(s|sec|second|min|minute|m|h|hour))?", re.IGNORECASE)
+_TIME = re.compile(rf"{_NUMBER}\s*(s|sec|seconds?|m|min|minutes?|h|hours?)?", re.IGNORECASE)
+_SECONDS = re.compile(rf"{_NUMBER}\s*(ms|s)?")
+_UNITS = {"%": Decimal(1) / 100, "ms": Decimal(1) / 1000, "m": Decimal(60), "h": Decimal(3600)}
+"""What one of a unit is; seconds, and what has none, are 1."""
+
+
+def _number(value: Any, pattern: re.Pattern[str], how: str, *, a: bool = False) -> float:
+    """The number meant by a text of the pattern, whose second group is the unit (`a` for that of a rate), or by a bare
+    number; ValueError with how it is written when it is neither."""
+    if isinstance(value, str) and (written := pattern.fullmatch(value.strip())):
+        unit = (written[2] or "").lower()
+        size = _UNITS.get(unit if unit in _UNITS else unit[:1], Decimal(1))
+        return float(Decimal(written[1]) / size if a else Decimal(written[1]) * size)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        # Numbers too large for a float are too large all the same.
+        return float(max(min(value, 10**300), -(10**300)))
+    raise ValueError(f"{how}; {result(value)}")
 
 
 def share(value: Any) -> float:
     """The fraction meant by `0.75` or `75 %`; ValueError with a sentence when it is neither."""
-    if isinstance(value, str) and (written := _SHARE.fullmatch(value.strip())):
-        number, percent = written.groups()
-        fraction = float(Decimal(number) / 100) if percent else float(number)
-        return _share_in_range(fraction, value.strip(), bool(percent))
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        # Numbers too large for a float are above 1 all the same.
-        return _share_in_range(float(min(value, 10**300)), shown(value), False)
-    raise ValueError(f"a share is written 0.75 or 75 %; {result(value)}")
+    fraction = _number(value, _SHARE, "a share is written 0.75 or 75 %")
+    text = value.strip() if isinstance(value, str) else shown(value)
+    if not math.isfinite(fraction) or fraction < 0:
+        raise ValueError(f"{text} is not between 0 and 1")
+    if fraction > 1:
+        more = " is above 100 %" if text.endswith("%") else f" is above 1: write {text} % or {_as_share(text)}"
+        raise ValueError(f"{text}{more}")
+    return fraction
 
 
 def passing(text: Any) -> float:
@@ -73,16 +86,6 @@ def _can_fail(fraction: float) -> float:
     return fraction
 
 
-def _share_in_range(fraction: float, text: str, percent: bool) -> float:
-    if not math.isfinite(fraction) or fraction < 0:
-        raise ValueError(f"{text} is not between 0 and 1")
-    if fraction > 1:
-        raise ValueError(
-            f"{text} is above 100 %" if percent else f"{text} is above 1: write {text} % or {_as_share(text)}"
-        )
-    return fraction
-
-
 def _as_share(text: str) -> str:
     fraction = Decimal(text) / 100 if text[:1].isdigit() and not text.endswith(".") else Decimal(2)
     return f"{fraction.normalize():f}" if fraction <= 1 else "a fraction such as 0.75"
@@ -90,49 +93,32 @@ def _as_share(text: str) -> str:
 
 def parse_rate(value: Any) -> float:
     """Calls a second in `20/s`, `90/min` or a bare 20; ValueError with a sentence when it is none."""
-    if isinstance(value, str) and (written := _RATE.fullmatch(value.strip().lower())):
-        return _rate_in_range(float(written[1]) / _UNITS[written[2] or "s"], shown(value))
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return _rate_in_range(float(min(value, 10**300)), shown(value))
-    raise ValueError(f"a rate is written 20/s or 90/min; {result(value)}")
-
-
-def _rate_in_range(rate: float, text: str) -> float:
+    rate = _number(value, _RATE, "a rate is written 20/s or 90/min", a=True)
     if not math.isfinite(rate) or rate <= 0:
-        raise ValueError(f"{text} is not a rate: write a number above 0, such as 20/s")
+        raise ValueError(f"{shown(value)} is not a rate: write a number above 0, such as 20/s")
     if rate > _FASTEST:
-        raise ValueError(f"{text} is more than {_FASTEST:,.0f} calls a second")
+        raise ValueError(f"{shown(value)} is more than {_FASTEST:,.0f} calls a second")
     return rate
 
 
 def parse_time(value: Any) -> float:
     """Seconds in `90 s`, `5m`, `1 h` or a bare 90; 0 is allowed. ValueError with a sentence when it is none."""
-    if isinstance(value, str) and (written := _TIME.fullmatch(value.strip().lower())):
-        length = float(written[1]) * _UNITS[written[2] or "s"]
-    elif isinstance(value, int | float) and not isinstance(value, bool) and value >= 0:
-        length = float(min(value, 10**300))
-    else:
-        raise ValueError(f"a time is written 5m or 90s, and 0 is none; {result(value)}")
-    if not length <= _LONGEST:
+    how = "a time is written 5m or 90s, and 0 is none"
+    length = _number(value, _TIME, how)
+    if math.isnan(length) or length < 0:
+        raise ValueError(f"{how}; {result(value)}")
+    if length > _LONGEST:
         raise ValueError(f"{shown(value)} is more than a day")
     return length
 
 
 def seconds(value: Any) -> float:
     """The seconds in `100 ms`, `10 s` or a bare 10, as gates have them; ValueError with a sentence when it is none."""
-    if isinstance(value, str) and (written := _SECONDS.fullmatch(value.strip())):
-        number = Decimal(written[1])
-        return _seconds_in_range(float(number / 1000 if written[2] == "ms" else number), shown(value))
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return _seconds_in_range(float(min(value, 10**300)), shown(value))
-    raise ValueError(f"a time is written 100 ms or 10 s; {result(value)}")
-
-
-def _seconds_in_range(length: float, text: str) -> float:
+    length = _number(value, _SECONDS, "a time is written 100 ms or 10 s")
     if not math.isfinite(length) or length <= 0:
-        raise ValueError(f"{text} is not a time above 0: write 100 ms or 10 s")
+        raise ValueError(f"{shown(value)} is not a time above 0: write 100 ms or 10 s")
     if length > _LONGEST:
-        raise ValueError(f"{text} is more than a day ({_LONGEST:,} s)")
+        raise ValueError(f"{shown(value)} is more than a day ({_LONGEST:,} s)")
     return length
 
 

@@ -72,7 +72,7 @@ def build_judge(
         return None
     reasons = part.reasons
     if reasons is None and raw.get("response") is None:
-        reasons = Reasons(place=REASONS)  # a schema made from the rubric always has them
+        reasons = Reasons.from_data({"in": REASONS})  # a schema made from the rubric always has them
     judge = part.judged_by(
         members,
         rubric=rubric,

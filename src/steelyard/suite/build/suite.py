@@ -304,7 +304,7 @@ def build_suite(draft: Draft, path: str) -> SuiteModel:
     """The suite in the draft; SuiteError with every mistake when there are any."""
     raw = _keys(draft)
     part, wrong = draft.check_keys(SuiteModel, raw)
-    score = dict(part.components)
+    score: dict[str, Any] = raw["score"] if "score" in raw and "score" not in wrong else {}
     components = build_components(score, draft)
     target, targets = _targets(raw, draft)
     answer = build_answer(AnswerShape(format="json") if "answer" in wrong else part.answer, draft)
