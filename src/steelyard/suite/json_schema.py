@@ -26,6 +26,8 @@ from steelyard.suite.models import (
 from steelyard.suite.redaction import RedactPart
 
 _REF = "#/$defs/"
+_UNWRITTEN = ("Band", "Member", "TargetSpec")
+"""Parts that a file writes in another form, under their names."""
 _AS_THEY_ARE = ("default", "examples", "enum", "const")
 """Parts of a schema that are data."""
 _ABOUT_FIELDS = {
@@ -93,14 +95,12 @@ def suite_schema() -> dict[str, Any]:
     scored = {"required": ["score"], "properties": {"score": {"minProperties": 1}}}
     expected = {"required": [EXPECT], "properties": {EXPECT: {"minProperties": 1}}}
     suite["anyOf"] = [scored, expected, {"required": ["judge"]}]
-    for name in ("Band", "Member", "TargetSpec"):  # a file writes them otherwise, under their names
-        del definitions[name]
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Steelyard suite",
         "description": suite.pop("description"),
         **_untitled(suite),
-        "$defs": {name: _untitled(part) for name, part in sorted(definitions.items())},
+        "$defs": {name: _untitled(part) for name, part in sorted(definitions.items()) if name not in _UNWRITTEN},
     }
 
 
