@@ -488,7 +488,11 @@ def _header(suite: SuiteModel, target: Target, plan: Plan, limits: Limits, optio
     identity = target.identity()
     signed = signature(suite, identity)
     described = _description(suite, signed, plan.cases()).changed(
-        limits=limits, variants=plan.variants, repeats=plan.repeats, n_planned=plan.n
+        # How the calls were made is in the options of the run.
+        limits=suite.limits.model_copy(update={"max_inconclusive": limits.max_inconclusive}),
+        variants=plan.variants,
+        repeats=plan.repeats,
+        n_planned=plan.n,
     )
     return RunHeader(
         id=new_run_id(suite.name, now),

@@ -533,7 +533,9 @@ class SuiteModel(Part):
         json_schema_extra=_EMPTY,
         description="Factors with their values; all are combined.",
     )
-    repeats: int = Field(default=1, ge=1, le=10_000, description="How often each case is asked under each variant.")
+    repeats: Annotated[int, InFile(Annotated[int, Field(ge=1, le=10_000)])] = Field(
+        default=1, description="How often each case is asked under each variant."
+    )
     limits: Limits = Field(default=Limits(), description="Limits of a run.")
     audit: AuditLimits = Field(default=AuditLimits(), description="What `audit` allows.")
     snapshots: Annotated[Any, InFile(Annotated[Any, WithJsonSchema(PLACE_SCHEMA)])] = Field(

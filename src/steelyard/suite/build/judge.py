@@ -64,7 +64,7 @@ def build_judge(
     rubric = build_rubric(raw.get("rubric"), draft, names)
     specs = build_specs(raw.get("judges"), draft)
     declared = list(raw["judges"]) if isinstance(raw.get("judges"), dict) else []
-    members = choose(part.by, specs, declared, draft)
+    members = choose(raw.get("by"), specs, declared, draft)
     system, user = (_template(raw.get(key), (*_AT, key), draft) for key in ("system", "user"))
     shown = _template(raw.get("shown"), (*_AT, "shown"), draft, SHOWN_NAMES)
     _check_paths(part, answer, draft)
