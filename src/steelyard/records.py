@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from steelyard.errors import UsageError
 
 if TYPE_CHECKING:
-    from steelyard.suite.models import SuiteDescription
+    from steelyard.suite.models import SuiteModel
 
 Count = Annotated[int, range(2**53 + 1)]
 """A whole number from 0 up, as far as a column of floats holds each exactly."""
@@ -573,14 +573,14 @@ class RunHeader:
     version: str = ""
 
     @cached_property
-    def description(self) -> SuiteDescription:
+    def description(self) -> SuiteModel:
         """The suite as this run used it."""
         from pydantic import ValidationError
 
-        from steelyard.suite.models import SuiteDescription  # the models of suites know records
+        from steelyard.suite.models import SuiteModel  # the models of suites know records
 
         try:
-            return SuiteDescription.from_data(self.suite)
+            return SuiteModel.from_data(self.suite)
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False)[0]
             what = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"

@@ -7,7 +7,6 @@ from parts.small_suite import write_suite
 from steelyard.alerts.rules import RULES, AlertSettings, Regression, settings_from
 from steelyard.errors import SuiteError
 from steelyard.suite.load import load_suite, project_alerts
-from steelyard.suite.signature import describe
 
 EVERYTHING = {
     "rules": [
@@ -61,13 +60,13 @@ def test_a_suite_says_what_to_tell_and_where(tmp_path):
 def test_a_run_keeps_the_settings_and_no_secret(tmp_path, monkeypatch):
     monkeypatch.setenv("HOOK", "https://hooks.example.org/secretsecret")
     suite = loaded(tmp_path, EVERYTHING)
-    kept = describe(suite).data()["alerts"]
+    kept = suite.data()["alerts"]
     assert settings_from(yaml.safe_load(yaml.safe_dump(kept))) == suite.alerts
     assert "secretsecret" not in str(kept)
 
 
 def test_a_suite_without_alerts_is_described_as_ever(tmp_path):
-    assert describe(load_suite(write_suite(tmp_path))).alerts is None
+    assert load_suite(write_suite(tmp_path)).alerts is None
 
 
 @pytest.mark.parametrize(

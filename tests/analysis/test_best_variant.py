@@ -288,7 +288,7 @@ class TestFromARun:
 
     @pytest.mark.parametrize(("allowed", "best"), [(0.05, None), (0.75, "p")])
     def test_calls_that_failed_keep_a_run_from_having_a_best(self, allowed: float, best: str | None) -> None:
-        described = suite(variants=["p", "q"], max_inconclusive=allowed, n_planned=48)
+        described = suite(variants=["p", "q"], limits={"max_inconclusive": allowed}, n_planned=48)
         found = summarise(columns(self.made(24, 17)), described).best_variant
         assert found is not None
         assert found.best == best
@@ -296,7 +296,7 @@ class TestFromARun:
 
     def test_a_run_described_without_a_limit_has_the_usual_one(self) -> None:
         described = suite(variants=["p", "q"])
-        del described["max_inconclusive"]
+        del described["limits"]
         found = summarise(columns(self.made(24, 2)), described).best_variant
         assert found is not None
         assert found.best is None

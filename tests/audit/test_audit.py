@@ -1,7 +1,6 @@
 """The audit on suites made to be caught, and on every built-in one."""
 
 import json
-from dataclasses import replace
 
 import pytest
 import yaml
@@ -67,7 +66,7 @@ class Generous(Scorer):
 
 def generous(folder):
     suite = write(folder, answer={"format": "text"})
-    return replace(suite, components=(suite.components[0].model_copy(update={"scorer": Generous()}),))
+    return suite.changed(components=(suite.components[0].model_copy(update={"scorer": Generous()}),))
 
 
 def test_a_rule_that_pays_for_an_empty_answer_is_caught(tmp_path):
@@ -180,7 +179,7 @@ def test_a_criterion_that_lets_empty_answers_through_is_caught(tmp_path):
         Criterion(name="passes", passes="passed in >= 2 of 3 repeats", secondary=True),
         Criterion(name="clean", passes="findings.NAME == 0"),
     )
-    complaints = audit(replace(generous(tmp_path), gates=(), criteria=criteria)).complaints
+    complaints = audit(generous(tmp_path).changed(gates=(), criteria=criteria)).complaints
     through = "lets a system through that gives no answer at all (100.0 %)"
     assert [each for each in complaints if each.startswith("criterion")] == [
         f"criterion average (average >= 80 %) {through}",
@@ -194,7 +193,7 @@ def test_a_criterion_that_cannot_fail_or_cannot_pass_is_caught(tmp_path):
         Criterion(name="always", passes="average >= 0"),
         Criterion(name="never", passes="average > 0.5", fails="findings.NAME < 0"),
     )
-    assert audit(replace(write(tmp_path), criteria=criteria)).complaints == [
+    assert audit(write(tmp_path).changed(criteria=criteria)).complaints == [
         "criterion always: its pass always holds",
         "criterion never: its fail never holds",
     ]
@@ -239,7 +238,7 @@ def test_a_null_answer_that_passes_is_caught_however_little_it_earns(tmp_path):
     (name,) = suite.components
     # Whatever comes earns 1 of 10 parts, less than the 20 % allowed, but more than the 5 % that pass.
     free = name.model_copy(update={"name": "free", "scorer": Generous(), "weight": 1})
-    result = audit(replace(suite, components=(free, name.model_copy(update={"weight": 9}))))
+    result = audit(suite.changed(components=(free, name.model_copy(update={"weight": 9}))))
     assert by_name(result)["empty"].average == pytest.approx(0.1)
     assert any(each.startswith("empty") and "passes 3 of 3 cases" in each for each in result.complaints)
 

@@ -15,7 +15,7 @@ from steelyard.metrics.aggregate import Proportion
 from steelyard.records import RunState, Verdict
 from steelyard.report.verdicts import exit_code
 from steelyard.stats.intervals import Estimate
-from steelyard.suite.models import SuiteDescription
+from steelyard.suite.models import SuiteModel
 
 PASS, FAIL, AMBIGUOUS, INVALID = Verdict.PASS, Verdict.FAIL, Verdict.AMBIGUOUS, Verdict.INVALID
 JSON_RULE = "valid in >= 2 of 3 repeats"
@@ -74,8 +74,8 @@ SEED = [TEXT, INVENTED, GROUPING, JSON]
 
 def decision(criteria: list[dict[str, Any]], overall: Slice, *variants: Slice, **options: Any) -> Decision:
     summary = Summary("", overall, {"variant": list(variants)} if variants else {}, repeats=options.pop("repeats", 3))
-    suite = {"criteria": criteria, "gates": options.pop("gates", []), "max_inconclusive": 0.05}
-    return decide(summary, SuiteDescription.from_data(suite), **({"state": RunState.ENDED} | options))
+    suite = {"criteria": criteria, "gates": options.pop("gates", []), "limits": {"max_inconclusive": 0.05}}
+    return decide(summary, SuiteModel.from_data(suite), **({"state": RunState.ENDED} | options))
 
 
 def one(given: dict[str, Any], overall: Slice, **options: Any) -> GateResult:
@@ -307,7 +307,7 @@ class TestGatesAndCriteriaTogether:
 
     def test_a_run_stored_before_there_were_criteria_is_decided_by_its_gates(self) -> None:
         summary = Summary("", part())
-        assert decide(summary, SuiteDescription(gates=("average >= 50 %",))).verdict is PASS
+        assert decide(summary, SuiteModel(gates=("average >= 50 %",))).verdict is PASS
 
 
 class TestByVariant:

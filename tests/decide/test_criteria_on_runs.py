@@ -15,7 +15,7 @@ from steelyard.decide.gates import Decision
 from steelyard.decide.verdict import decide
 from steelyard.errors import UsageError
 from steelyard.records import Verdict
-from steelyard.suite.models import SuiteDescription
+from steelyard.suite.models import SuiteModel
 
 PASS, FAIL, AMBIGUOUS = Verdict.PASS, Verdict.FAIL, Verdict.AMBIGUOUS
 CRITERIA = [
@@ -57,7 +57,7 @@ def answered(case: str, variant: str, repeat: int, read: int, *found: str, valid
 
 def decided(made: list[Made], **changes: Any) -> Decision:
     suite = described(n_planned=len(made), **changes)
-    return decide(summarise(columns(made), suite), SuiteDescription.from_data(suite))
+    return decide(summarise(columns(made), suite), SuiteModel.from_data(suite))
 
 
 def test_the_verdict_follows_from_the_samples_variant_by_variant() -> None:

@@ -12,7 +12,7 @@ from steelyard.decide.gates import Scope, evaluate, evaluate_criteria
 from steelyard.decide.verdict import decide
 from steelyard.errors import UsageError
 from steelyard.records import Item, Verdict
-from steelyard.suite.models import Criterion, SuiteDescription
+from steelyard.suite.models import Criterion, SuiteModel
 
 PASS, FAIL, AMBIGUOUS = Verdict.PASS, Verdict.FAIL, Verdict.AMBIGUOUS
 LEVEL = {"level": "equal"}
@@ -97,13 +97,13 @@ def test_a_gate_that_asks_for_more_repeats_than_there_are_is_open_and_says_so(ga
 def test_with_fewer_repeats_than_the_suite_asks_for_gates_that_need_them_are_left_out():
     summary = summed_up(cell("a", x="p"), cell("b", x="p"))
     gates = ["cases.passed >= 50 %", "pass_all.3 >= 10 %"]
-    decision = decide(summary, SuiteDescription(gates=tuple(gates), usual_repeats=3))
+    decision = decide(summary, SuiteModel(gates=tuple(gates), usual_repeats=3))
     assert (decision.verdict, [each.secondary for each in decision.gates]) == (PASS, [False, True])
     assert decision.reasons[0] == "the gate that decides holds"
     assert decision.reasons[1].startswith("pass_all.3 >= 10 %: left out: n/a: nothing to stand on; it asks for 3")
     # A suite that never asks often enough for its own gates, and one with no other gate, are told so.
-    assert decide(summary, SuiteDescription(gates=tuple(gates), usual_repeats=1)).verdict is AMBIGUOUS
-    assert decide(summary, SuiteDescription(gates=tuple(gates[1:]), usual_repeats=3)).verdict is AMBIGUOUS
+    assert decide(summary, SuiteModel(gates=tuple(gates), usual_repeats=1)).verdict is AMBIGUOUS
+    assert decide(summary, SuiteModel(gates=tuple(gates[1:]), usual_repeats=3)).verdict is AMBIGUOUS
 
 
 def test_stability_decides_on_what_was_compared():

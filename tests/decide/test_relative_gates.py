@@ -15,7 +15,7 @@ from steelyard.decide.relative_gates import relative_results, results_data, resu
 from steelyard.decide.verdict import decide
 from steelyard.metrics.expressions import parse_gate
 from steelyard.records import Load, RunState, Verdict
-from steelyard.suite.models import SuiteDescription
+from steelyard.suite.models import SuiteModel
 
 PASS, FAIL, AMBIGUOUS = Verdict.PASS, Verdict.FAIL, Verdict.AMBIGUOUS
 
@@ -340,14 +340,14 @@ def test_the_verdict_of_a_run_counts_them_and_names_what_is_within_noise(summary
     noisy = [1.0] * 19 + [0.0]
     described = suite(gates=["average >= 50 %", "average >= release - 3 points"])
     found = held("average >= release - 3 points", samples([1.0] * 20), samples(noisy))
-    decision = decide(summary_of(samples(noisy)), SuiteDescription.from_data(described), relative=found)
+    decision = decide(summary_of(samples(noisy)), SuiteModel.from_data(described), relative=found)
     assert decision.verdict is PASS
     assert decision.reasons[0] == "all 2 gates hold"
     assert "but within noise" in decision.reasons[1]
     strict = suite(gates=["average == 100 %", "average >= release - 3 points"])
-    failed = decide(summary_of(samples(noisy)), SuiteDescription.from_data(strict), relative=found)
+    failed = decide(summary_of(samples(noisy)), SuiteModel.from_data(strict), relative=found)
     assert failed.reasons[1:] == decision.reasons[1:]
-    unheld = decide(summary_of(samples(noisy)), SuiteDescription.from_data(described))
+    unheld = decide(summary_of(samples(noisy)), SuiteModel.from_data(described))
     assert unheld.verdict is AMBIGUOUS
     assert "was not compared with release" in unheld.reasons[0]
 

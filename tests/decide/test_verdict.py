@@ -12,20 +12,20 @@ from steelyard.decide.gates import Decision
 from steelyard.decide.verdict import decide
 from steelyard.records import RunState, Verdict
 from steelyard.report.verdicts import exit_code
-from steelyard.suite.models import SuiteDescription
+from steelyard.suite.models import SuiteModel
 
 
 def decision(made: list[Made], gates: list[str], **options: Any) -> Decision:
     described = suite(
         gates=gates,
-        max_inconclusive=options.pop("max_inconclusive", 0.05),
+        limits={"max_inconclusive": options.pop("max_inconclusive", 0.05)},
         n_planned=options.pop("n_planned", len(made)),
         without_truth=options.pop("without_truth", []),
         criteria=options.pop("criteria", []),
     )
     return decide(
         summarise(columns(made), described),
-        SuiteDescription.from_data(described),
+        SuiteModel.from_data(described),
         **({"state": RunState.ENDED, "suspect": ()} | options),
     )
 

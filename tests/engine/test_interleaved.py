@@ -316,7 +316,7 @@ def test_what_died_between_closing_the_one_run_and_the_other_is_closed_without_a
 def test_there_is_no_pass_rate_without_a_pass_rule(tmp_path):
     suite = load_suite(write_suite(tmp_path / "s"))
     assert (metric_of(suite, None), metric_of(suite, "average")) == ("pass_rate", "average")
-    ruleless = replace(suite, passing=None)
+    ruleless = suite.changed(passing=None)
     assert metric_of(ruleless, None) == "average"
     with pytest.raises(UsageError, match="no pass rule"):
         metric_of(ruleless, "pass_rate")

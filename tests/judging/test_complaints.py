@@ -10,7 +10,7 @@ from steelyard.judging.evidence import check_complaints, complaint_check
 from steelyard.judging.judgement import JudgeReader
 from steelyard.records import CallResult, JudgeCall, Mode
 from steelyard.suite.case import Case
-from steelyard.suite.judge import JudgeSpec
+from steelyard.suite.judge import Member
 
 TEXT = "The old lighthouse stood alone."
 CASE = Case("a", {"question": "Where?"}, {"labels": {"tone": 2}, "hint": "the sea"})
@@ -110,7 +110,7 @@ def test_a_judgement_that_comes_to_nothing_has_no_findings():
 
 
 def test_a_judge_that_is_code_is_checked_too():
-    model = judge(evidence=None, rules=(), check=check, members=(JudgeSpec("code", "python", "x:y"),))
+    model = judge(evidence=None, rules=(), check=check, members=(Member(name="code", kind="python", settings="x:y"),))
     reader = JudgeReader(model, {"code": lambda text, case, metrics: answer(missing=["old"])}, check)
     assert [one.code for one in reader.read((), TEXT, CASE, FINE).votes[0].remarks] == ["CONTRADICTION"]
 

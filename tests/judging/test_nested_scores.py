@@ -8,15 +8,15 @@ from steelyard.judging.judgement import JudgeReader
 from steelyard.judging.parse import AnswerParser
 from steelyard.judging.prompt import Fence, answer_shape, messages
 from steelyard.records import CallResult, JudgeCall, Mode
-from steelyard.suite.build.judge import Owed, response_schema
+from steelyard.suite.build.judge import response_schema
 from steelyard.suite.case import Case
-from steelyard.suite.judge import Dimension, Flag, JudgeModel, JudgeSpec, Reasons, Rubric
+from steelyard.suite.judge import Dimension, Flag, JudgeModel, Member, Reasons, Rubric
 
 RUBRIC = Rubric(dimensions=(Dimension(name="tone"), Dimension(name="depth")), flags=(Flag(name="harm"),))
 JUDGE = JudgeModel(
     rubric=RUBRIC,
-    members=(JudgeSpec("model", "chat", None),),
-    response=response_schema(RUBRIC, Owed("scores", Reasons(place="reasons"))),
+    members=(Member(name="model", kind="chat"),),
+    response=response_schema(JudgeModel(rubric=RUBRIC, scores_in="scores", reasons=Reasons(place="reasons"))),
     reasons=Reasons(place="reasons"),
     scores_in="scores",
 )
@@ -130,7 +130,7 @@ def test_a_judgement_reads_its_scores_and_keeps_the_answer_as_it_came():
 def test_a_judge_that_is_code_answers_in_the_same_shape():
     judge = JudgeModel(
         rubric=RUBRIC,
-        members=(JudgeSpec("code", "python", None),),
+        members=(Member(name="code", kind="python"),),
         response=JUDGE.response,
         reasons=Reasons(place="reasons"),
         scores_in="scores",

@@ -7,7 +7,7 @@ from steelyard.judging.judgement import JudgeReader
 from steelyard.judging.prompt import without_orders
 from steelyard.records import CallResult, JudgeCall
 from steelyard.suite.case import Case
-from steelyard.suite.judge import Evidence, JudgeSpec
+from steelyard.suite.judge import Evidence, Member
 
 TEXT = "The door opens slowly. Nobody is there, and the wind goes on."
 
@@ -58,7 +58,7 @@ def read(quote, text):
     reply = (
         f'{{"weaknesses": ["a", "b"], "tone": 5, "plot_sense": 3, "harm_flag": false, "notes": "tone: \\"{quote}\\""}}'
     )
-    model = judge(evidence=Evidence(place="notes"), members=(JudgeSpec("m", "chat", None),))
+    model = judge(evidence=Evidence(place="notes"), members=(Member(name="m", kind="chat"),))
     return JudgeReader(model).read([JudgeCall("m", 0, 0, CallResult(text=reply))], text, Case("a"), FINE)
 
 

@@ -77,12 +77,14 @@ class TestNothingRead:
         assert to_json(refused)["judge"]["failed"]["value"] is None
 
     def test_a_few_failures_do_not_take_the_headline(self, refused):
-        suite = refused.header.suite | {"max_inconclusive": 1.0}
+        suite = refused.header.suite | {"limits": {"max_inconclusive": 1.0}}
         assert wording.commonest_failure(replace(refused, header=replace(refused.header, suite=suite))) == ""
 
     def test_a_target_that_fails_is_named_with_its_message(self):
         report = replace(reports.rich_report(), why_inconclusive={"target: http_500 out of memory": 1}, n_samples=50)
-        report = replace(report, header=replace(report.header, suite=report.header.suite | {"max_inconclusive": 0.0}))
+        report = replace(
+            report, header=replace(report.header, suite=report.header.suite | {"limits": {"max_inconclusive": 0.0}})
+        )
         assert "1 of 1: target: http_500 out of memory" in wording.reasons(report)
 
     def test_judge_calls_that_failed_for_several_reasons_are_counted_by_reason(self, tmp_path):

@@ -1,6 +1,5 @@
 import json
 import math
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -192,7 +191,7 @@ def test_a_declared_scale_is_brought_to_fractions():
 def test_a_scorers_own_findings_stand_instead_of_the_usual_one():
     own = (Fault({"A": 0.5}, "x"), Fault({"B": 0.4, "C": 0.3}, "y", box=(0, 0, 1, 1)))
     kinds = (FindingKind(code="C", severity="minor"), FindingKind(code="B"), FindingKind(code="A"))
-    of = replace(suite(Component(name="parts", scorer=Fixed(at_value=0.1, faults=own))), taxonomy=kinds)
+    of = suite(Component(name="parts", scorer=Fixed(at_value=0.1, faults=own))).changed(taxonomy=kinds)
     # A has no rival; of B and C the one listed first is taken, with what it would gain.
     assert evaluate({"name": "x"}, CASE, of).findings == (
         Finding("A", "x", component="parts", gain=0.5),
@@ -209,8 +208,8 @@ def test_a_code_that_the_suite_does_not_list_is_a_broken_scale():
 @pytest.mark.parametrize("box", [(0, 0, 1), (0, 0, 1, math.nan), (0, 0, 1, "x")])
 def test_a_box_that_is_none_is_a_broken_scale(box):
     for odd in ({"faults": (Fault({"DATE": 0.5}, box=box),)}, {"marks": (Mark(box),)}):
-        of = replace(
-            FOUR, components=(Component(name="odd", scorer=Fixed.model_construct(at_value=0.5, answer="name", **odd)),)
+        of = FOUR.changed(
+            components=(Component(name="odd", scorer=Fixed.model_construct(at_value=0.5, answer="name", **odd)),)
         )
         with pytest.raises(UserCodeError, match=r"is no box|\.box: .*, not (such a list|a number)"):
             evaluate({"name": "x", "maker": "x", "era": "1900", "min": 1, "max": 2}, of=of)
@@ -235,7 +234,7 @@ def test_a_component_looks_at_its_own_name_unless_told_otherwise():
 
 
 def test_without_a_pass_mark_nothing_passes_or_fails():
-    of = replace(FOUR, passing=None, bands=())
+    of = FOUR.changed(passing=None, bands=())
     weighed = evaluate({"name": "x"}, CASE, of)
     assert (weighed.passed, weighed.band) == (None, None)
 
@@ -257,6 +256,6 @@ def test_unknown_is_said_in_at_most_twelve_words(words, stated):
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, 1.5, -0.1])
 def test_a_scorer_that_leaves_its_scale_is_a_broken_scale_not_a_score(value):
-    of = replace(FOUR, components=(Component(name="odd", scorer=Fixed(at_value=value)),))
+    of = FOUR.changed(components=(Component(name="odd", scorer=Fixed(at_value=value)),))
     with pytest.raises(ValueError, match="not on its scale"):
         evaluate({"name": "x", "maker": "x", "era": "1900", "min": 1, "max": 2}, of=of)

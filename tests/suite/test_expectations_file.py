@@ -8,7 +8,7 @@ from steelyard import Suite
 from steelyard.errors import SuiteError
 from steelyard.suite.load import load_suite
 from steelyard.suite.models import RequiredRepeats
-from steelyard.suite.signature import describe, signature
+from steelyard.suite.signature import signature
 
 EXPECT = {
     "how_many": {"count": "items[]", "between": ["expected.min", "expected.max"]},
@@ -66,7 +66,7 @@ def test_without_a_pass_rule_every_check_must_pass(written):
 
 
 def test_the_description_names_every_check_with_its_code_and_how_often_it_must_pass(written):
-    assert describe(load_suite(written(required_repeats="majority"))).data()["expect"] == {
+    assert load_suite(written(required_repeats="majority")).data()["expect"] == {
         "required_repeats": "majority",
         "checks": [
             {"name": "schema", "code": "FORMAT", "required_repeats": "majority"},
@@ -77,7 +77,7 @@ def test_the_description_names_every_check_with_its_code_and_how_often_it_must_p
             {"name": "error", "code": "ERROR", "required_repeats": "majority"},
         ],
     }
-    assert load_suite(written()).required_repeats is RequiredRepeats.ALL
+    assert load_suite(written()).expect.required_repeats is RequiredRepeats.ALL
 
 
 def test_gates_and_findings_know_the_code_of_each_check(written):
@@ -226,8 +226,8 @@ def test_a_suite_in_python_has_the_same_keys(written):
         expect=EXPECT,
         required_repeats="majority",
     ).model
-    described = describe(suite).data()["expect"]
-    assert described == describe(load_suite(written(required_repeats="majority"))).data()["expect"]
+    described = suite.data()["expect"]
+    assert described == load_suite(written(required_repeats="majority")).data()["expect"]
 
 
 def test_the_schema_of_suite_files_knows_the_checks(written):

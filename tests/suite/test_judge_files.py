@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 
 import jsonschema_rs
 import pytest
@@ -11,13 +10,13 @@ import pytest
 from steelyard import Suite
 from steelyard.errors import SuiteError, UsageError
 from steelyard.records import Mode
-from steelyard.suite.build.judge import Owed, response_schema
+from steelyard.suite.build.judge import response_schema
 from steelyard.suite.chosen_judge import refuse_self_judged, same_address
 from steelyard.suite.json_schema import suite_schema
-from steelyard.suite.judge import Dimension, Evidence, Flag, Reasons, Rubric
+from steelyard.suite.judge import Dimension, Evidence, Flag, JudgeModel, Reasons, Rubric
 from steelyard.suite.load import load_suite, with_judge, with_target
 from steelyard.suite.mapping import JUDGE_NAMES, compile_template
-from steelyard.suite.signature import describe, signature
+from steelyard.suite.signature import signature
 
 MODEL = {"base_url": "http://localhost:9/v1", "model": "big", "temperature": 0, "token": "KEY"}
 RESPONSE = {
@@ -90,7 +89,7 @@ def test_a_made_response_may_have_no_reasons():
         scale=(0, 2),
         neutral=1,
     )
-    assert response_schema(rubric, Owed()) == {
+    assert response_schema(JudgeModel(rubric=rubric)) == {
         "type": "object",
         "properties": {
             "tone": {"type": "integer", "minimum": 0, "maximum": 2, "description": "How it sounds."},
@@ -217,7 +216,7 @@ judge:
 def test_the_only_judge_needs_no_choosing_and_the_score_may_be_left_out(judged):
     suite = load_suite(judged(suite={"score": None}, by=None, judges={"m": {"chat": MODEL}}, bind=None))
     assert [member.name for member in suite.judge.members] == ["m"]
-    assert suite.components == ()
+    assert suite.computed == ()
     assert suite.judge.mode is Mode.MODEL
 
 
@@ -312,7 +311,7 @@ def test_gates_are_not_blamed_for_a_broken_rubric(judged):
 
 
 def test_a_judged_suite_is_described_as_plain_data(judged):
-    described = json.loads(json.dumps(describe(load_suite(judged(health=["broken_rules <= 5 %"]))).data()))
+    described = json.loads(json.dumps(load_suite(judged(health=["broken_rules <= 5 %"])).data()))
     form, tone, sense, unsafe = described["components"]
     assert (form["kind"], form["weight"], form["scorer"]) == ("component", 0, "measures:Form")
     assert tone == {
@@ -359,7 +358,7 @@ def test_a_judged_suite_is_described_as_plain_data(judged):
 
 def test_a_flag_that_does_not_fail_is_not_in_the_pass_rule(judged):
     rubric = {"dimensions": {"tone": {}, "sense": {}}, "flags": {"unsafe": {"fails": False}}}
-    described = describe(load_suite(judged(rubric=rubric, by="model"))).data()
+    described = load_suite(judged(rubric=rubric, by="model")).data()
     assert described["passing"]["text"] == "score >= 50 %"
     assert described["judge"]["mode"] == "model"
     member = {"name": "model", "kind": "chat", "model": "big", "address": "http://localhost:9/v1", "function": None}
@@ -572,7 +571,7 @@ def test_another_code_of_the_same_name_is_another_judge(judged, tmp_path):
     folder = tmp_path / "elsewhere"
     folder.mkdir()
     (folder / "measures.py").write_text("def judge(text, case, metrics):\n    return {}\n")
-    after = replace(before, folder=folder)
+    after = before.changed(folder=folder)
     assert signature(before, {})["judge"] != signature(after, {})["judge"]
 
 
@@ -615,7 +614,7 @@ def test_a_suite_in_python_may_have_a_judge_and_no_score():
     ).model
     assert suite.judge.members[0].settings is my_judge
     assert suite.judge.rubric.dimensions[0].scores == {"5": "warm"}
-    assert describe(suite).data()["judge"]["members"][0]["function"].endswith(":my_judge")
+    assert suite.data()["judge"]["members"][0]["function"].endswith(":my_judge")
     assert signature(suite, {})["judge"]
 
 

@@ -7,20 +7,20 @@ import pytest
 from steelyard.errors import SuiteError
 from steelyard.suite.load import load_suite
 from steelyard.suite.models import LatencyRules
-from steelyard.suite.signature import describe, signature
+from steelyard.suite.signature import signature
 from steelyard.suite.values import seconds, time_in_words
 
 
 def test_a_suite_says_which_medians_look_wrong(write):
     found = load_suite(write({"latency": {"below": "100 ms", "above": "10 s"}}))
     assert found.latency == LatencyRules(below=0.1, above=10.0)
-    assert describe(found).data()["latency"] == {"below": 0.1, "above": 10.0, "smallest": 0.005, "smallest_share": 0.05}
+    assert found.data()["latency"] == {"below": 0.1, "above": 10.0, "smallest": 0.005, "smallest_share": 0.05}
 
 
 def test_without_the_key_no_median_looks_wrong(write):
     found = load_suite(write({}))
     assert found.latency == LatencyRules()
-    assert (describe(found).data()["latency"]["below"], describe(found).data()["latency"]["above"]) == (None, None)
+    assert (found.data()["latency"]["below"], found.data()["latency"]["above"]) == (None, None)
 
 
 def test_a_suite_declares_the_smallest_change_that_matters(write):

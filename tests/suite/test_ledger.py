@@ -200,8 +200,8 @@ def test_a_run_keeps_the_lines_that_lead_to_what_it_is_weighed_by_and_no_others(
     )
     noted = load_suite(suite)
     kept = kept_with_a_run(noted, signed)
-    assert [each["reason"] for each in kept] == ["led here", "weights"]
-    assert [each.reason for each in stored_lines(kept)] == ["led here", "weights"]
+    assert [each.reason for each in kept] == ["led here", "weights"]
+    assert [each.reason for each in stored_lines(noted.changed(ledger=kept).data()["ledger"])] == ["led here", "weights"]
     # The ledger says why; it is no part of the signature.
     assert signature(noted, {"kind": "python"}) == signed
     assert kept_with_a_run(plain, signed) == ()

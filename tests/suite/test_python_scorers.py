@@ -10,7 +10,7 @@ from steelyard import Case, Scorer, Suite
 from steelyard.errors import SuiteError
 from steelyard.scoring.base import Reading
 from steelyard.suite.load import load_suite
-from steelyard.suite.signature import describe, signature
+from steelyard.suite.signature import signature
 
 CODE = """
 from steelyard import Scorer
@@ -46,7 +46,7 @@ def test_a_class_of_the_suites_own_is_a_scorer(write):
     (component,) = loaded.components
     assert (component.scorer.least, component.weight, component.code) == (5, 2, "SHORT")
     assert component.scorer.read("abcde", Case("a")).value == 1.0
-    described = describe(loaded).data()["components"][0]
+    described = loaded.data()["components"][0]
     assert described["scorer"] == "lengths:Long"
     assert described["params"] == {"answer": None, "least": 5}
     assert len(described["source"]) == 16

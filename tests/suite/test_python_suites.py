@@ -13,7 +13,7 @@ import steelyard
 from steelyard import Case, Scorer, Suite, SuiteError, UsageError, scorers
 from steelyard.scoring.base import Reading
 from steelyard.suite.load import load_suite
-from steelyard.suite.signature import describe, signature
+from steelyard.suite.signature import signature
 
 ROWS = [{"id": "a", "input": "hi", "expected": {"text": "Hello"}, "category": "x"}]
 
@@ -62,7 +62,7 @@ limits: {timeout: 5, max_inconclusive: 10 %}
         limits={"timeout": 5, "max_inconclusive": "10 %"},
         folder=path.parent,
     ).model
-    assert describe(in_python).data() == describe(in_yaml).data()
+    assert in_python.data() == in_yaml.data()
     assert signature(in_python, {"kind": "recorded"}) == signature(in_yaml, {"kind": "recorded"})
     assert list(in_python.cases) == list(in_yaml.cases)
     assert (in_python.limits, in_python.target, in_python.variants) == (
@@ -107,7 +107,7 @@ class Shout(Scorer):
 def test_a_scorer_of_ones_own_can_be_used_as_it_is():
     def signed(**parameters):
         suite = Suite("s", cases=ROWS, target=greet, score={"t": Shout(expected="expected.text", **parameters)})
-        return describe(suite.model).data()["components"][0], signature(suite.model, {})["scorers"]
+        return suite.model.data()["components"][0], signature(suite.model, {})["scorers"]
 
     component, one = signed()
     assert component["scorer"] == f"{__name__}:Shout"

@@ -7,7 +7,7 @@ import pytest
 from steelyard.errors import SuiteError
 from steelyard.suite.load import load_suite
 from steelyard.suite.models import StabilityRules
-from steelyard.suite.signature import describe, signature
+from steelyard.suite.signature import signature
 
 RULES = {"items": "items[]", "key": "id", "fields": {"span": "overlap", "level": "equal"}}
 
@@ -19,12 +19,12 @@ def suite(write, **changes):
 def test_a_suite_says_what_repeats_are_compared_by(write):
     found = suite(write, stability=RULES)
     assert found.stability == StabilityRules(items="items[]", key="id", fields={"span": "overlap", "level": "equal"})
-    assert describe(found).data()["stability"] == RULES
+    assert found.data()["stability"] == RULES
 
 
 def test_without_the_key_nothing_is_compared(write):
     found = suite(write)
-    assert (found.stability, describe(found).data()["stability"]) == (None, None)
+    assert (found.stability, found.data()["stability"]) == (None, None)
 
 
 def test_what_is_compared_is_part_of_the_instrument(write):

@@ -2,7 +2,6 @@
 
 import json
 import random
-from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -25,7 +24,7 @@ from steelyard.suites.spans.summary import summarise
 
 @pytest.fixture(scope="module")
 def suite():
-    return replace(load_suite("spans"), snapshots="steelyard.suites.spans.snapshots:Format")
+    return load_suite("spans").changed(snapshots="steelyard.suites.spans.snapshots:Format")
 
 
 @pytest.fixture

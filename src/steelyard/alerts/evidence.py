@@ -21,7 +21,7 @@ from steelyard.records import RunHeader
 from steelyard.stats.intervals import Estimate, Z, t_two_sided
 from steelyard.store.base import Store
 from steelyard.store.logs import AlertRecord
-from steelyard.suite.models import ComponentDescription
+from steelyard.suite.models import Component
 
 
 class State(StrEnum):
@@ -328,7 +328,7 @@ class Evidence:
         return Estimate(None, 0) if part is None else measure(gate, part, summary)
 
     @property
-    def components(self) -> tuple[ComponentDescription, ...]:
+    def components(self) -> tuple[Component, ...]:
         """What the suite scores, as its runs describe it."""
         return self.header.description.components
 

@@ -27,13 +27,13 @@ from steelyard.metrics.table import Table
 from steelyard.stats.arrays import LEAST_CLAIMS, RESAMPLES, SEED, Array, tally
 from steelyard.stats.intervals import SHARES, Estimate, Spread, clustered_mean, settled
 from steelyard.store.base import ClaimColumns
-from steelyard.suite.models import ConfidenceRules, SuiteDescription
+from steelyard.suite.models import ConfidenceRules, SuiteModel
 
 MOST_LABELS = 50
 """So many kinds of claims get figures of their own, the most frequent ones."""
 
 
-def confidence_figures(claims: ClaimColumns, table: Table, suite: SuiteDescription) -> ConfidenceFigures | None:
+def confidence_figures(claims: ClaimColumns, table: Table, suite: SuiteModel) -> ConfidenceFigures | None:
     """The figures, by the rules that the suite declares or by the usual ones; None when no answer claimed anything.
 
     Claims of samples that are inconclusive or excluded are left out, as all their readings are.

@@ -31,7 +31,7 @@ from steelyard.metrics.table import Table
 from steelyard.records import Load
 from steelyard.stats.arrays import Array
 from steelyard.stats.intervals import fewest_for, settled
-from steelyard.suite.models import LatencyRules, SuiteDescription
+from steelyard.suite.models import LatencyRules, SuiteModel
 from steelyard.suite.values import time_in_words
 
 # How long answers took: only calls that were answered, with those that were not beside them.
@@ -190,7 +190,7 @@ _MOST_NAMED = 10
 _TOO_SLOW = "looks like loading or a queue"
 
 
-def latency_figures(table: Table, overall: Slice, suite: SuiteDescription, load: str = "") -> LatencyFigures | None:
+def latency_figures(table: Table, overall: Slice, suite: SuiteModel, load: str = "") -> LatencyFigures | None:
     """The figures of a run whose whole is `overall`; None when nobody was called.
 
     `suite` is the suite as the run's header describes it, `load` says in words how the calls were made.
@@ -286,7 +286,7 @@ def _figure(which: Metric, ranked: Array) -> float | None:
     return float(ranked[0 if point == 0.0 else -1] if point in (0.0, 1.0) else np.quantile(ranked, point))
 
 
-def _cells(table: Table, suite: SuiteDescription, latency: Array) -> tuple[tuple[CellLatency, ...], int]:
+def _cells(table: Table, suite: SuiteModel, latency: Array) -> tuple[tuple[CellLatency, ...], int]:
     """The first cells that have a call in them, and how many have one."""
     cells, called, unanswered, points = Cells(table, suite), _called(table), table.unanswered(), latency_metrics()
     seen = np.flatnonzero(cells.count(called))
@@ -304,7 +304,7 @@ def _cells(table: Table, suite: SuiteDescription, latency: Array) -> tuple[tuple
     return tuple(results), len(seen)
 
 
-def _hints(table: Table, suite: SuiteDescription, latency: Array) -> Iterator[str]:
+def _hints(table: Table, suite: SuiteModel, latency: Array) -> Iterator[str]:
     """What looks wrong about the median of the run, or of each variant where there are several.
 
     An error that a case asks for comes fast by nature: it says nothing of how long answers take.
@@ -323,7 +323,7 @@ def _hints(table: Table, suite: SuiteDescription, latency: Array) -> Iterator[st
             yield f"{f'{name}: ' if len(variants) > 1 else ''}median latency {median} of {calls} is {why}"
 
 
-def _slow(table: Table, suite: SuiteDescription, latency: Array) -> str:
+def _slow(table: Table, suite: SuiteModel, latency: Array) -> str:
     """The calls that took longer than the suite says looks right, the slowest first; "" when none did."""
     above = suite.latency.above or np.inf
     rows = np.flatnonzero(np.nan_to_num(latency) > above)

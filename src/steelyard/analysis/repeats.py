@@ -26,7 +26,7 @@ from steelyard.stats.arrays import Array, add_at, distinct, pieces
 from steelyard.stats.groups import Groups
 from steelyard.stats.intervals import Estimate
 from steelyard.store.base import Checks, Columns
-from steelyard.suite.models import RequiredRepeats, SuiteDescription
+from steelyard.suite.models import RequiredRepeats, SuiteModel
 
 # What came of the expectations of a run: check by check, case by case, over repeats.
 
@@ -403,7 +403,7 @@ class _Counted:
 class Repeats:
     """The rules over repeats that a suite's criteria name, looked at in every cell of a run."""
 
-    def __init__(self, table: Table, suite: SuiteDescription) -> None:
+    def __init__(self, table: Table, suite: SuiteModel) -> None:
         self._counted: list[_Counted] = []
         rules = repeat_rules(suite)
         if not rules:
@@ -464,7 +464,7 @@ class Repeats:
         return tuple(f"{self._cells.name(cell)}: {counted.passed[cell]} of {counted.runs[cell]}" for cell in cells)
 
 
-def repeat_rules(suite: SuiteDescription) -> list[RepeatsRule]:
+def repeat_rules(suite: SuiteModel) -> list[RepeatsRule]:
     """The different rules over repeats among the suite's criteria."""
     results = {}
     for criterion in suite.criteria:

@@ -49,13 +49,13 @@ from steelyard.stats.groups import Groups
 from steelyard.stats.intervals import Estimate
 from steelyard.store.base import Checks, ClaimColumns, Columns, Store
 from steelyard.store.contents import Contents
-from steelyard.suite.models import SuiteDescription
+from steelyard.suite.models import SuiteModel
 from steelyard.suite.values import load_in_words
 
 
 def summarise(
     columns: Columns,
-    suite: SuiteDescription,
+    suite: SuiteModel,
     judgements: Iterable[Judged] | None = None,
     claims: ClaimColumns | None = None,
     checks: Checks | None = None,
@@ -197,7 +197,7 @@ def _frequent(codes: Array, names: list[str]) -> dict[str, int]:
     }
 
 
-def _best_variant(table: Table, suite: SuiteDescription) -> BestVariant | None:
+def _best_variant(table: Table, suite: SuiteModel) -> BestVariant | None:
     if len(table.variants) < 2:
         return None
     cells = Cells(table, suite)
@@ -207,7 +207,7 @@ def _best_variant(table: Table, suite: SuiteDescription) -> BestVariant | None:
         cells.variants,
         cells.means(table.score()),
         n_cases=planned_cases(cells, suite),
-        max_inconclusive=suite.max_inconclusive,
+        max_inconclusive=suite.limits.max_inconclusive,
         unit=table.unit_of_case(),
     )
 
@@ -232,7 +232,7 @@ def _method(table: Table, *, clustered: bool) -> str:
 def summarise_stored(
     store: Store,
     run_id: str,
-    suite: SuiteDescription,
+    suite: SuiteModel,
     columns: Columns | None = None,
     *,
     header: RunHeader | None = None,

@@ -21,7 +21,7 @@ from steelyard.metrics.registry import NONE, Aggregate, At, Contributions, Level
 from steelyard.stats.arrays import Array
 from steelyard.stats.intervals import Estimate, settled, student, t_two_sided
 from steelyard.stats.paired import SIGNIFICANT, least_p
-from steelyard.suite.models import SuiteDescription
+from steelyard.suite.models import SuiteModel
 
 _NO_SPREAD = 1e-12
 _MOST_NAMED = 3
@@ -210,7 +210,7 @@ def _by_case(data: RunData, at: At) -> Contributions:
     )
 
 
-def planned_cases(cells: Cells, suite: SuiteDescription) -> int:
+def planned_cases(cells: Cells, suite: SuiteModel) -> int:
     """How many cases every variant was to be asked."""
     variants = max(len(suite.variants), len(cells.variants))
     return (suite.n_planned or 0) // (variants * max(1, suite.repeats))

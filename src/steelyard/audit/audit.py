@@ -175,7 +175,7 @@ def _rules(suite: SuiteModel) -> list[tuple[str, SuiteModel]]:
 
 
 def _has_strict(suite: SuiteModel) -> bool:
-    return any(component.scorer.has_strict and not component.scorer.strict for component in suite.components)
+    return any(component.scorer.has_strict and not component.scorer.strict for component in suite.computed)
 
 
 def _result(
@@ -233,7 +233,7 @@ def _evaluate_one(balance: Balance, answer: str, case: Case, probe: Probe) -> Ev
 
 def _right_for_some(suite: SuiteModel, cases: list[Case]) -> str:
     """What to do where some cases ask for nothing, and an answer that holds nothing is right for them."""
-    scorers = [component.scorer for component in suite.components if component.weight > 0]
+    scorers = [component.scorer for component in suite.computed if component.weight > 0]
     n = sum(all(scorer.asks_nothing(case) for scorer in scorers) for case in cases) if suite.judge is None else 0
     if not n:
         return ""

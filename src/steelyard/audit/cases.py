@@ -205,7 +205,7 @@ def _is_right(suite: SuiteModel, evaluator: Evaluator, looked: _Looked, other: _
 
 def _given_away(suite: SuiteModel, lookeds: list[_Looked], sent: tuple[str, ...], *, is_choice: bool) -> Iterator[str]:
     """Places in what the target is sent that hold the truth, plain or in code, or tell it as in `answer: ...`."""
-    weights = {component.name: component.weight for component in suite.components}
+    weights = {component.name: component.weight for component in suite.computed}
     whole = sum(weights.values()) or 1.0
     for name, weight in weights.items():
         available = [item for item in lookeds if isinstance(item.truths.get(name), (str, int, float, dict))]

@@ -6,7 +6,6 @@ import math
 import tempfile
 import time
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -27,7 +26,6 @@ from steelyard.stats.sequential import BoundedMean
 from steelyard.store.sql import open_store
 from steelyard.suite.case import Case
 from steelyard.suite.models import Criterion, SuiteModel
-from steelyard.suite.signature import describe
 
 _OVERALL = ("pass_rate", "average", "median", "cases.passed", "checks.passed", "passed", "score")
 _OF_SCORES = ("score.<component>.average", "score.<component>.points", "band.<band>")
@@ -89,11 +87,11 @@ class _Trial:
 
     def __init__(self, suite: SuiteModel, cases: list[Case]) -> None:
         # An answer that is the same in every repeat: one repeat tells what all would.
-        self._suite = replace(suite, criteria=tuple(map(_asked_once, suite.criteria)))
+        self._suite = suite.changed(criteria=tuple(map(_asked_once, suite.criteria)))
         self._written = {criterion.name: criterion.passes for criterion in suite.criteria}
         self._gates = [item for item in map(parse_gate, suite.gates) if not item.baseline and not _of_calls(item)]
         self._cases = cases
-        self._description = describe(self._suite).model_copy(update={"repeats": 1})
+        self._description = self._suite.changed(repeats=1)
         self._available: dict[object, dict[str, list[GateResult]]] = {}
 
     def __enter__(self) -> _Trial:
@@ -318,7 +316,7 @@ def _limit(suite: SuiteModel, gate: Gate) -> float:
 
 def _scale(suite: SuiteModel, gate: Gate) -> tuple[float, float]:
     scales = (
-        component.scale for component in suite.components if gate.unit == "points" and component.name == gate.subject
+        component.scale for component in suite.computed if gate.unit == "points" and component.name == gate.subject
     )
     return next(scales, (0.0, 1.0))
 
@@ -340,7 +338,7 @@ def _cases_of(suite: SuiteModel, gate: Gate, cases: list[Case]) -> dict[str, int
     if counts is not None:
         results = Counter(counts)
         results[NONE] = 0 if factor == "tag" else survey.n - sum(counts.values())
-    about = [component for component in suite.components if gate.metric.startswith(f"score.{component.name}.")]
+    about = [component for component in suite.computed if gate.metric.startswith(f"score.{component.name}.")]
     skipped = [item for item in about if item.when_unknown == "skip" and item.scorer.needs_truth]
     for component in skipped:
         for case in cases:

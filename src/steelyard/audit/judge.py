@@ -18,7 +18,7 @@ from steelyard.judging.prompt import as_shown, messages, new_fence, shorten, vis
 from steelyard.records import CallResult, JudgeCall, Judgement, Outcome
 from steelyard.scoring.evaluate import Evaluated, Evaluator
 from steelyard.suite.case import Case
-from steelyard.suite.judge import JudgeModel, JudgeSpec
+from steelyard.suite.judge import JudgeModel, Member
 from steelyard.suite.models import SuiteModel, Variant
 from steelyard.targets.base import Request, TargetContext, open_target
 
@@ -122,7 +122,7 @@ class Proof(StrEnum):
 
 def obedient(judge: JudgeModel) -> JudgeModel:
     """The suite's judge with this one as its only member; rules and checks stay as they are."""
-    alone = {"members": (JudgeSpec(_NAME, "chat", None),), "repeats": 1, "combine": "median", "ask_again": 0}
+    alone = {"members": (Member(name=_NAME, kind="chat"),), "repeats": 1, "combine": "median", "ask_again": 0}
     return judge.model_copy(update=alone)
 
 

@@ -28,7 +28,6 @@ from steelyard.runner.same_signature import rescored
 from steelyard.store.sql import new_run_id
 from steelyard.suite.load import load_suite
 from steelyard.suite.models import SuiteModel
-from steelyard.suite.signature import describe
 
 if TYPE_CHECKING:
     from steelyard.store.base import Store
@@ -165,7 +164,7 @@ def check_criteria(experiment: Experiment, suite: SuiteModel) -> None:
         "tag": list(survey.tags),
         "variant": [variant.name for variant in suite.variants if variant.name],
     }
-    experiment.check_criteria(SuiteNames.of_run(describe(suite), slices if survey.n else None))
+    experiment.check_criteria(SuiteNames.of_run(suite, slices if survey.n else None))
 
 
 def on_call(

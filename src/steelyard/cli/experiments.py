@@ -6,7 +6,7 @@ import contextlib
 import shlex
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -73,7 +73,7 @@ class ArmChoice:
         if name not in names:
             available = f"; there are: {listed(names)}" if names else ", which has no variants"
             raise UsageError(f"suite {suite.name} has no variant {name!r}{meant(name, names) or available}")
-        return replace(suite, variants=tuple(variant for variant in suite.variants if variant.name == name))
+        return suite.changed(variants=tuple(variant for variant in suite.variants if variant.name == name))
 
 
 def read_arm(letter: str, written: tuple[str, ...]) -> ArmChoice:

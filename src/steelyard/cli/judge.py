@@ -130,7 +130,7 @@ def _often_enough(suite: SuiteModel, asked: int | None) -> SuiteModel:
     judge = suite.judge
     if judge is None or asked is not None or judge.mode is Mode.RULES or judge.repeats >= _READINGS_OF_A_MODEL:
         return suite
-    return replace(suite, judge=judge.model_copy(update={"repeats": _READINGS_OF_A_MODEL}))
+    return suite.changed(judge=judge.model_copy(update={"repeats": _READINGS_OF_A_MODEL}))
 
 
 def _evaluated(

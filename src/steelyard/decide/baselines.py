@@ -81,7 +81,7 @@ def anchors_kept(run: RunHeader) -> int:
     judge = run.description.judge
     if judge is None or judge.mode not in (Mode.MODEL, Mode.BASIC):
         return 0
-    return min(run.description.anchors, run.n_planned)
+    return min(run.description.limits.anchors, run.n_planned)
 
 
 def remove_baseline(store: Store, lock: BaselineEntry, *, by: str, reason: str) -> BaselineEntry:

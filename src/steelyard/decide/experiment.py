@@ -197,9 +197,9 @@ def _fixed(pairs: ArmPairs, *, rate: bool, widest: float = 1.0) -> Paired:
 def better_when(name: str) -> str:
     """Which way a metric is better."""
     from steelyard.metrics.registry import metric
-    from steelyard.suite.models import SuiteDescription
+    from steelyard.suite.models import SuiteModel
 
-    return metric(name).better_in(SuiteDescription())
+    return metric(name).better_in(SuiteModel())
 
 
 def _effect(name: str, unit: str, pairs: ArmPairs, better: str) -> Effect:
@@ -401,7 +401,7 @@ def _gate(text: str, asks: str, baseline: Arm, candidate: Arm) -> Held:
     """A gate on the candidate; to adopt it must hold in every slice it speaks of, to reject one is enough."""
     gate = parse_gate(text)
     scopes = [
-        Scope(arm.summary, arm.summary.overall, arm.header.description.max_inconclusive)
+        Scope(arm.summary, arm.summary.overall, arm.header.description.limits.max_inconclusive)
         for arm in (baseline, candidate)
     ]
     outcome = results(gate, scopes[1])

@@ -21,7 +21,7 @@ from steelyard.metrics.expressions import (
 )
 from steelyard.records import Verdict
 from steelyard.stats.intervals import Estimate
-from steelyard.suite.models import Criterion, SuiteDescription
+from steelyard.suite.models import Criterion, SuiteModel
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,12 +104,12 @@ def evaluate(gates: Sequence[str], summary: Summary, *, max_inconclusive: float 
     return [result for gate in map(parse_gate, gates) if not gate.baseline for result in results(gate, whole)]
 
 
-def names_of_run(suite: SuiteDescription, summary: Summary) -> SuiteNames:
+def names_of_run(suite: SuiteModel, summary: Summary) -> SuiteNames:
     """The names that gates may use in a stored run."""
     return SuiteNames.of_run(suite, {factor: [part.name for part in parts] for factor, parts in summary.slices.items()})
 
 
-def check_on_run(gates: Sequence[str], suite: SuiteDescription, summary: Summary) -> None:
+def check_on_run(gates: Sequence[str], suite: SuiteModel, summary: Summary) -> None:
     """UsageError with all that is wrong: a metric or a name that the run does not have, a gate that cannot fail."""
     names, problems = names_of_run(suite, summary), []
     for text in gates:

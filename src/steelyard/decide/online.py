@@ -130,7 +130,7 @@ def _is_none(run: ComparedRun) -> bool:
     if run.header.state is RunState.ENDED:
         return run.header.verdict is Verdict.INVALID
     missing = run.table.n - int(run.table.conclusive.sum())
-    return missing > run.header.description.max_inconclusive * run.table.n
+    return missing > run.header.description.limits.max_inconclusive * run.table.n
 
 
 def _reading_of(run: ComparedRun) -> str:
@@ -211,7 +211,7 @@ def _settings(target: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _variants(header: RunHeader) -> str:
-    return ", ".join(name for name in header.description.variants if name) or "none"
+    return ", ".join(name for name in header.description.variant_names if name) or "none"
 
 
 def _judge(header: RunHeader) -> str:

@@ -20,7 +20,7 @@ from steelyard.decide.gates import (
 )
 from steelyard.metrics.expressions import COMPARE, parse_gate
 from steelyard.records import Outcome, RunState, Verdict
-from steelyard.suite.models import Criterion, SuiteDescription
+from steelyard.suite.models import Criterion, SuiteModel
 
 _UNJUDGED = (
     *("latency", "cost", "tokens", "scored_rate", "malformed_rate", "inconclusive_rate"),
@@ -30,7 +30,7 @@ _UNJUDGED = (
 
 
 def with_checked_judge(
-    gate_results: Iterable[GateResult], summary: Summary, suite: SuiteDescription
+    gate_results: Iterable[GateResult], summary: Summary, suite: SuiteModel
 ) -> tuple[GateResult, ...]:
     """The results; where the suite requires a checked judge and it is not, none on what it says is a pass."""
     if suite.judge is None or not suite.judge.require_checked:
@@ -76,7 +76,7 @@ NOT_FINISHED = "the run has not finished"
 
 def decide(
     summary: Summary,
-    suite: SuiteDescription,
+    suite: SuiteModel,
     *,
     state: RunState | str = RunState.ENDED,
     suspect: Sequence[str] = (),
@@ -89,7 +89,7 @@ def decide(
     `gone` says why the system under test was not there any more when the run ended: nothing it said then is a reading.
     `relative` is what came of its gates on baselines; one of which nothing is known leaves the verdict open.
     """
-    allowed, criteria, gates = suite.max_inconclusive, suite.criteria, suite.gates
+    allowed, criteria, gates = suite.limits.max_inconclusive, suite.criteria, suite.gates
     everything = (
         *_without_repeats(evaluate(gates, summary, max_inconclusive=allowed), summary, suite),
         *relative,
@@ -119,7 +119,7 @@ def decide(
     return Decision(verdict, (*reasons, *_remarks(summary), *doubts), result, by_variant)
 
 
-def _without_repeats(gate_results: list[GateResult], summary: Summary, suite: SuiteDescription) -> list[GateResult]:
+def _without_repeats(gate_results: list[GateResult], summary: Summary, suite: SuiteModel) -> list[GateResult]:
     """The same, gates that need more repeats than a run with fewer than usual has left out; not if all would be."""
     short = [needed_repeats(parse_gate(item.gate)) > summary.repeats for item in gate_results]
     if all(short) or summary.repeats >= (suite.usual_repeats or 0):
@@ -181,7 +181,7 @@ def _verdict(gate_results: Sequence[GateResult], *, doubtful: bool) -> Verdict |
 def _by_variant(
     criteria: Sequence[Criterion],
     summary: Summary,
-    suite: SuiteDescription,
+    suite: SuiteModel,
     allowed: float,
     state: RunState,
     *,

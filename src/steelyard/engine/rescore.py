@@ -20,7 +20,7 @@ from steelyard.store.base import Store
 from steelyard.store.codec import encode
 from steelyard.suite.case import Case
 from steelyard.suite.chosen_judge import as_recorded
-from steelyard.suite.judge import JudgeDescription
+from steelyard.suite.judge import JudgeModel
 from steelyard.suite.models import SuiteModel
 from steelyard.targets.base import Request, Response
 
@@ -164,7 +164,7 @@ class OtherBalance:
     judgement stands.
     """
 
-    def __init__(self, suite: SuiteModel, judge_then: JudgeDescription | None, *, same_judge: bool) -> None:
+    def __init__(self, suite: SuiteModel, judge_then: JudgeModel | None, *, same_judge: bool) -> None:
         self._suite = suite
         self._evaluator = Evaluator(suite)
         self._as_judged_then: Judges | None = None

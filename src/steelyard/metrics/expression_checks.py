@@ -27,7 +27,7 @@ from steelyard.suite.yaml import listed, meant
 
 if TYPE_CHECKING:
     from steelyard.suite.judge import JudgeModel, Rubric
-    from steelyard.suite.models import SuiteDescription
+    from steelyard.suite.models import SuiteModel
 
 PlacedProblem = tuple[str, tuple[str | int, ...]]
 """A message, and the keys that lead to its place in the file."""
@@ -66,7 +66,7 @@ class SuiteNames:
     """By component, the lowest and highest value it gives; one that is not here can be any number."""
 
     @classmethod
-    def of_run(cls, suite: SuiteDescription, slices: Mapping[str, Sequence[str]] | None) -> SuiteNames:
+    def of_run(cls, suite: SuiteModel, slices: Mapping[str, Sequence[str]] | None) -> SuiteNames:
         """Those of a suite as runs describe it; `slices` are the names by factor that its cases have."""
         components = suite.components
         return cls(

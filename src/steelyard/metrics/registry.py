@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 if TYPE_CHECKING:
     from steelyard.metrics.own import RunData
     from steelyard.stats.arrays import Array
-    from steelyard.suite.models import SuiteDescription
+    from steelyard.suite.models import SuiteModel
 
 
 Better = Literal["higher", "lower", ""]
@@ -143,7 +143,7 @@ class Metric:
     """What of each row enters it, in words."""
     aggregate: Aggregate
     contributions: Contribute
-    better: Better | Callable[[SuiteDescription, Names], Better] = "higher"
+    better: Better | Callable[[SuiteModel, Names], Better] = "higher"
     level: Level = Level.SAMPLE
     of: str = ""
     """What `n` counts; usually the level."""
@@ -193,11 +193,11 @@ class Metric:
         left = iter(names)
         return ".".join(next(left) if part.startswith("<") else part for part in self.parts)
 
-    def better_in(self, suite: SuiteDescription, names: Names = ()) -> Better:
+    def better_in(self, suite: SuiteModel, names: Names = ()) -> Better:
         """Which way is better in a suite; "" when nobody has said."""
         return self.better(suite, names) if callable(self.better) else self.better
 
-    def worse_in(self, suite: SuiteDescription, names: Names = ()) -> Better:
+    def worse_in(self, suite: SuiteModel, names: Names = ()) -> Better:
         """Which values count against the system; "" when nobody has said."""
         turned: dict[Better, Better] = {"higher": "lower", "lower": "higher", "": ""}
         return turned[self.better_in(suite, names)]

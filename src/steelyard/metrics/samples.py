@@ -22,7 +22,7 @@ from steelyard.stats.arrays import Array
 
 if TYPE_CHECKING:
     from steelyard.metrics.own import RunData
-    from steelyard.suite.models import SuiteDescription
+    from steelyard.suite.models import SuiteModel
 
 _LEFT_OUT = "inconclusive samples, those excluded and those that are missing are left out"
 _CONCLUSIVE = f"a malformed answer counts as 0; {_LEFT_OUT}"
@@ -90,7 +90,7 @@ def _bands(data: RunData) -> Labels:
     )
 
 
-def _better_band(suite: SuiteDescription, names: Names) -> Better:
+def _better_band(suite: SuiteModel, names: Names) -> Better:
     bands = [band.name for band in suite.bands]
     return "higher" if bands[:1] == [*names] else "lower" if bands[-1:] == [*names] else ""
 
@@ -163,7 +163,7 @@ def _readable_measures(data: RunData) -> list[Names]:
     return _all_measures(data) if data.table.malformed.any() else []
 
 
-def _better_measure(suite: SuiteDescription, names: Names) -> Better:
+def _better_measure(suite: SuiteModel, names: Names) -> Better:
     declared = next((component for component in suite.components if component.name == names[0]), None)
     if declared is None or declared.kind == "flag":
         return "higher" if declared is None else "lower"

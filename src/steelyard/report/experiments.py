@@ -133,7 +133,7 @@ def _facts(arm: Arm) -> dict[str, str]:
         "begun": fmt.when(header.created_at),
         "target": target_name(header),
         "repeats": str(header.description.repeats),
-        "variants": ", ".join(name for name in header.description.variants if name),
+        "variants": ", ".join(name for name in header.description.variant_names if name),
         "load": load_in_words(header.options.load),
         "the suite's gates": header.verdict.value if header.verdict else "no gates",
         "pass rate": fmt.with_base(overall.pass_rate) if arm.summary.passing else "",

@@ -16,7 +16,7 @@ from steelyard.report.format import OF_A_RUN
 from steelyard.report.judge.run import judged_names, weight_of
 from steelyard.report.model import Report
 from steelyard.stats.intervals import Estimate
-from steelyard.suite.models import ComponentDescription
+from steelyard.suite.models import Component
 
 _MOST_GROUPS = 20
 _NO_WEIGHT = "has no weight in the score"
@@ -187,7 +187,7 @@ def stated(report: Report) -> list[Table]:
     return [table for table in (means, *counts) if table.rows]
 
 
-def _means(report: Report, declared: list[ComponentDescription]) -> Table:
+def _means(report: Report, declared: list[Component]) -> Table:
     overall = report.summary.overall
     means = {item.name: overall.components.get(item.name, Estimate(None, 0, overall.n_planned)) for item in declared}
     texts = dict.fromkeys(f"{item.figure}: {item.about}" for item in declared if item.about)
@@ -202,7 +202,7 @@ def _means(report: Report, declared: list[ComponentDescription]) -> Table:
     )
 
 
-def _counts(report: Report, declared: ComponentDescription) -> Table:
+def _counts(report: Report, declared: Component) -> Table:
     ratios = report.summary.overall.measures.get(declared.name, {})
     listed = max((ratio.denominator for ratio in ratios.values()), default=0)
     others = listed - sum(ratio.numerator for ratio in ratios.values())

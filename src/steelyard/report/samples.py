@@ -19,7 +19,7 @@ from steelyard.report.judge.run import judged_lines, judged_names, stated, vote_
 from steelyard.report.model import JudgementDetail, Marked, Report, SampleDetail, VoteDetail
 from steelyard.report.pictures import Palette, box_of, drawings, load_pictures
 from steelyard.suite.case import Case, cell_name, compile_path
-from steelyard.suite.judge import JudgeDescription
+from steelyard.suite.judge import JudgeModel
 from steelyard.suite.labels import is_labelled
 
 
@@ -367,7 +367,7 @@ def label_words(label: Any) -> str:
     return ", ".join([*([as_text(label.get("best")) + allowed] if "best" in label or not names else []), *names])
 
 
-def _exclusion_reason(judgement: Judgement, judge: JudgeDescription) -> str:
+def _exclusion_reason(judgement: Judgement, judge: JudgeModel) -> str:
     """Why a judgement is of another mode than the run's, with the first thing that was wrong."""
     if judgement.mode is not Mode.BASIC:
         return f"judged in mode {judgement.mode}"
@@ -376,7 +376,7 @@ def _exclusion_reason(judgement: Judgement, judge: JudgeDescription) -> str:
     return f"{what}: {problems[0]}" if problems and problems[0] else what
 
 
-def _first_problem(vote: Vote, judge: JudgeDescription) -> str:
+def _first_problem(vote: Vote, judge: JudgeModel) -> str:
     asked = [part.place.partition(".")[0] for part in (judge.reasons, judge.evidence) if part]
     lacking = [name for name in dict.fromkeys(asked) if name and name not in vote.response]
     if lacking:

@@ -90,7 +90,7 @@ def commonest_failure(report: Report) -> str:
     """`9 of 9: judge good: http_401 Incorrect API key provided` where too many samples have no reading; else ""."""
     failed = sum(n for outcome, n in report.summary.overall.outcomes.items() if outcome not in _CONCLUSIVE)
     planned = max(report.summary.overall.n_planned, report.n_samples)
-    allowed = report.header.description.max_inconclusive
+    allowed = report.header.description.limits.max_inconclusive
     if not report.why_inconclusive or failed <= allowed * planned + 1e-9:
         return ""
     reason, count = next(iter(report.why_inconclusive.items()))
@@ -194,7 +194,7 @@ def _part(report: Report) -> str:
     header = report.header
     if not is_partial(header):
         return ""
-    variants = report.summary.slices.get("variant") or header.description.variants
+    variants = report.summary.slices.get("variant") or header.description.variant_names
     planned, per_case = header.n_planned or report.n_samples, len(variants) * max(report.summary.repeats, 1)
     scored, available = None if planned % per_case else planned // per_case, header.description.n_cases
     parts = []

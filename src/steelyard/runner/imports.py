@@ -42,11 +42,10 @@ from steelyard.store.snapshot import whole_file
 from steelyard.suite.build.draft import Draft
 from steelyard.suite.case import Case, digest
 from steelyard.suite.cases import ListCases, survey_cases
-from steelyard.suite.chosen_judge import RecordedJudge
-from steelyard.suite.judge import JudgeSpec
+from steelyard.suite.judge import Member
 from steelyard.suite.load import as_imported
 from steelyard.suite.models import EXPECT, SuiteModel, Variant
-from steelyard.suite.signature import describe, signature
+from steelyard.suite.signature import signature
 from steelyard.suite.truth import kept_with_a_run, without_truth
 from steelyard.suite.yaml import Located
 
@@ -234,10 +233,9 @@ def _as_recorded(suite: SuiteModel, recorded: RecordedRun) -> SuiteModel:
         raise SuiteError(draft.problems)
     judge = suite.judge
     if judge is not None:
-        member = JudgeSpec(recorded.judge or "judge", "chat", RecordedJudge(recorded.judge or None, None))
-        judge = judge.model_copy(update={"members": (member,), "repeats": 1})
-    return replace(
-        suite,
+        member = Member(name=recorded.judge or "judge", kind="chat", model=recorded.judge or None)
+        judge = judge.judged_by((member,), repeats=1)
+    return suite.changed(
         cases=cases,
         survey=survey,
         judge=judge,
@@ -271,7 +269,7 @@ def _header(suite: SuiteModel, recorded: RecordedRun, form: SnapshotFormat, docu
         created_at=path.stat().st_mtime if created_at is None else created_at,
         signature=signed,
         target=target,
-        suite=describe(as_imported(suite)).model_copy(update=available).data(),
+        suite=as_imported(suite).changed(**available).data(),
         options=RunFacts(
             imported=imported,
             original=Original(recorded.stored, tuple(sample.stored for sample in recorded.samples)),

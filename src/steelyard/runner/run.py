@@ -41,8 +41,8 @@ from steelyard.store.sql import new_run_id
 from steelyard.suite.case import Case, digest
 from steelyard.suite.chosen_judge import as_recorded, refuse_self_judged
 from steelyard.suite.load import strict as with_strict_rules
-from steelyard.suite.models import Limits, SuiteDescription, SuiteModel
-from steelyard.suite.signature import describe, signature
+from steelyard.suite.models import Limits, SuiteModel
+from steelyard.suite.signature import signature
 from steelyard.suite.truth import kept_with_a_run, without_truth
 from steelyard.targets.base import Target, TargetContext, open_target
 
@@ -283,7 +283,7 @@ def rescore_decided(
     _refuse_other_redaction(suite, earlier)
     judged = earlier.description.judge
     if suite.judge is not None and judged is not None:
-        suite = replace(suite, judge=as_recorded(suite.judge, judged))
+        suite = suite.changed(judge=as_recorded(suite.judge, judged))
     header = _rescored_header(suite, earlier, strict=strict, max_inconclusive=max_inconclusive)
     store.create_run(header)
     judges = None
@@ -318,13 +318,11 @@ def _rescored_header(
     allowed = suite.limits.max_inconclusive if max_inconclusive is None else max_inconclusive
     signed = _rescored_signature(suite, earlier)
     then = earlier.description
-    described = _description(suite, signed, selection_of(earlier).of(suite.cases)).model_copy(
-        update={
-            "max_inconclusive": allowed,
-            "variants": then.variants,
-            "repeats": then.repeats,
-            "n_planned": earlier.n_planned,
-        }
+    described = _description(suite, signed, selection_of(earlier).of(suite.cases)).changed(
+        limits=suite.limits.model_copy(update={"max_inconclusive": allowed}),
+        variants=then.variants,
+        repeats=then.repeats,
+        n_planned=earlier.n_planned,
     )
     return replace(
         earlier,
@@ -484,13 +482,12 @@ def _header(suite: SuiteModel, target: Target, plan: Plan, limits: Limits, optio
     now = time.time()
     identity = target.identity()
     signed = signature(suite, identity)
-    described = _description(suite, signed, plan.cases()).model_copy(
-        update={
-            "max_inconclusive": limits.max_inconclusive,
-            "variants": tuple(variant.name for variant in plan.variants),
-            "repeats": plan.repeats,
-            "n_planned": plan.n,
-        }
+    described = _description(suite, signed, plan.cases()).changed(
+        # How the calls were made is in the options of the run.
+        limits=suite.limits.model_copy(update={"max_inconclusive": limits.max_inconclusive}),
+        variants=plan.variants,
+        repeats=plan.repeats,
+        n_planned=plan.n,
     )
     return RunHeader(
         id=new_run_id(suite.name, now),
@@ -506,7 +503,7 @@ def _header(suite: SuiteModel, target: Target, plan: Plan, limits: Limits, optio
     )
 
 
-def _description(suite: SuiteModel, signed: dict[str, Any], cases: Iterable[Case]) -> SuiteDescription:
+def _description(suite: SuiteModel, signed: dict[str, Any], cases: Iterable[Case]) -> SuiteModel:
     """The suite as a run stores it, with what only its cases and its signature say."""
     available = {
         "usual_repeats": suite.repeats,
@@ -514,7 +511,7 @@ def _description(suite: SuiteModel, signed: dict[str, Any], cases: Iterable[Case
         "without_truth": tuple(without_truth(suite, cases)),
         "ledger": kept_with_a_run(suite, signed),
     }
-    return describe(suite).model_copy(update=available)
+    return suite.changed(**available)
 
 
 def _rescored_signature(suite: SuiteModel, earlier: RunHeader) -> dict[str, Any]:

@@ -288,7 +288,7 @@ class Evaluator:
         self._validator = SchemaValidator(schema) if self._is_json and schema is not None else None
         json_shape = "JSON that fits the suite's schema" if self._validator else "a JSON object or array"
         self._shape = json_shape if self._is_json else "a text"
-        self.components = tuple((component, placed(component, suite)) for component in suite.components)
+        self.components = tuple((component, placed(component, suite)) for component in suite.computed)
         self._readers = [_reader(component, scorer) for component, scorer in self.components]
         self._pass_at = None if suite.passing is None else round(suite.passing.at_least, _PRECISION)
         self._bands = [(band.name, round(band.at_least, _PRECISION)) for band in suite.bands]
@@ -300,7 +300,7 @@ class Evaluator:
         self._expect = next((scorer for scorer in scorers if isinstance(scorer, Expectations)), None)
         self._stability = suite.stability
         self._recent: Recent[Evaluated] = Recent()
-        self._counting = any(getattr(component.scorer, "measures", None) for component in suite.components)
+        self._counting = any(getattr(component.scorer, "measures", None) for component in suite.computed)
 
     def evaluate(self, text: str, case: Case, status: int | None = None, *, cut_off: bool = False) -> Evaluated:
         """What the answer is worth; an answer in the wrong shape is worth 0 and has the single finding FORMAT.

@@ -19,7 +19,7 @@ from steelyard.store.databases import Database, Session
 from steelyard.store.samples import PAGE, Layout, layouts_of
 
 if TYPE_CHECKING:
-    from steelyard.suite.models import SuiteDescription
+    from steelyard.suite.models import SuiteModel
 
 WHOLE = (np.int8, np.int16, np.int32, np.int64)
 REAL = (np.float16, np.float32, np.float64)
@@ -176,7 +176,7 @@ def _cases_in_order(session: Session, run: int, places: np.ndarray) -> _Cases:
     return cases
 
 
-def read_columns(session: Session, run: int, suite: SuiteDescription) -> Columns:
+def read_columns(session: Session, run: int, suite: SuiteModel) -> Columns:
     """The columns of a run, as `base.Columns` describes them."""
     n = session.execute(_SIZE, (run,))[0][0]
     layouts = layouts_of(session, run)

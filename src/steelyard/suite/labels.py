@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from steelyard.suite.case import EACH, MISSING, Case, compile_path, split_path
-from steelyard.suite.judge import JudgeDescription, JudgeModel, Rubric
+from steelyard.suite.judge import JudgeModel, Rubric
 from steelyard.suite.yaml import meant_or_listed, result, shown, unknown_key
 
 ROOT = "expected"
@@ -29,7 +29,7 @@ class Label:
         return self.low <= score <= self.high
 
 
-def labels_of(case: Case, judge: JudgeModel | JudgeDescription) -> dict[str, Label | bool]:
+def labels_of(case: Case, judge: JudgeModel) -> dict[str, Label | bool]:
     """The labels by dimension and flag, empty for a case without; ValueError with a sentence when one is wrong."""
     given = compile_path(judge.labels)(case) if judge.labels else MISSING
     if given is MISSING or given is None:

@@ -183,7 +183,7 @@ def newest_first(lines: Iterable[LedgerLine]) -> list[LedgerLine]:
     return sorted(lines, key=lambda line: line.moment)[::-1]
 
 
-def kept_with_a_run(suite: SuiteModel, signature: dict[str, Any]) -> tuple[dict[str, Any], ...]:
+def kept_with_a_run(suite: SuiteModel, signature: dict[str, Any]) -> tuple[LedgerLine, ...]:
     """What a run's description keeps of the ledger: the edits that led to what the run is scored by.
 
     Added cases stay out: a set of cases that was brought in at once would be most of
@@ -192,7 +192,7 @@ def kept_with_a_run(suite: SuiteModel, signature: dict[str, Any]) -> tuple[dict[
     now: set[State] = {(part, None, signature.get(part)) for part in SCORED_BY}
     now |= {(TRUTH, case, digest) for case, digest in suite.survey.noted_truths.items()}
     lines = by_state(suite.ledger).items()
-    return tuple(line.as_data() for state, line in lines if state in now and line.before is not None)
+    return tuple(line for state, line in lines if state in now and line.before is not None)
 
 
 def stored_lines(ledger: Iterable[dict[str, Any]]) -> list[LedgerLine]:

@@ -293,7 +293,7 @@ _MOST_LOOKED_AT = 200
 
 def compare_arms(a: ComparedRun, b: ComparedRun, *, allow_mismatch: bool = False) -> Comparison:
     """As `compare`; where each arm is one variant, and they are two, the variants are compared with each other."""
-    named = [run.suite.variants for run in (a, b)]
+    named = [run.suite.variant_names for run in (a, b)]
     if all(len(names) == 1 for names in named) and named[0] != named[1]:
         a, b = _unnamed(a), _unnamed(b)
     return compare(a, b, allow_mismatch=allow_mismatch)

@@ -35,7 +35,7 @@ from steelyard.records import RunState, Verdict
 from steelyard.stats.arrays import RESAMPLES, SEED, Array
 from steelyard.stats.intervals import SHORT_INTERVALS, Estimate
 from steelyard.stats.paired import DRAWN_UP_TO, FEWEST_TO_SHOW, PATTERNS, Paired, case_starts, paired_mean
-from steelyard.suite.models import SuiteDescription
+from steelyard.suite.models import SuiteModel
 from steelyard.suite.values import MIN_PAIRED
 
 # The answer of a comparison in words: better, worse, the same or cannot tell, and how sure that is.
@@ -69,11 +69,13 @@ def headline(
     )
 
 
-def too_few_paired(suite: SuiteDescription, n: int, answered: int) -> str:
+def too_few_paired(suite: SuiteModel, n: int, answered: int) -> str:
     """Says that fewer cases that either run answered are in pairs than the suite asks for; "" when enough are."""
-    if not n or n >= suite.min_paired * answered:
+    if not n or n >= suite.limits.min_paired * answered:
         return ""
-    return f"{on_cases(n, answered)} can be compared, and a verdict asks for {percent(suite.min_paired, 0)} of them"
+    return (
+        f"{on_cases(n, answered)} can be compared, and a verdict asks for {percent(suite.limits.min_paired, 0)} of them"
+    )
 
 
 def turns_on_truth(by_b: MetricChange, by_a: MetricChange) -> str:
@@ -322,7 +324,7 @@ def confounders(
     silent = sum(item.count for why, item in pairs.not_comparable.items() if why in _NO_READING)
     other_mode = pairs.not_comparable.get(Why.OTHER_MODE)
     asked = pairs.comparable + silent + (other_mode.count if other_mode else 0)
-    allowed = sum(run.suite.max_inconclusive for run in (a, b))
+    allowed = sum(run.suite.limits.max_inconclusive for run in (a, b))
     if silent > allowed * asked:
         results.append(f"{silent} of {asked} pairs have no reading on one side: what is missing is seldom so by chance")
     return results

@@ -35,7 +35,7 @@ from steelyard.stats.paired import (
     paired_ratio,
 )
 from steelyard.stats.sequential import BoundedMean, bounded_mean, bounded_ratios
-from steelyard.suite.models import ComponentDescription, MeasureDescription, SuiteDescription
+from steelyard.suite.models import Component, MeasureDescription, SuiteModel
 
 # Every figure that both runs have, over comparable pairs: in A, in B, the difference, and whether it is noise.
 
@@ -517,7 +517,7 @@ def _anything_counted(run: ComparedRun, component: str) -> Array:
     return marks
 
 
-def _scored(table: Any, declared: dict[str, ComponentDescription]) -> list[str]:
+def _scored(table: Any, declared: dict[str, Component]) -> list[str]:
     """The components that have values; a flag is compared by its rate."""
     flags = {name for name, component in declared.items() if component.kind == "flag"}
     return [name for name in table.components if name not in flags and not np.isnan(table.component(name)).all()]
@@ -540,7 +540,7 @@ def _counts(measure: MeasureDescription) -> tuple[str, str]:
     return measure.numerator, measure.denominator
 
 
-def _gated(suite: SuiteDescription) -> dict[str, str]:
+def _gated(suite: SuiteModel) -> dict[str, str]:
     """Which way is better, of the metrics that a gate asks to be high or low."""
     results = {}
     for text in suite.gates:

@@ -22,7 +22,7 @@ from steelyard.stats.paired import NO_CHANGE, case_starts
 from steelyard.store.base import Checks, Columns, Store
 from steelyard.store.contents import Contents
 from steelyard.suite.case import Case, bare_truth, digest
-from steelyard.suite.models import SuiteDescription
+from steelyard.suite.models import SuiteModel
 
 # One side of a comparison.
 
@@ -77,7 +77,7 @@ class ComparedRun:
         return self.by_truth_of_b or self
 
     @property
-    def suite(self) -> SuiteDescription:
+    def suite(self) -> SuiteModel:
         """The suite as the run's header describes it."""
         return self.header.description
 

@@ -244,7 +244,7 @@ def _settings(a: ComparedRun, b: ComparedRun) -> Iterator[SignatureChange]:
     before, after = (str(run.suite.repeats) for run in (a, b))
     if before != after:
         yield SignatureChange("repeats", Part.NOTED, f"repeats: {before} -> {after}", before, after)
-    before, after = (", ".join(name or NONE for name in run.suite.variants) for run in (a, b))
+    before, after = (", ".join(name or NONE for name in run.suite.variant_names) for run in (a, b))
     if before != after:
         yield SignatureChange("variants", Part.NOTED, f"variants: {before} -> {after}", before, after)
     yield from loads(a, b)

@@ -22,7 +22,7 @@ from steelyard.stats import groups as clusters
 from steelyard.stats.arrays import Array
 from steelyard.stats.intervals import SHARES, Estimate, Scale, student, t_two_sided
 from steelyard.store.contents import Confused, confusion_digest
-from steelyard.suite.models import SuiteDescription
+from steelyard.suite.models import SuiteModel
 
 # Two runs that have no pair, side by side: the figures of either, and how far they lie apart.
 
@@ -198,7 +198,7 @@ def _p(away: float, error: float, df: int) -> float:
     return t_two_sided(away / error, df)
 
 
-def smallest_that_matters(suite: SuiteDescription, unit: str, before: float) -> float:
+def smallest_that_matters(suite: SuiteModel, unit: str, before: float) -> float:
     """The difference that a change of latency or cost must exceed to be better or worse, as the suite declares it."""
     share = suite.latency.smallest_share * abs(before)
     return max(suite.latency.smallest, share) if unit in ("s", "seconds") else share

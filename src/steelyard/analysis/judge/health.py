@@ -45,7 +45,7 @@ from steelyard.stats.groups import mean, share
 from steelyard.stats.intervals import SHARES, Estimate, bounded, wilson
 from steelyard.store.base import Spending
 from steelyard.suite.labels import Label
-from steelyard.suite.models import SuiteDescription
+from steelyard.suite.models import SuiteModel
 
 # The thresholds that a suite declares on its judge's health, compared with the figures.
 
@@ -288,7 +288,7 @@ LabelsOf = Callable[[str], Labels | None] | Mapping[str, Labels]
 
 
 def judge_health(
-    judged: Iterable[JudgedText], suite: SuiteDescription, labels_of: LabelsOf, spending: Spending | None = None
+    judged: Iterable[JudgedText], suite: SuiteModel, labels_of: LabelsOf, spending: Spending | None = None
 ) -> JudgeHealth:
     """All figures of the judge of one run; `suite` is the suite as the run's header describes it.
 

@@ -14,7 +14,7 @@ from steelyard.metrics.expressions import Gate, parse_judge_threshold
 from steelyard.records import Outcome, RunHeader, RunState, Verdict
 from steelyard.report.samples import remark_words
 from steelyard.store.base import JudgedSample, Store
-from steelyard.suite.judge import JudgeDescription, JudgeModel
+from steelyard.suite.judge import JudgeModel
 
 _MOST_EXAMPLES = 3
 
@@ -92,7 +92,7 @@ def build_card(store: Store, header: RunHeader, judge: JudgeModel) -> JudgeCard:
     )
 
 
-def _insist_on_same_rubric(header: RunHeader, judge: JudgeModel) -> JudgeDescription:
+def _insist_on_same_rubric(header: RunHeader, judge: JudgeModel) -> JudgeModel:
     described = header.description.judge
     if described is None:
         raise UsageError(f"run {header.id} has no judge: its answers were only computed")
@@ -118,7 +118,7 @@ def _why_invalid(header: RunHeader, health: JudgeHealth, outcomes: dict[str, int
     if not health.n_texts:
         yield "no text came before the judge"
         return
-    allowed = header.description.max_inconclusive
+    allowed = header.description.limits.max_inconclusive
     for count, message in (
         (outcomes.get(Outcome.TARGET_FAILED.value, 0), "the system gave no text for"),
         (broken, "a scorer, or the judge's own code, broke on"),

@@ -16,7 +16,7 @@ from steelyard.report.format import OF_A_RUN, clipped
 from steelyard.report.model import JudgementDetail, Marked, Report, VoteDetail
 from steelyard.stats.intervals import Estimate
 from steelyard.store.base import Spending
-from steelyard.suite.judge import MemberDescription
+from steelyard.suite.judge import Member
 
 _FIX_CUT_OFF = "give the judge more max_tokens, then steelyard rescore --judge-again"
 _FIX_EXCLUDED = (
@@ -144,7 +144,7 @@ def judged_by(header: RunHeader) -> str:
     return text
 
 
-def _member(member: MemberDescription) -> str:
+def _member(member: Member) -> str:
     if member.kind == "python":
         return f"{member.name} (code: {member.function})"
     model = member.model or ""
