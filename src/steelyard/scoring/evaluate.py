@@ -112,7 +112,7 @@ def _why(name: str, judgement: Judgement) -> str:
     raw, bound = judgement.uncapped.get(name), judgement.capped[name]
     rule = judgement.capped_by.get(name)
     text = "the judges differ" if raw is None else f"the judge gave {raw:g}"
-    return text if rule is None else f"{text}, bound to {bound:g}: {rule}"
+    return text if rule is None else f"{text}, capped at {bound:g}: {rule}"
 
 
 # What was scored of late: a repeat that says the same once more is worth the same, and is not scored again.
