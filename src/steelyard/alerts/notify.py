@@ -19,7 +19,7 @@ from steelyard.store.logs import FAILED, AlertRecord, Delivery
 
 RAISED, CLOSED = "raised", "closed"
 _UNDER_WAY = 2 * RetryPolicy().in_all
-"""Seconds in which what nobody has noted anything of may be on its way, sent by another process."""
+"""Seconds in which a notice without a recorded delivery may still be on its way from another process."""
 
 
 def messages_for(
@@ -94,14 +94,14 @@ class Checked:
 
     notices: tuple[Notice, ...]
     still: tuple[AlertRecord, ...]
-    """Open before and there still: nobody was told again."""
+    """Open before and still there: no second notice was sent."""
     unknown: tuple[Reading, ...]
-    """What cannot tell, and why."""
+    """What could not be decided, and why."""
     messages: tuple[tuple[Channel, Message], ...]
     """What was sent, or would be."""
     delivered: tuple[Delivered, ...]
     not_kept: str = ""
-    """Why nothing was kept or sent; "" when it was."""
+    """Why nothing was stored or sent; "" when it was."""
 
 
 def check_run(
@@ -145,7 +145,7 @@ def why_not_kept(store: Store, header: RunHeader) -> str:
     if header.ended_at is None:
         return "the run has not ended"
     if is_partial(header):
-        return "the run is of a part of the suite alone"
+        return "the run covers only a part of the suite"
     newer = [run for run in store.runs(header.suite_name, 50) if (run.ended_at or 0.0) > header.ended_at]
     whole = [item for item in newer if not is_partial(item)]
     return f"run {whole[0].id} is newer" if whole else ""
