@@ -153,7 +153,7 @@ def _variant(settings: dict[str, Any]) -> Iterator[str]:
         yield f"variant={settings['variant']}"
 
 
-_FOREIGN = "bring it in first: steelyard import {file} --suite SUITE"
+_FOREIGN = "import it first: steelyard import {file} --suite SUITE"
 
 
 def check_criteria(experiment: Experiment, suite: SuiteModel) -> None:
@@ -176,7 +176,7 @@ def on_call(
     notes: tuple[str, ...] = ()
     if before:
         times = "once" if before == 1 else f"{before} times"
-        notes = (f"run {times} before: whoever tries until it works finds something that works by chance",)
+        notes = (f"run {times} before: repeating an experiment until it succeeds finds differences that are chance",)
     return _decided(experiment, places, notes, allow_mismatch=allow_mismatch)
 
 
@@ -205,8 +205,8 @@ def _beforehand(experiment: Experiment, header: RunHeader, *, allow_mismatch: bo
     sentence = f"since run {header.id} was made, these have changed in the plan: {changed}"
     if not allow_mismatch:
         raise UsageError(
-            f"{experiment.file.name}: {sentence}. What was not written beforehand decides nothing: put it back, or"
-            " decide in spite of it with --allow-mismatch"
+            f"{experiment.file.name}: {sentence}. Criteria that were not written beforehand decide nothing: undo the"
+            f" change, or decide all the same with --allow-mismatch"
         )
     return sentence
 
