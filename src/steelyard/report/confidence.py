@@ -35,8 +35,8 @@ def sections(report: Report) -> list[Section]:
     if result is None:
         return []
     caption = (
-        "Dots on the dashed line are well calibrated, below it too sure. The area of a dot is its claims, the bar its"
-        " 95 % interval."
+        "Dots on the dashed line are well calibrated, dots below it overconfident. The area of a dot is its number"
+        " of claims, the bar its 95 % interval."
     )
     drawn = drawing(result.overall.calibration)
     diagram: list[Block] = []
@@ -173,7 +173,7 @@ def _calibration_error(claims: Claims) -> str:
     message = f"{_number(calibration.ece)}, {len(calibration.bins)} bins"
     if calibration.by_chance is None:
         return message
-    return f"{message}; perfect confidences would show {fmt.plain(calibration.by_chance, _DIGITS)} by chance"
+    return f"{message}; perfect calibration would show {fmt.plain(calibration.by_chance, _DIGITS)} by chance"
 
 
 def _widest(claims: Claims) -> str:

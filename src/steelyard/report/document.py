@@ -14,7 +14,7 @@ from typing import Any
 from steelyard.report.charts.base import Chart
 
 NOTHING = ("", "n/a")
-"""Cells that say nothing."""
+"""Cells without content."""
 
 
 class Kind(Enum):

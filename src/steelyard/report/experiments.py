@@ -45,9 +45,9 @@ MEANINGS = {
     Decided.ADOPT: "the candidate meets the criteria",
     Decided.REJECT: "the criteria speak against the candidate",
     Decided.CANNOT_TELL: "neither to adopt nor to reject",
-    Decided.INVALID: "an arm is no reading: nothing can be decided",
+    Decided.INVALID: "an arm is INVALID: nothing can be decided",
 }
-HOLDS = {True: "holds", False: "does not hold", None: "cannot tell"}
+HOLDS = {True: "met", False: "not met", None: "cannot tell"}
 _LONGEST_NAME = 60
 _FINE, _NOT_FINE, _BROKEN = "ok", "look", "BROKEN"
 
@@ -69,7 +69,7 @@ class ExperimentReport:
     beforehand: bool = True
     """Whether both runs carry this very plan, stored before their first call."""
     notes: tuple[str, ...] = ()
-    """What a reader has to know about how it came about: run before, or a plan that nobody saw beforehand."""
+    """Notes on how it was made: run before, or a plan that was not stored beforehand."""
 
 
 def experiment_document(report: ExperimentReport) -> Document:
@@ -207,12 +207,12 @@ def criteria(report: ExperimentReport) -> Table:
         Column("Criterion", Kind.TEXT),
         Column("Baseline"),
         Column("Candidate", below=True),
-        Column("Came out"),
+        Column("Outcome"),
         Column("Why", Kind.TEXT),
     )
-    note = "adopted when all to adopt hold and none to reject does; rejected when one to reject holds"
+    note = "adopted when all criteria to adopt are met and none to reject; rejected when one to reject is met"
     if rows and all(item.asks == "adopt" for item in report.ruling.criteria):
-        note = "adopted when all hold; rejected when one does not"
+        note = "adopted when all are met; rejected when one is not"
     return Table(criteria_title(report), columns, rows, note)
 
 
@@ -225,7 +225,7 @@ def plan_line(report: ExperimentReport) -> str:
     """Which plan it was, and when it was stored."""
     if report.beforehand:
         return f"plan {report.plan}, stored with each run before its first call"
-    return f"plan {report.plan}, which not every run carries: nothing shows that it was there before them"
+    return f"plan {report.plan}, not stored with every run: nothing shows that it was written before them"
 
 
 def _sides(held: Held) -> tuple[str, str]:
@@ -311,7 +311,7 @@ def ab_figures(report: AbReport) -> Table:
     ]
     a, b = (arm.name for arm in report.arms)
     heads = ("Figure", a, b, "Difference", "95 % interval", "n", "Missing")
-    what = "cases that both arms have a reading of" if report.kind == "offline" else "units"
+    what = "cases scored in both arms" if report.kind == "offline" else "units"
     note = f"n are {what}; the first figure decides"
     return Table("Figures", _columns(heads), rows, note, signature=_signature(report))
 
@@ -395,10 +395,10 @@ def headline(power_figures: PowerFigures) -> str:
     if power_figures.now is None:
         return f"{today} can show no change of the {_NAMES[power_figures.metric]}: it takes more cases"
     if power_figures.now <= 0:
-        return f"nothing ever changed in {today}: these runs show no noise, and any change would be one"
+        return f"{today} show no noise: nothing changed between these runs, and any change would be detected"
     points = f"{in_points(power_figures.now)} points of {_NAMES[power_figures.metric]}"
     if power_figures.at_worst:
-        return f"{today} detect a change of {points} at worst: how much of it is noise nobody knows yet"
+        return f"{today} detect a change of {points} at worst: how much of it is noise is not known yet"
     return f"{today} detect a change of {points} with 80 % power"
 
 
@@ -409,7 +409,7 @@ def facts(power_figures: PowerFigures) -> list[tuple[str, str]]:
     rows.append(("Between repeats", _within(power_figures)))
     if power_figures.metric == "pass_rate" and spread.within is not None:
         share = fmt.percent(2 * spread.within)
-        rows.append(("Discordance", f"{share} of single answers change sides when a case is asked once more"))
+        rows.append(("Discordance", f"{share} of single answers change between pass and fail when a case is repeated"))
     rows.append(("Between runs", _response(power_figures)))
     return rows
 
@@ -423,14 +423,14 @@ def _runs(power_figures: PowerFigures) -> str:
 def _within(power_figures: PowerFigures) -> str:
     within = power_figures.spread.within
     if within is None:
-        return "unknown: nothing was asked twice; steelyard run SUITE --repeats 3 would tell"
+        return "unknown: no case was repeated; steelyard run SUITE --repeats 3 measures it"
     return f"SD {in_points(math.sqrt(within))} points"
 
 
 def _response(power_figures: PowerFigures) -> str:
     spread = power_figures.spread
     if spread.change is None:
-        return "unknown: it takes two runs; cases are taken to change alike"
+        return "unknown: it takes two runs; all cases are assumed to change alike"
     if spread.response is None:
         message = f"SD {in_points(math.sqrt(spread.change))} points of a case's change, noise of repeats in it"
     else:
@@ -446,7 +446,7 @@ def smallest_changes(power_figures: PowerFigures) -> Table:
     rows = [(f"{repeat:,}", *(_change(by_design[Design(n, repeat)]) for n in cases)) for repeat in repeats]
     columns = (Column("Repeats"), *(Column(f"{n:,} cases") for n in cases))
     note = "points; today's cases first" + _no_repeats(power_figures)
-    return Table("Smallest change that is detected", columns, rows, note)
+    return Table("Minimum detectable difference", columns, rows, note)
 
 
 def needed(power_figures: PowerFigures) -> Table:
@@ -467,14 +467,14 @@ def needed(power_figures: PowerFigures) -> Table:
 def _by_repeats(power_figures: PowerFigures) -> str:
     n = fmt.counted(power_figures.spread.n_cases, "case")
     if power_figures.spread.within is None:
-        return f"how many repeats of today's {n} nobody knows"
+        return f"the number of repeats of today's {n} is not known"
     if power_figures.repeats_needed is None:
         return f"no number of repeats of today's {n} would do"
     return f"or today's {n} with {fmt.counted(power_figures.repeats_needed, 'repeat')} each"
 
 
 def _no_repeats(power_figures: PowerFigures) -> str:
-    return "; other repeats are unknown while nothing is asked twice" if power_figures.spread.within is None else ""
+    return "; other repeats are unknown while no case is repeated" if power_figures.spread.within is None else ""
 
 
 def _change(value: float | None) -> str:

@@ -545,5 +545,5 @@ def _blocks(explanation: Explanation | PairExplanation, limit: int | None) -> li
     blocks += table_section(explain_tables.reasons("Left out", explanation.excluded))
     if isinstance(explanation, PairExplanation):
         return [*blocks, *table_section(explain_tables.pairs_behind(explanation, limit))]
-    blocks += table_section(explain_tables.reasons("In it otherwise than as it stands", explanation.noted))
+    blocks += table_section(explain_tables.reasons("Counted with another value", explanation.noted))
     return [*blocks, *table_section(explain_tables.contributing(explanation, limit))]

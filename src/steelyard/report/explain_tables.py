@@ -17,7 +17,7 @@ from steelyard.stats.paired import SIGNIFICANT
 
 ExplainedFacts = list[tuple[str, str]]
 _DIGITS = 4
-_WRONG = "THE REPORT'S FIGURE IS NOT WHAT ITS SAMPLES COME TO"
+_WRONG = "THE REPORT'S FIGURE DIFFERS FROM WHAT ITS SAMPLES GIVE"
 
 
 def headline(explanation: Explanation | PairExplanation) -> str:
@@ -88,13 +88,13 @@ def inputs(computed: Computed) -> str:
 def checked(agrees: bool, sides: Sequence[tuple[str, Estimate, Computed]]) -> str:
     """Whether the figure is what its samples come to; if not, both, in capitals."""
     if agrees:
-        return "what the rows below come to: the same"
+        return "recomputed from the rows below: the same"
     message = "; ".join(
         f"{name} says {_exact(text.value)} (n {text.n}, {text.n_missing} missing), its samples {_exact(again.value)}"
         f" (n {again.n}, {again.n_missing} missing)"
         for name, text, again in sides
     )
-    return f"{_WRONG}: {message}. This is a fault of Steelyard: trust neither"
+    return f"{_WRONG}: {message}. This is a defect of Steelyard: trust neither"
 
 
 def reasons(title: str, rows: Sequence[Counted]) -> Table:
@@ -111,7 +111,7 @@ def contributing(explanation: Explanation, limit: int | None) -> Table:
     """The samples or cells, as many as asked for."""
     rows = explanation.contributing[:limit]
     return Table(
-        f"Behind it ({explanation.order})",
+        f"Contributions ({explanation.order})",
         (Column("case", Kind.TEXT), Column("value", Kind.FIGURE), Column("what", Kind.TEXT)),
         [(_name(row), _plain_value(row.value), row.detail) for row in rows],
         note=left_off(len(explanation.contributing), len(rows)),
@@ -124,7 +124,7 @@ def pairs_behind(pair_explanation: PairExplanation, limit: int | None) -> Table:
     rows = pair_explanation.contributing[:limit]
     columns = [Column("case", Kind.TEXT), *(Column(name, Kind.FIGURE) for name in ("A", "B", "B - A"))]
     return Table(
-        f"Behind it ({pair_explanation.order})",
+        f"Contributions ({pair_explanation.order})",
         tuple(columns),
         [(_name(row), _plain_value(row.a), _plain_value(row.b), _signed(row.moved)) for row in rows],
         note=left_off(len(pair_explanation.contributing), len(rows)),

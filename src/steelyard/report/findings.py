@@ -122,7 +122,7 @@ def errors(report: Report) -> Table:
     )
     note = "gain: points that the average would rise by if all findings of this code alone were fixed"
     if any(not figure.has_weight for figure in listed):
-        note += f"; {NO_WEIGHT}: no weight in the score, so no points say what it is worth to fix: judge by severity"
+        note += f"; {NO_WEIGHT}: no weight in the score, so fixing it gains no points: judge by severity"
     return Table("Errors by code", columns, rows, note if rows else "", total=len(report.summary.codes))
 
 

@@ -49,9 +49,7 @@ def slices(report: Report, factor: str) -> Table:
     averages = (Column("Average"), interval, gauge)
     columns = (Column(factor.capitalize(), Kind.TEXT), *averages, Column("Pass rate"), interval, Column("n"))
     notes = [f"the lowest averages of {len(groups):,} first"] if many else []
-    notes += (
-        [f"{len(every) - len(groups):,} that one sample alone bears are left out"] if len(groups) < len(every) else []
-    )
+    notes += [f"{len(every) - len(groups):,} with a single sample are left out"] if len(groups) < len(every) else []
     best = _best(report) if factor == "variant" else ""
     return Table(f"By {factor}{_passing(report)}", columns, rows, "; ".join(notes), best, OF_A_RUN)
 
@@ -139,7 +137,7 @@ def measures(report: Report) -> Table:
     titles = (Column("Value"), Column("95 % interval"), Column("0 to 100 %", Kind.GAUGE), Column("Counted"))
     what = Column("What it is", Kind.TEXT, optional=True)
     columns = (Column("Measure", Kind.TEXT), *titles, Column("n"), what)
-    note = "ratios of counts, each summed over all n samples; of a mean, so many of these count the same"
+    note = "ratios of counts, each summed over all n samples; of a mean, the measures it averages"
     return Table("Measures", columns, rows, note, signature=OF_A_RUN)
 
 
@@ -234,7 +232,7 @@ def _counts(report: Report, declared: ComponentDescription) -> Table:
     ]
     listed = max((ratio.denominator for ratio in ratios.values()), default=0)
     others = listed - sum(ratio.numerator for ratio in ratios.values())
-    note = f"of all that the judge lists in n texts, as far as it bears checking; {_NO_WEIGHT}"
+    note = f"of all that the judge lists in n texts, less what a check contradicts; {_NO_WEIGHT}"
     note += f"; {others:,} have another word or none" if others else ""
     columns = (Column("Statement", Kind.TEXT), *map(Column, ("Times", "Share", "95 % interval", "n")))
     about = f": {declared.about.rstrip('.')}" if declared.about else ""

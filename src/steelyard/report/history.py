@@ -157,9 +157,9 @@ def _note(history: History) -> str:
     if history.runs and not _several_targets(history):
         messages.append(f"target: {clipped(history.runs[0].target, 80)}")
     if any(run.left_out for run in history.runs):
-        messages.append("* has no part in the trends, see below")
+        messages.append("* not in the trends, see below")
     if any(run.n_missing for run in history.runs):
-        messages.append("n (-k): k planned samples have no reading")
+        messages.append("n (-k): k planned samples are inconclusive or missing")
     return "; ".join(messages)
 
 

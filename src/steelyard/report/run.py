@@ -42,7 +42,7 @@ from steelyard.report.samples import samples
 
 FORMAT = "steelyard.report/1"
 LINES, LINES_INVALID = 40, 10
-"""Lines of the report that fits one screen, and of that of a run that is no reading."""
+"""Lines of the report that fits one screen, and of that of an INVALID run."""
 _MOST_INCONCLUSIVE = 5
 _MOST_WORTH = 3
 _LONGEST_LINE = 130
@@ -288,7 +288,7 @@ def _fix_first(report: Report, most: int | None = None) -> list[Section]:
     """What is worth most to fix, with what the average would be; then grave errors that have no weight."""
     if not report.summary.overall.average.n:
         kinds = ", ".join(f"{kind} ({count:,})" for kind, count in report.summary.failures.items())
-        why = f" Find out first why no answer came: {kinds}." if kinds else ""
+        why = f" Find out first why the calls failed: {kinds}." if kinds else ""
         return section("Fix first", Bullets([Bullet(f"Nothing was scored.{why}")]))
     texts = [priority.sentence for priority in report.summary.priorities]
     if not texts:
@@ -343,7 +343,7 @@ def slowest(report: Report) -> Table:
 def failures(report: Report) -> Table:
     """How often a target or judge gave nothing, by kind."""
     rows = [(kind, f"{count:,}") for kind, count in sorted(report.summary.failures.items(), key=lambda item: -item[1])]
-    note = "inconclusive: these score neither for nor against the system"
+    note = "inconclusive: these count neither for nor against the system"
     return Table("Failures by kind", (Column("Kind", Kind.TEXT), Column("Samples")), rows, note)
 
 

@@ -154,12 +154,12 @@ def _expected(detail: SampleDetail, *, searched: bool) -> list[Block]:
 
 def _answer(detail: SampleDetail) -> list[Block]:
     if detail.answer is None:
-        return [Text(f"No answer came. {detail.line.why}")]
+        return [Text(f"There is no answer. {detail.line.why}")]
     if detail.answer == "":
         return [Text("The answer was empty.")]
     if detail.read is None:
         return [Quote("Answer", detail.answer)]
-    whole = Fold("All that came", [Quote("Answer as it came", detail.answer)])
+    whole = Fold("Whole response", [Quote("Answer as received", detail.answer)])
     return [Quote("Answer", fmt.laid_out(detail.read)), whole]
 
 
@@ -195,7 +195,7 @@ def _vote(vote_detail: VoteDetail, *, single: bool) -> Fold:
 
 def _marks(marks: Sequence[Marked]) -> Table:
     rows = [(mark.name, stated(mark.uncapped), stated(mark.capped), mark.label, mark.capped_by) for mark in marks]
-    titles = (Column("As judged"), Column("Counts"), Column("Label"), Column("Bound by", Kind.TEXT))
+    titles = (Column("Uncapped"), Column("Capped"), Column("Label"), Column("Capped by", Kind.TEXT))
     return Table("", (Column("Dimension", Kind.TEXT), *titles), rows)
 
 

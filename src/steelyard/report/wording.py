@@ -24,10 +24,10 @@ _LONGEST_REASON = 240
 _MOST_FAILING = 12
 
 VERDICT_MEANINGS = {
-    Verdict.PASS: "every {gate} holds",
-    Verdict.FAIL: "at least one {gate} does not hold",
+    Verdict.PASS: "every {gate} passes",
+    Verdict.FAIL: "at least one {gate} fails",
     Verdict.AMBIGUOUS: "this run cannot tell",
-    Verdict.INVALID: "no valid reading: neither pass nor fail",
+    Verdict.INVALID: "no valid result: neither pass nor fail",
     None: "the suite declares no gates",
 }
 
@@ -259,8 +259,10 @@ def _unfinished(report: Report) -> str:
         return ""
     done = f"{report.n_samples:,} of {fmt.counted(header.n_planned, 'planned sample')}"
     if header.state is RunState.INTERRUPTED:
-        return f"interrupted: {done}; go on with {resume_command(header)}"
-    return f"still running, or killed: {done} so far; when nothing runs any more, go on with run --resume {header.id}"
+        return f"interrupted: {done}; resume with {resume_command(header)}"
+    return (
+        f"still running, or killed: {done} so far; if it is not running any more, resume with run --resume {header.id}"
+    )
 
 
 def _rescored(header: RunHeader) -> str:
@@ -269,7 +271,7 @@ def _rescored(header: RunHeader) -> str:
 
 def _judged_again(header: RunHeader) -> str:
     earlier = header.options.get("answers_of")
-    return f"judged again: the answers of run {earlier}, and its judge asked anew" if earlier else ""
+    return f"judged again: the answers of run {earlier}, with new calls of its judge" if earlier else ""
 
 
 def _retried(header: RunHeader) -> str:
@@ -278,8 +280,8 @@ def _retried(header: RunHeader) -> str:
         return ""
     cost = f"; its own calls cost {option['spent']:.4g}" if option.get("spent") else ""
     return (
-        f"{fmt.counted(option['asked'], 'failed sample')} of run {option['run']} asked again; the other"
-        f" {option['kept']:,} taken over as they are, and not paid again{cost}"
+        f"{fmt.counted(option['asked'], 'failed sample')} of run {option['run']} run again; the other"
+        f" {option['kept']:,} copied unchanged, and not paid again{cost}"
     )
 
 

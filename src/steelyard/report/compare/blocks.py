@@ -52,10 +52,10 @@ _SPENT = ("latency", "spending")
 _FAILED = ("failures", "format")
 _OF_CELLS = ("expectations", "stability")
 _HOW = (
-    "difference B minus A, shares in percentage points; n: pairs (of fewer cases); effect: standard deviations of a"
-    " case's difference; W/T/L: cases better, the same and worse"
+    "difference: B minus A, shares in percentage points; n: pairs (of fewer cases); effect: in standard deviations"
+    " of a case's difference; W/T/L: cases better, the same and worse"
 )
-_OVER_FIGURES = "adjusted over the table (Holm), the first alone"
+_OVER_FIGURES = "adjusted over the table (Holm), except the first"
 _OVER_TABLE = "adjusted over the table (Holm)"
 _OVER_GROUPS = "adjusted over the groups (Holm)"
 
@@ -71,8 +71,8 @@ def document(comparison: Comparison) -> Document:
         *(item for table in other_tables(comparison) for item in table_section(table)),
         *section("Groups that did not move", Text(unmoved_slices(comparison))),
         *section("Not compared", bullets(words.left_out(comparison.not_compared))),
-        *section("Everything that differs in how they were made", bullets(item.sentence for item in changed)),
-        *section("SignaturePair", Fold("Everything that differs, part by part", [signatures(comparison)])),
+        *section("All differences between the two runs' signatures", bullets(item.sentence for item in changed)),
+        *section("SignaturePair", Fold("All differences, part by part", [signatures(comparison)])),
     ]
     sides = (("A", comparison.a), ("B", comparison.b))
     footer = [f"Method: {sentences.method(comparison)}", *(f"{side}: {signature_line(run)}" for side, run in sides)]
@@ -87,7 +87,7 @@ def answer(comparison: Comparison) -> list[Block]:
     sure = [Bullet(text, label=label) for label, text in words.significance(comparison)]
     verdict = comparison.headline.verdict.value
     headline = Headline(verdict, words.answer(comparison), verdict.upper(), remarks=sure, extra=[moved])
-    return [Section("What differs in how they were made", [differ], main=True), headline]
+    return [Section("Differences in signature and load", [differ], main=True), headline]
 
 
 def data(comparison: Comparison) -> dict[str, Any]:
@@ -140,7 +140,7 @@ def extra(comparison: Comparison) -> Table:
     moved.sort(key=lambda change: _ORDER.index(change.verdict))
     still = len(changes) - len(moved)
     note = f"{still:,} of {len(changes):,} did not move" if still else ""
-    return _figures("Beside the score", moved, note)
+    return _figures("Without weight in the score", moved, note)
 
 
 def spending(comparison: Comparison) -> Table:
@@ -287,7 +287,7 @@ def sections(comparison: Comparison) -> Table:
     """Findings a sample in each section of the texts, and how many there are."""
     available = [item for item in comparison.sections if item.rate.a.n]
     rows = [(item.section or words.NO_SECTION, f"{item.a:,}", f"{item.b:,}", *_cells(item.rate)) for item in available]
-    results = (Column("Found A"), Column("Found B", below=True))
+    results = (Column("Findings A"), Column("Findings B", below=True))
     columns = (Column("Section", Kind.TEXT), *results, *_COLUMNS)
     note = "A, B and difference: findings a sample"
     signature = texts.of_changes([item.rate for item in available], _OVER_TABLE)

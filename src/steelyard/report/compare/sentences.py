@@ -34,14 +34,14 @@ from steelyard.suite.case import cell_name
 # Why the headline number moved, as tables and sentences that every view of a comparison shows.
 
 WHY = "Why"
-"""The label of the sentence beside the answer."""
+"""The label of the sentence on why the headline number moved."""
 LEDGER = "Ledger"
 _METRICS = {"pass_rate": "pass rate", "average": "average score"}
 _MEASURED = {
     How.COUNTED: "counted",
     How.SCORED_AGAIN: "A's answers scored again by B's suite",
     How.ANCHORS: "measured on anchors",
-    How.LEFT: "what is left",
+    How.LEFT: "the remainder",
 }
 
 
@@ -64,7 +64,7 @@ def _headline(attribution: Attribution) -> str:
     if attribution.total is None:
         return ""
     before, after = (fmt.percent(item.value) for item in (attribution.a, attribution.b))
-    return f"{_METRICS[attribution.metric]} of all readings {before} -> {after}: "
+    return f"{_METRICS[attribution.metric]} of all scored samples {before} -> {after}: "
 
 
 def tables(comparison: Comparison) -> list[Table]:
@@ -103,7 +103,7 @@ def _portions(attribution: Attribution) -> Table:
             "",
             "",
             "",
-            f"{attribution.a.n:,} readings of A, {attribution.b.n:,} of B",
+            f"{attribution.a.n:,} scored samples of A, {attribution.b.n:,} of B",
         )
     )
     columns = (
@@ -112,10 +112,10 @@ def _portions(attribution: Attribution) -> Table:
         Column("95 % interval"),
         Column("Cases"),
         Column("Significance"),
-        Column("Stands on", Kind.TEXT),
+        Column("Based on", Kind.TEXT),
     )
-    note = "figures are rounded, and sum before that" if _rounding_shows(attribution) else ""
-    signature = f"95 %: Student t over what each case adds; what is left: as for the figures | seed {SEED}"
+    note = "figures are rounded after summing" if _rounding_shows(attribution) else ""
+    signature = f"95 %: Student t over what each case adds; the remainder: as for the figures | seed {SEED}"
     return Table(f"Why the {_METRICS[attribution.metric]} moved", columns, rows, note, signature=signature)
 
 
@@ -209,7 +209,7 @@ def differences(comparison: Comparison) -> list[tuple[Part, str]]:
     """What differs in how the runs were made, what blocks a verdict first; the first few, and how many more."""
     changes = comparison.signatures.changes
     if not changes:
-        return [(Part.NOTED, "nothing is known to differ in how the two runs were made")]
+        return [(Part.NOTED, "no difference in signature or load is known")]
     results = [(change.means, change.sentence) for change in changes[:_MOST_DIFFERENCES]]
     if comparison.signatures.several:
         results.append((Part.SUBJECT, comparison.signatures.several))
@@ -234,8 +234,8 @@ def significance(comparison: Comparison) -> list[tuple[str, str]]:
     rows += why(comparison)
     rows += [("Besides", reason) for reason in headline.confounded_by if reason not in headline.sentence]
     if headline.confounded_by and comparison.pairs.comparable:
-        rows.append(("To ask", "--allow-mismatch gives a verdict in spite of it"))
-    rows += [("In spite of", reason) for reason in headline.in_spite_of]
+        rows.append(("To override", "--allow-mismatch gives a verdict all the same"))
+    rows += [("Overridden", reason) for reason in headline.in_spite_of]
     if effect := changes.effect_in_words(comparison.metrics[0]) if comparison.metrics else "":
         rows.append(("Effect", effect))
     if headline.smallest:
@@ -332,7 +332,7 @@ def pair_lists(comparison: Comparison) -> list[tuple[str, str]]:
     """Every list with its count and the first few samples in it; the reasons of those that cannot be compared last."""
     pairs = comparison.pairs
     rows = [(label, listed(result, pairs.comparable)) for label, result in comparable_lists(comparison)]
-    rows.append(("Not comparable", f"{pairs.n_not_comparable:,}, no part of any figure"))
+    rows.append(("Not comparable", f"{pairs.n_not_comparable:,}, in no figure"))
     rows += [(f"  {why}", listed(result)) for why, result in pairs.not_comparable.items()]
     return rows
 

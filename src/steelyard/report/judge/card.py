@@ -55,7 +55,7 @@ _MESSAGES = {
     "RULE_BROKEN": "a broken rule",
     "UNPROVEN": "an unproven score",
     "TOO_FEW_REASONS": "too few reasons",
-    "CONTRADICTION": "a complaint that is wrong",
+    "CONTRADICTION": "a contradicted complaint",
     "CUT_OFF": "an answer that broke off",
     "EXTRA_FIELD": "a field too many",
     "VIOLATION": "an answer that could not be used",
@@ -80,7 +80,7 @@ def document(card: JudgeCard) -> Document:
         *(item for table in all_tables(card) for item in table_section(table)),
         *section("Labels down, judge across", SmallTables(confusions(card), _CONFUSIONS)),
         *section("For example", bullets(examples(card))),
-        *section("Stands on", Facts(standing(card))),
+        *section("Based on", Facts(standing(card))),
     ]
     context = ["judge check", f"run {header.id}", *filter(None, [fmt.when(header.created_at)])]
     footer = [f"Signature: {signature_line(header)}", *([f"Steelyard {header.version}"] if header.version else [])]
@@ -108,7 +108,7 @@ def data(card: JudgeCard) -> dict[str, Any]:
     }
 
 
-_CONFUSIONS = "the reviewer's best score down, the judge's score across, as it was said; on the diagonal the same score"
+_CONFUSIONS = "the reviewer's best score down, the judge's uncapped score across; on the diagonal the same score"
 
 
 def thresholds(card: JudgeCard) -> Table:
@@ -129,7 +129,7 @@ def thresholds(card: JudgeCard) -> Table:
         Column("Verdict", Kind.VERDICT),
     )
     doubt = [threshold.text for threshold, result in card.checks if result.across]
-    note = f"{_ACROSS} the interval reaches across the threshold, more texts would make it surer: {', '.join(doubt)}"
+    note = f"{_ACROSS} the interval contains the threshold, more texts would narrow it: {', '.join(doubt)}"
     return Table("Thresholds", columns, rows, note if doubt else "", signature=OF_A_JUDGE)
 
 
@@ -143,10 +143,10 @@ def agreement(card: JudgeCard) -> Table:
         ("Kappa", lambda item: _points(item.agreement.kappa)),
         ("Alpha", lambda item: _points(item.agreement.alpha)),
         ("Bias", lambda item: _bias(item.agreement.bias)),
-        ("In range, bound", lambda item: _share(item.bound_exact)),
+        ("In range, capped", lambda item: _share(item.bound_exact)),
     ]
     note = (
-        "in range: inside what the reviewer allows; within one: at most a point outside; bound: after rules and checks;"
+        "in range: inside what the reviewer allows; within one: at most a point outside; capped: after rules;"
         " kappa: quadratic weights; alpha: Krippendorff's, ordinal; bias: judge minus best, above 0 is lenient"
     )
     return _by_dimension(card, "Against labels", cells, note)
@@ -195,7 +195,7 @@ def people(card: JudgeCard) -> Table:
     )
     titles = ("People", "Judge, one", "Two people", "Alpha", "Won", "Advantage")
     columns = (_DIMENSION, *(Column(title, Kind.STACKED) for title in titles))
-    return Table("People beside the judge", columns, rows, note if rows else "", signature=OF_A_JUDGE)
+    return Table("Agreement of people and judge", columns, rows, note if rows else "", signature=OF_A_JUDGE)
 
 
 def flags(card: JudgeCard) -> Table:
@@ -258,7 +258,7 @@ def rubric(card: JudgeCard) -> Table:
     ]
     titles = ("n", f"{high:g}s given", f"{high:g}s due", "Middle", "Spread")
     note = (
-        f"as the judge said, on {low:g} to {high:g}; due: by the labels; middle: the neutral score and the next above;"
+        f"uncapped scores, on {low:g} to {high:g}; due: by the labels; middle: the neutral score and the next above;"
         " spread: standard deviation in points"
     )
     columns = (Column("Dimension", Kind.LINES), *(Column(title, Kind.STACKED) for title in titles))
@@ -328,7 +328,7 @@ def repeatability(card: JudgeCard) -> Table:
         for name, item in result.items()
     ]
     titles = ("Same again", "n", "Points apart", "Alpha", "n")
-    note = "same again: of the texts that one judge read several times; alpha: between all votes on a text"
+    note = "same again: of the texts that one judge scored several times; alpha: between all votes on a text"
     columns = (_DIMENSION, *(Column(title, Kind.STACKED) for title in titles))
     return Table("Repeatability", columns, rows, note, signature=OF_A_JUDGE)
 
@@ -347,7 +347,7 @@ def behaviour(card: JudgeCard) -> Table:
     if itself.cut_off.n and card.health.mode != Mode.RULES:
         named.insert(-1, ("broke off at the limit of tokens", itself.cut_off))
     if itself.contradictions.n:
-        named.insert(-1, ("complained of what is not so", itself.contradictions))
+        named.insert(-1, ("made a complaint that the answer contradicts", itself.contradictions))
     if itself.disagreement.n:
         named.append(("texts with votes far apart", itself.disagreement))
     named += [(f"read: {step.replace('_', ' ')}", share) for step, share in itself.steps.items() if step != "failed"]
@@ -385,7 +385,7 @@ def disagreements(card: JudgeCard) -> Table:
         more = item.n_disagreements - len(listed)
         left_off += [f"and {more:,} more of {name}"] if more else []
     columns = (_DIMENSION, Column("Case", Kind.TEXT), *map(Column, ("Label", "Judge", "Outside by")))
-    note = "; ".join(["label: the reviewer's best score and the range allowed; judge: as it said", *left_off])
+    note = "; ".join(["label: the reviewer's best score and the range allowed; judge: its uncapped score", *left_off])
     return Table("Farthest from the labels", columns, rows, note if rows else "")
 
 
@@ -395,13 +395,13 @@ def flagged_wrongly(card: JudgeCard) -> Table:
     for name, item in card.health.flags.items():
         for message, cases, count in (
             ("missed", item.missed, item.agreement.missed),
-            ("raised wrongly", item.false_alarms, item.agreement.false_alarms),
+            ("set wrongly", item.false_alarms, item.agreement.false_alarms),
         ):
             rows += [(name, case_id, message) for case_id in cases[:MOST_LISTED]]
             more = count - min(len(cases), MOST_LISTED)
             left_off += [f"and {more:,} more {message}"] if more else []
     columns = (Column("Flag", Kind.TEXT), Column("Case", Kind.TEXT), Column("The judge's flag"))
-    return Table("Flags missed or raised wrongly", columns, rows, "; ".join(left_off))
+    return Table("Flags missed or set wrongly", columns, rows, "; ".join(left_off))
 
 
 def has_readings(card: JudgeCard) -> bool:
@@ -456,14 +456,14 @@ def headline(card: JudgeCard) -> str:
     missed, untold = card.count(Verdict.FAIL), card.count(Verdict.AMBIGUOUS)
     also = f", {untold} not shown" if untold else ""
     if card.verdict is Verdict.INVALID:
-        return "This run says nothing about its judge: neither fit nor unfit"
+        return "This run shows nothing about its judge: neither fit nor unfit"
     if card.verdict is Verdict.FAIL:
         return f"This judge is not fit: {missed} of {fmt.counted(n, 'threshold')} missed{also}"
     if card.verdict is Verdict.AMBIGUOUS:
         return f"This judge is not shown to be fit: {untold} of {fmt.counted(n, 'threshold')} not shown"
     if card.verdict is Verdict.PASS:
         return f"This judge is fit: {fmt.counted(n, 'threshold')} reached"
-    return "The suite asks nothing of its judge: declare thresholds under judge.health"
+    return "The suite declares no thresholds for its judge: add them under judge.health"
 
 
 def standing(card: JudgeCard) -> list[tuple[str, str]]:
@@ -494,7 +494,7 @@ def _texts(card: JudgeCard) -> str:
         (never, "missing"),
     )
     others = [f"{count:,} {message}" for count, message in missing if count]
-    text = f"{health.n_texts:,} of {fmt.counted(card.header.n_planned, 'sample')} came before the judge"
+    text = f"{health.n_texts:,} of {fmt.counted(card.header.n_planned, 'sample')} reached the judge"
     text += f" ({', '.join(others)})" if others else ""
     otherwise = labelled_otherwise(health.n_labelled_otherwise)
     return f"{text}; {health.n_labelled:,} of them are labelled" + (f"; {otherwise}" if otherwise else "")
@@ -505,10 +505,10 @@ def no_labels(card: JudgeCard) -> str:
     if card.health.n_labelled:
         return ""
     if not card.labels_at:
-        return "n/a: the suite names no labels (judge.labels), so nothing tells how right the judge is"
+        return "n/a: the suite names no labels (judge.labels), so the judge's accuracy is unknown"
     if card.health.n_labelled_otherwise:
-        return "n/a: no labels were given for these texts, so nothing tells how right the judge is"
-    return f"n/a: none of the texts has labels at {card.labels_at}, so nothing tells how right the judge is"
+        return "n/a: no labels were given for these texts, so the judge's accuracy is unknown"
+    return f"n/a: none of the texts has labels at {card.labels_at}, so the judge's accuracy is unknown"
 
 
 def _modes(card: JudgeCard) -> str:
