@@ -87,7 +87,7 @@ class BestThreshold:
     """The threshold that makes the most of the claims, each that is kept being worth what the suite says."""
 
     threshold: Estimate
-    """With the interval of thresholds that were best when samples were drawn anew; no value without enough data."""
+    """With the interval of the best thresholds over resamples; no value without enough data."""
     gain: Estimate
     """What it is worth more, a claim, than keeping all; its interval is of claims it was not chosen on."""
     split: Split | None
@@ -248,7 +248,7 @@ def raised(buckets: Sequence[BucketFigure], confidence: Array, right: Array) -> 
     if not sure:
         reason += "; the interval reaches down to one half or is undefined, so this may be luck"
     if bucket is buckets[0]:
-        reason += "; no bucket is surer, so no threshold fixes this"
+        reason += "; no bucket has a higher confidence, so no threshold fixes this"
     split = split_at(confidence, right, bucket.high)
     return RaisedThreshold(bucket.high, bucket.low, bucket.name, rate.n, sure, split, reason)
 
@@ -305,10 +305,10 @@ def _reason(threshold: float | None, chosen: int, gain: Estimate, has_interval: 
     message = (
         "no claim is worth keeping"
         if threshold is None
-        else f"keeping claims of {threshold:g} and above is worth the most"
+        else f"keeping claims with confidence {threshold:g} and above has the highest utility"
     )
     if not has_interval:
-        return f"{message}; all claims come from one case, which says nothing of others"
+        return f"{message}; all claims come from one case, which does not generalise"
     if (gain.low or 0.0) <= 0:
         return f"{message} here, but not enough data: for other claims it may be worth no more than keeping all"
     return message

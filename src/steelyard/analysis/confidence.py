@@ -153,7 +153,7 @@ class _Claims:
 
     def __init__(self, data: RunData) -> None:
         if data.claims is None:
-            raise ValueError("the claims of the run are not at hand")
+            raise ValueError("the claims of the run are not stored")
         self.data, self.all = data, data.claims()
         self.believed: Array = data.table.conclusive[self.all.sample]
         self.wrong = unusable(self.all.confidence, self.all.stated)
@@ -324,9 +324,9 @@ def _claim_metrics(head: str, place: str) -> Iterator[Reported]:
         yield metric(f"raised.{name}", f"raised.{name}", f"{what}: {_RULE}", _confidences, when=some, **listed)
     split = _valued(_on_side, _Claims.usable)
     yield metric("raised.<side>", "raised.split.<side>", _side_in_words, split)
-    formula = "what the kept claims are worth more, a claim, than all of them"
+    formula = "utility a claim of the kept claims minus that of all"
     yield metric("best.gain", "best.gain", formula, _confidences, **drawn)
-    formula = "from where on the kept claims are worth the most; of several the lowest"
+    formula = "the threshold with the highest utility of kept claims; of several the lowest"
     yield metric("best.threshold", "best.threshold", formula, _confidences, **drawn)
     yield metric("best.<side>", "best.split.<side>", _side_in_words, split)
 
@@ -352,7 +352,7 @@ REPORTED = (
         name="confidence.left_out",
         place="confidence.n_left_out",
         formula="claims of samples that are inconclusive or excluded",
-        counts="all their readings are left out",
+        counts="all their votes are left out",
         contributions=_marked(lambda claims, _: ~claims.believed),
     ),
     replace(

@@ -274,7 +274,7 @@ class JudgeFigures:
     disagreement: Estimate = field(default_factory=lambda: Estimate(None, 0))
     """Share of the texts with several readings on which these lie far apart."""
     why_failed: dict[str, int] = field(default_factory=dict)
-    """Why texts came to no reading, in words that name the judge, most frequent first."""
+    """Why texts are inconclusive, as sentences that name the judge, most frequent first."""
     dimensions: dict[str, BoundFigure] = field(default_factory=dict)
     remarks: dict[str, int] = field(default_factory=dict)
     """Votes with at least one remark of each code, most frequent first."""

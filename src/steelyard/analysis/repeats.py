@@ -343,7 +343,7 @@ REPORTED = (
     _metric(
         "cases.count.all",
         "n_cells",
-        "cells that came + cells that are missing",
+        "stored cells + cells that are missing",
         _cells(lambda data, _: np.ones(data.cells.n), planned=True),
     ),
     _metric(
@@ -552,7 +552,7 @@ REPORTED_CRITERIA = tuple(
     Reported(
         f"<slice>.repeated.<rule>.{state}",
         f"<slice>.repeated.<rule>.{state}",
-        "cells of which this came out",
+        "cells with this outcome",
         _HOW,
         _criterion_in_state(state),
         Level.CELL,

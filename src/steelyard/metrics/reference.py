@@ -19,7 +19,7 @@ _BETTER = {"higher": "higher", "lower": "lower", "": "-"}
 def table() -> str:
     """Every metric of the product, one line each."""
     rows = [_row(metric) for metric in metrics().values() if not metric.own]
-    head = ["| metric | what it is | unit | better | formula | stands on |", "|---|---|---|---|---|---|"]
+    head = ["| metric | what it is | unit | better | formula | counted over |", "|---|---|---|---|---|---|"]
     return "\n".join([*head, *rows]) + "\n"
 
 

@@ -20,7 +20,7 @@ from steelyard.suite.models import SuiteDescription
 
 TARGET_FAILED = "the target failed: inconclusive"
 JUDGE_FAILED = "the judge failed: inconclusive"
-EXCLUDED = "excluded: read by another kind of judge than the run's"
+EXCLUDED = "excluded: judged by another kind of judge than the run's"
 MISSING = "planned and missing"
 FORMAT = "FORMAT"
 """The code of an answer in the wrong shape, which every suite knows."""

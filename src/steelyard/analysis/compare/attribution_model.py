@@ -219,12 +219,12 @@ Identical = Callable[[Array, Array], Array]
 METHOD = (
     "from A's number to B's in this order: cases, questions, availability, scorers, truth, judge, system; 95 %"
     " intervals: Student t over what each case adds (exact portions: how far they would lie elsewhere with other cases"
-    " like these); what is left: as for the figures"
+    " like these); the remainder: as for the figures"
 )
 _NAMES = {
     Cause.CASES: "other cases",
     Cause.QUESTIONS: "other questions",
-    Cause.AVAILABILITY: "missing readings",
+    Cause.AVAILABILITY: "inconclusive samples",
     Cause.SCORERS: "scorers and weights",
     Cause.TRUTH: "truth edits",
     Cause.JUDGE: "judge",
@@ -235,8 +235,8 @@ _ASK = {
     Cause.SCORERS: "the scorers changed, and A's answers were not scored again by B's",
     Cause.TRUTH: "the truth changed or is not known, and A's answers were not scored again by B's",
     Cause.JUDGE: (
-        "judge and system cannot be told apart: fewer than two cases have the same answer in both runs;"
-        " --rejudge N lets B's judge read N answers of A"
+        "judge and system cannot be separated: fewer than two cases have the same answer in both runs;"
+        " --rejudge N lets B's judge score N answers of A"
     ),
 }
 
@@ -249,8 +249,8 @@ def ask_for(cause: Cause) -> str:
 def without_anchors(n: int, judged: int) -> str:
     """That the judge's shift is not known for some scores, and what to do about it."""
     return (
-        f"judge and system cannot be told apart in {n:,} of {judged:,} judged pairs: B's judge has read no answer of A"
-        " with such scores; --rejudge N lets it read N, of all scores"
+        f"judge and system cannot be separated in {n:,} of {judged:,} judged pairs: B's judge has scored no answer"
+        f" of A with such scores; --rejudge N lets it read N, of all scores"
     )
 
 
@@ -259,7 +259,7 @@ def sentence(attribution: Attribution) -> str:
     total = attribution.total
     if total is None:
         silent = "A" if attribution.a.value is None else "B"
-        return f"nobody can say why the number moved: run {silent} has no reading at all"
+        return f"the change cannot be attributed: run {silent} has no scored sample"
     whole = f"{points(total)} points"
     *others, system = attribution.portions
     unknown = f"; {attribution.anchors.not_measured}" if attribution.anchors.not_measured else ""

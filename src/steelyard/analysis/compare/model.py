@@ -130,10 +130,10 @@ class Why(StrEnum):
     ONLY_IN_B = "only in B"
     CHANGED_QUESTION = "another question under the same id"
     CHANGED_TRUTH = "another truth"
-    NO_READING_IN_A = "no reading in A"
-    NO_READING_IN_B = "no reading in B"
-    NO_READING = "no reading in either"
-    OTHER_MODE = "read by another kind of judge"
+    NO_READING_IN_A = "inconclusive in A"
+    NO_READING_IN_B = "inconclusive in B"
+    NO_READING = "inconclusive in both"
+    OTHER_MODE = "judged by another kind of judge"
     """By rules on one side and by a model on the other, or otherwise than the rest of its run."""
 
 

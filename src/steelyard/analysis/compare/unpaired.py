@@ -226,7 +226,7 @@ def by_run(
         return change
     matters = smallest_that_matters(b.suite, change.unit, change.a.value or 0.0)
     if change.group == "latency" and not allow_mismatch and any(loads(a, b)):
-        return _untested(change, matters, "the load is another: not tested")
+        return _untested(change, matters, "the load differs: not tested")
     if change.name in _MEANS and "ab" in a.header.options and _block(a.header) == _block(b.header):
         return replace(change, matters=matters)
     if reason := _why_untested(a, b):

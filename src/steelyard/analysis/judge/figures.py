@@ -90,7 +90,7 @@ class VoteShare:
     """The remark that it counts; it is n/a where the judge cannot earn it."""
 
 
-_OTHER_MODE, _NO_ANSWER = "another kind of reading than the run's, or none", "never answered"
+_OTHER_MODE, _NO_ANSWER = "another mode than the run's, or no scores", "never answered"
 VOTE_SHARES = {
     "broken_rules": VoteShare(
         "votes that broke a binding rule / votes of the run's own mode",
@@ -390,7 +390,7 @@ def _is_checked(name: str) -> Callable[[RunData, At], bool]:
     return lambda data, _: not code or code in data.once(_rubric).checked
 
 
-_ASKED = "a text is a sample that a judge was asked about; a vote is one member's reading of it in one judging repeat"
+_ASKED = "a text is a sample that a judge was asked about; a vote is one member's scores for it in one judging repeat"
 _VOTES = Reported("judge.votes", "judge.n_votes", "votes", _ASKED, _votes(lambda *_: 1.0), Level.VOTE, better="")
 _TEXTS = replace(
     _VOTES, name="judge.texts", place="judge.n_texts", formula="texts", of="texts", contributions=_texts(lambda *_: 1.0)
@@ -430,9 +430,9 @@ REPORTED = (
     Reported(
         "judge.disagreement",
         "judge.disagreement",
-        "texts whose readings lie far apart / texts with several",
+        "texts whose votes are far apart / texts with several",
         _ASKED,
-        _texts(lambda text, rubric, _: disagreed(text, rubric), "fewer than two readings of the run's own mode"),
+        _texts(lambda text, rubric, _: disagreed(text, rubric), "fewer than two votes of the run's own mode"),
         Level.VOTE,
         "share",
         Aggregate.MEAN,
@@ -442,7 +442,7 @@ REPORTED = (
     Reported(
         "judge.why_failed.<n>",
         "judge.why_failed.<n>",
-        "texts that came to no reading for that reason",
+        "texts that are inconclusive for that reason",
         "in the order of the report",
         lambda data, at: silent_texts(data, list(at.item)[int(at.name("n")) - 1]),
         Level.VOTE,
@@ -467,7 +467,7 @@ REPORTED = (
         "judge.spending.<what>",
         "judge.spending.<what>",
         "sum over the calls of the judge",
-        "calls that did not tell it add nothing",
+        "calls that did not report it add nothing",
         _spent,
         Level.VOTE,
         "number",

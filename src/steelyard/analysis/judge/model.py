@@ -181,7 +181,7 @@ def corrected_pass_rate(passed: Array, labelled: Array, case: Array, *, chosen: 
     if not available.any():
         return replace(corrected_rate, message="no text was judged")
     if not both.any():
-        return replace(corrected_rate, message="no text has labels that tell whether it passes")
+        return replace(corrected_rate, message="no text has labels that decide whether it passes")
     if both.sum() == available.sum():
         return replace(
             corrected_rate, rate=corrected_rate.labels, method=LABELS_ALONE, why="every judged text is labelled"
@@ -293,7 +293,7 @@ def _why_not(sensitivity: Estimate, specificity: Estimate) -> str:
     if sensitivity.value + specificity.value <= 1 + 1e-12:
         return (
             f"the judge passes {percent(sensitivity.value)} of the texts that should pass and"
-            f" {percent(1 - specificity.value)} of those that should not: its passes tell nothing"
+            f" {percent(1 - specificity.value)} of those that should not: its passes carry no information"
         )
     return ""
 
@@ -557,4 +557,4 @@ class HealthResult:
     reason: str
     estimate: Estimate
     across: bool = False
-    """True when the interval reaches across the threshold: another draw of texts could turn the verdict."""
+    """True when the interval contains the threshold: another draw of texts could turn the verdict."""
