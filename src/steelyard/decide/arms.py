@@ -81,8 +81,8 @@ class Changed:
             return ""
         seen = " and ".join(item.message for item in self.as_declared)
         return (
-            f"{self.declared} cannot be seen from outside, only another {seen}: whatever else differs behind it is"
-            " counted as the same change"
+            f"{self.declared} cannot be observed, only another {seen}: whatever else differs there is part of the"
+            f" same change"
         )
 
 

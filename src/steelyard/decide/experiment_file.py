@@ -73,7 +73,7 @@ class ArmPart(Part):
 class CriteriaPart(Part):
     """When the candidate is adopted, and when it is rejected."""
 
-    adopt: Texts = Field(min_length=1, description="All of these must hold: better, not worse, or gates.")
+    adopt: Texts = Field(min_length=1, description="All of these must be met: better, not worse, or gates.")
     reject: Texts = Field(default=[], description="One of these is enough; left out, whatever is not adopted.")
 
 
@@ -225,8 +225,8 @@ def _criteria_problems(adopt: Sequence[str], reject: Sequence[str], factor: str)
                 yield f"criteria.{which}: {problem}", ("criteria", which, at)
         elif factor == "judge":
             problem = (
-                f"{text!r} can never be told when the judge is what changes: two judges are two scales. Write gates,"
-                " or see how far each judge can be trusted: steelyard judge check"
+                f"{text!r} can never be decided when the judge is the factor: two judges are two scales. Write"
+                f" gates, or check each judge: steelyard judge check"
             )
             yield f"criteria.{which}: {problem}", ("criteria", which, at)
     words = [(a, b) for a in map(comparison_word, adopt) for b in map(comparison_word, reject) if a and b]
@@ -234,7 +234,7 @@ def _criteria_problems(adopt: Sequence[str], reject: Sequence[str], factor: str)
     both += [(a.text, b.text) for a in gates["adopt"] for b in gates["reject"] if overlap(a, b)]
     for a, b in both:
         yield (
-            f"criteria: {a!r} (adopt) and {b!r} (reject) could hold at once: leave room between them",
+            f"criteria: {a!r} (adopt) and {b!r} (reject) could both be met: leave room between them",
             ("criteria", "reject"),
         )
 

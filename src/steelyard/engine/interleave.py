@@ -16,7 +16,7 @@ from steelyard.engine.rescore import reading_of
 from steelyard.engine.writer import Completed, Counts, Progress, Writer
 from steelyard.records import Outcome, Sample
 
-_OTHER_GONE = "the rest is not asked: the system of the other arm is gone"
+_OTHER_GONE = "the remaining samples are not run: the system of the other arm is gone"
 
 
 class Arm(Engine):

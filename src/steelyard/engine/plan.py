@@ -109,7 +109,7 @@ class RunOptions:
         asked = {name: getattr(self, name) for name in _LIMITS if getattr(self, name) is not None}
         if self.rate is not None and self.requests_per_second is not None:
             raise UsageError(
-                "--rate makes an open load, and --rps is the most of a closed one: give one of them"
+                "--rate makes an open load, and --rps limits a closed one: give one of them"
                 " (docs/reference/commands.md#open-and-closed-load)"
             )
         # The load that was asked for takes the place of the suite's.
@@ -153,9 +153,7 @@ def find_unfinished(store: Store, suite: SuiteModel, name: str) -> RunHeader:
             raise UsageError(f"run {header.id} has ended: there is nothing to resume")
         if "ab" in header.options:
             message = header.options["ab"].get("id")
-            raise UsageError(
-                f"run {header.id} is an arm of an A/B: steelyard ab ... --resume {message} goes on with both"
-            )
+            raise UsageError(f"run {header.id} is an arm of an A/B: steelyard ab ... --resume {message} resumes both")
         if is_alive(header.options.get("owner")):
             raise UsageError(
                 f"run {header.id} is still going on in process {header.options['owner']['pid']}:"
@@ -164,7 +162,7 @@ def find_unfinished(store: Store, suite: SuiteModel, name: str) -> RunHeader:
         if header.rescored_from is not None:
             raise UsageError(
                 f"run {header.id} is an unfinished rescore, and a rescore makes no calls:"
-                f" steelyard rescore {header.rescored_from} begins it again"
+                f" steelyard rescore {header.rescored_from} starts it again"
             )
         return header
     for header in store.runs(suite.name):
@@ -203,7 +201,7 @@ def resumed_options(options: RunOptions, started: RunHeader) -> RunOptions:
         ("--strict", options.strict, retained["strict"]),
     ):
         if given not in (None, False, Selection(), then):
-            raise UsageError(f"{name}: that of run {started.id} holds, which is another; leave it out")
+            raise UsageError(f"{name}: that of run {started.id} applies and differs; leave it out")
     return replace(
         options,
         selection=selection_of(started),
@@ -224,7 +222,7 @@ def require_same_signature(started: RunHeader, now: RunHeader, done: str = "resu
     ]
     if changed:
         raise UsageError(
-            f"run {started.id} cannot be {done}: since it began these have changed: {', '.join(changed)}."
+            f"run {started.id} cannot be {done}: these have changed since it started: {', '.join(changed)}."
             f" Samples from two signatures do not belong in one run: {_same_again(changed)}start a new one"
         )
 

@@ -128,7 +128,7 @@ def _combined(judge: JudgeModel, mode: Mode, votes: list[Vote]) -> Combined:
             bound[name] = after
     if without:
         names = ", ".join(item.dimension for item in without)
-        return Combined(None, remarks=(*remarks, *without), message=f"no score that most of the panel gave: {names}")
+        return Combined(None, remarks=(*remarks, *without), message=f"no majority in the panel: {names}")
     for flag in judge.rubric.flags:
         raw[flag.name], bound[flag.name] = (_is_set(judge, flags) for flags in _values(votes, flag.name))
     capped_by = {name: rule for name in bound if (rule := _rule(name, raw, bound, votes))}
@@ -200,12 +200,12 @@ def _why_nothing(votes: Sequence[Vote]) -> str:
     read = Counter(str(vote.mode) for vote in votes if vote.mode is not None)
     if not failed or len(failed) * 2 < len(votes):
         modes = ", ".join(f"{count} {mode}" for mode, count in read.items())
-        return f"of {len(votes)} judges fewer than half gave a reading of one kind: {modes}, {len(failed)} none"
+        return f"of {len(votes)} judges fewer than half gave scores of one mode: {modes}, {len(failed)} none"
     reasons = list(dict.fromkeys(f"{vote.member}: {vote.message}" for vote in failed))
     message = "; ".join(reasons[:_MOST_MESSAGES]) + ("; ..." if len(reasons) > _MOST_MESSAGES else "")
     if len(votes) == 1:
         return message
-    return f"{len(failed)} of {len(votes)} judges gave no reading: {message}"
+    return f"{len(failed)} of {len(votes)} judges gave no scores: {message}"
 
 
 # From recorded calls to a judgement: pure, so that a rescore calls nobody and comes to the same.
@@ -464,7 +464,7 @@ def _extra(parsed: Parsed) -> list[Remark]:
 def _with_reason(remark: Remark) -> Remark:
     if remark.code != "UNPROVEN":
         return remark
-    return replace(remark, message=f"{remark.message}; sentences of it that speak to the judge prove nothing")
+    return replace(remark, message=f"{remark.message}; sentences that address the judge are no evidence")
 
 
 def _failed(failure: Failure | None) -> str:

@@ -176,7 +176,7 @@ def default_system(judge: JudgeModel) -> str:
     if judge.rules:
         rules = "\n".join(f"- {rule.text}" for rule in judge.rules)
         parts.append(
-            f"Rules that bind you. They are enforced after you, and breaking one is compared with you:\n{rules}"
+            f"Rules that bind you. They are enforced after you answer, and each violation is counted:\n{rules}"
         )
     parts.append("\n".join(f"- {demand}" for demand in _demands(judge)))
     return "\n\n".join(parts)

@@ -92,7 +92,7 @@ def judged_as_then(suite: SuiteModel, described: JudgeDescription | None, *, to_
             )
         elif member.kind == "chat" and to_ask:
             raise UsageError(
-                f"the judge of that run is not in the suite, and nobody is asked at an address that only a run names:"
+                f"the judge of that run is not in the suite, and no call is made to an address that only a run names:"
                 f" if you trust it, give --judge {member.address} --judge-model {member.model}"
             )
         elif member.kind == "chat" and member.address is not None:

@@ -107,7 +107,7 @@ class Rubric(Part):
         json_schema_extra={"minProperties": 1}, description="What is scored, by name."
     )
     flags: Annotated[tuple[Flag, ...], Group()] = Field(
-        default=(), json_schema_extra=_EMPTY, description="What is said yes or no to, by name."
+        default=(), json_schema_extra=_EMPTY, description="Yes-or-no questions, by name."
     )
 
     @model_validator(mode="before")
@@ -189,7 +189,7 @@ class Evidence(Part):
 
     place: AnswerPath = Field(alias="in", min_length=1, description="The field of its answer that holds them.")
     unproven: Literal["neutral", "report"] = Field(
-        default="neutral", description="What becomes of a score without a quote: bound to neutral, or only reported."
+        default="neutral", description="A score without a quote is capped at neutral, or only reported."
     )
     fewest_words: int = Field(default=2, ge=1, le=100, description="A shorter quote proves nothing.")
     dimensions: Texts = Field(default=(), description="Those that must be proven; left out, all.")
@@ -278,20 +278,25 @@ class JudgeSettings(Part):
     )
     of: str = Field(default="", description="Path into a JSON answer to what is judged; left out, the whole answer.")
     repeats: int = Field(default=1, ge=1, le=100, description="How often each of them judges a text.")
-    combine: Literal["median", "majority"] = Field(default="median", description="What several scores come to.")
+    combine: Literal["median", "majority"] = Field(default="median", description="How several scores are combined.")
     flags: Literal["majority", "any"] = Field(default="majority", description="When the flags of several are set.")
     disagreement: float = Field(
-        default=2.0, gt=0, allow_inf_nan=False, description="Scores of one text this far apart are remarked on."
+        default=2.0, gt=0, allow_inf_nan=False, description="Scores of one text this far apart get a remark."
     )
     most_characters: int = Field(
-        default=24_000, ge=200, description="A longer text is shown by head and tail, and marked so."
+        default=24_000,
+        ge=200,
+        description="Of a longer text only the beginning and the end are shown, and the vote is marked so.",
     )
     ask_again: int = Field(
-        default=1, ge=0, le=10, description="How often a judge whose answer cannot be used is told why and asked again."
+        default=1,
+        ge=0,
+        le=10,
+        description="How often a judge whose answer cannot be used is asked again, with the reason.",
     )
     allow_self: bool = Field(default=False, description="Whether the system under test may be its own judge.")
     labels: str = Field(
-        default="", description="Path into the case to what a careful reviewer would say; no judge sees it."
+        default="", description="Path into the case to the labels of a human reviewer; no judge sees them."
     )
     labelled: str = Field(
         default="",
@@ -334,7 +339,7 @@ class JudgeFile(JudgeSettings):
     )
     check: Annotated[Any, WithJsonSchema(PLACE_SCHEMA)] = Field(
         default=None,
-        description="A function of your own, module:function, that holds the judge's complaints against the answer.",
+        description="A function of your own, module:function, that checks the judge's complaints against the answer.",
     )
     figures: dict[str, FigureFile] = Field(
         default={}, description="What else of its answer is made into figures, by name: means and counts."
@@ -396,7 +401,7 @@ class JudgeModel(JudgeSettings):
     of against what was judged; None when nothing of the kind is done."""
     means: tuple[SaidMean, ...] = ()
     counts: tuple[SaidCount, ...] = ()
-    """What is made into figures beside the scores; it has no weight."""
+    """Figures made from the judge's answer besides the scores; they have no weight."""
     judges: dict[str, JudgeSpec] = Field(default={})
     """Every judge the suite declares, by the name `--judge` chooses it with."""
 

@@ -209,7 +209,7 @@ def read_variable(name: str, target_context: TargetContext, what: str) -> str:
     value = target_context.env.get(name, "")
     if not _VARIABLE.fullmatch(name):
         raise UsageError(
-            f"{what}: what stands there is not the name of an environment variable; if it is the key itself,"
+            f"{what}: the value is not the name of an environment variable; if it is the key itself,"
             " take it out of the file, export it, and write the variable's name"
         )
     if not value.strip():
