@@ -191,7 +191,7 @@ def test_an_alert_of_another_instrument_is_watched_anew(nightly):
     # Otherwise it would stay open for ever, and no fall by the new signature would ever be told.
     assert not later.recovered
     assert later.reading.what == (
-        "pass_rate: the signature has changed since, so what became of it is not known; it is watched from now on"
+        "pass_rate: the signature has changed since, so the two cannot be compared; it is watched from now on"
     )
 
 
@@ -261,7 +261,7 @@ def test_a_confusion_that_no_earlier_run_has_is_new(tmp_path):
     (new,) = found.values()
     assert new.quotes == (("expected", "chair"), ("got", "sofa"))
     assert new.how_much == "in 3 samples"
-    assert new.what == "WORD: one thing is taken for another as in no earlier run"
+    assert new.what == "WORD: a confusion that no earlier run has"
     nightly.store.open_alert("nightly", new.cause, header.id, new.as_data())
     (gone,) = nightly.readings(nightly.run(usual), "new_confusion").values()
     nightly.close()
@@ -301,7 +301,7 @@ def test_a_judge_that_reads_the_same_answers_otherwise_has_drifted(tmp_path):
     found = drifted["judge_drift: same answers"]
     assert found.state is State.THERE
     # 4 of 1..5 is 75 %, 3 is 50 %.
-    assert found.how_much.startswith("50.0 % now, 75.0 % before: -25.0 points on answers that are the same to the byte")
+    assert found.how_much.startswith("50.0 % now, 75.0 % before: -25.0 points on identical answers")
     assert "(n 12 now, 36 before)" in found.how_much
 
 
@@ -316,7 +316,7 @@ def test_other_answers_say_nothing_of_the_judge(tmp_path):
     found = judged_readings(store, path, "judge_drift")["judge_drift: same answers"]
     store.close()
     assert found.state is State.UNKNOWN
-    assert found.what.startswith("answers of 0 cases came in earlier runs to the byte")
+    assert found.what.startswith("only 0 cases have answers identical to those of earlier runs")
 
 
 def test_a_slice_that_is_there_no_more_is_watched_no_more(nightly):

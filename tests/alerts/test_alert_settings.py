@@ -74,7 +74,7 @@ def test_a_suite_without_alerts_is_described_as_ever(tmp_path):
     ("alerts", "message"),
     [
         ({"rules": ["gate_fails"]}, "there is no rule 'gate_fails': did you mean gate_failed?"),
-        ({"rules": ["gate_failed", "gate_failed"]}, "gate_failed is there twice"),
+        ({"rules": ["gate_failed", "gate_failed"]}, "gate_failed is declared twice"),
         ({"rules": [{"a": 1, "b": 2}]}, "a rule is one kind with its settings"),
         ({"rules": [{"regression": {"metric": "averge"}}]}, "there is no metric 'averge'"),
         ({"rules": [{"regression": {"metric": "score.wrd.average"}}]}, "wrd"),

@@ -116,7 +116,7 @@ def test_one_that_trickles_for_ever_is_left_behind(server):
     server.on("/hook", Behaviour(uncapped=b"HTTP/1.1 200 OK\r\n", raw_again=b"X-Slow: 1\r\n", endless_pause=0.05))
     patience = RetryPolicy(tries=1, each=5.0, in_all=0.3, to_end=0.0)
     outcome = send(Webhook(url="HOOK"), message(), {"HOOK": server.url("/hook")}, patience)
-    assert (outcome.state, outcome.detail) == ("failed", "no end after 0.3 s")
+    assert (outcome.state, outcome.detail) == ("failed", "did not end within 0.3 s")
 
 
 def test_nobody_there_is_a_failure_and_the_address_stays_secret():

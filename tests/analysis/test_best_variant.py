@@ -98,7 +98,7 @@ class TestNaming:
         assert found.leader == "piles"
         assert found.sentence == (
             "cannot tell which variant is best: piles leads with 71.7 %,"
-            " boxes is 1.7 points behind [-8.7, 12.0] (6 cases)"
+            " boxes is 1.7 points lower [-8.7, 12.0] (6 cases)"
         )
 
     def test_the_leader_must_beat_every_other(self) -> None:
@@ -106,7 +106,7 @@ class TestNaming:
         close = [score - (0.05 if i % 2 else -0.04) for i, score in enumerate(first)]
         found = best_of(a=first, b=close, c=[score - 0.3 + 0.01 * (i % 3) for i, score in enumerate(first)])
         assert found.best is None
-        assert "b is 0.5 points behind" in found.sentence
+        assert "b is 0.5 points lower" in found.sentence
         assert "c is" not in found.sentence
 
     def test_several_others_are_joined_nearest_first(self) -> None:

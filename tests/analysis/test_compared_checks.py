@@ -170,11 +170,11 @@ class TestLoad:
         closed, opened = {"concurrency": 8, "warm_up": 0}, {"rate": 20.0, "concurrency": 1000, "warm_up": 3}
         found = compare(self.times(1.0, closed), self.times(2.0, opened))
         assert [change.sentence for change in found.signatures.changes] == [
-            "the load is another: 8 at a time -> 20 a second, whatever comes back, 1,000 at a time at most after 3"
-            " warm-up calls; how long answers took may be its doing"
+            "the load differs: 8 at a time -> 20 a second, whatever comes back, 1,000 at a time at most after 3"
+            " warm-up calls; a change of latency may be due to it"
         ]
         assert figure(found, "latency.mean").verdict is Moved.NOT_TESTED
-        assert figure(found, "latency.mean").test == "the load is another: not tested"
+        assert figure(found, "latency.mean").test == "the load differs: not tested"
         assert found.headline.confounded_by == ()
 
     @pytest.mark.parametrize("other", [{"concurrency": 9, "warm_up": 0}, {"concurrency": 8, "warm_up": 1}])

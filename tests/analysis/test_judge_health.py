@@ -158,7 +158,7 @@ class TestAgainstTheRubric:
         health = health_of(*(scored(str(i), 4, 1 + i % 3) for i in range(6)))
         assert health.dimensions["tone"].constant
         assert health.dimensions["tone"].spread.value == 0
-        assert "tone is the same in all 6 texts: it tells none from another" in health.complaints
+        assert "tone is the same in all 6 texts: it separates none" in health.complaints
 
     def test_one_text_is_not_a_judge_without_variance(self) -> None:
         tone = health_of(scored("a", 4)).dimensions["tone"]
@@ -258,7 +258,7 @@ class TestAgainstItself:
         )
         assert health.itself.broken_rules == Estimate(0.75, 4, 0, *wilson(3, 4))
         assert health.itself.by_rule == {RULE: 2, other: 1}
-        assert "broke a binding rule in 3 of 4 readings" in health.complaints
+        assert "broke a binding rule in 3 of 4 votes" in health.complaints
 
     def test_rungs_quotes_and_failures(self) -> None:
         health = health_of(
@@ -327,7 +327,7 @@ class TestPassingByLabels:
         assert rubric is not None
         assert rubric.passes(labels) is None
         health = judge_health(iter([scored("a", 5, passed=True)]), suite, {"a": labels})
-        assert "other components count" in health.corrected.message
+        assert "other components besides" in health.corrected.message
 
     def test_the_corrected_rate_of_a_lenient_judge(self) -> None:
         good = {"tone": Label(4, 4, 4), "overall": Label(4, 4, 4), "harm": False}

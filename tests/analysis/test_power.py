@@ -261,7 +261,7 @@ def test_no_run_and_no_reading_are_said(store):
     with pytest.raises(UsageError, match=r"no run of a suite demo.*steelyard run demo --repeats 3"):
         recorded_power(store, "demo")
     add_run(store, 1, np.array([[0.5, 0.6]]))
-    with pytest.raises(UsageError, match="1 with fewer than two cases"):
+    with pytest.raises(UsageError, match="1 with fewer than two scored cases"):
         recorded_power(store, "demo")
 
 

@@ -189,7 +189,7 @@ def test_code_that_gives_one_answer_another_score_is_another_instrument(own, ben
     own(OTHERS, truths={0: "SAID 0"})
     own(OTHERS.replace(".casefold()", ""), truths={0: "SAID 0"})
     found = json.loads(steelyard("compare", "LAST~1", "LAST", "--json", cwd=bench.folder).stdout)
-    assert found["headline"]["confounded_by"] == ["the scorers are others: a change may be theirs"]
+    assert found["headline"]["confounded_by"] == ["the scorers differ: a change may be theirs"]
     assert points(found["attribution"]) == {"scorers": -2.0, "system": 0.0}
 
 
@@ -197,7 +197,7 @@ def test_settings_that_are_others_hinder_though_no_answer_of_a_shows_it(bench):
     bench.evaluate(**{"pass": "score >= 90 %"})
     bench.evaluate(**{"pass": "score >= 80 %"})
     found = json.loads(invoke("compare", "LAST~1", "LAST", "--json", code=4))
-    assert found["headline"]["confounded_by"] == ["the scorers are others: a change may be theirs"]
+    assert found["headline"]["confounded_by"] == ["the scorers differ: a change may be theirs"]
 
 
 def test_where_the_truth_changed_answers_of_both_runs_are_compared_by_that_of_b(own, bench):
@@ -211,7 +211,7 @@ def test_where_the_truth_changed_answers_of_both_runs_are_compared_by_that_of_b(
     assert (found["pairs"]["comparable"], found["pairs"]["fixed"]["count"]) == (50, 0)
     told = [change["sentence"] for change in found["signatures"]["changes"]]
     assert told == [
-        "the target is another: answers",
+        "the target differs: answers",
         "the truth of 3 cases changed, and A's answers are scored by B's: 1 moved; c00, c01, c02",
     ]
 
@@ -250,7 +250,7 @@ def test_all_at_once_in_every_view(bench, tmp_path):
         text = (tmp_path / name).read_text()
         # The method is there to its end, where the order of the split stands.
         order = "cases, questions, availability, scorers, truth, judge, system"
-        for told in ("+23.3 truth edits", "Why the pass rate moved", "Truth edits", "missing readings", order):
+        for told in ("+23.3 truth edits", "Why the pass rate moved", "Truth edits", "inconclusive samples", order):
             assert told in text, (name, told)
 
 
@@ -296,8 +296,8 @@ def test_a_part_that_is_not_there_is_told_with_those_that_are(bench):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        (("--yes",), "--yes: nobody is asked without --rejudge N"),
-        (("--max-cost", "1"), "--max-cost: nobody is asked without --rejudge N"),
+        (("--yes",), "--yes: no judge is called without --rejudge N"),
+        (("--max-cost", "1"), "--max-cost: no judge is called without --rejudge N"),
         (("--rejudge", "3", "--no-attribution"), "--rejudge and --no-attribution do not go together"),
         (("--rejudge", "3", "--yes"), "--rejudge: run B has no judge"),
     ],
@@ -322,4 +322,4 @@ def test_a_measure_that_is_made_of_other_counts_is_another_instrument(own, bench
     own(COUNTING)
     own(COUNTING.replace('"right", "all"', '"all", "all"'))
     found = json.loads(steelyard("compare", "LAST~1", "LAST", "--json", cwd=bench.folder).stdout)
-    assert found["headline"]["confounded_by"] == ["the scorers are others: a change may be theirs"]
+    assert found["headline"]["confounded_by"] == ["the scorers differ: a change may be theirs"]

@@ -111,7 +111,7 @@ def test_without_anchors_it_is_said_and_rejudging_buys_them_once(bench, judges):
     judged_run(bench.folder, judges, HARSH, texts=fine(range(12)))
     joint = bench.compared(code=4)
     assert points(joint) == {"judge+system": -25.0}
-    assert "judge and system cannot be told apart" in joint["joined"][0]
+    assert "judge and system cannot be separated" in joint["joined"][0]
     asked = len(judges.requests)
     found = bench.compared("--rejudge", "5", "--yes", code=4)
     assert len(judges.requests) == asked + 5

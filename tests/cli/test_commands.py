@@ -274,7 +274,7 @@ def test_a_crash_is_never_taken_for_a_failed_gate(suite, tmp_path):
     assert done.returncode == 70
     first, safe, where = done.stderr.splitlines()
     assert first == "steelyard: internal error: RuntimeError: no (<string>:3)"
-    assert safe == "Whatever runs had finished is stored as it was."
+    assert safe == "Finished samples of all runs are stored."
     (log,) = tmp_path.glob("internal-error-*.log")
     assert where.startswith(f"The full traceback is in {log}. This is a defect of Steelyard")
     assert "RuntimeError: no" in log.read_text()
@@ -301,8 +301,8 @@ def test_a_crash_in_a_run_says_how_to_go_on_and_the_run_can_be_resumed(suite, tm
     assert "Traceback" not in done.stderr
     text = done.stderr[done.stderr.index("steelyard: internal error: RuntimeError: no") :].splitlines()
     assert len(text) == 4
-    run = text[1].split()[2]
-    assert text[1] == f"What run {run} had finished is stored. Go on with:"
+    run = text[1].split()[5]
+    assert text[1] == f"The finished samples of run {run} are stored. Resume with:"
     assert text[2] == f"  steelyard run {suite} --resume {run}"
     assert text[3].startswith(f"The full traceback is in {tmp_path}/.steelyard/internal-error-")
     assert "interrupted" in ok(steelyard("runs", cwd=tmp_path))

@@ -89,7 +89,7 @@ def test_a_better_candidate_is_adopted(bench):
     told = bench.run(code=0)
     # 6 of 12 right, then 12 of 12: six pairs fixed and none broken, p = 2 / 64.
     assert "ADOPT the candidate meets the criteria" in told
-    assert "all 2 criteria to adopt hold, and the one to reject does not" in told
+    assert "all 2 criteria to adopt are met, and the one to reject is not" in told
     assert "pass rate 50.0 % -> 100.0 % (+50.0 points" in told
     assert bench.asked() == (N, N)
 
@@ -113,7 +113,7 @@ def test_the_same_answers_decide_nothing(bench):
 def test_without_criteria_to_reject_whatever_is_not_adopted_is_rejected(bench):
     bench.answers(half, half)
     bench.write(criteria={"adopt": "better"})
-    assert "does not hold: better: no change" in bench.run(code=1)
+    assert "is not met: better: no change" in bench.run(code=1)
 
 
 def test_a_difference_within_noise_decides_nothing(bench):

@@ -245,7 +245,7 @@ def test_a_judge_whose_answers_cannot_be_used_is_not_fit(run_in, tmp_path):
         card = " ".join(run_in("judge", "check", path, code=1).split())
     # No reading: nothing to tell about the other two thresholds, but 100 % failed is a reading of the judge.
     assert "This judge is not fit: 1 of 3 thresholds missed, 2 not shown" in card
-    assert "the judge answered nothing usable" in card
+    assert "the judge gave no usable answer" in card
 
 
 def test_only_the_labelled_cases_are_weighed(run_in, tmp_path):

@@ -91,7 +91,7 @@ def test_a_service_that_dies_midway_and_comes_back_costs_no_sample(service, tmp_
     assert process.returncode == 0, told
     _, samples = stored(tmp_path)
     assert Counter(sample.outcome for sample in samples) == {Outcome.SCORED: N}
-    assert "pausing: the system under test seems to be out" in told
+    assert "pausing: the system under test does not answer" in told
     assert "refuses connections" in told
     assert "answers again after" in told
     # What was answered as it was killed may not have been received: those are asked again, and no others.
@@ -203,7 +203,7 @@ def test_there_must_be_something_to_ask_again_and_the_same_instrument(failed_run
     steelyard("run", path, "--retry-failed", first.id, cwd=tmp_path)
     again = steelyard("run", path, "--retry-failed", "LAST", cwd=tmp_path)
     assert again.returncode == 2
-    assert "has no failed samples: there is nothing to ask again" in again.stderr
+    assert "has no failed samples: there is nothing to retry" in again.stderr
     both = steelyard("run", path, "--retry-failed", first.id, "--resume", cwd=tmp_path)
     assert both.returncode == 2
     text = path.read_text()
@@ -211,7 +211,7 @@ def test_there_must_be_something_to_ask_again_and_the_same_instrument(failed_run
     server.requests.clear()
     other = steelyard("run", path, "--retry-failed", first.id, cwd=tmp_path)
     assert other.returncode == 2
-    assert f"run {first.id} cannot be retried: since it began these have changed:" in " ".join(other.stderr.split())
+    assert f"run {first.id} cannot be retried: these have changed since it started:" in " ".join(other.stderr.split())
     assert server.requests == []
 
 

@@ -194,7 +194,7 @@ def test_what_is_made_of_a_judges_words_and_the_schema_have_reasons_of_their_own
     assert [edit["what"] for edit in edits] == ["schema", "rules"]
     printed = invoke("truth", "note", "numbers", "--reason", "short texts say nothing", "--scorers")
     assert printed == (
-        "  the shape asked of answers\n  what is made of the judge's words\n2 edits noted in numbers/ledger.jsonl\n"
+        "  the answer schema\n  rules, checks or rubric of the judge\n2 edits noted in numbers/ledger.jsonl\n"
     )
     invoke("truth", "check", "numbers", code=0)
 

@@ -131,7 +131,7 @@ def test_more_than_one_changed_factor_cannot_be_put_down_to_the_one():
     found = ruling(BETTER, changed=two)
     assert (found.decided, found.by_criteria) == (Decided.CANNOT_TELL, Decided.ADOPT)
     assert found.reasons[0] == (
-        "also changed: model (a and b), repeats (1 and 5): whatever came of it cannot be put down to the prompt"
+        "also changed: model (a and b), repeats (1 and 5): the difference cannot be attributed to the prompt"
     )
     asked = ruling(BETTER, changed=two, allow_mismatch=True)
     assert asked.decided is Decided.ADOPT

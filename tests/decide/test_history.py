@@ -70,7 +70,7 @@ def test_what_is_no_reading_is_listed_and_has_no_part_in_the_trends(history):
         "INVALID",
         "not finished (interrupted)",
         "suspect: all answers are alike",
-        "a part of the suite alone",
+        "only a part of the suite",
         "",
         "",
         "",
@@ -146,7 +146,7 @@ def test_another_instrument_is_never_blamed_on_the_system(history):
     (change,) = found.trends[0].changes
     assert change.signature_part
     assert "2026-01-09" in change.sentence
-    assert "when the judge (none -> large) changed: it may be the signature" in change.sentence
+    assert "when the judge (none -> large) changed: it may be due to the signature" in change.sentence
     (mark,) = found.marks
     assert (mark.at, mark.signature_part, mark.parts) == (8, True, ("judge",))
 
@@ -189,7 +189,7 @@ def test_a_figure_that_some_runs_lack_changes_where_the_next_run_has_it(history)
     (change,) = next(trend for trend in found.grouped if trend.title == "art").changes
     assert (change.run_id, change.at, change.n_before, change.n_after) == ("chairs-011", 11, 7, 9)
     assert change.signature_part
-    assert "when the truth changed: it may be the signature" in change.sentence
+    assert "when the truth changed: it may be due to the signature" in change.sentence
 
 
 def test_gates_on_the_figure_come_with_its_trend(history):

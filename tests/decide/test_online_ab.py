@@ -127,7 +127,7 @@ def test_losing_units_of_one_arm_is_a_sample_ratio_mismatch(tmp_path):
     rows = [row for n, row in enumerate(assigned(4_000, (0.3, 0.6))) if row["arm"] == "control" or n % 5]
     report = reported(tmp_path, rows)
     assert report.decided is Decided.INVALID
-    assert "so something sorts units by arm, or loses them" in check(report, "sample ratio").message
+    assert "so units are assigned unevenly, or lost in one arm" in check(report, "sample ratio").message
 
 
 def test_shares_as_meant_are_no_mismatch(tmp_path):
@@ -197,7 +197,7 @@ def test_some_outcomes_without_a_time_are_told(tmp_path):
     rows = list(assigned(60, (0.3, 0.5)))
     some = [row | {"time": 100 - n} if n else row for n, row in enumerate(rows)]
     report = reported(tmp_path, some)
-    assert check(report, "order").message == "1 outcomes come without a time: the order of the file stands for all"
+    assert check(report, "order").message == "1 outcomes have no time: the order of the file is used"
     assert report.quality == reported(tmp_path, rows).quality
 
 

@@ -43,7 +43,7 @@ def test_a_resumed_run_keeps_its_selection_repeats_and_strictness(server, store,
     chosen = Selection(only=(("category", "odd"),), limit=3)
     begun = stopped_after_two(suite, store, selection=chosen, repeats=2, strict=True)
     for other in ({"selection": Selection(limit=4)}, {"repeats": 3}):
-        with pytest.raises(UsageError, match=f"that of run {begun.id} holds, which is another; leave it out"):
+        with pytest.raises(UsageError, match=f"that of run {begun.id} applies and differs; leave it out"):
             run.run(suite, store, RunOptions(resume=begun.id, **other))
     header, ending = run.run(suite, store, RunOptions(resume=begun.id, max_cost=10))
     # Cases c1, c3 and c5, twice each.

@@ -44,7 +44,7 @@ def test_a_majority_is_more_than_half():
     assert combine(most, [vote(4), vote(2), vote(4)]).capped["tone"] == 4
     nothing = combine(most, [vote(4), vote(2), vote(4), vote(2)])
     assert (nothing.mode, nothing.capped) == (None, {})
-    assert nothing.message == "no score that most of the panel gave: tone"
+    assert nothing.message == "no majority in the panel: tone"
     assert ("NO_MAJORITY", "tone", "a 4, a 2, a 4, a 2") in [
         (one.code, one.dimension, one.message) for one in nothing.remarks
     ]
@@ -81,7 +81,7 @@ def test_modes_are_never_mixed():
     assert (come_to.mode, come_to.capped["tone"]) == (Mode.MODEL, 4)
     come_to = combine(judge(), [vote(4), vote(1, mode=Mode.BASIC), failed()])
     assert come_to.mode is None
-    assert come_to.message == "of 3 judges fewer than half gave a reading of one kind: 1 model, 1 basic, 1 none"
+    assert come_to.message == "of 3 judges fewer than half gave scores of one mode: 1 model, 1 basic, 1 none"
 
 
 def test_code_does_not_fill_in_for_models_that_failed():
@@ -94,9 +94,9 @@ def test_judges_that_failed_are_neither_zeros_nor_out_of_sight():
     assert (come_to.mode, come_to.capped["tone"]) == (Mode.MODEL, 4.5)
     nothing = combine(judge(), [vote(4), failed(member="b"), failed("tone: 7 is not ...", "c")])
     assert (nothing.mode, nothing.uncapped, nothing.capped) == (None, {}, {})
-    assert nothing.message == "2 of 3 judges gave no reading: b: timeout: 60 s; c: tone: 7 is not ..."
+    assert nothing.message == "2 of 3 judges gave no scores: b: timeout: 60 s; c: tone: 7 is not ..."
     assert combine(judge(), [vote(4), failed()]).capped["tone"] == 4
-    assert combine(judge(), [vote(4), failed(), failed()]).message == "2 of 3 judges gave no reading: a: timeout: 60 s"
+    assert combine(judge(), [vote(4), failed(), failed()]).message == "2 of 3 judges gave no scores: a: timeout: 60 s"
     assert combine(judge(), [failed()]).message == "a: timeout: 60 s"
     assert combine(judge(), []).message == "no judge was asked"
 

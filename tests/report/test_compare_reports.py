@@ -114,7 +114,7 @@ def test_the_answer_says_how_sure_it_is_and_what_could_have_been_shown():
 
 def test_another_judge_is_said_first_and_in_words():
     for view in views(comparisons.another_judge()):
-        told = "the judge is another: readings of A and B are not on one scale"
+        told = "the judge differs: scores of A and B are not on one scale"
         assert view.index(told) < view.index("Significance")
         assert "Significance none" in view
         # The figure is shown, and called neither better nor worse.
@@ -125,7 +125,7 @@ def test_another_judge_is_said_first_and_in_words():
 def test_a_verdict_asked_for_anyway_says_in_spite_of_what():
     for view in views(comparisons.another_judge(allow_mismatch=True)):
         assert "B is better" in view
-        assert "In spite of the judge is another" in view
+        assert "Overridden the judge differs" in view
 
 
 def test_cases_with_another_truth_are_named_and_no_part_of_any_figure():
@@ -141,10 +141,10 @@ def test_samples_without_a_reading_are_listed_and_never_a_change():
     comparison = comparisons.inconclusive_in_b()
     assert sentences.counts(comparison).startswith("0 fixed, 3 broken, 0 unchanged of 3 comparable pairs")
     for view in views(comparison):
-        assert "14 of 17 pairs have no reading on one side" in view
-        assert "no reading in B" in view
+        assert "14 of 17 pairs are inconclusive on one side" in view
+        assert "inconclusive in B" in view
         assert all(name in view for name in ("c00", "c01", "c02", "c03"))
-    assert "no reading in B 14: c00, c01, c02, c03 and 10 more" in squeezed(printed(comparison))
+    assert "inconclusive in B 14: c00, c01, c02, c03 and 10 more" in squeezed(printed(comparison))
 
 
 def test_every_reason_against_a_verdict_is_said_once():
@@ -266,7 +266,7 @@ def test_scores_that_move_within_a_side_of_the_pass_rule_have_lists_of_their_own
         "Score rose",
         "Score fell",
         "Not comparable",
-        "  no reading in A",
+        "  inconclusive in A",
     ]
     assert "Score rose" not in printed(comparisons.better())
 
@@ -459,7 +459,7 @@ def test_the_data_holds_everything():
     assert rate["p"] == pytest.approx(22 / 1024)
     assert [each["name"] for each in data["slices"]["difficulty"]] == ["easy", "hard"]
     aside = report.data(comparisons.inconclusive_in_b())["pairs"]
-    assert (aside["n_not_comparable"], aside["not_comparable"][0]["why"]) == (14, "no reading in B")
+    assert (aside["n_not_comparable"], aside["not_comparable"][0]["why"]) == (14, "inconclusive in B")
     assert aside["not_comparable"][0]["count"] == 14
 
 

@@ -86,7 +86,7 @@ def test_the_verdict_is_said_first():
             "This judge is not shown to be fit: 1 of 1 threshold not shown",
         ),
         (ASKED[:1], {}, "AMBIGUOUS", "This judge is not shown to be fit: 1 of 1 threshold not shown"),
-        ((), None, "NO VERDICT", "The suite asks nothing of its judge: declare thresholds under judge.health"),
+        ((), None, "NO VERDICT", "The suite declares no thresholds for its judge: add them under judge.health"),
     ],
 )
 def test_what_cannot_be_told_is_no_pass(asked, labels, word, stated):
@@ -133,7 +133,7 @@ def test_a_figure_that_misses_its_threshold_by_a_hair_does_not_look_like_it():
 def test_agreement_is_laid_out_by_dimension_with_its_intervals():
     wide = agreement(card())
     assert [column.title for column in wide.columns] == [
-        *("Dimension", "n", "In range", "Within one", "Kappa", "Alpha", "Bias", "In range, bound"),
+        *("Dimension", "n", "In range", "Within one", "Kappa", "Alpha", "Bias", "In range, capped"),
     ]
     tone = wide.rows[0]
     # The judge's 5 lies a point above what is allowed for tone (2 to 4), two above for overall (3).

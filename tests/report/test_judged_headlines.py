@@ -157,8 +157,8 @@ class TestWarnings:
         # 2 of 10 break the rule on short texts; all ten have full marks, which is sameness before inflation.
         assert judge_warnings(report) == [
             "2 of 10 votes broke a rule of the suite; see steelyard judge check",
-            "the same score for every text tells none from another: clarity; see steelyard judge check",
-            "the judge is unchecked: labels of 10 texts are too few, at least 20 tell how often it errs,"
+            "the same score for every text separates none of them: clarity; see steelyard judge check",
+            "the judge is unchecked: labels of 10 texts are too few (at least 20) to say how often it errs,"
             " and no interval allows for that; see steelyard judge check",
         ]
         assert f"! {judge_warnings(report)[0]}" in printed(report)
@@ -262,7 +262,7 @@ class TestShorter:
         report = reports.rich_report()
         table = groups.slices(replace(report, summary=replace(report.summary, slices={"tag": tags})), "tag")
         assert [row[0] for row in table.rows] == ["pair"]
-        assert table.note == "1 that one sample alone bears are left out"
+        assert table.note == "1 with a single sample are left out"
         alone = replace(report, summary=replace(report.summary, slices={"tag": tags[:1]}))
         assert [row[0] for row in groups.slices(alone, "tag").rows] == ["lonely"]
 
@@ -291,7 +291,7 @@ class TestSmallThings:
         text = printed(card)
         assert "clarity c0 3 (2 to 4) 5 +1" in text
         assert "clarity c1 3 (2 to 4) 1 -1" in text
-        assert "harm c0 raised wrongly" in text
+        assert "harm c0 set wrongly" in text
         assert "Farthest from the labels" in card_to_markdown(card)
         far = card_to_json(card)["health"]["dimensions"]["clarity"]["disagreements"]
         assert [(each["case_id"], each["outside"]) for each in far] == [("c0", 1), ("c1", -1)]

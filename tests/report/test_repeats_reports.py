@@ -103,7 +103,7 @@ def test_checks_that_do_not_hold_are_listed_with_k_of_n_and_what_was_found(repor
 
 def test_a_case_of_which_nothing_came_is_listed_as_such():
     table = repeats.failed_checks(with_figures(checks=checks_figures([cell("never")])))
-    assert table.rows == [("never", "", "", "cannot tell", "nothing came of it")]
+    assert table.rows == [("never", "", "", "cannot tell", "undecided")]
 
 
 def test_by_check_adds_up_the_values_of_a_declared_check(report):

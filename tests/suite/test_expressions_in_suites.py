@@ -44,7 +44,7 @@ criteria:
         "suite.yaml:8: criteria.first.fail: 'averag < 60 %': there is no metric 'averag': did you mean average?",
         "suite.yaml:9: criteria.second.fail: 'findings.TXT.samples > 1': there is no finding code 'TXT':"
         " did you mean TEXT?",
-        "suite.yaml:10: criteria.third: 'average >= 80 %' and 'average < 90 %' could hold at once:"
+        "suite.yaml:10: criteria.third: 'average >= 80 %' and 'average < 90 %' could both be true:"
         " leave room between pass and fail",
         "suite.yaml:11: criteria.fourth: unknown key 'pss': did you mean pass?",
         "suite.yaml:12: criteria.fifth.pass: 'score.text.exact >= 80 %': there is no measure of text 'exact';"

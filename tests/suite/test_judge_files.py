@@ -175,7 +175,7 @@ LATE = RESPONSE | {"properties": without(RESPONSE, "weaknesses")["properties"] |
         # Rules and paths.
         (
             {"bind": ["when form.words < 3 then tone <= 5"]},
-            "judge.bind: rule 'when form.words < 3 then tone <= 5' cannot",
+            "judge.bind: rule 'when form.words < 3 then tone <= 5' never caps anything",
         ),
         ({"bind": ["when form.wrds < 3 then tone <= 4"]}, "no metric 'wrds' of form: did you mean words?"),
         ({"bind": [3]}, "judge.bind[0] must be text"),
@@ -296,10 +296,11 @@ def test_criteria_know_the_scale_of_a_dimension(judged):
     good = {"tone": {"pass": "score.tone.points >= 5", "fail": "score.tone.points != 5"}}
     assert len(load_suite(judged(suite={"criteria": good})).criteria) == 1
     bad = {"tone": {"pass": "score.tone.points >= 3", "fail": "score.tone.points < 4"}}
-    assert "could hold at once" in problems(judged(suite={"criteria": bad}))[0]
+    assert "could both be true" in problems(judged(suite={"criteria": bad}))[0]
     never = {"tone": {"pass": "score.tone.points >= 7"}}
     assert (
-        "can never hold: score.tone.points is always between 1 and 5" in problems(judged(suite={"criteria": never}))[0]
+        "can never be true: score.tone.points is always between 1 and 5"
+        in problems(judged(suite={"criteria": never}))[0]
     )
 
 
@@ -508,7 +509,7 @@ def test_a_wrong_judge_on_the_command_line_is_told(judged, arguments, message):
 
 
 def test_a_suite_without_a_judge_takes_none(write):
-    with pytest.raises(UsageError, match="the suite greetings has no judge: it only computes"):
+    with pytest.raises(UsageError, match="the suite greetings has no judge"):
         with_judge(load_suite(write()), "model", None, None, None)
 
 

@@ -181,7 +181,7 @@ def test_a_record_of_a_score_and_a_count_is_read_as_such(suite, store, tmp_path)
     assert [one.mode for one in samples] == [Mode.BASIC] * 4
     assert (found.differences, found.lacking[0]) == (
         (),
-        "4 of 4 records hold a score and not what it was given for: it stands as it is",
+        "4 of 4 records hold a score without its answer: it is taken as stated",
     )
     average = found.header.summary["overall"]["average"]
     assert (average["value"], average["n"]) == (pytest.approx(0.5), 4)

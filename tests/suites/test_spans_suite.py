@@ -242,7 +242,7 @@ def test_without_gold_a_bad_judgement_still_fails_and_gates_on_gold_alone_decide
         file.write_text(file.read_text().replace("  - pass_rate >= 80 %\n", ""))
         ran = run_steelyard("run", "own", *judged_by(server), cwd=tmp_path)
     assert ran.returncode == 4, ran.stdout + ran.stderr
-    assert "every gate that decides was left out: nothing is left that could fail" in ran.stdout
+    assert "every deciding gate was left out: none is left that could fail" in ran.stdout
 
 
 def test_a_path_that_is_a_slip_is_refused_though_the_scorer_may_be_skipped(own_prompts, tmp_path):

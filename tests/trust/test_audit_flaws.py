@@ -184,7 +184,7 @@ def test_gates_that_an_answer_without_items_passes_together_are_named(tmp_path):
 @pytest.mark.parametrize("gate", ["pass_rate >= 40 %", "average >= 45 %", "score.label.average >= 30 %"])
 def test_a_gate_below_chance_is_named(tmp_path, gate):
     told = audited(tmp_path, labelled(*["yes", "no"] * 10), EXACT, gates=[gate, "pass_rate >= 90 %"])
-    assert one(told, f"gate {gate!r} lets a system through that gives", "50.0 %")
+    assert one(told, f"gate {gate!r} passes a system that gives", "50.0 %")
 
 
 def test_gates_on_findings_below_chance_are_named_together(tmp_path):
@@ -420,7 +420,7 @@ def test_what_is_never_sent_gives_nothing_away(tmp_path, where, body):
 def test_a_part_of_the_input_that_is_never_sent_gives_nothing_away(tmp_path):
     cases = [case | {"input": case["input"] | {"gold": case["expected"]["name"]}} for case in towns()]
     told = audited(tmp_path, cases, NAME, target=asks({"q": "{{ input.text }}"}))
-    assert not any("a system need only copy it" in each for each in told)
+    assert not any("a system could copy it" in each for each in told)
     for body in ("input", {"q": "{{ input['gold'] }}"}, {"q": "{% for one in input.items() %}{{ one }}{% endfor %}"}):
         told = audited(tmp_path, cases, NAME, target=asks(body))
         assert any("input.gold is the truth of name" in each for each in told)
@@ -497,7 +497,7 @@ def test_an_example_of_few_words_is_named_with_its_truth_behind_it(tmp_path):
     cases = [{"id": land, "input": land, "expected": {"name": town}} for land, town in zip(LAND, TOWNS, strict=True)]
     (tmp_path / "prompt.txt").write_text("Name the capital.\nItaly -> Rome\nKenya -> Nairobi\nPeru is in America.\n")
     told = audited(tmp_path, cases, NAME, target={"chat": CHAT | {"system": {"file": "prompt.txt"}}})
-    assert one(told, "cases stand in the prompt, so that their answers are known: Italy")
+    assert one(told, "cases are in the prompt, so their answers are known: Italy")
 
 
 def test_the_starter_raises_no_alarm(tmp_path):

@@ -147,7 +147,7 @@ class TestAnchorsOfOneKind:
         judge.drifts(self.milder_with_good_texts)
         run(judge, 2, self.QUALITY, same=range(12))
         how_sure, why = compared(0)
-        told = f"{NOT_MEASURED} for 12 of 24 answers: it has read none with such scores in both runs"
+        told = f"{NOT_MEASURED} for 12 of 24 answers: it scored none with such scores in both runs"
         assert how_sure.startswith("limited: ")
         assert how_sure.endswith(told)
         assert why["sentence"] == f"+12.5 points, all of it the system's; {told}"
@@ -204,9 +204,7 @@ class TestAnchorsOfABaseline:
         how_sure, _ = compared(0)
         # A third rose by 25 points; 20 anchors that did not move leave 12.6 points to a drift.
         assert how_sure.startswith("limited: ")
-        told = (
-            "20 answers that the judge has read in both runs do not rule out a drift as large (-12.6 to +12.6 points)"
-        )
+        told = "20 answers that the judge scored in both runs do not rule out a drift as large (-12.6 to +12.6 points)"
         assert how_sure.endswith(told)
 
     def test_a_gain_of_the_system_is_still_one(self, judge):
@@ -265,7 +263,7 @@ class TestAnchorsOfABaseline:
         run(judge, 2, [each + 1 for each in MIXED])
         how_sure, why = compared(0)
         assert (NOT_MEASURED in how_sure, why["anchors"]["bought"]) == (True, 0)
-        assert "20 more came to nothing" in " ".join(invoke("report", "LAST", "--full").split())
+        assert "20 more failed" in " ".join(invoke("report", "LAST", "--full").split())
 
     def test_what_was_paid_for_before_a_crash_is_not_bought_again(self, judge, monkeypatch):
         run(judge, 1)
