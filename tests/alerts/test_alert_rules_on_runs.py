@@ -148,7 +148,7 @@ def test_runs_that_are_no_readings_are_in_no_window(nightly):
     assert "40 before" in found.how_much
 
 
-def test_another_instrument_is_in_no_window(nightly):
+def test_another_signature_is_in_no_window(nightly):
     nightly.nights(2)
     suite = nightly.path.read_text().replace("score >= 90 %", "score >= 80 %")
     nightly.path.write_text(suite)
@@ -156,7 +156,7 @@ def test_another_instrument_is_in_no_window(nightly):
     assert found.state is State.UNKNOWN
 
 
-def test_answers_weighed_again_count_once(nightly):
+def test_answers_scored_again_count_once(nightly):
     first, _ = nightly.nights(2)
     run.rescore(load_suite(nightly.path), nightly.store, first)
     found = nightly.readings(nightly.run(wrong(12)), "regression")[PASS_RATE]
@@ -176,7 +176,7 @@ def test_while_an_alert_is_open_what_went_wrong_does_not_become_usual(nightly):
     assert still.how_much == "40.0 % now, 100.0 % before: -60.0 points (n 20 now, 40 before)"
 
 
-def test_an_alert_of_another_instrument_is_watched_anew(nightly):
+def test_an_alert_of_another_signature_is_watched_again(nightly):
     nightly.nights(2)
     bad = nightly.run(wrong(12))
     raised = nightly.readings(bad, "regression")[PASS_RATE]
@@ -217,7 +217,7 @@ def test_a_baseline_that_does_not_exist_tells_nothing(nightly):
     assert "no baseline 'release'" in found.what
 
 
-def test_a_changed_instrument_is_no_regression_against_a_baseline(nightly):
+def test_a_changed_signature_is_no_regression_against_a_baseline(nightly):
     set_baseline(nightly.store, nightly.run(), "release", by="ada")
     nightly.path.write_text(nightly.path.read_text().replace("score >= 90 %", "score >= 80 %"))
     (found,) = nightly.readings(nightly.run(wrong(12)), {"regression": {"against": "release"}}).values()

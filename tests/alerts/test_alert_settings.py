@@ -94,7 +94,7 @@ def test_a_suite_without_alerts_is_described_as_ever(tmp_path):
         ({"rule": []}, "rule"),
     ],
 )
-def test_what_is_wrong_is_told(tmp_path, alerts, message):
+def test_what_is_wrong_is_reported(tmp_path, alerts, message):
     assert message in problems(tmp_path, alerts)
 
 
@@ -130,7 +130,7 @@ def test_a_project_without_a_file_says_nothing(tmp_path):
 
 
 @pytest.mark.parametrize("text", ["alerts: {rules: [gate_fails]}", "alert: {}", "alerts: [", "- 1"])
-def test_mistakes_in_the_project_file_are_told_with_its_name(tmp_path, text):
+def test_mistakes_in_the_project_file_are_reported_with_its_name(tmp_path, text):
     (tmp_path / "steelyard.yaml").write_text(text)
     with pytest.raises(SuiteError, match=r"steelyard\.yaml"):
         project_alerts(tmp_path)

@@ -35,7 +35,7 @@ def test_no_shell_is_between(tmp_path):
     assert not (tmp_path / "pwned").exists()
 
 
-def test_a_program_that_fails_is_run_again_and_its_words_are_told(tmp_path):
+def test_a_program_that_fails_is_run_again_and_its_words_are_reported(tmp_path):
     code = "open('n', 'a').write('x'); print('no luck'); raise SystemExit(3)"
     outcome = send(python(code), place(tmp_path))
     assert (outcome.state, outcome.tries, outcome.detail) == ("failed", 3, "exit code 3: no luck")
@@ -110,7 +110,7 @@ def test_outside_of_github_nothing_is_said(tmp_path):
     assert (outcome.state, outcome.detail, told_by(where)) == ("skipped", "", [])
 
 
-def test_a_summary_that_cannot_be_written_is_told(tmp_path):
+def test_a_summary_that_cannot_be_written_is_reported(tmp_path):
     where = place(tmp_path, GITHUB_ACTIONS="true", GITHUB_STEP_SUMMARY=str(tmp_path / "no" / "folder"))
     outcome = send(GitHub(), where)
     assert (outcome.state, outcome.tries) == ("failed", 1)

@@ -100,7 +100,7 @@ def test_a_no_for_good_is_not_asked_again():
     assert (outcome.state, outcome.tries, outcome.detail) == ("failed", 1, "the server says 554 no spam here")
 
 
-def test_a_wrong_password_is_told_and_not_shown():
+def test_a_wrong_password_is_reported_and_not_shown():
     with Mailbox(says={"AUTH": ["535 open sesame is wrong"]}) as box:
         env = {"WHO": "ada", "WORD": "open sesame"}
         outcome = send(box, user="WHO", password="WORD", env=env)

@@ -176,7 +176,7 @@ def test_a_suite_that_cannot_read_many_answers_is_not_believed():
     assert found.joined == ("B's suite cannot score 3 of 10 answers of A",)
 
 
-def test_truth_that_nobody_weighed_again_is_joined_with_the_system_in_its_cases_only():
+def test_truth_that_nobody_scored_again_is_joined_with_the_system_in_its_cases_only():
     b = run([0.5, 0.6, 0.7, 0.9], cases={"c00": Case("c00", "c00", "edited")})
     found = split(run([0.1, 0.6, 0.7, 0.8]), b)
     # 0.4 / 4 in the edited case, 0.1 / 4 in the others.
@@ -184,7 +184,7 @@ def test_truth_that_nobody_weighed_again_is_joined_with_the_system_in_its_cases_
     assert "truth edits and system together" in found.sentence
 
 
-def test_scorers_that_are_not_at_hand_are_joined_and_not_guessed():
+def test_scorers_that_are_not_found_are_joined_and_not_guessed():
     a, b = run([0.2, 0.4], signature={"scorers": "s"}), run([0.4, 0.8], signature={"scorers": "t"})
     found = split(a, b, ScoredAgain(untold={Cause.SCORERS: "the suite is gone"}))
     assert by_cause(found) == {(Cause.SCORERS, Cause.SYSTEM): pytest.approx(0.3)}
@@ -217,14 +217,14 @@ def test_identical_answers_measure_another_judge():
     assert judge.message == "the same answer in both runs: 4; of 10 judged pairs"
 
 
-def test_without_anchors_judge_and_system_cannot_be_told_apart():
+def test_without_anchors_judge_and_system_cannot_be_separated():
     found = another_judge(same=())
     assert by_cause(found) == {(Cause.JUDGE, Cause.SYSTEM): pytest.approx(0.24)}
     assert "judge and system together" in found.sentence
     assert "--rejudge N" in found.joined[0]
 
 
-def test_identical_answers_do_not_stand_for_scorers_that_are_not_at_hand():
+def test_identical_answers_do_not_stand_for_scorers_that_are_not_found():
     a, b = judged([0.4] * 10, "j1"), judged([0.5] * 10, "j2")
     b.header.signature["scorers"] = "s2"
     found = split(a, b, same=range(4))
@@ -305,7 +305,7 @@ def test_a_judge_that_is_code_is_exact():
     assert found.portions[0].how is How.SCORED_AGAIN
 
 
-def test_noise_is_told_with_the_share_of_repeats():
+def test_noise_is_reported_with_the_share_of_repeats():
     def repeated(*values):
         return [Made(f"c{k}", value, repeat=r) for k, pair in enumerate(values) for r, value in enumerate(pair)]
 

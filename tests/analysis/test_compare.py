@@ -120,7 +120,7 @@ def test_every_sample_without_a_counterpart_has_one_reason():
     ]
 
 
-def test_another_judge_hinders_the_verdict_unless_it_is_asked_for_anyway():
+def test_another_judge_blocks_the_verdict_unless_it_is_asked_for_anyway():
     a, b = compared(passing(10, [0.0] * 10)), compared(passing(10, [1.0] * 10), signature={"judge": "j2"})
     a = replace(a, header=replace(a.header, signature=a.header.signature | {"judge": "j1"}))
     found = compare(a, b)
@@ -132,7 +132,7 @@ def test_another_judge_hinders_the_verdict_unless_it_is_asked_for_anyway():
     assert anyway.headline.in_spite_of == found.headline.confounded_by
 
 
-def test_a_hindered_verdict_says_nothing_against_the_clock():
+def test_a_blocked_verdict_says_nothing_against_the_clock():
     a = compared([Made(f"c{i}", 0.5, latency=1.0 + i / 100) for i in range(20)], options=ONE_AB)
     b = [Made(f"c{i}", 0.5, latency=2.0 + i / 90) for i in range(20)]
     found = compare(a, compared(b, signature={"scorers": "s2"}, options=ONE_AB))
@@ -145,7 +145,7 @@ def test_each_part_of_the_scale_is_named(part):
     assert [(change.part, change.means) for change in found.signatures.changes] == [(part, Part.SCALE)]
 
 
-def test_another_schema_hinders_only_where_an_answer_was_malformed():
+def test_another_schema_blocks_only_where_an_answer_was_malformed():
     other = {"schema": "a2"}
     clean = compare(compared(passing(3, [1.0] * 3)), compared(passing(3, [1.0] * 3), signature=other))
     assert clean.signatures.changes[0].means is Part.NOTED
@@ -445,7 +445,7 @@ def test_what_appears_on_one_side_only_counts_against_it():
 
 
 @pytest.mark.parametrize(("silent", "confounded"), [(2, False), (3, True)])
-def test_as_many_failed_calls_as_both_runs_may_have_hinder_no_verdict(silent, confounded):
+def test_as_many_failed_calls_as_both_runs_may_have_block_no_verdict(silent, confounded):
     # 5 % of 20 in each run, as every suite allows that says nothing else: 2 of 20 pairs.
     a = [Made(f"c{k}", 1.0) for k in range(20)]
     b = [Made(f"c{k}", None, "judge_failed") if k < silent else Made(f"c{k}", 1.0) for k in range(20)]

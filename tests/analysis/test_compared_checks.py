@@ -154,7 +154,7 @@ def test_how_alike_repeats_are_is_compared_case_by_case():
     assert level.verdict is presence.verdict is Moved.WORSE
 
 
-def test_repeats_that_are_compared_in_another_way_are_not_held_against_each_other():
+def test_repeats_that_are_compared_in_another_way_are_not_compared_with_each_other():
     answers = {"a": [{"x": "low"}, {"x": "low"}]}
     found = compare(listing(answers), listing(answers, how="overlap"))
     assert not [each for each in found.metrics if each.group == "stability"]

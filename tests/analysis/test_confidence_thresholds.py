@@ -52,7 +52,7 @@ class TestTheRuleOfOneHalf:
         assert (found.threshold, found.sure) == (0.6, False)
         assert "may be luck" in found.reason
 
-    def test_where_the_surest_claims_are_wrong_no_threshold_mends_it(self):
+    def test_where_the_surest_claims_are_wrong_no_threshold_fixes_it(self):
         found = raised((0.9, 5, 25), (0.3, 20, 0))
         assert (found.bucket, found.above, found.threshold) == ("high", 0.8, 1.0)
         assert "no threshold fixes this" in found.reason

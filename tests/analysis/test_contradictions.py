@@ -26,7 +26,7 @@ def samples() -> list:
     ]
 
 
-def test_the_share_is_of_ballots_in_the_main_mode_with_at_least_one():
+def test_the_share_is_of_votes_in_the_main_mode_with_at_least_one():
     # Main mode: a, b, c twice; of these a and one of c. The basic one and the failed one are missing.
     rubric = described_rubric(suite())
     assert rubric is not None

@@ -235,7 +235,7 @@ def test_two_runs_without_repeats_know_their_own_repeats_only(store):
     assert found.repeats_needed is None
 
 
-def test_runs_that_are_no_readings_of_the_same_instrument_are_left_out(store):
+def test_runs_that_are_no_readings_of_the_same_signature_are_left_out(store):
     rng = np.random.default_rng(5)
 
     def scores() -> np.ndarray:

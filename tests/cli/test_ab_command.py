@@ -170,7 +170,7 @@ def test_an_ab_that_is_not_the_same_any_more_is_not_resumed(server, here):
     assert len(server.requests) == before
 
 
-def test_how_to_go_on_is_told_without_what_it_went_on_with():
+def test_how_to_go_on_is_reported_without_what_it_went_on_with():
     typed = ["ab", "s", "--resume", "words-ab-2", "--b", "model=x", "--resume=words", "--json", "--resume"]
     assert _without_resume(typed) == ["ab", "s", "--b", "model=x", "--json"]
 
@@ -213,7 +213,7 @@ def refused(*words):
         (("--b", "url=http://127.0.0.1:1/x", "--resume", "nothing"), "there is no store"),
     ],
 )
-def test_what_cannot_be_asked_for_is_told_before_anybody_is(server, here, words, message):
+def test_what_cannot_be_asked_for_is_reported_before_anybody_is(server, here, words, message):
     path = write_arms(here / "s", server, 4)
     assert message in " ".join(refused("ab", path, *words).split())
     assert server.requests == []

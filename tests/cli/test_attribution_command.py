@@ -55,7 +55,7 @@ def parts(name, stated):
     }
 
 
-def test_another_pass_rule_is_weighed_again(bench):
+def test_another_pass_rule_is_scored_again(bench):
     bench.evaluate(score=parts(1, 1))
     bench.evaluate(score=parts(1, 1), **{"pass": "score >= 40 %"})
     found = bench.compared(code=4)
@@ -72,7 +72,7 @@ def test_an_answer_in_the_wrong_shape_is_worth_nothing_by_any_scorers(bench):
     assert points(bench.compared(code=4)) == {"scorers": 58.0, "system": 0.0}
 
 
-def test_weights_are_told_from_the_system(bench):
+def test_weights_are_separated_from_the_system(bench):
     bench.evaluate(score=parts(1, 1))
     # What failed gets next to no weight; five answers name the truth and do not say the word.
     bench.evaluate(score=parts(1, 9), answers={k: f"true {k}" for k in range(5)})
@@ -160,7 +160,7 @@ def own(bench):
     return evaluate
 
 
-def test_code_that_gives_every_answer_the_scores_it_had_is_the_same_instrument(own, bench):
+def test_code_that_gives_every_answer_the_scores_it_had_is_the_same_signature(own, bench):
     own(OTHERS, gates=["pass_rate >= 30 %"])
     invoke("baseline", "set", "LAST", "--name", "release")
     # A comment, and five answers that are right now.
@@ -185,7 +185,7 @@ def test_code_that_gives_every_answer_the_scores_it_had_is_the_same_instrument(o
     assert invoke("compare", "@release", "LAST", "--explain", "pass_rate", code=4)
 
 
-def test_code_that_gives_one_answer_another_score_is_another_instrument(own, bench):
+def test_code_that_gives_one_answer_another_score_is_another_signature(own, bench):
     own(OTHERS, truths={0: "SAID 0"})
     own(OTHERS.replace(".casefold()", ""), truths={0: "SAID 0"})
     found = json.loads(steelyard("compare", "LAST~1", "LAST", "--json", cwd=bench.folder).stdout)
@@ -193,7 +193,7 @@ def test_code_that_gives_one_answer_another_score_is_another_instrument(own, ben
     assert points(found["attribution"]) == {"scorers": -2.0, "system": 0.0}
 
 
-def test_settings_that_are_others_hinder_though_no_answer_of_a_shows_it(bench):
+def test_settings_that_are_others_block_though_no_answer_of_a_shows_it(bench):
     bench.evaluate(**{"pass": "score >= 90 %"})
     bench.evaluate(**{"pass": "score >= 80 %"})
     found = json.loads(invoke("compare", "LAST~1", "LAST", "--json", code=4))
@@ -281,7 +281,7 @@ def test_every_part_is_traced_to_the_readings_that_make_it(bench):
     assert "why.truth = +2.1 points, n 48 cases" in said
 
 
-def test_a_part_that_is_not_there_is_told_with_those_that_are(bench):
+def test_a_part_that_is_not_there_is_reported_with_those_that_are(bench):
     bench.evaluate()
     bench.evaluate(truths={5: "said 5"})
     asked = ("compare", "LAST~1", "LAST", "--explain")
@@ -318,7 +318,7 @@ COUNTING = (
 )
 
 
-def test_a_measure_that_is_made_of_other_counts_is_another_instrument(own, bench):
+def test_a_measure_that_is_made_of_other_counts_is_another_signature(own, bench):
     own(COUNTING)
     own(COUNTING.replace('"right", "all"', '"all", "all"'))
     found = json.loads(steelyard("compare", "LAST~1", "LAST", "--json", cwd=bench.folder).stdout)

@@ -100,7 +100,7 @@ def test_a_drift_of_the_same_judge_is_no_loss_of_the_system(bench, judges):
         assert (against["verdict"], against["headline"]["in_spite_of"]) == (word, in_spite_of)
 
 
-def test_a_judge_that_reads_the_same_answers_alike_hinders_nothing(bench, judges):
+def test_a_judge_that_reads_the_same_answers_alike_blocks_nothing(bench, judges):
     judged_run(bench.folder, judges, MILD)
     judged_run(bench.folder, judges, MILD, texts=fine(range(8)))
     assert points(bench.compared(code=0)) == {"system": pytest.approx(800 / 12 / 4)}

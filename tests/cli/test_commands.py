@@ -53,7 +53,7 @@ def test_strict_weighs_the_same_answers_by_the_strict_rules(tmp_path):
     assert strict["run"]["signature"]["truth"] == plain["run"]["signature"]["truth"]
 
 
-def test_a_chat_model_is_weighed_by_naming_model_and_address(tmp_path):
+def test_a_chat_model_is_scored_by_naming_model_and_address(tmp_path):
     answer = {"name": "Chair", "maker": None, "era": "1900", "estimatedValueMin": 1, "estimatedValueMax": 2}
     with Loopback() as server:
         server.on("/v1/chat/completions", chat_answer(json.dumps(answer)))
@@ -222,7 +222,7 @@ def test_the_exit_code_stays_the_verdict_when_the_reader_leaves(command, suite, 
     assert "Traceback" not in done.stderr
 
 
-def test_a_full_disk_behind_the_output_is_told(suite, tmp_path):
+def test_a_full_disk_behind_the_output_is_reported(suite, tmp_path):
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
             [sys.executable, "-m", "steelyard", "schema"], cwd=tmp_path, stdout=full, stderr=subprocess.PIPE, text=True
@@ -252,7 +252,7 @@ def test_json_answers_read_as_plain_text_are_pointed_out(tmp_path):
     assert "add answer: {format: json}" in steelyard("run", path, cwd=tmp_path).stderr
 
 
-def test_the_report_says_which_server_was_weighed(tmp_path):
+def test_the_report_says_which_server_was_scored(tmp_path):
     with Loopback() as server:
         server.on("/ask", error(404))
         path = write_suite(tmp_path / "my", n=2, target={"http": {"url": server.base_url + "/ask"}})

@@ -51,7 +51,7 @@ def test_worse_ends_with_1(folder):
     assert compare(folder, "LAST~2", "LAST~3").returncode == 1
 
 
-def test_what_cannot_be_told_ends_with_4(folder):
+def test_what_cannot_be_decided_ends_with_4(folder):
     done = compare(folder, "LAST~2", "LAST~1")
     assert done.returncode == 4
     assert "1 of 12: c0" in done.stdout
@@ -106,7 +106,7 @@ def test_two_snapshots_under_one_name_with_other_content_are_compared(tmp_path):
     }
 
 
-def test_a_snapshot_that_does_not_say_how_it_was_weighed_hinders_the_verdict(folder):
+def test_a_snapshot_that_does_not_say_how_it_was_scored_blocks_the_verdict(folder):
     data = json.loads((folder / "run-0.json").read_text())
     del data["run"]["signature"]["scorers"]
     digest = ContentDigest()

@@ -70,7 +70,7 @@ def diary(path, pages=PAGES, **more):
     return path
 
 
-def test_a_foreign_snapshot_is_weighed_by_the_suite_and_reported_as_any_run(run_in, tmp_path):
+def test_a_foreign_snapshot_is_scored_by_the_suite_and_reported_as_any_run(run_in, tmp_path):
     told = run_in("import", diary(tmp_path / "d.json"), "--suite", "my")
     assert told.startswith("numbers-19700102-000000-")
     report = json.loads(run_in("report", "LAST", "--json"))
@@ -267,7 +267,7 @@ def test_a_record_that_does_not_say_how_long_it_took_has_no_latency(run_in, tmp_
         assert store.usual_latency(kept[0].suite_name, kept[0].target, before=1e12) == [0.5, 0.5]
 
 
-def test_an_imported_run_is_not_weighed_again_and_it_is_said_what_to_do(run_in, tmp_path):
+def test_an_imported_run_is_not_scored_again_and_it_is_said_what_to_do(run_in, tmp_path):
     run_in("import", diary(tmp_path / "d.json"), "--suite", "my")
     told = run_in("rescore", "LAST", code=2)
     assert "was imported from d.json" in told

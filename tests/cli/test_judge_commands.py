@@ -248,7 +248,7 @@ def test_a_judge_whose_answers_cannot_be_used_is_not_fit(run_in, tmp_path):
     assert "the judge gave no usable answer" in card
 
 
-def test_only_the_labelled_cases_are_weighed(run_in, tmp_path):
+def test_only_the_labelled_cases_are_scored(run_in, tmp_path):
     path = write_judged(tmp_path / "my", n=6, health=HEALTH)
     unlabelled(tmp_path / "my", 0, 1)
     assert "4 of 4 samples came before the judge" in run_in("judge", "check", path, code=4)

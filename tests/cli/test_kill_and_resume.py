@@ -106,7 +106,7 @@ def test_ctrl_c_ends_cleanly_with_everything_completed_kept_and_can_be_resumed(s
     assert len(stored(tmp_path)[1]) == N
 
 
-def test_a_run_does_not_resume_with_another_instrument(server, tmp_path):
+def test_a_run_does_not_resume_with_another_signature(server, tmp_path):
     path = write_suite(tmp_path / "s", n=N, target=http_target(server.base_url))
     process = start_steelyard("run", path, "--concurrency", 4, cwd=tmp_path)
     wait_for_requests(server, 8)

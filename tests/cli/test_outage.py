@@ -198,7 +198,7 @@ def test_a_run_that_is_invalid_by_failed_calls_says_how_to_ask_again(failed_run,
     assert f"steelyard run {path} --max-inconclusive 0.1 --retry-failed {header.id}" in invalid.stdout
 
 
-def test_there_must_be_something_to_ask_again_and_the_same_instrument(failed_run, tmp_path):
+def test_there_must_be_something_to_ask_again_and_the_same_signature(failed_run, tmp_path):
     server, path, (first, _) = failed_run
     steelyard("run", path, "--retry-failed", first.id, cwd=tmp_path)
     again = steelyard("run", path, "--retry-failed", "LAST", cwd=tmp_path)

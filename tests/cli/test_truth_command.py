@@ -330,7 +330,7 @@ def test_runs_and_snapshots_carry_their_reasons_with_them(bench, tmp_path):
     assert back["ledger"] == ["none of 2 truth edits has a reason in the ledger; they lower the number by 4.0 points"]
 
 
-def test_answers_that_are_weighed_again_keep_the_reasons_of_now(bench):
+def test_answers_that_are_scored_again_keep_the_reasons_of_now(bench):
     bench.evaluate()
     bench.write(truths={0: "said 0"})
     note("--reason", "the photo")
@@ -350,7 +350,7 @@ def answer(case):
 """
 
 
-def test_a_note_between_a_kill_and_its_resume_hinders_nothing(tmp_path, monkeypatch):
+def test_a_note_between_a_kill_and_its_resume_blocks_nothing(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     suite = write_suite(tmp_path / "words", n=5)
     system, cases = (tmp_path / "words" / name for name in ("system.py", "cases.jsonl"))

@@ -160,7 +160,7 @@ def test_a_suite_that_says_how_far_the_deciding_figure_may_fall_has_the_word(sto
     assert found == [*sliced, *sliced, "pass_rate >= @release"]
 
 
-def test_another_instrument_leaves_it_open_unless_asked_anyway(store, evaluate):
+def test_another_signature_leaves_it_open_unless_asked_anyway(store, evaluate):
     set_baseline(store, evaluate(), "release", by="ada")
     looser = {"score": {"word": {"contains": {"expected": "expected.word"}}}}
     run = evaluate(WRONG, against="release", gates=[], **looser)
@@ -184,7 +184,7 @@ def test_a_reference_that_does_not_exist_is_a_mistake_before_anything_runs(store
     assert len(store.runs()) == 1
 
 
-def test_weighing_again_does_not_carry_over_what_the_first_came_to(store, evaluate, tmp_path):
+def test_scoring_again_does_not_carry_over_what_the_first_came_to(store, evaluate, tmp_path):
     set_baseline(store, evaluate(), "release", by="ada")
     run = evaluate(WRONG, against="release")
     assert kept_results(run)

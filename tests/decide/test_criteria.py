@@ -172,7 +172,7 @@ class TestOneCriterion:
         given = criterion("odd", "score.items.text >= 80 %", "findings.HALLUC.samples > 1")
         assert one(given, part(text=0.9, hallucinated=(2, 2))).verdict is FAIL
 
-    def test_a_pass_whose_fail_cannot_be_told_is_open(self) -> None:
+    def test_a_pass_whose_fail_cannot_be_decided_is_open(self) -> None:
         given = criterion("odd", "score.items.text >= 80 %", "cost.total > 5")
         result = one(given, part(text=0.9))
         assert result.verdict is AMBIGUOUS

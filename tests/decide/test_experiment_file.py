@@ -109,7 +109,7 @@ def test_comments_and_the_order_of_keys_change_nothing(tmp_path):
         ("repeats: 5", "repeats: 0", "trial.yaml:7: repeats must be at least 1"),
     ],
 )
-def test_mistakes_are_told_with_their_line(tmp_path, before, after, message):
+def test_mistakes_are_reported_with_their_line(tmp_path, before, after, message):
     assert before in GOOD
     found = problems(tmp_path, GOOD.replace(before, after))
     assert any(message in one for one in found), found

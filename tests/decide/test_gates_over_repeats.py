@@ -43,7 +43,7 @@ def ten(good: int, open_: int):
         (0, 10, AMBIGUOUS),
     ],
 )
-def test_what_cannot_be_told_leaves_a_gate_open_only_when_it_could_turn_it(metric, good, open_, expected):
+def test_what_cannot_be_decided_leaves_a_gate_open_only_when_it_could_turn_it(metric, good, open_, expected):
     assert verdict(f"{metric} >= 80 %", ten(good, open_)) is expected
 
 
@@ -64,13 +64,13 @@ def test_the_other_operators_are_left_open_likewise(gate, expected):
     assert verdict(gate, ten(7, 1)) is expected
 
 
-def test_the_reason_says_how_many_cannot_be_told():
+def test_the_reason_says_how_many_cannot_be_decided():
     (result,) = evaluate(["cases.passed >= 80 %"], ten(7, 1))
     assert result.reason == "1 of 10 are undecided and could change it"
     assert (result.value.value, result.value.n, result.value.n_missing) == (0.7, 9, 1)
 
 
-def test_a_minimum_n_counts_those_that_could_be_told():
+def test_a_minimum_n_counts_those_that_could_be_reported():
     assert verdict("cases.passed >= 50 % with n >= 9", ten(7, 1)) is PASS
     assert verdict("cases.passed >= 50 % with n >= 10", ten(7, 1)) is AMBIGUOUS
 

@@ -135,7 +135,7 @@ def test_repeats_of_one_case_that_fail_are_one_case_that_fails(tmp_path):
     assert found.message == "cases without a score: 0 of 4 in A, 1 of 4 in B"
 
 
-def test_what_the_arms_differ_in_is_told_setting_by_setting(fixed):
+def test_what_the_arms_differ_in_is_reported_setting_by_setting(fixed):
     a, b = fixed
     target = {"kind": "chat", "model": "m", "prompts": {"system": "1a2b"}, "settings": {}}
     other = target | {"prompts": {"system": "3c4d"}, "settings": {"temperature": 1.5}}
@@ -144,14 +144,14 @@ def test_what_the_arms_differ_in_is_told_setting_by_setting(fixed):
     assert two.facts[1:] == (("prompts system", "3c4d"), ("temperature", "1.5"))
 
 
-def test_arms_that_do_not_differ_are_told(fixed):
+def test_arms_that_do_not_differ_are_reported(fixed):
     a, b = fixed
     same = with_header(b, target=a.header.target)
     assert any("no known setting of the arms differs" in note for note in offline_report(a, same).notes)
     assert not any("nothing that is known" in note for note in offline_report(a, b).notes)
 
 
-def test_an_interval_that_contradicts_an_exact_test_is_not_told():
+def test_an_interval_that_contradicts_an_exact_test_is_not_reported():
     def constant(n, move):
         return ArmPairs(np.full(n, 0.5), np.full(n, 0.5 + move), n, single=False)
 

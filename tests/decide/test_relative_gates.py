@@ -214,7 +214,7 @@ def message(factor, value):
     return {"tags": (value,)} if factor == "tag" else {factor: value}
 
 
-def test_another_instrument_leaves_it_open_and_latency_is_not_touched_by_it():
+def test_another_signature_leaves_it_open_and_latency_is_not_touched_by_it():
     before, after = samples([0.9] * 20, latency=1.0), samples([0.5] * 20, latency=1.0)
     other = {"signature": {"scorers": "s2"}}
     result = only("average >= release - 3 points", before, after, b=other)

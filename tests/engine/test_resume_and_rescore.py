@@ -85,7 +85,7 @@ def test_only_one_variant_of_the_grid(server, store, tmp_path):
     assert len(server.requests) == 2
 
 
-def test_an_answer_to_another_picture_is_not_weighed_again(server, store, tmp_path):
+def test_an_answer_to_another_picture_is_not_scored_again(server, store, tmp_path):
     folder = tmp_path / "s"
     path = write_suite(folder, n=2, target=priced(server))
     rows = [json.loads(line) for line in (folder / "cases.jsonl").read_text().splitlines()]
@@ -100,7 +100,7 @@ def test_an_answer_to_another_picture_is_not_weighed_again(server, store, tmp_pa
     assert [sample.case_id for sample, _ in store.samples(second.id)] == ["c0"]
 
 
-def test_an_answer_to_a_picture_that_was_exchanged_is_not_weighed_again(server, store, tmp_path):
+def test_an_answer_to_a_picture_that_was_exchanged_is_not_scored_again(server, store, tmp_path):
     folder = tmp_path / "s"
     path = write_suite(folder, n=2, target=priced(server))
     rows = [json.loads(line) for line in (folder / "cases.jsonl").read_text().splitlines()]

@@ -43,7 +43,7 @@ def test_an_answer_that_ends_with_its_document_is_whole_although_it_reached_the_
     assert PARSER.parse(text, cut_off=True).value == answer(tone=4)
 
 
-def test_a_broken_answer_is_mended_into_scores_and_no_more():
+def test_a_broken_answer_is_fixed_into_scores_and_no_more():
     broken = '{"weaknesses": ["a", "b"], "tone": 4, "plot_sense": 2, "harm_flag": false, "notes": "and th'
     assert PARSER.parse(broken).step == "repaired"
     parsed = PARSER.parse(broken, cut_off=True)

@@ -194,7 +194,7 @@ def test_json_copied_from_the_text_is_no_answer():
     assert AnswerParser(judge()).parse(fake).step == "strict"
 
 
-def test_members_and_repeats_have_a_ballot_each():
+def test_members_and_repeats_have_a_vote_each():
     members = (JudgeSpec("a", "chat", None), JudgeSpec("b", "chat", None))
     calls = [call(stated(tone=tone), member=name, repeat=repeat) for name, repeat, tone in
              [("b", 1, 3), ("a", 0, 1), ("a", 1, 2), ("b", 0, 3)]]  # fmt: skip
@@ -283,7 +283,7 @@ def test_whatever_judges_write_no_score_is_made_up_and_every_rule_holds(talks, m
         assert judgement.capped["harm_flag"] is True
 
 
-def test_many_recorded_ballots_are_read_in_seconds():
+def test_many_recorded_votes_are_read_in_seconds():
     reader = JudgeReader(judge())
     texts = [f"Case {number}. " + "The old lighthouse stood alone by the sea. " * 70 for number in range(500)]
     reply = stated(tone=4, notes="Score 4 tone: 'stood alone by the sea' - calm. plot_sense: it's 'never in it'.")

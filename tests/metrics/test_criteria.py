@@ -107,11 +107,11 @@ def test_a_sound_criterion_and_one_that_the_file_check_tells_are_fine_here(crite
         ),
     ],
 )
-def test_a_mistake_is_told_in_plain_words(criterion, problem):
+def test_a_mistake_is_reported_in_plain_words(criterion, problem):
     assert message(one=criterion) == [problem]
 
 
-def test_all_mistakes_of_all_criteria_are_told():
+def test_all_mistakes_of_all_criteria_are_reported():
     both = {"pass": "averge >= 0.9", "fail": "average < 0"}
     assert len(message(one=both, two=both)) == 4
 

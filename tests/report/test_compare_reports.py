@@ -205,7 +205,7 @@ def test_what_an_old_run_does_not_have_is_said():
             assert told in view
 
 
-def test_what_is_left_out_for_one_reason_is_told_together_and_kept_whole_as_data():
+def test_what_is_left_out_for_one_reason_is_reported_together_and_kept_whole_as_data():
     names = [f"spans.{kind}_{figure}" for kind in ("strict", "type") for figure in ("precision", "recall", "f1")]
     out = tuple(NotCompared("measure", name, "only B has it") for name in names)
     out += (NotCompared("measure", "other.f1", "only B has it"), NotCompared("cost", "", "only B has it"))
@@ -238,7 +238,7 @@ def test_failures_have_a_table_only_where_something_failed():
     assert "worse: inconclusive 0.0 % -> 82.4 %" in squeezed(printed(comparisons.inconclusive_in_b()))
 
 
-def test_what_weighs_nothing_has_a_table_of_its_own_and_comes_last():
+def test_what_has_no_weight_has_a_table_of_its_own_and_comes_last():
     comparison = comparisons.said_beside()
     assert "score.shot_coverage.points" not in str(report.main_figures(comparison).rows)
     table = report.extra(comparison)
@@ -296,7 +296,7 @@ def test_the_method_names_its_seed_and_how_p_values_are_adjusted():
         assert "(Holm)" in squeezed(view)
 
 
-def test_repeats_and_variants_are_told_as_pairs_of_fewer_cases():
+def test_repeats_and_variants_are_reported_as_pairs_of_fewer_cases():
     comparison = comparisons.rich()
     rows = {row[0]: row for row in report.main_figures(comparison).rows}
     # 24 cases under two variants, of which one sample failed.

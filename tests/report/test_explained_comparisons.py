@@ -83,7 +83,7 @@ def test_what_pairs_bring_to_a_measure_adds_up_to_its_change(compared):
     assert sum(each.moved for each in found.contributing) / total == pytest.approx(found.change.difference.value)
 
 
-def test_a_figure_that_the_comparison_lacks_is_told_with_those_it_has(compared):
+def test_a_figure_that_the_comparison_lacks_is_reported_with_those_it_has(compared):
     with pytest.raises(UsageError, match=r"has no such figure.*it has: pass_rate, average"):
         explained(compared, "median")
     with pytest.raises(UsageError, match="did you mean average"):

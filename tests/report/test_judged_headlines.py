@@ -101,7 +101,7 @@ class TestNothingRead:
         assert f"3 of 3: {TOLD}" in card_to_json(card)["warnings"]
         assert card.verdict.value == "INVALID"
 
-    def test_too_many_unanswered_ballots_make_the_card_invalid_and_a_few_do_not(self, tmp_path):
+    def test_too_many_unanswered_votes_make_the_card_invalid_and_a_few_do_not(self, tmp_path):
         answers = [verdict(3), verdict(3), verdict(3), error(500)]
         half = {"suite": {"limits": {"retries": 0, "concurrency": 1, "max_inconclusive": 0.25}}}
         assert evaluated(tmp_path / "few", *answers, card=True, **half).invalid == ()
@@ -219,7 +219,7 @@ class TestCodes:
         header = replace(report.header, suite=report.header.suite | {"taxonomy": taxonomy})
         return replace(report, header=header, summary=replace(report.summary, **changes))
 
-    def test_what_weighs_nothing_never_reads_as_a_gain_of_nothing(self):
+    def test_what_has_no_weight_never_reads_as_a_gain_of_nothing(self):
         table = findings.errors(self.report(codes=[self.code("NAME", 0.1), self.code("DEATH", has_weight=False)]))
         assert [(row[0], row[1], row[-1]) for row in table.rows] == [
             ("NAME", "major", "+10.0"),
@@ -227,7 +227,7 @@ class TestCodes:
         ]
         assert "no weight in the score" in table.note
 
-    def test_where_all_weighs_nothing_changes(self):
+    def test_where_all_has_no_weight_changes(self):
         table = findings.errors(self.report(codes=[self.code("NAME", 0.1)]))
         assert "Severity" not in [column.title for column in table.columns]
         assert "no weight" not in table.note
@@ -239,7 +239,7 @@ class TestCodes:
         assert f"{told} DEATH 1, MEDICAL 2" in to_html(report)
         assert f"{told} DEATH 1, MEDICAL 2" in printed(report)
 
-    def test_they_are_told_where_there_is_no_priority_at_all(self):
+    def test_they_are_reported_where_there_is_no_priority_at_all(self):
         report = self.report(failing=FailingCodes(2, 1, {"DEATH": 1}), priorities=[])
         assert findings.priorities(report).rows[0][1].startswith("In 1 of 2 failing samples")
 
@@ -272,7 +272,7 @@ class TestShorter:
 
 
 class TestSmallThings:
-    def test_tries_are_told_where_there_were_more_than_calls(self):
+    def test_tries_are_reported_where_there_were_more_than_calls(self):
         assert spending_words(Spending(calls=9, tries=36, failed=9)) == "9 calls, 36 tries (9 failed); price unknown"
         assert spending_words(Spending(calls=9, tries=9, failed=9)) == "9 calls (9 failed); price unknown"
 

@@ -60,7 +60,7 @@ def test_more_repeats_than_the_suite_makes_is_no_mistake(write):
     )
 
 
-def test_a_code_of_a_broken_findings_part_is_not_told_twice(write):
+def test_a_code_of_a_broken_findings_part_is_not_reported_twice(write):
     criteria = {"a": {"pass": "findings.TEXT == 0"}}
     with pytest.raises(SuiteError) as raised:
         load_suite(write({"criteria": criteria, "findings": {"TEXT": {"severity": "bad"}}}))

@@ -183,7 +183,7 @@ LATE = RESPONSE | {"properties": without(RESPONSE, "weaknesses")["properties"] |
         ({"of": "text"}, "judge.of is a path into a JSON answer: write answer: {format: json}"),
     ],
 )
-def test_a_mistake_in_a_judge_is_told_in_plain_words(judged, change, message):
+def test_a_mistake_in_a_judge_is_reported_in_plain_words(judged, change, message):
     told = problems(judged(**change, files={"user.md": "{{ text }}\n{{ csae.id }}\n"}))
     assert any(message in line for line in told), told
     assert not any("pydantic" in line or "Input should" in line for line in told)
@@ -415,7 +415,7 @@ def test_two_spellings_of_one_address_are_the_same_machine():
 
 
 @pytest.mark.parametrize("model", ["{{ input.model }}", "{{ case.id }}", "{{ 'big' if repeat else variant.m }}"])
-def test_a_model_that_depends_on_the_case_cannot_be_told_from_its_judge(judged, model):
+def test_a_model_that_depends_on_the_case_cannot_be_separated_from_its_judge(judged, model):
     target = {"chat": {"base_url": "http://127.0.0.1:9/v1", "model": model}}
     suite = {"target": target, "variants": {"m": ["small"]}}
     (told,) = problems(judged(suite=suite, by="model"))
@@ -500,7 +500,7 @@ def test_a_suite_without_a_model_can_be_given_one(judged):
         (("http://user:secret@x/v1", "m", None, None), "judge m: "),
     ],
 )
-def test_a_wrong_judge_on_the_command_line_is_told(judged, arguments, message):
+def test_a_wrong_judge_on_the_command_line_is_reported(judged, arguments, message):
     suite = load_suite(judged())
     with pytest.raises(UsageError) as raised:
         with_judge(suite, *arguments)
@@ -555,7 +555,7 @@ def test_what_can_change_a_judgement_is_in_the_signature(judged, change, parts):
 @pytest.mark.parametrize(
     ("settings", "same"), [({"token": "OTHER"}, True), ({"timeout": 5}, True), ({"temperature": 1}, False)]
 )
-def test_the_key_of_a_judge_is_no_part_of_the_instrument(judged, settings, same):
+def test_the_key_of_a_judge_is_no_part_of_the_signature(judged, settings, same):
     one = signed(judged(by="m", judges={"m": {"chat": MODEL}}))
     other = signed(judged(by="m", judges={"m": {"chat": MODEL | settings}}))
     assert (one["judge"] == other["judge"]) is same

@@ -192,7 +192,7 @@ def test_a_wrong_token_is_an_invalid_run_and_not_a_bad_one(run, some_cases):
     assert (code, results["verdict"], results["expectations_passed"]) == (3, "INVALID", 0)
 
 
-def test_what_is_wrong_is_told_without_a_traceback(run, tmp_path, capsys):
+def test_what_is_wrong_is_reported_without_a_traceback(run, tmp_path, capsys):
     code, _, told = run(tmp_path / "nowhere")
     assert code == 2
     assert told.startswith("error: there are no cases at")

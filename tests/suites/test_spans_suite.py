@@ -92,13 +92,13 @@ def test_the_judge_sees_the_prompt_fenced_and_never_the_gold(prompt, case):
         "duplicate", "other", "too_fine", "too_coarse", "4,096 tokens",
     ],
 )  # fmt: skip
-def test_the_judge_is_told_of_every_field_and_value_twice_over(prompt, word):
+def test_the_judge_is_reported_of_every_field_and_value_twice_over(prompt, word):
     system, user = prompt
     assert word in system
     assert word in user
 
 
-def test_every_role_of_the_taxonomy_and_every_meaning_of_the_rubric_is_told(prompt, suite):
+def test_every_role_of_the_taxonomy_and_every_meaning_of_the_rubric_is_reported(prompt, suite):
     system = prompt[0]
     for category in categories().values():
         for role in category.roles:

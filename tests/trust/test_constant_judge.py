@@ -108,7 +108,7 @@ def test_nearly_one_score_is_due_where_labels_say_so(folder):
     assert not any("nearly every text" in each for each in found["warnings"])
 
 
-def test_nearly_one_score_without_labels_is_told(folder):
+def test_nearly_one_score_without_labels_is_reported(folder):
     write(folder, NEARLY, n=100)
     found = json.loads(invoke("run", "judged", "--json"))
     assert found["suspect"] == []

@@ -234,7 +234,7 @@ class TestAnchorsOfABaseline:
         found = json.loads(invoke("compare", "LAST~2", "LAST", "--json", "--rejudge", "12", "--yes", code=4))
         assert points(found["attribution"]) == {"judge": 25.0, "system": 0.0}
 
-    def test_who_does_not_want_to_pay_is_told_what_is_not_known(self, judge):
+    def test_who_does_not_want_to_pay_is_reported_what_is_not_known(self, judge):
         run(judge, 1)
         lock()
         asked = len(judge.requests)

@@ -215,7 +215,7 @@ Looks = Callable[[Any, Evidence], Iterator[Reading]]
 def readings_of(evidence: Evidence) -> list[Reading]:
     """What every rule says, rule by rule.
 
-    A broken scale gives no reading: of an INVALID run only that is said, and of a suspect one only that and the gates
+    Of an INVALID run only that is reported, and of a suspect one only that and the gates
     that fail. Nothing is recovered by either.
     """
     invalid, suspect = evidence.header.verdict is Verdict.INVALID, bool(evidence.header.suspect)

@@ -1,4 +1,4 @@
-"""What people are told: an alert was raised, or it is closed."""
+"""Notices: an alert was raised, or it is closed."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def moment(at: float) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """Everything that one channel is told after one run."""
+    """Everything that is sent to one channel after one run."""
 
     suite: str
     run_id: str

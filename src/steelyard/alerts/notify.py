@@ -1,4 +1,4 @@
-"""From a run that has ended to messages: what its rules find, what the store keeps, what each channel is told."""
+"""From a run that has ended to messages: what its rules find, what is stored, what is sent to each channel."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def messages_for(
     open_alerts: Sequence[AlertRecord],
     channels: Sequence[Channel],
 ) -> list[tuple[Channel, Message]]:
-    """A message for every channel that has something to be told, what it missed before included."""
+    """A message for every channel with a notice to send, those it missed before included."""
     over = store.unheard_endings(header.suite_name)
     message = _Message(store, [*open_alerts, *over])
     new = {notice.alert for notice in notices}
@@ -51,7 +51,7 @@ def messages_for(
 
 
 class _Message:
-    """What channels were told of some alerts."""
+    """The deliveries of some alerts."""
 
     def __init__(self, store: Store, alerts: Sequence[AlertRecord]) -> None:
         numbers = [alert.number for alert in alerts]
@@ -62,11 +62,11 @@ class _Message:
         self._now = time.time()
 
     def heard(self, alert: int | None, channel: str) -> bool:
-        """Whether a channel was told that an alert was raised."""
+        """Whether the notice that an alert was raised reached a channel."""
         return self._states.get((alert or 0, RAISED, channel), FAILED) != FAILED
 
     def missed(self, alert: AlertRecord, notice: str, channel: str) -> bool:
-        """Whether a channel has not been told, and nobody is about to."""
+        """Whether a notice has not reached a channel, and is not on its way."""
         state = self._states.get((alert.number, notice, channel))
         at = alert.opened_at if notice == RAISED else alert.closed_at or 0.0
         return state == FAILED or (state is None and at < self._now - _UNDER_WAY)

@@ -347,7 +347,7 @@ class WindowPart(BaseModel):
 
 
 class AlertsPart(BaseModel):
-    """What to tell of, and where to."""
+    """Rules and channels of alerts."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
@@ -447,7 +447,7 @@ def build_alerts(
 
 
 def _parts(items: list[Any], kinds: Mapping[str, Any], what: str, draft: Draft, place: Place) -> Iterator[Any]:
-    """Every item as its model; those that are none are told."""
+    """Every item as its model; problems are reported."""
     for number, item in enumerate(items):
         here = (*place, number)
         kind, given = (item, {}) if isinstance(item, str) else _only(item)

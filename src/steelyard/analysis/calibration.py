@@ -175,7 +175,7 @@ def shares_by(code: Array, n_codes: int, hit: Array, cluster: Array) -> list[Est
 
 @dataclass(frozen=True, slots=True)
 class _Luck:
-    """What drawing cases anew makes of every bin: tables of resamples by bins."""
+    """Every bin over resamples of cases: tables of resamples by bins."""
 
     gap: Array
     noise: Array

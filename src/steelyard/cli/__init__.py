@@ -173,7 +173,7 @@ def workflow_command(line: str) -> None:
     print(line, file=getattr(sys.stderr, "unguarded", sys.stderr), flush=True)
 
 
-# What a person is told of a defect of Steelyard itself: one line, what is safe, how to go on, where the rest is.
+# The message for a defect of Steelyard itself: one line, what is safe, how to go on, where the rest is.
 
 INTERNAL_ERROR = 70
 """EX_SOFTWARE of sysexits.h: no verdict has this code."""

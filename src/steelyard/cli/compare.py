@@ -91,7 +91,7 @@ def compare_command(
 
 
 def exit_code(comparison: Comparison) -> int:
-    """What the command ends with; an INVALID run is no reading, whatever was asked for."""
+    """The exit code of the command; an INVALID run is 3, whatever was asked for."""
     from steelyard.records import Verdict
     from steelyard.report import verdicts
 

@@ -50,7 +50,7 @@ class CallResult:
 
     @property
     def complete(self) -> bool:
-        """True when nothing is left to be asked: a baseline that is no reading ends it."""
+        """True when nothing is left to run: an INVALID baseline ends it."""
         if self.baseline is None or self.baseline.state is not RunState.ENDED:
             return False
         if self.baseline.verdict is Verdict.INVALID:
@@ -102,7 +102,7 @@ def _loaded(experiment: Experiment, arm: str) -> SuiteModel:
 
 
 def run_arms(experiment: Experiment, suites: Mapping[str, SuiteModel], store: Store, started: CallResult | None) -> Ran:
-    """Run what is not there yet, the baseline first; a candidate is not asked when its baseline is no reading."""
+    """Run what is not there yet, the baseline first; a candidate is not run when its baseline is INVALID."""
     call_result = started or CallResult(new_run_id(experiment.name, time.time()))
     headers: dict[str, RunHeader | None] = {arm: getattr(call_result, arm) for arm in ARMS}
     for arm in ARMS:

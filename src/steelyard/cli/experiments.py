@@ -206,7 +206,7 @@ def offline(
     store_url: str | None,
     as_json: bool,
 ) -> None:
-    """Ask two arms the same cases, interleaved in random order, and decide.
+    """Run two arms on the same cases, interleaved in random order, and decide.
 
     KEY is target, model, base_url, variant, judge, judge_model, judge_token, judge_repeats, judge_temperature or any
     other setting of the target. Each arm becomes a run. Exit code 0 when B is better, or the same within what

@@ -65,7 +65,7 @@ def check(
     store_url: str | None,
     as_json: bool,
 ) -> None:
-    """Hold a judge against labels, against its rubric and against itself.
+    """Compare a judge with labels, with its rubric and with itself.
 
     Scores the labelled cases of SUITE and keeps the run; with --run, looks at a recorded one and calls nobody. Exit
     code 1 when a threshold of the suite is missed, 4 when one cannot be told, 3 when the run says nothing of its judge.

@@ -80,7 +80,7 @@ class GithubJob:
 
 @contextlib.contextmanager
 def _message(what: str) -> Iterator[None]:
-    """What cannot be written is told, and nothing else: the verdict must not depend on it."""
+    """What cannot be written is only reported: the verdict must not depend on it."""
     try:
         yield
     except OSError as error:

@@ -320,7 +320,7 @@ class Arm:
 
     @property
     def why_invalid(self) -> str:
-        """Why it is no reading; "" when it is one."""
+        """Why it is INVALID; "" when it is not."""
         header = self.header
         decision = decide(
             self.summary,

@@ -208,7 +208,7 @@ def comparison_word(text: str) -> str | None:
 
 
 def word_holds(word: str, moved: str) -> bool | None:
-    """Whether a word is true of a comparison that came out as `moved`; None when it cannot be told."""
+    """Whether a word is true of a comparison that came out as `moved`; None when it cannot be decided."""
     return moved in COMPARISON_WORDS[word] if moved in ("better", "worse", "same") else None
 
 

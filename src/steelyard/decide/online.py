@@ -128,7 +128,7 @@ def _checks(a: ComparedRun, b: ComparedRun, scored: _Evaluated) -> Iterator[AbCh
 
 
 def _is_none(run: ComparedRun) -> bool:
-    """Whether an arm is no reading. One that was stopped is scored by what it was asked, not by what it was not."""
+    """Whether an arm is INVALID. One that was stopped is scored by what it was asked, not by what it was not."""
     if run.header.state is RunState.ENDED:
         return run.header.verdict is Verdict.INVALID
     missing = run.table.n - int(run.table.conclusive.sum())

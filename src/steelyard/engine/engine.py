@@ -153,7 +153,7 @@ class Engine:
         scoring: ScoringThread | None = None,
         since: float = 0.0,
     ) -> None:
-        """`pace`, `purse` and `scoring` are those of another engine that this one shares them with. Calls before
+        """`pace`, `budget` and `scoring` are those of another engine that this one shares them with. Calls before
         `since` were another run's, and are not paid again."""
         self._since = since
         self._plan = plan
@@ -453,7 +453,7 @@ class Engine:
             worker.cancel()
 
 
-# What is kept and told of how a run went, beside its samples.
+# What is stored and reported of how a run went, besides its samples.
 
 
 def after_the_run(load: dict[str, Any], ending: Ending) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Runs two arms in one loop: one pool of workers, one pace and one purse for both, so that neither has an advantage."""
+"""Runs two arms in one loop: one pool of workers, one pace and one budget, so that neither has an advantage."""
 
 from __future__ import annotations
 

@@ -152,7 +152,7 @@ class ReplayTarget:
         raise TargetFailure("not_recorded", f"run {self._earlier.id} holds no answer for this", retry=False)
 
 
-# Recorded answers of one run on the balance of another, in memory: nothing is kept, and nobody is called.
+# Recorded answers of one run scored by the suite of another, in memory: nothing is stored, and no call is made.
 
 NOT_KEPT = "the recorded answers of A's judge cannot be scored by B's rules: "
 

@@ -16,7 +16,7 @@ from steelyard.suite.case import Case, compile_path
 from steelyard.suite.judge import BindingRule, JudgeModel, Rubric
 from steelyard.suite.labels import hidden
 
-# Rules that are enforced, not told: what the judge said, bound by what was measured and by what it could prove.
+# Rules that are enforced in code: the judge's scores, capped by what was measured and by what it could prove.
 
 Statement = Mapping[str, float | bool]
 
@@ -83,9 +83,9 @@ _MOST_MESSAGES: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class Combined:
-    """What a panel comes to. `mode` is None when it comes to nothing, and `told` then says why.
+    """The combined result of a panel. `mode` is None without a result, and `message` then says why.
 
-    `raw` lacks a dimension on which the raw scores have no majority though the bound ones have.
+    `uncapped` lacks a dimension on which the uncapped scores have no majority though the capped ones have.
     """
 
     mode: Mode | None
@@ -288,7 +288,7 @@ class JudgeReader:
         only_scores: bool = False,
         message: str = "",
     ) -> Judgement:
-        """What a reply that another tool recorded comes to; without one `told` says why there is none."""
+        """What a reply that another tool recorded comes to; without one `message` says why there is none."""
         reader = self._for(case)
         if reader is not self:
             return reader.recorded(response, text, case, metrics, only_scores=only_scores, message=message)

@@ -258,7 +258,7 @@ def bands(report: Report) -> Table:
 
 
 def cases_by_variant(report: Report) -> Table:
-    """Cases by variants, each cell the average score over the repeats with its n; nothing unless all are at hand."""
+    """Cases by variants, each cell the average score over the repeats with its n; nothing unless all are stored."""
     cells: dict[str, dict[str, list[float | None]]] = {}
     variants: dict[str, None] = {}
     for detail in report.details:

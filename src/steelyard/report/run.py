@@ -348,7 +348,7 @@ def failures(report: Report) -> Table:
 
 
 def inconclusive(report: Report) -> Table:
-    """The first samples that gave no reading, each with its reason."""
+    """The first inconclusive samples, each with its reason."""
     lines = [detail.line for detail in report.details if not Outcome(detail.line.outcome).conclusive]
     rows = [(_name(report, line), wording.outcome_word(line.outcome), line.why) for line in lines]
     columns = (Column("Case", Kind.TEXT), Column("Outcome"), Column("Why", Kind.TEXT))

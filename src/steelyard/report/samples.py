@@ -286,7 +286,7 @@ def _wrong(sample: Sample, flags: Collection[str]) -> str:
     if not sample.findings:
         return _weakest(sample)
     if not sample.outcome.conclusive:
-        # Here the finding is why there is no reading: a person must be able to fix the scale by it.
+        # Here the finding is why there is no reading: a person must be able to fix the scorer by it.
         first = sample.findings[0]
         return clipped(f"{first.code}: {first.evidence}", 300)
     # A flag fails the sample whatever else was found: it is said first.

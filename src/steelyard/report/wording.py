@@ -99,7 +99,7 @@ def _with_outage(header: RunHeader, reason: str) -> str:
 
 
 def commonest_failure(report: Report) -> str:
-    """`9 of 9: judge good: http_401 Incorrect API key provided` where too many samples have no reading; else ""."""
+    """`9 of 9: judge good: http_401 Incorrect API key provided` where too many samples are inconclusive; else ""."""
     failed = sum(n for outcome, n in report.summary.overall.outcomes.items() if not _conclusive(outcome))
     planned = max(report.summary.overall.n_planned, report.n_samples)
     allowed = report.header.description.max_inconclusive

@@ -109,7 +109,7 @@ class _Again:
         return identical(self._a, self._b, first, second)
 
     def score_again(self, wanted: Wanted) -> ScoredAgain:
-        """A's answers on B's balance, and what B's judge has read of them, when B was run or now."""
+        """A's answers scored by B's suite, and by B's judge when B was run or now."""
         result, retained = self._scored_again(wanted), reread(self._a, self._b, wanted.first, by_pass=wanted.by_pass)
         if result.by_code or np.isnan(retained).all():
             return result

@@ -350,7 +350,7 @@ def _rescored_header(
 def judge_again_decided(
     suite: SuiteModel, store: Store, earlier: RunHeader, options: RunOptions, progress: Progress | None = None
 ) -> tuple[Result, Ending]:
-    """A new run: the answers of an earlier one, and its judges asked anew. It can be resumed as any other."""
+    """A new run: the answers of an earlier one, judged again. It can be resumed as any other."""
     refuse_unfinished_rescore(earlier)
     return run_decided(suite, store, resumed_options(replace(options, answers_of=earlier.id), earlier), progress)
 

@@ -236,7 +236,7 @@ def _plain(value: Any) -> Any:
     return None if value is MISSING else value
 
 
-# One answer on the balance: from raw text to score, band, findings and the reading of each component.
+# One answer: from raw text to score, band, findings and the reading of each component.
 
 FORMAT: Final = "FORMAT"
 """The code of an answer that cannot be read or does not fit the schema."""
@@ -277,7 +277,7 @@ class Evaluated:
 
 
 class Evaluator:
-    """A suite's balance, set up once and used for every answer."""
+    """Scores the answers of a suite: set up once and used for every answer."""
 
     def __init__(self, suite: SuiteModel) -> None:
         # Scorers in code see them.

@@ -52,7 +52,7 @@ class JudgedSample:
 
 @dataclass(slots=True)
 class Spending:
-    """What the calls of a judge took; each sum is over the calls that told, and says nothing where none did."""
+    """What the calls of a judge took; each sum is over the calls that reported it, and is None where none did."""
 
     calls: int = 0
     tries: int = 0

@@ -93,7 +93,7 @@ class TargetContext:
 class Target(Protocol):
     """The system under test. Users implement this; plug-ins register it under an entry point.
 
-    Built as `TargetClass(settings, surroundings)`, where `TargetClass.Settings` is the pydantic model of its part of
+    Built as `TargetClass(settings, context)`, where `TargetClass.Settings` is the pydantic model of its part of
     the suite file. Used as an async context manager around all calls of a run. One that has no use for a case's files
     says so with `sends_attachments = False`; for the others, a file that cannot be sent fails the case unasked. One
     that only gives back what was answered before says `makes_no_calls = True`: then its answers need no price.

@@ -61,13 +61,13 @@ class Portion:
 
     @property
     def is_joint(self) -> bool:
-        """True when several causes cannot be told apart."""
+        """True when several causes cannot be separated."""
         return len(self.causes) > 1
 
 
 @dataclass(frozen=True, slots=True)
 class Noise:
-    """How far the system's portion may be off: its value cannot be told apart from the portion's own."""
+    """How far the system's portion may be off: its value cannot be separated from the portion's own."""
 
     half_width: float
     """Half of the portion's 95 % interval."""
@@ -188,7 +188,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class ScoredAgain:
-    """A's answers on B's balance, a value for each wanted pair; NaN where B's balance gives no reading."""
+    """A's answers scored by B's suite, a value for each wanted pair; NaN where B's suite cannot score one."""
 
     scorers: Array | None = None
     """By B's scorers with A's truth and A's judge's words; None when that cannot be told."""
@@ -278,7 +278,7 @@ def _message(portion: Portion) -> str:
 
 
 def name_of(portion: Portion) -> str:
-    """The cause in words, or all that cannot be told apart."""
+    """The cause in words, or all that cannot be separated."""
     names = [_NAMES[cause] for cause in portion.causes]
     if len(names) == 1:
         return names[0]

@@ -227,7 +227,7 @@ class Steps:
         """The causes that nothing has told from the system yet."""
 
     def _take_up_readable(self) -> None:
-        """Leave pairs out that B's balance has no reading of; when there are many, believe nothing of it."""
+        """Leave out pairs that B's suite cannot score; when there are many, use none of it."""
         n, again = len(self._pairs.first), self.again
         lost, retained = np.zeros(n, dtype=bool), {}
         untold = dict(again.untold)

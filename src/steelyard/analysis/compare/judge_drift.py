@@ -93,7 +93,7 @@ class Units:
 
 
 def readings(run: ComparedRun, *, by_pass: bool) -> Array:
-    """For each sample what it adds to the headline number; NaN where there is no reading."""
+    """For each sample what it adds to the headline number; NaN where it is inconclusive."""
     table = run.table
     score, passed = table.score(), table.passed()
     values = passed.astype(float) if by_pass else score

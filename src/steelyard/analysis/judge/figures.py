@@ -18,7 +18,7 @@ from steelyard.stats.intervals import Estimate
 from steelyard.store.base import Spending
 from steelyard.suite.labels import Label
 
-# Why judges came to no reading, counted: a person must see at once what to fix.
+# Why judgements failed, counted: a person must see at once what to fix.
 
 LONGEST = 300
 """Characters of a reason that are kept."""
@@ -130,7 +130,7 @@ def votes_of(judgement: Judgement) -> Sequence[Vote]:
 
 
 def disagreed(judgement: Judgement, rubric: DescribedRubric) -> float | None:
-    """Whether the readings of a text lie far apart; None with fewer than two of the run's own mode."""
+    """Whether the votes on a text are far apart; None with fewer than two of the run's own mode."""
     several = sum(vote.mode == rubric.mode for vote in judgement.votes) > 1
     return float(any(remark.code == "DISAGREEMENT" for remark in judgement.remarks)) if several else None
 

@@ -306,7 +306,7 @@ def rogan_gladen(reported: float, sensitivity: float, specificity: float) -> flo
 def lang_reiczigel(
     reported: Trials, sensitivity: Trials, specificity: Trials, *, among: bool
 ) -> tuple[float, float] | None:
-    """The 95 % interval of the true rate, inside 0..1; None when it cannot be told.
+    """The 95 % interval of the true rate, inside 0..1; None when it cannot be computed.
 
     `among` says that the labelled texts are some of those that the rate is reported on, not others.
     """

@@ -184,7 +184,7 @@ _OUTCOME_ORDER = {False: 0, None: 1, True: 2}
 
 
 def pass_fail(figures: ChecksFigures) -> Chart | None:
-    """A grid of cases and checks: P passed, F failed, ? cannot be told, – does not apply; None without checks."""
+    """A grid of cases and checks: P passed, F failed, ? undecided, – does not apply; None without checks."""
     cells = _shown(figures.cells)
     if not cells:
         return None

@@ -52,7 +52,7 @@ def shown(comparison: Comparison) -> Attribution | None:
 
 
 def why(comparison: Comparison) -> list[tuple[str, str]]:
-    """The sentence with its label, what the ledger says of the edits, and why some causes could not be told apart."""
+    """The sentence with its label, what the ledger says of the edits, and why some causes could not be separated."""
     result = shown(comparison)
     if result is None:
         return []

@@ -413,7 +413,7 @@ def _passing(part: SuiteFile) -> Threshold | None:
 def _check_weights(
     raw: dict[str, Any], components: tuple[Component, ...], judge: JudgeModel | None, draft: Draft
 ) -> None:
-    """Tell of a suite in which nothing counts; a part that is broken is told elsewhere."""
+    """Report a suite in which nothing counts; a part that is broken is reported elsewhere."""
     if raw.get("expect") is not None:
         return
     if raw.get("judge") is None and not raw.get("score"):
@@ -474,7 +474,7 @@ def _available(
     survey: CaseSurvey,
     metrics: tuple[dict[str, Any], ...],
 ) -> SuiteNames:
-    """What gates and criteria may speak of; a part that is broken is told elsewhere and must not be told twice."""
+    """What gates and criteria may speak of; a broken part is reported elsewhere and must not be reported twice."""
     score = raw.get("score")
     measures: dict[str, list[str] | None] = dict.fromkeys(score if isinstance(score, dict) else ())
     if raw.get("expect") is not None:
