@@ -287,7 +287,7 @@ class Judgement:
     remarks: tuple[Remark, ...] = ()
     """On the panel as a whole; each vote has its own."""
     findings: tuple[Finding, ...] = ()
-    """What the vote that stands for the others says is wrong, as far as it bears checking."""
+    """What the representative vote says is wrong, less what a check contradicts."""
     claims: tuple[Claim, ...] = field(default=(), compare=False)
     """Those of the same vote; kept with the sample, not with the judgement."""
     metrics: Mapping[str, Any] = field(default_factory=dict)

@@ -133,7 +133,7 @@ def test_slices_that_can_never_reach_their_n_are_named_unless_they_are_skipped(t
         )
     ]
     told = "gate 'category.*.average >= 60 % with n >= 6' can never be decided in glass (n 3), (none) (n 3):"
-    told += " it asks for n >= 6; skip small behind it leaves such slices out"
+    told += " it asks for n >= 6; write skip small after it to leave such slices out"
     assert gates_of(tmp_path, cases, "category.*.average >= 60 % with n >= 6") == [told]
     assert gates_of(tmp_path, cases, "category.*.average >= 60 % with n >= 6 skip small") == []
     assert gates_of(tmp_path, cases, "category.*.average >= 60 % with n >= 3") == []

@@ -28,7 +28,9 @@ def test_28_of_50_rewritten_truths_explain_the_whole_gain(bench):
     first = {"case_id": "c00", "n": 1, "moved": 1.0, "part": 0.02, "reason": None}
     assert found["truth_edits"]["listed"][0] == first
     told = " ".join(invoke("compare", "LAST~1", "LAST", code=0).split())
-    assert "pass rate of all readings 40.0 % -> 96.0 %: +56.0 points; of these +56.0 truth edits, 0.0 system" in told
+    assert (
+        "pass rate of all scored samples 40.0 % -> 96.0 %: +56.0 points; of these +56.0 truth edits, 0.0 system" in told
+    )
     assert "28 of 28 cases with another truth moved the number" in told
 
 

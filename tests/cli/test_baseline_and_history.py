@@ -45,7 +45,7 @@ def in_folder(folder, monkeypatch):
 
 def test_an_invalid_run_is_refused_without_force_and_a_reason(in_folder):
     assert "it is INVALID: nothing was scored" in invoke("baseline", "set", "LAST", "--name", "odd", code=2)
-    assert "asks for --reason" in invoke("baseline", "set", "LAST", "--name", "odd", "--force", code=2)
+    assert "requires --reason" in invoke("baseline", "set", "LAST", "--name", "odd", "--force", code=2)
     told = invoke("baseline", "set", "LAST", "--name", "odd", "--force", "--reason", "to see", "--by", "bob")
     assert "odd of words is now run words-" in told
     assert "although it is no sound reading" in told

@@ -159,12 +159,12 @@ def test_a_second_changed_factor_is_pointed_out_and_keeps_from_deciding(bench):
     )
     told = bench.run(code=4)
     assert told.index("also changed: repeats (1 and 3), timeout (as the suite says and 9.0)") < told.index("Hypothesis")
-    assert "cannot be put down to the service" in told
+    assert "cannot be attributed to the service" in told
     assert "by the criteria alone: ADOPT" in told
     # Asked for in spite of it, the criteria decide, and what it is in spite of is said. Nobody is asked again.
     before = bench.asked()
     told = bench.run("--allow-mismatch", code=0)
-    assert "in spite of this: also changed: repeats (1 and 3)" in told
+    assert "overridden: also changed: repeats (1 and 3)" in told
     assert bench.asked() == before
 
 
@@ -190,7 +190,7 @@ def test_a_prompt_behind_a_service_is_taken_on_trust_and_that_is_said(bench):
     bench.write(factor="prompt")
     data = bench.data(code=0)
     assert data["changed"]["contributing"] is True
-    assert data["changed"]["caution"].startswith("prompt cannot be seen from outside, only another service")
+    assert data["changed"]["caution"].startswith("prompt cannot be observed, only another service")
 
 
 def test_the_plan_is_stored_before_the_first_call(bench):

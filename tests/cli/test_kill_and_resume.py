@@ -192,7 +192,7 @@ def test_a_killed_rescore_is_unfinished_and_neither_resumed_by_asking_nor_the_so
     ]
     for arguments, message in (
         (("run", path, "--resume"), "no unfinished run"),
-        (("run", path, "--resume", killed), f"steelyard rescore {source} begins it again"),
+        (("run", path, "--resume", killed), f"steelyard rescore {source} starts it again"),
         (("rescore", killed, "--suite", path), f"name the run that it read, {source}"),
     ):
         done = steelyard(*arguments, cwd=tmp_path)

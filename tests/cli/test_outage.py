@@ -176,7 +176,7 @@ def test_failed_samples_alone_are_asked_again_in_a_new_run_that_says_so(failed_r
     assert all(one.call_result == two.call_result and one.score == two.score for one, two in same)
     assert second.options["retried"] == {"run": first.id, "kept": 16, "asked": 4, "spent": 0.0}
     words = " ".join(result.stdout.split())
-    assert f"4 failed samples of run {first.id} asked again; the other 16 taken over as they are" in words
+    assert f"4 failed samples of run {first.id} run again; the other 16 copied unchanged" in words
     listed = steelyard("runs", cwd=tmp_path).stdout
     assert f"{second.id} retried 4 of {first.id}" in listed
     assert max(map(len, listed.splitlines())) <= 80

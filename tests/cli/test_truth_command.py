@@ -286,7 +286,7 @@ def test_a_run_of_a_part_says_nothing_of_the_other_cases(bench):
     printed, aside = outputs("truth", "check", "names", code=1)
     assert "edited   c00: no reason yet" in printed
     assert "added" not in printed
-    assert "asked a part of the cases alone" in aside
+    assert "covers only a part of the cases" in aside
     # A run of everything is looked at before a newer one of a part.
     bench.evaluate(truths={0: "said 0"})
     invoke("run", "names", "--only", "id=c00")

@@ -135,7 +135,7 @@ def test_more_than_one_changed_factor_cannot_be_put_down_to_the_one():
     )
     asked = ruling(BETTER, changed=two, allow_mismatch=True)
     assert asked.decided is Decided.ADOPT
-    assert asked.reasons[1].startswith("in spite of this: also changed: model (a and b), repeats (1 and 5)")
+    assert asked.reasons[1].startswith("overridden: also changed: model (a and b), repeats (1 and 5)")
 
 
 def test_a_rejection_cannot_be_put_down_to_the_one_of_two_factors_either():

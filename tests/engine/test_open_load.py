@@ -275,7 +275,7 @@ def test_a_suite_may_declare_an_open_load(tmp_path):
     assert (limits.rate, limits.concurrency) == (1.5, 1000)
     limits = load_suite(write_suite(tmp_path / "two", limits={"rate": 20, "concurrency": 5})).limits
     assert (limits.rate, limits.concurrency) == (20, 5)
-    with pytest.raises(SuiteError, match="two loads: keep one"):
+    with pytest.raises(SuiteError, match="exclude each other: give one"):
         load_suite(write_suite(tmp_path / "three", limits={"rate": 20, "requests_per_second": 5}))
     with pytest.raises(SuiteError, match="a rate is written 20/s or 90/min"):
         load_suite(write_suite(tmp_path / "four", limits={"rate": "fast"}))

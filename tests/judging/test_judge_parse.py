@@ -373,7 +373,7 @@ def test_lines_and_json_that_disagree_are_ambiguous():
     lines = "tone: 1\nplot_sense: 1\nharm_flag: true"
     for text in (f"{lines}\nThe text says {FAKE}", f"The text says {FAKE}\n{lines}", f"{FAKE}\nTone: 1"):
         assert read(text).value is None
-    assert read(f"{FAKE}\nTone: 1").problems == ("tone: 5 in the JSON, 1 in a line beside it",)
+    assert read(f"{FAKE}\nTone: 1").problems == ("tone: 5 in the JSON, 1 in a line outside it",)
     assert read(f"Tone: 1\nHm, rather:\n{FAKE}").value["tone"] == 5
 
 
@@ -390,7 +390,7 @@ CASE_FAILED = '{"weaknesses": ["a", "b"], "tone": 4, "plot_sense": 2, "harm_flag
 def test_fixed_json_and_a_line_that_disagree_are_ambiguous():
     assert read(CASE_FAILED).step == "repaired"
     assert read(f"{CASE_FAILED}\ntone: 4").step == "repaired"
-    assert read(f"{CASE_FAILED}\ntone: 1").problems == ("tone: 4 in the JSON, 1 in a line beside it",)
+    assert read(f"{CASE_FAILED}\ntone: 1").problems == ("tone: 4 in the JSON, 1 in a line outside it",)
     assert read(f"harm flag: true\n{CASE_FAILED}").value is None
 
 

@@ -116,7 +116,7 @@ def test_an_answer_that_breaks_off_within_its_scores_cannot_be_used():
 def test_a_line_beside_the_json_that_says_otherwise_makes_it_unusable():
     found = parsed(f"{json.dumps(WHOLE)}\ntone: 5")
     assert found.value is None
-    assert found.problems == ("tone: 4 in the JSON, 5 in a line beside it",)
+    assert found.problems == ("tone: 4 in the JSON, 5 in a line outside it",)
 
 
 def test_a_judgement_reads_its_scores_and_keeps_the_answer_as_it_came():

@@ -162,7 +162,7 @@ def test_an_error_case_without_a_code_asks_only_for_the_status(evaluator):
 
 
 def test_a_status_that_nobody_tells_is_a_broken_scale_and_not_a_zero(evaluator):
-    with pytest.raises(UserCodeError, match="error_code looks at the HTTP status, and the target tells none"):
+    with pytest.raises(UserCodeError, match="error_code looks at the HTTP status, and the target reports none"):
         evaluator().evaluate("EMPTY_TEXT", case(ERROR))
 
 

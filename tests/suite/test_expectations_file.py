@@ -146,7 +146,7 @@ def test_all_mistakes_are_sent_at_once_with_their_lines(written):
         "expect.k: say what it is compared with: equals, not_equals, at_least, at_most, above, below, matches, exists",
         "expect: a check's name is letters, digits, _ and -, and starts with a letter; found 'l.m'",
         "expect.n must be one check, as in {count: items[], between: [1, 3]}; found 3 (a number)",
-        "expect.schema: this name stands for the suite's schema, which is checked anyway: choose another",
+        "expect.schema: this name is reserved for the suite's schema, which is checked anyway: choose another",
         "expect.o.each: give a path into the case, or a list of texts or numbers; found [] (a list)",
         "expect.p.required_repeats: 'most' is not known; allowed: all, majority, first",
         f"expect.q.only_if: 'a..b' is not a path: it breaks at character 3{STEPS}",
@@ -209,7 +209,7 @@ def test_an_empty_expect_and_a_hold_without_one_are_reported(written):
 
 def test_a_component_cannot_be_called_expect(written):
     messages = message(written(score={"expect": {"same": {"expected": "id"}}}))
-    assert messages[0].endswith("score.expect: this name stands for the checks of expect: choose another")
+    assert messages[0].endswith("score.expect: this name is reserved for the checks of expect: choose another")
 
 
 def test_checks_and_components_weigh_together(written):

@@ -138,7 +138,7 @@ class TestAnchorsOfOneKind:
         _, why = compared(4)
         # All of the 12.5 points are the judge's: nothing here can tell, and nobody claims to.
         assert points(why) == {"judge": 0.0, "judge+system": 12.5}
-        assert "cannot be told apart in 12 of 24 judged pairs" in why["joined"][0]
+        assert "cannot be separated in 12 of 24 judged pairs" in why["joined"][0]
         _, why = compared(4, "--rejudge", "6", "--yes")
         assert points(why) == {"judge": 12.5, "system": 0.0}
 
@@ -164,12 +164,12 @@ class TestAnchorsOfOneKind:
 class TestAnchorsOfABaseline:
     def test_a_drift_is_measured_by_default_and_no_verdict_is_given(self, judge):
         run(judge, 1)
-        assert "later runs read 20 of its answers again" in lock()
+        assert "later runs judge 20 of its answers again" in lock()
         judge.drifts(lambda _: 1)
         asked = len(judge.requests)
         told = run(judge, 2)
         assert len(judge.requests) == asked + N + 20
-        assert "the judge reads answers of release again, to measure a drift of it: 20 texts, at least 20 calls" in told
+        assert "judging answers of release again, to measure drift of the judge: 20 texts, at least 20 calls" in told
         how_sure, why = compared(4)
         drifted = "the judge has drifted: it scores 20 answers that it has read in both 25.0 points higher in B"
         assert how_sure == f"none: {drifted}"

@@ -103,7 +103,10 @@ class TestTheJudgesOwnErrors:
             tmp_path / "my", n=40, texts=texts, label=good_until(0, 40), require_checked=True, suite=gates
         )
         said = one_line(run_in("run", path, code=4))
-        assert "the labels contradict the judge: by them the pass rate is 0.0 %, and by the judge 100.0 %" in said
+        assert (
+            "the labels contradict the judge: according to them the pass rate is 0.0 %, and by the judge 100.0 %"
+            in said
+        )
         data = json.loads(run_in("gate", "LAST", "--json", code=4))
         assert [gate["verdict"] for gate in data["gates"]] == ["AMBIGUOUS", "AMBIGUOUS"]
 

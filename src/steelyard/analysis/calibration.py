@@ -72,7 +72,7 @@ class RaisedThreshold:
     above: float | None
     """The bucket's lower bound, which the threshold must be above."""
     bucket: str | None
-    """The surest bucket that asks for it."""
+    """The bucket of highest confidence that asks for it."""
     n: int
     """Claims in that bucket; all claims when there is none."""
     sure: bool
@@ -120,7 +120,7 @@ class ConfidenceFigures:
 
     overall: Claims
     labels: dict[str, Claims] = field(default_factory=dict)
-    """By kind of claim, the most frequent first; empty when the suite tells no kinds apart."""
+    """By kind of claim, the most frequent first; empty when the suite distinguishes no kinds."""
     n_labels: int = 0
     """How many kinds there are; `labels` holds the most frequent ones when there are very many."""
     unusable: dict[str, int] = field(default_factory=dict)

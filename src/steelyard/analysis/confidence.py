@@ -269,7 +269,9 @@ _CLAIMED = (
     " those of samples that are inconclusive or excluded are left out"
 )
 _LUCK = f"from {RESAMPLES:,} resamples of cases (seed {SEED})"
-_RULE = f"where more than half of a bucket's claims are wrong, of {LEAST_CLAIMS} and more; the surest such bucket"
+_RULE = (
+    f"where more than half of a bucket's claims are wrong, of {LEAST_CLAIMS} and more; the one of highest confidence"
+)
 _confidences = _valued(lambda claims, _: claims.all.confidence)
 
 

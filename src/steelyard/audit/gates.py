@@ -255,7 +255,7 @@ def _too_few(suite: SuiteModel, gate: Gate, cases: list[Case]) -> str | None:
         return f"{gate.label} can never be decided: it asks for n >= {gate.min_n}, and {most}"
     return (
         f"{gate.label} can never be decided in {named(small)}: it asks for n >= {gate.min_n};"
-        " skip small behind it leaves such slices out"
+        " write skip small after it to leave such slices out"
     )
 
 

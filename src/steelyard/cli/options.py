@@ -454,7 +454,7 @@ def explain_options(function: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--explain",
             metavar="METRIC",
-            help="Print one figure's formula, n, what it leaves out and the samples behind it: pass_rate,"
+            help="Print one figure's formula, n, what it leaves out and its samples: pass_rate,"
             " category.chairs.average, gain.FORMAT (list names all of a report); of a comparison also why.truth, or"
             " why for all parts of the change.",
         ),
@@ -553,5 +553,8 @@ class ExplainOptions:
 
         limit = _LISTED if self.limit is None else self.limit
         print_explanations(
-            explanations, console(), limit=limit, title=f"Behind {explanations[0].metric} of {' and '.join(runs)}"
+            explanations,
+            console(),
+            limit=limit,
+            title=f"Explanation of {explanations[0].metric} of {' and '.join(runs)}",
         )

@@ -381,7 +381,7 @@ def rule(
     if doubts and decided is Decided.ADOPT:
         alone = f"by the criteria alone: {decided.value} ({reasons[0]})"
         return Ruling(Decided.CANNOT_TELL, (*doubts, alone), held, changed, decided)
-    in_spite = tuple(f"in spite of this: {why}" for why in (*spoilt, *doubts))
+    in_spite = tuple(f"overridden: {why}" for why in (*spoilt, *doubts))
     return Ruling(decided, (*reasons, *in_spite), held, changed, decided)
 
 

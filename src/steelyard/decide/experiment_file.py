@@ -91,7 +91,7 @@ class ExperimentPart(ArmPart):
     only: Texts = Field(default=[], description="Score a part: category=, difficulty=, tag= or id=.")
     limit: int | None = Field(default=None, ge=1, description="Run at most this many cases.")
     strict: bool = Field(default=False, description="Score by the strict rule of every scorer that has one.")
-    cache: bool = Field(default=False, description="Keep answers, and take those already kept.")
+    cache: bool = Field(default=False, description="Cache answers, and reuse cached ones.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,7 +51,7 @@ class GateResult:
     fails: str = ""
     """When a criterion fails, as written; "" when whatever does not pass fails."""
     left_out: bool = False
-    """True when the run has nothing that it could stand on by its nature, as a truth: it is shown, and secondary."""
+    """True when the run has no data for it by its nature, such as a truth: it is shown, and secondary."""
     baseline: str = ""
     """Of a gate on a baseline, the baseline's run: value is the paired difference from it, `value.n` counts cases, and
     the threshold is what it may be."""
@@ -82,7 +82,7 @@ class Decision:
     gates: tuple[GateResult, ...] = field(default=())
     """Gates and criteria."""
     by_variant: tuple[VariantDecision, ...] = field(default=())
-    """What the criteria come to for each variant alone; empty without criteria or with a single variant."""
+    """The verdict of the criteria for each variant alone; empty without criteria or with a single variant."""
 
 
 _TOLERANCE = 1e-9
@@ -90,7 +90,7 @@ _TOLERANCE = 1e-9
 _GROWING = ("count", "cost", "tokens")
 """Units of sums: a sample that is missing can only have added to them."""
 _OF_ALL = ("pass_rate", "average", "median")
-"""Figures of all samples: where more than half are missing, the rest does not stand for all, whatever is allowed."""
+"""Figures of all samples: where more than half are missing, the rest does not represent all, whatever is allowed."""
 
 
 def evaluate(gates: Sequence[str], summary: Summary, *, max_inconclusive: float = 0.05) -> list[GateResult]:

@@ -100,7 +100,7 @@ class RunOptions:
     retry_failed: str | None = None
     """A run whose failed samples are asked for again, in a new run that takes over the others."""
     answers_of: str | None = None
-    """The id of a run whose answers are judged anew; the system under test is not asked."""
+    """The id of a run whose answers are judged again; the system under test is not asked."""
     experiment: Mapping[str, Any] | None = None
     """The plan that this run is an arm of, stored before its first call."""
 

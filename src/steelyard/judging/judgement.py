@@ -95,7 +95,7 @@ class Combined:
     remarks: tuple[Remark, ...] = ()
     message: str = ""
     stands: Vote | None = None
-    """The vote that stands for the others: the first of those whose bound scores are nearest to the combined."""
+    """The representative vote: the first of those whose capped scores are nearest to the combined."""
 
 
 def combine(judge: JudgeModel, votes: Sequence[Vote]) -> Combined:

@@ -28,7 +28,7 @@ from steelyard.suite.models import Component, StabilityRules, SuiteModel
 # What a judgement adds to a sample: a score for each dimension and flag, a finding for each low or set one.
 
 JUDGE: Final = "JUDGE"
-"""The code of a sample whose judge gave no reading."""
+"""The code of a sample whose judge failed."""
 
 
 def read_judgement(

@@ -113,10 +113,10 @@ class Alternatives(Scorer):
     expected: str = Field(description="Path to the true name in the case.")
     also: str | None = Field(default=None, description="Path to a list of other names that are as good.")
     max_others: int = Field(
-        default=2, ge=0, description="How many other names may stand beside the right one; `strict` allows none."
+        default=2, ge=0, description="How many other names may occur with the right one; `strict` allows none."
     )
     max_extra_words: int = Field(
-        default=12, ge=0, description="How many words may stand beside the right name in a longer answer."
+        default=12, ge=0, description="How many words may occur with the right name in a longer answer."
     )
     strict: bool = Field(default=False, description="Score by the strict rule: a single name, and no denial of it.")
 

@@ -120,7 +120,7 @@ def unknown(component: Component, scorer: Any, answer: Any, case: Case) -> Readi
         got = scorer.answer_value(answer)
         text = says_unknown(got)
         note = "says that it is unknown" if text else "the truth is unknown, and the answer does not say so"
-        return Reading(1.0 if text else 0.0, expected="unknown, said in words", got=got, note=note)
+        return Reading(1.0 if text else 0.0, expected="unknown, stated in words", got=got, note=note)
     raise SuiteError([Problem(f"case {case.id}: {_no_policy(component)}", file=case.source)])
 
 

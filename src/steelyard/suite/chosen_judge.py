@@ -183,8 +183,8 @@ def self_judged(target: TargetSpec | None, judge: JudgeModel, variants: Sequence
         if models is None:
             return (
                 f"the judge {member.name!r} may be the system under test itself: both are asked at {address}, and which"
-                f" model is tested there depends on the case ({model}), so they cannot be told apart:"
-                " let a model at another address judge, or write allow_self: true"
+                f" model is tested there depends on the case ({model}), so they cannot be distinguished:"
+                f" let a model at another address judge, or write allow_self: true"
             )
         if str(member.settings.model).strip() in models:
             return (

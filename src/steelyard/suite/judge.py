@@ -205,7 +205,7 @@ class FigureFile(Part):
     count: str = Field(default="", description="Path to the words of a list, faults[].reason: how often each is said.")
     keys: list[Label] = Field(
         default=[],
-        description="What * stands for, or the words that are counted; left out, as the response lists them.",
+        description="The keys of *, or the words that are counted; left out, as the response lists them.",
     )
     scale: Scale | None = Field(default=None, description="Lowest and highest number; left out, the rubric's.")
     about: str = Field(default="", description="What it says, in a few words.")
@@ -300,7 +300,7 @@ class JudgeSettings(Part):
     )
     labelled: str = Field(
         default="",
-        description="Path into the case to the text that was labelled, unless that stands in the input: labels count"
+        description="Path into the case to the text that was labelled, unless that is in the input: labels count"
         " for this text alone; no judge sees it.",
     )
     labels_are: Literal["random", "chosen"] = Field(
@@ -332,7 +332,7 @@ class JudgeFile(JudgeSettings):
     )
     shown: str | TextFile = Field(
         default="",
-        description="Template of how what is judged is shown to a model, which speaks of `part`; or {file: PATH}.",
+        description="Template of how what is judged is shown to a model, which may use `part`; or {file: PATH}.",
     )
     bind: list[str] = Field(
         default=[], description="Rules that are applied in code: when a.coverage < 90 % then tone <= 3."

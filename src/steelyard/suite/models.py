@@ -584,6 +584,6 @@ class SuiteModel:
     alerts: AlertSettings | None = None
     """Alerts after a run; None when the suite declares none."""
     ledger: tuple[LedgerLine, ...] = ()
-    """Why truth and scorers are what they are, as the file beside the suite file has it."""
+    """Why truth and scorers are what they are, as the file next to the suite file has it."""
     other_cases: str = ""
     """The folder or file whose cases are read instead of those that the suite declares; "" when there is none."""

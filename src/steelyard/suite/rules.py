@@ -242,7 +242,7 @@ def _effect(
             raise ValueError(f"rule {text!r}: {part.strip()!r} is no consequence; {_SHAPE}")
         name = read["name"]
         if name in caps or name in raises:
-            raise ValueError(f"rule {text!r} speaks of {name} twice")
+            raise ValueError(f"rule {text!r} names {name} twice")
         if name in dimensions:
             caps[name] = _cap(text, name, read["sign"], read["right"], scale)
         elif name in flags:

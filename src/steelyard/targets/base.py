@@ -173,7 +173,7 @@ class TargetSettings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
 
     shorthand: ClassVar[str | None] = None
-    """The setting that a bare text or list in the suite file stands for."""
+    """The setting that a bare text or list in the suite file sets."""
 
     @model_validator(mode="before")
     @classmethod

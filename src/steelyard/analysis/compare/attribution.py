@@ -72,13 +72,13 @@ class Terms:
     adds: Array
     before: Array
     after: Array
-    """What it read before and after the step; of a reading on one side only both are the same."""
+    """Its score before and after the step; of a sample on one side only both are the same."""
     stated: str = ""
     """Words before that."""
 
 
 Traces = dict[tuple[Cause, ...], list[Terms]]
-"""By the causes of a portion, the readings behind it."""
+"""By the causes of a portion, its samples."""
 
 
 def explain_why(attribution: Attribution, traces: Traces, metric: str) -> list[Explanation]:

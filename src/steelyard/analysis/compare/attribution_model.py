@@ -22,12 +22,12 @@ class Cause(StrEnum):
     QUESTIONS = "questions"
     """Another question under the same id."""
     AVAILABILITY = "availability"
-    """No reading on one side: a call failed, or another kind of judge spoke."""
+    """Inconclusive on one side: a call failed, or another kind of judge was used."""
     SCORERS = "scorers"
     """Scorers, weights, bands, pass rule, schema, and what is made of a judge's words."""
     TRUTH = "truth"
     JUDGE = "judge"
-    """Another model or prompt, or the same one that judges otherwise than it did."""
+    """Another model or prompt, or the same one that has drifted."""
     SYSTEM = "system"
     """What is left: what one wants to know, and noise."""
 
@@ -36,7 +36,7 @@ class How(StrEnum):
     """Where a portion comes from."""
 
     COUNTED = "counted"
-    """From the recorded readings of both runs."""
+    """From the recorded scores of both runs."""
     SCORED_AGAIN = "rescored"
     """A's recorded answers scored again by B's suite."""
     ANCHORS = "anchors"
@@ -51,13 +51,13 @@ class Portion:
 
     causes: tuple[Cause, ...]
     change: Estimate
-    """`n` is the cases that it stands on. The interval says how far it would lie elsewhere with other cases like these:
+    """`n` is its number of cases. The interval says how far it would lie elsewhere with other cases like these:
     what was counted or scored again is exact for the cases of these runs."""
     how: How
     cannot_tell: bool = False
     """True when it may be noise alone; never of what is exact."""
     message: str = ""
-    """What it stands on, in words."""
+    """What it is based on, in words."""
 
     @property
     def is_joint(self) -> bool:
@@ -145,10 +145,10 @@ class Attribution:
 
     metric: str
     a: Estimate
-    """As A's own report has it; `n` is readings."""
+    """As A's own report has it; `n` is scored samples."""
     b: Estimate
     total: float | None
-    """None when a run has no reading at all."""
+    """None when a run has no scored sample."""
     portions: tuple[Portion, ...] = ()
     """Only what has, or may have, a part; the system is always last."""
     noise: Noise | None = None
@@ -158,7 +158,7 @@ class Attribution:
     """How many edits the ledger gives a reason of, and what the others come to, in sentences."""
     anchors: Anchors = field(default_factory=Anchors)
     joined: tuple[str, ...] = ()
-    """Why some causes could not be told apart, and what to do about it."""
+    """Why some causes could not be separated, and what to do about it."""
     sentence: str = ""
     method: str = ""
 

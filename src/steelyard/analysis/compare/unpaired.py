@@ -27,7 +27,7 @@ from steelyard.suite.models import SuiteDescription
 # Two runs that have no pair, side by side: the figures of either, and how far they lie apart.
 
 SENTENCE = (
-    "no sample of A can be compared with one of B, so that each side stands on its own samples: this shows how good"
+    "no sample of A can be compared with one of B, so each side is computed over its own samples: this shows how good"
     " each run is, not why they differ; a difference may be that of the cases, or of whatever else differs above, as"
     " well as the system's"
 )

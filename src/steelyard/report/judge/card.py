@@ -71,7 +71,7 @@ def document(card: JudgeCard) -> Document:
     header = card.header
     remarks = [Bullet(reason) for reason in card.invalid]
     remarks += [Bullet(warning, Tone.WARNING) for warning in warnings(card)]
-    complaints = bullets(card.health.complaints) if card.health.complaints else Text("Nothing was found.")
+    complaints = bullets(card.health.complaints) if card.health.complaints else Text("No problems.")
     wrong = Section("What is wrong", [complaints])
     blocks: list[Block] = [
         Headline(verdict_word(card), headline(card), remarks=remarks, extra=[wrong]),

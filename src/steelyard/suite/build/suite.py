@@ -205,7 +205,9 @@ def build_expectations(raw: dict[str, Any], answer: AnswerShape, draft: Draft, *
         )
         return None
     if isinstance(raw.get("score"), dict) and EXPECT in raw["score"]:
-        draft.add_problem("score.expect: this name stands for the checks of expect: choose another", ("score", EXPECT))
+        draft.add_problem(
+            "score.expect: this name is reserved for the checks of expect: choose another", ("score", EXPECT)
+        )
     before = len(draft.problems)
     with_schema = answer.format == "json" and answer.json_schema is not None
     checks = {name: _check(str(name), part, answer, draft, with_schema=with_schema) for name, part in given.items()}
@@ -276,7 +278,8 @@ def _check_name(name: str, place: Place, draft: Draft, *, with_schema: bool) -> 
         )
     elif name == SCHEMA and with_schema:
         draft.add_problem(
-            "expect.schema: this name stands for the suite's schema, which is checked anyway: choose another", place
+            "expect.schema: this name is reserved for the suite's schema, which is checked anyway: choose another",
+            place,
         )
 
 
