@@ -182,7 +182,7 @@ def test_a_missing_metric_is_noticed_even_where_it_would_not_matter():
         ("when form.extra > 0 then zzz", "no dimension or flag 'zzz'; there are: tone, sense, unsafe"),
         ("when form.extra > 0 then unsafe = false", "a rule can only raise a flag: write unsafe, or unsafe = true"),
         ("when form.extra > 0 then unsafe <= 3", "a rule can only raise a flag"),
-        ("when form.extra > 0 then tone <= 3 and tone <= 2", "speaks of tone twice"),
+        ("when form.extra > 0 then tone <= 3 and tone <= 2", "names tone twice"),
         ("when " + "(" * 99 + "form.extra" + ")" * 99 + " then tone <= 4", "nested too deeply"),
         ("when " + "not " * 99 + "form.extra then tone <= 4", "nested too deeply"),
         ("when " + "form.extra and " * 9999 + "form.extra then tone <= 4", "the condition is too long"),

@@ -125,9 +125,9 @@ LATE = RESPONSE | {"properties": without(RESPONSE, "weaknesses")["properties"] |
         ({"allow_self": "no"}, "judge.allow_self must be true or false"),
         # Prompts.
         ({"system": {"file": "nope.md"}}, "there is no file nope.md"),
-        ({"user": "{{ txt }}"}, "the template speaks of 'txt', which does not exist"),
+        ({"user": "{{ txt }}"}, "the template uses 'txt', which does not exist"),
         ({"user": "{{ text"}, "the template does not compile"),
-        ({"user": {"file": "user.md"}}, "user.md:2: the template speaks of 'csae'"),
+        ({"user": {"file": "user.md"}}, "user.md:2: the template uses 'csae'"),
         ({"user": 3}, "judge.user must be text or a group of keys"),
         # Who judges.
         ({"judges": None}, "judge.judges is missing"),
@@ -419,7 +419,7 @@ def test_a_model_that_depends_on_the_case_cannot_be_separated_from_its_judge(jud
     target = {"chat": {"base_url": "http://127.0.0.1:9/v1", "model": model}}
     suite = {"target": target, "variants": {"m": ["small"]}}
     (told,) = problems(judged(suite=suite, by="model"))
-    assert f"depends on the case ({model}), so they cannot be told apart" in told
+    assert f"depends on the case ({model}), so they cannot be distinguished" in told
     assert "or write allow_self: true" in told
     assert load_suite(judged(suite=suite, by="model", allow_self=True)).judge.allow_self
     suite["target"]["chat"]["base_url"] = "http://localhost:8/v1"

@@ -171,7 +171,7 @@ def test_a_case_in_which_everything_is_skipped_is_a_mistake(write):
 def test_a_prompt_that_does_not_compile_is_reported_in_its_own_file(write):
     target = {"chat": {"model": "m", "base_url": "http://localhost/v1", "user": {"file": "user.md"}, "system": "{{ x"}}
     told = problems(write({"target": target}, files={"user.md": "one\n{{ csae.id }}\n"}))
-    assert any(line.startswith("user.md:2: the template speaks of 'csae'") for line in told)
+    assert any(line.startswith("user.md:2: the template uses 'csae'") for line in told)
     assert any(line.startswith("suite.yaml:") and "does not compile" in line for line in told)
     assert len(told) == 2
 
