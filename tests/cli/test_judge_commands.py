@@ -131,7 +131,7 @@ def test_the_strict_rules_are_not_forgotten_when_judging_again(run_in, tmp_path)
 def test_a_judge_that_holds_every_threshold_is_fit(run_in, tmp_path):
     card = run_in("judge", "check", write_judged(tmp_path / "my", n=80, health=HEALTH))
     assert "PASS  This judge is fit: 3 thresholds reached" in card
-    assert "80 of 80 samples came before the judge; 80 of them are labelled" in card
+    assert "80 of 80 samples reached the judge; 80 of them are labelled" in card
     assert max(map(len, card.splitlines())) <= 80
 
 
@@ -251,10 +251,10 @@ def test_a_judge_whose_answers_cannot_be_used_is_not_fit(run_in, tmp_path):
 def test_only_the_labelled_cases_are_scored(run_in, tmp_path):
     path = write_judged(tmp_path / "my", n=6, health=HEALTH)
     unlabelled(tmp_path / "my", 0, 1)
-    assert "4 of 4 samples came before the judge" in run_in("judge", "check", path, code=4)
-    assert "2 of 2 samples came before the judge" in run_in("judge", "check", path, "--limit", 2, code=4)
+    assert "4 of 4 samples reached the judge" in run_in("judge", "check", path, code=4)
+    assert "2 of 2 samples reached the judge" in run_in("judge", "check", path, "--limit", 2, code=4)
     card = run_in("judge", "check", path, "--only", "id=c0", "--only", "id=c5", code=4)
-    assert "1 of 1 sample came before the judge" in card
+    assert "1 of 1 sample reached the judge" in card
 
 
 def test_a_judge_that_is_code_and_breaks_is_not_out_of_sight(run_in, tmp_path):
