@@ -301,7 +301,7 @@ def test_an_interrupted_arm_is_gone_on_with(bench, arm):
 
 def test_going_on_with_nothing_is_a_mistake(bench):
     bench.write()
-    assert "no run of experiment trial to go on with" in bench.run("--resume", code=2)
+    assert "no run of experiment trial to resume" in bench.run("--resume", code=2)
 
 
 def test_two_variants_are_compared_with_each_other(bench):
