@@ -232,11 +232,11 @@ REMARKS: Mapping[str, str] = {
     "MADE_UP_QUOTE": "a quote that is not in the text",
     "TOO_FEW_REASONS": "fewer reasons than asked for",
     "VIOLATION": "a score that is missing, out of range or no number: the judge was asked again or failed",
-    "DISAGREEMENT": "members or repeats far apart",
-    "CONTRADICTION": "a complaint that what was judged shows to be wrong: it is counted, and not believed",
-    "CUT_OFF": "an answer that broke off at the limit of tokens: of one that is not whole no more than scores is read",
-    "NO_MAJORITY": "no score that most of the panel gave",
-    "EXTRA_FIELD": "a field that nobody asked for: it is passed over, and the rest is read",
+    "DISAGREEMENT": "scores of panel members or repeats far apart",
+    "CONTRADICTION": "a complaint that the answer contradicts: it is counted, and has no effect",
+    "CUT_OFF": "an answer that broke off at the limit of tokens: only its scores are used",
+    "NO_MAJORITY": "no majority in the panel",
+    "EXTRA_FIELD": "an unexpected field: it is ignored",
 }
 """What can be wrong with a judge, by code."""
 
@@ -261,7 +261,7 @@ class Vote:
     response: Mapping[str, Any] = field(default_factory=dict)
     """The judge's whole answer as parsed, reasons, notes and what else it gave, less what a check found to be wrong."""
     message: str = ""
-    """Why there is no reading, or in mode `basic` why there is no more of one, in words; "" otherwise."""
+    """Why there are no scores, or in mode `basic` why there is nothing else; "" otherwise."""
     findings: tuple[Finding, ...] = ()
     """Errors of the system under test that the judge names, as far as they bear checking."""
     claims: tuple[Claim, ...] = field(default=(), compare=False)
@@ -287,7 +287,7 @@ class Judgement:
     remarks: tuple[Remark, ...] = ()
     """On the panel as a whole; each vote has its own."""
     findings: tuple[Finding, ...] = ()
-    """What the vote that stands for the others says is wrong, as far as it bears checking."""
+    """What the representative vote says is wrong, less what a check contradicts."""
     claims: tuple[Claim, ...] = field(default=(), compare=False)
     """Those of the same vote; kept with the sample, not with the judgement."""
     metrics: Mapping[str, Any] = field(default_factory=dict)
@@ -295,7 +295,7 @@ class Judgement:
     calls: tuple[JudgeCall, ...] = ()
     """Everything that was asked for; empty for a judge that is code."""
     message: str = ""
-    """Why it comes to nothing, in words; "" when it comes to something."""
+    """Why there is no result; "" when there is one."""
 
     @property
     def stands(self) -> Vote | None:

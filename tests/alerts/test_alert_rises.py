@@ -51,7 +51,7 @@ def reading(rule, *runs, **window):
     return found
 
 
-def test_answers_that_take_longer_than_ever_are_told():
+def test_answers_that_take_longer_than_ever_are_reported():
     runs = [run(1, 1.00), run(2, 1.04), run(3, 0.96), run(4, 1.00), run(5, 2.0)]
     found = reading("latency_rise", *runs)
     assert found.state is State.THERE
@@ -131,7 +131,7 @@ def test_a_figure_that_too_few_runs_have_tells_nothing():
 
 @pytest.mark.parametrize("rule", ["latency_rise", {"regression": {"metric": "latency.p95"}}])
 @pytest.mark.parametrize(("load", "state"), [(Load(1), State.NOT_WATCHED), (LOAD, State.THERE)])
-def test_an_alert_under_another_load_is_watched_anew(rule, load, state):
+def test_an_alert_under_another_load_is_watched_again(rule, load, state):
     runs = [run(1, 1.00), run(2, 1.04), run(3, 0.96), run(4, 2.0)]
     raised = reading(rule, *runs)
     later = run(5, 2.0, load=load)

@@ -176,7 +176,7 @@ class TestSeveralRunsASide:
         old = stored(store, "old", self.FAST, options=RunFacts(load=Load(8)))
         new = stored(store, "new", self.SLOW, options=RunFacts(load=Load(64)))
         change = metric(compare(old, new), "latency.p50")
-        assert (change.verdict, change.test) == (Moved.NOT_TESTED, "the load is another: not tested")
+        assert (change.verdict, change.test) == (Moved.NOT_TESTED, "the load differs: not tested")
         assert metric(compare(old, new, allow_mismatch=True), "latency.p50").verdict is Moved.WORSE
 
     def test_three_runs_a_side_of_other_cases_are_not_tested(self, store):

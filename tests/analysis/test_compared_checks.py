@@ -154,7 +154,7 @@ def test_how_alike_repeats_are_is_compared_case_by_case():
     assert level.verdict is presence.verdict is Moved.WORSE
 
 
-def test_repeats_that_are_compared_in_another_way_are_not_held_against_each_other():
+def test_repeats_that_are_compared_in_another_way_are_not_compared_with_each_other():
     answers = {"a": [{"x": "low"}, {"x": "low"}]}
     found = compare(listing(answers), listing(answers, how="overlap"))
     assert not [each for each in found.metrics if each.group == "stability"]
@@ -170,11 +170,11 @@ class TestLoad:
         closed, opened = Load(8), Load(1000, rate=20.0, warm_up=3)
         found = compare(self.times(1.0, closed), self.times(2.0, opened))
         assert [change.sentence for change in found.signatures.changes] == [
-            "the load is another: 8 at a time -> 20 a second, whatever comes back, 1,000 at a time at most after 3"
-            " warm-up calls; how long answers took may be its doing"
+            "the load differs: 8 at a time -> 20 a second, whatever comes back, 1,000 at a time at most after 3"
+            " warm-up calls; a change of latency may be due to it"
         ]
         assert figure(found, "latency.mean").verdict is Moved.NOT_TESTED
-        assert figure(found, "latency.mean").test == "the load is another: not tested"
+        assert figure(found, "latency.mean").test == "the load differs: not tested"
         assert found.headline.confounded_by == ()
 
     @pytest.mark.parametrize("other", [Load(9), Load(8, warm_up=1)])

@@ -55,7 +55,7 @@ def test_answers_are_looked_at_only_where_a_judge_may_have_drifted(mode, looked_
     ("after", "far"),
     [(0.6, "10.0 points higher in B"), (0.25, "25.0 points lower in B"), (0.5002, "less than 0.1 points higher in B")],
 )
-def test_a_shift_of_all_answers_is_told_with_its_way(after, far):
+def test_a_shift_of_all_answers_is_reported_with_its_way(after, far):
     words = "the judge has drifted: it scores 8 answers that are the same in both runs "
     assert message(run([0.5] * 8), run([after] * 8)) == words + far
 

@@ -179,7 +179,7 @@ class TestHints:
             "median latency 12.4 s of 1 answered call is above 10 s: looks like loading or a queue",
         )
 
-    def test_a_median_at_a_limit_looks_right_and_one_close_to_it_is_told_apart(self) -> None:
+    def test_a_median_at_a_limit_looks_right_and_one_close_to_it_is_separated(self) -> None:
         assert self.hints(*answered("a", 0.1)) == ()
         assert self.hints(*answered("a", 10.0)) == ()
         assert self.hints(*answered("a", 0.09999))[0].startswith("median latency 99.99 ms of")

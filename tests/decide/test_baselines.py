@@ -78,11 +78,11 @@ def test_a_failing_run_may_be_a_baseline(store, evaluate):
 )
 def test_what_is_no_sound_reading_is_refused_without_force_and_reason(store, evaluate, system, suite, changes, message):
     run = replace(evaluate(system, **suite), **changes)
-    with pytest.raises(UsageError, match="is no sound baseline") as caught:
+    with pytest.raises(UsageError, match="cannot be a baseline") as caught:
         set_baseline(store, run, "release", by="ada", reason="please")
     assert message in str(caught.value)
     assert '--force --reason "..."' in str(caught.value)
-    with pytest.raises(UsageError, match="--force asks for --reason"):
+    with pytest.raises(UsageError, match="--force requires --reason"):
         set_baseline(store, run, "release", by="ada", force=True)
     assert store.baseline_log() == []
     entry = set_baseline(store, run, "release", by="ada", reason="nothing better", force=True)
@@ -160,12 +160,12 @@ def test_a_suite_that_says_how_far_the_deciding_figure_may_fall_has_the_word(sto
     assert found == [*sliced, *sliced, "pass_rate >= @release"]
 
 
-def test_another_instrument_leaves_it_open_unless_asked_anyway(store, evaluate):
+def test_another_signature_leaves_it_open_unless_asked_anyway(store, evaluate):
     set_baseline(store, evaluate(), "release", by="ada")
     looser = {"score": {"word": {"contains": {"expected": "expected.word"}}}}
     run = evaluate(WRONG, against="release", gates=[], **looser)
     assert run.verdict is Verdict.AMBIGUOUS
-    assert "the scorers are others" in stored_results(run)[0].reason
+    assert "the scorers differ" in stored_results(run)[0].reason
     assert evaluate(WRONG, against="release", allow_mismatch=True, gates=[], **looser).verdict is Verdict.FAIL
 
 
@@ -184,7 +184,7 @@ def test_a_reference_that_does_not_exist_is_a_mistake_before_anything_runs(store
     assert len(store.runs()) == 1
 
 
-def test_weighing_again_does_not_carry_over_what_the_first_came_to(store, evaluate, tmp_path):
+def test_scoring_again_does_not_carry_over_what_the_first_came_to(store, evaluate, tmp_path):
     set_baseline(store, evaluate(), "release", by="ada")
     run = evaluate(WRONG, against="release")
     assert stored_results(run)

@@ -86,7 +86,7 @@ def test_an_answer_that_cannot_be_read_counts_against_text_and_json() -> None:
     assert found.gates[0].value.value == pytest.approx(30 / 60)
     assert found.verdict is FAIL
     assert found.gates[2].verdict is FAIL
-    assert "1 of 2 hold; 1 does not: b: 1 of 3" in found.gates[2].reason
+    assert "1 of 2 pass; 1 failed: b: 1 of 3" in found.gates[2].reason
 
 
 def test_a_single_repeat_leaves_the_rule_over_three_open() -> None:

@@ -131,11 +131,11 @@ def test_more_than_one_changed_factor_cannot_be_put_down_to_the_one():
     found = ruling(BETTER, changed=two)
     assert (found.decided, found.by_criteria) == (Decided.CANNOT_TELL, Decided.ADOPT)
     assert found.reasons[0] == (
-        "also changed: model (a and b), repeats (1 and 5): whatever came of it cannot be put down to the prompt"
+        "also changed: model (a and b), repeats (1 and 5): the difference cannot be attributed to the prompt"
     )
     asked = ruling(BETTER, changed=two, allow_mismatch=True)
     assert asked.decided is Decided.ADOPT
-    assert asked.reasons[1].startswith("in spite of this: also changed: model (a and b), repeats (1 and 5)")
+    assert asked.reasons[1].startswith("overridden: also changed: model (a and b), repeats (1 and 5)")
 
 
 def test_a_rejection_cannot_be_put_down_to_the_one_of_two_factors_either():
@@ -156,7 +156,7 @@ def test_a_suspect_arm_is_never_a_reason_to_adopt():
         assert found.reasons[0] == f"the {side} is suspect: all answers are empty"
 
 
-def test_worse_than_a_baseline_that_is_suspect_cannot_be_told():
+def test_worse_than_a_baseline_that_is_suspect_cannot_be_decided():
     assert ruling(WORSE, baseline={"suspect": ("too fast",)}).decided is Decided.CANNOT_TELL
     assert ruling(WORSE, candidate={"suspect": ("too fast",)}).decided is Decided.REJECT
 
@@ -213,11 +213,11 @@ CHAT = {"kind": "chat", "model": "m", "address": "http://a/v1", "settings": {"te
         ),
     ],
 )
-def test_what_differs_is_told_in_words(a, b, message):
+def test_what_differs_is_reported_in_words(a, b, message):
     assert words(differing(a, b)) == message
 
 
-def test_limits_that_only_the_plan_tells_are_told():
+def test_limits_that_only_the_plan_tells_are_reported():
     arms = {"baseline": {"timeout": 5}, "candidate": {"timeout": 60, "set": {"query": "d1"}}}
     plans = [{"options": arm_of_experiment(arm=name, arms=arms)} for name in arms]
     assert words(differing(*plans)) == ["timeout (5 and 60)"]
@@ -229,7 +229,7 @@ def test_settings_that_are_hashed_are_named_by_the_plan():
     assert words(differing(a, b | {"target": HTTP | {"settings": "h2"}})) == ["parameter (query)"]
 
 
-def test_models_that_the_answers_name_are_told_apart():
+def test_models_that_the_answers_name_are_separated():
     assert words(differing(), answered=(("small",), ("large", "small"))) == ["model (small and large, small)"]
     assert words(differing(), answered=(("small",), ())) == []
 

@@ -322,7 +322,7 @@ def test_there_is_no_pass_rate_without_a_pass_rule(tmp_path):
         metric_of(ruleless, "pass_rate")
 
 
-def test_an_unknown_ab_is_told_with_those_there_are(server, tmp_path, sqlite):
+def test_an_unknown_ab_is_reported_with_those_there_are(server, tmp_path, sqlite):
     runs = run_ab(arms_of(tmp_path, server, 2), sqlite, RunOptions(), AbPlan())
     assert find_ab(sqlite, "words", runs.id[:-2]).id == runs.id
     with pytest.raises(UsageError, match=runs.id):

@@ -87,7 +87,7 @@ def test_no_bad_score_ever_becomes_a_number(bad, store, tmp_path):
     assert (sample.outcome, sample.score) == (Outcome.JUDGE_FAILED, None)
 
 
-def test_readings_of_only_scores_are_set_aside_from_every_mean(store, tmp_path):
+def test_readings_of_only_scores_are_excluded_from_every_mean(store, tmp_path):
     basic = "clarity: 5\nharm: false"
     with judge_server(verdict(3), verdict(3), verdict(3), basic) as server:
         header, _ = run(write_judged(tmp_path, **chat_judge(server)), store, concurrency=1, max_inconclusive=0.5)
@@ -152,7 +152,7 @@ def test_judging_again_asks_only_the_judge(store, tmp_path):
     ]
 
 
-def test_a_panel_of_two_models_and_two_judgings_makes_four_ballots(store, tmp_path):
+def test_a_panel_of_two_models_and_two_judgings_makes_four_votes(store, tmp_path):
     with judge_server() as server:
         server.by_model("a", verdict(2))
         server.by_model("b", verdict(5))

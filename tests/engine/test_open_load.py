@@ -100,7 +100,7 @@ def test_calls_are_sent_when_they_are_due_whatever_came_back(server, sqlite, tmp
     assert sent[-1] - sent[0] >= 0.25
 
 
-def test_latency_counts_from_when_a_call_was_due_and_the_waiting_is_told(server, sqlite, tmp_path):
+def test_latency_counts_from_when_a_call_was_due_and_the_waiting_is_reported(server, sqlite, tmp_path):
     server.on("/ask", json_answer({"answer": {"word": "word 0"}}, delay=0.1))
     suite = load_suite(write_suite(tmp_path / "suite", n=6, target=http_target(server.base_url)))
     progress = Notes()
@@ -239,7 +239,7 @@ def test_warm_up_calls_come_first_and_are_no_samples(server, sqlite, tmp_path):
     assert "after 3 warm-up calls" in notes(build_report(sqlite, header))
 
 
-def test_failed_warm_up_calls_end_nothing_and_are_told(server, sqlite, tmp_path):
+def test_failed_warm_up_calls_end_nothing_and_are_reported(server, sqlite, tmp_path):
     server.on(
         "/ask", error(500), error(500), lambda seen: json_answer({"answer": {"word": f"word {seen.json['number']}"}})
     )
@@ -276,7 +276,7 @@ def test_a_suite_may_declare_an_open_load(tmp_path):
     assert (limits.rate, limits.concurrency) == (1.5, 1000)
     limits = load_suite(write_suite(tmp_path / "two", limits={"rate": 20, "concurrency": 5})).limits
     assert (limits.rate, limits.concurrency) == (20, 5)
-    with pytest.raises(SuiteError, match="two loads: keep one"):
+    with pytest.raises(SuiteError, match="exclude each other: give one"):
         load_suite(write_suite(tmp_path / "three", limits={"rate": 20, "requests_per_second": 5}))
     with pytest.raises(SuiteError, match="a rate is written 20/s or 90/min"):
         load_suite(write_suite(tmp_path / "four", limits={"rate": "fast"}))
@@ -300,6 +300,6 @@ def test_a_rate_is_read_and_said_in_words(written, rate, words):
 
 
 @for_every("written", ["0/s", "-3/s", "20/fortnight", "", "nan", "inf/s", True, None, "1e9", 10**6])
-def test_what_is_no_rate_is_told(written):
+def test_what_is_no_rate_is_reported(written):
     with pytest.raises(ValueError, match=r"rate|more than"):
         parse_rate(written)

@@ -43,7 +43,7 @@ def test_a_resumed_run_keeps_its_selection_repeats_and_strictness(server, store,
     chosen = Selection(only=(("category", "odd"),), limit=3)
     begun = stopped_after_two(suite, store, selection=chosen, repeats=2, strict=True)
     for other in ({"selection": Selection(limit=4)}, {"repeats": 3}):
-        with pytest.raises(UsageError, match=f"that of run {begun.id} holds, which is another; leave it out"):
+        with pytest.raises(UsageError, match=f"that of run {begun.id} applies and differs; leave it out"):
             run.run(suite, store, RunOptions(resume=begun.id, **other))
     header, ending = run.run(suite, store, RunOptions(resume=begun.id, max_cost=10))
     # Cases c1, c3 and c5, twice each.
@@ -85,7 +85,7 @@ def test_only_one_variant_of_the_grid(server, store, tmp_path):
     assert len(server.requests) == 2
 
 
-def test_an_answer_to_another_picture_is_not_weighed_again(server, store, tmp_path):
+def test_an_answer_to_another_picture_is_not_scored_again(server, store, tmp_path):
     folder = tmp_path / "s"
     path = write_suite(folder, n=2, target=priced(server))
     rows = [json.loads(line) for line in (folder / "cases.jsonl").read_text().splitlines()]
@@ -100,7 +100,7 @@ def test_an_answer_to_another_picture_is_not_weighed_again(server, store, tmp_pa
     assert [sample.case_id for sample, _ in store.samples(second.id)] == ["c0"]
 
 
-def test_an_answer_to_a_picture_that_was_exchanged_is_not_weighed_again(server, store, tmp_path):
+def test_an_answer_to_a_picture_that_was_exchanged_is_not_scored_again(server, store, tmp_path):
     folder = tmp_path / "s"
     path = write_suite(folder, n=2, target=priced(server))
     rows = [json.loads(line) for line in (folder / "cases.jsonl").read_text().splitlines()]

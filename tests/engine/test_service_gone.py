@@ -96,7 +96,7 @@ def test_few_failures_within_the_limit_do_not_hide_that_the_service_died(sqlite,
     assert header.verdict is Verdict.INVALID
 
 
-def test_answers_of_a_run_whose_service_died_stay_invalid_when_weighed_again(sqlite, tmp_path):
+def test_answers_of_a_run_whose_service_died_stay_invalid_when_scored_again(sqlite, tmp_path):
     suite = suite_of(tmp_path, "--dies-after", 20, n=20)
     header, _ = run.run(suite, sqlite, RunOptions(concurrency=1, retries=0, max_inconclusive=0.5))
     again = run.rescore(suite, sqlite, header, max_inconclusive=0.5)
@@ -124,7 +124,7 @@ def test_a_service_that_does_not_get_ready_begins_no_run(sqlite, tmp_path):
     assert list(sqlite.runs()) == []
 
 
-async def test_what_goes_wrong_is_also_told_inside_a_running_loop(sqlite, tmp_path):
+async def test_what_goes_wrong_is_also_reported_inside_a_running_loop(sqlite, tmp_path):
     # As in a notebook, where the run gets a thread of its own.
     with pytest.raises(UsageError, match="no luck"):
         run.run(suite_of(tmp_path, "--crash", "no luck"), sqlite, RunOptions())

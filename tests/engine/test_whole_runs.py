@@ -138,7 +138,7 @@ def test_an_answer_that_comes_too_late_is_a_failure_that_says_so(server, store, 
     assert sample.call_result.failure.message == "no answer within 0.2 s"
 
 
-def test_a_malformed_answer_weighs_zero_with_one_format_finding(server, store, tmp_path):
+def test_a_malformed_answer_scores_zero_with_one_format_finding(server, store, tmp_path):
     server.on("/ask", json_answer({"answer": {"sentence": "no word here"}}))
     suite = load_suite(write_suite(tmp_path / "s", n=1, target=http_target(server.base_url)))
     header, _ = run.run(suite, store)

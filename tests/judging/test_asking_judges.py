@@ -226,7 +226,7 @@ async def test_one_dead_member_leaves_the_others_their_say(tmp_path):
     assert (dead.call_result.failure.kind, alive.call_result.failure) == ("http_500", None)
 
 
-async def test_the_format_that_was_used_in_the_end_is_told(tmp_path):
+async def test_the_format_that_was_used_in_the_end_is_reported(tmp_path):
     with judge_server(GOOD, refuses=("schema", "json")) as server:
         judge = judge_of(server, repeats=1)
         (call,), bench = await ask(judge, tmp_path)
@@ -262,7 +262,7 @@ async def test_a_call_in_the_journal_is_not_paid_for_twice(tmp_path):
     assert server.requests[2]["messages"][-2] == {"role": "assistant", "content": "no JSON"}
 
 
-async def test_a_failed_call_is_not_kept_so_that_it_is_asked_anew(tmp_path):
+async def test_a_failed_call_is_not_kept_so_that_it_is_asked_again(tmp_path):
     journal = Kept()
     with judge_server(error(500), GOOD) as server:
         await ask(judge_of(server), tmp_path, journal=journal)

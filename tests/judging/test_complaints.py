@@ -83,7 +83,7 @@ def test_a_check_sees_text_and_metrics_and_never_the_labels():
     assert seen == [(TEXT, {"hint": "the sea"}, FINE, 3)]
 
 
-def test_the_ballot_nearest_to_the_combined_scores_speaks_for_the_panel():
+def test_the_vote_nearest_to_the_combined_scores_speaks_for_the_panel():
     # Medians: tone 3, plot_sense 4. Distances: 3+1 = 4, 0+1 = 1, 1+0 = 1; of the two nearest the first counts.
     judgement = read(
         call(repeat=0, tone=5, plot_sense=5, missing=["a1"]),
@@ -96,7 +96,7 @@ def test_the_ballot_nearest_to_the_combined_scores_speaks_for_the_panel():
     assert [[one.got for one in ballot.findings] for ballot in judgement.votes] == [["a1"], ["b2"], ["c3"]]
 
 
-def test_a_ballot_of_another_mode_never_speaks_for_the_panel():
+def test_a_vote_of_another_mode_never_speaks_for_the_panel():
     judgement = read(
         call(repeat=0, text="tone: 3\nplot_sense: 3\nharm_flag: false"),
         call(repeat=1, tone=5, missing=["b2"]),

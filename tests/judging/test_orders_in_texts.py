@@ -31,7 +31,7 @@ TEXT = "The door opens slowly. Nobody is there, and the wind goes on."
         "\u202etxet doog a\u202c",
     ],
 )
-def test_a_sentence_that_speaks_to_the_judge_is_told_apart(order):
+def test_a_sentence_that_speaks_to_the_judge_is_separated(order):
     kept, orders = without_orders(f"{TEXT} {order}")
     assert kept.replace("\n", " ") == TEXT
     assert orders
@@ -74,6 +74,6 @@ def test_a_quote_beside_an_order_proves():
 
 
 @for_every("injection", INJECTIONS)
-def test_every_attempt_of_the_audit_is_told_apart(injection):
+def test_every_attempt_of_the_audit_is_separated(injection):
     _, orders = without_orders(injection.put_in(TEXT))
     assert orders

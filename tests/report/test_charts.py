@@ -298,7 +298,7 @@ def test_words_beside_the_marks_can_be_read():
 
 
 @pytest.mark.parametrize("sight", ["usual", "deuteranopia", "protanopia", "tritanopia", "none"])
-def test_states_can_be_told_apart_without_full_sight_of_colour(sight):
+def test_states_can_be_separated_without_full_sight_of_colour(sight):
     seen = {state: perceived(colour, sight) for state, colour in STATES.items()}
     for one, other in itertools.combinations(seen, 2):
         # A difference of 2.3 in CIE L*a*b* is just noticeable; signs in the squares say the same once more.

@@ -74,10 +74,10 @@ def test_the_verdict_is_said_first():
             "This judge is not shown to be fit: 1 of 1 threshold not shown",
         ),
         (ASKED[:1], {}, "AMBIGUOUS", "This judge is not shown to be fit: 1 of 1 threshold not shown"),
-        ((), None, "NO VERDICT", "The suite asks nothing of its judge: declare thresholds under judge.health"),
+        ((), None, "NO VERDICT", "The suite declares no thresholds for its judge: add them under judge.health"),
     ],
 )
-def test_what_cannot_be_told_is_no_pass(asked, labels, word, stated):
+def test_what_cannot_be_decided_is_no_pass(asked, labels, word, stated):
     found = card(asked=asked, labels=labels)
     assert headline(found) == stated
     assert word in printed(found).splitlines()[2]
@@ -121,7 +121,7 @@ def test_a_figure_that_misses_its_threshold_by_a_hair_does_not_look_like_it():
 def test_agreement_is_laid_out_by_dimension_with_its_intervals():
     wide = agreement(card())
     assert [column.title for column in wide.columns] == [
-        *("Dimension", "n", "In range", "Within one", "Kappa", "Alpha", "Bias", "In range, bound"),
+        *("Dimension", "n", "In range", "Within one", "Kappa", "Alpha", "Bias", "In range, capped"),
     ]
     tone = wide.rows[0]
     # The judge's 5 lies a point above what is allowed for tone (2 to 4), two above for overall (3).
@@ -190,7 +190,7 @@ def test_repeats_tell_how_far_the_judge_agrees_with_itself():
     assert "Repeatability" not in printed(card())
 
 
-def test_what_was_broken_is_told_by_rule_and_with_an_example():
+def test_what_was_broken_is_reported_by_rule_and_with_an_example():
     five = {"tone": 5, "overall": 4, "harm": False}
     samples = [
         judged("c0", vote(five, capped={"tone": 4}, remarks=("RULE_BROKEN", "MADE_UP_QUOTE"))),
@@ -203,14 +203,14 @@ def test_what_was_broken_is_told_by_rule_and_with_an_example():
         assert 'a made-up quote (case c0, m): MADE_UP_QUOTE: "it never said so"' in view
 
 
-def test_other_modes_are_counted_aside_and_told():
+def test_other_modes_are_counted_separately_and_reported():
     samples = [scored("c0", 3), judged("c1", vote({"tone": 5, "overall": 5, "harm": False}, mode=Mode.BASIC))]
     rows = dict(standing(card(samples)))
     assert rows["Excluded"] == "1 text: only bare scores could be read from the judge's answers"
     assert rows["Votes"] == "2, 1 in mode model, 1 in mode basic"
 
 
-def test_spending_is_told_with_how_many_calls_told_it():
+def test_spending_is_reported_with_how_many_calls_reported_it():
     spent = Spending(calls=4, failed=1, latency=6.0, tokens_in=400, tokens_out=80, n_tokens=3, cost=0.5, n_cost=2)
     rows = dict(standing(card(spending=spent)))
     assert rows["Judging took"] == (

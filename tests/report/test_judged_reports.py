@@ -59,7 +59,7 @@ def mixed(tmp_path_factory):
     )
 
 
-def test_modes_are_never_mixed_and_every_view_says_what_is_set_aside(mixed):
+def test_modes_are_never_mixed_and_every_view_says_what_is_excluded(mixed):
     assert mode_sentence(mixed) == "3 samples judged by model, 1 basic excluded, in no figure"
     for view in (squeezed(printed(mixed)), to_markdown(mixed), to_html(mixed)):
         assert "3 samples judged by model, 1 basic excluded, in no figure" in view
@@ -96,7 +96,7 @@ def test_the_judge_has_a_line_for_what_it_did_wrong_and_what_it_took(mixed):
     assert "4 calls; 400 tokens in, 80 out (n 4); price unknown" in text
 
 
-def test_a_sample_that_is_set_aside_is_neither_passed_nor_failed(mixed):
+def test_a_sample_that_is_excluded_is_neither_passed_nor_failed(mixed):
     aside = next(detail for detail in mixed.details if detail.line.case_id == "c3")
     assert status(aside) == "excluded"
     assert "c3" not in [line.case_id for line in mixed.worst]
@@ -134,7 +134,7 @@ def test_variants_are_compared_in_one_mode_only(mixed):
     assert grid.rows == [("x", "75.0 % n 1", "n/a n 0, 1 missing")]
 
 
-def test_a_judge_that_fails_is_told_and_never_a_zero(tmp_path):
+def test_a_judge_that_fails_is_reported_and_never_a_zero(tmp_path):
     report = report_of(tmp_path, verdict(4), "no", "no", n=2)
     text = squeezed(printed(report))
     assert "judge failed" in text

@@ -101,7 +101,7 @@ def test_a_suspect_run_says_why_before_any_figure():
         ({"options": RunFacts(limit=20), "n_planned": 20}, "partial: 20 cases (limit 20)"),
         ({"options": RunFacts(strict=True)}, "strict: scored by the strict rules"),
         ({"rescored_from": "20260101-1"}, "rescored from run 20260101-1"),
-        ({"state": RunState.INTERRUPTED, "n_planned": 80}, "interrupted: 50 of 80 planned samples; go on with "),
+        ({"state": RunState.INTERRUPTED, "n_planned": 80}, "interrupted: 50 of 80 planned samples; resume with "),
         ({"state": RunState.RUNNING, "n_planned": 80}, "still running, or killed: 50 of 80 planned samples so far"),
     ],
 )

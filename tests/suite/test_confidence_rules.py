@@ -51,7 +51,7 @@ def test_a_suite_without_the_key_keeps_nothing(write):
     assert (suite.confidence, suite.data()["confidence"]) == (None, None)
 
 
-def test_buckets_are_no_part_of_the_instrument(write):
+def test_buckets_are_no_part_of_the_signature(write):
     plain = signature(load_suite(write()), {"kind": "python"})
     assert signature(load_suite(write({"confidence": {"bins": 5}})), {"kind": "python"}) == plain
 
@@ -78,7 +78,7 @@ def test_buckets_are_no_part_of_the_instrument(write):
         (["high"], "confidence must be a group of keys"),
     ],
 )
-def test_a_mistake_is_told_in_plain_words(write, confidence, message):
+def test_a_mistake_is_reported_in_plain_words(write, confidence, message):
     with pytest.raises(SuiteError) as raised:
         load_suite(write({"confidence": confidence}))
     (told,) = str(raised.value).splitlines()

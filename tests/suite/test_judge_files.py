@@ -124,9 +124,9 @@ LATE = RESPONSE | {"properties": without(RESPONSE, "weaknesses")["properties"] |
         ({"allow_self": "no"}, "judge.allow_self must be true or false"),
         # Prompts.
         ({"system": {"file": "nope.md"}}, "there is no file nope.md"),
-        ({"user": "{{ txt }}"}, "the template speaks of 'txt', which does not exist"),
+        ({"user": "{{ txt }}"}, "the template uses 'txt', which does not exist"),
         ({"user": "{{ text"}, "the template does not compile"),
-        ({"user": {"file": "user.md"}}, "user.md:2: the template speaks of 'csae'"),
+        ({"user": {"file": "user.md"}}, "user.md:2: the template uses 'csae'"),
         ({"user": 3}, "judge.user must be text or a group of keys"),
         # Who judges.
         ({"judges": None}, "judge.judges is missing"),
@@ -174,7 +174,7 @@ LATE = RESPONSE | {"properties": without(RESPONSE, "weaknesses")["properties"] |
         # Rules and paths.
         (
             {"bind": ["when form.words < 3 then tone <= 5"]},
-            "judge.bind: rule 'when form.words < 3 then tone <= 5' cannot",
+            "judge.bind: rule 'when form.words < 3 then tone <= 5' never caps anything",
         ),
         ({"bind": ["when form.wrds < 3 then tone <= 4"]}, "no metric 'wrds' of form: did you mean words?"),
         ({"bind": [3]}, "judge.bind[0] must be text"),
@@ -182,7 +182,7 @@ LATE = RESPONSE | {"properties": without(RESPONSE, "weaknesses")["properties"] |
         ({"of": "text"}, "judge.of is a path into a JSON answer: write answer: {format: json}"),
     ],
 )
-def test_a_mistake_in_a_judge_is_told_in_plain_words(judged, change, message):
+def test_a_mistake_in_a_judge_is_reported_in_plain_words(judged, change, message):
     told = problems(judged(**change, files={"user.md": "{{ text }}\n{{ csae.id }}\n"}))
     assert any(message in line for line in told), told
     assert not any("pydantic" in line or "Input should" in line for line in told)
@@ -295,10 +295,11 @@ def test_criteria_know_the_scale_of_a_dimension(judged):
     good = {"tone": {"pass": "score.tone.points >= 5", "fail": "score.tone.points != 5"}}
     assert len(load_suite(judged(suite={"criteria": good})).criteria) == 1
     bad = {"tone": {"pass": "score.tone.points >= 3", "fail": "score.tone.points < 4"}}
-    assert "could hold at once" in problems(judged(suite={"criteria": bad}))[0]
+    assert "could both be true" in problems(judged(suite={"criteria": bad}))[0]
     never = {"tone": {"pass": "score.tone.points >= 7"}}
     assert (
-        "can never hold: score.tone.points is always between 1 and 5" in problems(judged(suite={"criteria": never}))[0]
+        "can never be true: score.tone.points is always between 1 and 5"
+        in problems(judged(suite={"criteria": never}))[0]
     )
 
 
@@ -413,11 +414,11 @@ def test_two_spellings_of_one_address_are_the_same_machine():
 
 
 @pytest.mark.parametrize("model", ["{{ input.model }}", "{{ case.id }}", "{{ 'big' if repeat else variant.m }}"])
-def test_a_model_that_depends_on_the_case_cannot_be_told_from_its_judge(judged, model):
+def test_a_model_that_depends_on_the_case_cannot_be_separated_from_its_judge(judged, model):
     target = {"chat": {"base_url": "http://127.0.0.1:9/v1", "model": model}}
     suite = {"target": target, "variants": {"m": ["small"]}}
     (told,) = problems(judged(suite=suite, by="model"))
-    assert f"depends on the case ({model}), so they cannot be told apart" in told
+    assert f"depends on the case ({model}), so they cannot be distinguished" in told
     assert "or write allow_self: true" in told
     assert load_suite(judged(suite=suite, by="model", allow_self=True)).judge.allow_self
     suite["target"]["chat"]["base_url"] = "http://localhost:8/v1"
@@ -498,7 +499,7 @@ def test_a_suite_without_a_model_can_be_given_one(judged):
         (("http://user:secret@x/v1", "m", None, None), "judge m: "),
     ],
 )
-def test_a_wrong_judge_on_the_command_line_is_told(judged, arguments, message):
+def test_a_wrong_judge_on_the_command_line_is_reported(judged, arguments, message):
     suite = load_suite(judged())
     with pytest.raises(UsageError) as raised:
         with_judge(suite, *arguments)
@@ -507,7 +508,7 @@ def test_a_wrong_judge_on_the_command_line_is_told(judged, arguments, message):
 
 
 def test_a_suite_without_a_judge_takes_none(write):
-    with pytest.raises(UsageError, match="the suite greetings has no judge: it only computes"):
+    with pytest.raises(UsageError, match="the suite greetings has no judge"):
         with_judge(load_suite(write()), "model", None, None, None)
 
 
@@ -553,7 +554,7 @@ def test_what_can_change_a_judgement_is_in_the_signature(judged, change, parts):
 @pytest.mark.parametrize(
     ("settings", "same"), [({"token": "OTHER"}, True), ({"timeout": 5}, True), ({"temperature": 1}, False)]
 )
-def test_the_key_of_a_judge_is_no_part_of_the_instrument(judged, settings, same):
+def test_the_key_of_a_judge_is_no_part_of_the_signature(judged, settings, same):
     one = signed(judged(by="m", judges={"m": {"chat": MODEL}}))
     other = signed(judged(by="m", judges={"m": {"chat": MODEL | settings}}))
     assert (one["judge"] == other["judge"]) is same

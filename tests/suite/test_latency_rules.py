@@ -32,7 +32,7 @@ def test_either_end_may_be_left_open(write):
     assert load_suite(write({"latency": {"above": 2.5}})).latency == LatencyRules(below=None, above=2.5)
 
 
-def test_what_looks_wrong_is_no_part_of_the_instrument(write):
+def test_what_looks_wrong_is_no_part_of_the_signature(write):
     named = {signature(load_suite(write(more)), {"kind": "python"})["text"] for more in ({}, {"latency": {"above": 1}})}
     assert len(named) == 1
 
@@ -61,7 +61,7 @@ def test_times_are_written_as_gates_have_them(written, meant):
         ({"below": "2 s", "above": "500 ms"}, "latency.below: below 2 s is not less than above 500 ms"),
     ],
 )
-def test_a_mistake_is_told_in_plain_words(write, latency, message):
+def test_a_mistake_is_reported_in_plain_words(write, latency, message):
     with pytest.raises(SuiteError) as raised:
         load_suite(write({"latency": latency}))
     (told,) = str(raised.value).splitlines()
@@ -73,5 +73,5 @@ def test_a_mistake_is_told_in_plain_words(write, latency, message):
     ("length", "message"),
     [(0.014, "14 ms"), (0.1, "100 ms"), (0.0123, "12.3 ms"), (2.5, "2.5 s"), (12.375, "12.4 s"), (1234.5, "1,230 s")],
 )
-def test_times_are_told_in_few_digits(length, message):
+def test_times_are_reported_in_few_digits(length, message):
     assert time_in_words(length) == message

@@ -159,7 +159,7 @@ def test_a_python_file_is_a_suite_like_any_other(tmp_path):
         ("import sys; sys.exit(3)\n", "failed when it was read: SystemExit"),
     ],
 )
-def test_a_python_file_that_is_no_suite_is_told(tmp_path, text, message):
+def test_a_python_file_that_is_no_suite_is_reported(tmp_path, text, message):
     (tmp_path / "broken_suite.py").write_text(text)
     with pytest.raises(UsageError) as raised:
         load_suite(tmp_path / "broken_suite.py")
@@ -181,7 +181,7 @@ def test_a_suite_runs_and_has_its_figures(tmp_path):
     assert "score &gt;= 0.9" in run._repr_html_()
 
 
-def test_an_unknown_scorer_is_told_with_those_there_are():
+def test_an_unknown_scorer_is_reported_with_those_there_are():
     with pytest.raises(AttributeError, match=r"there is no scorer 'smae'; there are: .*same"):
         _ = scorers.smae
     assert {"exact", "same"} <= set(dir(scorers))

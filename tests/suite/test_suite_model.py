@@ -208,7 +208,7 @@ def test_a_kind_takes_over_what_the_suite_declares_for_it(full):
         ("recorded", {"file": "nope.jsonl"}, "there is no file nope.jsonl"),
     ],
 )
-def test_a_wrong_target_on_the_command_line_is_told(full, name, settings, message):
+def test_a_wrong_target_on_the_command_line_is_reported(full, name, settings, message):
     with pytest.raises(UsageError) as raised:
         with_target(full, name, settings)
     assert message in str(raised.value)
@@ -271,7 +271,7 @@ def test_each_change_changes_exactly_its_part(write, changes, part):
     assert (before["text"] != after["text"]) == bool(part)
 
 
-def test_a_new_version_of_a_scorer_is_another_instrument(write, monkeypatch):
+def test_a_new_version_of_a_scorer_is_another_signature(write, monkeypatch):
     from steelyard import plugins
 
     before = signed(write)
@@ -288,7 +288,7 @@ def test_the_signature_names_target_and_model_in_one_line(write):
     assert "\n" not in found["text"]
 
 
-def test_the_order_of_cases_and_the_kind_of_file_are_no_other_instrument(write):
+def test_the_order_of_cases_and_the_kind_of_file_are_no_other_signature(write):
     rows = [{"id": str(n), "input": n, "expected": {"text": "x"}} for n in range(20)]
     one = load_suite(write({"cases": "c.json"}, files={"c.json": rows})).survey
     lines = "".join(json.dumps(row) + "\n" for row in reversed(rows))

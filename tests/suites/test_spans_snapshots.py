@@ -180,7 +180,7 @@ def test_a_record_of_a_score_and_a_count_is_read_as_such(suite, store, tmp_path)
     assert [one.mode for one in samples] == [Mode.BASIC] * 4
     assert (found.differences, found.lacking[0]) == (
         (),
-        "4 of 4 records hold a score and not what it was given for: it stands as it is",
+        "4 of 4 records hold a score without its answer: it is taken as stated",
     )
     average = found.header.summary["overall"]["average"]
     assert (average["value"], average["n"]) == (pytest.approx(0.5), 4)
@@ -276,7 +276,7 @@ def test_a_mean_of_spans_may_be_rounded_more_coarsely():
 
 
 @pytest.mark.parametrize("document", [[], {}, {"results": {}}, {"results": [1]}, {"format": "steelyard-snapshot"}])
-def test_what_is_no_snapshot_is_told(document):
+def test_what_is_no_snapshot_is_reported(document):
     with pytest.raises(UsageError, match="it has no list of results"):
         Format().read(document)
 
@@ -351,7 +351,7 @@ def test_importing_the_same_again_changes_nothing(suite, store, tmp_path):
     assert len(store.runs("spans")) == 2
 
 
-def test_snapshots_of_one_judge_share_an_instrument_and_those_of_two_do_not(suite, store, tmp_path):
+def test_snapshots_of_one_judge_share_an_signature_and_those_of_two_do_not(suite, store, tmp_path):
     names = ("one", "one", "two")
     documents = [snapshot(result("a", latency=at), judgeModel=name) for at, name in enumerate(names)]
     first, second, third = (brought_in(one, suite, store, tmp_path).header.signature for one in documents)

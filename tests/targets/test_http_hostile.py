@@ -128,7 +128,7 @@ async def test_what_cannot_be_read_is_a_failure_that_says_why(bench, server, beh
 
 
 @pytest.mark.parametrize("settings", [{"answer": "a"}, {"failed_if": "errors"}, {"usage": {"model": "m"}}])
-async def test_json_that_is_too_deep_is_told_from_no_json(bench, server, settings):
+async def test_json_that_is_too_deep_is_separated_from_no_json(bench, server, settings):
     server.on("/", deep_json(), text_answer("<html>"))
     deep, other = [await bench.fail("http", {"url": server.url("/"), **settings}) for _ in range(2)]
     assert (deep.kind, other.kind) == ("bad_body", "bad_body")

@@ -208,7 +208,7 @@ class _Claims:
 
 def _of_run(data: RunData) -> _Claims:
     if data.claims is None:
-        raise ValueError("the claims of the run are not at hand")
+        raise ValueError("the claims of the run are not stored")
     return _Claims(data.claims(), data.table)
 
 
@@ -283,7 +283,9 @@ _CLAIMED = (
     " those of samples that are inconclusive or excluded are left out"
 )
 _LUCK = f"from {RESAMPLES:,} resamples of cases (seed {SEED})"
-_RULE = f"where more than half of a bucket's claims are wrong, of {LEAST_CLAIMS} and more; the surest such bucket"
+_RULE = (
+    f"where more than half of a bucket's claims are wrong, of {LEAST_CLAIMS} and more; the one of highest confidence"
+)
 _confidences = _valued(lambda claims, _: claims.all.confidence)
 
 
@@ -338,9 +340,9 @@ def _claim_metrics(head: str, place: str) -> Iterator[Reported]:
         yield metric(f"raised.{name}", f"raised.{name}", f"{what}: {_RULE}", _confidences, when=some, **listed)
     split = _valued(_on_side, _Claims.usable)
     yield metric("raised.<side>", "raised.split.<side>", _side_in_words, split)
-    formula = "what the kept claims are worth more, a claim, than all of them"
+    formula = "utility a claim of the kept claims minus that of all"
     yield metric("best.gain", "best.gain", formula, _confidences, **drawn)
-    formula = "from where on the kept claims are worth the most; of several the lowest"
+    formula = "the threshold with the highest utility of kept claims; of several the lowest"
     yield metric("best.threshold", "best.threshold", formula, _confidences, **drawn)
     yield metric("best.<side>", "best.split.<side>", _side_in_words, split)
 
@@ -371,7 +373,7 @@ REPORTED = (
         name="confidence.left_out",
         place="confidence.n_left_out",
         formula="claims of samples that are inconclusive or excluded",
-        counts="all their readings are left out",
+        counts="all their votes are left out",
         contributions=_marked(lambda claims, _: ~claims.believed),
     ),
     replace(

@@ -98,7 +98,7 @@ class Explanation:
     excluded: tuple[Counted, ...]
     """What is not in it, by reason."""
     noted: tuple[Counted, ...]
-    """What is in it otherwise than as it stands: a malformed answer that counts as 0."""
+    """What is counted with another value: a malformed answer counts as 0."""
     order: str
     """Which rows come first."""
     contributing: tuple[Contributing, ...]

@@ -470,7 +470,7 @@ def _code_priority(figure: CodeFigure, overall: Slice) -> Priority:
     doubt = ", small n" if share.n < SMALL_N else ""
     worth = f"the average would be {percent(figure.if_fixed.value)}, {points(figure.gain)}"
     if figure.gain < _WORTH_SAYING:
-        worth = "it gains no points, but a gate or criterion stands on it"
+        worth = "it gains no points, but a gate or criterion uses it"
     sentence = f"Fix {figure.code} ({findings} in {samples} of {share.n} samples{doubt}): {worth}"
     return Priority(sentence, figure.code, _complement(share), figure.gain)
 

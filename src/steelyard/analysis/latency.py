@@ -255,13 +255,13 @@ def bottleneck(median: float | None, load: Load | None) -> str:
     if scoring and scoring.mean >= _SLOW_SCORING and scoring.share >= _MOST_OF_THE_TIME:
         return (
             f"scoring was the bottleneck: it took {time_in_words(scoring.mean, 2)} an answer and"
-            f" {100 * scoring.share:.0f} % of the time, so the target was asked no faster; make the scorers quicker"
+            f" {100 * scoring.share:.0f} % of the time, so the target was called no faster; make the scorers faster"
         )
     if loop_lag is None or median is None or loop_lag < max(_LATE, _LATE_SHARE * median):
         return ""
     return (
-        f"the client was the bottleneck: its event loop was {time_in_words(loop_lag, 2)} late on average, so times may"
-        " be too long; ask fewer at a time, or from a machine with less to do"
+        f"the client was the bottleneck: its event loop was {time_in_words(loop_lag, 2)} late on average, so"
+        f" latencies may be too high; lower the concurrency, or use a less busy machine"
     )
 
 
@@ -394,7 +394,7 @@ def _in_bar(data: RunData, at: At) -> Contributions:
     return data.marked((latency >= at.item["low"]) & (latency < at.item["high"]))
 
 
-_ANSWERED = "calls that failed, answers from the cache and calls that told no time are left out"
+_ANSWERED = "calls that failed, answers from the cache and calls without a measured time are left out"
 
 
 def _unanswered_metrics(head: str, place: str) -> Iterator[Reported]:

@@ -65,7 +65,7 @@ class CellChecks:
     variant: str
     checks: tuple[CheckOfCell, ...]
     holds: bool | None
-    """True when every check holds, False when one does not, None when it cannot be told."""
+    """True when every check holds, False when one does not, None when it is undecided."""
     clean: int
     """Repeats in which every check passed."""
     decided: int
@@ -106,9 +106,9 @@ class ChecksFigures:
     checks_failed: int
     checks_undecided: int
     cells_rate: Estimate
-    """Share of all planned cells that hold; those that cannot be told do not, and are missing: `n` is the others."""
+    """Share of all planned cells that hold; undecided ones do not, and are missing: `n` is the others."""
     checks_rate: Estimate
-    """Share of all checks of all cells that hold, with those that cannot be told as above."""
+    """Share of all checks of all cells that hold, undecided ones as above."""
     by_check: tuple[CheckFigure, ...]
     """In the order of the suite, each value that was looked for on its own line; the first `MOST_CELLS` lines."""
     passed: dict[str, Estimate] = field(default_factory=dict)
@@ -537,7 +537,7 @@ REPORTED_CRITERIA = tuple(
     Reported(
         f"<slice>.repeated.<rule>.{state}",
         f"<slice>.repeated.<rule>.{state}",
-        "cells of which this came out",
+        "cells with this outcome",
         _HOW,
         _criterion_in_state(state),
         Level.CELL,

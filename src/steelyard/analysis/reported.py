@@ -49,20 +49,20 @@ COUNTS = (
         "<slice>.outcomes.<outcome>",
         "<slice>.outcomes.<outcome>",
         "samples that ended so",
-        "a sample that another kind of judge has read counts as scored here",
+        "a sample judged by another kind of judge counts as scored here",
         _marked(lambda data, at: data.table.outcome == data.table.outcomes.index(at.name("outcome"))),
     ),
     Reported(
         "<slice>.outcomes.excluded",
         "<slice>.excluded",
-        "scored samples that another kind of judge has read than the run's",
+        "scored samples judged by another kind of judge than the run's",
         "they are in no other figure",
         _marked(lambda data, _: data.table.excluded),
     ),
     Reported(
         "<slice>.outcomes.planned",
         "<slice>.n_planned",
-        "samples that came + planned samples that are missing",
+        "stored samples + planned samples that are missing",
         "what is missing is in no slice",
         _planned,
     ),
@@ -76,7 +76,7 @@ COUNTS = (
     Reported(
         "steps.<step>",
         "steps.<step>",
-        "answers that were read in that way",
+        "answers that were extracted in this way",
         "samples without an answer are on no step",
         _marked(lambda data, at: data.columns.step == data.columns.steps.index(at.name("step"))),
     ),
@@ -142,7 +142,7 @@ PRIORITIES = (
         "gain.<component>",
         "priorities[<component>].gain",
         "sum over samples of weight / (weights of what was scored) x (1 - value) / n",
-        "what perfection in this component alone would add to each score; a malformed answer gains nothing, nor does a"
+        "what a perfect value of this component would add to each score; a malformed answer gains nothing, nor does a"
         " sample in which the component was not scored",
         _scored(lambda data, at: component_gain(data.table, at.name("component"))),
         unit="difference",
@@ -453,7 +453,7 @@ def _listed(where: str) -> Iterator[Reported]:
 _CAME = Reported(
     "samples",
     "n_samples",
-    "samples that came",
+    "stored samples",
     "those that were planned and are missing are left out",
     _marked(_everything),
 )

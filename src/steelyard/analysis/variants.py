@@ -175,7 +175,7 @@ def _contributing(pair: _Pair) -> str:
     if pair.n < 2:
         return f"{pair.other} cannot be compared ({_cases(pair)} in common)"
     doubt = "" if pair.decidable else ", too few to tell"
-    return f"{pair.other} is {percentage(pair.margin):.1f} points behind{_interval(pair)} ({_cases(pair)}{doubt})"
+    return f"{pair.other} is {percentage(pair.margin):.1f} points lower{_interval(pair)} ({_cases(pair)}{doubt})"
 
 
 def _joined(shown: list[str], n: int) -> str:

@@ -158,7 +158,7 @@ def case_complaints(suite: SuiteModel) -> list[str]:
     messages.extend(_given_away(suite, results, sent_paths(suite), is_choice=is_choice))
     prompts = [_spaced(tokens(prompt)) for prompt in suite.prompts.values()]
     if shown := [item.case.id for item in results if _is_shown(item, prompts)]:
-        messages.append(f"cases stand in the prompt, so that their answers are known: {_named(shown)}")
+        messages.append(f"cases are in the prompt, so their answers are known: {_named(shown)}")
     return messages
 
 
@@ -222,9 +222,9 @@ def _given_away(suite: SuiteModel, lookeds: list[_Looked], sent: tuple[str, ...]
             ]
             enough = weight / whole > suite.audit.null_share
             if enough and len(hits) >= max(_FEWEST, _HALF * len(truths)) and _beyond_chance(copied, len(hits)):
-                yield f"{path} is the truth of {name} in {len(hits)} of {len(truths)} cases: a system need only copy it"
+                yield f"{path} is the truth of {name} in {len(hits)} of {len(truths)} cases: a system could copy it"
             elif enough and len(marked) >= max(_FEWEST, _HALF * len(truths)) and len(set(marked)) > 1:
-                yield f"{path} tells the truth of {name} in {len(marked)} of {len(truths)} cases, as in `answer: ...`"
+                yield f"{path} reveals the truth of {name} in {len(marked)} of {len(truths)} cases, as in `answer: ...`"
 
 
 def _beyond_chance(copied: list[tuple[set[Any], set[Any]]], hits: int) -> bool:

@@ -54,7 +54,7 @@ def gate_complaints(suite: SuiteModel, cases: list[Case], tried: list[Tried]) ->
             " one on malformed_rate"
         )
     if _only_of_form(suite):
-        complaints.append("no gate or criterion that decides asks for right answers: add one, as on pass_rate")
+        complaints.append("no deciding gate or criterion measures correctness: add one, such as on pass_rate")
     elif not complaints and (suite.gates or suite.criteria):
         complaints.extend(_let_through(suite, cases, tried))
     return complaints
@@ -73,13 +73,13 @@ def _let_through(suite: SuiteModel, cases: list[Case], tried: list[Tried]) -> li
             truth = results if probe.kind == TRUTH else truth
             for text, result in results.items():
                 if text not in named and _should_see(probe, result, truth.get(text)):
-                    named[text] = f"{text} lets a system through that gives {probe.about}{_value(result)}"
+                    named[text] = f"{text} passes a system that gives {probe.about}{_value(result)}"
             deciding = [item for result in results.values() for item in result if not item.secondary]
             if probe.kind not in (TRUTH, PARTLY) and not is_relative and _all_pass(deciding):
                 through.append(f"{probe.about} ({probe.name})")
     if named or not through:
         return list(named.values())
-    return [f"all gates and criteria together let a system through that gives {', '.join(through)}"]
+    return [f"all gates and criteria together pass a system that gives {', '.join(through)}"]
 
 
 class _Trial:
@@ -214,7 +214,9 @@ def _undecidable(suite: SuiteModel, criterion: Criterion, cases: list[Case]) -> 
         always = settled(expression)
         few = _too_few(suite, expression, cases) if isinstance(expression, Gate) else None
         if always is not None:
-            complaints.append(f"criterion {criterion.name}: its {key} {'always holds' if always else 'never holds'}")
+            complaints.append(
+                f"criterion {criterion.name}: its {key} {'is always true' if always else 'is never true'}"
+            )
         elif few:
             complaints.append(f"criterion {criterion.name}: its {key} {few}")
     return complaints
@@ -251,7 +253,7 @@ def _too_few(suite: SuiteModel, gate: Gate, cases: list[Case]) -> str | None:
         return f"{gate.label} can never be decided: it asks for n >= {gate.min_n}, and {most}"
     return (
         f"{gate.label} can never be decided in {named(small)}: it asks for n >= {gate.min_n};"
-        " skip small behind it leaves such slices out"
+        " write skip small after it to leave such slices out"
     )
 
 

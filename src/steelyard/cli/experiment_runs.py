@@ -49,7 +49,7 @@ class CallResult:
 
     @property
     def complete(self) -> bool:
-        """True when nothing is left to be asked: a baseline that is no reading ends it."""
+        """True when nothing is left to run: an INVALID baseline ends it."""
         if self.baseline is None or self.baseline.state is not RunState.ENDED:
             return False
         if self.baseline.verdict is Verdict.INVALID:
@@ -101,7 +101,7 @@ def _loaded(experiment: Experiment, arm: str) -> SuiteModel:
 
 
 def run_arms(experiment: Experiment, suites: Mapping[str, SuiteModel], store: Store, started: CallResult | None) -> Ran:
-    """Run what is not there yet, the baseline first; a candidate is not asked when its baseline is no reading."""
+    """Run what is not there yet, the baseline first; a candidate is not run when its baseline is INVALID."""
     call_result = started or CallResult(new_run_id(experiment.name, time.time()))
     headers: dict[str, RunHeader | None] = {arm: getattr(call_result, arm) for arm in ARMS}
     for arm in ARMS:
@@ -152,7 +152,7 @@ def _variant(settings: dict[str, Any]) -> Iterator[str]:
         yield f"variant={settings['variant']}"
 
 
-_FOREIGN = "bring it in first: steelyard import {file} --suite SUITE"
+_FOREIGN = "import it first: steelyard import {file} --suite SUITE"
 
 
 def check_criteria(experiment: Experiment, suite: SuiteModel) -> None:
@@ -175,7 +175,7 @@ def on_call(
     notes: tuple[str, ...] = ()
     if before:
         times = "once" if before == 1 else f"{before} times"
-        notes = (f"run {times} before: whoever tries until it works finds something that works by chance",)
+        notes = (f"run {times} before: repeating an experiment until it succeeds finds differences that are chance",)
     return _decided(experiment, places, notes, allow_mismatch=allow_mismatch)
 
 
@@ -204,8 +204,8 @@ def _beforehand(experiment: Experiment, header: RunHeader, *, allow_mismatch: bo
     sentence = f"since run {header.id} was made, these have changed in the plan: {changed}"
     if not allow_mismatch:
         raise UsageError(
-            f"{experiment.file.name}: {sentence}. What was not written beforehand decides nothing: put it back, or"
-            " decide in spite of it with --allow-mismatch"
+            f"{experiment.file.name}: {sentence}. Criteria that were not written beforehand decide nothing: undo the"
+            f" change, or decide all the same with --allow-mismatch"
         )
     return sentence
 

@@ -31,7 +31,7 @@ _PARTS = {
 _COVERS = {"target": ("service", "parameter"), "prompt": ("variant",)}
 """What else is seen when a factor changes."""
 _CONTRIBUTING = ("model", "prompt", "parameter")
-"""Factors that a service or a program may hold, where nobody sees them."""
+"""Factors that may be inside a service or a program , where they cannot be observed."""
 _LIMITS = ("timeout", "retries", "max_cost", "max_inconclusive", "judge_repeats")
 _LONGEST = 60
 
@@ -61,7 +61,7 @@ class Changed:
     as_declared: tuple[FactorChange, ...] = ()
     besides: tuple[FactorChange, ...] = ()
     contributing: bool = False
-    """True when the declared factor itself cannot be seen, and another service or program stands for it."""
+    """True when the declared factor itself cannot be seen, and another service or program is taken for it."""
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -80,8 +80,8 @@ class Changed:
             return ""
         seen = " and ".join(item.message for item in self.as_declared)
         return (
-            f"{self.declared} cannot be seen from outside, only another {seen}: whatever else differs behind it is"
-            " counted as the same change"
+            f"{self.declared} cannot be observed, only another {seen}: whatever else differs there is part of the"
+            f" same change"
         )
 
 

@@ -36,13 +36,12 @@ def set_baseline(
     if wrong := baseline_name_problem(name):
         raise UsageError(wrong)
     if force and not reason.strip():
-        raise UsageError('--force asks for --reason "...": the log keeps why a doubtful run became a baseline')
+        raise UsageError('--force requires --reason "...": the log records why')
     doubts = why_unsound(store, run)
     if doubts and not force:
         message = "".join(f"\n  - {doubt}" for doubt in doubts)
         raise UsageError(
-            f"run {run.id} is no sound baseline:{message}\n"
-            'Choose another run, or lock it all the same with --force --reason "..."'
+            f'run {run.id} cannot be a baseline:{message}\nChoose another run, or override with --force --reason "..."'
         )
     entry = BaselineEntry(
         suite_name=run.suite_name,
@@ -69,7 +68,7 @@ def why_unsound(store: Store, run: RunHeader) -> list[str]:
     absolute = run.description.model_copy(update={"gates": gates})
     summary = summarise_stored(store, run.id, run.description, only_for_gates=True)
     decision = decide(summary, absolute, state=run.state, suspect=run.suspect, gone=run.options.broken)
-    message = "it scored a part of the suite alone, or other cases (see its report); the rest would have no baseline"
+    message = "it covers only a part of the suite , or other cases (see its report); the rest would have no baseline"
     partial = [message] if is_partial(run) else []
     if decision.verdict in (Verdict.INVALID, Verdict.AMBIGUOUS):
         return partial + [f"it is {decision.verdict.value}: {reason}" for reason in decision.reasons]
@@ -87,7 +86,7 @@ def anchors_kept(run: RunHeader) -> int:
 def remove_baseline(store: Store, lock: BaselineEntry, *, by: str, reason: str) -> BaselineEntry:
     """Take the name away from its run; the log keeps both."""
     if not reason.strip():
-        raise UsageError('give --reason "...": the log keeps why a baseline went')
+        raise UsageError('give --reason "...": the log records why a baseline was removed')
     entry = BaselineEntry(
         suite_name=lock.suite_name,
         name=lock.name,

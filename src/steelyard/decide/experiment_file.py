@@ -74,7 +74,7 @@ class ArmPart(Part):
 class CriteriaPart(Part):
     """When the candidate is adopted, and when it is rejected."""
 
-    adopt: Texts = Field(min_length=1, description="All of these must hold: better, not worse, or gates.")
+    adopt: Texts = Field(min_length=1, description="All of these must be met: better, not worse, or gates.")
     reject: Texts = Field(default=[], description="One of these is enough; left out, whatever is not adopted.")
 
 
@@ -92,7 +92,7 @@ class ExperimentPart(ArmPart):
     only: Texts = Field(default=[], description="Score a part: category=, difficulty=, tag= or id=.")
     limit: int | None = Field(default=None, ge=1, description="Run at most this many cases.")
     strict: bool = Field(default=False, description="Score by the strict rule of every scorer that has one.")
-    cache: bool = Field(default=False, description="Keep answers, and take those already kept.")
+    cache: bool = Field(default=False, description="Cache answers, and reuse cached ones.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +207,7 @@ def comparison_word(text: str) -> str | None:
 
 
 def word_holds(word: str, moved: str) -> bool | None:
-    """Whether a word is true of a comparison that came out as `moved`; None when it cannot be told."""
+    """Whether a word is true of a comparison that came out as `moved`; None when it cannot be decided."""
     return moved in COMPARISON_WORDS[word] if moved in ("better", "worse", "same") else None
 
 
@@ -224,8 +224,8 @@ def _criteria_problems(adopt: Sequence[str], reject: Sequence[str], factor: str)
                 yield f"criteria.{which}: {problem}", ("criteria", which, at)
         elif factor == "judge":
             problem = (
-                f"{text!r} can never be told when the judge is what changes: two judges are two scales. Write gates,"
-                " or see how far each judge can be trusted: steelyard judge check"
+                f"{text!r} can never be decided when the judge is the factor: two judges are two scales. Write"
+                f" gates, or check each judge: steelyard judge check"
             )
             yield f"criteria.{which}: {problem}", ("criteria", which, at)
     words = [(a, b) for a in map(comparison_word, adopt) for b in map(comparison_word, reject) if a and b]
@@ -233,7 +233,7 @@ def _criteria_problems(adopt: Sequence[str], reject: Sequence[str], factor: str)
     both += [(a.text, b.text) for a in gates["adopt"] for b in gates["reject"] if overlap(a, b)]
     for a, b in both:
         yield (
-            f"criteria: {a!r} (adopt) and {b!r} (reject) could hold at once: leave room between them",
+            f"criteria: {a!r} (adopt) and {b!r} (reject) could both be met: leave room between them",
             ("criteria", "reject"),
         )
 

@@ -53,7 +53,7 @@ from steelyard.stats.sequential import METHOD as BOUNDS
 
 # The experiment of two runs on the same cases, interleaved.
 
-_SCALES = {"judge": "the judge", "rules": "what is made of the judge's words", "scorers": "the scorers"}
+_SCALES = {"judge": "the judge", "rules": "rules, checks or rubric of the judge", "scorers": "the scorers"}
 _MOST_INCONCLUSIVE = 0.05
 """Of runs that were stored without the limit."""
 _NOT_SET = "not set"
@@ -112,21 +112,21 @@ def _evaluated(a: ComparedRun, b: ComparedRun, plan: AbPlan) -> _Evaluated:
 def _checks(a: ComparedRun, b: ComparedRun, scored: _Evaluated) -> Iterator[AbCheck]:
     for side, run in (("A", a), ("B", b)):
         invalid = _is_none(run)
-        yield AbCheck(f"arm {side} is a reading", _reading_of(run), fine=not invalid, invalidates=invalid)
+        yield AbCheck(f"arm {side} is valid", _reading_of(run), fine=not invalid, invalidates=invalid)
         if run.header.suspect:
             yield AbCheck(f"arm {side} is not suspect", "; ".join(run.header.suspect), fine=False, confounds=True)
     yield _availability(a, b)
     for part, words in _SCALES.items():
         if signed(a, part) != signed(b, part):
-            sentence = f"{words} is another in B: two scales, on which more is not better"
+            sentence = f"{words} differs in B: two scales, which cannot be compared"
             yield AbCheck("both arms on one scale", sentence, fine=False, confounds=True)
     if scored.quality.n == 0:
-        message = f"no case of {scored.quality.n_missing} has a reading in both arms"
+        message = f"no case of {scored.quality.n_missing} is scored in both arms"
         yield AbCheck("pairs", message, fine=False, invalidates=True)
 
 
 def _is_none(run: ComparedRun) -> bool:
-    """Whether an arm is no reading. One that was stopped is scored by what it was asked, not by what it was not."""
+    """Whether an arm is INVALID. One that was stopped is scored by what it was asked, not by what it was not."""
     if run.header.state is RunState.ENDED:
         return run.header.verdict is Verdict.INVALID
     missing = run.table.n - int(run.table.conclusive.sum())
@@ -134,7 +134,7 @@ def _is_none(run: ComparedRun) -> bool:
 
 
 def _reading_of(run: ComparedRun) -> str:
-    message = f"{int(run.table.conclusive.sum()):,} of {run.table.n:,} samples have a reading"
+    message = f"{int(run.table.conclusive.sum()):,} of {run.table.n:,} samples are conclusive"
     if run.header.state is not RunState.ENDED or run.header.verdict is None:
         return message
     if run.header.verdict is Verdict.INVALID:
@@ -145,10 +145,10 @@ def _reading_of(run: ComparedRun) -> str:
 def _availability(a: ComparedRun, b: ComparedRun) -> AbCheck:
     """Whether as many cases lack a reading in both arms; what is of one case or cluster fails together, and is one."""
     counts = [_whole_and_lacking(run) for run in (a, b)]
-    message = f"{'clusters' if a.columns.clusters else 'cases'} that lack a reading: " + ", ".join(
+    message = f"{'clusters' if a.columns.clusters else 'cases'} without a score: " + ", ".join(
         f"{lacking:,} of {whole + lacking:,} in {side}" for side, (whole, lacking) in zip("AB", counts, strict=True)
     )
-    return missing_alike("readings are missing alike", message, counts)
+    return missing_alike("missing in both arms alike", message, counts)
 
 
 def _whole_and_lacking(run: ComparedRun) -> tuple[int, int]:
@@ -169,7 +169,7 @@ def _notes(plan: AbPlan, scored: _Evaluated, stopped: str | None) -> Iterator[st
 
 def _alike(a: RunHeader, b: RunHeader) -> Iterator[str]:
     if not any(_own(a, b)):
-        yield "nothing that is known of the arms differs: whatever differs between their figures is noise"
+        yield "no known setting of the arms differs: any difference between their figures is noise"
 
 
 def _method(plan: AbPlan, scored: _Evaluated, table: Table) -> str:
@@ -323,7 +323,7 @@ def _quality(
     sizes = block_sizes(*experiment.shares)
     first, second = blocks(a, b, sizes)
     waiting = len(a) + len(b) - len(first) * sum(sizes)
-    messages = (f"{waiting:,} units wait for partners in the other arm, and have no part in the figures",)
+    messages = (f"{waiting:,} units wait for partners in the other arm, and are in no figure",)
     effect = _by_blocks(empty, first, second, len(first) * sum(sizes), ends, part.planned, part.same_within)
     return effect, messages if waiting else ()
 
@@ -417,7 +417,7 @@ def _online_checks(experiment: OnlineExperiment, outcomes: Outcomes, arms: _Arms
     message = f"{rows:,} records of {n:,} units; of {repeated:,} with several the first outcome counts"
     yield AbCheck("one unit counts once", message)
     if 0 < outcomes.n_untimed < outcomes.n_timed + outcomes.n_untimed:
-        message = f"{outcomes.n_untimed:,} outcomes come without a time: the order of the file stands for all"
+        message = f"{outcomes.n_untimed:,} outcomes have no time: the order of the file is used"
         yield AbCheck("order", message, fine=False)
     if outcomes.n_not_exposed:
         yield AbCheck(
@@ -434,7 +434,7 @@ def _ratio(experiment: OnlineExperiment, arms: _Arms) -> AbCheck:
     bad = p < MISMATCH
     message = f"{message} (exact binomial, p = {p:.2g})"
     if bad:
-        message = f"{message}: below {MISMATCH:g}, so something sorts units by arm, or loses them"
+        message = f"{message}: below {MISMATCH:g}, so units are assigned unevenly, or lost in one arm"
     return AbCheck("sample ratio", message, fine=not bad, invalidates=bad)
 
 

@@ -81,8 +81,8 @@ def relative_results(gate: Gate, against: Against) -> list[GateResult]:
 
 def _by_either_truth(gate: Gate, by_now: GateResult, by_then: GateResult) -> GateResult:
     if by_now.verdict is by_then.verdict:
-        return replace(by_now, reason=f"{by_now.reason}; by the truth of {gate.baseline} it comes to the same")
-    message = f"it turns on the truth edits: {by_now.reason}; by the truth of {gate.baseline}: {by_then.reason}"
+        return replace(by_now, reason=f"{by_now.reason}; the truth of {gate.baseline} gives the same outcome")
+    message = f"it depends on the truth edits: {by_now.reason}; by the truth of {gate.baseline}: {by_then.reason}"
     return replace(by_now, verdict=Verdict.AMBIGUOUS, reason=message)
 
 
@@ -216,7 +216,7 @@ def _single(
             message += f"; {doubt}"
             # What may be the judge's alone is for sure of nobody.
             verdict = Verdict.AMBIGUOUS if gate.for_sure and verdict is Verdict.PASS else verdict
-    spite = f"; in spite of: {confounded[0]}" if against.allow_mismatch and confounded else ""
+    spite = f"; overridden: {confounded[0]}" if against.allow_mismatch and confounded else ""
     unit = DIFFERENCE + gate.unit
     return gate_result(gate, placed.metric, difference, verdict, message + spite, unit, baseline=baseline)
 
@@ -229,7 +229,7 @@ def _verdict(
     among = f", as one of {several} slices" if several > 1 else ""
     too_few = _too_few(placed.change, several)
     cases = _cases(placed.change)
-    few = f"{cases} are too few to tell{among}" if too_few else f"how much of it is noise {cases} do not tell"
+    few = f"{cases} are too few to tell{among}" if too_few else f"{cases} do not show how much of it is noise"
     if placed.change.verdict is Moved.NOT_TESTED:
         few = placed.change.test
     elif gate.for_sure and placed.sure is None:

@@ -60,16 +60,16 @@ def _why_not(result: GateResult, summary: Summary) -> str:
         if text is None or rate.low is None or rate.high is None or rate.low <= text <= rate.high:
             return ""
         message = f"{in_unit(rate.value, 'share')}, and by the judge {in_unit(text, 'share')}"
-        return f"the labels contradict the judge: by them the pass rate is {message}"
+        return f"the labels contradict the judge: according to them the pass rate is {message}"
     if rate.value is None or check.corrected.message:
         return f"cannot tell the rate by the labels: {check.corrected.message}"
     if COMPARE[result.operator](rate.value, result.threshold):
         return ""
-    return f"by the labels it is {in_unit(rate.value, 'share')}"
+    return f"according to the labels it is {in_unit(rate.value, 'share')}"
 
 
 _MOST_FAILURES = 3
-_NOTHING_LEFT = "every gate that decides was left out: nothing is left that could fail"
+_NOTHING_LEFT = "every deciding gate was left out: none is left that could fail"
 _MOST_LOW = 8
 NOT_FINISHED = "the run has not finished"
 
@@ -222,7 +222,7 @@ def _why_invalid(part: Slice, allowed: float, state: RunState) -> tuple[str, ...
     elif failed + excluded + absent > allowed * planned + 1e-9:
         result = [f"{failed} of {planned} samples {_are(failed)} inconclusive"] if failed else []
         if excluded:
-            result.append(f"{excluded} of {planned} samples {_are(excluded)} excluded, read by another kind of judge")
+            result.append(f"{excluded} of {planned} samples {_are(excluded)} excluded, judged by another kind of judge")
         result += [f"{absent} of {planned} planned samples {_are(absent)} missing"] if absent else []
         share = percent((failed + excluded + absent) / planned)
         reasons.append(f"{' and '.join(result)} ({share}), more than the {100 * allowed:g} % allowed")
@@ -255,16 +255,16 @@ def _worse_within_noise(gate_results: Sequence[GateResult]) -> tuple[str, ...]:
 
 
 def _all_hold(gate_results: Sequence[GateResult]) -> str:
-    """ "the gate holds", "all 2 gates and 3 criteria that decide hold": what decided, counted."""
+    """ "the gate passes", "all 2 gates and 3 criteria that decide pass": what decided, counted."""
     deciding = [item for item in gate_results if not item.secondary]
     criteria = sum(bool(item.name) for item in deciding)
     gates = len(deciding) - criteria
     decide = " that decide" if len(deciding) < len(gate_results) else ""
     if len(deciding) == 1:
-        return f"the {'criterion' if criteria else 'gate'}{decide + 's' if decide else ''} holds"
+        return f"the {'criterion' if criteria else 'gate'}{decide + 's' if decide else ''} passes"
     counted = [f"{gates} {'gate' if gates == 1 else 'gates'}"] if gates else []
     counted += [f"{criteria} {'criterion' if criteria == 1 else 'criteria'}"] if criteria else []
-    return f"all {' and '.join(counted)}{decide} hold" if len(counted) == 1 else f"{' and '.join(counted)}{decide} hold"
+    return f"all {' and '.join(counted)}{decide} pass" if len(counted) == 1 else f"{' and '.join(counted)}{decide} pass"
 
 
 def _reasons(gate_results: Sequence[GateResult], *verdicts: Verdict, secondary: bool = False) -> tuple[str, ...]:

@@ -153,7 +153,7 @@ class Engine:
         scoring: ScoringThread | None = None,
         since: float = 0.0,
     ) -> None:
-        """`pace`, `purse` and `scoring` are those of another engine that this one shares them with. Calls before
+        """`pace`, `budget` and `scoring` are those of another engine that this one shares them with. Calls before
         `since` were another run's, and are not paid again."""
         self._since = since
         self._plan = plan
@@ -234,7 +234,7 @@ class Engine:
         n = self._limits.warm_up
         if n == 0:
             return
-        self._progress.note(f"warming up: {n:,} call{'' if n == 1 else 's'} whose answers are thrown away")
+        self._progress.note(f"warming up: {n:,} call{'' if n == 1 else 's'} whose answers are dropped")
         warm = self._warm = WarmUp(self._target, self._limits, self._plan, self._budget)
         async with asyncio.TaskGroup() as group:
             for _ in range(warm.width):
@@ -433,7 +433,7 @@ class Engine:
         """The system under test is gone: there is no point in asking it for the rest. Answers it gave are judged."""
         if self._stopped is None:
             self._broken = gone
-            self._stopped = f"the rest is not asked: {gone}"
+            self._stopped = f"the remaining samples are not run: {gone}"
             self._progress.note(self._stopped)
             self._pace.close()
             self._breakers.end(Ruling.STANDS)
@@ -441,7 +441,7 @@ class Engine:
     def _interrupt(self) -> None:
         self._interrupts += 1
         if self._interrupts == 1:
-            self._stop("interrupted: finishing the calls under way, Ctrl-C again drops them")
+            self._stop("interrupted: finishing the calls in flight, Ctrl-C again drops them")
             asyncio.get_running_loop().call_later(_GRACE, self._drop)
         else:
             self._drop()
@@ -453,7 +453,7 @@ class Engine:
             worker.cancel()
 
 
-# What is kept and told of how a run went, beside its samples.
+# What is stored and reported of how a run went, besides its samples.
 
 
 def after_the_run(header: RunHeader, ending: Ending) -> RunHeader:
@@ -483,11 +483,11 @@ def worth_noting(ending: Ending, suite: SuiteModel, limits: Limits) -> Iterator[
     """What the person who ran it may want to change."""
     if ending.held_up:
         yield (
-            f"{ending.held_up:,} calls were due while {limits.concurrency:,} were under way, and had to wait: their"
+            f"{ending.held_up:,} calls were due while {limits.concurrency:,} were in flight, and had to wait: their"
             " latency counts from when they were due; raise --concurrency to send them in time"
         )
     if suite.answer.format == "text" and ending.health.all_objects:
         yield (
-            "every answer is a JSON object, but the suite reads answers as plain text: if scorers are to look inside,"
+            "every answer is a JSON object, but the suite reads answers as plain text: if scorers need its fields,"
             " add answer: {format: json}, then rescore"
         )

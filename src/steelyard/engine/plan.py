@@ -99,7 +99,7 @@ class RunOptions:
     retry_failed: str | None = None
     """A run whose failed samples are asked for again, in a new run that takes over the others."""
     answers_of: str | None = None
-    """The id of a run whose answers are judged anew; the system under test is not asked."""
+    """The id of a run whose answers are judged again; the system under test is not asked."""
     experiment: ExperimentPlan | None = None
     """The plan that this run is an arm of, stored before its first call."""
 
@@ -108,7 +108,7 @@ class RunOptions:
         asked = {name: getattr(self, name) for name in _LIMITS if getattr(self, name) is not None}
         if self.rate is not None and self.requests_per_second is not None:
             raise UsageError(
-                "--rate makes an open load, and --rps is the most of a closed one: give one of them"
+                "--rate makes an open load, and --rps limits a closed one: give one of them"
                 " (docs/reference/commands.md#open-and-closed-load)"
             )
         # The load that was asked for takes the place of the suite's.
@@ -151,7 +151,7 @@ def find_unfinished(store: Store, suite: SuiteModel, name: str) -> RunHeader:
         facts = header.options
         if facts.ab is not None:
             raise UsageError(
-                f"run {header.id} is an arm of an A/B: steelyard ab ... --resume {facts.ab.id} goes on with both"
+                f"run {header.id} is an arm of an A/B: steelyard ab ... --resume {facts.ab.id} resumes both"
             )
         if is_alive(facts.owner):
             raise UsageError(
@@ -160,7 +160,7 @@ def find_unfinished(store: Store, suite: SuiteModel, name: str) -> RunHeader:
         if header.rescored_from is not None:
             raise UsageError(
                 f"run {header.id} is an unfinished rescore, and a rescore makes no calls:"
-                f" steelyard rescore {header.rescored_from} begins it again"
+                f" steelyard rescore {header.rescored_from} starts it again"
             )
         return header
     for header in store.runs(suite.name):
@@ -193,7 +193,7 @@ def resumed_options(options: RunOptions, started: RunHeader) -> RunOptions:
         ("--strict", options.strict, then.strict),
     ):
         if given not in (None, False, Selection(), before):
-            raise UsageError(f"{name}: that of run {started.id} holds, which is another; leave it out")
+            raise UsageError(f"{name}: that of run {started.id} applies and differs; leave it out")
     return replace(
         options,
         selection=selection_of(started),
@@ -214,7 +214,7 @@ def require_same_signature(started: RunHeader, now: RunHeader, done: str = "resu
     ]
     if changed:
         raise UsageError(
-            f"run {started.id} cannot be {done}: since it began these have changed: {', '.join(changed)}."
+            f"run {started.id} cannot be {done}: these have changed since it started: {', '.join(changed)}."
             f" Samples from two signatures do not belong in one run: {_same_again(changed)}start a new one"
         )
 

@@ -152,9 +152,9 @@ class ReplayTarget:
         raise TargetFailure("not_recorded", f"run {self._earlier.id} holds no answer for this", retry=False)
 
 
-# Recorded answers of one run on the balance of another, in memory: nothing is kept, and nobody is called.
+# Recorded answers of one run scored by the suite of another, in memory: nothing is stored, and no call is made.
 
-NOT_KEPT = "the words of A's judge cannot be read by B's rules: "
+NOT_KEPT = "the recorded answers of A's judge cannot be scored by B's rules: "
 
 
 class OtherBalance:
@@ -216,7 +216,7 @@ class OtherBalance:
         elif self._as_judged_then is not None:
             self._as_judged_then.read_again(evaluation, () if then is None else then.calls)
         else:
-            evaluation.judge(lambda _: Judgement(None, message="nobody judged it then") if then is None else then)
+            evaluation.judge(lambda _: Judgement(None, message="it was not judged") if then is None else then)
 
 
 def reading_of(sample: Sample, *, by_pass: bool) -> float:
@@ -241,7 +241,7 @@ def find_failed(store: Store, name: str, suite_name: str) -> RunHeader:
     if earlier.suite_name != suite_name:
         raise UsageError(f"run {earlier.id} is of suite {earlier.suite_name}, not of {suite_name}")
     if earlier.state is not RunState.ENDED:
-        raise UsageError(f"run {earlier.id} has not ended: go on with it first, with --resume {earlier.id}")
+        raise UsageError(f"run {earlier.id} has not ended: resume it first, with --resume {earlier.id}")
     if earlier.options.imported is not None:
         raise UsageError(f"run {earlier.id} was made by another tool: only a run of this suite can be retried")
     if earlier.options.ab is not None:
@@ -261,7 +261,7 @@ def retried(store: Store, earlier: RunHeader, plan: Plan) -> Retried:
             raise UsageError(f"the cases are in another order than in run {earlier.id}: start a new run")
         retained += not is_failed(sample)
     if retained == plan.n:
-        raise UsageError(f"run {earlier.id} has no failed samples: there is nothing to ask again")
+        raise UsageError(f"run {earlier.id} has no failed samples: there is nothing to retry")
     return Retried(earlier.id, retained, plan.n - retained)
 
 

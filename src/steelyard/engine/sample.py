@@ -45,7 +45,7 @@ from steelyard.targets.base import Response, TargetContext
 
 
 class Evaluation:
-    """One sample on the balance. `to_judge` is not None while a judge still has to speak."""
+    """One sample being scored. `to_judge` is not None while a judge still has to be asked."""
 
     def __init__(self, evaluator: Evaluator, case: Case, variant: str, repeat: int, call_result: CallResult) -> None:
         """Score the attempt as far as it goes without a judge."""
@@ -218,7 +218,7 @@ class Judges:
         redact: Redactor | None = None,
         secrets: Sequence[str] = (),
     ) -> None:
-        """Without limits and surroundings nobody can be asked: enough to read recorded answers again. `secrets` are
+        """Without limits and context no call can be made: enough to read recorded answers again. `secrets` are
         those of the target, which a judge may have from its answers."""
         self._redact = redact
         self._reader = JudgeReader(judge, rules_judges(judge, folder), complaint_check(judge, folder))

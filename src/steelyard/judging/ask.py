@@ -27,7 +27,7 @@ from steelyard.targets.chat import ChatConnection, ChatWire
 _SEEDS_A_TURN = 1000
 """How far apart the seeds of two turns are: farther than anybody repeats a judging."""
 _MOST_ECHOED = 8_000
-"""Characters of an unusable answer that are shown to the judge again; one that ran wild must not fill the context."""
+"""Characters of an unusable answer that are shown to the judge again; an endless one must not fill the context."""
 
 RulesJudge = Callable[[str, Case, Mapping[str, Any]], Mapping[str, Any]]
 """A judge that is code: from text, case and metrics to the fields of the response."""

@@ -265,7 +265,7 @@ def criteria_problems(criteria: Any, names: SuiteNames) -> Iterator[PlacedProble
             else:
                 sound.append(expression)
         if len(sound) == 2 and overlap(sound[0], sound[1], names):
-            both = f"{sound[0].text!r} and {sound[1].text!r} could hold at once: leave room between pass and fail"
+            both = f"{sound[0].text!r} and {sound[1].text!r} could both be true: leave room between pass and fail"
             yield f"criteria.{name}: {both}", ("criteria", name, "fail")
 
 
@@ -279,7 +279,7 @@ def _criterion_problem(expression: Expression, names: SuiteNames) -> str | None:
     always = settled(expression, names)
     if problem or always is None:
         return problem
-    return f"{expression.text!r} {'always holds' if always else 'can never hold'}: {values}"
+    return f"{expression.text!r} {'is always true' if always else 'can never be true'}: {values}"
 
 
 def _missing_in_rule(rule: RepeatsRule, names: SuiteNames) -> str | None:

@@ -391,7 +391,7 @@ def _contributions(code: str, function: Function | None) -> Callable[[RunData, N
         table = data.table
         if function is None:
             return Contributions(
-                np.full(table.n, np.nan), excluded=((f"its code is not here, or is another now: {code}", None),)
+                np.full(table.n, np.nan), excluded=((f"its code is not here, or has changed: {code}", None),)
             )
         try:
             result = function(Samples(data))

@@ -34,7 +34,7 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 def table() -> str:
     """Every metric of the product that a gate can name, one line each."""
-    head = ("metric", "what it is", "unit", "better", "formula", "stands on")
+    head = ("metric", "what it is", "unit", "better", "formula", "counted over")
     return _table(head, (_row(metric) for metric in metrics().values() if not metric.own))
 
 

@@ -38,7 +38,7 @@ class Level(StrEnum):
     CELL = "cell"
     """A case under a variant, with all its repeats."""
     VOTE = "vote"
-    """One member's reading of a text in one judging repeat."""
+    """One member's scores for a text in one judging repeat."""
     CLAIM = "claim"
     """One thing that an answer says with a confidence."""
 
@@ -85,7 +85,7 @@ class Contributions:
     """Rows that were never to have a value."""
     excluded: Reasons = ()
     noted: Reasons = ()
-    """What is in it otherwise than as it stands."""
+    """What is counted with another value."""
     absent: float | None = None
     """What a missing planned row counts as; None: it is missing."""
     detail: Callable[[int], str] | None = None
@@ -163,7 +163,7 @@ class Metric:
     for_sure: bool = True
     """Whether a difference between runs can be shown for sure: that takes a rate, or a mean of a scale with ends."""
     group: str = "measures"
-    """The table of a comparison that it stands in."""
+    """The table of a comparison that it is in."""
     compared_as: str = ""
     """Its name in a comparison, where a sum is a mean over pairs; usually its own."""
     scale: Callable[[RunData, Names], tuple[float, float]] | None = None

@@ -31,7 +31,7 @@ _SCORED = (
     " there was no truth to score it against are left out, and so are inconclusive ones and those excluded"
 )
 _RESULT = f"only conclusive samples (scored or malformed) are looked at; {_LEFT_OUT}"
-_ANSWERED = "calls that failed, answers from the cache and calls that told no time are left out"
+_ANSWERED = "calls that failed, answers from the cache and calls without a measured time are left out"
 _REPORTED = "calls that did not tell it are left out; failed calls that did tell it are in"
 
 
@@ -204,7 +204,7 @@ def _latency(data: RunData, _: Names) -> Contributions:
         excluded=(
             ("the call failed", np.logical_or(*table.unanswered())),
             ("the answer came from the cache", cached),
-            ("the call told no time", None),
+            ("the call has no measured time", None),
         ),
     )
 
@@ -404,7 +404,7 @@ for _metric in (
         "share",
         "ratio of two counts of a component, each summed over samples",
         "sum of one count / sum of another; of a mean of measures, the mean of such ratios, those of nothing left out",
-        "both counts are summed over the samples in which both are known: a sample with more to count weighs more;"
+        "both counts are summed over the samples in which both are known: a sample with more to count has more weight;"
         " malformed and inconclusive samples have nothing that was counted",
         Aggregate.RATIO,
         _measure,
@@ -419,7 +419,7 @@ for _metric in (
         "share",
         "the same, malformed answers left out",
         "as of the measure itself, over answers that could be read",
-        "malformed answers are left out, with what they should have held; beside it stands the measure over all",
+        "malformed answers are left out, with what they should have held; the measure over all is reported as well",
         Aggregate.RATIO,
         _measure_readable,
         _better_measure,

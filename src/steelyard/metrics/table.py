@@ -20,7 +20,7 @@ from steelyard.suite.models import SuiteModel
 
 TARGET_FAILED = "the target failed: inconclusive"
 JUDGE_FAILED = "the judge failed: inconclusive"
-EXCLUDED = "excluded: read by another kind of judge than the run's"
+EXCLUDED = "excluded: judged by another kind of judge than the run's"
 MISSING = "planned and missing"
 FORMAT = "FORMAT"
 """The code of an answer in the wrong shape, which every suite knows."""
@@ -41,7 +41,7 @@ class Table:
         self._declared = {component.name: component for component in suite.components}
         self._bands, self._has_threshold = suite.bands, suite.passing is not None
         self.measures = {name: item.measures for name, item in self._declared.items() if item.measures}
-        """By component, what its scorer measures beside the value."""
+        """By component, what its scorer measures besides the value."""
         self.means = {name: item.means for name, item in self._declared.items() if item.means}
         """By component, the means of some of these measures."""
         self.n = columns.n

@@ -33,8 +33,8 @@ def sections(report: Report) -> list[Section]:
     if result is None:
         return []
     caption = (
-        "Dots on the dashed line are well calibrated, below it too sure. The area of a dot is its claims, the bar its"
-        " 95 % interval."
+        "Dots on the dashed line are well calibrated, dots below it overconfident. The area of a dot is its number"
+        " of claims, the bar its 95 % interval."
     )
     calibration = result.overall.calibration
     diagram: list[Block] = []
@@ -60,7 +60,7 @@ def confidence(result: ConfidenceFigures) -> list[tuple[str, str]]:
     stands_on = f"{_bare_base(claims)}, from {fmt.counted(claims.n_cases, 'case')}"
     error = f"{_number(calibration.ece)}, {len(calibration.bins)} bins"
     if calibration.by_chance is not None:
-        error += f"; perfect confidences would show {fmt.plain(calibration.by_chance, _DIGITS)} by chance"
+        error += f"; perfect calibration would show {fmt.plain(calibration.by_chance, _DIGITS)} by chance"
     widest = _number(calibration.mce)
     if calibration.widest is not None:
         item = calibration.bins[calibration.widest]

@@ -16,7 +16,7 @@ from steelyard.report.charts.base import Chart
 from steelyard.stats.intervals import Estimate
 
 NOTHING = ("", "n/a")
-"""Cells that say nothing."""
+"""Cells without content."""
 
 
 class Kind(Enum):

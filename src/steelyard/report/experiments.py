@@ -31,9 +31,9 @@ MEANINGS = {
     Decided.ADOPT: "the candidate meets the criteria",
     Decided.REJECT: "the criteria speak against the candidate",
     Decided.CANNOT_TELL: "neither to adopt nor to reject",
-    Decided.INVALID: "an arm is no reading: nothing can be decided",
+    Decided.INVALID: "an arm is INVALID: nothing can be decided",
 }
-HOLDS = {True: "holds", False: "does not hold", None: "cannot tell"}
+HOLDS = {True: "met", False: "not met", None: "cannot tell"}
 _LONGEST_NAME = 60
 
 
@@ -54,7 +54,7 @@ class ExperimentReport:
     beforehand: bool = True
     """Whether both runs carry this very plan, stored before their first call."""
     notes: tuple[str, ...] = ()
-    """What a reader has to know about how it came about: run before, or a plan that nobody saw beforehand."""
+    """Notes on how it was made: run before, or a plan that was not stored beforehand."""
 
 
 def experiment_document(report: ExperimentReport) -> doc.Document:
@@ -73,7 +73,7 @@ def experiment_document(report: ExperimentReport) -> doc.Document:
     signed = zip(("baseline", "candidate"), arms, strict=False)
     plan = "stored with each run before its first call"
     if not report.beforehand:
-        plan = "which not every run carries: nothing shows that it was there before them"
+        plan = "not stored with every run: nothing shows that it was written before them"
     footer = [f"plan {report.plan}, {plan}", *(f"{name}: {signature_line(arm.header)}" for name, arm in signed)]
     title = f"{report.name} (suite {report.baseline.header.suite_name})"
     return doc.Document(title, blocks, ("experiment",), footer)
@@ -146,9 +146,9 @@ def _facts(arm: Arm) -> dict[str, str]:
 
 def _criteria(report: ExperimentReport) -> doc.Table:
     """Every criterion with its figure on both sides, and whether it holds."""
-    note = "adopted when all to adopt hold and none to reject does; rejected when one to reject holds"
+    note = "adopted when all criteria to adopt are met and none to reject ; rejected when one to reject is met"
     if all(item.asks == "adopt" for item in report.ruling.criteria):
-        note = "adopted when all hold; rejected when one does not"
+        note = "adopted when all are met; rejected when one is not"
     return doc.table(
         "Criteria, written beforehand" if report.beforehand else "Criteria",
         report.ruling.criteria,
@@ -158,7 +158,7 @@ def _criteria(report: ExperimentReport) -> doc.Table:
             doc.Column("Candidate", below=True),
             lambda item: fmt.in_unit(item.candidate.value, item.unit) if item.candidate else "",
         ),
-        ("Came out", lambda item: HOLDS[item.holds]),
+        ("Outcome", lambda item: HOLDS[item.holds]),
         (doc.words("Why"), lambda item: item.reason),
         note=note,
     )
@@ -254,7 +254,7 @@ def ab_figures(report: AbReport) -> doc.Table:
     ways = list(dict.fromkeys(effect.method for effect in effects if effect.method))
     # Of all that can make an interval, only a test that was fixed before draws.
     seed = f"seed {SEED}" if any(way.startswith("fixed") for way in ways) else "nothing drawn"
-    what = "cases that both arms have a reading of" if report.kind == "offline" else "units"
+    what = "cases scored in both arms " if report.kind == "offline" else "units"
     return doc.table(
         "Figures",
         effects,
@@ -305,10 +305,10 @@ def _power_sentence(figures: PowerFigures) -> str:
     if figures.now is None:
         return f"{today} can show no change of the {name}: it takes more cases"
     if figures.now <= 0:
-        return f"nothing ever changed in {today}: these runs show no noise, and any change would be one"
+        return f" {today} show no noise: nothing changed between these runs, and any change would be detected"
     points = f"{_in_points(figures.now)} points of {name}"
     if figures.at_worst:
-        return f"{today} detect a change of {points} at worst: how much of it is noise nobody knows yet"
+        return f"{today} detect a change of {points} at worst: how much of it is noise is not known yet"
     return f"{today} detect a change of {points} with 80 % power"
 
 
@@ -317,7 +317,7 @@ def _noise(figures: PowerFigures) -> list[tuple[str, str]]:
     spread = figures.spread
     runs = f"{fmt.counted(len(figures.runs), 'run')}, the newest {figures.runs[0]}"
     left = ", ".join(f"{count} {why}" for why, count in figures.left_out.items())
-    within = "unknown: nothing was asked twice; steelyard run SUITE --repeats 3 would tell"
+    within = "unknown: no case was repeated; steelyard run SUITE --repeats 3 measures it"
     rows = [
         ("Runs", f"{runs}; left out: {left}" if left else runs),
         ("Between cases", f"{_deviation(spread.between)} points"),
@@ -325,9 +325,9 @@ def _noise(figures: PowerFigures) -> list[tuple[str, str]]:
     ]
     if figures.metric == "pass_rate" and spread.within is not None:
         share = fmt.percent(2 * spread.within)
-        rows.append(("Discordance", f"{share} of single answers change sides when a case is asked once more"))
+        rows.append(("Discordance", f"{share} of single answers change between pass and fail when a case is repeated"))
     if spread.change is None:
-        return [*rows, ("Between runs", "unknown: it takes two runs; cases are taken to change alike")]
+        return [*rows, ("Between runs", "unknown: it takes two runs; all cases are assumed to change alike")]
     message = f"{_deviation(spread.change)} points of a case's change, noise of repeats in it"
     if spread.response is not None:
         message = f"{_deviation(spread.response)} points of a case's change beyond the noise of repeats"
@@ -345,12 +345,12 @@ def _power_tables(figures: PowerFigures) -> Iterator[doc.Table]:
     repeats = sorted({design.repeats for design, _ in figures.table})
     rows = [(f"{repeat:,}", *(smallest[Design(n, repeat)] for n in cases)) for repeat in repeats]
     columns = (doc.Column("Repeats"), *(doc.Column(f"{n:,} cases") for n in cases))
-    known = "" if figures.spread.within is not None else "; other repeats are unknown while nothing is asked twice"
-    yield doc.Table("Smallest change that is detected", columns, rows, f"points; today's cases first{known}")
+    known = "" if figures.spread.within is not None else "; other repeats are unknown while no case is repeated"
+    yield doc.Table("Minimum detectable difference", columns, rows, f"points; today's cases first{known}")
     if figures.detect is None:
         return
     n = fmt.counted(figures.spread.n_cases, "case")
-    note = f"how many repeats of today's {n} nobody knows"
+    note = f"the number of repeats of today's {n} is not known"
     if figures.spread.within is not None:
         note = f"no number of repeats of today's {n} would do"
         if figures.repeats_needed is not None:

@@ -82,7 +82,7 @@ def _blocks(explanation: Explanation | PairExplanation, limit: int | None) -> li
     return [
         Section(_headline(explanation), [Facts(rows[:-1]), Bullets([checked])]),
         *table_section(_reasons("Left out", explanation.excluded)),
-        *table_section(_reasons("In it otherwise than as it stands", noted)),
+        *table_section(_reasons("Counted with another value", noted)),
         *table_section(_behind(explanation, limit)),
     ]
 

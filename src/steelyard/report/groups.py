@@ -34,7 +34,7 @@ def slices(report: Report, factor: str) -> Table:
     groups = [group for group in every if group.n_planned >= fewest] or every
     notes = []
     if len(groups) < len(every):
-        notes.append(f"{len(every) - len(groups):,} that one sample alone bears are left out")
+        notes.append(f"{len(every) - len(groups):,} with a single sample  are left out")
     if len(groups) > _MOST_GROUPS:
         notes.insert(0, f"the lowest averages of {len(groups):,} first")
         groups = sorted(groups, key=lambda group: (group.average.value is None, group.average.value or 0.0))
@@ -118,7 +118,7 @@ def measures(report: Report) -> Table:
         ("Measure", lambda row: row[0]),
         *(value, interval, (_GAUGE, lambda row: _gauge(row[1].estimate)), ("Counted", lambda row: sums(row[1])), n),
         (doc.words("What it is", optional=True), lambda row: measure_about(report.header, row[0])),
-        note="ratios of counts, each summed over all n samples; of a mean, so many of these count the same",
+        note="ratios of counts, each summed over all n samples; of a mean,  the measures it averages",
         signature=OF_A_RUN,
     )
 
@@ -206,7 +206,7 @@ def _counts(report: Report, declared: Component) -> Table:
     ratios = report.summary.overall.measures.get(declared.name, {})
     listed = max((ratio.denominator for ratio in ratios.values()), default=0)
     others = listed - sum(ratio.numerator for ratio in ratios.values())
-    note = f"of all that the judge lists in n texts, as far as it bears checking; {_NO_WEIGHT}"
+    note = f"of all that the judge lists in n texts, less what a check contradicts; {_NO_WEIGHT}"
     return doc.table(
         declared.name + (f": {declared.about.rstrip('.')}" if declared.about else ""),
         ratios.items(),
@@ -233,7 +233,7 @@ def bands(report: Report) -> Table:
 
 
 def cases_by_variant(report: Report) -> Table:
-    """Cases by variants, each cell the average score over the repeats with its n; nothing unless all are at hand."""
+    """Cases by variants, each cell the average score over the repeats with its n; nothing unless all are stored."""
     cells: dict[str, dict[str, list[float | None]]] = {}
     variants: dict[str, None] = {}
     for detail in report.details:

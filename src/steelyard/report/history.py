@@ -84,7 +84,7 @@ def baseline_data(header: RunHeader) -> dict[str, Any]:
 def runs(history: History) -> doc.Table:
     """Every run, the newest first: date, average, median, pass rate, the best band, n, verdict and name."""
     dates, several = _dates(history), len({run.target for run in history.runs}) > 1
-    # A `*` for a run that has no part in the trends.
+    # A `*` for a run that not in the trends.
     columns: list[doc.Written[HistoryRun]] = [("Date", lambda run: dates[run.run_id] + ("*" if run.left_out else ""))]
     for name, title in _MAIN.items():
         if any(_figure(run, name).value is not None for run in history.runs):
@@ -101,9 +101,9 @@ def runs(history: History) -> doc.Table:
     if history.runs and not several:
         notes.append(f"target: {clipped(history.runs[0].target, 80)}")
     if any(run.left_out for run in history.runs):
-        notes.append("* has no part in the trends, see below")
+        notes.append("* not in the trends, see below")
     if any(run.n_missing for run in history.runs):
-        notes.append("n (-k): k planned samples have no reading")
+        notes.append("n (-k): k planned samples are inconclusive or missing")
     return doc.table(
         f"History of {history.suite}" + (f" (pass: {history.passing})" if history.passing else ""),
         reversed(history.runs),

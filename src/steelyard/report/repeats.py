@@ -113,13 +113,13 @@ def failed_checks(report: Report) -> Table:
         if cell.checks and not cell.holds and all(check.holds for check in cell.checks)
     ]
     rows += [
-        (cell_name(cell.case_id, cell.variant), "", "", "cannot tell", "nothing came of it")
+        (cell_name(cell.case_id, cell.variant), "", "", "cannot tell", "undecided")
         for cell in result.cells
         if not cell.checks
     ]
     total = max(result.checks_failed + result.checks_undecided, len(rows))
     figures = map(Column, ("Passed", "State"))
-    columns = (doc.words("Case"), doc.words("Check"), *figures, doc.words("What was found"))
+    columns = (doc.words("Case"), doc.words("Check"), *figures, doc.words("Findings"))
     table = Table("Checks that do not pass", columns, rows, total=total, most=_MOST_FAILED)
     if any(row[3] != "failed" for row in rows):
         return table
@@ -194,7 +194,7 @@ def _flaky(checks_figures: ChecksFigures) -> str:
     """`3 of 24 cases: case_02 (2 of 5 clean), ...`."""
     share = checks_figures.flaky
     if share.value is None:
-        return f"{fmt.NOT_AVAILABLE} (no case has two answers that tell)"
+        return f"{fmt.NOT_AVAILABLE} (no case has two decided answers)"
     count = round(share.value * share.n)
     message = f"{count:,} of {share.n:,} {_cells_word(checks_figures)}"
     flaky = [cell for cell in checks_figures.cells if cell.flaky]

@@ -27,7 +27,7 @@ from steelyard.report.samples import samples
 
 FORMAT = "steelyard.report/1"
 LINES, LINES_INVALID = 40, 10
-"""Lines of the report that fits one screen, and of that of a run that is no reading."""
+"""Lines of the report that fits one screen, and of that of an INVALID run."""
 _MOST_INCONCLUSIVE = 5
 _MOST_WORTH = 3
 _LONGEST_LINE = 130
@@ -245,7 +245,7 @@ def _fix_first(report: Report, most: int | None = None) -> list[doc.Section]:
     """What is worth most to fix, with what the average would be; then grave errors that have no weight."""
     if not report.summary.overall.average.n:
         kinds = ", ".join(f"{kind} ({count:,})" for kind, count in report.summary.failures.items())
-        why = f" Find out first why no answer came: {kinds}." if kinds else ""
+        why = f" Find out first why the calls failed: {kinds}." if kinds else ""
         return section("Fix first", doc.Bullets([doc.Bullet(f"Nothing was scored.{why}")]))
     texts = [priority.sentence for priority in report.summary.priorities]
     if not texts:
@@ -312,12 +312,12 @@ def failures(report: Report) -> doc.Table:
         sorted(report.summary.failures.items(), key=lambda item: -item[1]),
         ("Kind", lambda item: item[0]),
         ("Samples", lambda item: f"{item[1]:,}"),
-        note="inconclusive: these score neither for nor against the system",
+        note="inconclusive: these count neither for nor against the system",
     )
 
 
 def inconclusive(report: Report) -> doc.Table:
-    """The first samples that gave no reading, each with its reason."""
+    """The first inconclusive samples , each with its reason."""
     lines = [detail.line for detail in report.details if not wording.is_conclusive(detail.line)]
     columns = (_case(report), _OUTCOME, (doc.words("Why"), lambda line: line.why))
     return doc.table("Inconclusive", lines[:_MOST_INCONCLUSIVE], *columns, total=len(lines))

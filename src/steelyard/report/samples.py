@@ -118,12 +118,12 @@ class _Reader:
 
 def _answer(detail: SampleDetail) -> list[Block]:
     if detail.answer is None:
-        return [Text(f"No answer came. {detail.line.why}")]
+        return [Text(f"There is no answer. {detail.line.why}")]
     if detail.answer == "":
         return [Text("The answer was empty.")]
     if detail.read is None:
         return [Quote("Answer", detail.answer)]
-    whole = Fold("All that came", [Quote("Answer as it came", detail.answer)])
+    whole = Fold("Whole response", [Quote("Answer as received", detail.answer)])
     return [Quote("Answer", laid_out(detail.read)), whole]
 
 
@@ -160,10 +160,10 @@ def _marks(marks: Sequence[Marked]) -> Table:
         "",
         marks,
         ("Dimension", lambda mark: mark.name),
-        ("As judged", lambda mark: stated(mark.uncapped)),
-        ("Counts", lambda mark: stated(mark.capped)),
+        ("Uncapped", lambda mark: stated(mark.uncapped)),
+        ("Capped", lambda mark: stated(mark.capped)),
         ("Label", lambda mark: mark.label),
-        (doc.words("Bound by"), lambda mark: mark.capped_by),
+        (doc.words("Capped by"), lambda mark: mark.capped_by),
     )
 
 
@@ -254,7 +254,7 @@ def _wrong(sample: Sample, flags: Collection[str]) -> str:
     if not sample.findings:
         return _weakest(sample)
     if not sample.outcome.conclusive:
-        # Here the finding is why there is no reading: a person must be able to fix the scale by it.
+        # Here the finding is why there is no reading: a person must be able to fix the scorer by it.
         first = sample.findings[0]
         return clipped(f"{first.code}: {first.evidence}", 300)
     # A flag fails the sample whatever else was found: it is said first.

@@ -24,10 +24,10 @@ _MOST_FAILING = 12
 _CONCLUSIVE = (Outcome.SCORED, Outcome.MALFORMED)
 
 VERDICT_MEANINGS = {
-    Verdict.PASS: "every {gate} holds",
-    Verdict.FAIL: "at least one {gate} does not hold",
+    Verdict.PASS: "every {gate} passes",
+    Verdict.FAIL: "at least one {gate} fails",
     Verdict.AMBIGUOUS: "this run cannot tell",
-    Verdict.INVALID: "no valid reading: neither pass nor fail",
+    Verdict.INVALID: "no valid result: neither pass nor fail",
     None: "the suite declares no gates",
 }
 
@@ -87,7 +87,7 @@ def all_reasons(report: Report) -> list[str]:
 
 
 def commonest_failure(report: Report) -> str:
-    """`9 of 9: judge good: http_401 Incorrect API key provided` where too many samples have no reading; else ""."""
+    """`9 of 9: judge good: http_401 Incorrect API key provided` where too many samples are inconclusive; else ""."""
     failed = sum(n for outcome, n in report.summary.overall.outcomes.items() if outcome not in _CONCLUSIVE)
     planned = max(report.summary.overall.n_planned, report.n_samples)
     allowed = report.header.description.limits.max_inconclusive
@@ -178,7 +178,7 @@ def notes(report: Report) -> list[str]:
         f"{part} ({', '.join(chosen)})" if part and chosen else part,
         _unfinished(report),
         header.rescored_from and f"rescored from run {header.rescored_from}: the same answers, scored again",
-        options.answers_of and f"judged again: the answers of run {options.answers_of}, and its judge asked anew",
+        options.answers_of and f"judged again: the answers of run {options.answers_of}, with new calls of its judge",
         _retried(options.retried),
         "strict: scored by the strict rules" if options.strict else "",
         f"{report.summary.repeats} repeats of each case" if report.summary.repeats > 1 else "",
@@ -227,8 +227,10 @@ def _unfinished(report: Report) -> str:
         return ""
     done = f"{report.n_samples:,} of {fmt.counted(header.n_planned, 'planned sample')}"
     if header.state is RunState.INTERRUPTED:
-        return f"interrupted: {done}; go on with {resume_command(header)}"
-    return f"still running, or killed: {done} so far; when nothing runs any more, go on with run --resume {header.id}"
+        return f"interrupted: {done}; resume with {resume_command(header)}"
+    return (
+        f"still running, or killed: {done} so far; if it is not running any more, resume with run --resume {header.id}"
+    )
 
 
 def _retried(retried: Retried | None) -> str:
@@ -236,8 +238,8 @@ def _retried(retried: Retried | None) -> str:
         return ""
     cost = f"; its own calls cost {retried.spent:.4g}" if retried.spent else ""
     return (
-        f"{fmt.counted(retried.asked, 'failed sample')} of run {retried.run} asked again; the other"
-        f" {retried.retained:,} taken over as they are, and not paid again{cost}"
+        f"{fmt.counted(retried.asked, 'failed sample')} of run {retried.run} run again; the other"
+        f" {retried.retained:,} copied unchanged, and not paid again{cost}"
     )
 
 

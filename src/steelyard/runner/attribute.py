@@ -93,9 +93,9 @@ def read_anchors(
     costs = [call_result.cost for call_result in calls if call_result.failure is None]
     cost = None if None in costs else sum(cost for cost in costs if cost)
     price = "at a price that is not known" if cost is None else f"for {cost:.4g}"
-    messages = [f"{len(readings):,} answers of run {a.header.id} read again {price}", done.stopped]
+    messages = [f"{len(readings):,} answers of run {a.header.id} judged again {price}", done.stopped]
     if failed := len(samples) - len(readings):
-        messages.insert(1, f"{failed:,} more came to nothing")
+        messages.insert(1, f"{failed:,} more failed")
     return Anchors(readings, cost, "; ".join(item for item in messages if item)) if samples else None
 
 
@@ -109,7 +109,7 @@ class _Again:
         return identical(self._a, self._b, first, second)
 
     def score_again(self, wanted: Wanted) -> ScoredAgain:
-        """A's answers on B's balance, and what B's judge has read of them, when B was run or now."""
+        """A's answers scored by B's suite, and by B's judge when B was run or now."""
         result, retained = self._scored_again(wanted), reread(self._a, self._b, wanted.first, by_pass=wanted.by_pass)
         if result.by_code or np.isnan(retained).all():
             return result
@@ -219,8 +219,8 @@ class _Again:
             raise UsageError(f"--rejudge: {hand.why_no_judge or 'run B has no judge'}")
         if unknown := [member.name for member in suite.judge.members if member not in suite.judge.judges.values()]:
             raise UsageError(
-                f"--rejudge: the judge {unknown[0]} is not in the suite, and nobody is asked at an address that only a"
-                " run names: declare it under judge, judges"
+                f"--rejudge: the judge {unknown[0]} is not in the suite, and no call is made to an address that only"
+                f" a run names: declare it under judge, judges"
             )
         places, done = self.rejudged(
             suite, wanted, self._chosen(wanted, message, purchase.most), suite.limits, os.environ
@@ -244,10 +244,10 @@ class _Again:
 
         purchase = self._purchase
         if purchase is None:
-            raise RuntimeError("nothing may be bought")
+            raise RuntimeError("no calls are allowed")
         refuse_self_judged(suite, self._a.header.target)
         if self._a.header.signature.get("redact") != self._b.header.signature.get("redact"):
-            raise UsageError("A and B redact in different ways, and A's answers are sent to nobody")
+            raise UsageError("A and B redact differently, so A's answers are not sent")
         answers = {row: (sample, truth) for row, sample, _, truth in self._answers(wanted, np.sort(rows))}
         places = [row for row in rows.tolist() if row in answers]
         rejudging = Rejudging(suite, [answers[row] for row in places], purchase.store, self._b.header.id)
@@ -305,7 +305,7 @@ class Changes:
     edits: tuple[Edit, ...]
     """How answers are scored first, then the cases by their ids."""
     partial: bool = False
-    """True when the run asked a part of the cases alone: cannot tell which cases were added since."""
+    """True when the run covers only a part of the cases: cannot tell which were added since."""
 
     @property
     def without_reason(self) -> tuple[Edit, ...]:

@@ -58,9 +58,9 @@ class Imported:
 
     header: RunHeader
     differences: tuple[str, ...]
-    """Where its own summary does not fit its records."""
+    """Where its own summary differs from its records."""
     notes: tuple[str, ...]
-    """What it says and nobody can compute again."""
+    """What it states and cannot be recomputed."""
     is_new: bool
     """False when the store held it already."""
     lacking: tuple[str, ...] = ()
@@ -99,10 +99,10 @@ def _lacking(recorded: RecordedRun, path: Path, *, has_judge: bool) -> Iterator[
     samples = recorded.samples
     checked = sum(sample.answer is None and sample.checks is not None for sample in samples)
     if checked:
-        yield f"{checked} of {len(samples)} records hold no answer: what they say came of its checks stands as it is"
+        yield f"{checked} of {len(samples)} records hold no answer: their check results are taken as stated"
     scored = sum(_is_scored(sample) for sample in samples)
     if scored:
-        yield f"{scored} of {len(samples)} records hold a score and not what it was given for: it stands as it is"
+        yield f"{scored} of {len(samples)} records hold a score without its answer: it is taken as stated"
     silent = sum(sample.answer is None and not _is_scored(sample) for sample in samples) - checked
     if silent:
         yield f"{silent} of {len(samples)} records hold no answer: target_failed, in no figure"
@@ -112,7 +112,7 @@ def _lacking(recorded: RecordedRun, path: Path, *, has_judge: bool) -> Iterator[
         why, n = reasons.most_common(1)[0]
         why = clipped(why, 120) + ("" if n == len(unjudged) else f": {n} of them")
         n_of = f"{len(unjudged)} of {len(samples)}"
-        yield f"{n_of} records hold no reading of the judge: judge_failed, in no figure ({why})"
+        yield f"{n_of} records hold no result of the judge: judge_failed, in no figure ({why})"
     older = sum(sample.only_scores and sample.response is not None and not _is_scored(sample) for sample in samples)
     if older:
         n_of = f"{older} of {len(samples)}"

@@ -89,7 +89,7 @@ def with_anchors(
 
         def add_problem(estimate: CostEstimate, label: str = label) -> None:
             if estimate.texts:
-                progress.note(f"the judge reads answers of {label} again, to measure a drift of it: {estimate}")
+                progress.note(f"judging answers of {label} again, to measure drift of the judge: {estimate}")
 
         try:
             before, now = read_run(home, run_id), read_run(store, header.id)
@@ -131,7 +131,7 @@ def run_decided(
     resumed = None if options.resume is None else find_unfinished(store, suite, options.resume)
     earlier = None if options.retry_failed is None else find_failed(store, options.retry_failed, suite.name)
     if resumed is not None and earlier is not None:
-        raise UsageError("--resume goes on with a run, and --retry-failed begins one: give one of them")
+        raise UsageError("--resume continues a run, and --retry-failed starts one: give one of them")
     if (started := resumed or earlier) is not None:
         options = resumed_options(options, started)
     made = prepare(suite, store, options, env)
@@ -343,7 +343,7 @@ def _rescored_header(
 def judge_again_decided(
     suite: SuiteModel, store: Store, earlier: RunHeader, options: RunOptions, progress: Progress | None = None
 ) -> tuple[Result, Ending]:
-    """A new run: the answers of an earlier one, and its judges asked anew. It can be resumed as any other."""
+    """A new run: the answers of an earlier one, judged again. It can be resumed as any other."""
     refuse_unfinished_rescore(earlier)
     return run_decided(suite, store, resumed_options(replace(options, answers_of=earlier.id), earlier), progress)
 
@@ -448,8 +448,8 @@ def _refuse_other_redaction(suite: SuiteModel, earlier: RunHeader) -> None:
     if suite.redactor is None or earlier.signature.get("redact") == digest(suite.redactor.identity()):
         return
     raise UsageError(
-        f"run {earlier.id} was made before the suite redacted as it does now, and its answers are kept as they came:"
-        " run the suite again"
+        f"run {earlier.id} was made before the suite redacted as it does now, and its stored answers are not"
+        f" redacted so: run the suite again"
     )
 
 

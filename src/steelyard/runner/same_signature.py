@@ -29,7 +29,7 @@ from steelyard.suite.truth import SCORED_BY, LedgerLine
 
 @dataclass(frozen=True, slots=True)
 class CurrentSuite:
-    """The suite of a run, or why it is not at hand; its cases and truth may be others, since runs keep their own."""
+    """The suite of a run, or why it is not found; its cases and truth may be others, since runs keep their own."""
 
     suite: SuiteModel | None
     why: str = ""

@@ -74,7 +74,7 @@ _compact = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(","
 
 
 def _writer() -> Callable[[Any], str]:
-    """`_compact.encode` without its C part being built anew in every call, which takes longer than a small record."""
+    """`_compact.encode` without its C part being built again in every call, which takes longer than a small record."""
     make = getattr(json.encoder, "c_make_encoder", None)
     if make is None:
         return _compact.encode

@@ -416,11 +416,11 @@ class SqlStore:
         if not twice:
             return StoreError(
                 f"two samples of run {run_id} have the same case, variant and repeat, or the same place in the plan: "
-                "nothing of this batch was kept"
+                "nothing of this batch was stored"
             )
         return StoreError(
             f"run {run_id} already holds the sample for {describe_key(twice[0])}"
-            f"{f' and {len(twice) - 1} more' if len(twice) > 1 else ''}: nothing of this batch was kept"
+            f"{f' and {len(twice) - 1} more' if len(twice) > 1 else ''}: nothing of this batch was stored"
         )
 
 

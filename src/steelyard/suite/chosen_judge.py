@@ -84,7 +84,7 @@ def judged_as_then(suite: SuiteModel, described: JudgeModel | None, *, to_ask: b
             )
         elif member.kind == "chat" and to_ask:
             raise UsageError(
-                f"the judge of that run is not in the suite, and nobody is asked at an address that only a run names:"
+                f"the judge of that run is not in the suite, and no call is made to an address that only a run names:"
                 f" if you trust it, give --judge {member.address} --judge-model {member.model}"
             )
         elif member.kind == "chat" and member.address is not None:
@@ -172,8 +172,8 @@ def self_judged(target: TargetSpec | None, judge: JudgeModel, variants: Sequence
         if models is None:
             return (
                 f"the judge {member.name!r} may be the system under test itself: both are asked at {address}, and which"
-                f" model is tested there depends on the case ({model}), so they cannot be told apart:"
-                " let a model at another address judge, or write allow_self: true"
+                f" model is tested there depends on the case ({model}), so they cannot be distinguished:"
+                f" let a model at another address judge, or write allow_self: true"
             )
         if str(member.model).strip() in models:
             return (

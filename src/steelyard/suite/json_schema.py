@@ -110,7 +110,7 @@ def schema_text() -> str:
 
 
 def write_schema(path: Path) -> None:
-    """Write the published file anew."""
+    """Write the published file again."""
     path.write_text(schema_text(), encoding="utf-8")
 
 

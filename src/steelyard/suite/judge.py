@@ -129,7 +129,7 @@ class Rubric(Part):
         json_schema_extra={"minProperties": 1}, description="What is scored, by name."
     )
     flags: Annotated[tuple[Flag, ...], Group()] = Field(
-        default=(), json_schema_extra=_EMPTY, description="What is said yes or no to, by name."
+        default=(), json_schema_extra=_EMPTY, description="Yes-or-no questions, by name."
     )
 
     @model_validator(mode="before")
@@ -211,7 +211,7 @@ class Evidence(Part):
 
     place: AnswerPath = Field(alias="in", min_length=1, description="The field of its answer that holds them.")
     unproven: Literal["neutral", "report"] = Field(
-        default="neutral", description="What becomes of a score without a quote: bound to neutral, or only reported."
+        default="neutral", description="A score without a quote is capped at neutral, or only reported."
     )
     fewest_words: int = Field(default=2, ge=1, le=100, description="A shorter quote proves nothing.")
     dimensions: Texts = Field(default=(), description="Those that must be proven; left out, all.")
@@ -227,7 +227,7 @@ class FigureFile(Part):
     count: str = Field(default="", description="Path to the words of a list, faults[].reason: how often each is said.")
     keys: list[Label] = Field(
         default=[],
-        description="What * stands for, or the words that are counted; left out, as the response lists them.",
+        description="The keys of *, or the words that are counted; left out, as the response lists them.",
     )
     scale: Scale | None = Field(default=None, description="Lowest and highest number; left out, the rubric's.")
     about: str = Field(default="", description="What it says, in a few words.")
@@ -339,24 +339,29 @@ class JudgeModel(Part):
     )
     of: str = Field(default="", description="Path into a JSON answer to what is judged; left out, the whole answer.")
     repeats: int = Field(default=1, ge=1, le=100, description="How often each of them judges a text.")
-    combine: Literal["median", "majority"] = Field(default="median", description="What several scores come to.")
+    combine: Literal["median", "majority"] = Field(default="median", description="How several scores are combined.")
     flags: Literal["majority", "any"] = Field(default="majority", description="When the flags of several are set.")
     disagreement: float = Field(
-        default=2.0, gt=0, allow_inf_nan=False, description="Scores of one text this far apart are remarked on."
+        default=2.0, gt=0, allow_inf_nan=False, description="Scores of one text this far apart get a remark."
     )
     most_characters: int = Field(
-        default=24_000, ge=200, description="A longer text is shown by head and tail, and marked so."
+        default=24_000,
+        ge=200,
+        description="Of a longer text only the beginning and the end are shown, and the vote is marked so.",
     )
     ask_again: int = Field(
-        default=1, ge=0, le=10, description="How often a judge whose answer cannot be used is told why and asked again."
+        default=1,
+        ge=0,
+        le=10,
+        description="How often a judge whose answer cannot be used is asked again, with the reason.",
     )
     allow_self: bool = Field(default=False, description="Whether the system under test may be its own judge.")
     labels: str = Field(
-        default="", description="Path into the case to what a careful reviewer would say; no judge sees it."
+        default="", description="Path into the case to the labels of a human reviewer; no judge sees them."
     )
     labelled: str = Field(
         default="",
-        description="Path into the case to the text that was labelled, unless that stands in the input: labels count"
+        description="Path into the case to the text that was labelled, unless that is in the input: labels count"
         " for this text alone; no judge sees it.",
     )
     labels_are: Literal["random", "chosen"] = Field(
@@ -391,7 +396,7 @@ class JudgeModel(Part):
     shown: Annotated[str, InFile(str | TextFile)] = Field(
         default="",
         exclude=True,
-        description="Template of how what is judged is shown to a model, which speaks of `part`; or {file: PATH}.",
+        description="Template of how what is judged is shown to a model, which may use `part`; or {file: PATH}.",
     )
     rules: Annotated[tuple[RuleByText, ...], InFile(list[str])] = Field(
         default=(),
@@ -400,7 +405,7 @@ class JudgeModel(Part):
     )
     check: Annotated[Any, WithJsonSchema(PLACE_SCHEMA)] = Field(
         default=None,
-        description="A function of your own, module:function, that holds the judge's complaints against the answer.",
+        description="A function of your own, module:function, that checks the judge's complaints against the answer.",
     )
     """`(reply, text, case, metrics) -> Checked`, or its place."""
     figures: dict[str, FigureFile] = Field(

@@ -11,7 +11,7 @@ from steelyard.suite.judge import JudgeModel, Rubric
 from steelyard.suite.yaml import meant_or_listed, result, shown, unknown_key
 
 ROOT = "expected"
-"""Where labels are: the system under test sees all the rest of a case."""
+"""The part of a case that the system under test never sees: labels must be in it."""
 
 
 @dataclass(frozen=True, slots=True)

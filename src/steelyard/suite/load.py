@@ -142,7 +142,7 @@ class ProjectPart(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
-    alerts: Any = Field(default=None, description="What to tell of, and where to, where a suite does not say.")
+    alerts: Any = Field(default=None, description="Alert rules and channels of suites that declare none.")
 
 
 def project_alerts(folder: Path) -> AlertSettings | None:
@@ -285,7 +285,7 @@ def with_judge(
         return suite
     judge = suite.judge
     if judge is None:
-        raise UsageError(f"the suite {suite.name} has no judge: it only computes")
+        raise UsageError(f"the suite {suite.name} has no judge")
     if repeats is not None:
         if not 1 <= repeats <= _MOST_JUDGINGS:
             raise UsageError(f"a text is judged 1 to {_MOST_JUDGINGS} times; found {repeats}")

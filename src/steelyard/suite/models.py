@@ -53,7 +53,7 @@ from steelyard.suite.values import (
 )
 
 EXPECT = "expect"
-"""The component that stands for all checks, and the key that declares them."""
+"""The component of all checks, and the key that declares them."""
 SCHEMA = "schema"
 """The check that an answer fits the suite's schema."""
 PRESENCE = "presence"
@@ -106,7 +106,7 @@ class Criterion(Part):
         default=None, alias="fail", description="When it fails; left out, whatever does not pass fails."
     )
     secondary: bool = Field(default=False, description="Shown, but the verdict does not depend on it.")
-    about: str = Field(default="", description="What it means, or what to do when it does not hold.")
+    about: str = Field(default="", description="What it means, or what to do when it fails.")
 
 
 class FindingKind(Part):
@@ -131,23 +131,24 @@ class Limits(Part):
     max_inconclusive: Share = Field(default=0.05, description="Above this share of failed samples a run is INVALID.")
     min_paired: Share = Field(
         default=MIN_PAIRED,
-        description="Below this share of cases in pairs nothing is better or worse than another run.",
+        description="With a smaller share of cases in pairs, a comparison gives no verdict.",
     )
     max_pixels: int = Field(default=64_000_000, ge=1, description="Most pixels of a picture; a larger one is not sent.")
     warm_up: int = Field(
-        default=0, ge=0, le=10_000, description="Calls before the clock starts, whose answers are thrown away."
+        default=0, ge=0, le=10_000, description="Unmeasured calls before the run, whose answers are dropped."
     )
     rate: Rate | None = Field(
-        default=None, description="Open load: calls that fall due each second, whatever came back; 20/s or 90/min."
+        default=None,
+        description="Open load: calls a second, sent whether or not earlier ones were answered; 20/s or 90/min.",
     )
     outage: Time = Field(
-        default=300.0, description="How long a system that does not answer any more is waited for: 5m; 0 is not at all."
+        default=300.0, description="How long to wait for a system that stopped answering: 5m; 0: do not wait."
     )
     anchors: int = Field(
         default=20,
         ge=0,
         le=1_000,
-        description="Answers of the baseline that a judge which is a model reads again, to measure its drift; 0: none.",
+        description="Answers of the baseline that a model judge scores again, to measure its drift; 0: none.",
     )
 
     @model_validator(mode="before")
@@ -162,7 +163,7 @@ class Limits(Part):
     def _is_one_load(self) -> Self:
         if self.rate is not None and self.requests_per_second is not None:
             raise ValueError(
-                "rate (an open load) and requests_per_second (the most of a closed load) are two loads: keep one"
+                "rate (an open load) and requests_per_second (the limit of a closed load) exclude each other: give one"
             )
         return self
 
@@ -190,7 +191,7 @@ class ConfidenceRules(Part):
     buckets: Bands = Field(
         default=(Band(name="high", at_least=0.8), Band(name="medium", at_least=0.6), Band(name="low", at_least=0.0)),
         json_schema_extra={"minProperties": 1, "default": {"high": 0.8, "medium": 0.6, "low": 0.0}},
-        description="Groups of confidences by the one they start at, the surest first and the last at 0.",
+        description="Buckets of confidence by their lower end, the highest first and the last at 0.",
     )
     utility: Utility = Field(
         default=Utility(), description="What the best threshold is the best for: a right and a wrong claim."
@@ -492,17 +493,17 @@ class SuiteModel(Part):
         description="Which personal data is taken out of whatever is stored or sent; left out, none.",
     )
     confidence: ConfidenceRules | None = Field(
-        default=None, description="How confidences in answers are looked at: buckets, and what a claim is worth."
+        default=None, description="How confidences in answers are evaluated: buckets, and what a claim is worth."
     )
     stability: StabilityRules | None = Field(
-        default=None, description="What repeats of the same question should bring again: items, their key and fields."
+        default=None, description="What repeats of a question are compared by: items, their key and fields."
     )
     latency: Annotated[LatencyRules, BeforeValidator(lambda value: LatencyRules() if value is None else value)] = Field(
         default=LatencyRules(),
         description="Medians of answered calls that look wrong, and make a run suspect: below and above.",
     )
     alerts: Annotated[OwnData, InFile(Anything)] = Field(
-        default=None, description="What people are told of after a run, and where to."
+        default=None, description="Alerts after a run: rules and channels."
     )
     """`AlertSettings`; plain data in what a run stores."""
     taxonomy: Annotated[tuple[FindingKind, ...], Group()] = Field(
@@ -550,7 +551,7 @@ class SuiteModel(Part):
     n_planned: Annotated[int | None, UNWRITTEN] = None
     without_truth: Annotated[Texts, UNWRITTEN] = ()
     ledger: Annotated[tuple[OwnData, ...], UNWRITTEN] = ()
-    """Why truth and scorers are what they are, as the file beside the suite file has it: `LedgerLine`s."""
+    """Why truth and scorers are what they are, as the file next to the suite file has it: `LedgerLine`s."""
 
     folder: Annotated[Path, UNWRITTEN] = Field(default=Path(), exclude=True)
     path: Annotated[str, UNWRITTEN] = Field(default="", exclude=True)

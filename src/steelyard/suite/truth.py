@@ -30,8 +30,8 @@ SCORED_BY = ("scorers", "schema", "rules")
 """The parts of a signature that say how answers are scored; each may be edited for a reason of its own."""
 NAMES = {
     "scorers": "scorers, weights, bands or pass rule",
-    "schema": "the shape asked of answers",
-    "rules": "what is made of the judge's words",
+    "schema": "the answer schema",
+    "rules": "rules, checks or rubric of the judge",
 }
 _MOST_MESSAGES = 20
 

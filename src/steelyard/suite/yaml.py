@@ -209,7 +209,7 @@ class _Reader:
 
     def _alias(self, event: AliasEvent) -> Any:
         if event.anchor not in self.anchors:
-            message = f"*{event.anchor} stands for nothing that ends before it"
+            message = f"*{event.anchor} names no anchor that ends before it"
             raise SuiteError([self._problem(message, event)])
         data, n = self.anchors[event.anchor]
         self.n += n

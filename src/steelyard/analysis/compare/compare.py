@@ -164,7 +164,7 @@ def _significance(verdict: Moved, main: MetricChange, confounded: Sequence[str],
             f"one {main.counts} shows no spread" if main.difference.n else "nothing can be compared"
         )
     if verdict is Moved.SAME:
-        return "no pair differs in pass or score; that says nothing about answers that may come"
+        return "no pair differs in pass or score; that does not generalise to other answers"
     if verdict is Moved.CANNOT_TELL:
         if main.difference.n < FEWEST_TO_SHOW:
             few = f"{main.difference.n} {main.counts}s are too few to show anything"
@@ -193,7 +193,7 @@ METHOD = (
     " whichever end is farther, two made-up cases added where most did not move, Bonett and Price for rates of single"
     f" samples; p-values: exact McNemar, sign flips (all patterns up to 12 cases that moved, {PATTERNS:,} drawn up to"
     f" {DRAWN_UP_TO}, then t), adjusted with their intervals for the figures of one table (Holm), each thing once, the"
-    " primary metric alone; an interval that says otherwise of no change than its p ends there;"
+    " primary metric alone; an interval that disagrees with its p about no change ends at 0;"
     f" {SHORT_INTERVALS}; {BY_RUN}"
 )
 _NO_READING = (Why.NO_READING, Why.NO_READING_IN_A, Why.NO_READING_IN_B)
@@ -326,7 +326,9 @@ def confounders(
     asked = pairs.comparable + silent + (other_mode.count if other_mode else 0)
     allowed = sum(run.suite.limits.max_inconclusive for run in (a, b))
     if silent > allowed * asked:
-        results.append(f"{silent} of {asked} pairs have no reading on one side: what is missing is seldom so by chance")
+        results.append(
+            f"{silent} of {asked} pairs are inconclusive on one side: such samples are seldom missing at random"
+        )
     return results
 
 
@@ -383,7 +385,7 @@ class Pool:
         if self._answers is None:
             place = cell
         elif answers is None:
-            raise ValueError("answers are told apart here")
+            raise ValueError("answers are counted by text here")
         else:
             wanted = _keyed(cell, answers[used])
             place = np.minimum(np.searchsorted(self._keys, wanted), len(self._keys) - 1)

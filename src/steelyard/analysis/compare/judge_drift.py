@@ -92,7 +92,7 @@ class Units:
 
 
 def readings(run: ComparedRun, *, by_pass: bool) -> Array:
-    """For each sample what it adds to the headline number; NaN where there is no reading."""
+    """For each sample what it adds to the headline number; NaN where it is inconclusive."""
     table = run.table
     score, passed = table.score(), table.passed()
     values = passed.astype(float) if by_pass else score
@@ -157,8 +157,8 @@ class Drift:
             return f"drift of the judge was not measured: {read} an answer that it has read in both runs"
         if self.uncovered > _MOST_UNCOVERED * self.judged:
             return (
-                f"drift of the judge was not measured for {self.uncovered:,} of {self.judged:,} answers: it has read"
-                " none with such scores in both runs"
+                f"drift of the judge was not measured for {self.uncovered:,} of {self.judged:,} answers: it scored"
+                f" none with such scores in both runs"
             )
         return ""
 
@@ -173,7 +173,7 @@ class Drift:
         if not min(low, 0.0) <= difference <= max(high, 0.0):
             return ""
         ends = f"{percentage(low):+.1f} to {percentage(high):+.1f} points"
-        return f"{self.n:,} answers that the judge has read in both runs do not rule out a drift as large ({ends})"
+        return f"{self.n:,} answers that the judge scored in both runs do not rule out a drift as large ({ends})"
 
 
 def band_of(score: Array) -> Array:

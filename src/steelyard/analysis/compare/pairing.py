@@ -93,7 +93,7 @@ class ComparedRun:
 
     @cached_property
     def same_runs(self) -> list[RunHeader]:
-        """This run, and the newest other runs that asked the same system anew for the same."""
+        """This run, and the newest other runs that ran the same system on the same samples."""
         mine = self.header
         if self.store is None or mine.target.get("kind") == "recorded" or answers_from(mine):
             return [mine]

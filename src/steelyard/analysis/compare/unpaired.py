@@ -27,7 +27,7 @@ from steelyard.suite.models import SuiteModel
 # Two runs that have no pair, side by side: the figures of either, and how far they lie apart.
 
 SENTENCE = (
-    "no sample of A can be compared with one of B, so that each side stands on its own samples: this shows how good"
+    "no sample of A can be compared with one of B, so each side is computed over its own samples: this shows how good"
     " each run is, not why they differ; a difference may be that of the cases, or of whatever else differs above, as"
     " well as the system's"
 )
@@ -226,7 +226,7 @@ def by_run(
         return change
     matters = smallest_that_matters(b.suite, change.unit, change.a.value or 0.0)
     if change.group == "latency" and not allow_mismatch and any(loads(a, b)):
-        return _untested(change, matters, "the load is another: not tested")
+        return _untested(change, matters, "the load differs: not tested")
     if change.name in _MEANS and a.header.options.ab is not None and arm_of(a.header)[0] == arm_of(b.header)[0]:
         return replace(change, matters=matters)
     if reason := _why_untested(a, b):

@@ -19,7 +19,7 @@ from steelyard.stats.intervals import Estimate
 from steelyard.store.base import Spending
 from steelyard.suite.labels import Label
 
-# Why judges came to no reading, counted: a person must see at once what to fix.
+# Why judgements failed, counted: a person must see at once what to fix.
 
 LONGEST = 300
 """Characters of a reason that are kept."""
@@ -91,7 +91,7 @@ class VoteShare:
     """The remark that it counts; it is n/a where the judge cannot earn it."""
 
 
-_OTHER_MODE, _NO_ANSWER = "another kind of reading than the run's, or none", "never answered"
+_OTHER_MODE, _NO_ANSWER = "another mode than the run's, or no scores", "never answered"
 VOTE_SHARES = {
     "broken_rules": VoteShare(
         "votes that broke a binding rule / votes of the run's own mode",
@@ -139,7 +139,7 @@ def votes_of(judgement: Judgement) -> Sequence[Vote]:
 
 
 def disagreed(judgement: Judgement, rubric: DescribedRubric) -> float | None:
-    """Whether the readings of a text lie far apart; None with fewer than two of the run's own mode."""
+    """Whether the votes on a text are far apart; None with fewer than two of the run's own mode."""
     several = sum(vote.mode == rubric.mode for vote in judgement.votes) > 1
     return float(any(remark.code == "DISAGREEMENT" for remark in judgement.remarks)) if several else None
 
@@ -402,7 +402,7 @@ def _is_checked(name: str) -> Callable[[RunData, At], bool]:
     return lambda data, _: not code or code in data.once(_rubric).checked
 
 
-_ASKED = "a text is a sample that a judge was asked about; a vote is one member's reading of it in one judging repeat"
+_ASKED = "a text is a sample that a judge was asked about; a vote is one member's scores for it in one judging repeat"
 _VOTES = Reported("judge.votes", "judge.n_votes", "votes", _ASKED, _votes(lambda *_: 1.0), Level.VOTE, better="")
 _TEXTS = replace(
     _VOTES, name="judge.texts", place="judge.n_texts", formula="texts", of="texts", contributions=_texts(lambda *_: 1.0)
@@ -438,9 +438,9 @@ REPORTED = (
     Reported(
         "judge.disagreement",
         "judge.disagreement",
-        "texts whose readings lie far apart / texts with several",
+        "texts whose votes are far apart / texts with several",
         _ASKED,
-        _texts(lambda text, rubric, _: disagreed(text, rubric), "fewer than two readings of the run's own mode"),
+        _texts(lambda text, rubric, _: disagreed(text, rubric), "fewer than two votes of the run's own mode"),
         Level.VOTE,
         "share",
         Aggregate.MEAN,
@@ -450,7 +450,7 @@ REPORTED = (
     Reported(
         "judge.why_failed.<n>",
         "judge.why_failed.<n>",
-        "texts that came to no reading for that reason",
+        "texts that are inconclusive for that reason",
         "in the order of the report",
         lambda data, at: silent_texts(data, list(at.item)[int(at.name("n")) - 1]),
         Level.VOTE,
@@ -475,7 +475,7 @@ REPORTED = (
         "judge.spending.<what>",
         "judge.spending.<what>",
         "sum over the calls of the judge",
-        "calls that did not tell it add nothing",
+        "calls that did not report it add nothing",
         _spent,
         Level.VOTE,
         "number",

@@ -437,7 +437,7 @@ def corrected_by_labels(passed: Array, passes: Array, case: Array, rubric: Descr
     if rubric.passing is None:
         return replace(result, message="the suite does not say when a text passes")
     if rubric.others_count:
-        message = "other components count in the score beside the judge, so labels do not tell which texts pass"
+        message = "other components besides the judge count in the score, so labels do not decide which texts pass"
         return replace(result, message=message)
     return result
 

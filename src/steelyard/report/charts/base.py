@@ -15,7 +15,7 @@ from steelyard.suite.case import cell_name
 
 SCHEMA: Final = "https://vega.github.io/schema/vega-lite/v5.json"
 MOST_ROWS: Final = 100
-"""More cases than this make a picture that nobody can read: the ones to look at first are shown, and it is said."""
+"""More cases than this cannot be read in one picture: the ones to look at first are shown, and the chart says so."""
 ROW: Final = 18
 """Pixels that one case takes."""
 LONGEST_NAME: Final = 64

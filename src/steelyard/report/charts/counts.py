@@ -180,7 +180,7 @@ _WIDE, _NARROW = 104, 72
 
 
 def pass_fail(figures: ChecksFigures) -> Chart | None:
-    """A grid of cases and checks: P passed, F failed, ? cannot be told, – does not apply; None without checks."""
+    """A grid of cases and checks: P passed, F failed, ? undecided, – does not apply; None without checks."""
     cells = figures.cells
     if not cells:
         return None

@@ -226,12 +226,12 @@ def _panels(history: History, axis: _Axis) -> Chart:
 
 def _subtitle(history: History, trends: Sequence[Trend], axis: _Axis, which: str) -> list[str]:
     """How much there is, and below it how to read what is drawn."""
-    excluded = f", {len(axis.left_out)} more without a part in the trend (x)" if axis.left_out else ""
+    excluded = f", {len(axis.left_out)} more not in the trend (x)" if axis.left_out else ""
     first = f"{len(axis.trended)} runs with 95 % intervals{excluded}" + (f"; {which}" if which else "")
     parts = [
         ("green dashes: gate", any(trend.gates for trend in trends)),
         ("dotted: the signature or the truth changed", any(mark.signature_part for mark in history.marks)),
-        ("thin: what is scored changed", any(not mark.signature_part for mark in history.marks)),
+        ("thin: the target, model or prompts changed", any(not mark.signature_part for mark in history.marks)),
         ("thick orange: the level changed", any(trend.changes for trend in trends)),
     ]
     return [first, "; ".join(message for message, there in parts if there)]

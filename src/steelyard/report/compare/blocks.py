@@ -33,10 +33,10 @@ _SPENT = ("latency", "spending")
 _FAILED = ("failures", "format")
 _OF_CELLS = ("expectations", "stability")
 _HOW = (
-    "difference B minus A, shares in percentage points; n: pairs (of fewer cases); effect: standard deviations of a"
-    " case's difference; W/T/L: cases better, the same and worse"
+    "difference: B minus A, shares in percentage points; n: pairs (of fewer cases); effect: in standard deviations"
+    " of a case's difference; W/T/L: cases better, the same and worse"
 )
-_OVER_FIGURES = "adjusted over the table (Holm), the first alone"
+_OVER_FIGURES = "adjusted over the table (Holm), except the first"
 _OVER_TABLE = "adjusted over the table (Holm)"
 _OVER_GROUPS = "adjusted over the groups (Holm)"
 
@@ -54,8 +54,8 @@ def document(comparison: Comparison) -> doc.Document:
         *(item for table in other_tables(comparison) for item in table_section(table)),
         *section("Groups that did not move", doc.Text(unmoved_slices(comparison))),
         *section("Not compared", bullets(words.left_out(comparison.not_compared))),
-        *section("Everything that differs in how they were made", bullets(item.sentence for item in changed)),
-        *section("SignaturePair", doc.Fold("Everything that differs, part by part", [signatures(comparison)])),
+        *section("All differences between the two runs' signatures", bullets(item.sentence for item in changed)),
+        *section("SignaturePair", doc.Fold("All differences, part by part", [signatures(comparison)])),
     ]
     sides = (("A", comparison.a), ("B", comparison.b))
     footer = [f"Method: {words.method(comparison)}", *(f"{side}: {signature_line(run)}" for side, run in sides)]
@@ -70,7 +70,7 @@ def answer(comparison: Comparison) -> list[doc.Block]:
     sure = [doc.Bullet(text, label=label) for label, text in words.significance(comparison)]
     verdict = comparison.headline.verdict.value
     headline = doc.Headline(verdict, words.answer(comparison), verdict.upper(), remarks=sure, extra=[moved])
-    return [doc.Section("What differs in how they were made", [differ], main=True), headline]
+    return [doc.Section("Differences in signature and load", [differ], main=True), headline]
 
 
 def data(comparison: Comparison) -> dict[str, Any]:
@@ -126,7 +126,9 @@ def extra(comparison: Comparison) -> doc.Table:
     moved = [change for change in changes if change.verdict is not Moved.SAME]
     moved.sort(key=lambda change: _ORDER.index(change.verdict))
     still = len(changes) - len(moved)
-    return _changed("Beside the score", moved, f"{still:,} of {len(changes):,} did not move" if still else "")
+    return _changed(
+        "Without weight in the score", moved, f"{still:,} of {len(changes):,} did not move" if still else ""
+    )
 
 
 def spending(comparison: Comparison) -> doc.Table:
@@ -270,8 +272,8 @@ def sections(comparison: Comparison) -> doc.Table:
         "Findings by section",
         available,
         ("Section", lambda item: item.section or words.NO_SECTION),
-        ("Found A", lambda item: f"{item.a:,}"),
-        (doc.Column("Found B", below=True), lambda item: f"{item.b:,}"),
+        ("Findings A", lambda item: f"{item.a:,}"),
+        (doc.Column("Findings B", below=True), lambda item: f"{item.b:,}"),
         *_columns_of(lambda item: item.rate),
         note="A, B and difference: findings a sample",
         signature=texts.of_changes([item.rate for item in available], _OVER_TABLE),

@@ -31,13 +31,13 @@ from steelyard.suite.case import cell_name
 # Why the headline number moved, as tables and sentences that every view of a comparison shows.
 
 WHY = "Why"
-"""The label of the sentence beside the answer."""
+"""The label of the sentence on why the headline number moved."""
 LEDGER = "Ledger"
 _MEASURED = {
     How.COUNTED: "counted",
     How.SCORED_AGAIN: "A's answers scored again by B's suite",
     How.ANCHORS: "measured on anchors",
-    How.LEFT: "what is left",
+    How.LEFT: "the remainder",
 }
 
 
@@ -48,14 +48,14 @@ def shown(comparison: Comparison) -> Attribution | None:
 
 
 def why(comparison: Comparison) -> list[tuple[str, str]]:
-    """The sentence with its label, what the ledger says of the edits, and why some causes could not be told apart."""
+    """The sentence with its label, what the ledger says of the edits, and why some causes could not be separated."""
     result = shown(comparison)
     if result is None:
         return []
     sentence = result.sentence
     if result.total is not None:
         before, after = (fmt.percent(item.value) for item in (result.a, result.b))
-        sentence = f"{METRICS[result.metric]} of all readings {before} -> {after}: {sentence}"
+        sentence = f"{METRICS[result.metric]} of all scored samples {before} -> {after}: {sentence}"
     ledger, joined = (
         [(label, text) for text in texts] for label, texts in ((LEDGER, result.ledger), ("Not split", result.joined))
     )
@@ -105,17 +105,17 @@ def _portions(attribution: Attribution) -> Table:
         share = "" if of_repeats is None else f"; {fmt.percent(of_repeats, 0)} of its variance is between repeats"
         width = f"up to {fmt.percentage(noise.half_width):.1f}"
         rows.append(("noise, in the last", width, "", "", "", f"half the interval above{share}"))
-    base = f"{attribution.a.n:,} readings of A, {attribution.b.n:,} of B"
+    base = f"{attribution.a.n:,} scored samples of A, {attribution.b.n:,} of B"
     rows.append(("together", points(attribution.total), "", "", "", base))
     figures = map(Column, ("Points", "95 % interval", "Cases", "Significance"))
     printed = sum(fmt.percentage(portion.change.value or 0.0) for portion in attribution.portions)
     rounded = abs(printed - fmt.percentage(attribution.total or 0.0)) > 0.05
     return Table(
         f"Why the {METRICS[attribution.metric]} moved",
-        (doc.words("Cause"), *figures, doc.words("Stands on")),
+        (doc.words("Cause"), *figures, doc.words("Based on")),
         rows,
-        "figures are rounded, and sum before that" if rounded else "",
-        signature=f"95 %: Student t over what each case adds; what is left: as for the figures | seed {SEED}",
+        "figures are rounded after summing" if rounded else "",
+        signature=f"95 %: Student t over what each case adds; the remainder: as for the figures | seed {SEED}",
     )
 
 
@@ -178,7 +178,7 @@ def differences(comparison: Comparison) -> list[tuple[Part, str]]:
     """What differs in how the runs were made, what blocks a verdict first; the first few, and how many more."""
     changes = comparison.signatures.changes
     if not changes:
-        return [(Part.NOTED, "nothing is known to differ in how the two runs were made")]
+        return [(Part.NOTED, "no difference in signature or load is known ")]
     results = [(change.means, change.sentence) for change in changes[:MOST_DIFFERENCES]]
     if comparison.signatures.several:
         results.append((Part.SUBJECT, comparison.signatures.several))
@@ -193,8 +193,8 @@ def significance(comparison: Comparison) -> list[tuple[str, str]]:
     rows += why(comparison)
     rows += [("Besides", reason) for reason in headline.confounded_by if reason not in headline.sentence]
     if headline.confounded_by and comparison.pairs.comparable:
-        rows.append(("To ask", "--allow-mismatch gives a verdict in spite of it"))
-    rows += [("In spite of", reason) for reason in headline.in_spite_of]
+        rows.append(("To override", "--allow-mismatch gives a verdict all the same"))
+    rows += [("Overridden", reason) for reason in headline.in_spite_of]
     if effect := changes.effect_in_words(comparison.metrics[0]) if comparison.metrics else "":
         rows.append(("Effect", effect))
     if headline.smallest:
@@ -286,7 +286,7 @@ def pair_lists(comparison: Comparison) -> list[tuple[str, str]]:
     """Every list with its count and the first few samples in it; the reasons of those that cannot be compared last."""
     pairs = comparison.pairs
     rows = [(label, listed(result, pairs.comparable)) for label, result in comparable_lists(comparison)]
-    rows.append(("Not comparable", f"{pairs.n_not_comparable:,}, no part of any figure"))
+    rows.append(("Not comparable", f"{pairs.n_not_comparable:,}, in no figure"))
     rows += [(f"  {why}", listed(result)) for why, result in pairs.not_comparable.items()]
     return rows
 

@@ -35,7 +35,7 @@ class JudgeCard:
     header: RunHeader
     health: JudgeHealth
     checks: tuple[tuple[Gate, HealthResult], ...]
-    """Every threshold of the suite with what came of it."""
+    """Every threshold of the suite with its result."""
     invalid: tuple[str, ...] = ()
     """Why the run says nothing about its judge; empty when it does."""
     examples: dict[str, list[Example]] = field(default_factory=dict)
@@ -45,7 +45,7 @@ class JudgeCard:
     outcomes: dict[str, int] = field(default_factory=dict)
     """How the samples of the run ended."""
     why_failed: dict[str, int] = field(default_factory=dict)
-    """Why texts came to no reading, in words that name the judge, most frequent first."""
+    """Why texts are inconclusive, as sentences that name the judge, most frequent first."""
     n_broken: int = 0
     """Texts without any vote, since a scorer or a judge that is code broke on them."""
 
@@ -95,7 +95,7 @@ def build_card(store: Store, header: RunHeader, judge: JudgeModel) -> JudgeCard:
 def _insist_on_same_rubric(header: RunHeader, judge: JudgeModel) -> JudgeModel:
     described = header.description.judge
     if described is None:
-        raise UsageError(f"run {header.id} has no judge: its answers were only computed")
+        raise UsageError(f"run {header.id} has no judge")
     names, scale = described.rubric.names, described.rubric.scale
     if names != judge.rubric.names or scale != judge.rubric.scale:
         raise UsageError(
@@ -116,7 +116,7 @@ def _why_invalid(header: RunHeader, health: JudgeHealth, outcomes: dict[str, int
     if header.state is not RunState.ENDED:
         yield f"the run has not finished: it is {header.state.value}"
     if not health.n_texts:
-        yield "no text came before the judge"
+        yield "no text reached the judge"
         return
     allowed = header.description.limits.max_inconclusive
     for count, message in (

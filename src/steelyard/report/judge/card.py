@@ -37,7 +37,7 @@ _MESSAGES = {
     "RULE_BROKEN": "a broken rule",
     "UNPROVEN": "an unproven score",
     "TOO_FEW_REASONS": "too few reasons",
-    "CONTRADICTION": "a complaint that is wrong",
+    "CONTRADICTION": "a contradicted complaint",
     "CUT_OFF": "an answer that broke off",
     "EXTRA_FIELD": "a field too many",
     "VIOLATION": "an answer that could not be used",
@@ -53,7 +53,7 @@ def document(card: JudgeCard) -> doc.Document:
     header = card.header
     remarks = [doc.Bullet(reason) for reason in card.invalid]
     remarks += [doc.Bullet(warning, doc.Tone.WARNING) for warning in warnings(card)]
-    complaints = bullets(card.health.complaints) if card.health.complaints else doc.Text("Nothing was found.")
+    complaints = bullets(card.health.complaints) if card.health.complaints else doc.Text("No problems.")
     wrong = doc.Section("What is wrong", [complaints])
     blocks: list[doc.Block] = [
         doc.Headline(verdict_word(card), headline(card), remarks=remarks, extra=[wrong]),
@@ -62,7 +62,7 @@ def document(card: JudgeCard) -> doc.Document:
         *(item for table in all_tables(card) for item in table_section(table)),
         *section("Labels down, judge across", doc.SmallTables(confusions(card), _CONFUSIONS)),
         *section("For example", bullets(examples(card))),
-        *section("Stands on", doc.Facts(standing(card))),
+        *section("Based on", doc.Facts(standing(card))),
     ]
     context = ["judge check", f"run {header.id}", *filter(None, [fmt.when(header.created_at)])]
     footer = [f"Signature: {signature_line(header)}", *([f"Steelyard {header.version}"] if header.version else [])]
@@ -87,13 +87,13 @@ def data(card: JudgeCard) -> dict[str, Any]:
     }
 
 
-_CONFUSIONS = "the reviewer's best score down, the judge's score across, as it was said; on the diagonal the same score"
+_CONFUSIONS = "the reviewer's best score down, the judge's uncapped score across; on the diagonal the same score"
 
 
 def thresholds(card: JudgeCard) -> doc.Table:
     """Every threshold with value, n, interval and verdict, in the suite's order."""
     doubt = [threshold.text for threshold, result in card.checks if result.across]
-    note = f"{_ACROSS} the interval reaches across the threshold, more texts would make it surer: {', '.join(doubt)}"
+    note = f"{_ACROSS} the interval contains the threshold, more texts would narrow it : {', '.join(doubt)}"
     return doc.table(
         "Thresholds",
         card.checks,
@@ -127,10 +127,10 @@ def agreement(card: JudgeCard) -> doc.Table:
         ("Kappa", lambda item: _points(item.agreement.kappa)),
         ("Alpha", lambda item: _points(item.agreement.alpha)),
         ("Bias", lambda item: _bias(item.agreement.bias)),
-        ("In range, bound", lambda item: _share(item.bound_exact)),
+        ("In range, capped", lambda item: _share(item.bound_exact)),
     ]
     note = (
-        "in range: inside what the reviewer allows; within one: at most a point outside; bound: after rules and checks;"
+        "in range: inside what the reviewer allows; within one: at most a point outside; capped: after rules;"
         " kappa: quadratic weights; alpha: Krippendorff's, ordinal; bias: judge minus best, above 0 is lenient"
     )
     return _by_dimension(card, "Against labels", cells, note) if card.health.n_labelled else doc.NO_TABLE
@@ -170,7 +170,7 @@ def people(card: JudgeCard) -> doc.Table:
     )
     titles = ("People", "Judge, one", "Two people", "Alpha", "Won", "Advantage")
     columns = (doc.words("Dimension"), *(doc.Column(title, doc.Kind.STACKED) for title in titles))
-    return doc.Table("People beside the judge", columns, rows, note, signature=OF_A_JUDGE)
+    return doc.Table("Agreement of people and judge", columns, rows, note, signature=OF_A_JUDGE)
 
 
 def flags(card: JudgeCard) -> doc.Table:
@@ -222,7 +222,7 @@ def rubric(card: JudgeCard) -> doc.Table:
     ]
     titles = ("n", f"{high:g}s given", f"{high:g}s due", "Middle", "Spread")
     note = (
-        f"as the judge said, on {low:g} to {high:g}; due: by the labels; middle: the neutral score and the next above;"
+        f"uncapped scores, on {low:g} to {high:g}; due: by the labels; middle: the neutral score and the next above;"
         " spread: standard deviation in points"
     )
     columns = (doc.Column("Dimension", doc.Kind.LINES), *(doc.Column(title, doc.Kind.STACKED) for title in titles))
@@ -274,7 +274,7 @@ def repeatability(card: JudgeCard) -> doc.Table:
         ("Alpha", lambda item: _points(item.reliability)),
         ("n", lambda item: _base(item.reliability)),
     ]
-    note = "same again: of the texts that one judge read several times; alpha: between all votes on a text"
+    note = "same again: of the texts that one judge scored several times; alpha: between all votes on a text"
     return _by_dimension(card, "Repeatability", cells, note)
 
 
@@ -292,7 +292,7 @@ def behaviour(card: JudgeCard) -> doc.Table:
     if itself.cut_off.n and card.health.mode != Mode.RULES:
         named.insert(-1, ("broke off at the limit of tokens", itself.cut_off))
     if itself.contradictions.n:
-        named.insert(-1, ("complained of what is not so", itself.contradictions))
+        named.insert(-1, ("made a complaint that the answer contradicts", itself.contradictions))
     if itself.disagreement.n:
         named.append(("texts with votes far apart", itself.disagreement))
     named += [(f"read: {step.replace('_', ' ')}", share) for step, share in itself.steps.items() if step != "failed"]
@@ -316,7 +316,7 @@ def rules(card: JudgeCard) -> doc.Table:
 def disagreements(card: JudgeCard) -> doc.Table:
     """By dimension, at most so many of the texts farthest outside what the reviewer allows."""
     dimensions = card.health.dimensions.items()
-    notes = ["label: the reviewer's best score and the range allowed; judge: as it said"]
+    notes = ["label: the reviewer's best score and the range allowed; judge: its uncapped score"]
     for name, item in dimensions:
         more = item.n_disagreements - len(item.disagreements[:MOST_LISTED])
         notes += [f"and {more:,} more of {name}"] if more else []
@@ -338,13 +338,13 @@ def flagged_wrongly(card: JudgeCard) -> doc.Table:
     for name, item in card.health.flags.items():
         for message, cases, count in (
             ("missed", item.missed, item.agreement.missed),
-            ("raised wrongly", item.false_alarms, item.agreement.false_alarms),
+            ("set wrongly", item.false_alarms, item.agreement.false_alarms),
         ):
             rows += [(name, case_id, message) for case_id in cases[:MOST_LISTED]]
             more = count - min(len(cases), MOST_LISTED)
             left_off += [f"and {more:,} more {message}"] if more else []
     columns = (doc.words("Flag"), doc.words("Case"), doc.Column("The judge's flag"))
-    return doc.Table("Flags missed or raised wrongly", columns, rows, "; ".join(left_off))
+    return doc.Table("Flags missed or set wrongly", columns, rows, "; ".join(left_off))
 
 
 def has_readings(card: JudgeCard) -> bool:
@@ -395,14 +395,14 @@ def headline(card: JudgeCard) -> str:
     missed, untold = card.count(Verdict.FAIL), card.count(Verdict.AMBIGUOUS)
     also = f", {untold} not shown" if untold else ""
     if card.verdict is Verdict.INVALID:
-        return "This run says nothing about its judge: neither fit nor unfit"
+        return "This run shows nothing about its judge: neither fit nor unfit"
     if card.verdict is Verdict.FAIL:
         return f"This judge is not fit: {missed} of {fmt.counted(n, 'threshold')} missed{also}"
     if card.verdict is Verdict.AMBIGUOUS:
         return f"This judge is not shown to be fit: {untold} of {fmt.counted(n, 'threshold')} not shown"
     if card.verdict is Verdict.PASS:
         return f"This judge is fit: {fmt.counted(n, 'threshold')} reached"
-    return "The suite asks nothing of its judge: declare thresholds under judge.health"
+    return "The suite declares no thresholds for its judge: add them under judge.health"
 
 
 def standing(card: JudgeCard) -> list[tuple[str, str]]:
@@ -415,7 +415,7 @@ def standing(card: JudgeCard) -> list[tuple[str, str]]:
         (card.header.n_planned - sum(outcomes.values()), "missing"),
     )
     others = ", ".join(f"{count:,} {message}" for count, message in missing if count > 0)
-    texts = f"{health.n_texts:,} of {fmt.counted(card.header.n_planned, 'sample')} came before the judge"
+    texts = f"{health.n_texts:,} of {fmt.counted(card.header.n_planned, 'sample')} reached the judge"
     texts += f" ({others})" if others else ""
     otherwise = labelled_otherwise(health.n_labelled_otherwise)
     texts += f"; {health.n_labelled:,} of them are labelled" + (f"; {otherwise}" if otherwise else "")
@@ -435,10 +435,10 @@ def no_labels(card: JudgeCard) -> str:
     if card.health.n_labelled:
         return ""
     if not card.labels_at:
-        return "n/a: the suite names no labels (judge.labels), so nothing tells how right the judge is"
+        return "n/a: the suite names no labels (judge.labels), so the judge's accuracy is unknown"
     if card.health.n_labelled_otherwise:
-        return "n/a: no labels were given for these texts, so nothing tells how right the judge is"
-    return f"n/a: none of the texts has labels at {card.labels_at}, so nothing tells how right the judge is"
+        return "n/a: no labels were given for these texts, so the judge's accuracy is unknown"
+    return f"n/a: none of the texts has labels at {card.labels_at}, so the judge's accuracy is unknown"
 
 
 def _modes(card: JudgeCard) -> str:

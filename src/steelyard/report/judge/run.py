@@ -19,10 +19,7 @@ from steelyard.store.base import Spending
 from steelyard.suite.judge import Member
 
 _FIX_CUT_OFF = "give the judge more max_tokens, then steelyard rescore --judge-again"
-_FIX_EXCLUDED = (
-    "let it be asked again with ask_again, or take one that keeps to the response's schema,"
-    " then steelyard rescore --judge-again"
-)
+_FIX_EXCLUDED = "set ask_again, or use a judge that keeps to the response schema, then steelyard rescore --judge-again"
 
 _LONGEST_PROBLEM = 300
 _FEWEST = 10
@@ -77,8 +74,8 @@ def judge_warnings(report: Report) -> list[str]:
     top = judge_scale(report.header)[1]
     results = [
         _warning(judge.broken_rules, _MUCH_BROKEN, "votes broke a rule of the suite"),
-        _warning(judge.made_up_quotes, _MUCH_MADE_UP, "votes quote what the text does not say"),
-        _warning(judge.disagreement, _MUCH_DISAGREEMENT, "texts have readings that lie far apart"),
+        _warning(judge.made_up_quotes, _MUCH_MADE_UP, "votes quote what is not in the text"),
+        _warning(judge.disagreement, _MUCH_DISAGREEMENT, "texts have votes that are far apart"),
     ]
     enough = {name: item for name, item in judge.dimensions.items() if item.top_share.n >= _FEWEST}
     same = [name for name, item in enough.items() if item.constant]
@@ -94,9 +91,9 @@ def judge_warnings(report: Report) -> list[str]:
     nearly = {name: item.usual for name, item in enough.items() if hardly_distinguishes(item.usual, scale)}
     if nearly:
         given = [f"{name} {item.score:g} in {item.n:,} of {item.n_texts:,}" for name, item in nearly.items() if item]
-        results.append(f"the same score for nearly every text tells few from another: {', '.join(given)}")
+        results.append(f"the same score for nearly every text separates few of them: {', '.join(given)}")
     if same:
-        results.append(f"the same score for every text tells none from another: {', '.join(same)}")
+        results.append(f"the same score for every text separates none of them: {', '.join(same)}")
     results.append(_unchecked(report))
     return [f"{item}; see steelyard judge check" for item in results if item]
 
@@ -107,7 +104,7 @@ def _unchecked(report: Report) -> str:
     if check is not None and check.enough:
         return labelled_otherwise(check.n_labelled_otherwise)
     n = check.n_labelled if check else 0
-    few = f"labels of {n} texts are too few, at least {FEWEST_LABELS} tell" if n else "no labels tell"
+    few = f"labels of {n} texts are too few (at least {FEWEST_LABELS}) to say" if n else "no labels show"
     others = labelled_otherwise(check.n_labelled_otherwise) if check else ""
     why = f" ({others})" if others else ""
     return f"the judge is unchecked: {few} how often it errs{why}, and no interval allows for that"
@@ -116,7 +113,7 @@ def _unchecked(report: Report) -> str:
 def labelled_otherwise(n: int) -> str:
     """Why the labels of so many texts do not count; "" for none."""
     texts = "1 text has labels" if n == 1 else f"{n:,} texts have labels"
-    return f"{texts} of another text, or of one that judge.labelled does not name" if n else ""
+    return f"{texts} given for another text, or for none that judge.labelled names" if n else ""
 
 
 def corrected_rate(report: Report) -> str:
@@ -199,11 +196,11 @@ def stated(value: float | bool | None) -> str:
 
 def judged_lines(judged: JudgementDetail) -> Iterator[str]:
     """What all votes come to, line by line."""
-    yield f"mode: {judged.mode or 'no reading'}" + (
+    yield f"mode: {judged.mode or 'inconclusive'}" + (
         f" (excluded: {judged.exclusion_reason})" if judged.excluded else ""
     )
     if judged.shortened:
-        yield "a judge saw only the head and the tail of this text"
+        yield "the judge saw only the beginning and the end of this text"
     if judged.message:
         yield judged.message
     yield from (mark_words(mark) for mark in judged.marks)
@@ -217,7 +214,7 @@ def vote_name(vote_detail: VoteDetail) -> str:
 
 def vote_lines(vote_detail: VoteDetail) -> Iterator[str]:
     """One vote, line by line: how it was read, its marks, what else it said, and what is wrong with it."""
-    yield f"read: {vote_detail.step.replace('_', ' ')}; mode: {vote_detail.mode or 'no reading'}"
+    yield f"read: {vote_detail.step.replace('_', ' ')}; mode: {vote_detail.mode or 'inconclusive'}"
     if vote_detail.message:
         yield vote_detail.message
     yield from (mark_words(mark) for mark in vote_detail.marks)
@@ -235,9 +232,9 @@ def dimensions(report: Report) -> Table:
         judge.dimensions.items() if judge else (),
         ("Dimension", lambda row: row[0]),
         ("Weight", lambda row: weight_of(report.header, row[0])),
-        *(mean, interval, doc.value(lambda row: row[1].uncapped_mean, "As judged", "points")),
-        *(doc.value(lambda row: row[1].capped, "Bound"), n),
-        note="mean: after rules and checks, in points; as judged: before; bound: share of the texts that differ",
+        *(mean, interval, doc.value(lambda row: row[1].uncapped_mean, "Uncapped", "points")),
+        *(doc.value(lambda row: row[1].capped, "Capped"), n),
+        note="mean: after rules and checks, in points; uncapped: before; capped: share of texts that they changed",
         signature=OF_A_RUN,
     )
 
@@ -283,7 +280,7 @@ def judge(report: Report) -> list[tuple[str, str]]:
     others = [f"{code} {count:,}" for code, count in result.remarks.items() if code not in _SHOWN_ALWAYS]
     if others:
         of = fmt.counted(result.broken_rules.n, "vote")
-        rows.append(("Also remarked", f"{', '.join(others)} of {of} in mode {result.mode}"))
+        rows.append(("Other remarks", f"{', '.join(others)} of {of} in mode {result.mode}"))
     if report.spending is not None and report.spending.calls:
         rows.append(("Judging took", spending_words(report.spending)))
     rows += [("Drift measured on", anchors.message) for anchors in report.header.options.anchors.values()]

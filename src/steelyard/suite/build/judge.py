@@ -33,7 +33,7 @@ from steelyard.suite.yaml import Place, dotted, listed, meant, meant_or_listed, 
 
 _AT: Place = ("judge",)
 _RUBRIC: Place = ("judge", "rubric")
-_TAKEN_CODES = {"FORMAT": "an answer that cannot be read", "JUDGE": "a judge that gave no reading"}
+_TAKEN_CODES = {"FORMAT": "an answer that cannot be read", "JUDGE": "a judge that failed"}
 """Codes of findings that a dimension's own would be taken for."""
 REASONS = "reasons"
 """The field of reasons in a schema that is made from the rubric, unless the suite names another."""
@@ -481,7 +481,7 @@ def choose(by: Any, specs: Mapping[str, Member], declared: Sequence[str], draft:
             return ()  # already told by the check of the whole judge
         if name in names[:at]:
             draft.add_problem(
-                f"judge.by names {name!r} twice: for several readings by one judge write repeats", ("judge", "by")
+                f"judge.by names {name!r} twice: for several votes by one judge write repeats", ("judge", "by")
             )
         elif name not in declared:
             draft.add_problem(f"no judge is called {name!r}{meant_or_listed(name, declared)}", ("judge", "by"))

@@ -197,7 +197,9 @@ def build_expectations(raw: dict[str, Any], answer: AnswerShape, draft: Draft, *
         )
         return None
     if isinstance(raw.get("score"), dict) and EXPECT in raw["score"]:
-        draft.add_problem("score.expect: this name stands for the checks of expect: choose another", ("score", EXPECT))
+        draft.add_problem(
+            "score.expect: this name is reserved for the checks of expect: choose another", ("score", EXPECT)
+        )
     before = len(draft.problems)
     with_schema = answer.format == "json" and answer.json_schema is not None
     checks = {name: _check(str(name), part, answer, draft, with_schema=with_schema) for name, part in given.items()}
@@ -268,7 +270,8 @@ def _check_name(name: str, place: Place, draft: Draft, *, with_schema: bool) -> 
         )
     elif name == SCHEMA and with_schema:
         draft.add_problem(
-            "expect.schema: this name stands for the suite's schema, which is checked anyway: choose another", place
+            "expect.schema: this name is reserved for the suite's schema, which is checked anyway: choose another",
+            place,
         )
 
 
@@ -405,7 +408,7 @@ def _expected(expect: Any, written: str | None) -> ExpectDescription:
 def _check_weights(
     raw: dict[str, Any], components: tuple[Component, ...], judge: JudgeModel | None, draft: Draft
 ) -> None:
-    """Tell of a suite in which nothing counts; a part that is broken is told elsewhere."""
+    """Report a suite in which nothing counts; a part that is broken is reported elsewhere."""
     if raw.get("expect") is not None:
         return
     if raw.get("judge") is None and not raw.get("score"):
@@ -454,7 +457,7 @@ def build_answer(written: AnswerShape, draft: Draft) -> AnswerShape:
 
 
 def _names(suite: SuiteModel, raw: dict[str, Any], wrong: Collection[str]) -> SuiteNames:
-    """What gates and criteria may speak of; a part that is broken is told elsewhere and must not be told twice."""
+    """What gates and criteria may speak of; a broken part  is reported elsewhere and must not be reported twice."""
     survey, score = suite.survey, raw.get("score")
     slices = {
         "category": list(survey.categories),

@@ -102,7 +102,7 @@ def test_a_component_below_its_threshold_is_one_finding_with_code_place_and_both
 
 
 @pytest.mark.parametrize("text", ["", "no idea", "{}", '{"name": 3}', "null", '{"name": "oak"'[:5]])
-def test_a_malformed_answer_weighs_0_with_exactly_one_finding(text):
+def test_a_malformed_answer_scores_0_with_exactly_one_finding(text):
     weighed = evaluate(text)
     assert (weighed.outcome, weighed.score, weighed.passed, weighed.band) == (Outcome.MALFORMED, 0.0, False, "Failed")
     (finding,) = weighed.findings
@@ -134,13 +134,13 @@ def test_a_long_text_that_mentions_the_word_does_not_say_unknown():
     assert not says_unknown("A maker unknown to most, Hall made " + "fine tables and benches " * 5)
 
 
-def test_missing_truth_without_a_policy_is_never_weighed():
+def test_missing_truth_without_a_policy_is_never_scored():
     of = suite(Component(name="maker", scorer=Alternatives(expected="expected.maker")))
     with pytest.raises(SuiteError, match="case c: maker: the truth is missing"):
         evaluate({"name": "x"}, Case("c", expected={}), of)
 
 
-def test_a_case_with_nothing_to_weigh_is_never_weighed():
+def test_a_case_with_nothing_to_score_is_never_scored():
     of = suite(Component(name="maker", scorer=Alternatives(expected="expected.maker"), when_unknown="skip"))
     with pytest.raises(SuiteError, match="nothing to score"):
         evaluate({"name": "x"}, Case("c", expected={}), of)
@@ -215,14 +215,14 @@ def test_a_box_that_is_none_is_a_broken_scale(box):
             evaluate({"name": "x", "maker": "x", "era": "1900", "min": 1, "max": 2}, of=of)
 
 
-def test_a_text_answer_is_weighed_as_a_whole():
+def test_a_text_answer_is_scored_as_a_whole():
     of = suite(Component(name="says", scorer=Contains(expected=("oak",))), answer=AnswerShape(format="text"))
     assert evaluate("It is oak.", CASE, of).score == 1.0
     empty = evaluate("", CASE, of)
     assert (empty.outcome, empty.score, empty.step) == (Outcome.SCORED, 0.0, None)
 
 
-def test_a_component_looks_at_its_own_name_unless_told_otherwise():
+def test_a_component_looks_at_its_own_name_unless_reported_otherwise():
     of = suite(
         Component(name="name", scorer=Exact(expected="expected.name")),
         Component(name="odd.name", scorer=Exact(expected="id")),
