@@ -27,8 +27,8 @@ def _child(module: str, *arguments: object) -> dict[str, Any]:
     return result
 
 
-def _line(what: str, value: str, required_repeats: str, good: bool) -> None:
-    print(f"{'ok  ' if good else 'MISS'}  {what:<58} {value:>14}   hold {required_repeats}", flush=True)
+def _line(what: str, value: str, wanted: str, good: bool) -> None:
+    print(f"{'ok  ' if good else 'MISS'}  {what:<58} {value:>14}   want {wanted}", flush=True)
 
 
 def help_cpu() -> None:

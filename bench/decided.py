@@ -84,7 +84,7 @@ def decide(folder: Path) -> dict[str, Any]:
     print_document(document(comparison), Console(file=StringIO(), width=80))
     clock.note("print")
     header = store.run("b")
-    decision = decided(summarise_stored(store, "b", header.suite, only_for_gates=True), header.suite)
+    decision = decided(summarise_stored(store, "b", header.description, only_for_gates=True), header.description)
     clock.note("gate")
     store.close()
     if comparison.attribution is None or len(decision.gates) < len(_GATES):

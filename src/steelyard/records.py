@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from steelyard.errors import UsageError
 
 if TYPE_CHECKING:
-    from steelyard.suite.models import SuiteDescription
+    from steelyard.suite.models import SuiteModel
 
 Count = Annotated[int, range(2**53 + 1)]
 """A whole number from 0 up, as far as a column of floats holds each exactly."""
@@ -232,11 +232,11 @@ REMARKS: Mapping[str, str] = {
     "MADE_UP_QUOTE": "a quote that is not in the text",
     "TOO_FEW_REASONS": "fewer reasons than asked for",
     "VIOLATION": "a score that is missing, out of range or no number: the judge was asked again or failed",
-    "DISAGREEMENT": "members or repeats far apart",
-    "CONTRADICTION": "a complaint that what was judged shows to be wrong: it is counted, and not believed",
-    "CUT_OFF": "an answer that broke off at the limit of tokens: of one that is not whole no more than scores is read",
-    "NO_MAJORITY": "no score that most of the panel gave",
-    "EXTRA_FIELD": "a field that nobody asked for: it is passed over, and the rest is read",
+    "DISAGREEMENT": "scores of panel members or repeats far apart",
+    "CONTRADICTION": "a complaint that the answer contradicts: it is counted, and has no effect",
+    "CUT_OFF": "an answer that broke off at the limit of tokens: only its scores are used",
+    "NO_MAJORITY": "no majority in the panel",
+    "EXTRA_FIELD": "an unexpected field: it is ignored",
 }
 """What can be wrong with a judge, by code."""
 
@@ -261,7 +261,7 @@ class Vote:
     response: Mapping[str, Any] = field(default_factory=dict)
     """The judge's whole answer as parsed, reasons, notes and what else it gave, less what a check found to be wrong."""
     message: str = ""
-    """Why there is no reading, or in mode `basic` why there is no more of one, in words; "" otherwise."""
+    """Why there are no scores, or in mode `basic` why there is nothing else; "" otherwise."""
     findings: tuple[Finding, ...] = ()
     """Errors of the system under test that the judge names, as far as they bear checking."""
     claims: tuple[Claim, ...] = field(default=(), compare=False)
@@ -287,7 +287,7 @@ class Judgement:
     remarks: tuple[Remark, ...] = ()
     """On the panel as a whole; each vote has its own."""
     findings: tuple[Finding, ...] = ()
-    """What the vote that stands for the others says is wrong, as far as it bears checking."""
+    """What the representative vote says is wrong, less what a check contradicts."""
     claims: tuple[Claim, ...] = field(default=(), compare=False)
     """Those of the same vote; kept with the sample, not with the judgement."""
     metrics: Mapping[str, Any] = field(default_factory=dict)
@@ -295,7 +295,7 @@ class Judgement:
     calls: tuple[JudgeCall, ...] = ()
     """Everything that was asked for; empty for a judge that is code."""
     message: str = ""
-    """Why it comes to nothing, in words; "" when it comes to something."""
+    """Why there is no result; "" when there is one."""
 
     @property
     def stands(self) -> Vote | None:
@@ -352,6 +352,205 @@ class Sample:
         return (self.case_id, self.variant, self.repeat)
 
 
+# What is to be known of a run beside its samples: what was asked for, and how it went.
+
+
+@dataclass(frozen=True, slots=True)
+class ScoringTime:
+    """What scoring took: seconds an answer, and its share of the time since the first answer."""
+
+    mean: float
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """How the calls of a run were made, and how far that could be done."""
+
+    concurrency: Whole
+    rate: float | None = None
+    """Calls a second that fell due whatever came back: an open load."""
+    requests_per_second: float | None = None
+    warm_up: Whole = 0
+    changed: bool = False
+    """True when the run was resumed under another load."""
+    warm_up_failed: Whole = 0
+    held_up: Whole = 0
+    """Calls of an open load that were due and had to wait, since as many as may be were under way."""
+    loop_lag: float | None = None
+    """Seconds that the event loop was late on average."""
+    scoring: ScoringTime | None = None
+
+    @property
+    def pace(self) -> tuple[float | None, ...]:
+        """What latencies depend on: without the same they cannot be compared."""
+        return self.rate, self.requests_per_second, self.concurrency
+
+    @property
+    def declared(self) -> dict[str, float | None]:
+        """What was asked for, without how it went."""
+        return {name: getattr(self, name) for name in ("rate", "requests_per_second", "concurrency", "warm_up")}
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """The process that runs a run, told apart from a later one with the same number by when it began."""
+
+    host: str
+    pid: int
+    began: str | None = None
+    """In the kernel's own count; None where the system does not tell."""
+
+
+@dataclass(frozen=True, slots=True)
+class Retried:
+    """The run whose failed samples were asked for again, and how many of its samples were taken over as they are."""
+
+    run: str
+    retained: Whole
+    asked: Whole
+    spent: float | None = None
+    """What the calls of this run cost; None until they are made."""
+
+
+@dataclass(frozen=True, slots=True)
+class AbPlan:
+    """How an offline A/B is done and decided: stored with both runs before the first call."""
+
+    seed: int = 0
+    metric: str = "average"
+    max_cases: Whole | None = None
+    stop_early: bool = False
+    same_within: float | None = None
+    """How far apart, as a share, the arms may be and count as the same; None when nothing does."""
+    id: str = ""
+    """What both runs belong to."""
+    cases: Whole = 0
+    """How many are planned."""
+    arm: str = ""
+    """a or b."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExperimentPlan:
+    """The plan of an experiment as its file had it: stored with both runs before the first call.
+
+    Of the arms' settings only numbers stand in the clear, all others by their hash: one may hold a secret.
+    """
+
+    name: str
+    hypothesis: str
+    suite: str
+    factor: str
+    adopt: tuple[str, ...]
+    reject: tuple[str, ...]
+    cases: str
+    """A hash of what is asked for of the cases."""
+    arms: Mapping[str, Any]
+    """The settings of both arms, by their names."""
+    digest: str = ""
+    """A hash of all above, which any later change of it changes."""
+    id: str = ""
+    """What both runs belong to."""
+    arm: str = ""
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """Those of the run's own arm."""
+        settings: Mapping[str, Any] = self.arms.get(self.arm, {})
+        return settings
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedFrom:
+    """The snapshot of another tool that a run came from, and what that tool states."""
+
+    file: str
+    format: str = ""
+    digest: str = ""
+    differences: tuple[str, ...] = ()
+    """Where its own summary does not fit its records."""
+    notes: tuple[str, ...] = ()
+    """What it says and nobody can compute again."""
+    stated: Mapping[str, Any] = field(default_factory=dict)
+    """Figures that it states, by case and name."""
+    undated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Original:
+    """What a snapshot of another tool holds beyond the run, so that it can be written again as it was."""
+
+    document: Any = None
+    samples: tuple[Any, ...] = ()
+    """One for each sample, by position."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnchorReading:
+    """What the judge of a run made of one answer of an earlier run."""
+
+    case_id: str
+    variant: str
+    repeat: Whole
+    score: float | None = None
+    passed: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Anchors:
+    """Answers of an earlier run that the judge of this one read again, to measure a drift of it."""
+
+    readings: tuple[AnchorReading, ...] = ()
+    cost: float | None = None
+    """None when it is not known."""
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class BaselineGates:
+    """How a run was compared with its baselines when it ended."""
+
+    asked: str | None = None
+    """The baseline or run that was asked for, beside those of the suite's gates."""
+    gates: tuple[Any, ...] = ()
+    """The result of each gate on a baseline."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunFacts:
+    """What was asked for when a run began, what it belongs to, and how it went."""
+
+    only: tuple[str, ...] = ()
+    """The part of the cases and variants that was asked for, such as `category=furniture`."""
+    limit: Whole | None = None
+    repeats: Whole | None = None
+    """As asked for; None: as the suite declares."""
+    strict: bool = False
+    cache: bool = False
+    answers_of: str | None = None
+    """The run whose answers were judged anew."""
+    other_cases: str = ""
+    """The cases that took the place of the suite's own."""
+    load: Load | None = None
+    """None when the calls were made elsewhere."""
+    owner: Owner | None = None
+    """None when nobody is running it."""
+    stopped: str | None = None
+    """Why it stopped before its end: an outage or a spending limit; None also after Ctrl-C."""
+    broken: str | None = None
+    """Why the system under test was gone at the end, or before it."""
+    retried: Retried | None = None
+    ab: AbPlan | None = None
+    experiment: ExperimentPlan | None = None
+    imported: ImportedFrom | None = None
+    original: Original | None = field(default=None, metadata={"hidden": True})
+    """It is there to be written again, not to be read: no report has it."""
+    anchors: Mapping[str, Anchors] = field(default_factory=dict)
+    """By the run whose answers they are."""
+    against: BaselineGates | None = None
+
+
 @dataclass
 class RunHeader:
     """Everything about a run except its samples. `suite` is the suite as plain data."""
@@ -363,7 +562,7 @@ class RunHeader:
     signature: dict[str, Any]
     target: dict[str, Any]
     suite: dict[str, Any]
-    options: dict[str, Any] = field(default_factory=dict)
+    options: RunFacts = RunFacts()
     n_planned: Whole = 0
     state: RunState = RunState.RUNNING
     ended_at: float | None = None
@@ -374,14 +573,14 @@ class RunHeader:
     version: str = ""
 
     @cached_property
-    def description(self) -> SuiteDescription:
+    def description(self) -> SuiteModel:
         """The suite as this run used it."""
         from pydantic import ValidationError
 
-        from steelyard.suite.models import SuiteDescription  # the models of suites know records
+        from steelyard.suite.models import SuiteModel  # the models of suites know records
 
         try:
-            return SuiteDescription.from_data(self.suite)
+            return SuiteModel.from_data(self.suite)
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False)[0]
             what = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"

@@ -9,10 +9,11 @@ from parts.nightly import settings
 from steelyard.alerts.evaluate import readings_of
 from steelyard.alerts.evidence import Evidence, State
 from steelyard.analysis.model import Slice, Summary
+from steelyard.records import Load, RunFacts
 from steelyard.stats.intervals import Estimate
 from steelyard.store.logs import AlertRecord
 
-LOAD = {"concurrency": 8}
+LOAD = Load(8)
 
 
 class Runs:
@@ -41,8 +42,7 @@ def run(number, p95, n=50, cost=None, load=LOAD):
         latency={"p95": p95_told},
         totals={} if cost is None else {"cost": Estimate(cost, n)},
     )
-    options = {"only": [], "limit": None, "load": load}
-    return made_run(number, options=options, summary=asdict(Summary("", part)))
+    return made_run(number, options=RunFacts(load=load), summary=asdict(Summary("", part)))
 
 
 def reading(rule, *runs, **window):
@@ -51,7 +51,7 @@ def reading(rule, *runs, **window):
     return found
 
 
-def test_answers_that_take_longer_than_ever_are_told():
+def test_answers_that_take_longer_than_ever_are_reported():
     runs = [run(1, 1.00), run(2, 1.04), run(3, 0.96), run(4, 1.00), run(5, 2.0)]
     found = reading("latency_rise", *runs)
     assert found.state is State.THERE
@@ -88,7 +88,7 @@ def test_a_fall_is_none():
 
 
 def test_another_load_is_another_latency():
-    heavy = {"concurrency": 64}
+    heavy = Load(64)
     runs = [run(1, 1.0, load=heavy), run(2, 1.0, load=heavy), run(3, 1.0, load=heavy), run(4, 3.0)]
     found = reading("latency_rise", *runs)
     assert found.state is State.UNKNOWN
@@ -114,7 +114,7 @@ def test_runs_that_do_not_tell_what_they_cost_tell_nothing():
 
 
 def test_a_latency_as_any_other_figure_is_held_against_the_same_load():
-    others = [run(number, 1.0, load={"concurrency": 1}) for number in (1, 2, 3)]
+    others = [run(number, 1.0, load=Load(1)) for number in (1, 2, 3)]
     found = reading({"regression": {"metric": "latency.p95"}}, *others, run(4, 2.0))
     assert found.state is State.UNKNOWN
     assert "0 earlier runs" in found.what
@@ -130,8 +130,8 @@ def test_a_figure_that_too_few_runs_have_tells_nothing():
 
 
 @pytest.mark.parametrize("rule", ["latency_rise", {"regression": {"metric": "latency.p95"}}])
-@pytest.mark.parametrize(("load", "state"), [({"concurrency": 1}, State.NOT_WATCHED), (LOAD, State.THERE)])
-def test_an_alert_under_another_load_is_watched_anew(rule, load, state):
+@pytest.mark.parametrize(("load", "state"), [(Load(1), State.NOT_WATCHED), (LOAD, State.THERE)])
+def test_an_alert_under_another_load_is_watched_again(rule, load, state):
     runs = [run(1, 1.00), run(2, 1.04), run(3, 0.96), run(4, 2.0)]
     raised = reading(rule, *runs)
     later = run(5, 2.0, load=load)

@@ -148,7 +148,7 @@ def test_runs_that_are_no_readings_are_in_no_window(nightly):
     assert "40 before" in found.how_much
 
 
-def test_another_instrument_is_in_no_window(nightly):
+def test_another_signature_is_in_no_window(nightly):
     nightly.nights(2)
     suite = nightly.path.read_text().replace("score >= 90 %", "score >= 80 %")
     nightly.path.write_text(suite)
@@ -156,7 +156,7 @@ def test_another_instrument_is_in_no_window(nightly):
     assert found.state is State.UNKNOWN
 
 
-def test_answers_weighed_again_count_once(nightly):
+def test_answers_scored_again_count_once(nightly):
     first, _ = nightly.nights(2)
     run.rescore(load_suite(nightly.path), nightly.store, first)
     found = nightly.readings(nightly.run(wrong(12)), "regression")[PASS_RATE]
@@ -176,7 +176,7 @@ def test_while_an_alert_is_open_what_went_wrong_does_not_become_usual(nightly):
     assert still.how_much == "40.0 % now, 100.0 % before: -60.0 points (n 20 now, 40 before)"
 
 
-def test_an_alert_of_another_instrument_is_watched_anew(nightly):
+def test_an_alert_of_another_signature_is_watched_again(nightly):
     nightly.nights(2)
     bad = nightly.run(wrong(12))
     raised = nightly.readings(bad, "regression")[PASS_RATE]
@@ -191,7 +191,7 @@ def test_an_alert_of_another_instrument_is_watched_anew(nightly):
     # Otherwise it would stay open for ever, and no fall by the new signature would ever be told.
     assert not later.recovered
     assert later.reading.what == (
-        "pass_rate: the signature has changed since, so what became of it is not known; it is watched from now on"
+        "pass_rate: the signature has changed since, so the two cannot be compared; it is watched from now on"
     )
 
 
@@ -217,7 +217,7 @@ def test_a_baseline_that_does_not_exist_tells_nothing(nightly):
     assert "no baseline 'release'" in found.what
 
 
-def test_a_changed_instrument_is_no_regression_against_a_baseline(nightly):
+def test_a_changed_signature_is_no_regression_against_a_baseline(nightly):
     set_baseline(nightly.store, nightly.run(), "release", by="ada")
     nightly.path.write_text(nightly.path.read_text().replace("score >= 90 %", "score >= 80 %"))
     (found,) = nightly.readings(nightly.run(wrong(12)), {"regression": {"against": "release"}}).values()
@@ -261,7 +261,7 @@ def test_a_confusion_that_no_earlier_run_has_is_new(tmp_path):
     (new,) = found.values()
     assert new.quotes == (("expected", "chair"), ("got", "sofa"))
     assert new.how_much == "in 3 samples"
-    assert new.what == "WORD: one thing is taken for another as in no earlier run"
+    assert new.what == "WORD: a confusion that no earlier run has"
     nightly.store.open_alert("nightly", new.cause, header.id, new.as_data())
     (gone,) = nightly.readings(nightly.run(usual), "new_confusion").values()
     nightly.close()
@@ -301,7 +301,7 @@ def test_a_judge_that_reads_the_same_answers_otherwise_has_drifted(tmp_path):
     found = drifted["judge_drift: same answers"]
     assert found.state is State.THERE
     # 4 of 1..5 is 75 %, 3 is 50 %.
-    assert found.how_much.startswith("50.0 % now, 75.0 % before: -25.0 points on answers that are the same to the byte")
+    assert found.how_much.startswith("50.0 % now, 75.0 % before: -25.0 points on identical answers")
     assert "(n 12 now, 36 before)" in found.how_much
 
 
@@ -316,7 +316,7 @@ def test_other_answers_say_nothing_of_the_judge(tmp_path):
     found = judged_readings(store, path, "judge_drift")["judge_drift: same answers"]
     store.close()
     assert found.state is State.UNKNOWN
-    assert found.what.startswith("answers of 0 cases came in earlier runs to the byte")
+    assert found.what.startswith("only 0 cases have answers identical to those of earlier runs")
 
 
 def test_a_slice_that_is_there_no_more_is_watched_no_more(nightly):

@@ -7,7 +7,6 @@ from parts.small_suite import write_suite
 from steelyard.alerts.rules import RULES, AlertSettings, Regression, settings_from
 from steelyard.errors import SuiteError
 from steelyard.suite.load import load_suite, project_alerts
-from steelyard.suite.signature import describe
 
 EVERYTHING = {
     "rules": [
@@ -61,27 +60,27 @@ def test_a_suite_says_what_to_tell_and_where(tmp_path):
 def test_a_run_keeps_the_settings_and_no_secret(tmp_path, monkeypatch):
     monkeypatch.setenv("HOOK", "https://hooks.example.org/secretsecret")
     suite = loaded(tmp_path, EVERYTHING)
-    kept = describe(suite).data()["alerts"]
+    kept = suite.data()["alerts"]
     assert settings_from(yaml.safe_load(yaml.safe_dump(kept))) == suite.alerts
     assert "secretsecret" not in str(kept)
 
 
 def test_a_suite_without_alerts_is_described_as_ever(tmp_path):
-    assert describe(load_suite(write_suite(tmp_path))).alerts is None
+    assert load_suite(write_suite(tmp_path)).alerts is None
 
 
 @pytest.mark.parametrize(
     ("alerts", "message"),
     [
         ({"rules": ["gate_fails"]}, "there is no rule 'gate_fails': did you mean gate_failed?"),
-        ({"rules": ["gate_failed", "gate_failed"]}, "gate_failed is there twice"),
+        ({"rules": ["gate_failed", "gate_failed"]}, "gate_failed is declared twice"),
         ({"rules": [{"a": 1, "b": 2}]}, "a rule is one kind with its settings"),
         ({"rules": [{"regression": {"metric": "averge"}}]}, "there is no metric 'averge'"),
         ({"rules": [{"regression": {"metric": "score.wrd.average"}}]}, "wrd"),
         ({"rules": [{"regression": {"metric": "category.left.average"}}]}, "left"),
         (
             {"rules": [{"regression": {"metric": "average", "by": "200 ms"}}]},
-            "200 ms says nothing clear beside average: write 200 points",
+            "200 ms is unclear for average: write 200 points",
         ),
         ({"rules": [{"regression": {"by": "3 points"}}]}, "by needs a metric"),
         ({"rules": [{"regression": {"against": "3rd"}}]}, "'3rd' cannot name a baseline"),
@@ -94,7 +93,7 @@ def test_a_suite_without_alerts_is_described_as_ever(tmp_path):
         ({"rule": []}, "rule"),
     ],
 )
-def test_what_is_wrong_is_told(tmp_path, alerts, message):
+def test_what_is_wrong_is_reported(tmp_path, alerts, message):
     assert message in problems(tmp_path, alerts)
 
 
@@ -130,7 +129,7 @@ def test_a_project_without_a_file_says_nothing(tmp_path):
 
 
 @pytest.mark.parametrize("text", ["alerts: {rules: [gate_fails]}", "alert: {}", "alerts: [", "- 1"])
-def test_mistakes_in_the_project_file_are_told_with_its_name(tmp_path, text):
+def test_mistakes_in_the_project_file_are_reported_with_its_name(tmp_path, text):
     (tmp_path / "steelyard.yaml").write_text(text)
     with pytest.raises(SuiteError, match=r"steelyard\.yaml"):
         project_alerts(tmp_path)
@@ -154,5 +153,5 @@ def test_a_smallest_change_is_read_in_the_measure_of_its_figure(by, unit, value)
     ("by", "unit"), [("3", "share"), ("-1 points", "share"), ("nan", "count"), ("inf", "s"), ("x", "s")]
 )
 def test_a_smallest_change_that_says_nothing_clear_is_a_mistake(by, unit):
-    with pytest.raises(ValueError, match="says nothing clear"):
+    with pytest.raises(ValueError, match="is unclear for"):
         Regression(metric="average", by=by).least(unit)

@@ -5,7 +5,7 @@ import pytest
 from parts.histories import DAY, JAN_1, made_run
 from steelyard.alerts.evidence import chance_of, earlier_runs, pooled, too_little
 from steelyard.analysis.summary import is_partial
-from steelyard.records import RunState, Verdict
+from steelyard.records import RunFacts, RunState, Verdict
 from steelyard.stats.intervals import Estimate
 
 
@@ -73,7 +73,7 @@ def test_one_run_without_an_interval_tells_nothing():
     assert chance_of(share(2.0, 40), pooled([share(1.0, 40)])) is None
 
 
-def test_the_window_is_the_newest_sound_runs_of_the_same_instrument_before():
+def test_the_window_is_the_newest_sound_runs_of_the_same_signature_before():
     now = made_run(9)
     store = Runs(
         now,
@@ -83,7 +83,7 @@ def test_the_window_is_the_newest_sound_runs_of_the_same_instrument_before():
         made_run(6, suspect=("all answers are alike",)),
         made_run(5, state=RunState.INTERRUPTED),
         made_run(4, signature={"truth": "other"}),
-        made_run(3, options={"only": [], "limit": 5}, n_planned=5),
+        made_run(3, options=RunFacts(limit=5), n_planned=5),
         made_run(2, signature={"model": "another model", "target": "x2"}),
         made_run(1),
         made_run(0),
@@ -105,18 +105,18 @@ def test_a_window_that_ended_long_ago_is_found():
     assert [each.id for each in found] == ["chairs-001", "chairs-000"]
 
 
-def test_a_run_and_its_own_answers_weighed_again_are_not_held_against_each_other():
+def test_a_run_and_its_own_answers_scored_again_are_not_compared_with_each_other():
     first = made_run(1)
     again = made_run(2, rescored_from=first.id)
     assert earlier_runs(Runs(first, again), again, before=again.created_at, most=10) == []
 
 
 def test_a_limit_that_leaves_nothing_out_is_no_part():
-    assert not is_partial(made_run(1, options={"only": [], "limit": 50}, n_planned=50))
-    assert is_partial(made_run(1, options={"only": [], "limit": 49}, n_planned=49))
+    assert not is_partial(made_run(1, options=RunFacts(limit=50), n_planned=50))
+    assert is_partial(made_run(1, options=RunFacts(limit=49), n_planned=49))
 
 
-def test_what_is_too_little_is_told():
+def test_what_is_too_little_is_reported():
     runs = [made_run(1)]
     assert too_little(runs, 50, min_runs=1, min_n=50) == ""
     assert too_little(runs, 49, min_runs=1, min_n=50) == "earlier runs have n 49 together, and the window asks for 50"

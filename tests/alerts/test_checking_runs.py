@@ -48,7 +48,7 @@ def checked(nightly, header, rules=RULES):
     return check_run(nightly.store, header, rules, place(), retry_policy=QUICK)
 
 
-def test_what_another_process_is_about_to_tell_is_not_told_twice(nightly, sent):
+def test_what_another_process_is_about_to_tell_is_not_reported_twice(nightly, sent):
     bad, worse = nightly.run(wrong(5)), None
 
     def another_run():
@@ -65,7 +65,7 @@ def test_what_another_process_is_about_to_tell_is_not_told_twice(nightly, sent):
     assert sent == [["raised"], ["recovered"]]
 
 
-def test_what_a_process_that_died_was_about_to_tell_is_told_later(nightly, sent, monkeypatch):
+def test_what_a_process_that_died_was_about_to_tell_is_reported_later(nightly, sent, monkeypatch):
     def dies():
         raise KeyboardInterrupt
 
@@ -88,7 +88,7 @@ def test_what_a_process_that_died_was_about_to_tell_is_told_later(nightly, sent,
         sent.clear()
 
 
-def test_whoever_was_never_told_of_an_alert_does_not_hear_of_its_end_later(nightly, sent, monkeypatch):
+def test_whoever_was_never_reported_of_an_alert_does_not_hear_of_its_end_later(nightly, sent, monkeypatch):
     rules = replace(RULES, channels=(Command(argv=["one"]), Command(argv=["other"])))
 
     def message(stated, refused):
@@ -102,7 +102,7 @@ def test_whoever_was_never_told_of_an_alert_does_not_hear_of_its_end_later(night
     assert message({}, []) == []
 
 
-def test_no_secret_is_kept_or_told_whoever_says_it(nightly, monkeypatch):
+def test_no_secret_is_kept_or_reported_whoever_says_it(nightly, monkeypatch):
     secret = "https://chat.example/services/T01/abcdefgh"
     said = reading(what=f"see {secret}", how_much=secret, significance=secret, quotes=((secret, f"got {secret}"),))
     monkeypatch.setattr(notify, "readings_of", lambda _evidence: [said])

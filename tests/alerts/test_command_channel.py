@@ -35,7 +35,7 @@ def test_no_shell_is_between(tmp_path):
     assert not (tmp_path / "pwned").exists()
 
 
-def test_a_program_that_fails_is_run_again_and_its_words_are_told(tmp_path):
+def test_a_program_that_fails_is_run_again_and_its_words_are_reported(tmp_path):
     code = "open('n', 'a').write('x'); print('no luck'); raise SystemExit(3)"
     outcome = send(python(code), place(tmp_path))
     assert (outcome.state, outcome.tries, outcome.detail) == ("failed", 3, "exit code 3: no luck")
@@ -56,9 +56,9 @@ def test_a_program_that_never_ends_is_ended_with_what_it_started(tmp_path):
     psutil = pytest.importorskip("psutil")
     hangs = Command(argv=["sh", "-c", "sleep 60 & echo $! > child; sleep 60"])
     outcome = send(
-        hangs, place(tmp_path, PATH=os.environ["PATH"]), retry_policy=RetryPolicy(tries=1, each=0.7, in_all=5.0)
+        hangs, place(tmp_path, PATH=os.environ["PATH"]), retry_policy=RetryPolicy(tries=1, timeout=0.7, in_all=5.0)
     )
-    assert (outcome.state, outcome.detail) == ("failed", "no end after 0.7 s")
+    assert (outcome.state, outcome.detail) == ("failed", "did not end within 0.7 s")
     child = int((tmp_path / "child").read_text())
     _gone, alive = psutil.wait_procs([psutil.Process(child)], timeout=5) if psutil.pid_exists(child) else ([], [])
     assert alive == []
@@ -70,7 +70,7 @@ def test_a_program_that_leaves_another_one_running_has_ended(tmp_path):
     (tmp_path / "go on").touch()
     code = f"import subprocess, sys; subprocess.Popen([sys.executable, '-c', {left!r}])"
     try:
-        outcome = send(python(code), place(tmp_path), retry_policy=RetryPolicy(tries=1, each=10.0, in_all=12.0))
+        outcome = send(python(code), place(tmp_path), retry_policy=RetryPolicy(tries=1, timeout=10.0, in_all=12.0))
     finally:
         (tmp_path / "go on").unlink()
     assert (outcome.state, outcome.tries) == ("sent", 1)
@@ -80,9 +80,9 @@ def test_a_program_that_hangs_is_ended_before_everything_is_given_up(tmp_path):
     outcome = send(
         python("import time; time.sleep(60)"), place(tmp_path), retry_policy=RetryPolicy(in_all=5.2, to_end=5.0)
     )
-    # Not "no end after 5.2 s": then this process could end before the program that it started.
+    # Not "did not end within 5.2 s": then this process could end before the program that it started.
     assert (outcome.state, outcome.tries) == ("failed", 1)
-    assert outcome.detail.startswith("no end after 0.")
+    assert outcome.detail.startswith("did not end within 0.")
 
 
 def test_github_gets_annotations_and_a_summary(tmp_path):
@@ -95,7 +95,7 @@ def test_github_gets_annotations_and_a_summary(tmp_path):
     over = notice(Kind.RECOVERED, now=reading(what="all is well"), alert=8)
     assert send(GitHub(), where, message(evil, over)).state == "sent"
     first, second = told_by(where)
-    assert first.startswith("::error title=demo%3A 100 %25 bad %3A%3Aerror%3A%3Aowned::How much: 78.0 %25 now")
+    assert first.startswith("::error title=demo%3A 100 %25 bad %3A%3Aerror%3A%3Aowned::Change: 78.0 %25 now")
     assert "\n" not in first
     assert second.startswith("::notice title=demo%3A RECOVERED%3A all is well::")
     text = summary.read_text()
@@ -110,7 +110,7 @@ def test_outside_of_github_nothing_is_said(tmp_path):
     assert (outcome.state, outcome.detail, told_by(where)) == ("skipped", "", [])
 
 
-def test_a_summary_that_cannot_be_written_is_told(tmp_path):
+def test_a_summary_that_cannot_be_written_is_reported(tmp_path):
     where = place(tmp_path, GITHUB_ACTIONS="true", GITHUB_STEP_SUMMARY=str(tmp_path / "no" / "folder"))
     outcome = send(GitHub(), where)
     assert (outcome.state, outcome.tries) == ("failed", 1)

@@ -28,9 +28,9 @@ def test_a_mail_arrives_with_what_a_person_needs():
     assert letter["Subject"] == "[steelyard] demo: pass_rate is worse than in release"
     assert letter["Auto-Submitted"] == "auto-generated"
     text = letter.get_content().replace("\r\n", "\n")
-    assert "How much: 78.0 % now, 90.0 % before: -12.0 points (n 50 now, 50 before)\n" in text
+    assert "Change:   78.0 % now, 90.0 % before: -12.0 points (n 50 now, 50 before)\n" in text
     assert "Since:    run demo-2 of 2026-01-18 03:12 UTC (this run)\n" in text
-    assert "Look:     steelyard compare @release demo-2\n" in text
+    assert "Command:  steelyard compare @release demo-2\n" in text
 
 
 def test_nothing_foreign_adds_a_header_or_a_recipient():
@@ -100,7 +100,7 @@ def test_a_no_for_good_is_not_asked_again():
     assert (outcome.state, outcome.tries, outcome.detail) == ("failed", 1, "the server says 554 no spam here")
 
 
-def test_a_wrong_password_is_told_and_not_shown():
+def test_a_wrong_password_is_reported_and_not_shown():
     with Mailbox(says={"AUTH": ["535 open sesame is wrong"]}) as box:
         env = {"WHO": "ada", "WORD": "open sesame"}
         outcome = send(box, user="WHO", password="WORD", env=env)
@@ -123,14 +123,14 @@ def test_whoever_is_refused_is_named_and_the_others_get_it():
 
 def test_a_server_that_never_speaks_holds_nobody_up():
     with Mailbox(hangs=True) as box:
-        outcome = send(box, retry_policy=RetryPolicy(tries=1, each=0.2, in_all=5.0))
+        outcome = send(box, retry_policy=RetryPolicy(tries=1, timeout=0.2, in_all=5.0))
     assert (outcome.state, outcome.tries) == ("failed", 1)
 
 
 @pytest.mark.parametrize("verb", ["EHLO", "MAIL", "RCPT", "DATA"])
 def test_a_server_that_falls_silent_holds_nobody_up(verb):
     with Mailbox(silent_at=verb) as box:
-        outcome = send(box, retry_policy=RetryPolicy(tries=1, each=0.2, in_all=5.0))
+        outcome = send(box, retry_policy=RetryPolicy(tries=1, timeout=0.2, in_all=5.0))
     assert (outcome.state, outcome.tries) == ("failed", 1)
     assert "timed out" in outcome.detail
 

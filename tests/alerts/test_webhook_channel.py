@@ -88,7 +88,7 @@ def test_a_redirect_is_not_followed(server):
 
 def test_a_server_that_hangs_holds_nobody_up(server):
     server.on("/hook", slow(60))
-    patience = RetryPolicy(tries=3, first_wait=0.01, each=0.2, in_all=5.0)
+    patience = RetryPolicy(tries=3, first_wait=0.01, timeout=0.2, in_all=5.0)
     outcome = send(Webhook(url="HOOK"), message(), {"HOOK": server.url("/hook")}, patience)
     assert outcome.state == "failed"
     assert outcome.tries == 3
@@ -99,7 +99,7 @@ def test_what_is_taken_is_not_sent_again_because_its_answer_never_ends(server):
     from parts.loopback import Behaviour
 
     server.on("/hook", Behaviour(endless=b"x", endless_pause=0.05))
-    patience = RetryPolicy(tries=3, first_wait=0.01, each=5.0, in_all=2.0)
+    patience = RetryPolicy(tries=3, first_wait=0.01, timeout=5.0, in_all=2.0)
     outcome = send(Webhook(url="HOOK"), message(), {"HOOK": server.url("/hook")}, patience)
     assert (outcome.state, outcome.tries, len(server.requests)) == ("sent", 1, 1)
 
@@ -114,9 +114,9 @@ def test_one_that_trickles_for_ever_is_left_behind(server):
     from parts.loopback import Behaviour
 
     server.on("/hook", Behaviour(uncapped=b"HTTP/1.1 200 OK\r\n", raw_again=b"X-Slow: 1\r\n", endless_pause=0.05))
-    patience = RetryPolicy(tries=1, each=5.0, in_all=0.3, to_end=0.0)
+    patience = RetryPolicy(tries=1, timeout=5.0, in_all=0.3, to_end=0.0)
     outcome = send(Webhook(url="HOOK"), message(), {"HOOK": server.url("/hook")}, patience)
-    assert (outcome.state, outcome.detail) == ("failed", "no end after 0.3 s")
+    assert (outcome.state, outcome.detail) == ("failed", "did not end within 0.3 s")
 
 
 def test_nobody_there_is_a_failure_and_the_address_stays_secret():
@@ -148,7 +148,7 @@ def test_a_server_that_says_the_secret_back_does_not_spread_it(server):
         ({"HOOK": "file:///etc/passwd"}, "$HOOK holds no address that begins with https:// or http://"),
     ],
 )
-def test_an_address_that_is_none_is_told_without_a_try_more(env, detail):
+def test_an_address_that_is_none_is_reported_without_a_try_more(env, detail):
     outcome = send(Webhook(url="HOOK"), message(), env)
     assert (outcome.state, outcome.tries, outcome.detail) == ("failed", 1, detail)
 
@@ -157,7 +157,7 @@ def test_channels_do_not_wait_for_one_another(server):
     server.on("/slow", slow(60)).on("/quick", OK)
     jobs = [(Webhook(url="SLOW"), message()), (Webhook(url="QUICK"), message())]
     env = {"SLOW": server.url("/slow"), "QUICK": server.url("/quick")}
-    found = deliver(jobs, place(**env), RetryPolicy(tries=1, each=0.5, in_all=2.0))
+    found = deliver(jobs, place(**env), RetryPolicy(tries=1, timeout=0.5, in_all=2.0))
     assert [each.state for each in found] == ["failed", "sent"]
 
 
@@ -177,7 +177,7 @@ def test_slack_gets_its_shape_with_nothing_foreign_as_markup(server):
     assert "`steelyard compare @release demo-2`" in text
 
 
-def test_slack_is_told_how_many_more_there_are():
+def test_slack_is_reported_how_many_more_there_are():
     many = message(*(notice(alert=number) for number in range(20)))
     text = slack_shape(many)["text"]
     assert text.count("pass") >= 15

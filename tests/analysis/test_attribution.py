@@ -118,7 +118,7 @@ def test_failed_calls_have_their_own_part_and_are_no_change_of_the_system():
     # A: (0.2 + 0.6 + 1.0) / 3 = 0.6; B: (0.2 + 0.5) / 2 = 0.35. Both have c00 and c01: 0.4 and 0.35.
     found = split(run([0.2, 0.6, 1.0]), run([0.2, 0.5, None]))
     assert by_cause(found) == {(Cause.AVAILABILITY,): pytest.approx(-0.2), (Cause.SYSTEM,): pytest.approx(-0.05)}
-    assert found.portions[0].message == "read on one side only: 1 of A, 0 of B"
+    assert found.portions[0].message == "scored on one side only: 1 of A, 0 of B"
     assert found.portions[0].how is How.COUNTED
 
 
@@ -163,7 +163,7 @@ def test_answers_that_the_other_suite_cannot_read_count_as_missing():
     found = split(a, b, ScoredAgain(scorers=values, truth=values))
     # It is taken off on both sides, where it is worth the same.
     assert by_cause(found)[(Cause.AVAILABILITY,)] == pytest.approx(0.0)
-    told = "read on one side only: 0 of A, 0 of B; pairs that B's suite cannot read: 1"
+    told = "scored on one side only: 0 of A, 0 of B; pairs that B's suite cannot score: 1"
     assert found.portions[0].message == told
     check_sum(found)
 
@@ -173,10 +173,10 @@ def test_a_suite_that_cannot_read_many_answers_is_not_believed():
     values = np.array([np.nan] * 3 + [1.0] * 7)
     found = split(a, b, ScoredAgain(scorers=values, truth=values))
     assert [portion.causes for portion in found.portions] == [(Cause.SCORERS, Cause.SYSTEM)]
-    assert found.joined == ("B's suite gives no reading of 3 of 10 answers of A",)
+    assert found.joined == ("B's suite cannot score 3 of 10 answers of A",)
 
 
-def test_truth_that_nobody_weighed_again_is_joined_with_the_system_in_its_cases_only():
+def test_truth_that_nobody_scored_again_is_joined_with_the_system_in_its_cases_only():
     b = run([0.5, 0.6, 0.7, 0.9], cases={"c00": Case("c00", "c00", "edited")})
     found = split(run([0.1, 0.6, 0.7, 0.8]), b)
     # 0.4 / 4 in the edited case, 0.1 / 4 in the others.
@@ -184,7 +184,7 @@ def test_truth_that_nobody_weighed_again_is_joined_with_the_system_in_its_cases_
     assert "truth edits and system together" in found.sentence
 
 
-def test_scorers_that_are_not_at_hand_are_joined_and_not_guessed():
+def test_scorers_that_are_not_found_are_joined_and_not_guessed():
     a, b = run([0.2, 0.4], signature={"scorers": "s"}), run([0.4, 0.8], signature={"scorers": "t"})
     found = split(a, b, ScoredAgain(untold={Cause.SCORERS: "the suite is gone"}))
     assert by_cause(found) == {(Cause.SCORERS, Cause.SYSTEM): pytest.approx(0.3)}
@@ -217,14 +217,14 @@ def test_identical_answers_measure_another_judge():
     assert judge.message == "the same answer in both runs: 4; of 10 judged pairs"
 
 
-def test_without_anchors_judge_and_system_cannot_be_told_apart():
+def test_without_anchors_judge_and_system_cannot_be_separated():
     found = another_judge(same=())
     assert by_cause(found) == {(Cause.JUDGE, Cause.SYSTEM): pytest.approx(0.24)}
     assert "judge and system together" in found.sentence
     assert "--rejudge N" in found.joined[0]
 
 
-def test_identical_answers_do_not_stand_for_scorers_that_are_not_at_hand():
+def test_identical_answers_do_not_stand_for_scorers_that_are_not_found():
     a, b = judged([0.4] * 10, "j1"), judged([0.5] * 10, "j2")
     b.header.signature["scorers"] = "s2"
     found = split(a, b, same=range(4))
@@ -305,7 +305,7 @@ def test_a_judge_that_is_code_is_exact():
     assert found.portions[0].how is How.SCORED_AGAIN
 
 
-def test_noise_is_told_with_the_share_of_repeats():
+def test_noise_is_reported_with_the_share_of_repeats():
     def repeated(*values):
         return [Made(f"c{k}", value, repeat=r) for k, pair in enumerate(values) for r, value in enumerate(pair)]
 
@@ -321,7 +321,7 @@ def test_noise_is_told_with_the_share_of_repeats():
 def test_runs_that_share_nothing_have_one_part():
     found = split(run([Made("x", 0.2)]), run([Made("y", 0.9)]))
     assert by_cause(found) == {(Cause.CASES, Cause.SYSTEM): pytest.approx(0.7)}
-    assert found.joined == ("the two runs have no case in common: nothing can be told apart",)
+    assert found.joined == ("the two runs have no case in common: causes cannot be separated",)
     only_failed = split(run([0.2, None]), run([None, 0.9]))
     assert by_cause(only_failed) == {(Cause.AVAILABILITY, Cause.SYSTEM): pytest.approx(0.7)}
 
@@ -343,17 +343,17 @@ def test_without_pairs_every_known_difference_is_in_the_one_part():
         Cause.SYSTEM,
     )
     assert by_cause(found) == {causes: pytest.approx(0.7)}
-    names = "other cases, other questions, missing readings, scorers, truth edits, judge and system together"
+    names = "other cases, other questions, inconclusive samples, scorers, truth edits, judge and system together"
     assert found.sentence == f"+70.0 points, all of it {names} (cannot tell)"
-    stands_on = "without a counterpart: 0 of A, 1 of B; asked another question: 1 of A, 1 of B"
-    assert found.portions[0].message == f"{stands_on}; read on one side only: 1 of A, 0 of B"
-    assert found.joined == ("no sample of the same question has a reading in both runs: nothing can be told apart",)
+    stands_on = "without a counterpart: 0 of A, 1 of B; another question: 1 of A, 1 of B"
+    assert found.portions[0].message == f"{stands_on}; scored on one side only: 1 of A, 0 of B"
+    assert found.joined == ("no sample of the same question is scored in both runs: causes cannot be separated",)
 
 
 def test_a_run_without_any_reading_has_no_change_to_explain():
     found = split(run([0.2]), run([None]))
     assert (found.total, found.portions) == (None, ())
-    assert found.sentence == "nobody can say why the number moved: run B has no reading at all"
+    assert found.sentence == "the change cannot be attributed: run B has no scored sample"
 
 
 def test_the_sentence_names_the_largest_first_and_the_system_last():

@@ -67,10 +67,12 @@ def test_of_several_edits_of_the_scorers_nobody_says_what_one_of_them_came_to():
     portions = (Portion((Cause.SCORERS,), Estimate(0.1, 10), How.SCORED_AGAIN),)
     assert reason_messages(attribution(edits, portions)) == (
         "scorers, weights, bands or pass rule: too strict (ann, 2026-01-31)",
-        "what is made of the judge's words: no reason in the ledger",
+        "rules, checks or rubric of the judge: no reason in the ledger",
     )
     alone = reason_messages(attribution(edits[1:], portions))
-    assert alone == ("what is made of the judge's words: no reason in the ledger; it raises the number by 10.0 points",)
+    assert alone == (
+        "rules, checks or rubric of the judge: no reason in the ledger; it raises the number by 10.0 points",
+    )
 
 
 def test_what_a_run_does_not_say_of_its_scorers_is_no_edit():

@@ -98,7 +98,7 @@ class TestNaming:
         assert found.leader == "piles"
         assert found.sentence == (
             "cannot tell which variant is best: piles leads with 71.7 %,"
-            " boxes is 1.7 points behind [-8.7, 12.0] (6 cases)"
+            " boxes is 1.7 points lower [-8.7, 12.0] (6 cases)"
         )
 
     def test_the_leader_must_beat_every_other(self) -> None:
@@ -106,7 +106,7 @@ class TestNaming:
         close = [score - (0.05 if i % 2 else -0.04) for i, score in enumerate(first)]
         found = best_of(a=first, b=close, c=[score - 0.3 + 0.01 * (i % 3) for i, score in enumerate(first)])
         assert found.best is None
-        assert "b is 0.5 points behind" in found.sentence
+        assert "b is 0.5 points lower" in found.sentence
         assert "c is" not in found.sentence
 
     def test_several_others_are_joined_nearest_first(self) -> None:
@@ -139,7 +139,7 @@ class TestTooLittle:
         assert the_only(found).p == 0.125  # 2 / 2**4, while the t-test alone says 7e-7
         assert found.sentence.endswith("(4 cases, too few to tell)")
 
-    def test_equal_variants_cannot_be_told_apart(self) -> None:
+    def test_equal_variants_cannot_be_separated(self) -> None:
         found = best_of(a=[0.5, 0.7, 0.9] * 4, b=[0.5, 0.7, 0.9] * 4)
         assert (found.best, found.leader, the_only(found).p) == (None, "a", 1.0)
         assert found.sentence == "no variant is better: all 2 score the same in every case (70.0 %, 12 cases)"
@@ -233,14 +233,14 @@ class TestMissingCases:
             "cannot tell which variant is best: for p 6 of 30 cases are missing and for q 6 of 30 cases are missing"
         )
 
-    def test_variants_without_a_case_in_common_are_told_so(self) -> None:
+    def test_variants_without_a_case_in_common_are_reported_so(self) -> None:
         found = best_of(p=[0.9, NAN], q=[NAN, 0.8])
         assert found.sentence == "cannot tell which variant is best: no case has a score for p and for another variant"
 
 
 @pytest.mark.simulation
 class TestHowOften:
-    def test_equal_variants_are_seldom_told_apart(self) -> None:
+    def test_equal_variants_are_seldom_separated(self) -> None:
         named = [each.best for each in runs(3, (0.0, 0.0, 0.0), 24, 11) if each.best is not None]
         assert len(named) / RUNS <= MOST
 
@@ -288,7 +288,7 @@ class TestFromARun:
 
     @pytest.mark.parametrize(("allowed", "best"), [(0.05, None), (0.75, "p")])
     def test_calls_that_failed_keep_a_run_from_having_a_best(self, allowed: float, best: str | None) -> None:
-        described = suite(variants=["p", "q"], max_inconclusive=allowed, n_planned=48)
+        described = suite(variants=["p", "q"], limits={"max_inconclusive": allowed}, n_planned=48)
         found = summarise(columns(self.made(24, 17)), described).best_variant
         assert found is not None
         assert found.best == best
@@ -296,7 +296,7 @@ class TestFromARun:
 
     def test_a_run_described_without_a_limit_has_the_usual_one(self) -> None:
         described = suite(variants=["p", "q"])
-        del described["max_inconclusive"]
+        del described["limits"]
         found = summarise(columns(self.made(24, 2)), described).best_variant
         assert found is not None
         assert found.best is None

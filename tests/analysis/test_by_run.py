@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from parts.columns import Made
-from parts.compared import ONE_AB, compared
+from parts.compared import ONE_AB, arm_of_experiment, compared
 from parts.lengths import simulations
 from steelyard.analysis.compare.against import Against
 from steelyard.analysis.compare.compare import compare
@@ -18,7 +18,7 @@ from steelyard.analysis.compare.unpaired import difference_of_runs
 from steelyard.analysis.model import Slice, Summary
 from steelyard.decide.relative_gates import relative_results
 from steelyard.metrics.expressions import parse_gate
-from steelyard.records import RunState, Verdict
+from steelyard.records import Load, RunFacts, RunState, Verdict
 from steelyard.report.compare.blocks import spending
 from steelyard.report.compare.sentences import what_moved
 from steelyard.stats.intervals import Estimate
@@ -156,27 +156,27 @@ class TestSeveralRunsASide:
     @pytest.mark.parametrize(
         "other",
         [
-            {"options": {"load": {"concurrency": 64}}},
-            {"options": {"load": {"concurrency": 8}, "only": ["c01"]}},
-            {"options": {"load": {"concurrency": 8}, "answers_of": "old-1"}},
-            {"options": {"load": {"concurrency": 8}}, "rescored_from": "old-1"},
-            {"options": {"load": {"concurrency": 8}}, "verdict": Verdict.INVALID},
-            {"options": {"load": {"concurrency": 8}}, "suspect": ("too fast",)},
-            {"options": {"load": {"concurrency": 8}}, "signed": {"prompts": "p2"}},
+            {"options": RunFacts(load=Load(64))},
+            {"options": RunFacts(load=Load(8), only=("id=c01",))},
+            {"options": RunFacts(load=Load(8), answers_of="old-1")},
+            {"options": RunFacts(load=Load(8)), "rescored_from": "old-1"},
+            {"options": RunFacts(load=Load(8)), "verdict": Verdict.INVALID},
+            {"options": RunFacts(load=Load(8)), "suspect": ("too fast",)},
+            {"options": RunFacts(load=Load(8)), "signed": {"prompts": "p2"}},
         ],
     )
     def test_runs_under_another_load_or_of_a_part_or_that_are_no_readings_have_no_say(self, store, other):
-        load = {"load": {"concurrency": 8}}
+        load = RunFacts(load=Load(8))
         stored(store, "other", (5.0, 5.0), system="old", **other)
         stored(store, "alike", self.FAST[:1], system="old", options=load)
         old = stored(store, "old", self.FAST[:2], options=load)
         assert sorted(each.id for each in old.same_runs) == ["alike-0", "old-0", "old-1"]
 
     def test_times_under_another_load_are_tested_on_demand_alone(self, store):
-        old = stored(store, "old", self.FAST, options={"load": {"concurrency": 8}})
-        new = stored(store, "new", self.SLOW, options={"load": {"concurrency": 64}})
+        old = stored(store, "old", self.FAST, options=RunFacts(load=Load(8)))
+        new = stored(store, "new", self.SLOW, options=RunFacts(load=Load(64)))
         change = metric(compare(old, new), "latency.p50")
-        assert (change.verdict, change.test) == (Moved.NOT_TESTED, "the load is another: not tested")
+        assert (change.verdict, change.test) == (Moved.NOT_TESTED, "the load differs: not tested")
         assert metric(compare(old, new, allow_mismatch=True), "latency.p50").verdict is Moved.WORSE
 
     def test_three_runs_a_side_of_other_cases_are_not_tested(self, store):
@@ -211,7 +211,7 @@ class TestSeveralRunsASide:
         sides = []
         for arm, name in enumerate(("old", "new")):
             for number, row in enumerate(rows):
-                told = {"experiment": {"call_result": f"x-{number}", "arm": name}}
+                told = arm_of_experiment(id=f"x-{number}", arm=name)
                 run = stored(store, f"{name}{number}", [row[arm]], options=told)
                 header = replace(run.header, id=f"{name}-{number}", signature=run.header.signature | {"target": name})
                 store.create_run(replace(header, state=RunState.RUNNING))

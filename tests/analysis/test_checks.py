@@ -138,7 +138,7 @@ class TestCounts:
         oracle = binomtest(1, 4).proportion_ci(method="wilson")
         assert (found.cells_rate.low, found.cells_rate.high) == pytest.approx((oracle.low, oracle.high))
 
-    def test_each_check_is_told_in_the_order_of_the_suite(self):
+    def test_each_check_is_reported_in_the_order_of_the_suite(self):
         # Of 3 cells: y passed in 3 + 2 + 3 answers, x in 3 + 3 + 2.
         assert self.figures().by_check == (
             CheckFigure("y", cells_passed=2, cells_failed=1, undecided=0, passed=8, failed=1, not_run=0),

@@ -76,7 +76,7 @@ def test_failed_calls_are_never_a_change():
     assert metric(found, "pass_rate").a.n == 3
     assert found.headline.verdict is Moved.CANNOT_TELL
     assert found.headline.confounded_by == (
-        "14 of 17 pairs have no reading on one side: what is missing is seldom so by chance",
+        "14 of 17 pairs are inconclusive on one side: such samples are seldom missing at random",
     )
 
 
@@ -114,25 +114,25 @@ def test_every_sample_without_a_counterpart_has_one_reason():
     }
     told = [change.sentence for change in found.signatures.changes]
     assert told == [
-        "the set of cases is another: 1 case only in A and 1 case only in B; excluded",
+        "the set of cases differs: 1 case only in A and 1 case only in B; excluded",
         "the question of 1 case changed: asked-anew; excluded",
         "the truth of 1 case changed: told-anew; excluded",
     ]
 
 
-def test_another_judge_hinders_the_verdict_unless_it_is_asked_for_anyway():
+def test_another_judge_blocks_the_verdict_unless_it_is_asked_for_anyway():
     a, b = compared(passing(10, [0.0] * 10)), compared(passing(10, [1.0] * 10), signature={"judge": "j2"})
     a = replace(a, header=replace(a.header, signature=a.header.signature | {"judge": "j1"}))
     found = compare(a, b)
     assert found.headline.verdict is Moved.CANNOT_TELL
-    assert found.headline.sentence == "cannot tell: the judge is another: readings of A and B are not on one scale"
+    assert found.headline.sentence == "cannot tell: the judge differs: scores of A and B are not on one scale"
     assert metric(found, "pass_rate").verdict is Moved.CANNOT_TELL
     anyway = compare(a, b, allow_mismatch=True)
     assert anyway.headline.verdict is Moved.BETTER
     assert anyway.headline.in_spite_of == found.headline.confounded_by
 
 
-def test_a_hindered_verdict_says_nothing_against_the_clock():
+def test_a_blocked_verdict_says_nothing_against_the_clock():
     a = compared([Made(f"c{i}", 0.5, latency=1.0 + i / 100) for i in range(20)], options=ONE_AB)
     b = [Made(f"c{i}", 0.5, latency=2.0 + i / 90) for i in range(20)]
     found = compare(a, compared(b, signature={"scorers": "s2"}, options=ONE_AB))
@@ -145,7 +145,7 @@ def test_each_part_of_the_scale_is_named(part):
     assert [(change.part, change.means) for change in found.signatures.changes] == [(part, Part.SCALE)]
 
 
-def test_another_schema_hinders_only_where_an_answer_was_malformed():
+def test_another_schema_blocks_only_where_an_answer_was_malformed():
     other = {"schema": "a2"}
     clean = compare(compared(passing(3, [1.0] * 3)), compared(passing(3, [1.0] * 3), signature=other))
     assert clean.signatures.changes[0].means is Part.NOTED
@@ -163,7 +163,9 @@ def test_what_is_compared_is_named_and_several_at_once_are_said():
     )
     found = compare(a, b)
     assert [change.part for change in found.signatures.subject] == ["model", "prompts"]
-    assert found.signatures.several == ("model, prompts and repeats changed at once: cannot tell which of them did it")
+    assert found.signatures.several == (
+        "model, prompts and repeats changed at once: cannot tell which of them caused it"
+    )
     assert found.headline.confounded_by == ()
 
 
@@ -332,14 +334,14 @@ def test_readings_of_two_kinds_of_judges_are_never_compared():
 
 
 def test_pairs_of_another_kind_of_judge_are_pairs_that_may_have_no_reading():
-    # Of 50 pairs 2 have no reading in B, and the others are read by rules: 2 of 50 are no more than 5 % twice.
+    # Of 50 pairs 2 have inconclusive in B, and the others are read by rules: 2 of 50 are no more than 5 % twice.
     judge = {"rubric": {}, "members": []}
     a = compared(passing(50, [1.0] * 50), described={"judge": judge | {"mode": "model"}})
     dead = [Made(f"c{i:02d}", None, "judge_failed") for i in range(2)]
     b = compared([*dead, *passing(50, [1.0] * 50)[2:]], described={"judge": judge | {"mode": "rules"}})
     found = compare(a, b)
     assert (found.pairs.comparable, found.headline.confounded_by) == (0, ())
-    assert found.headline.sentence.endswith("(2 no reading in B, 48 read by another kind of judge)")
+    assert found.headline.sentence.endswith("(2 inconclusive in B, 48 judged by another kind of judge)")
 
 
 def test_five_cases_are_too_few_and_it_is_said():
@@ -357,7 +359,7 @@ def test_another_judge_is_named():
     a = compared([Made("x", 1.0)], described=judged("large"), signature={"judge": "j1"})
     b = compared([Made("x", 1.0)], described=judged("small"), signature={"judge": "j2"})
     change = compare(a, b).signatures.changes[0]
-    assert change.sentence == "the judge is another: readings of A and B are not on one scale (large -> small)"
+    assert change.sentence == "the judge differs: scores of A and B are not on one scale (large -> small)"
     assert (change.a, change.b) == ("large", "small")
 
 
@@ -443,7 +445,7 @@ def test_what_appears_on_one_side_only_counts_against_it():
 
 
 @pytest.mark.parametrize(("silent", "confounded"), [(2, False), (3, True)])
-def test_as_many_failed_calls_as_both_runs_may_have_hinder_no_verdict(silent, confounded):
+def test_as_many_failed_calls_as_both_runs_may_have_block_no_verdict(silent, confounded):
     # 5 % of 20 in each run, as every suite allows that says nothing else: 2 of 20 pairs.
     a = [Made(f"c{k}", 1.0) for k in range(20)]
     b = [Made(f"c{k}", None, "judge_failed") if k < silent else Made(f"c{k}", 1.0) for k in range(20)]

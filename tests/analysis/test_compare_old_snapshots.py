@@ -65,7 +65,7 @@ def test_two_old_snapshots_lack_nothing_of_each_other():
     assert (found.signatures.changes, found.not_compared) == ((), ())
 
 
-def test_another_judge_still_hinders():
+def test_another_judge_still_blocks():
     found = compare(old(), new(signature={"judge": "j2"}))
     assert found.headline.verdict is Moved.CANNOT_TELL
     assert [change.part for change in found.signatures.changes] == ["judge", "readings"]

@@ -120,7 +120,7 @@ def figures(comparison):
 
 @FEW
 @given(documents())
-def test_a_weighed_run_compared_with_itself_has_not_changed(result):
+def test_a_scored_run_compared_with_itself_has_not_changed(result):
     with evaluated([rows(each) for each in result]) as [result]:
         same = result["aa"]
         assert same.headline.verdict is Moved.SAME
@@ -132,7 +132,7 @@ def test_a_weighed_run_compared_with_itself_has_not_changed(result):
 
 @FEW
 @given(documents())
-def test_weighed_runs_mirror_each_other(result):
+def test_scored_runs_mirror_each_other(result):
     back = {Moved.BETTER: Moved.WORSE, Moved.WORSE: Moved.BETTER}
     turned = {Standing.NEW: Standing.RESOLVED, Standing.MORE: Standing.FEWER}
     turned |= {after: before for before, after in turned.items()}

@@ -27,7 +27,7 @@ DESCRIBED = {
             "measures": {"recall": {"numerator": "hit", "denominator": "all", "about": "", "better": "higher"}},
         }
     ],
-    "max_inconclusive": 1.0,
+    "limits": {"max_inconclusive": 1.0},
 }
 CODES = ("MISS", "ROLE")
 OF_ALL_PAIRS = ("failures", "format")

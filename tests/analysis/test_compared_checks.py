@@ -11,7 +11,7 @@ from parts.compared import ONE_AB, compared
 from parts.repeats import cell, checks
 from steelyard.analysis.compare.compare import compare
 from steelyard.analysis.compare.model import Moved
-from steelyard.records import Item
+from steelyard.records import Item, Load
 from steelyard.report.compare.blocks import data as comparison_data
 from steelyard.report.compare.blocks import moved_checks
 from steelyard.report.compare.sentences import checks_sentence
@@ -154,7 +154,7 @@ def test_how_alike_repeats_are_is_compared_case_by_case():
     assert level.verdict is presence.verdict is Moved.WORSE
 
 
-def test_repeats_that_are_compared_in_another_way_are_not_held_against_each_other():
+def test_repeats_that_are_compared_in_another_way_are_not_compared_with_each_other():
     answers = {"a": [{"x": "low"}, {"x": "low"}]}
     found = compare(listing(answers), listing(answers, how="overlap"))
     assert not [each for each in found.metrics if each.group == "stability"]
@@ -164,26 +164,26 @@ def test_repeats_that_are_compared_in_another_way_are_not_held_against_each_othe
 class TestLoad:
     def times(self, seconds, load):
         made = [Made(f"c{i}", 1.0, latency=seconds + i / 1000) for i in range(12)]
-        return compared(made, options=ONE_AB | ({"load": load} if load else {}))
+        return compared(made, options=replace(ONE_AB, load=load))
 
     def test_times_under_another_load_are_neither_better_nor_worse(self):
-        closed, opened = {"concurrency": 8, "warm_up": 0}, {"rate": 20.0, "concurrency": 1000, "warm_up": 3}
+        closed, opened = Load(8), Load(1000, rate=20.0, warm_up=3)
         found = compare(self.times(1.0, closed), self.times(2.0, opened))
         assert [change.sentence for change in found.signatures.changes] == [
-            "the load is another: 8 at a time -> 20 a second, whatever comes back, 1,000 at a time at most after 3"
-            " warm-up calls; how long answers took may be its doing"
+            "the load differs: 8 at a time -> 20 a second, whatever comes back, 1,000 at a time at most after 3"
+            " warm-up calls; a change of latency may be due to it"
         ]
         assert figure(found, "latency.mean").verdict is Moved.NOT_TESTED
-        assert figure(found, "latency.mean").test == "the load is another: not tested"
+        assert figure(found, "latency.mean").test == "the load differs: not tested"
         assert found.headline.confounded_by == ()
 
-    @pytest.mark.parametrize("other", [{"concurrency": 9, "warm_up": 0}, {"concurrency": 8, "warm_up": 1}])
+    @pytest.mark.parametrize("other", [Load(9), Load(8, warm_up=1)])
     def test_more_calls_at_a_time_and_warm_up_are_another_load(self, other):
-        found = compare(self.times(1.0, {"concurrency": 8, "warm_up": 0}), self.times(2.0, other))
+        found = compare(self.times(1.0, Load(8)), self.times(2.0, other))
         assert [change.part for change in found.signatures.changes] == ["load"]
 
-    @pytest.mark.parametrize("other", [{"concurrency": 8, "warm_up": 0, "held_up": 2}, None])
+    @pytest.mark.parametrize("other", [Load(8, held_up=2), None])
     def test_times_under_the_same_load_or_one_that_nobody_knows_are(self, other):
-        found = compare(self.times(1.0, {"concurrency": 8, "warm_up": 0}), self.times(2.0, other))
+        found = compare(self.times(1.0, Load(8)), self.times(2.0, other))
         assert found.signatures.changes == ()
         assert figure(found, "latency.mean").verdict is Moved.WORSE

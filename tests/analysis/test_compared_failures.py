@@ -42,7 +42,7 @@ def test_failures_are_shares_of_all_pairs_and_malformed_ones_of_those_answered()
     assert (malformed.a.value, malformed.b.value, malformed.a.n) == (0.0, 0.5, 10)
 
 
-def test_failures_count_even_where_they_hinder_the_verdict():
+def test_failures_count_even_where_they_block_the_verdict():
     found = compare(compared(samples(20, [])), compared(samples(20, ["target_failed"] * 15)))
     assert found.headline.verdict is Moved.CANNOT_TELL
     assert metric(found, "target_failed_rate").verdict is Moved.WORSE

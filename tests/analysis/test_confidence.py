@@ -97,7 +97,7 @@ class TestWhatCannotBeUsed:
         found = analysed([[(0.9, True)], [(0.9, False), (0.2, False)]], made)
         assert (found.overall.n, found.overall.errors, found.n_left_out) == (1, 0, 2)
 
-    def test_claims_of_samples_set_aside_are_left_out(self):
+    def test_claims_of_samples_excluded_are_left_out(self):
         described = judged_suite()
         given = columns([Made("a", 1.0), Made("b", 1.0)])
         given.mode, given.modes = np.array([0, 1]), [described["judge"]["mode"], "basic"]

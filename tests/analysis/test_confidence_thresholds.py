@@ -52,7 +52,7 @@ class TestTheRuleOfOneHalf:
         assert (found.threshold, found.sure) == (0.6, False)
         assert "may be luck" in found.reason
 
-    def test_where_the_surest_claims_are_wrong_no_threshold_mends_it(self):
+    def test_where_the_surest_claims_are_wrong_no_threshold_fixes_it(self):
         found = raised((0.9, 5, 25), (0.3, 20, 0))
         assert (found.bucket, found.above, found.threshold) == ("high", 0.8, 1.0)
         assert "no threshold fixes this" in found.reason
@@ -100,7 +100,7 @@ class TestTheBestThreshold:
         assert (found.threshold.value, found.threshold.low, found.threshold.high) == (0.9, 0.9, 0.9)
         assert found.gain.low > 0
         assert found.gain.value == pytest.approx(58 / 124)
-        assert found.reason == "keeping claims of 0.9 and above is worth the most"
+        assert found.reason == "keeping claims with confidence 0.9 and above has the highest utility"
 
     def test_a_gain_that_may_be_nothing_for_other_claims_is_not_enough_data(self):
         # The claims at 0.5 are wrong in 16 of 30 cases: they cost 2 here, and anything elsewhere.

@@ -26,7 +26,7 @@ def samples() -> list:
     ]
 
 
-def test_the_share_is_of_ballots_in_the_main_mode_with_at_least_one():
+def test_the_share_is_of_votes_in_the_main_mode_with_at_least_one():
     # Main mode: a, b, c twice; of these a and one of c. The basic one and the failed one are missing.
     rubric = described_rubric(suite())
     assert rubric is not None
@@ -38,7 +38,7 @@ def test_it_is_a_figure_of_the_judges_health_and_worth_a_complaint():
     health = judge_health(samples(), suite(), {})
     found = health_value(health, "contradictions")
     assert (found.value, found.n) == (0.5, 4)
-    assert "complained of what the answer shows to be otherwise in 2 of 4 readings" in complaints_about(health)
+    assert "made a complaint that the answer contradicts in 2 of 4 votes" in complaints_about(health)
 
 
 def test_without_a_check_it_is_not_available():

@@ -139,7 +139,7 @@ class TestWithoutACorrectedRate:
         found = corrected([1, 0, 1, 0, 1], [1, 1, 0, 0, NAN], chosen=True)
         assert found.rate.value is None
         assert found.rate.low is None
-        assert "tell nothing" in found.message
+        assert "no information" in found.message
 
     def test_a_judge_that_failed_on_everything(self) -> None:
         found = corrected([NAN, NAN], [1, 0])

@@ -30,7 +30,7 @@ def evaluated(*made: Made) -> Summary:
 
 
 class TestCodesWithoutWeight:
-    def test_a_code_that_weighs_nothing_has_no_gain_to_read(self) -> None:
+    def test_a_code_that_has_no_weight_has_no_gain_to_read(self) -> None:
         found = {each.code: each for each in evaluated(sample("a", 0.0, "DEATH"), sample("b", 1.0)).codes}
         assert found["NAME"].has_weight
         assert not found["DEATH"].has_weight

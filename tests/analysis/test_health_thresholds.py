@@ -75,14 +75,14 @@ class TestVerdicts:
     def test_a_figure_that_is_not_there_is_no_pass(self) -> None:
         found = result_of("repeatability.tone >= 80 %")
         assert (found.verdict, found.value, found.n) == (Verdict.AMBIGUOUS, None, 0)
-        assert found.reason == "n/a: nothing to stand on; 100 missing"
+        assert found.reason == "n/a: no data; 100 missing"
 
     def test_a_figure_that_is_right_by_its_point_value_alone_is_not_shown(self) -> None:
         samples = [scored(f"c{i}", 5 if i < 8 else 3) for i in range(100)]
         found = result_of("top_share.tone <= 10 %", judge_health(iter(samples), judged_suite(), {}))
         # Wilson's interval of 8 of 100 ends at 15.0 %.
         assert (found.verdict, found.across) == (Verdict.AMBIGUOUS, True)
-        assert found.reason == ("8.0 % <= 10.0 % (n 100); not shown: the 95 % interval reaches across the threshold")
+        assert found.reason == ("8.0 % <= 10.0 % (n 100); not shown: the 95 % interval contains the threshold")
 
     def test_a_figure_that_is_wrong_by_its_point_value_alone_is_not_shown_either(self) -> None:
         samples = [scored(f"c{i}", 5 if i < 12 else 3) for i in range(100)]
@@ -157,4 +157,4 @@ def test_a_judge_that_only_gives_scores_is_found_wanting() -> None:
         "agreement.tone.kappa >= 0.6": Verdict.AMBIGUOUS,
         "top_share.tone <= 10 %": Verdict.AMBIGUOUS,
     }
-    assert "the judge answered nothing usable" in health.complaints
+    assert "the judge gave no usable answer" in health.complaints

@@ -12,8 +12,9 @@ from parts.compared import compared
 from steelyard.analysis.compare.attribution import attribute
 from steelyard.analysis.compare.attribution_model import Cause, ScoredAgain
 from steelyard.analysis.compare.compare import compare
-from steelyard.analysis.compare.judge_drift import ANCHORS, band_of, drawn_anchors, drift_between
+from steelyard.analysis.compare.judge_drift import band_of, drawn_anchors, drift_between
 from steelyard.analysis.compare.pairing import common_cases, pair
+from steelyard.records import AnchorReading, Anchors, RunFacts
 
 JUDGE = {"mode": "model", "members": [{"name": "one", "model": "m"}]}
 
@@ -54,7 +55,7 @@ def test_answers_are_looked_at_only_where_a_judge_may_have_drifted(mode, looked_
     ("after", "far"),
     [(0.6, "10.0 points higher in B"), (0.25, "25.0 points lower in B"), (0.5002, "less than 0.1 points higher in B")],
 )
-def test_a_shift_of_all_answers_is_told_with_its_way(after, far):
+def test_a_shift_of_all_answers_is_reported_with_its_way(after, far):
     words = "the judge has drifted: it scores 8 answers that are the same in both runs "
     assert message(run([0.5] * 8), run([after] * 8)) == words + far
 
@@ -86,15 +87,6 @@ def test_where_the_scale_is_another_a_judge_is_not_blamed_for_it():
     hindered = compare(a, rescaled).headline.confounded_by
     assert [why for why in hindered if "drifted" in why] == []
     assert hindered
-
-
-@pytest.mark.parametrize(
-    "stored", [[1], {"made-1": 3}, {"made-1": {"readings": 5}}, {"made-1": {"readings": [[[], 1]]}}]
-)
-def test_a_file_that_keeps_nonsense_as_anchors_shows_nothing(stored):
-    a, b = run([0.5] * 8), run([0.9] * 8, answers=range(101, 109))
-    assert a.header.id == "made-1"
-    assert message(a, replace(b, header=replace(b.header, options={ANCHORS: stored}))) is None
 
 
 def test_anchors_are_drawn_from_every_band_and_more_of_them_hold_the_fewer():
@@ -133,8 +125,9 @@ def simulated(rng, *, n, drift, same_judge):
     drawn, now = drawn_anchors(a, np.arange(n), 20), reads(quality, drift)
     bought = np.full(n, np.nan)
     bought[drawn] = now[drawn]
-    readings = [[a.columns.case_ids[k], a.columns.variants[0], 0, float(now[k]), None] for k in drawn.tolist()]
-    b = replace(b, header=replace(b.header, id="b", options={ANCHORS: {a.header.id: {"readings": readings}}}))
+    places = [(a.columns.case_ids[k], a.columns.variants[0], 0, float(now[k])) for k in drawn.tolist()]
+    anchors = {a.header.id: Anchors(tuple(AnchorReading(*place) for place in places))}
+    b = replace(b, header=replace(b.header, id="b", options=RunFacts(anchors=anchors)))
     return a, b, bought
 
 

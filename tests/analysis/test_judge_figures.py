@@ -27,7 +27,7 @@ FIVE = {"tone": 5, "overall": 4, "harm": False}
 
 
 class TestCounts:
-    def test_modes_and_rungs_of_all_ballots(self) -> None:
+    def test_modes_and_steps_of_all_votes(self) -> None:
         found = figures_of(
             judged("a", vote(FIVE), vote(FIVE, step="repaired", repeat=1)),
             judged("b", vote(FIVE, mode=Mode.BASIC, step="basic")),
@@ -38,7 +38,7 @@ class TestCounts:
         assert found.steps == {"basic": 1, "failed": 1, "repaired": 1, "strict": 1}
         assert (found.failed.value, found.failed.n) == (0.25, 4)
 
-    def test_a_judgement_without_any_ballot_is_a_failure_in_sight(self) -> None:
+    def test_a_judgement_without_any_vote_is_a_failure_in_sight(self) -> None:
         found = figures_of(scored("a", 3), judged("b"))
         assert (found.n_votes, found.unanswered.value, found.steps) == (2, 0.5, {"failed": 1, "strict": 1})
         assert (found.failed.value, found.failed.n, found.failed.n_missing) == (0, 1, 1)

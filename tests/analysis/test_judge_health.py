@@ -65,7 +65,7 @@ class TestAgainstLabels:
         assert harm.share.value == pytest.approx(2 / 3)
         assert "misses 1 of 2 texts that the reviewer flags with harm" in health.complaints
 
-    def test_another_mode_is_counted_aside(self) -> None:
+    def test_another_mode_is_counted_separately(self) -> None:
         health = health_of(
             scored("a", 2), judged("b", vote(stated(4), mode=Mode.BASIC, step="basic")), labels=self.labels
         )
@@ -158,7 +158,7 @@ class TestAgainstTheRubric:
         health = health_of(*(scored(str(i), 4, 1 + i % 3) for i in range(6)))
         assert health.dimensions["tone"].constant
         assert health.dimensions["tone"].spread.value == 0
-        assert "tone is the same in all 6 texts: it tells none from another" in health.complaints
+        assert "tone is the same in all 6 texts: it separates none" in health.complaints
 
     def test_one_text_is_not_a_judge_without_variance(self) -> None:
         tone = health_of(scored("a", 4)).dimensions["tone"]
@@ -248,7 +248,7 @@ class TestAgainstItself:
         ).dimensions["tone"]
         assert tone.repeatability == Estimate(None, 0, 2)
 
-    def test_broken_rules_are_counted_by_ballot_and_by_rule(self) -> None:
+    def test_broken_rules_are_counted_by_vote_and_by_rule(self) -> None:
         other = "when structure.hallucinated > 0 then overall <= 2"
         health = health_of(
             judged("a", vote(stated(5), capped={"tone": 4}, remarks=("RULE_BROKEN",))),
@@ -258,9 +258,9 @@ class TestAgainstItself:
         )
         assert health.itself.broken_rules == Estimate(0.75, 4, 0, *wilson(3, 4))
         assert health.itself.by_rule == {RULE: 2, other: 1}
-        assert "broke a binding rule in 3 of 4 readings" in health.complaints
+        assert "broke a binding rule in 3 of 4 votes" in health.complaints
 
-    def test_rungs_quotes_and_failures(self) -> None:
+    def test_steps_quotes_and_failures(self) -> None:
         health = health_of(
             judged("a", vote(stated(5), remarks=("MADE_UP_QUOTE", "UNPROVEN"))),
             judged("b", vote(stated(3), step="repaired", remarks=("TOO_FEW_REASONS",))),
@@ -327,7 +327,7 @@ class TestPassingByLabels:
         assert rubric is not None
         assert rubric.passes(labels) is None
         health = judge_health(iter([scored("a", 5, passed=True)]), suite, {"a": labels})
-        assert "other components count" in health.corrected.message
+        assert "other components besides" in health.corrected.message
 
     def test_the_corrected_rate_of_a_lenient_judge(self) -> None:
         good = {"tone": Label(4, 4, 4), "overall": Label(4, 4, 4), "harm": False}
@@ -345,7 +345,7 @@ class TestPassingByLabels:
         assert not corrected.clipped
 
 
-def test_ten_thousand_ballots_take_about_a_second() -> None:
+def test_ten_thousand_votes_take_about_a_second() -> None:
     random = np.random.default_rng(0)
     tones = random.integers(1, 6, (5000, 2))
     samples = [

@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from parts.chart_figures import times
 from parts.columns import Made, columns, suite
 from parts.described import summarise
 from steelyard.analysis import latency, repeats
-from steelyard.analysis.latency import MOST_BARS, Bar, CellLatency, LatencyFigures, Spread, histogram
+from steelyard.analysis.latency import MOST_BARS, Bar, CellLatency, LatencyFigures, histogram, no_calls
 from steelyard.decide.gates import evaluate
 
 RULES = {"below": 0.1, "above": 10.0}
@@ -35,10 +36,10 @@ class TestSpread:
         # Pooling the ends of each case (1, 4, 10, 10) would give a mean of 6.25.
         found = figures_of(*answered("a", 4.0, 1.0, 3.0, 2.0), *answered("b", 10.0), repeats=4)
         assert found is not None
-        assert found.overall == Spread(5, 4.0, 1.0, 10.0, 3.0)
+        assert found.overall == times(5, 4.0, 1.0, 10.0, 3.0)
         a, b = found.cells
-        assert a == CellLatency("a", "", Spread(4, 2.5, 1.0, 4.0, 2.5), 0, 0)
-        assert b == CellLatency("b", "", Spread(1, 10.0, 10.0, 10.0, 10.0), 0, 0)
+        assert a == CellLatency("a", "", times(4, 2.5, 1.0, 4.0, 2.5), 0, 0)
+        assert b == CellLatency("b", "", times(1, 10.0, 10.0, 10.0, 10.0), 0, 0)
         assert found.n_cells == 2
 
     def test_timeouts_and_failures_are_counted_apart_and_in_no_time(self) -> None:
@@ -50,27 +51,27 @@ class TestSpread:
             failed("b", "timeout"),
         )
         assert found is not None
-        assert found.overall == Spread(2, 2.0, 1.0, 3.0, 2.0)
+        assert found.overall == times(2, 2.0, 1.0, 3.0, 2.0)
         assert (found.timeouts, found.failures) == (3, 1)
         a, b = found.cells
         assert (a.spread.n, a.timeouts, a.failures) == (2, 2, 1)
-        assert b == CellLatency("b", "", Spread(0), 1, 0)
+        assert b == CellLatency("b", "", no_calls(), 1, 0)
 
     def test_a_run_in_which_every_call_failed_has_figures_without_a_time(self) -> None:
         found = figures_of(failed("a", "refused"))
         assert found is not None
-        assert (found.overall, found.failures, found.bars, found.hints) == (Spread(0), 1, (), ())
+        assert (found.overall, found.failures, found.bars, found.hints) == (no_calls(), 1, (), ())
 
     def test_malformed_answers_and_those_a_judge_failed_on_took_their_time(self) -> None:
         found = figures_of(Made("a", 0.0, "malformed", latency=1.0), Made("b", None, "judge_failed", latency=3.0))
         assert found is not None
-        assert (found.overall.n, found.overall.mean) == (2, 2.0)
+        assert (found.overall.n, found.overall["mean"]) == (2, 2.0)
 
     def test_answers_from_the_cache_and_those_recorded_without_a_time_are_left_out(self) -> None:
         cached, untimed = Made("b", 1.0, latency=0.001, cached=True), Made("c", 1.0, latency=None)
         found = figures_of(*answered("a", 2.0), cached, untimed)
         assert found is not None
-        assert (found.overall.n, found.overall.min, [cell.case_id for cell in found.cells]) == (1, 2.0, ["a"])
+        assert (found.overall.n, found.overall["min"], [cell.case_id for cell in found.cells]) == (1, 2.0, ["a"])
         assert figures_of(cached, untimed) is None
         assert summarise(columns([cached]), suite()).overall.latency["p50"].value is None
 
@@ -82,8 +83,8 @@ class TestSpread:
             Made("d", 1.0, latency=1.0, first_byte=0.125, queued=4.0, cached=True),
         )
         assert found is not None
-        assert found.first_byte == Spread(1, 0.5, 0.5, 0.5, 0.5)
-        assert found.queued == Spread(1, 0.25, 0.25, 0.25, 0.25)
+        assert found.first_byte == times(1, 0.5, 0.5, 0.5, 0.5)
+        assert found.queued == times(1, 0.25, 0.25, 0.25, 0.25)
         plain = figures_of(*answered("a", 2.0))
         assert plain is not None
         assert (plain.first_byte, plain.queued) == (None, None)
@@ -92,7 +93,7 @@ class TestSpread:
         made = [*answered("b", 1.0, variant="old"), *answered("a", 2.0, variant="new")]
         found = figures_of(*made, *answered("a", 3.0, variant="old"), variants=["old", "new"])
         assert found is not None
-        assert [(cell.case_id, cell.variant, cell.spread.mean) for cell in found.cells] == [
+        assert [(cell.case_id, cell.variant, cell.spread["mean"]) for cell in found.cells] == [
             ("a", "old", 3.0),
             ("a", "new", 2.0),
             ("b", "old", 1.0),
@@ -103,14 +104,14 @@ class TestSpread:
         monkeypatch.setattr(latency, "MOST_CELLS", 2)
         found = figures_of(*(Made(f"c{i}", 1.0, latency=float(i + 1)) for i in range(5)))
         assert found is not None
-        assert ([cell.spread.mean for cell in found.cells], found.n_cells, found.overall.n) == ([1.0, 2.0], 5, 5)
+        assert ([cell.spread["mean"] for cell in found.cells], found.n_cells, found.overall.n) == ([1.0, 2.0], 5, 5)
 
     @given(st.lists(st.floats(1e-6, 1e4), min_size=1, max_size=40))
     def test_one_cell_has_the_figures_of_the_whole_run(self, times) -> None:
         found = figures_of(*answered("a", *times), repeats=len(times))
         assert found is not None
         for name in ("n", "mean", "min", "max", "p50", "p95", "p99"):
-            one, whole = getattr(found.cells[0].spread, name), getattr(found.overall, name)
+            one, whole = (each.n if name == "n" else each[name] for each in (found.cells[0].spread, found.overall))
             assert (one is None) is (whole is None)
             assert one is None or one == pytest.approx(whole, rel=1e-9)
 
@@ -178,7 +179,7 @@ class TestHints:
             "median latency 12.4 s of 1 answered call is above 10 s: looks like loading or a queue",
         )
 
-    def test_a_median_at_a_limit_looks_right_and_one_close_to_it_is_told_apart(self) -> None:
+    def test_a_median_at_a_limit_looks_right_and_one_close_to_it_is_separated(self) -> None:
         assert self.hints(*answered("a", 0.1)) == ()
         assert self.hints(*answered("a", 10.0)) == ()
         assert self.hints(*answered("a", 0.09999))[0].startswith("median latency 99.99 ms of")

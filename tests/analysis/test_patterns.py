@@ -116,7 +116,7 @@ class TestPriorities:
         (priority,) = summary_of(made).priorities
         assert priority.gain == pytest.approx((0.35 + 0.5) / 2)
 
-    def test_mending_everything_is_worth_exactly_what_is_lacking(self) -> None:
+    def test_fixing_everything_is_worth_exactly_what_is_lacking(self) -> None:
         made = [
             Made("a", 0.7 * 0.3 + 0.3 * 0.9, parts={"name": 0.3, "value": 0.9}),
             Made("b", 0.4, parts={"name": None, "value": 0.4}),
@@ -141,7 +141,7 @@ class TestPriorities:
         made = [Made("a", 0.7, parts={"name": 1.0, "value": 0.0})]
         assert "n 1, small n" in summary_of(made).priorities[0].sentence
 
-    def test_what_is_perfect_or_weighs_nothing_is_left_out(self) -> None:
+    def test_what_is_perfect_or_has_no_weight_is_left_out(self) -> None:
         described = suite()
         described["components"][1]["weight"] = 0.0
         made = [Made(f"c{i}", 1.0, parts={"name": 1.0, "value": 0.0}) for i in range(4)]

@@ -47,7 +47,7 @@ def test_failed_calls_are_no_readings():
     assert (found.n_before, found.n_now) == (1, 1)
 
 
-def test_variants_are_told_apart():
+def test_variants_are_separated():
     found = change(scores([0.5], "a"), scores([1.0], "a"), scores([0.0], "b"))
     assert (found.before, found.n_before) == (1.0, 1)
 

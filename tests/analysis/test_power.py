@@ -235,7 +235,7 @@ def test_two_runs_without_repeats_know_their_own_repeats_only(store):
     assert found.repeats_needed is None
 
 
-def test_runs_that_are_no_readings_of_the_same_instrument_are_left_out(store):
+def test_runs_that_are_no_readings_of_the_same_signature_are_left_out(store):
     rng = np.random.default_rng(5)
 
     def scores() -> np.ndarray:
@@ -261,7 +261,7 @@ def test_no_run_and_no_reading_are_said(store):
     with pytest.raises(UsageError, match=r"no run of a suite demo.*steelyard run demo --repeats 3"):
         recorded_power(store, "demo")
     add_run(store, 1, np.array([[0.5, 0.6]]))
-    with pytest.raises(UsageError, match="1 with fewer than two cases"):
+    with pytest.raises(UsageError, match="1 with fewer than two scored cases"):
         recorded_power(store, "demo")
 
 

@@ -72,7 +72,7 @@ class TestByHand:
         found = one_cell([item("x")], [])
         assert (found.presence, found.fields["level"]) == (Estimate(0.0, 1), Estimate(None, 0))
 
-    def test_items_without_a_key_are_held_against_each_other_and_counted(self):
+    def test_items_without_a_key_are_compared_with_each_other_and_counted(self):
         found = compared({"a": [[item("", [0, 2])], [item("", [0, 2]), item("x")]]}, BOTH).stability
         assert (found.keyless, found.cells[0].fields["span"].value) == (2, 1.0)
 

@@ -83,7 +83,7 @@ def test_one_direction_is_tested_exactly_however_many_cases_there_are():
     assert math.isclose(paired_mean(np.linspace(1, 2, 50), np.ones(50)).p, 2 * 0.5**50)
 
 
-def test_five_and_two_hundred_cases_are_still_drawn_anew():
+def test_five_and_two_hundred_cases_are_still_resampled():
     for values in (VALUES[-5:], np.random.default_rng(2).exponential(1, 200)):
         student = stats.t.interval(0.95, len(values) - 1, values.mean(), stats.sem(values))
         low, high = studentised(values, np.ones(len(values)))

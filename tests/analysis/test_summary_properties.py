@@ -183,7 +183,7 @@ def test_the_bands_of_a_slice_add_up_to_one(made: list[Made]) -> None:
 
 @settings(FAST, max_examples=examples(20))
 @given(samples())
-def test_mending_a_code_never_lowers_the_average_and_never_lifts_it_above_one(made: list[Made]) -> None:
+def test_fixing_a_code_never_lowers_the_average_and_never_lifts_it_above_one(made: list[Made]) -> None:
     summary = summarise(columns(made), described())
     assert {figure.code: figure.count for figure in summary.codes} == summary.overall.findings
     for figure in summary.codes:

@@ -33,7 +33,7 @@ class TestUnanswered:
     def test_a_judge_that_was_never_reached_is_not_called_unusable(self) -> None:
         told = health_of(judged("a", unanswered()), judged("b", unanswered())).complaints
         assert told[0] == "the judge was never reached: no call was answered"
-        assert health_of(judged("a", vote(None))).complaints[0] == "the judge answered nothing usable"
+        assert health_of(judged("a", vote(None))).complaints[0] == "the judge gave no usable answer"
 
     def test_the_commonest_reason_comes_first_in_words(self) -> None:
         key = 'http_401: answered 401: {"error": {"message": "Incorrect API key %d"}}'

@@ -1,7 +1,6 @@
 """The audit on suites made to be caught, and on every built-in one."""
 
 import json
-from dataclasses import replace
 
 import pytest
 import yaml
@@ -67,7 +66,7 @@ class Generous(Scorer):
 
 def generous(folder):
     suite = write(folder, answer={"format": "text"})
-    return replace(suite, components=(suite.components[0].model_copy(update={"scorer": Generous()}),))
+    return suite.changed(components=(suite.components[0].model_copy(update={"scorer": Generous()}),))
 
 
 def test_a_rule_that_pays_for_an_empty_answer_is_caught(tmp_path):
@@ -133,7 +132,7 @@ def test_slices_that_can_never_reach_their_n_are_named_unless_they_are_skipped(t
         )
     ]
     told = "gate 'category.*.average >= 60 % with n >= 6' can never be decided in glass (n 3), (none) (n 3):"
-    told += " it asks for n >= 6; skip small behind it leaves such slices out"
+    told += " it asks for n >= 6; write skip small after it to leave such slices out"
     assert gates_of(tmp_path, cases, "category.*.average >= 60 % with n >= 6") == [told]
     assert gates_of(tmp_path, cases, "category.*.average >= 60 % with n >= 6 skip small") == []
     assert gates_of(tmp_path, cases, "category.*.average >= 60 % with n >= 3") == []
@@ -160,7 +159,7 @@ def test_a_run_that_could_never_be_invalid_is_caught(tmp_path):
 
 def test_a_gate_that_lets_empty_answers_through_is_caught(tmp_path):
     complaints = audit(generous(tmp_path)).complaints
-    assert "gate 'pass_rate >= 50 %' lets a system through that gives no answer at all (100.0 %)" in complaints
+    assert "gate 'pass_rate >= 50 %' passes a system that gives no answer at all (100.0 %)" in complaints
 
 
 def test_a_criterion_whose_minimum_n_no_run_can_reach_is_caught(tmp_path):
@@ -180,8 +179,8 @@ def test_a_criterion_that_lets_empty_answers_through_is_caught(tmp_path):
         Criterion(name="passes", passes="passed in >= 2 of 3 repeats", secondary=True),
         Criterion(name="clean", passes="findings.NAME == 0"),
     )
-    complaints = audit(replace(generous(tmp_path), gates=(), criteria=criteria)).complaints
-    through = "lets a system through that gives no answer at all (100.0 %)"
+    complaints = audit(generous(tmp_path).changed(gates=(), criteria=criteria)).complaints
+    through = "passes a system  that gives no answer at all (100.0 %)"
     assert [each for each in complaints if each.startswith("criterion")] == [
         f"criterion average (average >= 80 %) {through}",
         f"criterion steady (score >= 80 % in >= 2 of 3 repeats) {through}",
@@ -194,9 +193,9 @@ def test_a_criterion_that_cannot_fail_or_cannot_pass_is_caught(tmp_path):
         Criterion(name="always", passes="average >= 0"),
         Criterion(name="never", passes="average > 0.5", fails="findings.NAME < 0"),
     )
-    assert audit(replace(write(tmp_path), criteria=criteria)).complaints == [
-        "criterion always: its pass always holds",
-        "criterion never: its fail never holds",
+    assert audit(write(tmp_path).changed(criteria=criteria)).complaints == [
+        "criterion always: its pass is always true",
+        "criterion never: its fail is never true",
     ]
 
 
@@ -239,7 +238,7 @@ def test_a_null_answer_that_passes_is_caught_however_little_it_earns(tmp_path):
     (name,) = suite.components
     # Whatever comes earns 1 of 10 parts, less than the 20 % allowed, but more than the 5 % that pass.
     free = name.model_copy(update={"name": "free", "scorer": Generous(), "weight": 1})
-    result = audit(replace(suite, components=(free, name.model_copy(update={"weight": 9}))))
+    result = audit(suite.changed(components=(free, name.model_copy(update={"weight": 9}))))
     assert by_name(result)["empty"].average == pytest.approx(0.1)
     assert any(each.startswith("empty") and "passes 3 of 3 cases" in each for each in result.complaints)
 
@@ -390,7 +389,7 @@ def test_a_part_is_tried_that_is_not_in_the_first_question_or_is_the_sixth(tmp_p
 def test_one_answer_for_all_cases_may_not_pass_a_gate_however_right_it_is_for_most(yes, caught, tmp_path):
     cases = [{"id": f"c{k}", "input": f"q {k}", "expected": {"name": "yes" if k < yes else "no"}} for k in range(10)]
     told = audit(write(tmp_path, cases=cases, gates=["pass_rate >= 80 %"])).complaints
-    sentence = "gate 'pass_rate >= 80 %' lets a system through that gives the truth that most cases have"
+    sentence = "gate 'pass_rate >= 80 %' passes a system that gives the truth that most cases have"
     # A choice of two: guessing earns a half, and a constant may earn half of what is left, 75 %.
     earns = f"most frequent (as written): {yes}0.0 % of full marks for the truth that most cases have"
     assert told == ([f"{earns}; at most 75 % is allowed", f"{sentence} ({yes}0.0 %)"] if caught else [])

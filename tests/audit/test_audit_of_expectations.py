@@ -67,11 +67,11 @@ def test_a_case_that_asks_for_nothing_is_shown_and_must_be_allowed_for(tmp_path)
     assert audit(allowed).complaints == []
 
 
-def test_gates_that_an_answer_without_items_passes_are_told(tmp_path):
+def test_gates_that_an_answer_without_items_passes_are_reported(tmp_path):
     limits = {"null_share": "100 %", "null_passes": "100 %"}
     result = audit(suite_of(tmp_path, CLEAN, CLEAN, CLEAN, CLEAN, ASKING, audit=limits))
     assert result.complaints == [
-        "gate 'cases.passed >= 80 %' lets a system through that gives the same filler for every case (80.0 %)"
+        "gate 'cases.passed >= 80 %' passes a system that gives the same filler for every case (80.0 %)"
     ]
 
 

@@ -82,7 +82,7 @@ def test_a_broken_arm_is_invalid_and_ends_with_3(server, here):
     arms = serve(server, b=lambda _: text_answer("out of order", status=500))
     path = write_arms(here / "s", server, 8, limits={"retries": 0})
     told = invoke("ab", path, *arms["a"], *arms["b"], code=3)
-    assert "arm B is a reading: 0 of 8 samples have a reading; the run is INVALID" in " ".join(told.split())
+    assert "arm B is valid: 0 of 8 samples are conclusive; the run is INVALID" in " ".join(told.split())
 
 
 def test_it_stops_early_when_asked_to_and_says_so(server, here):
@@ -155,7 +155,7 @@ def test_an_ended_one_is_shown_again_without_a_call_and_by_its_own_plan(server, 
     assert again == data
     assert len(server.requests) == before
     told = refused("ab", path, *arms["a"], *arms["b"], "--resume", data["plan"]["id"], "--same-within", "30 points")
-    assert "was planned otherwise: leave --same-within out" in told
+    assert "was planned with other options: leave --same-within out" in told
 
 
 def test_an_ab_that_is_not_the_same_any_more_is_not_resumed(server, here):
@@ -170,7 +170,7 @@ def test_an_ab_that_is_not_the_same_any_more_is_not_resumed(server, here):
     assert len(server.requests) == before
 
 
-def test_how_to_go_on_is_told_without_what_it_went_on_with():
+def test_how_to_go_on_is_reported_without_what_it_went_on_with():
     typed = ["ab", "s", "--resume", "words-ab-2", "--b", "model=x", "--resume=words", "--json", "--resume"]
     assert _without_resume(typed) == ["ab", "s", "--b", "model=x", "--json"]
 
@@ -213,7 +213,7 @@ def refused(*words):
         (("--b", "url=http://127.0.0.1:1/x", "--resume", "nothing"), "there is no store"),
     ],
 )
-def test_what_cannot_be_asked_for_is_told_before_anybody_is(server, here, words, message):
+def test_what_cannot_be_asked_for_is_reported_before_anybody_is(server, here, words, message):
     path = write_arms(here / "s", server, 4)
     assert message in " ".join(refused("ab", path, *words).split())
     assert server.requests == []
@@ -242,7 +242,7 @@ def test_assign_says_the_arm_of_each_id(here):
         (("--name", "x", "--traffic", "5", "user-1"), "write 5 %"),
         (("--name", "x", "--arms", "one", "user-1"), "two arms"),
         (("--experiment", "gone.yaml", "user-1"), "there is no experiment at gone.yaml"),
-        (("--experiment", "gone.yaml", "--traffic", "0.5", "user-1"), "says that already"),
+        (("--experiment", "gone.yaml", "--traffic", "0.5", "user-1"), "already given in"),
     ],
 )
 def test_assign_refuses_what_is_no_experiment(here, words, message):

@@ -45,7 +45,7 @@ def kinds(server):
     return [[alert["kind"] for alert in seen.json["alerts"]] for seen in server.requests]
 
 
-def test_a_cause_is_told_once_and_its_end_once(folder, server, monkeypatch):
+def test_a_cause_is_reported_once_and_its_end_once(folder, server, monkeypatch):
     for bad, code in ((0, 0), (5, 1), (6, 1), (0, 0), (0, 0)):
         run(monkeypatch, bad, code)
     assert kinds(server) == [["raised"], ["recovered"]]
@@ -83,7 +83,7 @@ def test_what_was_not_delivered_is_sent_after_the_next_run(folder, server, monke
     assert kinds(server) == [["raised"], ["raised"]]
 
 
-def test_nobody_is_told_of_the_end_of_what_they_never_heard_of(folder, server, monkeypatch):
+def test_nobody_is_reported_of_the_end_of_what_they_never_heard_of(folder, server, monkeypatch):
     server.on("/hook", error(400), OK)
     run(monkeypatch, 5, 1)
     run(monkeypatch, 0, 0)
@@ -99,7 +99,7 @@ def test_an_end_that_was_not_delivered_is_sent_after_the_next_run(folder, server
     assert again == first
 
 
-def test_a_store_that_was_moved_knows_what_was_told(folder, server, monkeypatch):
+def test_a_store_that_was_moved_knows_what_was_reported(folder, server, monkeypatch):
     run(monkeypatch, 5, 1, "--store", "here.db")
     (folder / "elsewhere").mkdir()
     (folder / "here.db").rename(folder / "elsewhere/there.db")
@@ -129,9 +129,9 @@ def test_a_part_of_the_suite_raises_and_closes_nothing(folder, server, monkeypat
 def test_a_dry_run_shows_the_message_and_keeps_nothing(folder, server, monkeypatch):
     run(monkeypatch, 5, 1, "--no-alerts")
     told = invoke("alerts", "check", "--dry-run")
-    assert "nothing is kept or sent: a dry run" in told
+    assert "nothing is stored or sent: a dry run" in told
     assert "would be sent by webhook $HOOK:" in told
-    assert "How much: 50.0 % is not >= 90.0 %" in told
+    assert "Change:   50.0 % is not >= 90.0 %" in told
     assert server.requests == []
     assert invoke("alerts", "list") == "no open alerts\n"
     data = json.loads(invoke("alerts", "check", "--dry-run", "--json"))
@@ -165,7 +165,7 @@ def test_rules_of_today_can_be_tried_on_a_run_of_yesterday(folder, monkeypatch):
     write_suite(folder, n=10)
     (folder / "system.py").write_text(SYSTEM)
     run(monkeypatch, 5, 1)
-    assert "has no rules to be compared with" in invoke("alerts", "check", code=2)
+    assert "has no alert rules" in invoke("alerts", "check", code=2)
     write_suite(folder, n=10, alerts={"rules": ["gate_failed"]})
     assert "ALERT: the gate" in invoke("alerts", "check", "--suite", ".", "--dry-run")
 
@@ -212,13 +212,13 @@ def test_no_line_about_alerts_is_a_command_to_the_runner(folder, server):
     assert "## [error]pwned" in said
 
 
-def test_after_a_run_it_is_said_that_nobody_can_tell_yet(folder):
+def test_after_a_run_it_reports_that_nobody_can_tell_yet(folder):
     write_suite(folder, n=10, alerts={"rules": ["regression", "latency_rise"]})
     (folder / "system.py").write_text(SYSTEM)
-    assert "alerts: cannot tell of 2 causes; steelyard alerts check words-" in outputs("run", ".")[1]
+    assert "alerts: 2 causes could not be decided; steelyard alerts check words-" in outputs("run", ".")[1]
 
 
-def test_a_defect_in_alerts_is_told_and_fails_no_run(folder, monkeypatch):
+def test_a_defect_in_alerts_is_reported_and_fails_no_run(folder, monkeypatch):
     from steelyard.alerts import notify
 
     def broken(*_more, **_others):

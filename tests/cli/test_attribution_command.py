@@ -28,7 +28,9 @@ def test_28_of_50_rewritten_truths_explain_the_whole_gain(bench):
     first = {"case_id": "c00", "n": 1, "moved": 1.0, "part": 0.02, "reason": None}
     assert found["truth_edits"]["listed"][0] == first
     told = " ".join(invoke("compare", "LAST~1", "LAST", code=0).split())
-    assert "pass rate of all readings 40.0 % -> 96.0 %: +56.0 points; of these +56.0 truth edits, 0.0 system" in told
+    assert (
+        "pass rate of all scored samples 40.0 % -> 96.0 %: +56.0 points; of these +56.0 truth edits, 0.0 system" in told
+    )
     assert "28 of 28 cases with another truth moved the number" in told
 
 
@@ -55,7 +57,7 @@ def parts(name, stated):
     }
 
 
-def test_another_pass_rule_is_weighed_again(bench):
+def test_another_pass_rule_is_scored_again(bench):
     bench.evaluate(score=parts(1, 1))
     bench.evaluate(score=parts(1, 1), **{"pass": "score >= 40 %"})
     found = bench.compared(code=4)
@@ -72,7 +74,7 @@ def test_an_answer_in_the_wrong_shape_is_worth_nothing_by_any_scorers(bench):
     assert points(bench.compared(code=4)) == {"scorers": 58.0, "system": 0.0}
 
 
-def test_weights_are_told_from_the_system(bench):
+def test_weights_are_separated_from_the_system(bench):
     bench.evaluate(score=parts(1, 1))
     # What failed gets next to no weight; five answers name the truth and do not say the word.
     bench.evaluate(score=parts(1, 9), answers={k: f"true {k}" for k in range(5)})
@@ -160,7 +162,7 @@ def own(bench):
     return evaluate
 
 
-def test_code_that_gives_every_answer_the_scores_it_had_is_the_same_instrument(own, bench):
+def test_code_that_gives_every_answer_the_scores_it_had_is_the_same_signature(own, bench):
     own(OTHERS, gates=["pass_rate >= 30 %"])
     invoke("baseline", "set", "LAST", "--name", "release")
     # A comment, and five answers that are right now.
@@ -185,19 +187,19 @@ def test_code_that_gives_every_answer_the_scores_it_had_is_the_same_instrument(o
     assert invoke("compare", "@release", "LAST", "--explain", "pass_rate", code=4)
 
 
-def test_code_that_gives_one_answer_another_score_is_another_instrument(own, bench):
+def test_code_that_gives_one_answer_another_score_is_another_signature(own, bench):
     own(OTHERS, truths={0: "SAID 0"})
     own(OTHERS.replace(".casefold()", ""), truths={0: "SAID 0"})
     found = json.loads(steelyard("compare", "LAST~1", "LAST", "--json", cwd=bench.folder).stdout)
-    assert found["headline"]["confounded_by"] == ["the scorers are others: a change may be theirs"]
+    assert found["headline"]["confounded_by"] == ["the scorers differ: a change may be theirs"]
     assert points(found["attribution"]) == {"scorers": -2.0, "system": 0.0}
 
 
-def test_settings_that_are_others_hinder_though_no_answer_of_a_shows_it(bench):
+def test_settings_that_are_others_block_though_no_answer_of_a_shows_it(bench):
     bench.evaluate(**{"pass": "score >= 90 %"})
     bench.evaluate(**{"pass": "score >= 80 %"})
     found = json.loads(invoke("compare", "LAST~1", "LAST", "--json", code=4))
-    assert found["headline"]["confounded_by"] == ["the scorers are others: a change may be theirs"]
+    assert found["headline"]["confounded_by"] == ["the scorers differ: a change may be theirs"]
 
 
 def test_where_the_truth_changed_answers_of_both_runs_are_compared_by_that_of_b(own, bench):
@@ -211,7 +213,7 @@ def test_where_the_truth_changed_answers_of_both_runs_are_compared_by_that_of_b(
     assert (found["pairs"]["comparable"], found["pairs"]["fixed"]["count"]) == (50, 0)
     told = [change["sentence"] for change in found["signatures"]["changes"]]
     assert told == [
-        "the target is another: answers",
+        "the target differs: answers",
         "the truth of 3 cases changed, and A's answers are scored by B's: 1 moved; c00, c01, c02",
     ]
 
@@ -250,7 +252,7 @@ def test_all_at_once_in_every_view(bench, tmp_path):
         text = (tmp_path / name).read_text()
         # The method is there to its end, where the order of the split stands.
         order = "cases, questions, availability, scorers, truth, judge, system"
-        for told in ("+23.3 truth edits", "Why the pass rate moved", "Truth edits", "missing readings", order):
+        for told in ("+23.3 truth edits", "Why the pass rate moved", "Truth edits", "inconclusive samples", order):
             assert told in text, (name, told)
 
 
@@ -281,7 +283,7 @@ def test_every_part_is_traced_to_the_readings_that_make_it(bench):
     assert "why.truth = +2.1 points, n 48 cases" in said
 
 
-def test_a_part_that_is_not_there_is_told_with_those_that_are(bench):
+def test_a_part_that_is_not_there_is_reported_with_those_that_are(bench):
     bench.evaluate()
     bench.evaluate(truths={5: "said 5"})
     asked = ("compare", "LAST~1", "LAST", "--explain")
@@ -296,8 +298,8 @@ def test_a_part_that_is_not_there_is_told_with_those_that_are(bench):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        (("--yes",), "--yes: nobody is asked without --rejudge N"),
-        (("--max-cost", "1"), "--max-cost: nobody is asked without --rejudge N"),
+        (("--yes",), "--yes: no judge is called without --rejudge N"),
+        (("--max-cost", "1"), "--max-cost: no judge is called without --rejudge N"),
         (("--rejudge", "3", "--no-attribution"), "--rejudge and --no-attribution do not go together"),
         (("--rejudge", "3", "--yes"), "--rejudge: run B has no judge"),
     ],
@@ -318,8 +320,8 @@ COUNTING = (
 )
 
 
-def test_a_measure_that_is_made_of_other_counts_is_another_instrument(own, bench):
+def test_a_measure_that_is_made_of_other_counts_is_another_signature(own, bench):
     own(COUNTING)
     own(COUNTING.replace('"right", "all"', '"all", "all"'))
     found = json.loads(steelyard("compare", "LAST~1", "LAST", "--json", cwd=bench.folder).stdout)
-    assert found["headline"]["confounded_by"] == ["the scorers are others: a change may be theirs"]
+    assert found["headline"]["confounded_by"] == ["the scorers differ: a change may be theirs"]

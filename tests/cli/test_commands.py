@@ -53,7 +53,7 @@ def test_strict_weighs_the_same_answers_by_the_strict_rules(tmp_path):
     assert strict["run"]["signature"]["truth"] == plain["run"]["signature"]["truth"]
 
 
-def test_a_chat_model_is_weighed_by_naming_model_and_address(tmp_path):
+def test_a_chat_model_is_scored_by_naming_model_and_address(tmp_path):
     answer = {"name": "Chair", "maker": None, "era": "1900", "estimatedValueMin": 1, "estimatedValueMax": 2}
     with Loopback() as server:
         server.on("/v1/chat/completions", chat_answer(json.dumps(answer)))
@@ -212,17 +212,7 @@ def test_a_target_that_prints_does_not_spoil_the_json(tmp_path):
     assert "noise" in done.stderr
 
 
-@pytest.mark.parametrize("command", ["run", "report", "gate"])
-def test_the_exit_code_stays_the_verdict_when_the_reader_leaves(command, suite, tmp_path):
-    ok(steelyard("run", suite, cwd=tmp_path))
-    what = suite if command == "run" else "LAST"
-    script = f"set -o pipefail; {sys.executable} -m steelyard {command} {what} | head -n 1"
-    done = subprocess.run(["bash", "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert "Traceback" not in done.stderr
-
-
-def test_a_full_disk_behind_the_output_is_told(suite, tmp_path):
+def test_a_full_disk_behind_the_output_is_reported(suite, tmp_path):
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
             [sys.executable, "-m", "steelyard", "schema"], cwd=tmp_path, stdout=full, stderr=subprocess.PIPE, text=True
@@ -252,7 +242,7 @@ def test_json_answers_read_as_plain_text_are_pointed_out(tmp_path):
     assert "add answer: {format: json}" in steelyard("run", path, cwd=tmp_path).stderr
 
 
-def test_the_report_says_which_server_was_weighed(tmp_path):
+def test_the_report_says_which_server_was_scored(tmp_path):
     with Loopback() as server:
         server.on("/ask", error(404))
         path = write_suite(tmp_path / "my", n=2, target={"http": {"url": server.base_url + "/ask"}})
@@ -274,7 +264,7 @@ def test_a_crash_is_never_taken_for_a_failed_gate(suite, tmp_path):
     assert done.returncode == 70
     first, safe, where = done.stderr.splitlines()
     assert first == "steelyard: internal error: RuntimeError: no (<string>:3)"
-    assert safe == "Whatever runs had finished is stored as it was."
+    assert safe == "Finished samples of all runs are stored."
     (log,) = tmp_path.glob("internal-error-*.log")
     assert where.startswith(f"The full traceback is in {log}. This is a defect of Steelyard")
     assert "RuntimeError: no" in log.read_text()
@@ -301,8 +291,8 @@ def test_a_crash_in_a_run_says_how_to_go_on_and_the_run_can_be_resumed(suite, tm
     assert "Traceback" not in done.stderr
     text = done.stderr[done.stderr.index("steelyard: internal error: RuntimeError: no") :].splitlines()
     assert len(text) == 4
-    run = text[1].split()[2]
-    assert text[1] == f"What run {run} had finished is stored. Go on with:"
+    run = text[1].split()[5]
+    assert text[1] == f"The finished samples of run {run} are stored. Resume with:"
     assert text[2] == f"  steelyard run {suite} --resume {run}"
     assert text[3].startswith(f"The full traceback is in {tmp_path}/.steelyard/internal-error-")
     assert "interrupted" in ok(steelyard("runs", cwd=tmp_path))

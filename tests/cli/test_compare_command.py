@@ -51,7 +51,7 @@ def test_worse_ends_with_1(folder):
     assert compare(folder, "LAST~2", "LAST~3").returncode == 1
 
 
-def test_what_cannot_be_told_ends_with_4(folder):
+def test_what_cannot_be_decided_ends_with_4(folder):
     done = compare(folder, "LAST~2", "LAST~1")
     assert done.returncode == 4
     assert "1 of 12: c0" in done.stdout
@@ -69,7 +69,7 @@ def test_an_invalid_run_ends_with_3(folder, more):
     done = compare(folder, "LAST~2", "LAST", *more)
     assert done.returncode == 3
     assert "run B is INVALID" in " ".join(done.stdout.split())
-    assert "no reading in B" in done.stdout
+    assert "inconclusive in B" in done.stdout
 
 
 def test_snapshots_are_compared_without_a_store(folder, tmp_path):
@@ -102,11 +102,11 @@ def test_two_snapshots_under_one_name_with_other_content_are_compared(tmp_path):
     assert (pairs["n_a"], pairs["n_b"], pairs["comparable"]) == (4, 6, 3)
     assert {each["why"]: each["count"] for each in pairs["not_comparable"]} == {
         "only in B": 2,
-        "no reading in either": 1,
+        "inconclusive in both": 1,
     }
 
 
-def test_a_snapshot_that_does_not_say_how_it_was_weighed_hinders_the_verdict(folder):
+def test_a_snapshot_that_does_not_say_how_it_was_scored_blocks_the_verdict(folder):
     data = json.loads((folder / "run-0.json").read_text())
     del data["run"]["signature"]["scorers"]
     digest = ContentDigest()
@@ -152,7 +152,7 @@ def test_a_file_that_is_no_snapshot_ends_with_2(folder, tmp_path):
     done = compare(folder, other, "LAST")
     assert done.returncode == 2
     assert "is not a Steelyard snapshot" in done.stderr
-    assert f"bring it in first: steelyard import {other} --suite SUITE" in done.stderr
+    assert f"import it first: steelyard import {other} --suite SUITE" in done.stderr
 
 
 def test_without_a_store_a_run_cannot_be_found(tmp_path):

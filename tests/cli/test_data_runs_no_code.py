@@ -86,7 +86,7 @@ def test_no_metric_that_a_run_names_is_loaded(folder, tmp_path_factory):
     file.rename(file.with_name("gone.yaml"))
     shown = json.loads(invoke("report", "LAST", "--json"))
     assert shown["overall"]["metrics"]["own"]["value"] is None
-    assert "is not here, or is another now" in invoke("report", "LAST", "--explain", "own")
+    assert "is not here, or has changed" in invoke("report", "LAST", "--explain", "own")
     invoke("history", "words")
     invoke("compare", "LAST", "LAST")
     assert not (elsewhere / "sprung").exists()
@@ -95,13 +95,12 @@ def test_no_metric_that_a_run_names_is_loaded(folder, tmp_path_factory):
 def test_the_function_that_a_recorded_judge_names_is_not_called():
     from steelyard.errors import UsageError
     from steelyard.suite.chosen_judge import as_recorded
-    from steelyard.suite.judge import MemberDescription
+    from steelyard.suite.judge import Member
     from steelyard.suite.load import load_suite
-    from steelyard.suite.signature import describe_judge
 
     suite = load_suite("tarot")
-    gone = MemberDescription(name="gone", kind="python", function="os:system")
-    described = describe_judge(suite.judge).model_copy(update={"members": (gone,)})
+    gone = Member(name="gone", kind="python", function="os:system")
+    described = suite.judge.model_copy(update={"members": (gone,)})
     with pytest.raises(UsageError, match="not in the suite any more"):
         as_recorded(suite.judge, described)
 

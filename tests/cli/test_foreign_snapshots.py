@@ -41,9 +41,9 @@ class Diary:
         return RecordedSample(case, page.get("text"), page.get("lost", ""), took, reply, "torn", stored=page)
 
     def write(self, header, samples):
-        kept = header.options.get("kept") or {"samples": []}
         pages = [[case.id, sample.call_result.text, sample.score] for sample, case in samples]
-        return {"run": header.id, "pages": pages, "kept": kept["samples"]}
+        original = header.options.original
+        return {"run": header.id, "pages": pages, "kept": original.samples if original else []}
 
 
 class Half:
@@ -70,7 +70,7 @@ def diary(path, pages=PAGES, **more):
     return path
 
 
-def test_a_foreign_snapshot_is_weighed_by_the_suite_and_reported_as_any_run(run_in, tmp_path):
+def test_a_foreign_snapshot_is_scored_by_the_suite_and_reported_as_any_run(run_in, tmp_path):
     told = run_in("import", diary(tmp_path / "d.json"), "--suite", "my")
     assert told.startswith("numbers-19700102-000000-")
     report = json.loads(run_in("report", "LAST", "--json"))
@@ -79,13 +79,13 @@ def test_a_foreign_snapshot_is_weighed_by_the_suite_and_reported_as_any_run(run_
     assert report["judge"]["steps"] == {"recorded": 2}
     assert report["run"]["options"]["imported"]["file"] == "d.json"
     # What is only kept to be written again is in the store and not in the report.
-    assert "kept" not in report["run"]["options"]
+    assert "original" not in report["run"]["options"]
     assert report["run"]["target"]["kind"] == "imported"
 
 
 def test_what_its_summary_says_and_its_records_do_not_is_listed(run_in, tmp_path):
     told = run_in("import", diary(tmp_path / "d.json", mean=4), "--suite", "my")
-    assert "Where its own summary does not fit its records (1):\n  mean: 4, the pages give 3\n" in told
+    assert "Where its own summary differs from its records (1):\n  mean: 4, the pages give 3\n" in told
     again = json.loads(run_in("import", tmp_path / "d.json", "--suite", "my", "--json"))
     assert (again["new"], again["differences"]) == (False, ["mean: 4, the pages give 3"])
 
@@ -104,7 +104,7 @@ def test_what_the_records_do_not_hold_is_said(run_in, tmp_path):
     pages = [*PAGES, {"day": "wed", "lost": "in the rain"}, {"day": "thu", "text": TEXT}]
     told = run_in("import", diary(tmp_path / "d.json", pages), "--suite", "my")
     assert "Note: 1 of 4 records hold no answer: target_failed, in no figure.\n" in told
-    assert "Note: 1 of 4 records hold no reading of the judge: judge_failed, in no figure (torn).\n" in told
+    assert "Note: 1 of 4 records hold no result of the judge: judge_failed, in no figure (torn).\n" in told
     whole = json.loads(run_in("import", diary(tmp_path / "e.json"), "--suite", "my", "--json"))
     assert whole["lacking"] == []
 
@@ -112,7 +112,7 @@ def test_what_the_records_do_not_hold_is_said(run_in, tmp_path):
 def test_what_a_judge_gave_stands_where_the_answer_was_not_kept(run_in, tmp_path):
     pages = [PAGES[0], {"day": "wed", "clarity": 2}, {"day": "thu", "clarity": 9}]
     told = run_in("import", diary(tmp_path / "d.json", pages), "--suite", "my")
-    assert "Note: 2 of 3 records hold a score and not what it was given for: it stands as it is.\n" in told
+    assert "Note: 2 of 3 records hold a score without its answer: it is taken as stated.\n" in told
     report = json.loads(run_in("report", "LAST", "--json"))
     outcomes = {one["case_id"]: (one["outcome"], one["score"]) for one in report["samples"]}
     # Clarity 2 on 1 to 5; it is no reading of the same kind as one that rules and checks could look at.
@@ -267,7 +267,7 @@ def test_a_record_that_does_not_say_how_long_it_took_has_no_latency(run_in, tmp_
         assert store.usual_latency(kept[0].suite_name, kept[0].target, before=1e12) == [0.5, 0.5]
 
 
-def test_an_imported_run_is_not_weighed_again_and_it_is_said_what_to_do(run_in, tmp_path):
+def test_an_imported_run_is_not_scored_again_and_it_is_said_what_to_do(run_in, tmp_path):
     run_in("import", diary(tmp_path / "d.json"), "--suite", "my")
     told = run_in("rescore", "LAST", code=2)
     assert "was imported from d.json" in told

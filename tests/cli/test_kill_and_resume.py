@@ -106,7 +106,7 @@ def test_ctrl_c_ends_cleanly_with_everything_completed_kept_and_can_be_resumed(s
     assert len(stored(tmp_path)[1]) == N
 
 
-def test_a_run_does_not_resume_with_another_instrument(server, tmp_path):
+def test_a_run_does_not_resume_with_another_signature(server, tmp_path):
     path = write_suite(tmp_path / "s", n=N, target=http_target(server.base_url))
     process = start_steelyard("run", path, "--concurrency", 4, cwd=tmp_path)
     wait_for_requests(server, 8)
@@ -161,7 +161,7 @@ class Slow(Scorer):
         return Reading(1.0)
 
     def truth(self, case):
-        return self.available(case)
+        return self.expected_value(case)
 
 
 suite = Suite(
@@ -192,7 +192,7 @@ def test_a_killed_rescore_is_unfinished_and_neither_resumed_by_asking_nor_the_so
     ]
     for arguments, message in (
         (("run", path, "--resume"), "no unfinished run"),
-        (("run", path, "--resume", killed), f"steelyard rescore {source} begins it again"),
+        (("run", path, "--resume", killed), f"steelyard rescore {source} starts it again"),
         (("rescore", killed, "--suite", path), f"name the run that it read, {source}"),
     ):
         done = steelyard(*arguments, cwd=tmp_path)

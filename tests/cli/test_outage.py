@@ -15,7 +15,7 @@ from parts.judge_server import judge_server
 from parts.judged_suite import chat_judge, verdict, write_judged
 from parts.loopback import Loopback, error, free_port, json_answer, text_answer
 from parts.small_suite import http_target, write_suite
-from steelyard.records import Outcome
+from steelyard.records import Outcome, Retried
 from steelyard.store.sql import open_store
 
 SERVICE = Path(__file__).parents[1] / "parts" / "small_service.py"
@@ -91,7 +91,7 @@ def test_a_service_that_dies_midway_and_comes_back_costs_no_sample(service, tmp_
     assert process.returncode == 0, told
     _, samples = stored(tmp_path)
     assert Counter(sample.outcome for sample in samples) == {Outcome.SCORED: N}
-    assert "pausing: the system under test seems to be out" in told
+    assert "pausing: the system under test does not answer" in told
     assert "refuses connections" in told
     assert "answers again after" in told
     # What was answered as it was killed may not have been received: those are asked again, and no others.
@@ -121,7 +121,7 @@ def test_a_service_that_stays_away_stops_the_run_with_the_way_to_go_on(service, 
     result = steelyard(*command[1:], cwd=tmp_path)
     assert result.returncode == 0, result.stderr
     assert Counter(sample.outcome for sample in stored(tmp_path)[1]) == {Outcome.SCORED: N}
-    assert "stopped" not in stored(tmp_path)[0].options
+    assert stored(tmp_path)[0].options.stopped is None
     assert sum(service.answered.values()) <= N + 4
 
 
@@ -174,9 +174,9 @@ def test_failed_samples_alone_are_asked_again_in_a_new_run_that_says_so(failed_r
     same = [(one, two) for one, two in zip(before, after, strict=True) if one.outcome is Outcome.SCORED]
     assert len(same) == 16
     assert all(one.call_result == two.call_result and one.score == two.score for one, two in same)
-    assert second.options["retried"] == {"run": first.id, "kept": 16, "asked": 4, "spent": 0.0}
+    assert second.options.retried == Retried(first.id, retained=16, asked=4, spent=0.0)
     words = " ".join(result.stdout.split())
-    assert f"4 failed samples of run {first.id} asked again; the other 16 taken over as they are" in words
+    assert f"4 failed samples of run {first.id} run again; the other 16 copied unchanged" in words
     listed = steelyard("runs", cwd=tmp_path).stdout
     assert f"{second.id} retried 4 of {first.id}" in listed
     assert max(map(len, listed.splitlines())) <= 80
@@ -198,12 +198,12 @@ def test_a_run_that_is_invalid_by_failed_calls_says_how_to_ask_again(failed_run,
     assert f"steelyard run {path} --max-inconclusive 0.1 --retry-failed {header.id}" in invalid.stdout
 
 
-def test_there_must_be_something_to_ask_again_and_the_same_instrument(failed_run, tmp_path):
+def test_there_must_be_something_to_ask_again_and_the_same_signature(failed_run, tmp_path):
     server, path, (first, _) = failed_run
     steelyard("run", path, "--retry-failed", first.id, cwd=tmp_path)
     again = steelyard("run", path, "--retry-failed", "LAST", cwd=tmp_path)
     assert again.returncode == 2
-    assert "has no failed samples: there is nothing to ask again" in again.stderr
+    assert "has no failed samples: there is nothing to retry" in again.stderr
     both = steelyard("run", path, "--retry-failed", first.id, "--resume", cwd=tmp_path)
     assert both.returncode == 2
     text = path.read_text()
@@ -211,7 +211,7 @@ def test_there_must_be_something_to_ask_again_and_the_same_instrument(failed_run
     server.requests.clear()
     other = steelyard("run", path, "--retry-failed", first.id, cwd=tmp_path)
     assert other.returncode == 2
-    assert f"run {first.id} cannot be retried: since it began these have changed:" in " ".join(other.stderr.split())
+    assert f"run {first.id} cannot be retried: these have changed since it started:" in " ".join(other.stderr.split())
     assert server.requests == []
 
 

@@ -50,7 +50,7 @@ def test_one_run_without_repeats_is_said_to_know_little(tmp_path):
     store.close()
     told = " ".join(invoke("power", "demo", "--store", tmp_path / "one.db", "--detect", 3).split())
     assert "at worst" in told
-    assert "unknown: nothing was asked twice; steelyard run SUITE --repeats 3 would tell" in told
+    assert "unknown: no case was repeated; steelyard run SUITE --repeats 3 measures it" in told
     assert "To detect" not in told
 
 

@@ -194,7 +194,7 @@ def test_what_is_made_of_a_judges_words_and_the_schema_have_reasons_of_their_own
     assert [edit["what"] for edit in edits] == ["schema", "rules"]
     printed = invoke("truth", "note", "numbers", "--reason", "short texts say nothing", "--scorers")
     assert printed == (
-        "  the shape asked of answers\n  what is made of the judge's words\n2 edits noted in numbers/ledger.jsonl\n"
+        "  the answer schema\n  rules, checks or rubric of the judge\n2 edits noted in numbers/ledger.jsonl\n"
     )
     invoke("truth", "check", "numbers", code=0)
 
@@ -286,7 +286,7 @@ def test_a_run_of_a_part_says_nothing_of_the_other_cases(bench):
     printed, aside = outputs("truth", "check", "names", code=1)
     assert "edited   c00: no reason yet" in printed
     assert "added" not in printed
-    assert "asked a part of the cases alone" in aside
+    assert "covers only a part of the cases" in aside
     # A run of everything is looked at before a newer one of a part.
     bench.evaluate(truths={0: "said 0"})
     invoke("run", "names", "--only", "id=c00")
@@ -330,7 +330,7 @@ def test_runs_and_snapshots_carry_their_reasons_with_them(bench, tmp_path):
     assert back["ledger"] == ["none of 2 truth edits has a reason in the ledger; they lower the number by 4.0 points"]
 
 
-def test_answers_that_are_weighed_again_keep_the_reasons_of_now(bench):
+def test_answers_that_are_scored_again_keep_the_reasons_of_now(bench):
     bench.evaluate()
     bench.write(truths={0: "said 0"})
     note("--reason", "the photo")
@@ -350,7 +350,7 @@ def answer(case):
 """
 
 
-def test_a_note_between_a_kill_and_its_resume_hinders_nothing(tmp_path, monkeypatch):
+def test_a_note_between_a_kill_and_its_resume_blocks_nothing(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     suite = write_suite(tmp_path / "words", n=5)
     system, cases = (tmp_path / "words" / name for name in ("system.py", "cases.jsonl"))

@@ -12,9 +12,9 @@ from steelyard.decide.baselines import (
     find_baseline,
     find_reference,
     held_against,
-    kept_results,
     remove_baseline,
     set_baseline,
+    stored_results,
     whoever,
     why_unsound,
 )
@@ -78,11 +78,11 @@ def test_a_failing_run_may_be_a_baseline(store, evaluate):
 )
 def test_what_is_no_sound_reading_is_refused_without_force_and_reason(store, evaluate, system, suite, changes, message):
     run = replace(evaluate(system, **suite), **changes)
-    with pytest.raises(UsageError, match="is no sound baseline") as caught:
+    with pytest.raises(UsageError, match="cannot be a baseline") as caught:
         set_baseline(store, run, "release", by="ada", reason="please")
     assert message in str(caught.value)
     assert '--force --reason "..."' in str(caught.value)
-    with pytest.raises(UsageError, match="--force asks for --reason"):
+    with pytest.raises(UsageError, match="--force requires --reason"):
         set_baseline(store, run, "release", by="ada", force=True)
     assert store.baseline_log() == []
     entry = set_baseline(store, run, "release", by="ada", reason="nothing better", force=True)
@@ -121,7 +121,7 @@ def test_the_first_run_with_a_gate_on_a_baseline_is_open_and_can_become_it(store
     gates = ["pass_rate >= 1 %", "average >= release - 3 points"]
     first = evaluate(gates=gates)
     assert first.verdict is Verdict.AMBIGUOUS
-    (told,) = kept_results(first)
+    (told,) = stored_results(first)
     assert told.reason.startswith("suite words has no baseline 'release'")
     with pytest.raises(UsageError, match="suite words has no baseline 'release'"):
         held_against(store, first, strict=True)
@@ -129,7 +129,7 @@ def test_the_first_run_with_a_gate_on_a_baseline_is_open_and_can_become_it(store
     assert evaluate(gates=gates).verdict is Verdict.PASS
     worse = evaluate(WRONG, gates=gates)
     assert worse.verdict is Verdict.FAIL
-    assert [each.gate for each in kept_results(worse)] == ["average >= release - 3 points"]
+    assert [each.gate for each in stored_results(worse)] == ["average >= release - 3 points"]
 
 
 def test_what_a_run_came_to_stays_whatever_becomes_of_the_baseline(store, evaluate):
@@ -148,24 +148,24 @@ def test_a_run_against_a_baseline_fails_when_it_is_worse(store, evaluate):
     set_baseline(store, evaluate(), "release", by="ada")
     same, worse = evaluate(against="release", gates=[]), evaluate(WRONG, against="@release", gates=[])
     assert (same.verdict, worse.verdict) == (Verdict.PASS, Verdict.FAIL)
-    assert [each.gate for each in kept_results(worse)] == ["pass_rate >= @release"]
+    assert [each.gate for each in stored_results(worse)] == ["pass_rate >= @release"]
 
 
 def test_a_suite_that_says_how_far_the_deciding_figure_may_fall_has_the_word(store, evaluate):
     set_baseline(store, evaluate(), "release", by="ada")
     own = ["pass_rate >= release - 20 points"]
-    assert [each.gate for each in kept_results(evaluate(against="release", gates=own))] == own
+    assert [each.gate for each in stored_results(evaluate(against="release", gates=own))] == own
     sliced = ["category.*.average >= release - 20 points"]
-    found = [each.gate for each in kept_results(evaluate(against="release", gates=sliced))]
+    found = [each.gate for each in stored_results(evaluate(against="release", gates=sliced))]
     assert found == [*sliced, *sliced, "pass_rate >= @release"]
 
 
-def test_another_instrument_leaves_it_open_unless_asked_anyway(store, evaluate):
+def test_another_signature_leaves_it_open_unless_asked_anyway(store, evaluate):
     set_baseline(store, evaluate(), "release", by="ada")
     looser = {"score": {"word": {"contains": {"expected": "expected.word"}}}}
     run = evaluate(WRONG, against="release", gates=[], **looser)
     assert run.verdict is Verdict.AMBIGUOUS
-    assert "the scorers are others" in kept_results(run)[0].reason
+    assert "the scorers differ" in stored_results(run)[0].reason
     assert evaluate(WRONG, against="release", allow_mismatch=True, gates=[], **looser).verdict is Verdict.FAIL
 
 
@@ -184,12 +184,12 @@ def test_a_reference_that_does_not_exist_is_a_mistake_before_anything_runs(store
     assert len(store.runs()) == 1
 
 
-def test_weighing_again_does_not_carry_over_what_the_first_came_to(store, evaluate, tmp_path):
+def test_scoring_again_does_not_carry_over_what_the_first_came_to(store, evaluate, tmp_path):
     set_baseline(store, evaluate(), "release", by="ada")
     run = evaluate(WRONG, against="release")
-    assert kept_results(run)
+    assert stored_results(run)
     again = weighing.rescore(load_suite(write_suite(tmp_path / "again", n=12)), store, store.run(run.id))
-    assert kept_results(again) == ()
+    assert stored_results(again) == ()
 
 
 def test_a_baseline_of_another_suite_is_not_meant(store, evaluate):

@@ -15,7 +15,7 @@ from steelyard.metrics.aggregate import Proportion
 from steelyard.records import RunState, Verdict
 from steelyard.report.verdicts import exit_code
 from steelyard.stats.intervals import Estimate
-from steelyard.suite.models import SuiteDescription
+from steelyard.suite.models import SuiteModel
 
 PASS, FAIL, AMBIGUOUS, INVALID = Verdict.PASS, Verdict.FAIL, Verdict.AMBIGUOUS, Verdict.INVALID
 JSON_RULE = "valid in >= 2 of 3 repeats"
@@ -74,8 +74,8 @@ SEED = [TEXT, INVENTED, GROUPING, JSON]
 
 def decision(criteria: list[dict[str, Any]], overall: Slice, *variants: Slice, **options: Any) -> Decision:
     summary = Summary("", overall, {"variant": list(variants)} if variants else {}, repeats=options.pop("repeats", 3))
-    suite = {"criteria": criteria, "gates": options.pop("gates", []), "max_inconclusive": 0.05}
-    return decide(summary, SuiteDescription.from_data(suite), **({"state": RunState.ENDED} | options))
+    suite = {"criteria": criteria, "gates": options.pop("gates", []), "limits": {"max_inconclusive": 0.05}}
+    return decide(summary, SuiteModel.from_data(suite), **({"state": RunState.ENDED} | options))
 
 
 def one(given: dict[str, Any], overall: Slice, **options: Any) -> GateResult:
@@ -106,7 +106,7 @@ class TestTheSeedsCriteria:
     def test_a_secondary_criterion_that_does_not_hold_is_said_and_does_not_decide(self) -> None:
         found = decision(SEED, part(grouping=0.5, repeated=Repeated(72, 0, 0)))
         assert found.verdict is PASS
-        assert found.reasons == ("all 2 criteria that decide hold", "secondary: grouping: 50.0 % is not >= 70.0 %")
+        assert found.reasons == ("all 2 criteria that decide pass", "secondary: grouping: 50.0 % is not >= 70.0 %")
         assert [(each.name, each.verdict, each.secondary) for each in found.gates] == [
             ("text", PASS, False),
             ("invented", PASS, False),
@@ -150,7 +150,7 @@ class TestOneCriterion:
         for given in (TEXT, GROUPING):
             result = one(given, part(text=None, grouping=None))
             assert (result.verdict, result.value.value) == (AMBIGUOUS, None)
-            assert result.reason == "n/a: nothing to stand on; 100 missing"
+            assert result.reason == "n/a: no data; 100 missing"
 
     def test_a_figure_just_below_does_not_look_as_if_it_passed(self) -> None:
         assert one(TEXT, part(text=0.7996)).reason.startswith("79.96 % lies between")
@@ -158,7 +158,7 @@ class TestOneCriterion:
     def test_a_figure_between_whose_interval_reaches_out_says_so(self) -> None:
         assert one(TEXT, part(text=0.7, interval=(0.65, 0.75))).reason.endswith("fails at < 60.0 %")
         for interval in ((0.65, 0.85), (0.55, 0.75)):
-            assert "the 95 % interval reaches across a threshold" in one(TEXT, part(text=0.7, interval=interval)).reason
+            assert "the 95 % interval contains a threshold" in one(TEXT, part(text=0.7, interval=interval)).reason
 
     def test_between_two_figures_both_are_said(self) -> None:
         assert one(INVENTED, part(hallucinated=(3, 1))).reason == (
@@ -172,7 +172,7 @@ class TestOneCriterion:
         given = criterion("odd", "score.items.text >= 80 %", "findings.HALLUC.samples > 1")
         assert one(given, part(text=0.9, hallucinated=(2, 2))).verdict is FAIL
 
-    def test_a_pass_whose_fail_cannot_be_told_is_open(self) -> None:
+    def test_a_pass_whose_fail_cannot_be_decided_is_open(self) -> None:
         given = criterion("odd", "score.items.text >= 80 %", "cost.total > 5")
         result = one(given, part(text=0.9))
         assert result.verdict is AMBIGUOUS
@@ -201,19 +201,19 @@ class TestMissingSamples:
 class TestRepeats:
     def test_all_cells_hold(self) -> None:
         result = one(JSON, part(repeated=Repeated(72, 0, 0)))
-        assert (result.verdict, result.reason) == (PASS, "all 72 hold")
+        assert (result.verdict, result.reason) == (PASS, "all 72 pass")
         assert (result.value.value, result.value.n, result.metric) == (1.0, 72, JSON_RULE)
 
     def test_the_cells_that_do_not_are_named(self) -> None:
         failing = ("03-hard (boxes): 1 of 3", "07-easy (rows): 0 of 3")
         result = one(JSON, part(repeated=Repeated(69, 3, 0, failing)))
         assert result.verdict is FAIL
-        assert result.reason == ("69 of 72 hold; 3 do not: 03-hard (boxes): 1 of 3, 07-easy (rows): 0 of 3 and 1 more")
+        assert result.reason == ("69 of 72 pass; 3 failed: 03-hard (boxes): 1 of 3, 07-easy (rows): 0 of 3 and 1 more")
         assert result.value.value == pytest.approx(69 / 72)
 
     def test_one_that_does_not_fails_even_when_others_are_undecided(self) -> None:
         result = one(JSON, part(repeated=Repeated(5, 1, 2, ("a: 1 of 3",))))
-        assert (result.verdict, result.reason) == (FAIL, "5 of 6 hold; 1 does not: a: 1 of 3; 2 undecided")
+        assert (result.verdict, result.reason) == (FAIL, "5 of 6 pass; 1 failed: a: 1 of 3; 2 undecided")
 
     def test_too_few_conclusive_repeats_leave_it_undecided(self) -> None:
         result = one(JSON, part(repeated=Repeated(71, 0, 1)))
@@ -276,14 +276,14 @@ class TestSlices:
 class TestGatesAndCriteriaTogether:
     def test_both_decide(self) -> None:
         held = decision([TEXT], part(), gates=["average >= 50 %"])
-        assert (held.verdict, held.reasons) == (PASS, ("1 gate and 1 criterion hold",))
+        assert (held.verdict, held.reasons) == (PASS, ("1 gate and 1 criterion pass",))
         assert [each.name for each in held.gates] == ["", "text"]
         assert decision([TEXT], part(), gates=["average >= 90 %"]).verdict is FAIL
         assert decision([TEXT], part(text=0.5), gates=["average >= 50 %"]).verdict is FAIL
         assert decision([TEXT], part(text=0.7), gates=["average >= 50 %"]).verdict is AMBIGUOUS
 
     def test_a_single_criterion_that_holds_is_said(self) -> None:
-        assert decision([TEXT], part()).reasons == ("the criterion holds",)
+        assert decision([TEXT], part()).reasons == ("the criterion passes",)
 
     def test_only_secondary_criteria_decide_nothing(self) -> None:
         found = decision([GROUPING], part(grouping=0.1))
@@ -307,7 +307,7 @@ class TestGatesAndCriteriaTogether:
 
     def test_a_run_stored_before_there_were_criteria_is_decided_by_its_gates(self) -> None:
         summary = Summary("", part())
-        assert decide(summary, SuiteDescription(gates=("average >= 50 %",))).verdict is PASS
+        assert decide(summary, SuiteModel(gates=("average >= 50 %",))).verdict is PASS
 
 
 class TestByVariant:

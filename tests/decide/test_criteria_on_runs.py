@@ -15,7 +15,7 @@ from steelyard.decide.gates import Decision
 from steelyard.decide.verdict import decide
 from steelyard.errors import UsageError
 from steelyard.records import Verdict
-from steelyard.suite.models import SuiteDescription
+from steelyard.suite.models import SuiteModel
 
 PASS, FAIL, AMBIGUOUS = Verdict.PASS, Verdict.FAIL, Verdict.AMBIGUOUS
 CRITERIA = [
@@ -57,7 +57,7 @@ def answered(case: str, variant: str, repeat: int, read: int, *found: str, valid
 
 def decided(made: list[Made], **changes: Any) -> Decision:
     suite = described(n_planned=len(made), **changes)
-    return decide(summarise(columns(made), suite), SuiteDescription.from_data(suite))
+    return decide(summarise(columns(made), suite), SuiteModel.from_data(suite))
 
 
 def test_the_verdict_follows_from_the_samples_variant_by_variant() -> None:
@@ -86,7 +86,7 @@ def test_an_answer_that_cannot_be_read_counts_against_text_and_json() -> None:
     assert found.gates[0].value.value == pytest.approx(30 / 60)
     assert found.verdict is FAIL
     assert found.gates[2].verdict is FAIL
-    assert "1 of 2 hold; 1 does not: b: 1 of 3" in found.gates[2].reason
+    assert "1 of 2 pass; 1 failed: b: 1 of 3" in found.gates[2].reason
 
 
 def test_a_single_repeat_leaves_the_rule_over_three_open() -> None:

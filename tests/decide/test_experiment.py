@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from parts.columns import Made
-from parts.compared import compared
+from parts.compared import arm_of_experiment, compared
 from parts.described import summarise
 from parts.looped import for_every
 from steelyard.analysis.compare.against import compare_arms
@@ -17,7 +17,7 @@ from steelyard.analysis.compare.model import Comparison
 from steelyard.analysis.compare.pairing import ComparedRun
 from steelyard.decide.arms import Changed, FactorChange, changed_factors, held_against
 from steelyard.decide.experiment import Arm, Decided, Ruling, rule
-from steelyard.records import Verdict
+from steelyard.records import Load, RunFacts, Verdict
 from steelyard.report.verdicts import exit_code
 
 CASES = 20
@@ -131,11 +131,11 @@ def test_more_than_one_changed_factor_cannot_be_put_down_to_the_one():
     found = ruling(BETTER, changed=two)
     assert (found.decided, found.by_criteria) == (Decided.CANNOT_TELL, Decided.ADOPT)
     assert found.reasons[0] == (
-        "also changed: model (a and b), repeats (1 and 5): whatever came of it cannot be put down to the prompt"
+        "also changed: model (a and b), repeats (1 and 5): the difference cannot be attributed to the prompt"
     )
     asked = ruling(BETTER, changed=two, allow_mismatch=True)
     assert asked.decided is Decided.ADOPT
-    assert asked.reasons[1].startswith("in spite of this: also changed: model (a and b), repeats (1 and 5)")
+    assert asked.reasons[1].startswith("overridden: also changed: model (a and b), repeats (1 and 5)")
 
 
 def test_a_rejection_cannot_be_put_down_to_the_one_of_two_factors_either():
@@ -156,7 +156,7 @@ def test_a_suspect_arm_is_never_a_reason_to_adopt():
         assert found.reasons[0] == f"the {side} is suspect: all answers are empty"
 
 
-def test_worse_than_a_baseline_that_is_suspect_cannot_be_told():
+def test_worse_than_a_baseline_that_is_suspect_cannot_be_decided():
     assert ruling(WORSE, baseline={"suspect": ("too fast",)}).decided is Decided.CANNOT_TELL
     assert ruling(WORSE, candidate={"suspect": ("too fast",)}).decided is Decided.REJECT
 
@@ -196,14 +196,14 @@ CHAT = {"kind": "chat", "model": "m", "address": "http://a/v1", "settings": {"te
             ["target (source 1 and source 2)"],
         ),
         (
-            {"options": {"load": {"concurrency": 8}}},
-            {"options": {"load": {"concurrency": 1}}},
+            {"options": RunFacts(load=Load(8))},
+            {"options": RunFacts(load=Load(1))},
             ["load (concurrency 8 and concurrency 1)"],
         ),
-        ({"options": {"load": {"concurrency": 8}}}, {}, []),
+        ({"options": RunFacts(load=Load(8))}, {}, []),
         (
-            {"options": {"load": {"concurrency": 8, "held_up": 2}}},
-            {"options": {"load": {"concurrency": 8, "warm_up_failed": 1}}},
+            {"options": RunFacts(load=Load(8, held_up=2))},
+            {"options": RunFacts(load=Load(8, warm_up_failed=1))},
             [],
         ),
         (
@@ -213,23 +213,23 @@ CHAT = {"kind": "chat", "model": "m", "address": "http://a/v1", "settings": {"te
         ),
     ],
 )
-def test_what_differs_is_told_in_words(a, b, message):
+def test_what_differs_is_reported_in_words(a, b, message):
     assert words(differing(a, b)) == message
 
 
-def test_limits_that_only_the_plan_tells_are_told():
+def test_limits_that_only_the_plan_tells_are_reported():
     arms = {"baseline": {"timeout": 5}, "candidate": {"timeout": 60, "set": {"query": "d1"}}}
-    plans = [{"options": {"experiment": {"arm": name, "arms": arms}}} for name in arms]
+    plans = [{"options": arm_of_experiment(arm=name, arms=arms)} for name in arms]
     assert words(differing(*plans)) == ["timeout (5 and 60)"]
 
 
 def test_settings_that_are_hashed_are_named_by_the_plan():
     arms = {"baseline": {"set": {"query": "d1", "start": "s"}}, "candidate": {"set": {"query": "d2", "start": "s"}}}
-    a, b = ({"options": {"experiment": {"arm": name, "arms": arms}}, "target": HTTP} for name in arms)
+    a, b = ({"options": arm_of_experiment(arm=name, arms=arms), "target": HTTP} for name in arms)
     assert words(differing(a, b | {"target": HTTP | {"settings": "h2"}})) == ["parameter (query)"]
 
 
-def test_models_that_the_answers_name_are_told_apart():
+def test_models_that_the_answers_name_are_separated():
     assert words(differing(), answered=(("small",), ("large", "small"))) == ["model (small and large, small)"]
     assert words(differing(), answered=(("small",), ())) == []
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -61,10 +62,10 @@ def test_what_both_arms_share_is_said_once_and_an_arm_may_say_otherwise(tmp_path
 
 def test_the_stored_plan_holds_the_criteria_and_no_setting_that_may_be_a_secret(tmp_path):
     plan = read(tmp_path, GOOD).plan()
-    assert plan["criteria"]["adopt"][1] == "checks.passed >= 80 %"
-    assert plan["arms"]["baseline"]["repeats"] == 5
-    assert "s3cret" not in json.dumps(plan)
-    assert "localhost" not in json.dumps(plan)
+    assert plan.adopt[1] == "checks.passed >= 80 %"
+    assert plan.arms["baseline"]["repeats"] == 5
+    assert "s3cret" not in json.dumps(asdict(plan))
+    assert "localhost" not in json.dumps(asdict(plan))
 
 
 @pytest.mark.parametrize(
@@ -81,7 +82,7 @@ def test_the_stored_plan_holds_the_criteria_and_no_setting_that_may_be_a_secret(
     ],
 )
 def test_any_change_of_the_plan_changes_its_hash(tmp_path, before, after):
-    assert read(tmp_path, GOOD).plan()["plan"] != read(tmp_path, GOOD.replace(before, after)).plan()["plan"]
+    assert read(tmp_path, GOOD).plan().digest != read(tmp_path, GOOD.replace(before, after)).plan().digest
 
 
 def test_comments_and_the_order_of_keys_change_nothing(tmp_path):
@@ -97,15 +98,19 @@ def test_comments_and_the_order_of_keys_change_nothing(tmp_path):
         ('base_url: "http://localhost:9020"', "url: x", "trial.yaml:5: baseline: unknown key 'url'"),
         ("[better,", "[beter,", "trial.yaml:10: criteria.adopt: 'beter' is no criterion: did you mean better?"),
         ("checks.passed", "cheks.passed", "there is no metric 'cheks.passed': did you mean checks.passed?"),
-        ("reject: worse", "reject: not worse", "'better' (adopt) and 'not worse' (reject) could hold at once"),
+        ("reject: worse", "reject: not worse", "'better' (adopt) and 'not worse' (reject) could both be met"),
         ("reject: worse", 'reject: "latency.p95 > 9 s"', "'latency.p95 <= 30 s' (adopt) and 'latency.p95 > 9 s'"),
-        ("factor: prompt", "factor: judge", "criteria.adopt: 'better' can never be told when the judge is what"),
+        (
+            "factor: prompt",
+            "factor: judge",
+            "criteria.adopt: 'better' can never be decided when the judge is the factor",
+        ),
         ('[better, "checks.passed >= 80 %", "latency.p95 <= 30 s"]', "[]", "criteria.adopt must be not empty"),
         ("hypothesis: Going", "hypothese: Going", "unknown key 'hypothese': did you mean hypothesis?"),
         ("repeats: 5", "repeats: 0", "trial.yaml:7: repeats must be at least 1"),
     ],
 )
-def test_mistakes_are_told_with_their_line(tmp_path, before, after, message):
+def test_mistakes_are_reported_with_their_line(tmp_path, before, after, message):
     assert before in GOOD
     found = problems(tmp_path, GOOD.replace(before, after))
     assert any(message in one for one in found), found

@@ -90,7 +90,7 @@ class TestComparison:
         assert result.reason == "76.0 % is not >= 90.0 %"
 
     def test_the_reason_says_when_the_interval_reaches_across(self) -> None:
-        assert "reaches across" in one("pass_rate >= 90 %", scores(*[1.0] * 46, *[0.0] * 4)).reason
+        assert "contains the threshold" in one("pass_rate >= 90 %", scores(*[1.0] * 46, *[0.0] * 4)).reason
 
     def test_a_near_miss_does_not_look_like_a_hit(self) -> None:
         reason = one("average >= 90 %", scores(0.89996, 0.89996)).reason
@@ -165,7 +165,7 @@ class TestEverySlice:
         (result,) = evaluate([self.SMALL], summary_of(made))
         assert (result.metric, result.verdict, result.skipped) == ("category.*.average", Verdict.AMBIGUOUS, "")
         assert result.reason == (
-            "every category is below the n 2 that this gate asks for, and nothing is left: x (n 1), y (n 1)"
+            "every category is below the n 2 that this gate asks for, so none is left: x (n 1), y (n 1)"
         )
 
     @pytest.mark.parametrize(("score", "outcome"), [(None, "target_failed"), (0.0, "malformed")])

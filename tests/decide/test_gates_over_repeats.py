@@ -12,7 +12,7 @@ from steelyard.decide.gates import Scope, evaluate, evaluate_criteria
 from steelyard.decide.verdict import decide
 from steelyard.errors import UsageError
 from steelyard.records import Item, Verdict
-from steelyard.suite.models import Criterion, SuiteDescription
+from steelyard.suite.models import Criterion, SuiteModel
 
 PASS, FAIL, AMBIGUOUS = Verdict.PASS, Verdict.FAIL, Verdict.AMBIGUOUS
 LEVEL = {"level": "equal"}
@@ -43,7 +43,7 @@ def ten(good: int, open_: int):
         (0, 10, AMBIGUOUS),
     ],
 )
-def test_what_cannot_be_told_leaves_a_gate_open_only_when_it_could_turn_it(metric, good, open_, expected):
+def test_what_cannot_be_decided_leaves_a_gate_open_only_when_it_could_turn_it(metric, good, open_, expected):
     assert verdict(f"{metric} >= 80 %", ten(good, open_)) is expected
 
 
@@ -64,13 +64,13 @@ def test_the_other_operators_are_left_open_likewise(gate, expected):
     assert verdict(gate, ten(7, 1)) is expected
 
 
-def test_the_reason_says_how_many_cannot_be_told():
+def test_the_reason_says_how_many_cannot_be_decided():
     (result,) = evaluate(["cases.passed >= 80 %"], ten(7, 1))
-    assert result.reason == "1 of 10 cannot be told and could change it"
+    assert result.reason == "1 of 10 are undecided and could change it"
     assert (result.value.value, result.value.n, result.value.n_missing) == (0.7, 9, 1)
 
 
-def test_a_minimum_n_counts_those_that_could_be_told():
+def test_a_minimum_n_counts_those_that_could_be_reported():
     assert verdict("cases.passed >= 50 % with n >= 9", ten(7, 1)) is PASS
     assert verdict("cases.passed >= 50 % with n >= 10", ten(7, 1)) is AMBIGUOUS
 
@@ -97,13 +97,13 @@ def test_a_gate_that_asks_for_more_repeats_than_there_are_is_open_and_says_so(ga
 def test_with_fewer_repeats_than_the_suite_asks_for_gates_that_need_them_are_left_out():
     summary = summed_up(cell("a", x="p"), cell("b", x="p"))
     gates = ["cases.passed >= 50 %", "pass_all.3 >= 10 %"]
-    decision = decide(summary, SuiteDescription(gates=tuple(gates), usual_repeats=3))
+    decision = decide(summary, SuiteModel(gates=tuple(gates), usual_repeats=3))
     assert (decision.verdict, [each.secondary for each in decision.gates]) == (PASS, [False, True])
-    assert decision.reasons[0] == "the gate that decides holds"
-    assert decision.reasons[1].startswith("pass_all.3 >= 10 %: left out: n/a: nothing to stand on; it asks for 3")
+    assert decision.reasons[0] == "the gate that decides passes"
+    assert decision.reasons[1].startswith("pass_all.3 >= 10 %: left out: n/a: no data; it asks for 3")
     # A suite that never asks often enough for its own gates, and one with no other gate, are told so.
-    assert decide(summary, SuiteDescription(gates=tuple(gates), usual_repeats=1)).verdict is AMBIGUOUS
-    assert decide(summary, SuiteDescription(gates=tuple(gates[1:]), usual_repeats=3)).verdict is AMBIGUOUS
+    assert decide(summary, SuiteModel(gates=tuple(gates), usual_repeats=1)).verdict is AMBIGUOUS
+    assert decide(summary, SuiteModel(gates=tuple(gates[1:]), usual_repeats=3)).verdict is AMBIGUOUS
 
 
 def test_stability_decides_on_what_was_compared():
@@ -118,7 +118,7 @@ def test_stability_decides_on_what_was_compared():
 
 def test_stability_of_empty_answers_is_no_pass():
     (result,) = evaluate(["stability.presence >= 60 %"], compared({"a": [[], []]}, LEVEL))
-    assert (result.verdict, result.reason) == (AMBIGUOUS, "n/a: nothing to stand on; 1 missing")
+    assert (result.verdict, result.reason) == (AMBIGUOUS, "n/a: no data; 1 missing")
 
 
 def test_a_gate_may_stand_on_a_slice_and_a_criterion_on_one_variant():

@@ -8,7 +8,7 @@ from parts.histories import DAY, JAN_1, made_run, summary
 from parts.small_suite import write_suite
 from steelyard.decide.history import Wanted, asked_metric, read_history
 from steelyard.errors import UsageError
-from steelyard.records import RunState, Verdict
+from steelyard.records import AbPlan, RunFacts, RunState, Verdict
 from steelyard.runner import run as weighing
 from steelyard.store.logs import BaselineEntry
 from steelyard.store.sql import open_store
@@ -59,8 +59,8 @@ def test_what_is_no_reading_is_listed_and_has_no_part_in_the_trends(history):
         made_run(1, verdict=Verdict.INVALID),
         made_run(2, state=RunState.INTERRUPTED),
         made_run(3, suspect=("all answers are alike",)),
-        made_run(4, options={"only": ["category=art"], "limit": None}, n_planned=5),
-        made_run(5, options={"only": [], "limit": 50}),
+        made_run(4, options=RunFacts(only=("category=art",)), n_planned=5),
+        made_run(5, options=RunFacts(limit=50)),
         made_run(6, verdict=Verdict.AMBIGUOUS),
         made_run(7, verdict=Verdict.FAIL),
     ]
@@ -70,7 +70,7 @@ def test_what_is_no_reading_is_listed_and_has_no_part_in_the_trends(history):
         "INVALID",
         "not finished (interrupted)",
         "suspect: all answers are alike",
-        "a part of the suite alone",
+        "only a part of the suite",
         "",
         "",
         "",
@@ -78,7 +78,7 @@ def test_what_is_no_reading_is_listed_and_has_no_part_in_the_trends(history):
     assert all(len(trend.values) == 4 for trend in found.trends)
 
 
-def test_answers_that_were_weighed_again_stand_at_their_own_day_once(history):
+def test_answers_that_were_scored_again_stand_at_their_own_day_once(history):
     runs = [made_run(0), made_run(1, 0.7), made_run(2, 0.85), made_run(9, 0.86, rescored_from="chairs-001")]
     found = history(runs)
     assert [(run.run_id, run.left_out) for run in found.runs] == [
@@ -91,7 +91,7 @@ def test_answers_that_were_weighed_again_stand_at_their_own_day_once(history):
     assert [value.value for value in found.trends[0].values] == [0.85, 0.86, 0.85]
 
 
-def test_answers_that_were_weighed_twice_again_count_once(history):
+def test_answers_that_were_scored_twice_again_count_once(history):
     runs = [made_run(0), made_run(1, 0.7)]
     runs += [made_run(8, 0.8, rescored_from="chairs-001"), made_run(9, 0.9, rescored_from="chairs-001")]
     runs += [made_run(10, 0.1, rescored_from="chairs-001", verdict=Verdict.INVALID)]
@@ -138,7 +138,7 @@ def test_a_change_of_level_with_nothing_else_changed_says_so(history):
     assert change.sentence.endswith("with the same signature, target and prompts as before")
 
 
-def test_another_instrument_is_never_blamed_on_the_system(history):
+def test_another_signature_is_never_blamed_on_the_system(history):
     member = {"name": "panel", "kind": "chat", "model": "large"}
     judged = {"judge": {"mode": "model", "rubric": {"dimensions": [{"name": "tone"}]}, "members": [member]}}
     runs = [*steady(8), *steady(8, 0.95, 8, signature={"judge": "j2"}, suite=judged)]
@@ -146,12 +146,12 @@ def test_another_instrument_is_never_blamed_on_the_system(history):
     (change,) = found.trends[0].changes
     assert change.signature_part
     assert "2026-01-09" in change.sentence
-    assert "when the judge (none -> large) changed: it may be the signature" in change.sentence
+    assert "when the judge (none -> large) changed: it may be due to the signature" in change.sentence
     (mark,) = found.marks
     assert (mark.at, mark.signature_part, mark.parts) == (8, True, ("judge",))
 
 
-def test_instrument_and_system_at_once_cannot_be_told_apart(history):
+def test_signature_and_system_at_once_cannot_be_separated(history):
     runs = [*steady(8), *steady(8, 0.75, 8, signature={"truth": "t2", "model": "m2"})]
     (change,) = history(runs).trends[0].changes
     assert change.signature_part
@@ -189,7 +189,7 @@ def test_a_figure_that_some_runs_lack_changes_where_the_next_run_has_it(history)
     (change,) = next(trend for trend in found.grouped if trend.title == "art").changes
     assert (change.run_id, change.at, change.n_before, change.n_after) == ("chairs-011", 11, 7, 9)
     assert change.signature_part
-    assert "when the truth changed: it may be the signature" in change.sentence
+    assert "when the truth changed: it may be due to the signature" in change.sentence
 
 
 def test_gates_on_the_figure_come_with_its_trend(history):
@@ -264,7 +264,7 @@ def test_a_figure_that_is_none_is_a_mistake(history, metric, message):
     assert message in str(caught.value)
 
 
-def test_a_suite_without_runs_is_told_with_those_that_have_some(store):
+def test_a_suite_without_runs_is_reported_with_those_that_have_some(store):
     with pytest.raises(UsageError, match=r"no runs of a suite 'chairs'\. Make one"):
         read_history(store, "chairs")
     store.create_run(made_run(0, suite_name="tables"))
@@ -303,7 +303,7 @@ def arms(number, name, models=("m1", "m2")):
             level,
             id=f"{name}-{arm}",
             target={"kind": "chat", "model": model},
-            options={"only": [], "limit": None, "ab": {"id": name, "arm": arm}},
+            options=RunFacts(ab=AbPlan(id=name, arm=arm)),
         )
         for arm, level, model in zip("AB", (0.6, 0.9), models, strict=True)
     ]

@@ -12,10 +12,10 @@ from parts.looped import for_every
 from parts.small_suite import http_target, write_suite
 from steelyard.analysis.compare.against import ArmPairs, quality_pairs
 from steelyard.analysis.compare.pairing import Rescored, read_run
-from steelyard.decide.experiment import AbPlan, Decided, Effect, Reading, decided_by, extra, quality
+from steelyard.decide.experiment import Decided, Effect, Reading, decided_by, extra, quality
 from steelyard.decide.online import offline_report
 from steelyard.engine.plan import RunOptions
-from steelyard.records import RunState, Verdict
+from steelyard.records import AbPlan, RunState, Verdict
 from steelyard.runner.ab import run_ab
 from steelyard.store.sql import open_store
 from steelyard.suite.cases import drawn_place
@@ -96,13 +96,12 @@ def test_a_fixed_test_of_an_unfinished_run_shows_the_always_valid_interval_and_d
 
 
 def test_a_sequential_test_that_was_stopped_decides_by_what_it_was_asked(fixed):
-    told = {"stop_early": True}
     runs = [
         with_header(
             run,
             state=RunState.INTERRUPTED,
             verdict=Verdict.INVALID,
-            options=run.header.options | {"ab": run.header.options["ab"] | told},
+            options=replace(run.header.options, ab=replace(run.header.options.ab, stop_early=True)),
         )
         for run in fixed
     ]
@@ -119,7 +118,7 @@ def test_a_stopped_arm_with_too_many_failures_is_no_reading(tmp_path):
     runs = evaluated(tmp_path, moody, moody, plan, n=9, limits={"retries": 0})
     report = offline_report(*(with_header(run, state=RunState.INTERRUPTED, verdict=None) for run in runs))
     assert report.decided is Decided.INVALID
-    assert report.why[1] == "arm A is a reading: 6 of 9 samples have a reading"
+    assert report.why[1] == "arm A is valid: 6 of 9 samples are conclusive"
 
 
 def test_repeats_of_one_case_that_fail_are_one_case_that_fails(tmp_path):
@@ -129,13 +128,13 @@ def test_repeats_of_one_case_that_fail_are_one_case_that_fails(tmp_path):
     plan = AbPlan(metric="pass_rate")
     limits = {"retries": 0, "max_inconclusive": 0.9}
     report = offline_report(*evaluated(tmp_path, answering(20, 1), moody, plan, n=4, limits=limits, repeats=12))
-    found = next(check for check in report.checks if check.name == "readings are missing alike")
+    found = next(check for check in report.checks if check.name == "missing in both arms alike")
     # As samples, 12 of 48 against none, it would have been INVALID: chi-square 13.7, p = 0.0002.
     assert found.fine
-    assert found.message == "cases that lack a reading: 0 of 4 in A, 1 of 4 in B"
+    assert found.message == "cases without a score: 0 of 4 in A, 1 of 4 in B"
 
 
-def test_what_the_arms_differ_in_is_told_setting_by_setting(fixed):
+def test_what_the_arms_differ_in_is_reported_setting_by_setting(fixed):
     a, b = fixed
     target = {"kind": "chat", "model": "m", "prompts": {"system": "1a2b"}, "settings": {}}
     other = target | {"prompts": {"system": "3c4d"}, "settings": {"temperature": 1.5}}
@@ -144,14 +143,14 @@ def test_what_the_arms_differ_in_is_told_setting_by_setting(fixed):
     assert two.facts[1:] == (("prompts system", "3c4d"), ("temperature", "1.5"))
 
 
-def test_arms_that_do_not_differ_are_told(fixed):
+def test_arms_that_do_not_differ_are_reported(fixed):
     a, b = fixed
     same = with_header(b, target=a.header.target)
-    assert any("nothing that is known of the arms differs" in note for note in offline_report(a, same).notes)
+    assert any("no known setting of the arms differs" in note for note in offline_report(a, same).notes)
     assert not any("nothing that is known" in note for note in offline_report(a, b).notes)
 
 
-def test_an_interval_that_contradicts_an_exact_test_is_not_told():
+def test_an_interval_that_contradicts_an_exact_test_is_not_reported():
     def constant(n, move):
         return ArmPairs(np.full(n, 0.5), np.full(n, 0.5 + move), n, single=False)
 
@@ -216,7 +215,7 @@ def test_readings_that_are_missing_in_one_arm_alone_make_it_invalid(tmp_path):
     report = offline_report(a, b)
     # 20 of 40 missing against none: chi-square 26.7 on one degree of freedom.
     assert report.decided is Decided.INVALID
-    assert any("missing for a reason" in why for why in report.why)
+    assert any("not missing by chance" in why for why in report.why)
     assert (report.quality.n, report.quality.n_missing) == (20, 20)
 
 

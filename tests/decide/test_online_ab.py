@@ -127,7 +127,7 @@ def test_losing_units_of_one_arm_is_a_sample_ratio_mismatch(tmp_path):
     rows = [row for n, row in enumerate(assigned(4_000, (0.3, 0.6))) if row["arm"] == "control" or n % 5]
     report = reported(tmp_path, rows)
     assert report.decided is Decided.INVALID
-    assert "so something sorts units by arm, or loses them" in check(report, "sample ratio").message
+    assert "so units are assigned unevenly, or lost in one arm" in check(report, "sample ratio").message
 
 
 def test_shares_as_meant_are_no_mismatch(tmp_path):
@@ -193,15 +193,15 @@ def test_an_outcome_that_comes_to_be_known_late_changes_no_look_that_was_made(tm
     assert reported(tmp_path, timed).quality == as_they_came.quality
 
 
-def test_some_outcomes_without_a_time_are_told(tmp_path):
+def test_some_outcomes_without_a_time_are_reported(tmp_path):
     rows = list(assigned(60, (0.3, 0.5)))
     some = [row | {"time": 100 - n} if n else row for n, row in enumerate(rows)]
     report = reported(tmp_path, some)
-    assert check(report, "order").message == "1 outcomes come without a time: the order of the file stands for all"
+    assert check(report, "order").message == "1 outcomes have no time: the order of the file is used"
     assert report.quality == reported(tmp_path, rows).quality
 
 
-def test_a_column_that_is_nowhere_is_told_with_those_there_are(tmp_path):
+def test_a_column_that_is_nowhere_is_reported_with_those_there_are(tmp_path):
     rows = [{"unit": "u1", "arm": "control", "converted": 1}, {"unit": "u2", "arm": "treatment", "converted": 0}]
     with pytest.raises(UsageError, match=r"outcomes\.jsonl: no record has outcome; the first has unit, arm, converted"):
         reported(tmp_path, rows)
@@ -277,7 +277,7 @@ def test_so_close_counts_as_the_same(tmp_path):
     assert reported(tmp_path, rows, PLAIN + "same_within: 0.15\n").decided is Decided.SAME
 
 
-def test_every_line_that_cannot_be_read_is_told_and_nothing_is_decided(tmp_path):
+def test_every_line_that_cannot_be_read_is_reported_and_nothing_is_decided(tmp_path):
     found = experiment(tmp_path)
     file = tmp_path / "outcomes.jsonl"
     file.write_text(
@@ -311,7 +311,7 @@ def test_every_line_that_cannot_be_read_is_told_and_nothing_is_decided(tmp_path)
         ("- x\n", "group of keys"),
     ],
 )
-def test_mistakes_in_the_experiments_file_are_told(tmp_path, text, message):
+def test_mistakes_in_the_experiments_file_are_reported(tmp_path, text, message):
     with pytest.raises(SuiteError, match=message):
         experiment(tmp_path, text)
 

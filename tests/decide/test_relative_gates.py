@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -12,8 +14,8 @@ from steelyard.analysis.compare.against import Against
 from steelyard.decide.relative_gates import relative_results, results_data, results_from
 from steelyard.decide.verdict import decide
 from steelyard.metrics.expressions import parse_gate
-from steelyard.records import RunState, Verdict
-from steelyard.suite.models import SuiteDescription
+from steelyard.records import Load, RunState, Verdict
+from steelyard.suite.models import SuiteModel
 
 PASS, FAIL, AMBIGUOUS = Verdict.PASS, Verdict.FAIL, Verdict.AMBIGUOUS
 
@@ -214,16 +216,16 @@ def message(factor, value):
     return {"tags": (value,)} if factor == "tag" else {factor: value}
 
 
-def test_another_instrument_leaves_it_open_and_latency_is_not_touched_by_it():
+def test_another_signature_leaves_it_open_and_latency_is_not_touched_by_it():
     before, after = samples([0.9] * 20, latency=1.0), samples([0.5] * 20, latency=1.0)
     other = {"signature": {"scorers": "s2"}}
     result = only("average >= release - 3 points", before, after, b=other)
     assert result.verdict is AMBIGUOUS
-    assert "A being release and B this run: the scorers are others" in result.reason
+    assert "A being release and B this run: the scorers differ" in result.reason
     assert only("latency.mean <= release + 100 ms", before, after, b=other).verdict is PASS
     anyway = only("average >= release - 3 points", before, after, b=other, allow_mismatch=True)
     assert anyway.verdict is FAIL
-    assert "in spite of: the scorers are others" in anyway.reason
+    assert "overridden: the scorers differ" in anyway.reason
     assert (
         "in spite" not in only("latency.mean <= release + 100 ms", before, after, b=other, allow_mismatch=True).reason
     )
@@ -231,11 +233,11 @@ def test_another_instrument_leaves_it_open_and_latency_is_not_touched_by_it():
 
 def test_times_under_another_load_are_nobody_s_fault_unless_asked_anyway():
     before, after = samples([0.9] * 20, latency=1.0), samples([0.9] * 20, latency=2.0)
-    loads = [{"options": ONE_AB | {"load": {"concurrency": n}}} for n in (1, 8)]
+    loads = [{"options": replace(ONE_AB, load=Load(n))} for n in (1, 8)]
     gate = "latency.mean <= release + 100 ms"
     assert only(gate, before, after, a=loads[0], b=loads[0]).verdict is FAIL
     result = only(gate, before, after, a=loads[0], b=loads[1])
-    assert (result.verdict, "the load is another" in result.reason) == (AMBIGUOUS, True)
+    assert (result.verdict, "the load differs" in result.reason) == (AMBIGUOUS, True)
     assert only("average >= @release", before, after, a=loads[0], b=loads[1]).verdict is PASS
     assert only(gate, before, after, a=loads[0], b=loads[1], allow_mismatch=True).verdict is FAIL
 
@@ -338,14 +340,14 @@ def test_the_verdict_of_a_run_counts_them_and_names_what_is_within_noise(summary
     noisy = [1.0] * 19 + [0.0]
     described = suite(gates=["average >= 50 %", "average >= release - 3 points"])
     found = held("average >= release - 3 points", samples([1.0] * 20), samples(noisy))
-    decision = decide(summary_of(samples(noisy)), SuiteDescription.from_data(described), relative=found)
+    decision = decide(summary_of(samples(noisy)), SuiteModel.from_data(described), relative=found)
     assert decision.verdict is PASS
-    assert decision.reasons[0] == "all 2 gates hold"
+    assert decision.reasons[0] == "all 2 gates pass"
     assert "but within noise" in decision.reasons[1]
     strict = suite(gates=["average == 100 %", "average >= release - 3 points"])
-    failed = decide(summary_of(samples(noisy)), SuiteDescription.from_data(strict), relative=found)
+    failed = decide(summary_of(samples(noisy)), SuiteModel.from_data(strict), relative=found)
     assert failed.reasons[1:] == decision.reasons[1:]
-    unheld = decide(summary_of(samples(noisy)), SuiteDescription.from_data(described))
+    unheld = decide(summary_of(samples(noisy)), SuiteModel.from_data(described))
     assert unheld.verdict is AMBIGUOUS
     assert "was not compared with release" in unheld.reasons[0]
 
@@ -371,7 +373,7 @@ def test_small_slices_are_left_out_before_the_others_are_adjusted_for_one_anothe
     assert result.skipped == "books (n 2), glass (n 2), toys (n 2)"
     assert results_from(results_data([result])) == (result,)
     nothing = only("category.*.average >= release - 3 points with n >= 8 skip small", before, after)
-    assert (nothing.verdict, "nothing is left: art (n 7), books (n 2)" in nothing.reason) == (AMBIGUOUS, True)
+    assert (nothing.verdict, "none is left: art (n 7), books (n 2)" in nothing.reason) == (AMBIGUOUS, True)
 
 
 @pytest.mark.parametrize("lost", ["before", "after"])

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from steelyard.decide.baselines import Reference, kept_results
+from steelyard.decide.baselines import Reference, stored_results
 from steelyard.engine.plan import RunOptions
 from steelyard.records import Verdict
 from steelyard.runner import run as weighing
@@ -53,7 +53,7 @@ def evaluate(tmp_path_factory):
         reference = None if against is None else Reference("release", against.id)
         options = RunOptions(repeats=repeats)
         found = weighing.run(load_suite(place / "suite.yaml"), store, options, reference=reference)[0]
-        return found, {each.metric: each for each in kept_results(found)}
+        return found, {each.metric: each for each in stored_results(found)}
 
     yield run
     store.close()

@@ -12,20 +12,20 @@ from steelyard.decide.gates import Decision
 from steelyard.decide.verdict import decide
 from steelyard.records import RunState, Verdict
 from steelyard.report.verdicts import exit_code
-from steelyard.suite.models import SuiteDescription
+from steelyard.suite.models import SuiteModel
 
 
 def decision(made: list[Made], gates: list[str], **options: Any) -> Decision:
     described = suite(
         gates=gates,
-        max_inconclusive=options.pop("max_inconclusive", 0.05),
+        limits={"max_inconclusive": options.pop("max_inconclusive", 0.05)},
         n_planned=options.pop("n_planned", len(made)),
         without_truth=options.pop("without_truth", []),
         criteria=options.pop("criteria", []),
     )
     return decide(
         summarise(columns(made), described),
-        SuiteDescription.from_data(described),
+        SuiteModel.from_data(described),
         **({"state": RunState.ENDED, "suspect": ()} | options),
     )
 
@@ -37,7 +37,7 @@ def run(passing: int, failing: int = 0, inconclusive: int = 0) -> list[Made]:
 
 def test_all_gates_held_is_a_pass() -> None:
     found = decision(run(9, 1), ["pass_rate >= 90 %", "findings.FORMAT == 0"])
-    assert (found.verdict, found.reasons) == (Verdict.PASS, ("all 2 gates hold",))
+    assert (found.verdict, found.reasons) == (Verdict.PASS, ("all 2 gates pass",))
     assert [each.verdict for each in found.gates] == [Verdict.PASS, Verdict.PASS]
 
 
@@ -57,7 +57,7 @@ def test_a_gate_that_no_case_has_a_truth_for_is_left_out_and_said() -> None:
     found = decision(run(9, 1), gates[:3], without_truth=unknown)
     assert found.verdict is Verdict.PASS
     assert found.reasons == (
-        "the gate that decides holds",
+        "the gate that decides passes",
         "score.value.average >= 80 %: left out: no case of this run has a truth for value",
         "findings.VALUE == 0: left out: no case of this run has a truth for VALUE",
     )
@@ -76,7 +76,7 @@ def test_a_criterion_without_a_truth_is_left_out_as_a_gate_is() -> None:
 def test_nothing_passes_when_all_that_decides_is_left_out() -> None:
     found = decision(run(10), ["score.value.average >= 80 %"], without_truth=["score.value"])
     assert (found.verdict, exit_code(found.verdict)) == (Verdict.AMBIGUOUS, 4)
-    assert found.reasons[0] == "every gate that decides was left out: nothing is left that could fail"
+    assert found.reasons[0] == "every deciding gate was left out: none is left that could fail"
 
 
 def test_a_suspect_run_never_passes() -> None:
@@ -168,6 +168,6 @@ def test_slices_that_a_gate_left_out_are_named_whatever_the_verdict() -> None:
 
     gate = "category.*.average >= 60 % with n >= 2 skip small"
     said = f"{gate}: skipped as small: lamps (n 1), rugs (n 1)"
-    assert decision(made(1.0), [gate]).reasons == ("the gate holds", said)
+    assert decision(made(1.0), [gate]).reasons == ("the gate passes", said)
     failed = decision(made(0.5), [gate])
     assert (failed.verdict, failed.reasons[-1]) == (Verdict.FAIL, said)

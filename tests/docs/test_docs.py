@@ -16,17 +16,17 @@ from steelyard.metrics.expressions import JUDGE_METRICS
 from steelyard.metrics.registry import metrics
 from steelyard.records import Verdict
 from steelyard.report.verdicts import exit_code
-from steelyard.suite.judge import JudgeFile, Rubric
+from steelyard.suite.cases import CasesFile
+from steelyard.suite.judge import JudgeModel, Rubric
 from steelyard.suite.mapping import CONVERSIONS, FIELDS, UNITS
 from steelyard.suite.models import (
     AnswerShape,
     AuditLimits,
-    CasesFile,
     ComponentSettings,
     ConfidenceRules,
     FindingKind,
     Limits,
-    SuiteFile,
+    SuiteModel,
 )
 from steelyard.suite.redaction import RedactPart
 from steelyard.suite.yaml import written_keys
@@ -132,11 +132,11 @@ def metrics_not_documented(text: str) -> set[str]:
 
 
 PARTS = {
-    "Keys": SuiteFile,
+    "Keys": SuiteModel,
     "cases": CasesFile,
     "answer": AnswerShape,
     "score": ComponentSettings,
-    "judge": JudgeFile,
+    "judge": JudgeModel,
     "rubric": Rubric,
     "redact": RedactPart,
     "confidence": ConfidenceRules,

@@ -76,7 +76,7 @@ TARGETS = {
 
 
 @pytest.mark.parametrize("kind", TARGETS)
-def test_five_bad_photos_fail_in_words_and_the_good_one_is_weighed(kind, server, stored, tmp_path):
+def test_five_bad_photos_fail_in_words_and_the_good_one_is_scored(kind, server, stored, tmp_path):
     folder = tmp_path / "s"
     path, told = write_photo_suite(folder, target=TARGETS[kind](server))
     header, ending = run.run(load_suite(path), stored)

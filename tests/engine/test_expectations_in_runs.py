@@ -111,7 +111,7 @@ def test_every_planned_answer_keeps_all_its_checks(store, suite):
     assert sum(counted) == 2 * (7 * 3 + 4 * 1)
 
 
-def test_rescoring_computes_the_checks_anew_from_what_was_answered(store, suite, service):
+def test_rescoring_computes_the_checks_again_from_what_was_answered(store, suite, service):
     begun, _ = run.run(load_suite(suite), store)
     asked = len(service.requests)
     data = yaml.safe_load(suite.read_text())

@@ -36,7 +36,7 @@ def test_one_item_or_too_few_answers_are_not(samples):
     assert complaints(samples) == ()
 
 
-def test_an_error_that_is_weighed_carries_no_error_marker_and_hides_no_sameness():
+def test_an_error_that_is_scored_carries_no_error_marker_and_hides_no_sameness():
     refused = [sample(number, '{"error": {"code": "EMPTY"}}', items=None, status=422) for number in range(5)]
     assert complaints(refused) == ()
     same = [Sample(f"case-{n}", "", 0, CallResult(text="{}", status=200), Outcome.SCORED) for n in range(5)]

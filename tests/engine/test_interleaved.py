@@ -14,14 +14,14 @@ from parts.loopback import Loopback, json_answer, text_answer
 from parts.small_suite import http_target, write_suite
 from parts.two_arms import bad, good
 from steelyard.analysis.compare.pairing import read_run
-from steelyard.decide.experiment import AbPlan, Decided
+from steelyard.decide.experiment import Decided
 from steelyard.decide.online import offline_report
 from steelyard.engine import plan as drawn_plan
 from steelyard.engine.interleave import Pairs
 from steelyard.engine.plan import DrawnPlan, Plan, RunOptions, Selection, Turn, asks_until
 from steelyard.engine.process import _began, myself
 from steelyard.errors import UsageError
-from steelyard.records import Outcome, RunState, Verdict
+from steelyard.records import AbPlan, Outcome, RunState, Verdict
 from steelyard.runner import run
 from steelyard.runner.ab import AbRuns, find_ab, metric_of, run_ab
 from steelyard.store.sql import open_store
@@ -115,10 +115,10 @@ def test_each_arm_is_an_ordinary_run_that_knows_what_it_belongs_to(server, tmp_p
     runs = run_ab(arms_of(tmp_path, server, 6), sqlite, RunOptions(), AbPlan(seed=3))
     a, b = runs.headers
     assert [header.state for header in runs.headers] == [RunState.ENDED] * 2
-    assert [header.options["ab"]["arm"] for header in runs.headers] == ["a", "b"]
-    assert a.options["ab"]["id"] == b.options["ab"]["id"] == runs.id
-    assert a.options["ab"] | {"arm": ""} == b.options["ab"] | {"arm": ""}
-    assert "owner" not in a.options
+    assert [header.options.ab.arm for header in runs.headers] == ["a", "b"]
+    assert a.options.ab.id == b.options.ab.id == runs.id
+    assert replace(a.options.ab, arm="") == replace(b.options.ab, arm="")
+    assert a.options.owner is None
     scores = [[sample.score for sample, _ in sqlite.samples(header.id)] for header in runs.headers]
     assert scores == [[0.0] * 6, [1.0] * 6]
     # The same positions as an ordinary run has: the order of the files, whatever was asked when.
@@ -179,7 +179,7 @@ def test_an_arm_whose_system_dies_midway_is_no_win_for_the_other(tmp_path, sqlit
     a, b = runs.headers
     assert (runs.stopped, a.state, b.state) == (None, RunState.ENDED, RunState.ENDED)
     assert b.verdict is Verdict.INVALID
-    assert "ended with exit code 7" in b.options["broken"]
+    assert "ended with exit code 7" in b.options.broken
     # The other arm is asked no more than a few cases ahead, and is a reading as far as it came.
     assert (a.n_planned <= 10, a.verdict) == (True, None)
     report = offline_report(*(read_run(sqlite, header.id) for header in runs.headers))
@@ -268,9 +268,9 @@ def test_one_that_is_still_going_on_is_not_taken_up(server, tmp_path, sqlite):
     suites = arms_of(tmp_path, server, 2)
     runs = run_ab(suites, sqlite, RunOptions(), AbPlan())
     parent = os.getppid()
-    owner = myself() | {"pid": parent, "began": _began(parent)}
+    owner = replace(myself(), pid=parent, began=_began(parent))
     alive = tuple(
-        replace(header, state=RunState.RUNNING, options=header.options | {"owner": owner}) for header in runs.headers
+        replace(header, state=RunState.RUNNING, options=replace(header.options, owner=owner)) for header in runs.headers
     )
     with pytest.raises(UsageError, match="is still going on in process"):
         run_ab(suites, sqlite, RunOptions(), AbPlan(), resumed=AbRuns(alive))
@@ -296,10 +296,9 @@ def header_as(store, header):
 def test_what_died_between_closing_the_one_run_and_the_other_is_closed_without_a_call(server, tmp_path, sqlite):
     suites = arms_of(tmp_path, server, 4)
     runs = run_ab(suites, sqlite, RunOptions(), AbPlan())
-    told = {"id": "words-ab-left"}
     left = []
     for header, state in zip(runs.headers, (RunState.ENDED, RunState.RUNNING), strict=True):
-        options = header.options | {"ab": header.options["ab"] | told}
+        options = replace(header.options, ab=replace(header.options.ab, id="words-ab-left"))
         copy = replace(header, id=header.id + "y", state=RunState.RUNNING, options=options, ended_at=None)
         sqlite.create_run(copy)
         pairs = list(sqlite.samples(header.id))
@@ -317,13 +316,13 @@ def test_what_died_between_closing_the_one_run_and_the_other_is_closed_without_a
 def test_there_is_no_pass_rate_without_a_pass_rule(tmp_path):
     suite = load_suite(write_suite(tmp_path / "s"))
     assert (metric_of(suite, None), metric_of(suite, "average")) == ("pass_rate", "average")
-    ruleless = replace(suite, passing=None)
+    ruleless = suite.changed(passing=None)
     assert metric_of(ruleless, None) == "average"
     with pytest.raises(UsageError, match="no pass rule"):
         metric_of(ruleless, "pass_rate")
 
 
-def test_an_unknown_ab_is_told_with_those_there_are(server, tmp_path, sqlite):
+def test_an_unknown_ab_is_reported_with_those_there_are(server, tmp_path, sqlite):
     runs = run_ab(arms_of(tmp_path, server, 2), sqlite, RunOptions(), AbPlan())
     assert find_ab(sqlite, "words", runs.id[:-2]).id == runs.id
     with pytest.raises(UsageError, match=runs.id):

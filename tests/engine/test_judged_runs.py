@@ -15,9 +15,9 @@ from steelyard.errors import UsageError
 from steelyard.records import Mode, Outcome, RunState, Verdict
 from steelyard.runner import run as weighing
 from steelyard.suite.chosen_judge import judged_as_then
-from steelyard.suite.judge import MemberDescription
+from steelyard.suite.judge import Member
 from steelyard.suite.load import load_suite, with_judge
-from steelyard.suite.signature import describe
+from steelyard.suite.models import SuiteModel
 
 
 def run(path, store, **options):
@@ -87,7 +87,7 @@ def test_no_bad_score_ever_becomes_a_number(bad, store, tmp_path):
     assert (sample.outcome, sample.score) == (Outcome.JUDGE_FAILED, None)
 
 
-def test_readings_of_only_scores_are_set_aside_from_every_mean(store, tmp_path):
+def test_readings_of_only_scores_are_excluded_from_every_mean(store, tmp_path):
     basic = "clarity: 5\nharm: false"
     with judge_server(verdict(3), verdict(3), verdict(3), basic) as server:
         header, _ = run(write_judged(tmp_path, **chat_judge(server)), store, concurrency=1, max_inconclusive=0.5)
@@ -152,7 +152,7 @@ def test_judging_again_asks_only_the_judge(store, tmp_path):
     ]
 
 
-def test_a_panel_of_two_models_and_two_judgings_makes_four_ballots(store, tmp_path):
+def test_a_panel_of_two_models_and_two_judgings_makes_four_votes(store, tmp_path):
     with judge_server() as server:
         server.by_model("a", verdict(2))
         server.by_model("b", verdict(5))
@@ -272,16 +272,19 @@ def test_recorded_answers_are_read_for_the_judge_of_the_run_and_no_address_of_a_
     with judge_server(verdict(2)) as server:
         suite = load_suite(write_judged(tmp_path, repeats=2))
         chosen = with_judge(suite, server.base_url, "judge-1", None, None)
-        again = judged_as_then(suite, describe(chosen).judge, to_ask=False).judge
+        again = judged_as_then(suite, SuiteModel.from_data(chosen.data()).judge, to_ask=False).judge
     assert [(one.kind, one.settings.base_url, one.settings.model) for one in again.members] == [
         ("chat", server.base_url, "judge-1")
     ]
     assert again.repeats == 2
     with pytest.raises(UsageError, match=f"if you trust it, give --judge {server.base_url} --judge-model judge-1"):
-        judged_as_then(suite, describe(chosen).judge, to_ask=True)
-    assert judged_as_then(suite, describe(suite).judge, to_ask=True).judge.members == suite.judge.members
-    old = MemberDescription(name="old", kind="python", function="a:b")
-    gone = describe(suite).judge.model_copy(update={"members": (old,)})
+        judged_as_then(suite, SuiteModel.from_data(chosen.data()).judge, to_ask=True)
+    assert (
+        judged_as_then(suite, SuiteModel.from_data(suite.data()).judge, to_ask=True).judge.members
+        == suite.judge.members
+    )
+    old = Member(name="old", kind="python", function="a:b")
+    gone = SuiteModel.from_data(suite.data()).judge.model_copy(update={"members": (old,)})
     with pytest.raises(UsageError, match="the judge 'old' of that run is not in the suite any more"):
         judged_as_then(suite, gone, to_ask=True)
 

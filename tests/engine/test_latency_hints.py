@@ -10,7 +10,7 @@ from parts.small_suite import write_suite
 from parts.views import to_json
 from steelyard.analysis.latency import bottleneck
 from steelyard.engine.plan import RunOptions
-from steelyard.records import Verdict
+from steelyard.records import Load, ScoringTime, Verdict
 from steelyard.report.build import build_report
 from steelyard.report.repeats import latency
 from steelyard.runner import run
@@ -125,7 +125,7 @@ def test_a_client_that_cannot_keep_up_is_named_as_the_bottleneck(store, tmp_path
 )
 def test_a_lag_that_hardly_shows_in_the_median_is_no_bottleneck(median, lag, named):
     # From 5 ms and a tenth of the median on.
-    assert bool(bottleneck(median, {"loop_lag": lag})) is named
+    assert bool(bottleneck(median, Load(8, loop_lag=lag))) is named
 
 
 @pytest.mark.parametrize(
@@ -133,4 +133,4 @@ def test_a_lag_that_hardly_shows_in_the_median_is_no_bottleneck(median, lag, nam
 )
 def test_scoring_that_sets_the_pace_is_named(mean, share, named):
     # From 5 ms an answer and half of the time on.
-    assert bottleneck(1.0, {"scoring": {"mean": mean, "share": share}}).startswith("scoring was") is named
+    assert bottleneck(1.0, Load(8, scoring=ScoringTime(mean, share))).startswith("scoring was") is named

@@ -13,6 +13,7 @@ from steelyard.engine.engine import Schedule
 from steelyard.engine.limits import Closed, Pace
 from steelyard.engine.plan import RunOptions
 from steelyard.errors import SuiteError, UsageError
+from steelyard.records import Load
 from steelyard.report.build import build_report
 from steelyard.report.wording import notes
 from steelyard.runner import run
@@ -99,7 +100,7 @@ def test_calls_are_sent_when_they_are_due_whatever_came_back(server, sqlite, tmp
     assert sent[-1] - sent[0] >= 0.25
 
 
-def test_latency_counts_from_when_a_call_was_due_and_the_waiting_is_told(server, sqlite, tmp_path):
+def test_latency_counts_from_when_a_call_was_due_and_the_waiting_is_reported(server, sqlite, tmp_path):
     server.on("/ask", json_answer({"answer": {"word": "word 0"}}, delay=0.1))
     suite = load_suite(write_suite(tmp_path / "suite", n=6, target=http_target(server.base_url)))
     progress = Notes()
@@ -108,7 +109,7 @@ def test_latency_counts_from_when_a_call_was_due_and_the_waiting_is_told(server,
     for number, attempt in enumerate(call_results(sqlite, header)):
         assert attempt.latency >= (number + 1) * 0.1 - number * 0.01 - 0.005
         assert attempt.latency - attempt.queued >= 0.095
-    assert ending.held_up == header.options["load"]["held_up"] == 5
+    assert ending.held_up == header.options.load.held_up == 5
     assert any("5 calls were due while 1 were under way" in said for said in progress.stated)
     assert server.most_in_flight == 1
     (said,) = [note for note in notes(build_report(sqlite, header)) if "open load" in note]
@@ -198,11 +199,11 @@ def test_the_load_is_kept_with_the_run(server, sqlite, tmp_path):
     suite = load_suite(write_suite(tmp_path / "suite", n=2, target=http_target(server.base_url)))
     closed, _ = run.run(suite, sqlite, RunOptions(concurrency=3))
     opened, _ = run.run(suite, sqlite, RunOptions(rate=50.0))
-    assert closed.options["load"].items() >= {"concurrency": 3, "warm_up": 0}.items()
-    assert opened.options["load"].items() >= {"rate": 50.0, "concurrency": 1000, "warm_up": 0}.items()
-    assert load_in_words(closed.options["load"]) == "3 at a time"
-    assert load_in_words(opened.options["load"]) == "50 a second, whatever comes back"
-    assert sqlite.run(opened.id).options["load"] == opened.options["load"]
+    assert closed.options.load.declared == Load(3).declared
+    assert opened.options.load.declared == Load(1000, rate=50.0).declared
+    assert load_in_words(closed.options.load) == "3 at a time"
+    assert load_in_words(opened.options.load) == "50 a second, whatever comes back"
+    assert sqlite.run(opened.id).options.load == opened.options.load
 
 
 def test_a_resumed_run_goes_on_with_the_rate_it_began_with(server, sqlite, tmp_path):
@@ -213,7 +214,7 @@ def test_a_resumed_run_goes_on_with_the_rate_it_began_with(server, sqlite, tmp_p
     assert ending.stopped is not None
     assert ending.counts.done < 8
     header, _ = run.run(suite, sqlite, RunOptions(resume=begun.id))
-    assert header.options["load"]["rate"] == 100.0
+    assert header.options.load.rate == 100.0
     assert [attempt.queued is not None for attempt in call_results(sqlite, header)] == [True] * 8
 
 
@@ -222,7 +223,7 @@ def test_answers_that_are_recorded_are_asked_at_no_rate_and_not_warmed_up(sqlite
     lines = [f'{{"case": "c{n}", "answer": {{"word": "word {n}"}}, "latency": 2.5}}\n' for n in range(3)]
     (path.parent / "answers.jsonl").write_text("".join(lines))
     header, _ = run.run(load_suite(path), sqlite, RunOptions(rate=1.0, warm_up=2))
-    assert header.options["load"] == {"concurrency": 1000, "warm_up": 0}
+    assert header.options.load == Load(1000)
     assert [(attempt.latency, attempt.queued) for attempt in call_results(sqlite, header)] == [(2.5, None)] * 3
 
 
@@ -234,11 +235,11 @@ def test_warm_up_calls_come_first_and_are_no_samples(server, sqlite, tmp_path):
     assert sorted(asked[:3]) == [0, 0, 1]
     assert sorted(asked[3:]) == [0, 1]
     assert ending.counts.done == len(call_results(sqlite, header)) == 2
-    assert header.options["load"].items() >= {"concurrency": 8, "warm_up": 3}.items()
+    assert header.options.load.declared == Load(8, warm_up=3).declared
     assert "after 3 warm-up calls" in notes(build_report(sqlite, header))
 
 
-def test_failed_warm_up_calls_end_nothing_and_are_told(server, sqlite, tmp_path):
+def test_failed_warm_up_calls_end_nothing_and_are_reported(server, sqlite, tmp_path):
     server.on(
         "/ask", error(500), error(500), lambda seen: json_answer({"answer": {"word": f"word {seen.json['number']}"}})
     )
@@ -275,7 +276,7 @@ def test_a_suite_may_declare_an_open_load(tmp_path):
     assert (limits.rate, limits.concurrency) == (1.5, 1000)
     limits = load_suite(write_suite(tmp_path / "two", limits={"rate": 20, "concurrency": 5})).limits
     assert (limits.rate, limits.concurrency) == (20, 5)
-    with pytest.raises(SuiteError, match="two loads: keep one"):
+    with pytest.raises(SuiteError, match="exclude each other: give one"):
         load_suite(write_suite(tmp_path / "three", limits={"rate": 20, "requests_per_second": 5}))
     with pytest.raises(SuiteError, match="a rate is written 20/s or 90/min"):
         load_suite(write_suite(tmp_path / "four", limits={"rate": "fast"}))
@@ -299,6 +300,6 @@ def test_a_rate_is_read_and_said_in_words(written, rate, words):
 
 
 @for_every("written", ["0/s", "-3/s", "20/fortnight", "", "nan", "inf/s", True, None, "1e9", 10**6])
-def test_what_is_no_rate_is_told(written):
+def test_what_is_no_rate_is_reported(written):
     with pytest.raises(ValueError, match=r"rate|more than"):
         parse_rate(written)

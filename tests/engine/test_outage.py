@@ -111,7 +111,7 @@ def test_what_failed_in_an_outage_is_asked_again_after_it(server, sqlite, tmp_pa
     assert service.answered == dict.fromkeys(range(24), 1)
     if retries == 0:
         pausing, again = notes.notes
-        assert pausing.startswith("pausing: the system under test seems to be out, calls of")
+        assert pausing.startswith("pausing: the system under test does not answer, calls of")
         assert again.startswith("the system under test answers again after")
 
 

@@ -98,7 +98,7 @@ async def test_a_stop_ends_every_wait_and_starts_no_call():
     assert pace.under_way == 1
 
 
-def test_a_purse_stops_before_the_calls_under_way_could_go_over():
+def test_a_budget_stops_before_the_calls_under_way_could_go_over():
     purse = Budget(limit=1.0)
     for _ in range(4):
         assert purse.may_spend()

@@ -14,7 +14,7 @@ from parts.small_suite import write_suite
 from steelyard.engine.plan import RunOptions, Selection
 from steelyard.engine.process import _began
 from steelyard.errors import UsageError
-from steelyard.records import RunState, Verdict
+from steelyard.records import Owner, RunState, Verdict
 from steelyard.runner import run
 from steelyard.suite.load import load_suite
 
@@ -43,13 +43,13 @@ def test_a_resumed_run_keeps_its_selection_repeats_and_strictness(server, store,
     chosen = Selection(only=(("category", "odd"),), limit=3)
     begun = stopped_after_two(suite, store, selection=chosen, repeats=2, strict=True)
     for other in ({"selection": Selection(limit=4)}, {"repeats": 3}):
-        with pytest.raises(UsageError, match=f"that of run {begun.id} holds, which is another; leave it out"):
+        with pytest.raises(UsageError, match=f"that of run {begun.id} applies and differs; leave it out"):
             run.run(suite, store, RunOptions(resume=begun.id, **other))
     header, ending = run.run(suite, store, RunOptions(resume=begun.id, max_cost=10))
     # Cases c1, c3 and c5, twice each.
     assert (ending.counts.planned, ending.counts.done, len(server.requests)) == (6, 6, 6)
     assert {sample.case_id for sample, _ in store.samples(header.id)} == {"c1", "c3", "c5"}
-    assert header.options["strict"] is True
+    assert header.options.strict is True
 
 
 def test_what_was_spent_before_a_stop_counts_after_it(server, store, tmp_path):
@@ -85,7 +85,7 @@ def test_only_one_variant_of_the_grid(server, store, tmp_path):
     assert len(server.requests) == 2
 
 
-def test_an_answer_to_another_picture_is_not_weighed_again(server, store, tmp_path):
+def test_an_answer_to_another_picture_is_not_scored_again(server, store, tmp_path):
     folder = tmp_path / "s"
     path = write_suite(folder, n=2, target=priced(server))
     rows = [json.loads(line) for line in (folder / "cases.jsonl").read_text().splitlines()]
@@ -100,7 +100,7 @@ def test_an_answer_to_another_picture_is_not_weighed_again(server, store, tmp_pa
     assert [sample.case_id for sample, _ in store.samples(second.id)] == ["c0"]
 
 
-def test_an_answer_to_a_picture_that_was_exchanged_is_not_weighed_again(server, store, tmp_path):
+def test_an_answer_to_a_picture_that_was_exchanged_is_not_scored_again(server, store, tmp_path):
     folder = tmp_path / "s"
     path = write_suite(folder, n=2, target=priced(server))
     rows = [json.loads(line) for line in (folder / "cases.jsonl").read_text().splitlines()]
@@ -132,8 +132,8 @@ def test_a_run_that_is_still_alive_is_not_taken_over(server, store, tmp_path):
     begun = stopped_after_two(suite, store)
     other = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
     try:
-        owner = {"host": socket.gethostname(), "pid": other.pid, "began": _began(other.pid)}
-        store.update_run(replace(store.run(begun.id), state=RunState.RUNNING, options=begun.options | {"owner": owner}))
+        options = replace(begun.options, owner=Owner(socket.gethostname(), other.pid, _began(other.pid)))
+        store.update_run(replace(store.run(begun.id), state=RunState.RUNNING, options=options))
         with pytest.raises(UsageError, match=f"still going on in process {other.pid}"):
             run.run(suite, store, RunOptions(resume=begun.id))
         with pytest.raises(UsageError, match="no unfinished run"):
@@ -143,4 +143,4 @@ def test_a_run_that_is_still_alive_is_not_taken_over(server, store, tmp_path):
         other.wait()
     header, ending = run.run(suite, store, RunOptions(resume=begun.id, max_cost=10))
     assert (header.state, ending.counts.done) == (RunState.ENDED, 20)
-    assert "owner" not in header.options
+    assert header.options.owner is None

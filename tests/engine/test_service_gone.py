@@ -61,7 +61,7 @@ def test_a_service_that_dies_midway_makes_the_run_invalid_and_the_rest_is_not_as
     header, ending = run.run(suite, sqlite, RunOptions(concurrency=2, retries=0))
     assert header.verdict is Verdict.INVALID
     assert header.state is RunState.ENDED
-    assert ending.broken == header.options["broken"]
+    assert ending.broken == header.options.broken
     assert "ended with exit code 7" in ending.broken
     assert "out of memory: giving up" in ending.broken
     assert ending.counts.scored == 4
@@ -85,7 +85,7 @@ def test_a_service_that_dies_after_the_last_answer_is_noticed(sqlite, tmp_path):
     header, ending = run.run(suite_of(tmp_path, "--sick-after", 6, n=6), sqlite, RunOptions())
     assert ending.counts.scored == 6
     assert header.verdict is Verdict.INVALID
-    assert "is not ready any more" in header.options["broken"]
+    assert "is not ready any more" in header.options.broken
 
 
 def test_few_failures_within_the_limit_do_not_hide_that_the_service_died(sqlite, tmp_path):
@@ -96,12 +96,12 @@ def test_few_failures_within_the_limit_do_not_hide_that_the_service_died(sqlite,
     assert header.verdict is Verdict.INVALID
 
 
-def test_answers_of_a_run_whose_service_died_stay_invalid_when_weighed_again(sqlite, tmp_path):
+def test_answers_of_a_run_whose_service_died_stay_invalid_when_scored_again(sqlite, tmp_path):
     suite = suite_of(tmp_path, "--dies-after", 20, n=20)
     header, _ = run.run(suite, sqlite, RunOptions(concurrency=1, retries=0, max_inconclusive=0.5))
     again = run.rescore(suite, sqlite, header, max_inconclusive=0.5)
     assert again.verdict is Verdict.INVALID
-    assert again.options["broken"] == header.options["broken"]
+    assert again.options.broken == header.options.broken
 
 
 def test_a_service_that_refuses_for_a_while_and_comes_back_is_not_gone(sqlite, tmp_path):
@@ -114,7 +114,7 @@ def test_a_service_that_refuses_for_a_while_and_comes_back_is_not_gone(sqlite, t
         suite = load_suite(write_suite(tmp_path / "suite", n=4, target=target))
         header, ending = run.run(suite, sqlite, RunOptions(retries=0, concurrency=1))
     assert (ending.counts.failed, ending.counts.done, ending.broken) == (1, 4, None)
-    assert "broken" not in header.options
+    assert header.options.broken is None
 
 
 def test_a_service_that_does_not_get_ready_begins_no_run(sqlite, tmp_path):
@@ -124,7 +124,7 @@ def test_a_service_that_does_not_get_ready_begins_no_run(sqlite, tmp_path):
     assert list(sqlite.runs()) == []
 
 
-async def test_what_goes_wrong_is_also_told_inside_a_running_loop(sqlite, tmp_path):
+async def test_what_goes_wrong_is_also_reported_inside_a_running_loop(sqlite, tmp_path):
     # As in a notebook, where the run gets a thread of its own.
     with pytest.raises(UsageError, match="no luck"):
         run.run(suite_of(tmp_path, "--crash", "no luck"), sqlite, RunOptions())

@@ -72,7 +72,7 @@ def test_a_run_with_a_rate_asks_no_more_when_too_many_answers_wait_to_be_scored(
     # some four are on their way for 20 ms.
     assert len(server.requests) == 60
     assert max(ahead) <= 30
-    assert 0.05 <= header.options["load"]["scoring"]["mean"] < 1  # seconds, whatever else the machine does
+    assert 0.05 <= header.options.load.scoring.mean < 1  # seconds, whatever else the machine does
 
 
 def _answer(seen, ahead, server):

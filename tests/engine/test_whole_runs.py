@@ -2,7 +2,6 @@
 
 import threading
 import time
-from dataclasses import replace
 
 import pytest
 
@@ -139,7 +138,7 @@ def test_an_answer_that_comes_too_late_is_a_failure_that_says_so(server, store, 
     assert sample.call_result.failure.message == "no answer within 0.2 s"
 
 
-def test_a_malformed_answer_weighs_zero_with_one_format_finding(server, store, tmp_path):
+def test_a_malformed_answer_scores_zero_with_one_format_finding(server, store, tmp_path):
     server.on("/ask", json_answer({"answer": {"sentence": "no word here"}}))
     suite = load_suite(write_suite(tmp_path / "s", n=1, target=http_target(server.base_url)))
     header, _ = run.run(suite, store)
@@ -271,7 +270,7 @@ class Breaks(Scorer):
 def test_a_scorer_that_raises_is_a_broken_scale_and_the_answer_is_kept(server, store, tmp_path):
     server.on("/ask", right)
     suite = load_suite(write_suite(tmp_path / "s", n=2, target=http_target(server.base_url)))
-    broken = replace(suite, components=(suite.components[0].model_copy(update={"scorer": Breaks()}),))
+    broken = suite.changed(components=(suite.components[0].model_copy(update={"scorer": Breaks()}),))
     header, ending = run.run(broken, store)
     assert ending.counts.failed == 2
     assert header.verdict is Verdict.INVALID
@@ -380,6 +379,6 @@ def test_an_answer_whose_scoring_may_take_long_is_stored_before_it_is_scored(ser
             return super().read(answer, case)
 
     suite = load_suite(write_suite(tmp_path / "s", n=1, target=http_target(server.base_url)))
-    header, _ = run.run(replace(suite, components=(suite.components[0].model_copy(update={"scorer": Looks()}),)), store)
+    header, _ = run.run(suite.changed(components=(suite.components[0].model_copy(update={"scorer": Looks()}),)), store)
     assert stored_before == [["0/target"]]
     assert store.journalled(header.id) == {}

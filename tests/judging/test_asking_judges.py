@@ -16,7 +16,7 @@ from steelyard.errors import UsageError
 from steelyard.judging.ask import Bench, prompt_characters, rules_judges
 from steelyard.records import CallResult
 from steelyard.suite.case import Case
-from steelyard.suite.judge import Dimension, Flag, JudgeModel, JudgeSpec, Rubric
+from steelyard.suite.judge import Dimension, Flag, JudgeModel, Member, Rubric
 from steelyard.suite.models import Limits
 from steelyard.targets.base import TargetContext
 from steelyard.targets.chat import ChatConnection
@@ -56,7 +56,9 @@ class Kept:
 
 def judge_of(server, *models, repeats=1, ask_again=1, most_characters=24_000, **connection):
     members = tuple(
-        JudgeSpec(f"j-{model}", "chat", ChatConnection(base_url=server.base_url, model=model, **connection))
+        Member(
+            name=f"j-{model}", kind="chat", settings=ChatConnection(base_url=server.base_url, model=model, **connection)
+        )
         for model in models or ("m",)
     )
     options = {"repeats": repeats, "ask_again": ask_again, "most_characters": most_characters}
@@ -224,7 +226,7 @@ async def test_one_dead_member_leaves_the_others_their_say(tmp_path):
     assert (dead.call_result.failure.kind, alive.call_result.failure) == ("http_500", None)
 
 
-async def test_the_format_that_was_used_in_the_end_is_told(tmp_path):
+async def test_the_format_that_was_used_in_the_end_is_reported(tmp_path):
     with judge_server(GOOD, refuses=("schema", "json")) as server:
         judge = judge_of(server, repeats=1)
         (call,), bench = await ask(judge, tmp_path)
@@ -260,7 +262,7 @@ async def test_a_call_in_the_journal_is_not_paid_for_twice(tmp_path):
     assert server.requests[2]["messages"][-2] == {"role": "assistant", "content": "no JSON"}
 
 
-async def test_a_failed_call_is_not_kept_so_that_it_is_asked_anew(tmp_path):
+async def test_a_failed_call_is_not_kept_so_that_it_is_asked_again(tmp_path):
     journal = Kept()
     with judge_server(error(500), GOOD) as server:
         await ask(judge_of(server), tmp_path, journal=journal)
@@ -309,7 +311,7 @@ async def test_a_template_that_a_case_cannot_fill_is_a_failed_call_without_askin
 
 async def test_judges_that_are_code_are_found_and_not_asked(tmp_path):
     (tmp_path / "own_rules.py").write_text("def judge(text, case, metrics):\n    return {'tone': len(text)}\n")
-    rules = JudgeSpec("rules", "python", "own_rules:judge")
+    rules = Member(name="rules", kind="python", settings="own_rules:judge")
     with judge_server(GOOD) as server:
         given = judge_of(server)
         judge = JudgeModel(rubric=RUBRIC, members=(rules, *given.members), response=SCHEMA)
@@ -319,7 +321,7 @@ async def test_judges_that_are_code_are_found_and_not_asked(tmp_path):
     found = rules_judges(judge, tmp_path)
     assert list(found) == ["rules"]
     assert found["rules"]("abc", CASE, {}) == {"tone": 3}
-    gone = JudgeModel(rubric=RUBRIC, members=(JudgeSpec("rules", "python", "own_rules:no_such"),))
+    gone = JudgeModel(rubric=RUBRIC, members=(Member(name="rules", kind="python", settings="own_rules:no_such"),))
     with pytest.raises(UsageError, match=r"judge own_rules:no_such"):
         rules_judges(gone, tmp_path)
 

@@ -40,7 +40,7 @@ def test_a_score_at_the_cap_breaks_nothing():
     assert (bound.values["plot_sense"], bound.capped_by, bound.remarks) == (4, {}, ())
 
 
-def test_the_strictest_rule_is_named_and_every_broken_rule_is_told():
+def test_the_strictest_rule_is_named_and_every_broken_rule_is_reported():
     bound = bind(judge(), stated(plot_sense=5), LOST_ONE)
     assert bound.values == {"tone": 3, "plot_sense": 2, "harm_flag": True}
     assert bound.capped_by == {"plot_sense": LOST.text, "harm_flag": LOST.text}

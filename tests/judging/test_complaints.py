@@ -10,7 +10,7 @@ from steelyard.judging.evidence import check_complaints, complaint_check
 from steelyard.judging.judgement import JudgeReader
 from steelyard.records import CallResult, JudgeCall, Mode
 from steelyard.suite.case import Case
-from steelyard.suite.judge import JudgeSpec
+from steelyard.suite.judge import Member
 
 TEXT = "The old lighthouse stood alone."
 CASE = Case("a", {"question": "Where?"}, {"labels": {"tone": 2}, "hint": "the sea"})
@@ -83,7 +83,7 @@ def test_a_check_sees_text_and_metrics_and_never_the_labels():
     assert seen == [(TEXT, {"hint": "the sea"}, FINE, 3)]
 
 
-def test_the_ballot_nearest_to_the_combined_scores_speaks_for_the_panel():
+def test_the_vote_nearest_to_the_combined_scores_speaks_for_the_panel():
     # Medians: tone 3, plot_sense 4. Distances: 3+1 = 4, 0+1 = 1, 1+0 = 1; of the two nearest the first counts.
     judgement = read(
         call(repeat=0, tone=5, plot_sense=5, missing=["a1"]),
@@ -96,7 +96,7 @@ def test_the_ballot_nearest_to_the_combined_scores_speaks_for_the_panel():
     assert [[one.got for one in ballot.findings] for ballot in judgement.votes] == [["a1"], ["b2"], ["c3"]]
 
 
-def test_a_ballot_of_another_mode_never_speaks_for_the_panel():
+def test_a_vote_of_another_mode_never_speaks_for_the_panel():
     judgement = read(
         call(repeat=0, text="tone: 3\nplot_sense: 3\nharm_flag: false"),
         call(repeat=1, tone=5, missing=["b2"]),
@@ -110,7 +110,7 @@ def test_a_judgement_that_comes_to_nothing_has_no_findings():
 
 
 def test_a_judge_that_is_code_is_checked_too():
-    model = judge(evidence=None, rules=(), check=check, members=(JudgeSpec("code", "python", "x:y"),))
+    model = judge(evidence=None, rules=(), check=check, members=(Member(name="code", kind="python", settings="x:y"),))
     reader = JudgeReader(model, {"code": lambda text, case, metrics: answer(missing=["old"])}, check)
     assert [one.code for one in reader.read((), TEXT, CASE, FINE).votes[0].remarks] == ["CONTRADICTION"]
 

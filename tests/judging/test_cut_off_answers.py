@@ -43,7 +43,7 @@ def test_an_answer_that_ends_with_its_document_is_whole_although_it_reached_the_
     assert PARSER.parse(text, cut_off=True).value == answer(tone=4)
 
 
-def test_a_broken_answer_is_mended_into_scores_and_no_more():
+def test_a_broken_answer_is_fixed_into_scores_and_no_more():
     broken = '{"weaknesses": ["a", "b"], "tone": 4, "plot_sense": 2, "harm_flag": false, "notes": "and th'
     assert PARSER.parse(broken).step == "repaired"
     parsed = PARSER.parse(broken, cut_off=True)
@@ -92,7 +92,7 @@ def test_one_that_breaks_off_every_time_is_a_basic_reading_and_counted(store, tm
     assert (share.value, share.n) == (1.0, 2)
     card = build_card(store, header, load_suite(path).judge)
     assert (card.health.itself.cut_off.value, card.health.itself.cut_off.n) == (1.0, 2)
-    assert "broke off at the limit of tokens in 2 of 2 readings" in card.health.complaints
+    assert "broke off at the limit of tokens in 2 of 2 votes" in card.health.complaints
     assert card.examples["CUT_OFF"][0].message == f"CUT_OFF: {BROKE_OFF}"
 
 

@@ -175,7 +175,7 @@ def test_a_not_of_an_earlier_sentence_may_be_left_out():
         "first of all, then the rest",
     ],
 )
-def test_a_quote_may_mend_what_the_layout_of_the_text_has_done_to_it(quote):
+def test_a_quote_may_fix_what_the_layout_of_the_text_has_done_to_it(quote):
     text = (
         "Take your time, and re-\nmember that the choice is yours, and it holds. Take the well-\nknown path. "
         "It is 50\xa0% done.\n- stay calm\n- breathe\n* walk on\n1. first of all\n2. then the rest"
@@ -257,7 +257,7 @@ def test_what_else_the_judge_saw_is_read_only_when_needed():
     assert checked(f"tone: '{LONG}'", shown=never()) == ([], [])
 
 
-def test_the_same_made_up_quote_is_told_once():
+def test_the_same_made_up_quote_is_reported_once():
     assert checked("tone: 'it fell down', yes 'it fell down'")[1] == [("tone", "it fell down")]
 
 
@@ -312,7 +312,7 @@ def test_nothing_is_proven_that_has_no_words_of_the_text_between_marks(pieces):
     assert unproven == ["plot_sense", "tone"] or "may return" in notes
 
 
-def test_many_ballots_on_long_texts_are_checked_quickly():
+def test_many_votes_on_long_texts_are_checked_quickly():
     rng = random.Random(1)
     words = [f"word{rng.randrange(400)}" for _ in range(3_500)]
     text = " ".join(words)  # about 24,000 characters

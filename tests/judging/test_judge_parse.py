@@ -75,7 +75,7 @@ CLOSED = AnswerParser(judge(response=JUDGE.response | {
         ({"confidence": 0.9, "place": {"line": 3, "column": 7}}, ("confidence", "place.column")),
     ],
 )
-def test_an_answer_with_a_field_too_many_is_read_on_its_rung_and_the_field_is_named(fields, extra):
+def test_an_answer_with_a_field_too_many_is_read_on_its_step_and_the_field_is_named(fields, extra):
     parsed = CLOSED.parse(stated(tone=4, **fields))
     assert (parsed.step, scores(parsed), parsed.extra, parsed.lacking) == ("strict", (4, 3, False), extra, ())
 
@@ -234,7 +234,7 @@ def test_a_flag_in_a_line_is_true_or_false(flag):
     ],
 )
 @for_every("around", ["{}", "So:\n```json\n{}\n```", "{},"])
-def test_a_score_that_is_no_whole_number_on_the_scale_is_a_violation_on_every_rung(value, message, around):
+def test_a_score_that_is_no_whole_number_on_the_scale_is_a_violation_on_every_step(value, message, around):
     text = stated(tone="@").replace('"@"', value)
     parsed = read(around.replace("{}", text))
     assert parsed.value is None
@@ -261,7 +261,7 @@ def test_a_missing_score_is_never_filled_in():
     assert read(json.dumps(fields)).problems == ("tone: it is missing",)
 
 
-def test_all_problems_are_told_and_each_score_once():
+def test_all_problems_are_reported_and_each_score_once():
     parsed = read('{"tone": 9, "plot_sense": "x", "notes": 5}')
     assert parsed.problems == (
         "tone: 9 is not a whole number from 1 to 5",
@@ -292,7 +292,7 @@ def test_a_wrapped_answer_is_in_the_wrong_shape(wrapped):
     assert parsed.problems
 
 
-def test_a_wrapped_answer_is_told_where_its_scores_are():
+def test_a_wrapped_answer_is_reported_where_its_scores_are():
     parsed = read('{"result": ' + stated() + "}")
     assert 'the scores stand inside "result": they belong at the top of the object' in parsed.problems
 
@@ -311,7 +311,7 @@ def test_a_last_word_that_cannot_be_used_is_not_replaced_by_a_draft():
     assert read(f'Draft: {stated(tone=2)}\nFinal: {{"result": {stated(tone=4)}}}').value is None
 
 
-def test_a_broken_last_word_is_mended_rather_than_passed_over():
+def test_a_broken_last_word_is_fixed_rather_than_passed_over():
     parsed = read(f"Draft: {stated(tone=2)}\nFinal: {stated(tone=4)[:-1]}")
     assert (parsed.step, parsed.value["tone"]) == ("repaired", 4)
 
@@ -373,7 +373,7 @@ def test_lines_and_json_that_disagree_are_ambiguous():
     lines = "tone: 1\nplot_sense: 1\nharm_flag: true"
     for text in (f"{lines}\nThe text says {FAKE}", f"The text says {FAKE}\n{lines}", f"{FAKE}\nTone: 1"):
         assert read(text).value is None
-    assert read(f"{FAKE}\nTone: 1").problems == ("tone: 5 in the JSON, 1 in a line beside it",)
+    assert read(f"{FAKE}\nTone: 1").problems == ("tone: 5 in the JSON, 1 in a line outside it",)
     assert read(f"Tone: 1\nHm, rather:\n{FAKE}").value["tone"] == 5
 
 
@@ -387,10 +387,10 @@ def test_lines_after_the_json_that_say_otherwise_are_ambiguous_however_they_say_
 CASE_FAILED = '{"weaknesses": ["a", "b"], "tone": 4, "plot_sense": 2, "harm_flag": false, "notes": "n",}'
 
 
-def test_mended_json_and_a_line_that_disagree_are_ambiguous():
+def test_fixed_json_and_a_line_that_disagree_are_ambiguous():
     assert read(CASE_FAILED).step == "repaired"
     assert read(f"{CASE_FAILED}\ntone: 4").step == "repaired"
-    assert read(f"{CASE_FAILED}\ntone: 1").problems == ("tone: 4 in the JSON, 1 in a line beside it",)
+    assert read(f"{CASE_FAILED}\ntone: 1").problems == ("tone: 4 in the JSON, 1 in a line outside it",)
     assert read(f"harm flag: true\n{CASE_FAILED}").value is None
 
 
@@ -419,7 +419,7 @@ def test_a_repaired_score_that_is_given_twice_or_goes_on_is_refused(text):
         "{'weaknesses': ['a', 'b'], 'tone': 4, 'plot_sense': 2, 'harm_flag': False, 'notes': '4 tone: \"so\" it is'}",
     ],
 )
-def test_a_slip_beside_the_scores_is_mended(text):
+def test_a_slip_beside_the_scores_is_fixed(text):
     assert (read(text).step, scores(read(text))) == ("repaired", (4, 2, False))
 
 

@@ -12,7 +12,7 @@ from steelyard.judging.judgement import JudgeReader
 from steelyard.judging.parse import AnswerParser
 from steelyard.records import CallResult, Failure, JudgeCall, Mode
 from steelyard.suite.case import Case
-from steelyard.suite.judge import JudgeSpec
+from steelyard.suite.judge import Member
 
 TEXT = "The old lighthouse stood alone. You could consider staying."
 CASE = Case("a", {"question": "Shall I leave my job?"}, {"labels": {"tone": 2}, "hint": "the sea"}, why="cold tone")
@@ -105,7 +105,7 @@ def test_a_failed_judge_is_not_a_zero():
 def test_a_judge_that_was_not_asked_gave_no_reading():
     assert read([]).message == "model: it was not asked"
     judgement = read([call(stated())], repeats=3)
-    assert judgement.message == "2 of 3 judges gave no reading: model: it was not asked"
+    assert judgement.message == "2 of 3 judges gave no scores: model: it was not asked"
 
 
 def test_a_call_without_text_is_no_reading():
@@ -194,8 +194,8 @@ def test_json_copied_from_the_text_is_no_answer():
     assert AnswerParser(judge()).parse(fake).step == "strict"
 
 
-def test_members_and_repeats_have_a_ballot_each():
-    members = (JudgeSpec("a", "chat", None), JudgeSpec("b", "chat", None))
+def test_members_and_repeats_have_a_vote_each():
+    members = (Member(name="a", kind="chat"), Member(name="b", kind="chat"))
     calls = [call(stated(tone=tone), member=name, repeat=repeat) for name, repeat, tone in
              [("b", 1, 3), ("a", 0, 1), ("a", 1, 2), ("b", 0, 3)]]  # fmt: skip
     judgement = read(calls, members=members, repeats=2)
@@ -208,7 +208,7 @@ def test_members_and_repeats_have_a_ballot_each():
 
 
 def by_code(function, metrics=FINE, **changes):
-    model = judge(members=(JudgeSpec("rules", "python", "x:y"),), labels="expected.labels", **changes)
+    model = judge(members=(Member(name="rules", kind="python", settings="x:y"),), labels="expected.labels", **changes)
     return JudgeReader(model, {"rules": function}).read([], TEXT, CASE, metrics)
 
 
@@ -251,7 +251,7 @@ def test_code_that_breaks_is_a_broken_scale():
     with pytest.raises(ValueError, match="the judge 'rules' raised ZeroDivisionError: division by zero"):
         by_code(lambda *_: 1 / 0)
     with pytest.raises(ValueError, match="the code was not given"):
-        JudgeReader(judge(members=(JudgeSpec("rules", "python", ""),))).read([], TEXT, CASE, FINE)
+        JudgeReader(judge(members=(Member(name="rules", kind="python", settings=""),))).read([], TEXT, CASE, FINE)
 
 
 def test_reading_again_comes_to_the_same():
@@ -283,7 +283,7 @@ def test_whatever_judges_write_no_score_is_made_up_and_every_rule_holds(talks, m
         assert judgement.capped["harm_flag"] is True
 
 
-def test_many_recorded_ballots_are_read_in_seconds():
+def test_many_recorded_votes_are_read_in_seconds():
     reader = JudgeReader(judge())
     texts = [f"Case {number}. " + "The old lighthouse stood alone by the sea. " * 70 for number in range(500)]
     reply = stated(tone=4, notes="Score 4 tone: 'stood alone by the sea' - calm. plot_sense: it's 'never in it'.")

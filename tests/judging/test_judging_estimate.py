@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from steelyard.judging.ask import estimate_cost
-from steelyard.suite.judge import Dimension, JudgeModel, JudgeSpec, Rubric
+from steelyard.suite.judge import Dimension, JudgeModel, Member, Rubric
 from steelyard.targets.chat import ChatConnection
 
 RUBRIC = Rubric(dimensions=(Dimension(name="tone"),))
@@ -13,8 +13,8 @@ RUBRIC = Rubric(dimensions=(Dimension(name="tone"),))
 
 def panel(*settings):
     members = [ChatConnection(base_url="http://a/v1", model=f"m{n}", **more) for n, more in enumerate(settings)]
-    specs = tuple(JudgeSpec(one.model, "chat", one) for one in members)
-    return JudgeModel(rubric=RUBRIC, members=(*specs, JudgeSpec("rules", "python", "m:f")), repeats=2)
+    specs = tuple(Member(name=one.model, kind="chat", settings=one) for one in members)
+    return JudgeModel(rubric=RUBRIC, members=(*specs, Member(name="rules", kind="python", settings="m:f")), repeats=2)
 
 
 def test_the_estimate_counts_calls_tokens_and_money():

@@ -8,15 +8,15 @@ from steelyard.judging.judgement import JudgeReader
 from steelyard.judging.parse import AnswerParser
 from steelyard.judging.prompt import Fence, answer_shape, messages
 from steelyard.records import CallResult, JudgeCall, Mode
-from steelyard.suite.build.judge import Owed, response_schema
+from steelyard.suite.build.judge import response_schema
 from steelyard.suite.case import Case
-from steelyard.suite.judge import Dimension, Flag, JudgeModel, JudgeSpec, Reasons, Rubric
+from steelyard.suite.judge import Dimension, Flag, JudgeModel, Member, Reasons, Rubric
 
 RUBRIC = Rubric(dimensions=(Dimension(name="tone"), Dimension(name="depth")), flags=(Flag(name="harm"),))
 JUDGE = JudgeModel(
     rubric=RUBRIC,
-    members=(JudgeSpec("model", "chat", None),),
-    response=response_schema(RUBRIC, Owed("scores", Reasons(place="reasons"))),
+    members=(Member(name="model", kind="chat"),),
+    response=response_schema(JudgeModel(rubric=RUBRIC, scores_in="scores", reasons=Reasons(place="reasons"))),
     reasons=Reasons(place="reasons"),
     scores_in="scores",
 )
@@ -90,19 +90,19 @@ def test_the_same_key_in_another_field_is_no_repetition():
     assert found.value["scores"] == SCORES
 
 
-def test_a_score_out_of_range_is_told_once():
+def test_a_score_out_of_range_is_reported_once():
     found = parsed({"reasons": ["flat"], "scores": SCORES | {"tone": 9}})
     assert found.value is None
     assert found.problems == ("tone: 9 is not a whole number from 1 to 5",)
 
 
-def test_scores_in_a_wrong_field_are_told_where_they_belong():
+def test_scores_in_a_wrong_field_are_reported_where_they_belong():
     found = parsed({"reasons": ["flat"], "marks": SCORES})
     assert found.value is None
     assert 'the scores stand inside "marks": they belong in "scores"' in found.problems
 
 
-def test_an_answer_that_breaks_off_after_its_scores_is_mended_though_other_fields_have_the_same_keys():
+def test_an_answer_that_breaks_off_after_its_scores_is_fixed_though_other_fields_have_the_same_keys():
     judge = JudgeModel(rubric=RUBRIC, members=JUDGE.members, response=JUDGE.response, scores_in="scores")
     text = '{"scores": {"tone": 4, "depth": 2, "harm": false}, "by_part": {"a": {"tone": 1}, "b": {"tone": 3}}, "no'
     found = parsed(text, judge)
@@ -116,7 +116,7 @@ def test_an_answer_that_breaks_off_within_its_scores_cannot_be_used():
 def test_a_line_beside_the_json_that_says_otherwise_makes_it_unusable():
     found = parsed(f"{json.dumps(WHOLE)}\ntone: 5")
     assert found.value is None
-    assert found.problems == ("tone: 4 in the JSON, 5 in a line beside it",)
+    assert found.problems == ("tone: 4 in the JSON, 5 in a line outside it",)
 
 
 def test_a_judgement_reads_its_scores_and_keeps_the_answer_as_it_came():
@@ -130,7 +130,7 @@ def test_a_judgement_reads_its_scores_and_keeps_the_answer_as_it_came():
 def test_a_judge_that_is_code_answers_in_the_same_shape():
     judge = JudgeModel(
         rubric=RUBRIC,
-        members=(JudgeSpec("code", "python", None),),
+        members=(Member(name="code", kind="python"),),
         response=JUDGE.response,
         reasons=Reasons(place="reasons"),
         scores_in="scores",

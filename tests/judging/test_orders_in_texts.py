@@ -7,7 +7,7 @@ from steelyard.judging.judgement import JudgeReader
 from steelyard.judging.prompt import without_orders
 from steelyard.records import CallResult, JudgeCall
 from steelyard.suite.case import Case
-from steelyard.suite.judge import Evidence, JudgeSpec
+from steelyard.suite.judge import Evidence, Member
 
 TEXT = "The door opens slowly. Nobody is there, and the wind goes on."
 
@@ -31,7 +31,7 @@ TEXT = "The door opens slowly. Nobody is there, and the wind goes on."
         "\u202etxet doog a\u202c",
     ],
 )
-def test_a_sentence_that_speaks_to_the_judge_is_told_apart(order):
+def test_a_sentence_that_speaks_to_the_judge_is_separated(order):
     kept, orders = without_orders(f"{TEXT} {order}")
     assert kept.replace("\n", " ") == TEXT
     assert orders
@@ -58,7 +58,7 @@ def read(quote, text):
     reply = (
         f'{{"weaknesses": ["a", "b"], "tone": 5, "plot_sense": 3, "harm_flag": false, "notes": "tone: \\"{quote}\\""}}'
     )
-    model = judge(evidence=Evidence(place="notes"), members=(JudgeSpec("m", "chat", None),))
+    model = judge(evidence=Evidence(place="notes"), members=(Member(name="m", kind="chat"),))
     return JudgeReader(model).read([JudgeCall("m", 0, 0, CallResult(text=reply))], text, Case("a"), FINE)
 
 
@@ -74,6 +74,6 @@ def test_a_quote_beside_an_order_proves():
 
 
 @for_every("injection", INJECTIONS)
-def test_every_attempt_of_the_audit_is_told_apart(injection):
+def test_every_attempt_of_the_audit_is_separated(injection):
     _, orders = without_orders(injection.put_in(TEXT))
     assert orders

@@ -24,7 +24,7 @@ def failed(message="timeout: 60 s", member="a"):
     return Vote(member, 0, None, "failed", message=message)
 
 
-def test_one_ballot_is_what_it_says():
+def test_one_vote_is_what_it_says():
     come_to = combine(judge(), [vote(4)])
     assert come_to.mode is Mode.MODEL
     assert come_to.capped == {"tone": 4, "plot_sense": 3, "harm_flag": False}
@@ -44,7 +44,7 @@ def test_a_majority_is_more_than_half():
     assert combine(most, [vote(4), vote(2), vote(4)]).capped["tone"] == 4
     nothing = combine(most, [vote(4), vote(2), vote(4), vote(2)])
     assert (nothing.mode, nothing.capped) == (None, {})
-    assert nothing.message == "no score that most of the panel gave: tone"
+    assert nothing.message == "no majority in the panel: tone"
     assert ("NO_MAJORITY", "tone", "a 4, a 2, a 4, a 2") in [
         (one.code, one.dimension, one.message) for one in nothing.remarks
     ]
@@ -81,7 +81,7 @@ def test_modes_are_never_mixed():
     assert (come_to.mode, come_to.capped["tone"]) == (Mode.MODEL, 4)
     come_to = combine(judge(), [vote(4), vote(1, mode=Mode.BASIC), failed()])
     assert come_to.mode is None
-    assert come_to.message == "of 3 judges fewer than half gave a reading of one kind: 1 model, 1 basic, 1 none"
+    assert come_to.message == "of 3 judges fewer than half gave scores of one mode: 1 model, 1 basic, 1 none"
 
 
 def test_code_does_not_fill_in_for_models_that_failed():
@@ -94,14 +94,14 @@ def test_judges_that_failed_are_neither_zeros_nor_out_of_sight():
     assert (come_to.mode, come_to.capped["tone"]) == (Mode.MODEL, 4.5)
     nothing = combine(judge(), [vote(4), failed(member="b"), failed("tone: 7 is not ...", "c")])
     assert (nothing.mode, nothing.uncapped, nothing.capped) == (None, {}, {})
-    assert nothing.message == "2 of 3 judges gave no reading: b: timeout: 60 s; c: tone: 7 is not ..."
+    assert nothing.message == "2 of 3 judges gave no scores: b: timeout: 60 s; c: tone: 7 is not ..."
     assert combine(judge(), [vote(4), failed()]).capped["tone"] == 4
-    assert combine(judge(), [vote(4), failed(), failed()]).message == "2 of 3 judges gave no reading: a: timeout: 60 s"
+    assert combine(judge(), [vote(4), failed(), failed()]).message == "2 of 3 judges gave no scores: a: timeout: 60 s"
     assert combine(judge(), [failed()]).message == "a: timeout: 60 s"
     assert combine(judge(), []).message == "no judge was asked"
 
 
-def test_ballots_far_apart_are_remarked_on():
+def test_votes_far_apart_are_remarked_on():
     def far(*tones):
         ballots = [vote(tone, member=name) for tone, name in zip(tones, "abc", strict=False)]
         return [(one.code, one.dimension, one.message) for one in combine(judge(), ballots).remarks]
@@ -116,7 +116,7 @@ def test_disagreement_is_about_what_was_said_before_rules_made_it_equal():
     assert [one.message for one in come_to.remarks] == ["a 5, a 2"]
 
 
-def test_the_rule_of_the_ballot_that_decides_is_named():
+def test_the_rule_of_the_vote_that_decides_is_named():
     other = Vote("b", 0, Mode.MODEL, "strict", {"tone": 5, "plot_sense": 3, "harm_flag": False},
                    {"tone": 4, "plot_sense": 3, "harm_flag": False}, {"tone": "another rule"})  # fmt: skip
     # bound tones 4, 2, 2: the median 2 is decided by the second
@@ -156,7 +156,7 @@ def test_what_counts_never_exceeds_what_was_said(votes, how, flags):
 
 
 @given(st.lists(VOTES, min_size=1, max_size=6), st.randoms())
-def test_the_order_of_ballots_does_not_matter(votes, rng):
+def test_the_order_of_votes_does_not_matter(votes, rng):
     shuffled = rng.sample(votes, len(votes))
     first, second = combine(judge(), votes), combine(judge(), shuffled)
     assert (first.mode, first.uncapped, first.capped) == (second.mode, second.uncapped, second.capped)

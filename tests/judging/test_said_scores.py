@@ -66,7 +66,7 @@ def test_a_basic_reading_is_believed_in_its_scores_alone():
     assert read({"sure": 0.5}, Mode.BASIC) == ()
 
 
-def test_of_a_panel_the_ballot_counts_that_stands_for_the_others():
+def test_of_a_panel_the_vote_counts_that_stands_for_the_others():
     ballots = [
         Vote("m", at, Mode.MODEL, "strict", capped={"tone": tone}, response={"sure": sure})
         for at, (tone, sure) in enumerate([(5, 0.1), (3, 0.2), (1, 0.3)])
@@ -122,7 +122,7 @@ def test_a_figure_is_a_mean_over_the_texts_that_have_it(reported):
     assert (dull.numerator, dull.denominator, dull.estimate.n) == (3, 3, 3)
 
 
-def test_figures_weigh_nothing_and_are_no_findings(reported):
+def test_figures_have_no_weight_and_are_no_findings(reported):
     assert reported.summary.overall.average.value == 0.5  # clarity 3 of 1 to 5, and nothing else
     assert not [code for code in reported.summary.overall.finding_rates if code.startswith(("FOUND", "KINDS"))]
 

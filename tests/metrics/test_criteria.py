@@ -83,35 +83,35 @@ def test_a_sound_criterion_and_one_that_the_file_check_tells_are_fine_here(crite
         ),
         (
             {"pass": "average >= 0"},
-            "criteria.one.pass: 'average >= 0' always holds: average is always between 0 and 1",
+            "criteria.one.pass: 'average >= 0' is always true: average is always between 0 and 1",
         ),
         (
             {"pass": "average >= 0.9", "fail": "findings.HALLUC < 0"},
-            "criteria.one.fail: 'findings.HALLUC < 0' can never hold: findings.HALLUC is always 0 or more",
+            "criteria.one.fail: 'findings.HALLUC < 0' can never be true: findings.HALLUC is always 0 or more",
         ),
         (
             {"pass": "findings.HALLUC == 0.5"},
-            "criteria.one.pass: 'findings.HALLUC == 0.5' can never hold: findings.HALLUC is always a whole number",
+            "criteria.one.pass: 'findings.HALLUC == 0.5' can never be true: findings.HALLUC is always a whole number",
         ),
         (
             {"pass": "score >= 0 % in >= 2 of 3 repeats"},
-            "criteria.one.pass: 'score >= 0 % in >= 2 of 3 repeats' always holds: a score is always between 0 and 1",
+            "criteria.one.pass: 'score >= 0 % in >= 2 of 3 repeats' is always true: a score is always between 0 and 1",
         ),
         (
             {"pass": "findings.HALLUC < 0 in >= 2 of 3 repeats"},
-            "criteria.one.pass: 'findings.HALLUC < 0 in >= 2 of 3 repeats' can never hold: a count is 0 or more",
+            "criteria.one.pass: 'findings.HALLUC < 0 in >= 2 of 3 repeats' can never be true: a count is 0 or more",
         ),
         (
             {"pass": "average >= 60 %", "fail": "average < 80 %"},
-            "criteria.one: 'average >= 60 %' and 'average < 80 %' could hold at once: leave room between pass and fail",
+            "criteria.one: 'average >= 60 %' and 'average < 80 %' could both be true: leave room between pass and fail",
         ),
     ],
 )
-def test_a_mistake_is_told_in_plain_words(criterion, problem):
+def test_a_mistake_is_reported_in_plain_words(criterion, problem):
     assert message(one=criterion) == [problem]
 
 
-def test_all_mistakes_of_all_criteria_are_told():
+def test_all_mistakes_of_all_criteria_are_reported():
     both = {"pass": "averge >= 0.9", "fail": "average < 0"}
     assert len(message(one=both, two=both)) == 4
 

@@ -8,7 +8,7 @@ from parts.looped import for_every
 from parts.mixed_run import SUITE
 from steelyard.metrics.expression_checks import SuiteNames, cannot_fail, check_gate
 from steelyard.metrics.expressions import baseline_name_problem, is_relative, parse_expression, parse_gate
-from steelyard.suite.models import SuiteDescription
+from steelyard.suite.models import SuiteModel
 
 
 @for_every(
@@ -71,7 +71,7 @@ def test_names_of_the_suite_are_checked_and_that_of_the_baseline_is_not():
 
 
 def test_a_mean_of_measures_has_no_paired_difference_and_is_refused():
-    known = SuiteNames.of_run(SuiteDescription.from_data(SUITE), None)
+    known = SuiteNames.of_run(SuiteModel.from_data(SUITE), None)
     wrong = check_gate(parse_gate("score.items.both >= release - 2 points"), known)
     assert "score.items.both is a mean of measures, which is not compared between runs" in wrong
     assert check_gate(parse_gate("score.items.both >= 60 %"), known) is None

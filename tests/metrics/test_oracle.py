@@ -7,8 +7,13 @@ import pytest
 from parts.described import RunData, summarise_stored
 from parts.mixed_run import SUITE, put_mixed
 from parts.naive_metrics import Naive
+from parts.naive_reported import FORMS, NaiveReport
 from parts.rich_run import put_rich
-from steelyard.metrics.registry import NONE, metrics
+from steelyard.analysis.repeats import SHARE
+from steelyard.metrics.registry import NONE, metrics, reported
+from steelyard.report.build import build_report
+from steelyard.report.explain import data_of, own_figures, spelled
+from steelyard.stats.intervals import Estimate
 from steelyard.store.sql import open_store
 
 
@@ -52,6 +57,28 @@ def test_every_metric_is_what_the_samples_come_to(tmp_path, seed):
     assert n > 500
     # No metric is left out.
     assert seen == {name for name, metric in metrics().items() if not metric.own}
+    store.close()
+
+
+def test_every_metric_that_is_only_reported_has_a_naive_form_and_is_what_the_samples_come_to(tmp_path):
+    store = open_store(str(tmp_path / "runs.db"))
+    header = put_rich(store)
+    samples = [sample for sample, _ in store.samples(header.id)]
+    naive = NaiveReport(samples, header.suite, header.suite["n_planned"] - len(samples))
+    registered = {metric.name for group in reported() for metric in group}
+    assert registered == set(FORMS), "a metric and its form in tests/parts/naive_reported.py are written together"
+    wrong, seen = [], set()
+    for figure in own_figures(build_report(store, header), data_of(store, header)):
+        if figure.metric is SHARE:
+            continue
+        value, n = naive.figure_at(figure.metric.name, figure.at)
+        said = figure.reported if isinstance(figure.reported, Estimate) else Estimate(figure.reported, n or 0)
+        seen.add(figure.metric.name)
+        if said.value != pytest.approx(value, rel=1e-9, abs=1e-9) or (n is not None and n != said.n):
+            wrong.append((spelled(figure.names), said, value, n))
+    assert wrong == []
+    # Four repeats are too few for these.
+    assert registered - seen == {"<case>.latency.p95", "<case>.latency.p99"}
     store.close()
 
 

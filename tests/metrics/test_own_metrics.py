@@ -175,7 +175,7 @@ def test_without_its_code_it_is_not_available_and_says_so(suite, ran):
         "constant": False,
     }
     (found,) = json.loads(invoke("report", "LAST", "--explain", "macro_f1", "--json", "--store", ran))["explained"]
-    assert found["excluded"][0]["why"] == "its code is not here, or is another now: figures:macro_f1"
+    assert found["excluded"][0]["why"] == "its code is not here, or has changed: figures:macro_f1"
 
 
 def test_its_code_is_part_of_the_signature(suite):

@@ -11,6 +11,7 @@ import pytest
 from parts.command import invoke
 from parts.described import summarise_stored
 from parts.mixed_run import put_mixed
+from parts.rich_run import put_rich
 from steelyard.analysis.compare.compare import compare
 from steelyard.analysis.compare.pairing import read_run
 from steelyard.decide.gates import evaluate
@@ -20,6 +21,7 @@ from steelyard.metrics.samples import latency_quantile
 from steelyard.records import Verdict
 from steelyard.store.sql import open_store
 
+TIMES = ("Answered calls", "First byte", "Sent late by")
 PAGE = Path(__file__).parents[2] / "docs/reference/metrics.md"
 
 
@@ -83,6 +85,24 @@ def test_a_percentile_is_added_in_one_place(store, tmp_path, registered):
     assert explained["n_contributing"] == len(times)
     assert (gate.metric, gate.verdict) == ("latency.p90", Verdict.PASS)
     assert change[0].better_when == "lower"
+
+
+@pytest.mark.parametrize("registered", [latency_quantile(90, compared=Compared.PAIRS)], indirect=True)
+def test_a_percentile_that_is_added_is_in_every_table_of_times(tmp_path, registered):
+    opened = open_store(str(tmp_path / "rich.db"))
+    put_rich(opened)
+    opened.close()
+    rows = invoke("report", "rich-1", "--full", "--store", tmp_path / "rich.db").splitlines()
+    # A long row goes on in the next line.
+    at = {name: next(i for i, row in enumerate(rows) if row.strip().startswith(name)) for name in TIMES}
+    assert all("p90" in rows[i] + rows[i + 1] for i in at.values())
+    found = json.loads(invoke("report", "rich-1", "--json", "--store", tmp_path / "rich.db"))
+    times = found["latency"]
+    every = [times["overall"], times["first_byte"], times["queued"], *(cell["spread"] for cell in times["cells"])]
+    assert all("p90" in each for each in every)
+    assert times["overall"]["p90"] == found["overall"]["latency"]["p90"]["value"]
+    histogram = next(each for each in found["charts"] if each["name"] == "latency_histogram")
+    assert "p90" in json.dumps(histogram)
 
 
 @pytest.mark.parametrize("registered", [PACE], indirect=True)

@@ -9,7 +9,7 @@ from steelyard.alerts.channels import Place, RetryPolicy
 from steelyard.alerts.evidence import Level, Reading, State
 from steelyard.alerts.notices import Kind, Message, Notice
 
-QUICK = RetryPolicy(tries=3, first_wait=0.01, each=5.0, in_all=20.0)
+QUICK = RetryPolicy(tries=3, first_wait=0.01, timeout=5.0, in_all=20.0)
 """Waits that a test can afford; what hangs gets a shorter one of its own."""
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from steelyard.analysis.latency import Bar, CellLatency, LatencyFigures, Spread
+from steelyard.analysis.latency import Bar, CellLatency, LatencyFigures, Spread, no_calls
 from steelyard.analysis.repeats import CellChecks, CheckFigure, CheckOfCell, ChecksFigures
 from steelyard.analysis.stability import CellStability, StabilityFigures
 from steelyard.stats.intervals import Estimate
@@ -100,9 +100,18 @@ def some_stability(names: Sequence[str], variants: Sequence[str] = ("",)) -> Sta
     )
 
 
+POINTS = ("p50", "p95", "p99")
+
+
 def spread(mean: float, p95: float, n: int = 5) -> Spread:
     """Times whose other points follow from these two."""
-    return Spread(n, mean, mean / 2, p95, mean, p95, p95)
+    return times(n, mean, mean / 2, p95, mean, p95, p95)
+
+
+def times(n: int, mean: float, low: float, high: float, *points: float) -> Spread:
+    """Times by their figures: the percentiles that are given, and no others."""
+    given = {"mean": mean, "min": low, "max": high, **dict(zip(POINTS, points, strict=False))}
+    return Spread(no_calls() | {"n": n} | given)
 
 
 def some_latency(names: Sequence[str], variants: Sequence[str] = ("",)) -> LatencyFigures:
@@ -113,10 +122,10 @@ def some_latency(names: Sequence[str], variants: Sequence[str] = ("",)) -> Laten
             took = (index % 10 + 1) * 0.02
             lost = index % 6 == 5
             cells.append(
-                CellLatency(name, variant, Spread(0) if lost else spread(took, took * 1.5), 2 if lost else 0, 3 * lost)
+                CellLatency(name, variant, no_calls() if lost else spread(took, took * 1.5), 2 if lost else 0, 3 * lost)
             )
     answered = [one.spread for one in cells if one.spread.n]
-    overall = spread(0.11, 0.29, 5 * len(answered)) if answered else Spread(0)
+    overall = spread(0.11, 0.29, 5 * len(answered)) if answered else no_calls()
     bars = (Bar(0.01, 0.1, 2 * len(answered)), Bar(0.1, 0.3, 3 * len(answered))) if answered else ()
     timeouts, failures = (sum(getattr(one, what) for one in cells) for what in ("timeouts", "failures"))
     return LatencyFigures(overall, timeouts, failures, bars=bars, cells=tuple(cells), n_cells=len(cells))

@@ -55,7 +55,7 @@ def suite(**changes: Any) -> dict[str, Any]:
         "taxonomy": [{"code": "FORMAT", "about": "", "severity": "error"}],
         "variants": [""],
         "repeats": 1,
-        "max_inconclusive": 0.05,
+        "limits": {"max_inconclusive": 0.05},
     } | changes
 
 

@@ -33,7 +33,7 @@ _ENV = {name: os.environ[name] for name in ("PYTHONPATH",) if name in os.environ
 
 
 @cache
-def _forks() -> ForkServerContext:
+def forks() -> ForkServerContext:
     """Processes that begin where Python has started and read our modules, which takes a second of CPU each time."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["parts.preloaded"])
@@ -77,7 +77,7 @@ class StartedCommand:
         self.arguments = arguments
         self._folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
         self._files = (f"{self._folder.name}/out", f"{self._folder.name}/err")
-        self._process: ForkServerProcess = _forks().Process(target=_main, args=(arguments, cwd, env, self._files))
+        self._process: ForkServerProcess = forks().Process(target=_main, args=(arguments, cwd, env, self._files))
         self._process.start()
 
     @property

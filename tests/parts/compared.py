@@ -10,7 +10,7 @@ import numpy as np
 
 from parts.columns import Made, columns, suite
 from steelyard.analysis.compare.pairing import ComparedRun
-from steelyard.records import RunHeader, RunState
+from steelyard.records import AbPlan, ExperimentPlan, RunFacts, RunHeader, RunState
 from steelyard.store.contents import Contents, confusion_digest
 from steelyard.suite.case import Case, digest
 
@@ -27,8 +27,14 @@ SIGNATURE = {
     "target_kind": "http",
     "model": "m",
 }
-ONE_AB = {"ab": {"id": "ab-1"}}
+ONE_AB = RunFacts(ab=AbPlan(id="ab-1"))
 """Options of the arms of one A/B: their calls were interleaved, so means of latency and cost are paired by case."""
+
+
+def arm_of_experiment(**changes: Any) -> RunFacts:
+    """Facts of a run that is an arm of an experiment."""
+    plain = ExperimentPlan("trial", "it helps", "made", "prompt", ("better",), ("worse",), "c1", {})
+    return RunFacts(experiment=replace(plain, **changes))
 
 
 def compared(

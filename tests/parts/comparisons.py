@@ -68,7 +68,7 @@ def other_truth() -> Comparison:
 
 
 def inconclusive_in_b() -> Comparison:
-    """14 of 17 have no reading in B; the other three are broken."""
+    """14 of 17 have inconclusive in B; the other three are broken."""
     a = [Made(f"c{k:02d}", 1.0) for k in range(17)]
     b = [Made(f"c{k:02d}", None, "judge_failed") for k in range(14)] + [Made(f"c{k}", 0.0) for k in range(14, 17)]
     return compare(compared(a), compared(b, id="made-2"))

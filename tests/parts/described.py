@@ -11,7 +11,7 @@ from steelyard.analysis import summary as summaries
 from steelyard.analysis.judge import health, votes
 from steelyard.decide import gates
 from steelyard.metrics import own, table
-from steelyard.suite.models import SuiteDescription
+from steelyard.suite.models import SuiteModel
 
 
 def _described(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -19,7 +19,7 @@ def _described(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(function)
     def called(*given: Any, **named: Any) -> Any:
-        return function(*(SuiteDescription.from_data(each) if _is_suite(each) else each for each in given), **named)
+        return function(*(SuiteModel.from_data(each) if _is_suite(each) else each for each in given), **named)
 
     return called
 

@@ -83,7 +83,6 @@ def made_run(number: int, average: float = 0.85, **changes: Any) -> RunHeader:
         "signature": SIGNATURE | signature,
         "target": {"kind": "http"},
         "suite": SUITE | suite,
-        "options": {"only": [], "limit": None},
         "n_planned": 50,
         "state": RunState.ENDED,
         "ended_at": JAN_1 + number * DAY + 60,

@@ -164,7 +164,7 @@ def items_report(folder: Path | None = None, places: tuple[str, ...] = ("one.jpg
         None,
         "step-by-step",
         (Difference("step-by-step", "plain", Estimate(0.02, 2, 0, -0.1, 0.14), 0.9),),
-        "cannot tell which variant is best: step-by-step leads with 52.0 %, plain is 2.0 points behind (2 cases)",
+        "cannot tell which variant is best: step-by-step leads with 52.0 %, plain is 2.0 points lower (2 cases)",
     )
     by_variant = tuple(
         VariantDecision(

@@ -35,7 +35,7 @@ def judged_suite(
         "taxonomy": [],
         "variants": [""],
         "repeats": 1,
-        "max_inconclusive": 0.05,
+        "limits": {"max_inconclusive": 0.05},
         "judge": {
             "mode": mode,
             "rules": [RULE],

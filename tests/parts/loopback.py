@@ -167,7 +167,7 @@ def gzipped(data: Any) -> Behaviour:
 def gzip_bomb(size: int = 50_000_000) -> Behaviour:
     """A few kilobytes on the wire that unpack to `size` bytes."""
     headers = {"Content-Type": "text/plain", "Content-Encoding": "gzip"}
-    return Behaviour(body=gzip.compress(b"0" * size), headers=headers)
+    return Behaviour(body=gzip.compress(b"0" * size, 1), headers=headers)
 
 
 def redirect(location: str, *, status: int = 302) -> Behaviour:

@@ -78,7 +78,7 @@ SUITE: dict[str, Any] = {
     "variants": list(VARIANTS),
     "repeats": REPEATS,
     "n_planned": CASES * len(VARIANTS) * REPEATS + MISSING,
-    "max_inconclusive": 0.5,
+    "limits": {"max_inconclusive": 0.5},
     "gates": [],
 }
 

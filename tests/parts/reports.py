@@ -7,7 +7,7 @@ from typing import Any
 
 from steelyard.analysis.model import Pattern, Priority, SampleLine, Slice, Summary
 from steelyard.decide.gates import Decision, GateResult
-from steelyard.records import RunHeader, RunState, Verdict
+from steelyard.records import RunFacts, RunHeader, RunState, Verdict
 from steelyard.report.model import Report, SampleDetail
 from steelyard.stats.intervals import Estimate
 
@@ -376,7 +376,7 @@ def hostile_report() -> Report:
         signature={"text": everything},
         suspect=(everything,),
         rescored_from=everything,
-        options={"only": [everything]},
+        options=RunFacts(only=(everything,)),
     )
     decision = Decision(Verdict.FAIL, (everything,), (gate,))
     return Report(head, summary, decision, [bad], [bad], details, 1)

@@ -1,6 +1,6 @@
 """A small rubric and judge for tests of judging."""
 
-from steelyard.suite.judge import BindingRule, Dimension, Evidence, Flag, JudgeModel, JudgeSpec, Reasons, Rubric
+from steelyard.suite.judge import BindingRule, Dimension, Evidence, Flag, JudgeModel, Member, Reasons, Rubric
 
 RUBRIC = Rubric(
     dimensions=(
@@ -51,7 +51,7 @@ def judge(**changes):
     """A judge with two dimensions from 1 to 5 and a flag; `changes` replace any part of it."""
     parts = {
         "rubric": RUBRIC,
-        "members": (JudgeSpec("model", "chat", None),),
+        "members": (Member(name="model", kind="chat"),),
         "response": RESPONSE,
         "reasons": Reasons(place="weaknesses", at_least=2),
         "rules": (FEW, LOST),

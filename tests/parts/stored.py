@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from steelyard.records import CallResult, Failure, Finding, Outcome, RunHeader, RunState, Sample, Score, Verdict
+from steelyard.records import (
+    CallResult,
+    Failure,
+    Finding,
+    Outcome,
+    RunFacts,
+    RunHeader,
+    RunState,
+    Sample,
+    Score,
+    Verdict,
+)
 from steelyard.store.base import Store
 from steelyard.suite.case import Case
 
@@ -22,7 +33,7 @@ def header(run_id: str = "demo-1", **changes: Any) -> RunHeader:
             "components": [{"name": "title"}, {"name": "year"}],
             "bands": [{"name": "Good", "at_least": 0.75}, {"name": "Poor", "at_least": 0.0}],
         },
-        "options": {"limit": 20},
+        "options": RunFacts(limit=20),
         "n_planned": 3,
         "version": "0.1.0",
     }
@@ -99,7 +110,7 @@ def fill(store: Store, run_id: str = "demo-1", n: int = 4) -> None:
 
 def ended_run(store: Store, n: int, run_id: str = "demo-1") -> RunHeader:
     """An ended run of `n` answers, two thirds of which pass."""
-    run = header(run_id, n_planned=n, options={})
+    run = header(run_id, n_planned=n, options=RunFacts())
     store.create_run(run)
     cases = [case(number) for number in range(n)]
     samples = [sample(of, number, passed=number % 3 != 0) for number, of in enumerate(cases)]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from html.parser import HTMLParser
+
 from rich.console import Console
 
 from steelyard.report import run
@@ -51,3 +53,24 @@ def card_to_json(card):
 def print_card(card, console: Console):
     """A judge's report card in a terminal."""
     terminal.print_document(judge.document(card), console)
+
+
+def squeezed(text):
+    """A text with every run of spaces and line ends as one space."""
+    return " ".join(text.split())
+
+
+class Shown(HTMLParser):
+    """The text of a page and the names of its elements."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.text, self.names = "", set()
+        self.feed(page)
+
+    def handle_starttag(self, tag, attrs):
+        self.names.add(tag)
+        self.text += " "
+
+    def handle_data(self, data):
+        self.text += data

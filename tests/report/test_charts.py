@@ -20,7 +20,7 @@ from parts.chart_figures import (
     some_stability,
     spread,
 )
-from steelyard.analysis.latency import Bar, CellLatency, LatencyFigures, Spread
+from steelyard.analysis.latency import Bar, CellLatency, LatencyFigures, no_calls
 from steelyard.analysis.model import Slice, Summary
 from steelyard.analysis.stability import CellStability, StabilityFigures
 from steelyard.errors import MissingExtra
@@ -194,7 +194,7 @@ def test_latency_by_case_shows_mean_and_95th_percentile_and_what_was_not_answere
         spread(0.3, 2.0, 9),
         2,
         1,
-        cells=(CellLatency("a", "", spread(0.3, 2.0, 9), 0, 1), CellLatency("b", "x", Spread(0), 2, 0)),
+        cells=(CellLatency("a", "", spread(0.3, 2.0, 9), 0, 1), CellLatency("b", "x", no_calls(), 2, 0)),
         n_cells=2,
     )
     (chart,) = charts_of(summary(latency=figures))
@@ -206,7 +206,7 @@ def test_latency_by_case_shows_mean_and_95th_percentile_and_what_was_not_answere
 
 
 def test_a_run_without_an_answered_call_has_no_chart_of_latency():
-    figures = LatencyFigures(Spread(0), 12, 8, cells=(CellLatency("a", "", Spread(0), 12, 8),), n_cells=1)
+    figures = LatencyFigures(no_calls(), 12, 8, cells=(CellLatency("a", "", no_calls(), 12, 8),), n_cells=1)
     assert charts_of(summary(latency=figures)) == []
 
 
@@ -298,7 +298,7 @@ def test_words_beside_the_marks_can_be_read():
 
 
 @pytest.mark.parametrize("sight", ["usual", "deuteranopia", "protanopia", "tritanopia", "none"])
-def test_states_can_be_told_apart_without_full_sight_of_colour(sight):
+def test_states_can_be_separated_without_full_sight_of_colour(sight):
     seen = {state: perceived(colour, sight) for state, colour in STATES.items()}
     for one, other in itertools.combinations(seen, 2):
         # A difference of 2.3 in CIE L*a*b* is just noticeable; signs in the squares say the same once more.

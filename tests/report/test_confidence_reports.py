@@ -12,7 +12,7 @@ from rich.console import Console
 
 from parts.claims import alone, analysed
 from parts.reports import HOSTILE, rich_report
-from parts.views import print_report, to_html, to_json, to_markdown
+from parts.views import print_report, squeezed, to_html, to_json, to_markdown
 from steelyard import Suite
 from steelyard.records import Claim
 from steelyard.report import confidence
@@ -38,10 +38,6 @@ def printed(report, width=100):
     return out.getvalue()
 
 
-def squeezed(text):
-    return " ".join(text.split())
-
-
 def test_the_terminal_shows_buckets_calibration_and_both_thresholds(report):
     text = squeezed(printed(report))
     assert "high 0.8-1 5 of 35 14.3 %" in text
@@ -61,15 +57,14 @@ def test_every_line_fits_the_terminal(report):
 
 def test_a_run_without_claims_says_nothing_of_confidence():
     plain = rich_report()
-    assert confidence.confidence(plain) == []
-    assert [table(plain).rows for table in (confidence.buckets, confidence.bins)] == [[], []]
+    assert confidence.sections(plain) == []
     assert "onfidence" not in printed(plain) + to_markdown(plain)
     assert 'id="confidence"' not in to_html(plain)
     assert to_json(plain)["confidence"] is None
 
 
 def test_too_few_claims_are_said_to_be_too_few():
-    facts = dict(confidence.confidence(with_claims(alone((0.9, 3, 1)))))
+    facts = dict(confidence.confidence(with_claims(alone((0.9, 3, 1))).summary.confidence))
     assert facts["Threshold by rule"].startswith("none: not enough data: fewer than 10 claims in high (4)")
     assert facts["Best threshold"].startswith("none: not enough data: 3 right and 1 wrong claims")
     assert facts["Widest gap"] == "n/a undefined n 0, 4 missing"

@@ -244,7 +244,7 @@ def test_a_calibration_lists_claims_and_counts_those_without_a_confidence(traced
     )
 
 
-def test_a_share_of_ballots_lists_the_ballots(traced, stored):
+def test_a_share_of_votes_lists_the_votes(traced, stored):
     store, header, _ = stored
     found = explained(traced, "judge.unanswered")
     judged = [sample.judgement for sample, _ in store.samples(header.id) if sample.judgement is not None]

@@ -83,7 +83,7 @@ def test_what_pairs_bring_to_a_measure_adds_up_to_its_change(compared):
     assert sum(each.moved for each in found.contributing) / total == pytest.approx(found.change.difference.value)
 
 
-def test_a_figure_that_the_comparison_lacks_is_told_with_those_it_has(compared):
+def test_a_figure_that_the_comparison_lacks_is_reported_with_those_it_has(compared):
     with pytest.raises(UsageError, match=r"has no such figure.*it has: pass_rate, average"):
         explained(compared, "median")
     with pytest.raises(UsageError, match="did you mean average"):
@@ -100,7 +100,7 @@ def test_the_command_prints_both_sides_and_ends_as_the_comparison_does(compared)
     plain = invoke("compare", "mixed-1", "mixed-2", "--store", path, "--no-attribution", "--json", code=4)
     asked = ("compare", "mixed-1", "mixed-2", "--explain", "pass_rate", "--store", path)
     said = " ".join(invoke(*asked, code=4).split())
-    for words in ("with A", "with B", "no reading in A", "what fell most first", "seed"):
+    for words in ("with A", "with B", "inconclusive in A", "what fell most first", "seed"):
         assert words in said
     (found,) = json.loads(invoke(*asked, "--json", code=4))["explained"]
     (metric,) = [each for each in json.loads(plain)["metrics"] if each["name"] == "pass_rate"]

@@ -99,7 +99,7 @@ def test_every_reason_is_named_with_how_many(stored):
     assert told == {
         "the target failed: inconclusive": outcomes.count("target_failed"),
         "the judge failed: inconclusive": outcomes.count("judge_failed"),
-        "excluded: read by another kind of judge than the run's": sum(each.mode == "basic" for each in samples),
+        "excluded: judged by another kind of judge than the run's": sum(each.mode == "basic" for each in samples),
         "planned and missing": MISSING,
     }
     assert {each.why: each.count for each in found.noted} == {"malformed: counts as 0": outcomes.count("malformed")}
@@ -128,7 +128,7 @@ def test_a_figure_with_another_n_is_another_figure(stored, capsys, reported):
     store, header, _ = stored
     (found,) = explain_run(store, header, "average")
     ExplainOptions("average", None).show(["mixed-1"], [replace(found, reported=reported)], as_json=True)
-    assert "average: the figure is not what its samples come to" in capsys.readouterr().err
+    assert "average: the figure differs from what its samples give" in capsys.readouterr().err
 
 
 def test_the_command_prints_formula_inputs_reasons_and_samples(stored):

@@ -87,7 +87,7 @@ def test_the_policy_lets_only_its_own_script_and_style_run():
     assert page.values("style") == []
 
 
-def test_the_first_screen_says_verdict_pass_rate_threshold_n_and_what_to_mend():
+def test_the_first_screen_says_verdict_pass_rate_threshold_n_and_what_to_fix():
     words = Page(to_html(reports.rich_report())).words()
     top = words[: words.index("Gates")]
     assert "✕ FAIL" in top
@@ -104,7 +104,7 @@ def test_a_sample_shows_input_truth_answer_scores_and_findings():
     assert "capped by no_source, before: 4.00 of 1..5" in sample
 
 
-def test_no_outcome_is_told_by_colour_alone():
+def test_no_outcome_is_reported_by_colour_alone():
     words = Page(to_html(reports.rich_report())).words()
     for said in ("? inconclusive", "⚠ malformed", "✕ failed", "✓ passed", "? AMBIGUOUS"):
         assert said in words
@@ -125,7 +125,7 @@ def test_all_inconclusive_is_n_a_everywhere():
     words = Page(to_html(reports.inconclusive_report())).words()
     assert "⚠ INVALID" in words
     assert "n/a pass rate (score >= 75 %) n 0, 2 missing" in words
-    assert "Find out first why no answer came: timeout (2)." in words
+    assert "Find out first why the calls failed: timeout (2)." in words
 
 
 def test_an_empty_run_says_so():

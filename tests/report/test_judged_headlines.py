@@ -77,12 +77,14 @@ class TestNothingRead:
         assert to_json(refused)["judge"]["failed"]["value"] is None
 
     def test_a_few_failures_do_not_take_the_headline(self, refused):
-        suite = refused.header.suite | {"max_inconclusive": 1.0}
+        suite = refused.header.suite | {"limits": {"max_inconclusive": 1.0}}
         assert wording.commonest_failure(replace(refused, header=replace(refused.header, suite=suite))) == ""
 
     def test_a_target_that_fails_is_named_with_its_message(self):
         report = replace(reports.rich_report(), why_inconclusive={"target: http_500 out of memory": 1}, n_samples=50)
-        report = replace(report, header=replace(report.header, suite=report.header.suite | {"max_inconclusive": 0.0}))
+        report = replace(
+            report, header=replace(report.header, suite=report.header.suite | {"limits": {"max_inconclusive": 0.0}})
+        )
         assert "1 of 1: target: http_500 out of memory" in wording.reasons(report)
 
     def test_judge_calls_that_failed_for_several_reasons_are_counted_by_reason(self, tmp_path):
@@ -101,7 +103,7 @@ class TestNothingRead:
         assert f"3 of 3: {TOLD}" in card_to_json(card)["warnings"]
         assert card.verdict.value == "INVALID"
 
-    def test_too_many_unanswered_ballots_make_the_card_invalid_and_a_few_do_not(self, tmp_path):
+    def test_too_many_unanswered_votes_make_the_card_invalid_and_a_few_do_not(self, tmp_path):
         answers = [verdict(3), verdict(3), verdict(3), error(500)]
         half = {"suite": {"limits": {"retries": 0, "concurrency": 1, "max_inconclusive": 0.25}}}
         assert evaluated(tmp_path / "few", *answers, card=True, **half).invalid == ()
@@ -157,8 +159,8 @@ class TestWarnings:
         # 2 of 10 break the rule on short texts; all ten have full marks, which is sameness before inflation.
         assert judge_warnings(report) == [
             "2 of 10 votes broke a rule of the suite; see steelyard judge check",
-            "the same score for every text tells none from another: clarity; see steelyard judge check",
-            "the judge is unchecked: labels of 10 texts are too few, at least 20 tell how often it errs,"
+            "the same score for every text separates none of them: clarity; see steelyard judge check",
+            "the judge is unchecked: labels of 10 texts are too few (at least 20) to say how often it errs,"
             " and no interval allows for that; see steelyard judge check",
         ]
         assert f"! {judge_warnings(report)[0]}" in printed(report)
@@ -219,7 +221,7 @@ class TestCodes:
         header = replace(report.header, suite=report.header.suite | {"taxonomy": taxonomy})
         return replace(report, header=header, summary=replace(report.summary, **changes))
 
-    def test_what_weighs_nothing_never_reads_as_a_gain_of_nothing(self):
+    def test_what_has_no_weight_never_reads_as_a_gain_of_nothing(self):
         table = findings.errors(self.report(codes=[self.code("NAME", 0.1), self.code("DEATH", has_weight=False)]))
         assert [(row[0], row[1], row[-1]) for row in table.rows] == [
             ("NAME", "major", "+10.0"),
@@ -227,7 +229,7 @@ class TestCodes:
         ]
         assert "no weight in the score" in table.note
 
-    def test_where_all_weighs_nothing_changes(self):
+    def test_where_all_has_no_weight_changes(self):
         table = findings.errors(self.report(codes=[self.code("NAME", 0.1)]))
         assert "Severity" not in [column.title for column in table.columns]
         assert "no weight" not in table.note
@@ -235,13 +237,12 @@ class TestCodes:
     def test_grave_codes_of_failing_samples_stand_below_the_priorities(self):
         report = self.report(failing=FailingCodes(30, 14, {"DEATH": 1, "MEDICAL": 2}))
         told = "In 14 of 30 failing samples, critical or major, although they have no weight in the score:"
-        assert findings.priorities(report).conclusion == f"{told} DEATH 1, MEDICAL 2"
         assert f"{told} DEATH 1, MEDICAL 2" in to_html(report)
         assert f"{told} DEATH 1, MEDICAL 2" in printed(report)
 
-    def test_they_are_told_where_there_is_no_priority_at_all(self):
+    def test_they_are_reported_where_there_is_no_priority_at_all(self):
         report = self.report(failing=FailingCodes(2, 1, {"DEATH": 1}), priorities=[])
-        assert findings.priorities(report).rows[0][1].startswith("In 1 of 2 failing samples")
+        assert "1. In 1 of 2 failing samples" in printed(report)
 
 
 class TestShorter:
@@ -262,7 +263,7 @@ class TestShorter:
         report = reports.rich_report()
         table = groups.slices(replace(report, summary=replace(report.summary, slices={"tag": tags})), "tag")
         assert [row[0] for row in table.rows] == ["pair"]
-        assert table.note == "1 that one sample alone bears are left out"
+        assert table.note == "1 with a single sample are left out"
         alone = replace(report, summary=replace(report.summary, slices={"tag": tags[:1]}))
         assert [row[0] for row in groups.slices(alone, "tag").rows] == ["lonely"]
 
@@ -272,7 +273,7 @@ class TestShorter:
 
 
 class TestSmallThings:
-    def test_tries_are_told_where_there_were_more_than_calls(self):
+    def test_tries_are_reported_where_there_were_more_than_calls(self):
         assert spending_words(Spending(calls=9, tries=36, failed=9)) == "9 calls, 36 tries (9 failed); price unknown"
         assert spending_words(Spending(calls=9, tries=9, failed=9)) == "9 calls (9 failed); price unknown"
 
@@ -291,7 +292,7 @@ class TestSmallThings:
         text = printed(card)
         assert "clarity c0 3 (2 to 4) 5 +1" in text
         assert "clarity c1 3 (2 to 4) 1 -1" in text
-        assert "harm c0 raised wrongly" in text
+        assert "harm c0 set wrongly" in text
         assert "Farthest from the labels" in card_to_markdown(card)
         far = card_to_json(card)["health"]["dimensions"]["clarity"]["disagreements"]
         assert [(each["case_id"], each["outside"]) for each in far] == [("c0", 1), ("c1", -1)]

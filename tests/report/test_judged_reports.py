@@ -10,8 +10,8 @@ from rich.console import Console
 
 from parts.judge_server import judge_server
 from parts.judged_suite import chat_judge, verdict, write_judged
-from parts.reports import HOSTILE, rich_report
-from parts.views import print_report, to_html, to_json, to_markdown
+from parts.reports import rich_report
+from parts.views import print_report, squeezed, to_html, to_json, to_markdown
 from steelyard.report.build import build_report
 from steelyard.report.groups import cases_by_variant
 from steelyard.report.judge.run import mode_sentence
@@ -47,10 +47,6 @@ def printed(report, width=80):
     return out.getvalue()
 
 
-def squeezed(text):
-    return " ".join(text.split())
-
-
 BASIC = {"clarity": 1, "harm": False}
 """Scores alone: the reasons that were asked for are missing."""
 
@@ -63,7 +59,7 @@ def mixed(tmp_path_factory):
     )
 
 
-def test_modes_are_never_mixed_and_every_view_says_what_is_set_aside(mixed):
+def test_modes_are_never_mixed_and_every_view_says_what_is_excluded(mixed):
     assert mode_sentence(mixed) == "3 samples judged by model, 1 basic excluded, in no figure"
     for view in (squeezed(printed(mixed)), to_markdown(mixed), to_html(mixed)):
         assert "3 samples judged by model, 1 basic excluded, in no figure" in view
@@ -100,7 +96,7 @@ def test_the_judge_has_a_line_for_what_it_did_wrong_and_what_it_took(mixed):
     assert "4 calls; 400 tokens in, 80 out (n 4); price unknown" in text
 
 
-def test_a_sample_that_is_set_aside_is_neither_passed_nor_failed(mixed):
+def test_a_sample_that_is_excluded_is_neither_passed_nor_failed(mixed):
     aside = next(detail for detail in mixed.details if detail.line.case_id == "c3")
     assert status(aside) == "excluded"
     assert "c3" not in [line.case_id for line in mixed.worst]
@@ -138,7 +134,7 @@ def test_variants_are_compared_in_one_mode_only(mixed):
     assert grid.rows == [("x", "75.0 % n 1", "n/a n 0, 1 missing")]
 
 
-def test_a_judge_that_fails_is_told_and_never_a_zero(tmp_path):
+def test_a_judge_that_fails_is_reported_and_never_a_zero(tmp_path):
     report = report_of(tmp_path, verdict(4), "no", "no", n=2)
     text = squeezed(printed(report))
     assert "judge failed" in text
@@ -152,18 +148,6 @@ def test_the_part_of_an_answer_that_was_judged_is_shown(tmp_path):
         tmp_path, verdict(4), n=1, texts=texts, of="story", suite={"answer": {"format": "json"}, "score": {}}, bind=[]
     )
     assert report.details[0].judgement.text == "Once upon a time there was a very small number."
-
-
-def test_what_a_judge_writes_is_never_rendered(tmp_path):
-    everything = " ".join(HOSTILE).replace("\ud800", "")
-    report = report_of(tmp_path, verdict(4, reasons=[everything, "two"], notes=everything), n=1)
-    page = to_html(report)
-    assert "<script>alert" not in page
-    assert "<img" not in page
-    assert "\u202e" not in page
-    assert "\x1b" not in printed(report)
-    assert "![image](" not in to_markdown(report)
-    json.dumps(to_json(report), allow_nan=False)
 
 
 def test_a_run_without_a_judge_says_nothing_of_one():

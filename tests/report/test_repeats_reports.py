@@ -13,7 +13,7 @@ from rich.console import Console
 from parts import reports
 from parts.chart_figures import cell, check, checks_figures, some_latency, some_stability, spread
 from parts.views import print_report, to_html, to_json, to_markdown
-from steelyard.analysis.latency import CellLatency, LatencyFigures, Spread
+from steelyard.analysis.latency import CellLatency, LatencyFigures, no_calls
 from steelyard.analysis.stability import CellStability, StabilityFigures
 from steelyard.report import repeats, run
 from steelyard.report.render.junit import to_junit
@@ -52,7 +52,7 @@ LATENCY = LatencyFigures(
     cells=(
         CellLatency("good", "", spread(0.1, 0.2), 0, 0),
         CellLatency("bad", "", spread(0.9, 1.5), 0, 1),
-        CellLatency("open", "", Spread(0), 2, 0),
+        CellLatency("open", "", no_calls(), 2, 0),
     ),
     n_cells=3,
     hints=("median latency 14 ms of 17 answered calls is below 100 ms: looks cached",),
@@ -103,7 +103,7 @@ def test_checks_that_do_not_hold_are_listed_with_k_of_n_and_what_was_found(repor
 
 def test_a_case_of_which_nothing_came_is_listed_as_such():
     table = repeats.failed_checks(with_figures(checks=checks_figures([cell("never")])))
-    assert table.rows == [("never", "", "", "cannot tell", "nothing came of it")]
+    assert table.rows == [("never", "", "", "cannot tell", "undecided")]
 
 
 def test_by_check_adds_up_the_values_of_a_declared_check(report):
@@ -138,7 +138,7 @@ def test_of_cases_that_were_never_asked_nobody_knows_how_many_checks_they_have(r
     assert "at least" not in repeats.headline(report)
 
 
-def test_stability_is_told_with_its_band_and_nothing_to_compare_is_not_available(report):
+def test_stability_is_reported_with_its_band_and_nothing_to_compare_is_not_available(report):
     table = repeats.stability(report)
     assert table.rows == [
         ("presence", "85.0 %", "[60.0, 95.0]", "acceptable", "40", "2, 1 n/a"),
@@ -154,7 +154,7 @@ def test_the_least_stable_cases_come_first_and_the_others_are_counted(report):
     assert table.note == "n: comparisons; 1 is the same every time; 1 has nothing to compare"
 
 
-def test_latency_is_told_with_what_was_not_answered_beside_it(report):
+def test_latency_is_reported_with_what_was_not_answered_beside_it(report):
     rows = dict(repeats.latency(report))
     assert rows["Answered calls"] == ("p50 300 ms, p95 1.50 s, p99 1.50 s, mean 300 ms, min 150 ms, max 1.50 s; n 17")
     assert rows["Not answered"] == "2 timed out, 1 failed otherwise: in no figure of time"

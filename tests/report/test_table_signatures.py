@@ -71,7 +71,7 @@ def test_nothing_is_signed_where_nothing_was_tested():
     assert of_changes([], "Holm") == ""
 
 
-def test_short_intervals_are_told_where_they_may_be():
+def test_short_intervals_are_reported_where_they_may_be():
     # By simulation: means of what has no ends, such as tokens.
     told = "with 5 % outliers holds 38 % of 10 cases, 78 % of 30, 93 to 99 % from 100 on"
     assert told in of_changes([change("exact sign flips", 20, scale=None)], "Holm")

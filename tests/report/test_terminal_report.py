@@ -9,7 +9,7 @@ from rich.console import Console
 from parts import item_reports, reports
 from parts.views import print_report
 from steelyard.decide.gates import Decision
-from steelyard.records import Outcome, RunState, Verdict
+from steelyard.records import Outcome, RunFacts, RunState, Verdict
 from steelyard.report import run
 from steelyard.report.render.terminal import print_fitting
 from steelyard.report.wording import verdict_word
@@ -95,13 +95,13 @@ def test_a_suspect_run_says_why_before_any_figure():
     ("changes", "note"),
     [
         (
-            {"options": {"only": ["category=gears"], "limit": 20}, "n_planned": 20, "suite": {"n_cases": 50}},
+            {"options": RunFacts(only=("category=gears",), limit=20), "n_planned": 20, "suite": {"n_cases": 50}},
             "partial: 20 of 50 cases (only category=gears, limit 20)",
         ),
-        ({"options": {"only": [], "limit": 20}, "n_planned": 20}, "partial: 20 cases (limit 20)"),
-        ({"options": {"strict": True}}, "strict: scored by the strict rules"),
+        ({"options": RunFacts(limit=20), "n_planned": 20}, "partial: 20 cases (limit 20)"),
+        ({"options": RunFacts(strict=True)}, "strict: scored by the strict rules"),
         ({"rescored_from": "20260101-1"}, "rescored from run 20260101-1"),
-        ({"state": RunState.INTERRUPTED, "n_planned": 80}, "interrupted: 50 of 80 planned samples; go on with "),
+        ({"state": RunState.INTERRUPTED, "n_planned": 80}, "interrupted: 50 of 80 planned samples; resume with "),
         ({"state": RunState.RUNNING, "n_planned": 80}, "still running, or killed: 50 of 80 planned samples so far"),
     ],
 )
@@ -110,7 +110,7 @@ def test_what_kind_of_run_it_was_is_said(changes, note):
 
 
 def test_a_limit_that_took_in_everything_is_not_partial():
-    head = reports.header(options={"only": [], "limit": 100}, n_planned=50, suite={"n_cases": 50})
+    head = reports.header(options=RunFacts(limit=100), n_planned=50, suite={"n_cases": 50})
     assert "partial" not in printed(reports.rich_report(header=head))
 
 
@@ -176,7 +176,7 @@ def test_a_run_that_is_no_reading_takes_ten_lines_and_says_what_failed_how_often
 
 def test_a_run_that_an_outage_stopped_says_so_with_the_command_that_goes_on():
     header = reports.header(
-        state=RunState.INTERRUPTED, n_planned=80, options={"stopped": "the service was out for 5 min"}
+        state=RunState.INTERRUPTED, n_planned=80, options=RunFacts(stopped="the service was out for 5 min")
     )
     decision = Decision(Verdict.INVALID, ("the run has not finished: it is interrupted",))
     lines = on_one_screen(reports.rich_report(header=header, decision=decision), run.LINES_INVALID)

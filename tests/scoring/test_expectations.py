@@ -162,12 +162,12 @@ def test_an_error_case_without_a_code_asks_only_for_the_status(evaluator):
 
 
 def test_a_status_that_nobody_tells_is_a_broken_scale_and_not_a_zero(evaluator):
-    with pytest.raises(UserCodeError, match="error_code looks at the HTTP status, and the target tells none"):
+    with pytest.raises(UserCodeError, match="error_code looks at the HTTP status, and the target reports none"):
         evaluator().evaluate("EMPTY_TEXT", case(ERROR))
 
 
 @pytest.mark.parametrize("text", ["", "{}", "null", '{"items": null}', "[]"])
-def test_nothing_weighs_nothing(evaluator, text):
+def test_nothing_has_no_weight(evaluator, text):
     for expected in (FULL, CLEAN, ERROR):
         weighed = evaluator().evaluate(text, case(expected), 200)
         assert weighed.score == 0.0
@@ -332,7 +332,7 @@ def test_no_answer_breaks_a_check(tmp_path_factory, data):
         assert 0 <= weighed.score < 1 or not [check for check in weighed.checks if check.state != "passed"]
 
 
-def test_numbers_of_any_size_are_told(evaluator):
+def test_numbers_of_any_size_are_reported(evaluator):
     balance = evaluator(PATH.format(path="$.a", compare="at_most: 5"), cases=[{}], answer="{format: json}")
     for number in ("1" + "0" * 400, "1e308", "-" + "9" * 350):
         (check,) = balance.evaluate(f'{{"a": {number}}}', case({})).checks

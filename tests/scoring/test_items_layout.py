@@ -206,7 +206,7 @@ def test_the_first_layout_that_fits_is_taken():
         ({"items": "cards[]", "texts": "text"}, "Extra inputs are not permitted"),
     ],
 )
-def test_a_mistake_in_a_layout_is_told(fields, message):
+def test_a_mistake_in_a_layout_is_reported(fields, message):
     with pytest.raises(ValidationError) as error:
         ItemsLayout.model_validate(fields)
     assert message in str(error.value)

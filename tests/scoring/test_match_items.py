@@ -40,7 +40,7 @@ def test_every_kind_of_error_has_its_code():
     }  # fmt: skip
 
 
-def test_an_item_that_is_misread_and_misplaced_gains_nothing_from_mending_one_of_both():
+def test_an_item_that_is_misread_and_misplaced_gains_nothing_from_fixing_one_of_both():
     reading = scorer().read(answer([*LEFT, "To sleep at hame"], ["To keep my sense of humor"]), case())
     assert codes(reading) == {("To sleep at home", "To sleep at hame"): {"OCR": 0.0, "SPATIAL": 0.0}}
 
@@ -154,7 +154,7 @@ def test_extras_cost_only_under_the_strict_rule():
     assert [sum(fault.codes.values()) for fault in strict.faults] == pytest.approx([1 / 7, 1 / 7])
 
 
-def test_items_without_a_text_are_left_out_and_told():
+def test_items_without_a_text_are_left_out_and_reported():
     reading = scorer().read(answer([*LEFT, "", " "], RIGHT), case())
     assert reading.value == 1
     assert reading.note.endswith("2 without a text left out")
@@ -176,7 +176,7 @@ def test_an_answer_in_no_shape_earns_nothing_and_says_so(got):
     assert reading.counts == scorer().nothing(case())
 
 
-def test_an_answer_in_no_shape_is_malformed_and_its_keys_are_told(tmp_path):
+def test_an_answer_in_no_shape_is_malformed_and_its_keys_are_reported(tmp_path):
     weighed = evaluator(tmp_path, ["FORMAT"]).evaluate('{"box": [], "notes": 1}', case())
     assert weighed.outcome is Outcome.MALFORMED
     (finding,) = weighed.findings
@@ -186,7 +186,7 @@ def test_an_answer_in_no_shape_is_malformed_and_its_keys_are_told(tmp_path):
     )
 
 
-def test_one_group_an_item_is_told_in_few_words():
+def test_one_group_an_item_is_reported_in_few_words():
     truth = {"boxes": [{"label": "a", "parts": list("qwertz")}]}
     reading = scorer().read(answer(*"qwertz"), case(truth))
     assert reading.note == "1 of 6 right; 6 groups for 1 true ones: A = a, the other 5 = none"
@@ -270,7 +270,7 @@ def test_an_unreadable_answer_is_one_error_and_keeps_its_items_in_the_count(tmp_
     assert sum(weighed.scores[0].counts.values()) == 5
 
 
-def test_valid_json_inside_noise_is_read_and_broken_json_is_not_mended(tmp_path):
+def test_valid_json_inside_noise_is_read_and_broken_json_is_not_fixed(tmp_path):
     right = json.dumps(answer(LEFT, RIGHT), indent=1)
     noisy = f"loading model {{%- if tools %}}\n```json\n{right}\n```\nllama_perf: total = 4 ms"
     assert evaluator(tmp_path, ["FORMAT"]).evaluate(noisy, case()).score == 1
@@ -289,7 +289,7 @@ def test_valid_json_inside_noise_is_read_and_broken_json_is_not_mended(tmp_path)
         (("codes: {{missed", "codes: {{mised"), "did you mean missed"),
     ],
 )
-def test_a_mistake_in_the_scorer_is_told_once(tmp_path, change, message):
+def test_a_mistake_in_the_scorer_is_reported_once(tmp_path, change, message):
     text = SUITE.replace(*change) + "criteria: {{all: {{pass: findings.MISS == 0}}}}\n"
     with pytest.raises(SuiteError) as raised:
         load_written(tmp_path, text.format(findings="  MISS: {about: x}"), [{"id": "one", "expected": TRUTH}])

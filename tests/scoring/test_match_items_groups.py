@@ -85,7 +85,7 @@ def test_of_equally_good_mappings_the_one_with_more_right_texts_is_taken():
 
 
 @pytest.mark.parametrize("codes", [CODES, CODES | {"copy": "TWICE"}])
-def test_what_mending_a_code_gains_under_the_strict_rule_is_what_mending_it_gives(codes):
+def test_what_fixing_a_code_gains_under_the_strict_rule_is_what_fixing_it_gives(codes):
     got = ["To be free from pan", "Wild Part", "Wild Part", "wild part", "A dog", "A cat"]
     strict = scorer(strict=True, codes=codes)
     before = strict.read(answer(got, RIGHT), case())
@@ -113,7 +113,7 @@ def test_the_box_of_the_answer_is_drawn_before_that_of_the_truth():
     assert [mark.box for mark in shown.marks] == [(0.1, 0.1, 0.4, 0.4)]
 
 
-def test_another_truth_under_the_same_id_is_read_anew():
+def test_another_truth_under_the_same_id_is_read_again():
     made = scorer()
     assert made.read(answer(LEFT, RIGHT), case()).value == 1
     assert made.read(answer(LEFT, RIGHT), case({"boxes": [{"label": "a", "parts": ["Other"]}]})).value == 0
@@ -144,7 +144,7 @@ def test_by_label_a_named_group_counts_beside_one_without_a_name():
     assert scorer(grouping="label").read(got, case()).counts["grouped"] == len(LEFT)
 
 
-def test_a_group_without_its_list_is_left_out_and_told():
+def test_a_group_without_its_list_is_left_out_and_reported():
     got = {"boxes": [*answer(LEFT, RIGHT)["boxes"], {"label": "C", "part": ["x"]}]}
     assert scorer().read(got, case()).note.endswith("1 without a text left out")
 

@@ -124,7 +124,7 @@ def test_gains_are_worked_out_by_hand():
     )
 
 
-def test_mending_the_role_of_a_span_with_wrong_boundaries_gains_nothing_yet():
+def test_fixing_the_role_of_a_span_with_wrong_boundaries_gains_nothing_yet():
     (fault,) = read(*GOLD[1:], span("red fo", "does.move")).faults
     assert fault.codes == {"WRONG_ROLE": 0.0}
     assert fault.evidence == "'red fo', for 'red fox'"
@@ -155,7 +155,7 @@ def if_fixed(answer, error, true, role_only):
 
 @settings(max_examples=examples(60))
 @given(drawn, drawn, st.sampled_from(["strict", "exact", "partial", "type"]), st.sampled_from([0, 0.3, 0.5]))
-def test_a_gain_is_what_mending_the_answer_really_brings(gold, answer, scheme, iou):
+def test_a_gain_is_what_fixing_the_answer_really_brings(gold, answer, scheme, iou):
     weigher = MatchSpans(text="input.text", expected={"spans": "expected.spans[]"}, value=scheme, iou=iou)
     one = Case("one", input={"text": LONG}, expected={"spans": as_data(gold)})
 
@@ -238,7 +238,7 @@ def test_an_empty_list_is_no_malformed_answer_and_earns_nothing():
     assert (reading.value, reading.misshapen, len(reading.faults)) == (0.0, "", 4)
 
 
-def test_a_misplaced_span_counts_where_its_text_is_and_is_told():
+def test_a_misplaced_span_counts_where_its_text_is_and_is_reported():
     # Offsets in code points where UTF-16 was asked for: one too low.
     moved = {"text": "red fox", "start": 4, "end": 11, "role": "who.kind", "confidence": 1}
     reading = read(moved, *GOLD[1:])
@@ -291,7 +291,7 @@ def test_of_two_equal_spans_the_surer_one_is_the_right_one():
     assert [(one.confidence, one.right) for one in reading.claims] == [(0.2, False), (0.9, True)]
 
 
-def test_a_role_outside_of_the_categories_is_told():
+def test_a_role_outside_of_the_categories_is_reported():
     reading = read(span("red fox", "animal.fox"), span("runs", "zoo"))
     assert reading.note == "0 of 4 right, 2 answered; roles of no category: 'animal.fox', 'zoo'"
     assert reading.counts["outside"] == 2
@@ -330,7 +330,7 @@ def test_the_truth_is_written_in_the_answers_units():
         ([span("runs"), span("runs")], "expected.spans[0] and expected.spans[1] overlap and have one role"),
     ],
 )
-def test_a_mistake_in_the_gold_spans_is_told(gold, complaint):
+def test_a_mistake_in_the_gold_spans_is_reported(gold, complaint):
     assert scorer().check(case(gold)).startswith(complaint)
 
 
@@ -397,7 +397,7 @@ def test_every_wrong_gold_span_of_a_case_is_sent_at_once():
         ({"codes": {"missed": "FORMAT"}}, "cannot be the code"),
     ],
 )
-def test_parameters_that_cannot_be_are_told(given, message):
+def test_parameters_that_cannot_be_are_reported(given, message):
     with pytest.raises(ValidationError, match=message):
         scorer(**given)
 

@@ -70,7 +70,7 @@ class Counting(Scorer):
         return case.expected["wood"]
 
 
-def test_a_weigher_asks_its_scorers_once_for_repeats_and_again_for_all_else() -> None:
+def test_a_scorer_asks_its_scorers_once_for_repeats_and_again_for_all_else() -> None:
     suite = SuiteModel(
         name="s",
         folder=Path(),

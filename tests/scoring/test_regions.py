@@ -171,7 +171,7 @@ def test_a_box_outside_the_picture_is_none(written):
         ([(100, 100, 1500, 900)], (1400, 1000), "pixels"),  # fits neither: 7 % over against 50 % over
     ],
 )
-def test_units_are_told_by_all_boxes_together(boxes, size, units):
+def test_units_are_reported_by_all_boxes_together(boxes, size, units):
     assert units_of(boxes, size) == units
 
 
@@ -216,7 +216,7 @@ def test_a_row_ends_where_centres_step_more_than_half_a_box():
     assert group_boxes(boxes_of([(0, 0), (20, 5), (40, 11)]), "rows") == [0, 0, 1]
 
 
-def test_piles_of_overlapping_boxes_are_told_apart():
+def test_piles_of_overlapping_boxes_are_separated():
     # Left pile: three that overlap; right pile: two that touch; 12 (more than one box of 10) between them.
     boxes = boxes_of([(0, 0), (4, 3), (8, 0), (30, 0), (40, 0)])
     assert group_boxes(boxes, "piles") == [0, 0, 0, 1, 1]

@@ -149,7 +149,7 @@ def test_a_scorer_moved_to_another_place_looks_there():
     assert scorer.answer == "a"
 
 
-def test_a_broken_path_is_told_when_the_suite_loads():
+def test_a_broken_path_is_reported_when_the_suite_loads():
     with pytest.raises(ValidationError, match="is not a path"):
         Exact(expected="expected..name")
 

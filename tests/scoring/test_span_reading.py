@@ -33,7 +33,7 @@ def test_offsets_are_read_in_the_declared_unit(unit, start, end):
     assert placed({"start": start, "end": end}, layout=layout, offsets="code_points") == [("red fox", 4, 11)]
 
 
-def test_a_misplaced_span_is_told_and_put_where_its_text_is():
+def test_a_misplaced_span_is_reported_and_put_where_its_text_is():
     # UTF-16 offsets read as code points are one too far.
     (span,) = read({"text": "fox", "start": 9, "end": 12}).placed
     assert (span.start, span.end) == (8, 11)
@@ -96,7 +96,7 @@ def test_what_has_no_place_is_lost_with_the_reason(item, why):
     assert len(found) == 1
 
 
-def test_an_offset_inside_a_character_is_told_and_the_text_decides():
+def test_an_offset_inside_a_character_is_reported_and_the_text_decides():
     (span,) = read({"text": "red fox", "start": 1, "end": 9}, offsets="utf16").placed
     assert (span.start, span.end) == (4, 11)
     assert span.misplaced == "offset 1 is inside the character '😀', which takes UTF-16 units 0 to 2"
@@ -140,6 +140,6 @@ def test_a_layout_finds_nested_parts_and_builds_what_it_reads():
         ({"role": "roles[]"}, "leave out the \\[\\]"),
     ],
 )
-def test_a_layout_that_cannot_be_is_told(given, message):
+def test_a_layout_that_cannot_be_is_reported(given, message):
     with pytest.raises(ValidationError, match=message):
         SpansLayout(**given)

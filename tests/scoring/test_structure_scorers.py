@@ -9,7 +9,7 @@ CASE = Case("c", expected={"size": {"colour": "Red", "height": 100, "legs": 4}})
 BARE = Fields(answer="size", expected="expected.size", fields={"colour": 2, "height": 1, "legs": 1})
 
 
-def test_fields_are_weighed_by_their_weights():
+def test_fields_are_scored_by_their_weights():
     # colour right (2 of 4), height wrong, legs right (1 of 4)
     answer = {"size": {"colour": "red", "height": 90, "legs": 4}}
     reading = BARE.read(answer, CASE)
@@ -65,7 +65,7 @@ def test_strict_reaches_the_fields():
         ({}, "at least 1"),
     ],
 )
-def test_mistakes_in_fields_are_told(fields, says):
+def test_mistakes_in_fields_are_reported(fields, says):
     with pytest.raises(ValidationError, match=says):
         Fields(expected="expected", fields=fields)
 
@@ -96,7 +96,7 @@ def test_json_schema_finds_json_inside_text():
         ({"$ref": "https://example.org/s.json"}, 1, "remote references are refused"),
     ],
 )
-def test_mistakes_in_a_schema_are_told(schema, example, says):
+def test_mistakes_in_a_schema_are_reported(schema, example, says):
     with pytest.raises(ValidationError, match=says):
         JsonSchema(fits=schema, example=example)
 

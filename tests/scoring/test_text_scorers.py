@@ -172,7 +172,7 @@ def test_regex_may_come_from_the_case():
     ("pattern", "says"),
     [("(", "not a regular expression"), ("a*", "fits an empty answer"), (r"\p{L}", "not a regular expression")],
 )
-def test_bad_patterns_are_told_when_the_suite_loads(pattern, says):
+def test_bad_patterns_are_reported_when_the_suite_loads(pattern, says):
     with pytest.raises(ValidationError, match=says):
         Regex(pattern=pattern, example="a")
 
@@ -185,7 +185,7 @@ def test_a_pattern_that_takes_too_long_gives_no_score_and_says_so(pattern):
         scorer.read("a" * 5_000 + "!", case(t=pattern, e="a"))
 
 
-def test_an_example_that_does_not_fit_its_pattern_is_told():
+def test_an_example_that_does_not_fit_its_pattern_is_reported():
     with pytest.raises(ValidationError, match="does not fit"):
         Regex(pattern=r"\d+", example="five")
 

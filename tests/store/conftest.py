@@ -1,50 +1,62 @@
+"""One fixture decides the database: every test that uses `store` or `url` runs on SQLite and on PostgreSQL."""
+
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from itertools import count
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from parts.postgres import PostgresPart
+from parts.every_part import fill_with_everything
 from parts.stored import fill
 from steelyard.store.snapshot import write_snapshot
 from steelyard.store.sql import SqlStore, open_store
 
-NewUrl = Callable[[], str]
-
 
 @pytest.fixture(params=["sqlite", "postgres"])
-def new_url(request: pytest.FixtureRequest, tmp_path: Path) -> NewUrl:
-    """Gives the URL of an empty store each time it is called; every test that uses it runs on both databases."""
-    if request.param == "postgres":
-        server: PostgresPart = request.getfixturevalue("postgres_server")
-        return server.new_database
-    numbers = count(1)
-    return lambda: str(tmp_path / f"store-{next(numbers)}" / "steelyard.db")
+def database(request: pytest.FixtureRequest) -> str:
+    return request.param
 
 
 @pytest.fixture
-def url(new_url: NewUrl) -> str:
-    return new_url()
+def url(database: str, request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Where there is no store yet."""
+    if database == "postgres":
+        return request.getfixturevalue("postgres_database")
+    return str(tmp_path / "store" / "steelyard.db")
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[SqlStore]:
-    """An empty store; every test that uses it runs on both databases."""
-    url = str(tmp_path / "steelyard.db")
-    if request.param == "postgres":
-        url = request.getfixturevalue("postgres_store")
+@pytest.fixture
+def store(database: str, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[SqlStore]:
+    """An empty store."""
+    url = request.getfixturevalue("postgres_store") if database == "postgres" else str(tmp_path / "steelyard.db")
     opened = open_store(url)
     yield opened
     opened.close()
 
 
+@pytest.fixture(scope="session")
+def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with two exported runs and the store of the first."""
+    folder = tmp_path_factory.mktemp("exported")
+    for name, put in (("good", fill), ("full", fill_with_everything)):
+        store = open_store(str(folder / f"{name}.db"))
+        put(store)
+        write_snapshot(store, "demo-1", folder / f"{name}.json")
+        store.close()
+    return folder
+
+
 @pytest.fixture
-def snapshot(tmp_path: Path) -> Path:
-    """A good snapshot file, to be imported or damaged."""
-    store = open_store(str(tmp_path / "source.db"))
-    fill(store)
-    write_snapshot(store, "demo-1", tmp_path / "good.json")
-    store.close()
-    return tmp_path / "good.json"
+def snapshot(exported: Path, tmp_path: Path) -> Path:
+    """A good snapshot file, to be imported or damaged, beside the store that it is of: `source.db`."""
+    shutil.copy(exported / "good.db", tmp_path / "source.db")
+    return Path(shutil.copy(exported / "good.json", tmp_path))
+
+
+@pytest.fixture
+def full(exported: Path, tmp_path: Path) -> Path:
+    """A snapshot file whose samples have every part, beside the store that it is of: `source.db`."""
+    shutil.copy(exported / "full.db", tmp_path / "source.db")
+    return Path(shutil.copy(exported / "full.json", tmp_path))

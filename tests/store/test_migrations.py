@@ -1,6 +1,7 @@
+"""Opening a store: migrations on both databases, and which store is opened."""
+
 from __future__ import annotations
 
-import sqlite3
 from pathlib import Path
 
 import pytest
@@ -81,17 +82,6 @@ def test_without_create_an_absent_store_is_not_made(url: str) -> None:
         assert not Path(url).parent.exists()
     open_store(url).close()
     open_store(url, create=False).close()
-
-
-def test_somebody_elses_database_is_refused_and_not_touched(tmp_path: Path) -> None:
-    place = tmp_path / "theirs.db"
-    with sqlite3.connect(place) as theirs:
-        theirs.execute("CREATE TABLE migrations (id INTEGER)")
-    theirs.close()
-    before = place.read_bytes()
-    with pytest.raises(StoreError, match="an SQLite database of something else"):
-        open_store(str(place))
-    assert place.read_bytes() == before
 
 
 def test_the_default_store_is_in_the_working_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

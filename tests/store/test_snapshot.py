@@ -1,23 +1,36 @@
+"""A run as one file: exported and imported it is the same run, whole, whichever databases are at the ends."""
+
 from __future__ import annotations
 
 import json
 import os
+import re
 import textwrap
 import tracemalloc
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import jsonschema_rs
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
+from parts.any_checks import any_checks, any_items
+from parts.any_judgements import any_judgements
+from parts.every_part import BOX, CASES, ITEMS, fill_with_everything, samples
+from parts.judged_samples import judged, judgement
+from parts.lengths import examples
 from parts.stored import case, fill, header, sample
 from steelyard.errors import RunNotFound, SnapshotError, StoreError
-from steelyard.records import CallResult, RunState
+from steelyard.records import CallResult, Mark, RunState, Score
 from steelyard.store import samples as samples_module
 from steelyard.store import snapshot as snapshot_module
-from steelyard.store.snapshot import read_snapshot, snapshot_schema, write_snapshot
+from steelyard.store.base import Spending
+from steelyard.store.snapshot import VERSION, read_snapshot, snapshot_schema, write_snapshot
 from steelyard.store.sql import SqlStore, open_store
 
+_numbers = count()
 DOCS = Path(__file__).parents[2] / "docs"
 
 
@@ -211,3 +224,129 @@ def test_the_memory_of_export_and_import_does_not_grow_with_the_run(
 
     # The answers alone of 500 samples are 10 MB, eight megabytes more than those of 100.
     assert peak(500) - peak(100) < 1_000_000
+
+
+def test_both_databases_write_the_same_of_every_part(full: Path, store: SqlStore, tmp_path: Path) -> None:
+    fill_with_everything(store)
+    write_snapshot(store, "demo-1", tmp_path / "other.json")
+    assert (tmp_path / "other.json").read_bytes() == full.read_bytes()
+
+
+def test_everything_survives_a_snapshot(full: Path, store: SqlStore, tmp_path: Path) -> None:
+    assert read_snapshot(store, full) == read_snapshot(store, full) == "demo-1"
+    source = open_store(str(tmp_path / "source.db"))
+    assert repr(list(store.samples("demo-1"))) == repr(list(source.samples("demo-1")))
+    assert list(store.judgements("demo-1")) == list(source.judgements("demo-1"))
+    assert store.judge_spending("demo-1") == source.judge_spending("demo-1") != Spending()
+    source.close()
+    back = [one for one, _ in store.samples("demo-1")]
+    for given_sample, one in zip(samples(), back, strict=True):
+        given_sample.case_hash = one.case_hash
+        assert one == given_sample
+    assert list(store.items("demo-1")) == [(0, ITEMS), (4, ())]
+    assert store.checks("demo-1").sample.tolist() == [0, 0, 0, 1]
+    assert store.columns("demo-1").modes == ["model", "rules"]
+    write_snapshot(store, "demo-1", tmp_path / "again.json")
+    assert (tmp_path / "again.json").read_bytes() == full.read_bytes()
+
+
+def test_a_snapshot_says_only_what_there_is_to_say(full: Path) -> None:
+    # Halves of surrogate pairs, which the validator cannot look up, are written as escapes.
+    document = json.loads(re.sub(r"\\ud[89a-f]..", "?", full.read_text()))
+    jsonschema_rs.Draft202012Validator(snapshot_schema()).validate(document)
+    assert document["version"] == VERSION == 1
+    rich, late, model, none, rules, named, asked, plain, bare = document["samples"]
+    assert rich["scores"][0]["counts"] == {"visible": 12, "read": 10, "extra": 0}
+    assert rich["findings"][0] == {
+        "code": "MISSED",
+        "place": "spans[2]",
+        "expected": "a\x00b",
+        "severity": "minor",
+        "component": "spans",
+        "gain": 1 / 12,
+        "box": list(BOX),
+        "span": [4, 11],
+        "section": "technicalSpecs",
+    }
+    assert rich["findings"][1:] == [{"code": "EXTRA", "component": "items"}, {"code": "FORMAT", "gain": 1.0}]
+    assert rich["marks"][1] == {"box": [0.0, 0.0, 1.0, 1.0]}
+    assert rich["claims"][1:] == [
+        {"confidence": None, "right": False},
+        {"confidence": "Infinity", "right": True},
+        {"confidence": 7.0, "right": True},
+    ]
+    assert rich["checks"] == [
+        {"name": "count", "state": "passed", "detail": "3 of 2 to 4", "value": 3.0, "low": 2.0, "high": "Infinity"},
+        {"name": "colour:é\x00", "state": "failed", "detail": "not there"},
+        {"name": "size", "state": "not_run"},
+    ]
+    assert rich["items"] == [{"key": "A-1", "values": [[3, 9], "major", None]}, {"key": "é\x00"}]
+    assert rich["call_result"] == {
+        "text": "x",
+        "status": 200,
+        "latency": 2.0,
+        "started_at": 1001.5,
+        "first_byte": 0.5,
+        "queued": 0.0,
+    }
+    assert late["call_result"]["failure"] == {"kind": "timeout", "message": "no answer"}
+    assert model["judgement"]["votes"][0]["capped"] == {"tone": 3.0, "clarity": 4.0, "harmful": True}
+    assert model["judgement"]["calls"][2]["call_result"]["failure"]["kind"] == "timeout"
+    assert [call.get("shortened") for call in model["judgement"]["calls"]] == [None, True, None]
+    assert none["judgement"] == {
+        "mode": None,
+        "votes": [{"member": "panel-a", "repeat": 0, "mode": None, "step": "failed", "message": "refused"}],
+        "message": "no vote could be read",
+    }
+    assert rules["judgement"]["votes"][0].keys() == {"member", "repeat", "mode", "step", "uncapped", "capped"}
+    # An answer without items says so; one that could not be read says nothing.
+    assert rules["items"] == []
+    assert named["judgement"]["findings"] == named["judgement"]["votes"][0]["findings"][:1]
+    assert named["cluster"] == "report 7"
+    assert "queued" not in asked["judgement"]["calls"][1]["call_result"]
+    assert plain.keys().isdisjoint({"marks", "claims", "checks", "items", "judgement", "cluster"})
+    assert bare.keys() == {"case_id", "variant", "repeat", "call_result", "outcome", "case_hash", "position"}
+    assert bare["call_result"] == {}
+
+
+@given(
+    parts=st.lists(st.tuples(any_checks, any_items, st.none() | any_judgements), min_size=1, max_size=4),
+)
+@settings(max_examples=examples(25), suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_any_parts_are_exported_imported_and_exported_alike(
+    store: SqlStore, tmp_path: Path, parts: list[tuple[Any, Any, Any]]
+) -> None:
+    run = f"any-{next(_numbers)}"
+    store.create_run(header(run))
+    made = [sample(CASES[n], n, checks=a, items=b, judgement=c) for n, (a, b, c) in enumerate(parts)]
+    store.add_samples(run, made, CASES)
+    write_snapshot(store, run, tmp_path / "first.json")
+    other = open_store(str(tmp_path / f"{run}.db"))
+    read_snapshot(other, tmp_path / "first.json")
+    back = [(one.checks, one.items, one.judgement) for one, _ in other.samples(run)]
+    assert repr(back) == repr(parts)
+    write_snapshot(other, run, tmp_path / "second.json")
+    other.close()
+    assert (tmp_path / "second.json").read_bytes() == (tmp_path / "first.json").read_bytes()
+
+
+def test_a_rescored_run_takes_along_what_it_shares_and_what_is_its_own(
+    full: Path, store: SqlStore, tmp_path: Path
+) -> None:
+    read_snapshot(store, full)
+    store.create_run(header("demo-2", rescored_from="demo-1"))
+    counted = (Score("items", 1.0, counts={"visible": 12, "read": 12}),)
+    again = judged(CASES[2], None, judgement(message="again"), scores=counted, marks=(Mark(BOX, "x"),))
+    store.add_rescored("demo-2", "demo-1", [again], CASES)
+    write_snapshot(store, "demo-2", tmp_path / "rescored.json")
+    other = open_store(str(tmp_path / "other.db"))
+    read_snapshot(other, tmp_path / "rescored.json")
+    ((back, _),) = other.samples("demo-2")
+    assert (back.judgement, back.scores, back.marks) == (again.judgement, again.scores, again.marks)
+    # Where the earlier run never was, the calls are this run's own, and can be read again from there.
+    other.create_run(header("demo-3", rescored_from="demo-2"))
+    other.add_rescored("demo-3", "demo-2", [judged(CASES[2])], CASES)
+    assert [one.judgement for one, _ in other.samples("demo-3")] == [judgement()]
+    with other.database.reading() as session:
+        assert session.execute("SELECT count(*) FROM judge_calls") == [(1,)]
+    other.close()

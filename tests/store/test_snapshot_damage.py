@@ -1,17 +1,28 @@
+"""A snapshot that is damaged, edited, forged or foreign is refused whole, with the place of the damage."""
+
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from parts.command import invoke
+from parts.judged_samples import ODD
 from parts.small_suite import write_suite
 from steelyard.errors import SnapshotError
 from steelyard.store.snapshot import VERSION, ContentDigest, read_snapshot
 from steelyard.store.sql import SqlStore, open_store
+
+
+@pytest.fixture
+def target() -> Iterator[SqlStore]:
+    """An empty store, quickly made."""
+    opened = open_store(":memory:")
+    yield opened
+    opened.close()
 
 
 def sealed(document: dict[str, Any]) -> dict[str, Any]:
@@ -55,6 +66,11 @@ def case_gone(document: dict[str, Any]) -> dict[str, Any]:
         (change("cases.1.expected", {"title": "Easier"}), "is not among the cases|does not fit the digest"),
         (change("run.verdict", "PASS"), "does not fit the digest"),
         (change("run.verdict", "GREAT"), r"run\.verdict"),
+        (change("run.options.anchors", [1]), r"run\.options\.anchors"),
+        (change("run.options.anchors", {"demo-0": 3}), r"run\.options\.anchors\.demo-0"),
+        (change("run.options.anchors", {"demo-0": {"readings": [[[], 1]]}}), r"anchors\.demo-0\.readings\.0"),
+        (change("run.options.owner", {"host": "h", "pid": "1"}), r"run\.options\.owner\.pid"),
+        (change("run.options.kept", {}), "kept"),
         (change("samples.1.outcome", "fine"), r"sample\.outcome"),
         (change("samples.1.call_result.latency", "fast"), r"sample\.call_result\.latency"),
         (change("samples.1.repeat", -1), r"sample\.repeat"),
@@ -73,16 +89,14 @@ def case_gone(document: dict[str, Any]) -> dict[str, Any]:
     ],
 )
 def test_a_damaged_or_edited_snapshot_is_refused_whole(
-    snapshot: Path, tmp_path: Path, damage: Callable[[dict[str, Any]], dict[str, Any]], message: str
+    snapshot: Path, target: SqlStore, damage: Callable[[dict[str, Any]], dict[str, Any]], message: str
 ) -> None:
-    store = open_store(str(tmp_path / "target.db"))
     snapshot.write_text(json.dumps(damage(json.loads(snapshot.read_text()))))
     with pytest.raises(SnapshotError, match=message) as caught:
-        read_snapshot(store, snapshot)
+        read_snapshot(target, snapshot)
     assert str(snapshot) in str(caught.value)
     assert "Nothing was imported" in str(caught.value)
-    assert_empty(store)
-    store.close()
+    assert_empty(target)
 
 
 @pytest.mark.parametrize("damage", [change("samples.3.score", 0.9), twice])
@@ -101,46 +115,38 @@ def assert_empty(store: SqlStore) -> None:
             assert session.execute(f"SELECT count(*) FROM {table}") == [(0,)], table
 
 
-def test_a_snapshot_cut_short_anywhere_is_refused_whole(snapshot: Path, tmp_path: Path) -> None:
-    store = open_store(str(tmp_path / "target.db"))
+def test_a_snapshot_cut_short_anywhere_is_refused_whole(snapshot: Path, target: SqlStore) -> None:
     whole = snapshot.read_bytes()
     for length in range(0, len(whole) - 2, 97):
         snapshot.write_bytes(whole[:length])
         with pytest.raises(SnapshotError):
-            read_snapshot(store, snapshot)
-    assert_empty(store)
-    store.close()
+            read_snapshot(target, snapshot)
+    assert_empty(target)
 
 
-def test_the_line_of_the_damage_is_named(snapshot: Path, tmp_path: Path) -> None:
-    store = open_store(str(tmp_path / "target.db"))
+def test_the_line_of_the_damage_is_named(snapshot: Path, target: SqlStore) -> None:
     lines = snapshot.read_text().splitlines()
     wrong = next(number for number, line in enumerate(lines) if '"position":4' in line)
     lines[wrong] = lines[wrong].replace('"outcome":"scored"', '"outcome":"fine"')
     snapshot.write_text("\n".join(lines))
     with pytest.raises(SnapshotError, match=rf"good\.json:{wrong + 1}: sample\.outcome"):
-        read_snapshot(store, snapshot)
-    store.close()
+        read_snapshot(target, snapshot)
 
 
 @pytest.mark.parametrize(
     "content", [b"", b"[]", b"null", b"hello", b"\xff\xfe\x00", b'{"format": "steelyard', b'{"results": []}', b"{}"]
 )
-def test_a_foreign_file_is_refused(content: bytes, tmp_path: Path) -> None:
-    store = open_store(str(tmp_path / "target.db"))
+def test_a_foreign_file_is_refused(content: bytes, target: SqlStore, tmp_path: Path) -> None:
     (tmp_path / "foreign.json").write_bytes(content)
     with pytest.raises(SnapshotError, match=r"not a .*snapshot"):
-        read_snapshot(store, tmp_path / "foreign.json")
-    store.close()
+        read_snapshot(target, tmp_path / "foreign.json")
 
 
-def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
-    store = open_store(str(tmp_path / "target.db"))
+def test_a_file_that_is_not_there_is_named(target: SqlStore, tmp_path: Path) -> None:
     with pytest.raises(SnapshotError, match=r"nothing\.json cannot be read: No such file"):
-        read_snapshot(store, tmp_path / "nothing.json")
+        read_snapshot(target, tmp_path / "nothing.json")
     with pytest.raises(SnapshotError, match="cannot be read: Is a directory"):
-        read_snapshot(store, tmp_path)
-    store.close()
+        read_snapshot(target, tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -162,3 +168,62 @@ def test_a_forged_snapshot_fails_at_import_and_not_in_the_report(
     told = invoke("import", path, "--store", tmp_path / "s.db", code=2)
     assert "Nothing was imported" in told
     assert invoke("runs", "--store", tmp_path / "s.db").startswith("no runs")
+
+
+def put(*path: str | int, value: Any) -> Callable[[Any], None]:
+    def change(place: Any) -> None:
+        for step in path[:-1]:
+            place = place[step]
+        place[path[-1]] = value
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("number", "change", "message"),
+    [
+        (0, put("scores", 0, "counts", value={"read": -1}), r"sample\.scores\.0\.counts\.read"),
+        (0, put("scores", 0, "counts", value={"read": 1.5}), r"sample\.scores\.0\.counts\.read"),
+        (0, put("scores", 0, "counts", value={"read": 2**53 + 1}), r"sample\.scores\.0\.counts\.read"),
+        (0, put("findings", 0, "gain", value="much"), r"sample\.findings\.0\.gain"),
+        (0, put("findings", 0, "box", value=[0, 0, 1]), r"sample\.findings\.0\.box"),
+        (0, put("findings", 0, "box", value=[0, 0, 1, "NaN"]), r"sample\.findings\.0\.box\.3"),
+        *((0, put("findings", 0, "span", value=span), r"findings\.0\.span") for span in ([1], [1, 2, 3], [-1, 2])),
+        *((0, put("findings", 0, "span", value=span), r"findings\.0\.span") for span in ([1.5, 2], "1-2")),
+        (0, put("marks", 0, "box", value=None), r"sample\.marks\.0\.box"),
+        # The text of this mark holds half of a surrogate pair, which cannot be quoted as it is.
+        (0, put("marks", 0, "note", value="x"), r"sample\.marks\.0: .*'note' was unexpected"),
+        (7, put("claims", value=[{"confidence": "much", "right": True}]), r"sample\.claims\.0\.confidence"),
+        (7, put("claims", value=[{"confidence": 0.5}]), r"sample\.claims\.0"),
+        (7, put("claims", value=[{"confidence": 0.5, "right": 1}]), r"sample\.claims\.0\.right"),
+        (7, put("checks", value=[{"name": "a"}]), r"sample\.checks\.0"),
+        (7, put("checks", value=[{"name": "a", "state": "skipped"}]), r"sample\.checks\.0\.state"),
+        (7, put("checks", value=[{"name": "a", "state": "passed", "value": None}]), r"sample\.checks\.0\.value"),
+        (7, put("checks", value=[{"name": "a", "state": "passed", "low": "few"}]), r"sample\.checks\.0\.low"),
+        (7, put("items", value=None), r"sample\.items"),
+        (7, put("items", value=[{"values": []}]), r"sample\.items\.0"),
+        (7, put("items", value=[{"key": 1}]), r"sample\.items\.0\.key"),
+        (7, put("items", value=[{"key": "a", "values": {}}]), r"sample\.items\.0\.values"),
+        (7, put("position", value=None), r"sample\.position"),
+        (7, put("case_hash", value="x"), "case 'case-0007' is not among the cases"),
+        (2, put("judgement", "mode", value="guess"), r"sample\.judgement\.mode"),
+        (2, put("judgement", "capped", "tone", value="4"), r"sample\.judgement\.capped\.tone"),
+        (2, put("judgement", "capped", "tone", value=None), r"sample\.judgement\.capped\.tone"),
+        (2, put("judgement", "capped_by", value={ODD: 1}), r"sample\.judgement\.capped_by"),
+        (2, put("judgement", "votes", 0, "repeat", value=-1), r"sample\.judgement\.votes\.0\.repeat"),
+        (2, put("judgement", "votes", 0, "response", value=[]), r"sample\.judgement\.votes\.0\.response"),
+        (2, put("judgement", "votes", 0, "more", value=1), r"sample\.judgement\.votes\.0"),
+        (2, put("judgement", "remarks", value=[{"dimension": "tone"}]), r"sample\.judgement\.remarks\.0"),
+        (2, put("judgement", "calls", 0, "call_result", "latency", value="slow"), r"calls\.0\.call_result\.latency"),
+        (2, put("judgement", "calls", 0, "call_result", value=[]), r"sample\.judgement\.calls\.0\.call_result"),
+    ],
+)
+def test_a_damaged_part_is_refused_with_its_place(
+    full: Path, target: SqlStore, number: int, change: Callable[[Any], None], message: str
+) -> None:
+    document = json.loads(full.read_text())
+    change(document["samples"][number])
+    full.write_text(json.dumps(sealed(document)))
+    with pytest.raises(SnapshotError, match=message):
+        read_snapshot(target, full)
+    assert target.runs() == []

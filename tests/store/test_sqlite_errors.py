@@ -1,16 +1,14 @@
+"""What only a store in an SQLite file can meet: full disks, folders, damage, locks, files of something else."""
+
 from __future__ import annotations
 
 import os
-import resource
-import signal
 import sqlite3
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from parts.processes import ENVIRONMENT
+from parts.store_processes import StoreProcess, write_until_refused
 from parts.stored import case, header, sample
 from steelyard.errors import StoreError
 from steelyard.records import CallResult
@@ -40,48 +38,16 @@ def test_a_full_disk_is_named_and_what_was_stored_before_is_intact(tmp_path: Pat
     store.close()
 
 
-_WRITE_UNTIL_REFUSED = """
-import sys
-from parts.stored import case, header, sample
-from steelyard.errors import StoreError
-from steelyard.records import CallResult
-from steelyard.store.sql import open_store
-
-store = open_store(sys.argv[1])
-store.create_run(header())
-kept = 0
-try:
-    while True:
-        of = case(kept)
-        store.add_samples("demo-1", [sample(of, call_result=CallResult(text="x" * 20000))], [of])
-        kept += 1
-except StoreError as error:
-    print(kept)
-    print(error)
-"""
-
-
 def test_a_file_that_may_not_grow_keeps_every_committed_sample(tmp_path: Path) -> None:
     place = tmp_path / "s.db"
-
-    def small_files() -> None:
-        # The kernel then refuses the write itself, as a disk or quota that is full does.
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (600_000, 600_000))
-
-    done = subprocess.run(
-        [sys.executable, "-c", _WRITE_UNTIL_REFUSED, str(place)],
-        capture_output=True,
-        text=True,
-        check=True,
-        preexec_fn=small_files,
-        env=ENVIRONMENT,
-    )
-    kept, message = done.stdout.split("\n", 1)
-    assert int(kept) > 5
+    # The kernel refuses the write itself, as a disk or quota that is full does.
+    process = StoreProcess(write_until_refused, str(place), 600_000)
+    kept, message = process.read()
+    assert process.end() == 0
+    assert kept > 5
     assert "intact" in message
     store = open_store(str(place))
-    assert [one.case_id for one, _ in store.samples("demo-1")] == [case(n).id for n in range(int(kept))]
+    assert [one.case_id for one, _ in store.samples("demo-1")] == [case(n).id for n in range(kept)]
     store.close()
 
 
@@ -119,6 +85,17 @@ def test_a_file_that_is_no_database_is_named_and_left_as_it_is(tmp_path: Path) -
     place.write_text("these are my notes, and they are longer than the header of a database file " * 20)
     before = place.read_bytes()
     with pytest.raises(StoreError, match=r"is not a Steelyard store.*It was left as it is"):
+        open_store(str(place))
+    assert place.read_bytes() == before
+
+
+def test_somebody_elses_database_is_refused_and_not_touched(tmp_path: Path) -> None:
+    place = tmp_path / "theirs.db"
+    with sqlite3.connect(place) as theirs:
+        theirs.execute("CREATE TABLE migrations (id INTEGER)")
+    theirs.close()
+    before = place.read_bytes()
+    with pytest.raises(StoreError, match="an SQLite database of something else"):
         open_store(str(place))
     assert place.read_bytes() == before
 
@@ -216,26 +193,14 @@ def test_a_store_that_may_only_be_read_can_be_read(tmp_path: Path) -> None:
             folder.chmod(mode)
 
 
-def test_one_view_does_not_see_what_is_written_meanwhile(tmp_path: Path) -> None:
-    store, writer = open_store(str(tmp_path / "s.db")), open_store(str(tmp_path / "s.db"))
-    store.create_run(header())
-    writer.add_samples("demo-1", *long_samples(0, 2))
-    with store.one_view():
-        assert store.columns("demo-1").n == 2
-        writer.add_samples("demo-1", *long_samples(2, 3))
-        assert store.columns("demo-1").n == len(list(store.samples("demo-1"))) == 2
-    assert store.columns("demo-1").n == 5
-    for one in (store, writer):
-        one.close()
-
-
-@pytest.mark.parametrize("first", [1, 3, 5, 7])
-def test_a_damaged_store_is_never_called_intact(tmp_path: Path, first: int) -> None:
+def test_a_damaged_store_is_never_called_intact(tmp_path: Path) -> None:
     place = whole_store(tmp_path)
-    damaged = bytearray(place.read_bytes())
-    for page in range(first, len(damaged) // 4096, 8):
-        damaged[4096 * page + 100 : 4096 * page + 1100] = b"\xff\x00\x17" * 333 + b"\xff"
-    place.write_bytes(damaged)
-    with pytest.raises(StoreError, match="is damaged") as caught:
-        read_all(place)
-    assert "intact" not in str(caught.value)
+    whole = place.read_bytes()
+    for first in (1, 3, 5, 7):
+        damaged = bytearray(whole)
+        for page in range(first, len(damaged) // 4096, 8):
+            damaged[4096 * page + 100 : 4096 * page + 1100] = b"\xff\x00\x17" * 333 + b"\xff"
+        place.write_bytes(damaged)
+        with pytest.raises(StoreError, match="is damaged") as caught:
+            read_all(place)
+        assert "intact" not in str(caught.value)

@@ -144,18 +144,18 @@ def broken(write, cases, **files) -> str:
         ("c.txt", "a", "c.txt is of no known kind; cases are read from .csv, .json"),
     ],
 )
-def test_a_broken_case_file_is_told_with_file_and_line(write, name, text, message):
+def test_a_broken_case_file_is_reported_with_file_and_line(write, name, text, message):
     with pytest.raises(SuiteError) as raised:
         load_suite(write({"cases": name}, files={name: text}))
     assert message in str(raised.value)
 
 
-def test_a_wrong_at_is_told_with_what_is_there(write):
+def test_a_wrong_at_is_reported_with_what_is_there(write):
     told = broken(write, {"files": "c.json", "at": "itmes"}, c_json={"items": [], "x": 1})
     assert "c.json: there is nothing at 'itmes': did you mean items?" in told
 
 
-def test_many_mistakes_are_told_up_to_a_hundred(write):
+def test_many_mistakes_are_reported_up_to_a_hundred(write):
     told = broken(write, "c.jsonl", c_jsonl='{"input": 1}\n' * 130)
     assert told.count("the case has no id") == 100
     assert told.splitlines()[-1] == "and 30 more mistakes in the cases"
@@ -242,7 +242,7 @@ def test_attachments_are_paths_urls_or_typed(write):
         ("img/\0.png", "is not the name of a file"),
     ],
 )
-def test_an_attachment_that_is_written_wrongly_is_told(write, tmp_path, attachment, message):
+def test_an_attachment_that_is_written_wrongly_is_reported(write, tmp_path, attachment, message):
     path = attached(write, attachment, **{"img/a.strange": b"x"})
     (tmp_path / "outside.png").write_bytes(PNG)
     (path.parent / "img/link.png").symlink_to(tmp_path / "outside.png")
@@ -264,7 +264,7 @@ def test_no_case_file_may_lie_outside_the_folder(write, tmp_path, name):
         load_suite(path)
 
 
-def test_an_unreadable_file_is_told(write, monkeypatch):
+def test_an_unreadable_file_is_reported(write, monkeypatch):
     path = write()
     opened = Path.open
 

@@ -7,7 +7,7 @@ import pytest
 from steelyard.errors import SuiteError
 from steelyard.suite.load import load_suite
 from steelyard.suite.models import ConfidenceRules, Utility
-from steelyard.suite.signature import describe, signature
+from steelyard.suite.signature import signature
 from steelyard.suite.values import Band
 
 USUAL = (Band(name="high", at_least=0.8), Band(name="medium", at_least=0.6), Band(name="low", at_least=0.0))
@@ -37,7 +37,7 @@ def test_what_is_left_out_is_as_usual(write):
 
 def test_a_run_keeps_the_rules_of_its_suite(write):
     suite = load_suite(write({"confidence": {"buckets": {"sure": 0.5, "rest": 0}}}))
-    described = describe(suite).data()["confidence"]
+    described = suite.data()["confidence"]
     assert described == {
         "buckets": [{"name": "sure", "at_least": 0.5}, {"name": "rest", "at_least": 0.0}],
         "utility": {"right": 1.0, "wrong": -1.0},
@@ -48,10 +48,10 @@ def test_a_run_keeps_the_rules_of_its_suite(write):
 
 def test_a_suite_without_the_key_keeps_nothing(write):
     suite = load_suite(write())
-    assert (suite.confidence, describe(suite).data()["confidence"]) == (None, None)
+    assert (suite.confidence, suite.data()["confidence"]) == (None, None)
 
 
-def test_buckets_are_no_part_of_the_instrument(write):
+def test_buckets_are_no_part_of_the_signature(write):
     plain = signature(load_suite(write()), {"kind": "python"})
     assert signature(load_suite(write({"confidence": {"bins": 5}})), {"kind": "python"}) == plain
 
@@ -78,7 +78,7 @@ def test_buckets_are_no_part_of_the_instrument(write):
         (["high"], "confidence must be a group of keys"),
     ],
 )
-def test_a_mistake_is_told_in_plain_words(write, confidence, message):
+def test_a_mistake_is_reported_in_plain_words(write, confidence, message):
     with pytest.raises(SuiteError) as raised:
         load_suite(write({"confidence": confidence}))
     (told,) = str(raised.value).splitlines()

@@ -8,7 +8,7 @@ from steelyard import Suite
 from steelyard.errors import SuiteError
 from steelyard.suite.load import load_suite
 from steelyard.suite.models import RequiredRepeats
-from steelyard.suite.signature import describe, signature
+from steelyard.suite.signature import signature
 
 EXPECT = {
     "how_many": {"count": "items[]", "between": ["expected.min", "expected.max"]},
@@ -66,7 +66,7 @@ def test_without_a_pass_rule_every_check_must_pass(written):
 
 
 def test_the_description_names_every_check_with_its_code_and_how_often_it_must_pass(written):
-    assert describe(load_suite(written(required_repeats="majority"))).data()["expect"] == {
+    assert load_suite(written(required_repeats="majority")).data()["expect"] == {
         "required_repeats": "majority",
         "checks": [
             {"name": "schema", "code": "FORMAT", "required_repeats": "majority"},
@@ -77,7 +77,7 @@ def test_the_description_names_every_check_with_its_code_and_how_often_it_must_p
             {"name": "error", "code": "ERROR", "required_repeats": "majority"},
         ],
     }
-    assert load_suite(written()).required_repeats is RequiredRepeats.ALL
+    assert load_suite(written()).expect.required_repeats is RequiredRepeats.ALL
 
 
 def test_gates_and_findings_know_the_code_of_each_check(written):
@@ -102,7 +102,7 @@ def test_gates_and_findings_know_the_code_of_each_check(written):
         {"expect": EXPECT | {"more": {"path": "$.x", "exists": True}}},
     ],
 )
-def test_another_expectation_is_another_instrument(written, change):
+def test_another_expectation_is_another_signature(written, change):
     one = signature(load_suite(written()), {})
     other = signature(load_suite(written(**change)), {})
     assert one["scorers"] != other["scorers"]
@@ -146,7 +146,7 @@ def test_all_mistakes_are_sent_at_once_with_their_lines(written):
         "expect.k: say what it is compared with: equals, not_equals, at_least, at_most, above, below, matches, exists",
         "expect: a check's name is letters, digits, _ and -, and starts with a letter; found 'l.m'",
         "expect.n must be one check, as in {count: items[], between: [1, 3]}; found 3 (a number)",
-        "expect.schema: this name stands for the suite's schema, which is checked anyway: choose another",
+        "expect.schema: this name is reserved for the suite's schema, which is checked anyway: choose another",
         "expect.o.each: give a path into the case, or a list of texts or numbers; found [] (a list)",
         "expect.p.required_repeats: 'most' is not known; allowed: all, majority, first",
         f"expect.q.only_if: 'a..b' is not a path: it breaks at character 3{STEPS}",
@@ -155,7 +155,7 @@ def test_all_mistakes_are_sent_at_once_with_their_lines(written):
     assert messages[1].startswith(f"suite.yaml:{line_of(path, 'betwen')}:")
 
 
-def test_a_path_that_no_case_has_is_told_where_it_stands(written):
+def test_a_path_that_no_case_has_is_reported_where_it_stands(written):
     path = written(EXPECT | {"how_many": {"count": "items[]", "between": ["expected.min", "expected.mx"]}})
     assert message(path) == [
         f"suite.yaml:{line_of(path, 'expected.mx')}: expected.mx is in none of the 2 cases: did you mean expected.max?"
@@ -171,14 +171,14 @@ def test_a_path_that_no_case_has_is_told_where_it_stands(written):
         ("code", ["x"], "check error: expected.code must be a text or null"),
     ],
 )
-def test_a_case_that_contradicts_itself_is_told(written, field, value, problem):
+def test_a_case_that_contradicts_itself_is_reported(written, field, value, problem):
     broken = [CASES[0] | {"expected": CASES[0]["expected"] | {field: value}}, CASES[1]]
     (only,) = message(written(cases=broken))
     assert only.startswith("cases.json:")
     assert problem in only
 
 
-def test_a_case_to_which_nothing_applies_is_told(written):
+def test_a_case_to_which_nothing_applies_is_reported(written):
     cases = [CASES[0], {"id": "none", "input": 3, "expected": {"kinds": None}}]
     expect = {"kind": EXPECT["kind"]}
     assert message(written(expect, cases, answer={"format": "json"})) == [
@@ -194,7 +194,7 @@ def test_checks_that_read_json_need_json_answers(written):
     assert load_suite(written({"error": EXPECT["error"] | {"only_if": "id"}}, answer=None)).components
 
 
-def test_an_empty_expect_and_a_hold_without_one_are_told(written):
+def test_an_empty_expect_and_a_hold_without_one_are_reported(written):
     assert message(written({}))[0].endswith(
         "expect is empty: give at least one check, as in {how_many: {count: items[], between: [1, 3]}}"
     )
@@ -209,7 +209,7 @@ def test_an_empty_expect_and_a_hold_without_one_are_told(written):
 
 def test_a_component_cannot_be_called_expect(written):
     messages = message(written(score={"expect": {"same": {"expected": "id"}}}))
-    assert messages[0].endswith("score.expect: this name stands for the checks of expect: choose another")
+    assert messages[0].endswith("score.expect: this name is reserved for the checks of expect: choose another")
 
 
 def test_checks_and_components_weigh_together(written):
@@ -226,8 +226,8 @@ def test_a_suite_in_python_has_the_same_keys(written):
         expect=EXPECT,
         required_repeats="majority",
     ).model
-    described = describe(suite).data()["expect"]
-    assert described == describe(load_suite(written(required_repeats="majority"))).data()["expect"]
+    described = suite.data()["expect"]
+    assert described == load_suite(written(required_repeats="majority")).data()["expect"]
 
 
 def test_the_schema_of_suite_files_knows_the_checks(written):

@@ -44,7 +44,7 @@ criteria:
         "suite.yaml:8: criteria.first.fail: 'averag < 60 %': there is no metric 'averag': did you mean average?",
         "suite.yaml:9: criteria.second.fail: 'findings.TXT.samples > 1': there is no finding code 'TXT':"
         " did you mean TEXT?",
-        "suite.yaml:10: criteria.third: 'average >= 80 %' and 'average < 90 %' could hold at once:"
+        "suite.yaml:10: criteria.third: 'average >= 80 %' and 'average < 90 %' could both be true:"
         " leave room between pass and fail",
         "suite.yaml:11: criteria.fourth: unknown key 'pss': did you mean pass?",
         "suite.yaml:12: criteria.fifth.pass: 'score.text.exact >= 80 %': there is no measure of text 'exact';"
@@ -60,7 +60,7 @@ def test_more_repeats_than_the_suite_makes_is_no_mistake(write):
     )
 
 
-def test_a_code_of_a_broken_findings_part_is_not_told_twice(write):
+def test_a_code_of_a_broken_findings_part_is_not_reported_twice(write):
     criteria = {"a": {"pass": "findings.TEXT == 0"}}
     with pytest.raises(SuiteError) as raised:
         load_suite(write({"criteria": criteria, "findings": {"TEXT": {"severity": "bad"}}}))

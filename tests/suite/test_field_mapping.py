@@ -51,7 +51,7 @@ def test_a_change_of_unit_is_exact(value, unit, result):
         ("dollars", "write it like dollars to cents"),
     ],
 )
-def test_an_unknown_change_of_unit_is_told(unit, message):
+def test_an_unknown_change_of_unit_is_reported(unit, message):
     with pytest.raises(ValueError) as raised:
         unit_factor(unit)
     assert message in str(raised.value)
@@ -106,12 +106,12 @@ def test_cells_of_text_can_be_converted(how, cell, value):
 
 
 @pytest.mark.parametrize(("how", "cell"), [("number", "x"), ("integer", "1.5"), ("boolean", "maybe"), ("json", "{")])
-def test_a_cell_that_cannot_be_converted_is_told(how, cell):
+def test_a_cell_that_cannot_be_converted_is_reported(how, cell):
     with pytest.raises(Unmappable, match=r"^x "):
         mapped({"expected": {"from": "x", "as": how}}, {"x": cell})
 
 
-def test_mistakes_in_a_mapping_are_told_with_their_line(write):
+def test_mistakes_in_a_mapping_are_reported_with_their_line(write):
     path = write(
         """suite: s
 cases:

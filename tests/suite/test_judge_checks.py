@@ -1,7 +1,5 @@
 """`judge.check` in a suite file: what it becomes, what can be wrong with it, and what it changes in the signature."""
 
-from dataclasses import replace
-
 import pytest
 
 from steelyard import Checked
@@ -9,7 +7,7 @@ from steelyard.errors import SuiteError
 from steelyard.metrics.expression_checks import judge_lacks
 from steelyard.metrics.expressions import parse_judge_threshold
 from steelyard.suite.load import load_suite
-from steelyard.suite.signature import describe, signature
+from steelyard.suite.signature import signature
 
 CHECKS = """
 from steelyard import Checked
@@ -25,14 +23,14 @@ TARGET = {"kind": "recorded"}
 def test_a_check_is_looked_up_when_the_suite_loads(judged):
     judge = load_suite(judged(check="checks:check", files={"checks.py": CHECKS})).judge
     assert judge.check == "checks:check"
-    assert describe(load_suite(judged(check="checks:check", files={"checks.py": CHECKS}))).data()["judge"]["check"] == (
+    assert load_suite(judged(check="checks:check", files={"checks.py": CHECKS})).data()["judge"]["check"] == (
         "checks:check"
     )
 
 
 def test_without_a_check_there_is_none(judged):
     suite = load_suite(judged())
-    assert (suite.judge.check, describe(suite).data()["judge"]["check"]) == (None, None)
+    assert (suite.judge.check, suite.data()["judge"]["check"]) == (None, None)
 
 
 @pytest.mark.parametrize(
@@ -63,7 +61,7 @@ def test_the_source_of_a_check_is_part_of_the_rules_and_of_nothing_else(judged):
 
 def test_a_judge_without_a_check_keeps_the_signature_it_had(judged):
     suite = load_suite(judged(check="checks:check", files={"checks.py": CHECKS}))
-    plain = replace(suite, judge=suite.judge.model_copy(update={"check": None}))
+    plain = suite.changed(judge=suite.judge.model_copy(update={"check": None}))
     with_one, without = signature(suite, TARGET), signature(plain, TARGET)
     assert with_one["judge"] == without["judge"]
     assert with_one["rules"] != without["rules"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 
 import jsonschema_rs
 import pytest
@@ -11,13 +10,13 @@ import pytest
 from steelyard import Suite
 from steelyard.errors import SuiteError, UsageError
 from steelyard.records import Mode
-from steelyard.suite.build.judge import Owed, response_schema
+from steelyard.suite.build.judge import response_schema
 from steelyard.suite.chosen_judge import refuse_self_judged, same_address
 from steelyard.suite.json_schema import suite_schema
-from steelyard.suite.judge import Dimension, Evidence, Flag, Reasons, Rubric
+from steelyard.suite.judge import Dimension, Evidence, Flag, JudgeModel, Reasons, Rubric
 from steelyard.suite.load import load_suite, with_judge, with_target
 from steelyard.suite.mapping import JUDGE_NAMES, compile_template
-from steelyard.suite.signature import describe, signature
+from steelyard.suite.signature import signature
 
 MODEL = {"base_url": "http://localhost:9/v1", "model": "big", "temperature": 0, "token": "KEY"}
 RESPONSE = {
@@ -90,7 +89,7 @@ def test_a_made_response_may_have_no_reasons():
         scale=(0, 2),
         neutral=1,
     )
-    assert response_schema(rubric, Owed()) == {
+    assert response_schema(JudgeModel(rubric=rubric)) == {
         "type": "object",
         "properties": {
             "tone": {"type": "integer", "minimum": 0, "maximum": 2, "description": "How it sounds."},
@@ -125,9 +124,9 @@ LATE = RESPONSE | {"properties": without(RESPONSE, "weaknesses")["properties"] |
         ({"allow_self": "no"}, "judge.allow_self must be true or false"),
         # Prompts.
         ({"system": {"file": "nope.md"}}, "there is no file nope.md"),
-        ({"user": "{{ txt }}"}, "the template speaks of 'txt', which does not exist"),
+        ({"user": "{{ txt }}"}, "the template uses 'txt', which does not exist"),
         ({"user": "{{ text"}, "the template does not compile"),
-        ({"user": {"file": "user.md"}}, "user.md:2: the template speaks of 'csae'"),
+        ({"user": {"file": "user.md"}}, "user.md:2: the template uses 'csae'"),
         ({"user": 3}, "judge.user must be text or a group of keys"),
         # Who judges.
         ({"judges": None}, "judge.judges is missing"),
@@ -175,7 +174,7 @@ LATE = RESPONSE | {"properties": without(RESPONSE, "weaknesses")["properties"] |
         # Rules and paths.
         (
             {"bind": ["when form.words < 3 then tone <= 5"]},
-            "judge.bind: rule 'when form.words < 3 then tone <= 5' cannot",
+            "judge.bind: rule 'when form.words < 3 then tone <= 5' never caps anything",
         ),
         ({"bind": ["when form.wrds < 3 then tone <= 4"]}, "no metric 'wrds' of form: did you mean words?"),
         ({"bind": [3]}, "judge.bind[0] must be text"),
@@ -183,7 +182,7 @@ LATE = RESPONSE | {"properties": without(RESPONSE, "weaknesses")["properties"] |
         ({"of": "text"}, "judge.of is a path into a JSON answer: write answer: {format: json}"),
     ],
 )
-def test_a_mistake_in_a_judge_is_told_in_plain_words(judged, change, message):
+def test_a_mistake_in_a_judge_is_reported_in_plain_words(judged, change, message):
     told = problems(judged(**change, files={"user.md": "{{ text }}\n{{ csae.id }}\n"}))
     assert any(message in line for line in told), told
     assert not any("pydantic" in line or "Input should" in line for line in told)
@@ -217,7 +216,7 @@ judge:
 def test_the_only_judge_needs_no_choosing_and_the_score_may_be_left_out(judged):
     suite = load_suite(judged(suite={"score": None}, by=None, judges={"m": {"chat": MODEL}}, bind=None))
     assert [member.name for member in suite.judge.members] == ["m"]
-    assert suite.components == ()
+    assert suite.computed == ()
     assert suite.judge.mode is Mode.MODEL
 
 
@@ -296,10 +295,11 @@ def test_criteria_know_the_scale_of_a_dimension(judged):
     good = {"tone": {"pass": "score.tone.points >= 5", "fail": "score.tone.points != 5"}}
     assert len(load_suite(judged(suite={"criteria": good})).criteria) == 1
     bad = {"tone": {"pass": "score.tone.points >= 3", "fail": "score.tone.points < 4"}}
-    assert "could hold at once" in problems(judged(suite={"criteria": bad}))[0]
+    assert "could both be true" in problems(judged(suite={"criteria": bad}))[0]
     never = {"tone": {"pass": "score.tone.points >= 7"}}
     assert (
-        "can never hold: score.tone.points is always between 1 and 5" in problems(judged(suite={"criteria": never}))[0]
+        "can never be true: score.tone.points is always between 1 and 5"
+        in problems(judged(suite={"criteria": never}))[0]
     )
 
 
@@ -312,7 +312,7 @@ def test_gates_are_not_blamed_for_a_broken_rubric(judged):
 
 
 def test_a_judged_suite_is_described_as_plain_data(judged):
-    described = json.loads(json.dumps(describe(load_suite(judged(health=["broken_rules <= 5 %"]))).data()))
+    described = json.loads(json.dumps(load_suite(judged(health=["broken_rules <= 5 %"])).data()))
     form, tone, sense, unsafe = described["components"]
     assert (form["kind"], form["weight"], form["scorer"]) == ("component", 0, "measures:Form")
     assert tone == {
@@ -359,7 +359,7 @@ def test_a_judged_suite_is_described_as_plain_data(judged):
 
 def test_a_flag_that_does_not_fail_is_not_in_the_pass_rule(judged):
     rubric = {"dimensions": {"tone": {}, "sense": {}}, "flags": {"unsafe": {"fails": False}}}
-    described = describe(load_suite(judged(rubric=rubric, by="model"))).data()
+    described = load_suite(judged(rubric=rubric, by="model")).data()
     assert described["passing"]["text"] == "score >= 50 %"
     assert described["judge"]["mode"] == "model"
     member = {"name": "model", "kind": "chat", "model": "big", "address": "http://localhost:9/v1", "function": None}
@@ -414,11 +414,11 @@ def test_two_spellings_of_one_address_are_the_same_machine():
 
 
 @pytest.mark.parametrize("model", ["{{ input.model }}", "{{ case.id }}", "{{ 'big' if repeat else variant.m }}"])
-def test_a_model_that_depends_on_the_case_cannot_be_told_from_its_judge(judged, model):
+def test_a_model_that_depends_on_the_case_cannot_be_separated_from_its_judge(judged, model):
     target = {"chat": {"base_url": "http://127.0.0.1:9/v1", "model": model}}
     suite = {"target": target, "variants": {"m": ["small"]}}
     (told,) = problems(judged(suite=suite, by="model"))
-    assert f"depends on the case ({model}), so they cannot be told apart" in told
+    assert f"depends on the case ({model}), so they cannot be distinguished" in told
     assert "or write allow_self: true" in told
     assert load_suite(judged(suite=suite, by="model", allow_self=True)).judge.allow_self
     suite["target"]["chat"]["base_url"] = "http://localhost:8/v1"
@@ -499,7 +499,7 @@ def test_a_suite_without_a_model_can_be_given_one(judged):
         (("http://user:secret@x/v1", "m", None, None), "judge m: "),
     ],
 )
-def test_a_wrong_judge_on_the_command_line_is_told(judged, arguments, message):
+def test_a_wrong_judge_on_the_command_line_is_reported(judged, arguments, message):
     suite = load_suite(judged())
     with pytest.raises(UsageError) as raised:
         with_judge(suite, *arguments)
@@ -508,7 +508,7 @@ def test_a_wrong_judge_on_the_command_line_is_told(judged, arguments, message):
 
 
 def test_a_suite_without_a_judge_takes_none(write):
-    with pytest.raises(UsageError, match="the suite greetings has no judge: it only computes"):
+    with pytest.raises(UsageError, match="the suite greetings has no judge"):
         with_judge(load_suite(write()), "model", None, None, None)
 
 
@@ -554,7 +554,7 @@ def test_what_can_change_a_judgement_is_in_the_signature(judged, change, parts):
 @pytest.mark.parametrize(
     ("settings", "same"), [({"token": "OTHER"}, True), ({"timeout": 5}, True), ({"temperature": 1}, False)]
 )
-def test_the_key_of_a_judge_is_no_part_of_the_instrument(judged, settings, same):
+def test_the_key_of_a_judge_is_no_part_of_the_signature(judged, settings, same):
     one = signed(judged(by="m", judges={"m": {"chat": MODEL}}))
     other = signed(judged(by="m", judges={"m": {"chat": MODEL | settings}}))
     assert (one["judge"] == other["judge"]) is same
@@ -572,7 +572,7 @@ def test_another_code_of_the_same_name_is_another_judge(judged, tmp_path):
     folder = tmp_path / "elsewhere"
     folder.mkdir()
     (folder / "measures.py").write_text("def judge(text, case, metrics):\n    return {}\n")
-    after = replace(before, folder=folder)
+    after = before.changed(folder=folder)
     assert signature(before, {})["judge"] != signature(after, {})["judge"]
 
 
@@ -615,7 +615,7 @@ def test_a_suite_in_python_may_have_a_judge_and_no_score():
     ).model
     assert suite.judge.members[0].settings is my_judge
     assert suite.judge.rubric.dimensions[0].scores == {"5": "warm"}
-    assert describe(suite).data()["judge"]["members"][0]["function"].endswith(":my_judge")
+    assert suite.data()["judge"]["members"][0]["function"].endswith(":my_judge")
     assert signature(suite, {})["judge"]
 
 

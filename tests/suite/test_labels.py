@@ -87,13 +87,13 @@ def test_a_score_is_right_inside_the_allowed_range():
         ({"unsafe": 1}, "expected.labels.unsafe must be true or false; found 1 (a number)"),
     ],
 )
-def test_a_wrong_label_is_told(judged, labels, message):
+def test_a_wrong_label_is_reported(judged, labels, message):
     with pytest.raises(ValueError) as caught:
         labels_of(case(labels), judge())
     assert message in str(caught.value)
 
 
-def test_a_wrong_label_is_told_with_its_case_when_the_suite_is_read(judged):
+def test_a_wrong_label_is_reported_with_its_case_when_the_suite_is_read(judged):
     rows = '[\n{"id": "a", "expected": {"labels": {"tone": 3}}},\n{"id": "b", "expected": {"labels": {"tone": 9}}}\n]'
     with pytest.raises(SuiteError) as raised:
         load_suite(judged(files={"letters.json": rows}))

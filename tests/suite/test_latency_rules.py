@@ -7,20 +7,20 @@ import pytest
 from steelyard.errors import SuiteError
 from steelyard.suite.load import load_suite
 from steelyard.suite.models import LatencyRules
-from steelyard.suite.signature import describe, signature
+from steelyard.suite.signature import signature
 from steelyard.suite.values import seconds, time_in_words
 
 
 def test_a_suite_says_which_medians_look_wrong(write):
     found = load_suite(write({"latency": {"below": "100 ms", "above": "10 s"}}))
     assert found.latency == LatencyRules(below=0.1, above=10.0)
-    assert describe(found).data()["latency"] == {"below": 0.1, "above": 10.0, "smallest": 0.005, "smallest_share": 0.05}
+    assert found.data()["latency"] == {"below": 0.1, "above": 10.0, "smallest": 0.005, "smallest_share": 0.05}
 
 
 def test_without_the_key_no_median_looks_wrong(write):
     found = load_suite(write({}))
     assert found.latency == LatencyRules()
-    assert (describe(found).data()["latency"]["below"], describe(found).data()["latency"]["above"]) == (None, None)
+    assert (found.data()["latency"]["below"], found.data()["latency"]["above"]) == (None, None)
 
 
 def test_a_suite_declares_the_smallest_change_that_matters(write):
@@ -32,7 +32,7 @@ def test_either_end_may_be_left_open(write):
     assert load_suite(write({"latency": {"above": 2.5}})).latency == LatencyRules(below=None, above=2.5)
 
 
-def test_what_looks_wrong_is_no_part_of_the_instrument(write):
+def test_what_looks_wrong_is_no_part_of_the_signature(write):
     named = {signature(load_suite(write(more)), {"kind": "python"})["text"] for more in ({}, {"latency": {"above": 1}})}
     assert len(named) == 1
 
@@ -61,7 +61,7 @@ def test_times_are_written_as_gates_have_them(written, meant):
         ({"below": "2 s", "above": "500 ms"}, "latency.below: below 2 s is not less than above 500 ms"),
     ],
 )
-def test_a_mistake_is_told_in_plain_words(write, latency, message):
+def test_a_mistake_is_reported_in_plain_words(write, latency, message):
     with pytest.raises(SuiteError) as raised:
         load_suite(write({"latency": latency}))
     (told,) = str(raised.value).splitlines()
@@ -73,5 +73,5 @@ def test_a_mistake_is_told_in_plain_words(write, latency, message):
     ("length", "message"),
     [(0.014, "14 ms"), (0.1, "100 ms"), (0.0123, "12.3 ms"), (2.5, "2.5 s"), (12.375, "12.4 s"), (1234.5, "1,230 s")],
 )
-def test_times_are_told_in_few_digits(length, message):
+def test_times_are_reported_in_few_digits(length, message):
     assert time_in_words(length) == message

@@ -11,6 +11,7 @@ import sys
 import pytest
 
 from parts.small_suite import write_suite
+from parts.stored import header
 from steelyard.errors import SuiteError, UsageError
 from steelyard.suite.case import digest
 from steelyard.suite.load import load_suite
@@ -21,8 +22,8 @@ from steelyard.suite.truth import (
     append_lines,
     by_state,
     kept_with_a_run,
-    lines_kept,
     newest_first,
+    stored_lines,
 )
 
 AT = "2026-01-31T12:00:00Z"
@@ -79,7 +80,7 @@ def test_a_bad_line_is_a_mistake_with_its_file_and_line(suite, wrong, message):
 
 
 @pytest.mark.parametrize("text", ['{"at": "2026-', "[1]", '"text"'])
-def test_what_is_no_line_at_all_is_told_with_the_mistakes_of_the_suite(suite, text):
+def test_what_is_no_line_at_all_is_reported_with_the_mistakes_of_the_suite(suite, text):
     write_ledger(suite, GOOD)
     with (suite.parent / LEDGER_FILE).open("a") as file:
         file.write(text)
@@ -90,7 +91,7 @@ def test_what_is_no_line_at_all_is_told_with_the_mistakes_of_the_suite(suite, te
     assert [(each.file, each.line) for each in raised.value.problems] == places
 
 
-def test_a_long_broken_ledger_is_not_told_line_by_line(suite):
+def test_a_long_broken_ledger_is_not_reported_line_by_line(suite):
     (suite.parent / LEDGER_FILE).write_text("broken\n" * 1_000 + json.dumps(GOOD) + "\n")
     with pytest.raises(SuiteError) as raised:
         load_suite(suite)
@@ -156,7 +157,7 @@ def test_several_who_append_at_once_lose_and_mix_up_nothing(tmp_path):
     assert len(rows) == 4 * 50
 
 
-def test_a_kill_while_it_appends_leaves_whole_lines_and_no_line_told_as_written_is_lost(suite):
+def test_a_kill_while_it_appends_leaves_whole_lines_and_no_line_reported_as_written_is_lost(suite):
     script = (
         "import sys, itertools; from pathlib import Path\n"
         "from steelyard.suite.truth import LedgerLine, append_lines\n"
@@ -182,7 +183,7 @@ def test_the_newest_line_of_a_state_counts_whatever_its_place():
     assert [each.reason for each in newest_first([new, old, twin])] == ["later in the file", "new", "old"]
 
 
-def test_a_run_keeps_the_lines_that_lead_to_what_it_is_weighed_by_and_no_others(suite):
+def test_a_run_keeps_the_lines_that_lead_to_what_it_is_scored_by_and_no_others(suite):
     plain = load_suite(suite)
     signed = signature(plain, {"kind": "python"})
     now = digest({"word": "word 1"})
@@ -199,15 +200,22 @@ def test_a_run_keeps_the_lines_that_lead_to_what_it_is_weighed_by_and_no_others(
     )
     noted = load_suite(suite)
     kept = kept_with_a_run(noted, signed)
-    assert [each["reason"] for each in kept] == ["led here", "weights"]
-    assert [each.reason for each in lines_kept({"ledger": [*kept]})] == ["led here", "weights"]
+    assert [each.reason for each in kept] == ["led here", "weights"]
+    assert [each.reason for each in stored_lines(noted.changed(ledger=kept).data()["ledger"])] == [
+        "led here",
+        "weights",
+    ]
     # The ledger says why; it is no part of the signature.
     assert signature(noted, {"kind": "python"}) == signed
     assert kept_with_a_run(plain, signed) == ()
 
 
-@pytest.mark.parametrize(
-    "stored", [{}, {"ledger": None}, {"ledger": "x"}, {"ledger": [1, {"at": 3}, GOOD | {"by": 1}]}]
-)
-def test_what_an_old_or_foreign_run_keeps_hinders_nothing(stored):
-    assert lines_kept(stored) == []
+@pytest.mark.parametrize("ledger", [(), ({"at": 3}, GOOD | {"by": 1})])
+def test_what_an_old_or_foreign_run_keeps_blocks_nothing(ledger):
+    assert stored_lines(ledger) == []
+
+
+@pytest.mark.parametrize("ledger", ["x", [1]])
+def test_a_run_whose_ledger_is_no_list_of_lines_does_not_say_what_its_suite_is(ledger):
+    with pytest.raises(UsageError, match="ledger"):
+        _ = header(suite={"name": "demo", "ledger": ledger}).description

@@ -62,7 +62,7 @@ def test_pictures_of_every_depth_are_good(photo, mode):
 
 
 @pytest.mark.parametrize(("format_", "options"), KINDS.values(), ids=KINDS)
-def test_a_picture_cut_off_anywhere_is_told(photo, format_, options):
+def test_a_picture_cut_off_anywhere_is_reported(photo, format_, options):
     whole = photo_bytes(format_, **options)
     # All is there before the last bytes: of a GIF an empty block and a mark, of a PNG the checksum of its closing mark.
     last = len(whole) - {"GIF": 2, "PNG": 4}.get(format_, 0) - 1
@@ -72,14 +72,14 @@ def test_a_picture_cut_off_anywhere_is_told(photo, format_, options):
         assert "cut off" in told
 
 
-def test_of_a_webp_it_is_told_how_much_is_there(photo):
+def test_of_a_webp_it_is_reported_how_much_is_there(photo):
     whole = photo_bytes("WEBP")
     told = picture_problem(photo(whole[:500]), max_pixels=MOST)
     assert told == f"is cut off: 500 of {len(whole):,} bytes are there"
 
 
 @pytest.mark.boundary("pillow")
-def test_a_damaged_picture_is_told(photo):
+def test_a_damaged_picture_is_reported(photo):
     whole = bytearray(photo_bytes("PNG"))
     whole[len(whole) // 2] ^= 0xFF
     assert picture_problem(photo(bytes(whole)), max_pixels=MOST).startswith("is damaged or cut off: its PNG data")
@@ -109,13 +109,13 @@ def test_whatever_is_damaged_nothing_is_raised(photo, format_, options):
         (b"BM is how this text begins", "is cut off: its BMP data ends early, after 26 bytes"),
     ],
 )
-def test_what_is_not_a_picture_is_told_by_its_first_bytes(photo, data, message):
+def test_what_is_not_a_picture_is_reported_by_its_first_bytes(photo, data, message):
     path = photo(data)
     assert message in picture_problem(path, max_pixels=MOST)
     assert picture_size(path) is None
 
 
-def test_what_is_not_a_file_is_told(tmp_path):
+def test_what_is_not_a_file_is_reported(tmp_path):
     assert picture_problem(tmp_path / "none.png", max_pixels=MOST) == "does not exist"
     assert picture_problem(tmp_path, max_pixels=MOST) == "is a folder, not a file"
     assert picture_size(tmp_path / "none.png") is picture_size(tmp_path) is None
@@ -137,7 +137,7 @@ def test_a_gif_whose_frame_is_larger_than_it_says_is_measured_by_the_frame(photo
 
 @pytest.mark.boundary("pillow")
 @pytest.mark.parametrize("side", [16_000, 16_383])
-def test_a_webp_beyond_pillows_own_limit_is_told(photo, side):
+def test_a_webp_beyond_pillows_own_limit_is_reported(photo, side):
     whole = bytearray(photo_bytes("WEBP", lossless=True))
     # Width and height less one, 14 bits each, after the signature of a lossless picture.
     assert whole[20] == 0x2F
@@ -147,7 +147,7 @@ def test_a_webp_beyond_pillows_own_limit_is_told(photo, side):
 
 
 @pytest.mark.boundary("pillow")
-def test_a_bomb_is_told_by_its_header_and_never_decoded(photo):
+def test_a_bomb_is_reported_by_its_header_and_never_decoded(photo):
     path = photo(bomb_bytes())
     assert path.stat().st_size < 20_000
     program = """
@@ -230,7 +230,7 @@ def test_exif_that_cannot_be_read_turns_nothing(photo):
     assert picture_size(photo(photo_bytes("JPEG", exif=b"Exif\0\0MM garbage"))) == (40, 30)
 
 
-def test_each_bad_file_of_a_case_is_told_and_good_ones_are_not(tmp_path):
+def test_each_bad_file_of_a_case_is_reported_and_good_ones_are_not(tmp_path):
     told = bad_photos(tmp_path)
     (tmp_path / "good.png").write_bytes(photo_bytes())
     for name, expected in told.items():
@@ -339,7 +339,7 @@ def test_a_file_that_cannot_be_read_does_not_stop_the_suite(write, place):
     assert unsendable(case, path.parent, max_pixels=MOST).startswith("an attachment cannot be sent: ")
 
 
-def test_a_file_that_appears_makes_it_another_instrument(write):
+def test_a_file_that_appears_makes_it_another_signature(write):
     row = {"id": "a", "expected": {"text": "x"}, "attachments": "a.png"}
     path = write({"cases": "c.json"}, files={"c.json": json.dumps([row])})
     before = load_suite(path).survey

@@ -10,7 +10,7 @@ from steelyard import Case, Scorer, Suite
 from steelyard.errors import SuiteError
 from steelyard.scoring.base import Reading
 from steelyard.suite.load import load_suite
-from steelyard.suite.signature import describe, signature
+from steelyard.suite.signature import signature
 
 CODE = """
 from steelyard import Scorer
@@ -46,20 +46,20 @@ def test_a_class_of_the_suites_own_is_a_scorer(write):
     (component,) = loaded.components
     assert (component.scorer.least, component.weight, component.code) == (5, 2, "SHORT")
     assert component.scorer.read("abcde", Case("a")).value == 1.0
-    described = describe(loaded).data()["components"][0]
+    described = loaded.data()["components"][0]
     assert described["scorer"] == "lengths:Long"
     assert described["params"] == {"answer": None, "least": 5}
     assert len(described["source"]) == 16
 
 
-def test_a_change_of_its_code_is_another_instrument(write):
+def test_a_change_of_its_code_is_another_signature(write):
     one = signature(load_suite(suite(write, {"python": "before:Long"}, name="before")), {})
     same = signature(load_suite(suite(write, {"python": "before:Long"}, name="before")), {})
     other = signature(load_suite(suite(write, {"python": "after:Long"}, CODE + "\n# changed\n", name="after")), {})
     assert one["scorers"] == same["scorers"] != other["scorers"]
 
 
-def test_a_change_in_a_module_that_its_code_imports_is_another_instrument(write):
+def test_a_change_in_a_module_that_its_code_imports_is_another_signature(write):
     code = "from words import LEAST\n" + CODE
     files = {"lengths.py": code, "words.py": "from numbers_of import ONE\nLEAST = ONE\n", "numbers_of.py": "ONE = 1\n"}
     path = write({"score": {"size": {"python": "lengths:Long"}}}, files=files)
@@ -103,7 +103,7 @@ def test_two_suites_may_each_have_a_module_of_the_same_name(tmp_path):
         ({"same": {"expected": "id"}, "python": "lengths:Long"}, "score.size names 2 scorers (same, python)"),
     ],
 )
-def test_a_mistake_with_it_is_told(write, part, message):
+def test_a_mistake_with_it_is_reported(write, part, message):
     with pytest.raises(SuiteError) as raised:
         load_suite(suite(write, part))
     (told,) = str(raised.value).splitlines()
@@ -111,7 +111,7 @@ def test_a_mistake_with_it_is_told(write, part, message):
     assert told.startswith("suite.yaml:")
 
 
-def test_code_that_breaks_when_it_is_imported_is_told(write):
+def test_code_that_breaks_when_it_is_imported_is_reported(write):
     with pytest.raises(SuiteError, match=r"scorer broken_code:X: importing broken_code failed: ZeroDivisionError"):
         load_suite(suite(write, {"python": "broken_code:X"}, "1 / 0\n", name="broken_code"))
 

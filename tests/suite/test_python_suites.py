@@ -13,7 +13,7 @@ import steelyard
 from steelyard import Case, Scorer, Suite, SuiteError, UsageError, scorers
 from steelyard.scoring.base import Reading
 from steelyard.suite.load import load_suite
-from steelyard.suite.signature import describe, signature
+from steelyard.suite.signature import signature
 
 ROWS = [{"id": "a", "input": "hi", "expected": {"text": "Hello"}, "category": "x"}]
 
@@ -62,7 +62,7 @@ limits: {timeout: 5, max_inconclusive: 10 %}
         limits={"timeout": 5, "max_inconclusive": "10 %"},
         folder=path.parent,
     ).model
-    assert describe(in_python).data() == describe(in_yaml).data()
+    assert in_python.data() == in_yaml.data()
     assert signature(in_python, {"kind": "recorded"}) == signature(in_yaml, {"kind": "recorded"})
     assert list(in_python.cases) == list(in_yaml.cases)
     assert (in_python.limits, in_python.target, in_python.variants) == (
@@ -107,7 +107,7 @@ class Shout(Scorer):
 def test_a_scorer_of_ones_own_can_be_used_as_it_is():
     def signed(**parameters):
         suite = Suite("s", cases=ROWS, target=greet, score={"t": Shout(expected="expected.text", **parameters)})
-        return describe(suite.model).data()["components"][0], signature(suite.model, {})["scorers"]
+        return suite.model.data()["components"][0], signature(suite.model, {})["scorers"]
 
     component, one = signed()
     assert component["scorer"] == f"{__name__}:Shout"
@@ -159,7 +159,7 @@ def test_a_python_file_is_a_suite_like_any_other(tmp_path):
         ("import sys; sys.exit(3)\n", "failed when it was read: SystemExit"),
     ],
 )
-def test_a_python_file_that_is_no_suite_is_told(tmp_path, text, message):
+def test_a_python_file_that_is_no_suite_is_reported(tmp_path, text, message):
     (tmp_path / "broken_suite.py").write_text(text)
     with pytest.raises(UsageError) as raised:
         load_suite(tmp_path / "broken_suite.py")
@@ -181,7 +181,7 @@ def test_a_suite_runs_and_has_its_figures(tmp_path):
     assert "score &gt;= 0.9" in run._repr_html_()
 
 
-def test_an_unknown_scorer_is_told_with_those_there_are():
+def test_an_unknown_scorer_is_reported_with_those_there_are():
     with pytest.raises(AttributeError, match=r"there is no scorer 'smae'; there are: .*same"):
         _ = scorers.smae
     assert {"exact", "same"} <= set(dir(scorers))

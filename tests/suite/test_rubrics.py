@@ -53,7 +53,7 @@ def test_the_neutral_score_is_the_middle_unless_said(judged, scale, neutral):
     assert load_suite(path).judge.rubric.neutral == neutral
 
 
-def test_mistakes_are_told_in_the_rubrics_own_file_and_line(judged):
+def test_mistakes_are_reported_in_the_rubrics_own_file_and_line(judged):
     text = """scale: [1, 5]
 neutral: 1
 calibratoin: []
@@ -111,7 +111,7 @@ dimensions:
         ({"flags": {"unsafe": {"triggers": "x"}}}, "judge.rubric.flags.unsafe.triggers must be a list"),
     ],
 )
-def test_a_mistake_in_a_rubric_is_told_in_plain_words(judged, change, message):
+def test_a_mistake_in_a_rubric_is_reported_in_plain_words(judged, change, message):
     rubric = {"dimensions": {"tone": {}, "sense": {}}, "flags": {"unsafe": {}}} | change
     told = problems(judged(rubric=rubric, bind=[]))
     assert len(told) == 1, told
@@ -132,13 +132,13 @@ def test_a_mistake_in_a_rubric_is_told_in_plain_words(judged, change, message):
         ),
     ],
 )
-def test_a_file_that_holds_no_rubric_is_told(judged, text, message):
+def test_a_file_that_holds_no_rubric_is_reported(judged, text, message):
     told = problems(judged(rubric="rubric.yaml", bind=[], labels=None, files={"rubric.yaml": text}))
     assert len(told) == 1, told
     assert told[0].replace(":1: dimensions", ": dimensions").startswith(message)
 
 
-def test_a_rubric_that_is_not_there_is_told(judged):
+def test_a_rubric_that_is_not_there_is_reported(judged):
     (told,) = problems(judged(rubric="rubrik.yaml", files={"rubric.yaml": RUBRIC}))
     assert "there is no file rubrik.yaml: did you mean rubric.yaml?" in told
     (told,) = problems(judged(rubric=3))

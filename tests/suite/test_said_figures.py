@@ -84,7 +84,7 @@ def test_keys_in_the_suite_stand_before_those_of_the_response(tmp_path):
         ({"found": {"maen": "sure"}}, "maen"),
     ],
 )
-def test_a_wrong_figure_is_told(tmp_path, figures, words):
+def test_a_wrong_figure_is_reported(tmp_path, figures, words):
     wrong = message(tmp_path, figures)
     assert words in wrong
     assert len(wrong.splitlines()) == 1

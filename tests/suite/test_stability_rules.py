@@ -7,7 +7,7 @@ import pytest
 from steelyard.errors import SuiteError
 from steelyard.suite.load import load_suite
 from steelyard.suite.models import StabilityRules
-from steelyard.suite.signature import describe, signature
+from steelyard.suite.signature import signature
 
 RULES = {"items": "items[]", "key": "id", "fields": {"span": "overlap", "level": "equal"}}
 
@@ -19,15 +19,15 @@ def suite(write, **changes):
 def test_a_suite_says_what_repeats_are_compared_by(write):
     found = suite(write, stability=RULES)
     assert found.stability == StabilityRules(items="items[]", key="id", fields={"span": "overlap", "level": "equal"})
-    assert describe(found).data()["stability"] == RULES
+    assert found.data()["stability"] == RULES
 
 
 def test_without_the_key_nothing_is_compared(write):
     found = suite(write)
-    assert (found.stability, describe(found).data()["stability"]) == (None, None)
+    assert (found.stability, found.data()["stability"]) == (None, None)
 
 
-def test_what_is_compared_is_part_of_the_instrument(write):
+def test_what_is_compared_is_part_of_the_signature(write):
     def scorers(**changes):
         return signature(suite(write, **changes), {"kind": "python"})["scorers"]
 
@@ -58,7 +58,7 @@ def test_what_is_compared_is_part_of_the_instrument(write):
         (["items"], "stability must be a group of keys"),
     ],
 )
-def test_a_mistake_is_told_in_plain_words(write, stability, message):
+def test_a_mistake_is_reported_in_plain_words(write, stability, message):
     with pytest.raises(SuiteError) as raised:
         suite(write, stability=stability)
     (told,) = str(raised.value).splitlines()
@@ -97,7 +97,7 @@ def test_a_gate_on_stability_needs_the_rules(write):
         suite(write, gates=["stability.presence >= 60 %"])
 
 
-def test_broken_rules_are_told_once_and_no_gate_is_blamed(write):
+def test_broken_rules_are_reported_once_and_no_gate_is_blamed(write):
     with pytest.raises(SuiteError) as raised:
         suite(write, stability={"items": "items[]", "key": "id", "fields": []}, gates=["stability.level >= 80 %"])
     (told,) = str(raised.value).splitlines()

@@ -120,14 +120,14 @@ audit: {null_share: 120 %}
         ({"limits": 3}, "limits must be a group of keys; found 3 (a number)"),
     ],
 )
-def test_a_mistake_is_told_in_plain_words(write, change, message):
+def test_a_mistake_is_reported_in_plain_words(write, change, message):
     told = problems(write(change))
     assert any(message in line for line in told), told
     assert not any("pydantic" in line or "Input should" in line or "type=" in line for line in told)
     assert len(told) == 1, told
 
 
-def test_a_path_that_is_in_no_case_is_told_with_the_likely_one(write):
+def test_a_path_that_is_in_no_case_is_reported_with_the_likely_one(write):
     score = """suite: s
 cases: cases.json
 target: {python: "m:f"}
@@ -168,10 +168,10 @@ def test_a_case_in_which_everything_is_skipped_is_a_mistake(write):
     assert told == ["c.json:8: case b: nothing to score: it has no truth for any component, and all are skipped"]
 
 
-def test_a_prompt_that_does_not_compile_is_told_in_its_own_file(write):
+def test_a_prompt_that_does_not_compile_is_reported_in_its_own_file(write):
     target = {"chat": {"model": "m", "base_url": "http://localhost/v1", "user": {"file": "user.md"}, "system": "{{ x"}}
     told = problems(write({"target": target}, files={"user.md": "one\n{{ csae.id }}\n"}))
-    assert any(line.startswith("user.md:2: the template speaks of 'csae'") for line in told)
+    assert any(line.startswith("user.md:2: the template uses 'csae'") for line in told)
     assert any(line.startswith("suite.yaml:") and "does not compile" in line for line in told)
     assert len(told) == 2
 
@@ -183,7 +183,7 @@ def test_mistakes_of_suite_and_cases_come_together(write):
 
 
 @pytest.mark.parametrize("text", ["", "- a\n- b\n", "just text", "suite: [\n"])
-def test_what_is_no_suite_is_told(write, text):
+def test_what_is_no_suite_is_reported(write, text):
     assert problems(write(text))[0].startswith("suite.yaml")
 
 
@@ -206,7 +206,7 @@ def test_a_suite_is_found_by_file_folder_and_name(write):
         load_suite("nothing-of-that-name")
 
 
-def test_a_folder_without_a_suite_is_told(tmp_path):
+def test_a_folder_without_a_suite_is_reported(tmp_path):
     with pytest.raises(UsageError, match=r"holds no suite\.yaml"):
         load_suite(tmp_path)
 
@@ -222,7 +222,7 @@ def test_a_weight_without_end_is_a_mistake(write):
 
 
 @pytest.mark.parametrize(("sign", "word"), [(";", "semicolons"), ("\t", "tabs")])
-def test_a_table_that_is_not_separated_by_commas_is_told(write, sign, word):
+def test_a_table_that_is_not_separated_by_commas_is_reported(write, sign, word):
     table = f"id{sign}input{sign}expected.text\na{sign}q{sign}t\n"
     told = problems(write({"cases": "c.csv"}, files={"c.csv": table}))
     assert f"c.csv:1: the headings are separated by {word}, not by commas: save the file with commas" in told

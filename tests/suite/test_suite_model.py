@@ -8,8 +8,8 @@ import pytest
 
 from steelyard.errors import UsageError
 from steelyard.suite.load import load_suite, strict, with_target
-from steelyard.suite.models import SuiteDescription, Threshold
-from steelyard.suite.signature import describe, signature
+from steelyard.suite.models import SuiteModel, Threshold
+from steelyard.suite.signature import signature
 from steelyard.suite.truth import without_truth
 from steelyard.suite.values import Band
 
@@ -45,7 +45,7 @@ def full(write):
 
 
 def test_a_suite_is_described_as_plain_data(full):
-    assert json.loads(json.dumps(describe(full).data())) == {
+    assert json.loads(json.dumps(full.data())) == {
         "name": "greetings",
         "about": "Say hello.",
         "version": "3",
@@ -106,9 +106,27 @@ def test_a_suite_is_described_as_plain_data(full):
         ],
         "variants": [""],
         "repeats": 2,
-        "max_inconclusive": 0.1,
-        "min_paired": 0.9,
-        "anchors": 20,
+        "limits": {
+            "concurrency": 8,
+            "timeout": 5.0,
+            "retries": 3,
+            "requests_per_second": None,
+            "max_cost": None,
+            "max_inconclusive": 0.1,
+            "min_paired": 0.9,
+            "max_pixels": 64_000_000,
+            "warm_up": 0,
+            "rate": None,
+            "outage": 300.0,
+            "anchors": 20,
+        },
+        "audit": {
+            "null_share": 0.05,
+            "null_share_strict": None,
+            "null_passes": 0.0,
+            "wrong_share": 0.5,
+            "truth_share": 0.99,
+        },
         "answer": {"format": "json", "schema": {"type": "object"}, "repair": True},
         "judge": None,
         "confidence": None,
@@ -123,7 +141,7 @@ def test_a_suite_is_described_as_plain_data(full):
         "without_truth": [],
         "ledger": [],
     }
-    assert SuiteDescription.from_data(json.loads(json.dumps(describe(full).data()))) == describe(full)
+    assert SuiteModel.from_data(json.loads(json.dumps(full.data()))).data() == full.data()
     assert full.limits.timeout == 5
     assert full.bands[0] == Band(name="Good", at_least=0.75)
 
@@ -136,8 +154,8 @@ def test_a_pass_rule_keeps_its_wording(write, written, read):
 
 
 def test_strict_turns_on_every_strict_rule_and_leaves_the_suite_alone(full):
-    assert [component["strict"] for component in describe(strict(full)).data()["components"]] == [True, True]
-    assert [component["strict"] for component in describe(full).data()["components"]] == [False, False]
+    assert [component["strict"] for component in strict(full).data()["components"]] == [True, True]
+    assert [component["strict"] for component in full.data()["components"]] == [False, False]
 
 
 def test_one_factor_gives_short_names_and_files_are_read(write):
@@ -190,7 +208,7 @@ def test_a_kind_takes_over_what_the_suite_declares_for_it(full):
         ("recorded", {"file": "nope.jsonl"}, "there is no file nope.jsonl"),
     ],
 )
-def test_a_wrong_target_on_the_command_line_is_told(full, name, settings, message):
+def test_a_wrong_target_on_the_command_line_is_reported(full, name, settings, message):
     with pytest.raises(UsageError) as raised:
         with_target(full, name, settings)
     assert message in str(raised.value)
@@ -253,7 +271,7 @@ def test_each_change_changes_exactly_its_part(write, changes, part):
     assert (before["text"] != after["text"]) == bool(part)
 
 
-def test_a_new_version_of_a_scorer_is_another_instrument(write, monkeypatch):
+def test_a_new_version_of_a_scorer_is_another_signature(write, monkeypatch):
     from steelyard import plugins
 
     before = signed(write)
@@ -270,7 +288,7 @@ def test_the_signature_names_target_and_model_in_one_line(write):
     assert "\n" not in found["text"]
 
 
-def test_the_order_of_cases_and_the_kind_of_file_are_no_other_instrument(write):
+def test_the_order_of_cases_and_the_kind_of_file_are_no_other_signature(write):
     rows = [{"id": str(n), "input": n, "expected": {"text": "x"}} for n in range(20)]
     one = load_suite(write({"cases": "c.json"}, files={"c.json": rows})).survey
     lines = "".join(json.dumps(row) + "\n" for row in reversed(rows))

@@ -54,7 +54,7 @@ def test_what_is_not_there_is_missing_and_not_none(path):
 
 
 @pytest.mark.parametrize("text", [".a", "a.", "a..b", "a[", "a[0]", "[]b", 'a."b', "a. "])
-def test_a_text_that_is_no_path_is_told_with_its_place(text):
+def test_a_text_that_is_no_path_is_reported_with_its_place(text):
     with pytest.raises(ValueError, match=r"is not a path: it breaks at character \d+"):
         split_path(text)
 

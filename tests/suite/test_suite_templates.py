@@ -35,10 +35,10 @@ def test_json_keeps_letters_and_null_is_nothing():
     ("text", "message"),
     [
         ("one\n{% if", "prompt.md:2: the template does not compile"),
-        ("one\n{{ inptu.text }}", "prompt.md:2: the template speaks of 'inptu'"),
+        ("one\n{{ inptu.text }}", "prompt.md:2: the template uses 'inptu'"),
     ],
 )
-def test_a_broken_template_is_told_with_file_and_line(text, message):
+def test_a_broken_template_is_reported_with_file_and_line(text, message):
     with pytest.raises(SuiteError, match=r"prompt\.md:2") as raised:
         compile_template(text, where="prompt.md")
     assert message in str(raised.value)

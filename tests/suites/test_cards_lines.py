@@ -157,7 +157,7 @@ def two_piles():
     return lines
 
 
-def test_piles_are_told_by_position_and_named_by_it():
+def test_piles_are_reported_by_position_and_named_by_it():
     piles = answer(two_piles(), SIZE, "piles")["piles"]
     assert [(pile["label"], [card["text"] for card in pile["cards"]]) for pile in piles] == [
         ("left", ["To be asked before things change", "Open water", "Fair play"]),

@@ -129,14 +129,14 @@ def test_a_photo_taken_with_the_phone_on_its_side_is_turned_first(tmp_path):
         ("rapidocr_1", "rapidocr_onnxruntime", "pip install 'steelyard[ocr-old]'"),
     ],
 )
-def test_a_missing_engine_is_told_when_the_target_is_opened(monkeypatch, module, engine, hint):
+def test_a_missing_engine_is_reported_when_the_target_is_opened(monkeypatch, module, engine, hint):
     monkeypatch.setitem(sys.modules, engine, None)  # as if it were not installed
     monkeypatch.delitem(sys.modules, f"steelyard.suites.cards.reading.{module}", raising=False)
     with pytest.raises(UsageError, match=re.escape(hint)):
         reader(module)
 
 
-def test_a_missing_program_is_told_when_the_target_is_opened(monkeypatch):
+def test_a_missing_program_is_reported_when_the_target_is_opened(monkeypatch):
     monkeypatch.setenv("PATH", "")
     monkeypatch.delitem(sys.modules, "steelyard.suites.cards.reading.tesseract", raising=False)
     with pytest.raises(UsageError, match="apt install tesseract-ocr"):

@@ -104,7 +104,7 @@ def test_a_folder_of_the_seeds_cases_is_read_unchanged(tmp_path):
     assert suite.survey.n == 1
 
 
-def test_what_is_wrong_with_other_cases_is_told_with_their_place(tmp_path):
+def test_what_is_wrong_with_other_cases_is_reported_with_their_place(tmp_path):
     with pytest.raises(UsageError, match="there are no cases at"):
         load_suite("review", cases=tmp_path / "nowhere")
     with pytest.raises(SuiteError, match="no file in"):

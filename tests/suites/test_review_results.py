@@ -251,10 +251,10 @@ def test_the_command_says_what_the_file_does_not_hold(tmp_path, monkeypatch):
     (tmp_path / "results.json").write_text(json.dumps(FILE))
     out = invoke("import", "results.json", "--suite", "review")
     assert out.startswith("review-undated-")
-    assert "Note: 2 of 2 records hold no answer: what they say came of its checks stands as it is.\n" in out
+    assert "Note: 2 of 2 records hold no answer: their check results are taken as stated.\n" in out
     assert "Note: it does not say when it was written: dated by its file, 20" in out
-    assert "Where its own summary does not fit its records (2):" in out
-    assert "What it says and cannot be computed again:" in out
+    assert "Where its own summary differs from its records (2):" in out
+    assert "What it states and cannot be recomputed:" in out
     assert json.loads(invoke("import", "results.json", "--suite", "review", "--json"))["notes"]
 
 

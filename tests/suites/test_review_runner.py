@@ -160,10 +160,10 @@ def test_charts_are_drawn_from_old_and_own_files_and_stale_ones_removed(run, som
 def test_one_run_of_each_case_is_a_smoke_test_that_can_pass(run, some_cases, tmp_path):
     code, out, results = run(some_cases(2, 7), "-n", "1", switches=Switches(latency=0.12))
     assert (code, results["verdict"]) == (0, "PASS")
-    assert "stability.span >= 60 %: left out: n/a: nothing to stand on; it asks for 2" in out
+    assert "stability.span >= 60 %: left out: n/a: no data; it asks for 2" in out
     assert len(re.findall(r"stability\.\w+ >= \d+ %: left out", out)) == 3
     shown = " ".join(invoke("report", "LAST", "--store", tmp_path / "s.db").split())
-    assert "PASS: every gate holds, 3 left out; partial: 1 of 5 repeats" in shown
+    assert "PASS: every gate passes, 3 left out; partial: 1 of 5 repeats" in shown
 
 
 def test_the_run_is_kept_as_any_other(run, some_cases, tmp_path):
@@ -192,7 +192,7 @@ def test_a_wrong_token_is_an_invalid_run_and_not_a_bad_one(run, some_cases):
     assert (code, results["verdict"], results["expectations_passed"]) == (3, "INVALID", 0)
 
 
-def test_what_is_wrong_is_told_without_a_traceback(run, tmp_path, capsys):
+def test_what_is_wrong_is_reported_without_a_traceback(run, tmp_path, capsys):
     code, _, told = run(tmp_path / "nowhere")
     assert code == 2
     assert told.startswith("error: there are no cases at")

@@ -102,7 +102,7 @@ async def test_an_unstable_service_repeats_itself_from_the_same_seed():
     assert len({json.dumps(one) for one in first}) > 1
 
 
-def test_what_shakes_an_answer_loses_moves_and_rates_anew():
+def test_what_shakes_an_answer_loses_moves_and_rates_again():
     observations = [{"span": [0, 4], "severity": "warning", "n": n} for n in range(400)]
     content = "x" * 50
     changed = shaken(observations, Switches(unstable=0.3), content, call=1)
@@ -142,7 +142,7 @@ def test_the_command_line_says_what_is_wrong(capsys):
     assert "unstable: '7' is not from 0 to 1" in capsys.readouterr().err
 
 
-def test_a_port_that_is_taken_is_told(healthy, capsys):
+def test_a_port_that_is_taken_is_reported(healthy, capsys):
     port = healthy.rpartition(":")[2]
     assert service.main(["--port", port]) == 1
     assert f"cannot listen on 127.0.0.1:{port}" in capsys.readouterr().err

@@ -80,7 +80,7 @@ def test_an_empty_review_without_an_error_is_suspect(evaluate):
     assert (stability.presence.value, stability.fields["severity"].value) == (None, None)
 
 
-def test_an_unstable_service_is_told_by_its_repeats(evaluate):
+def test_an_unstable_service_is_reported_by_its_repeats(evaluate):
     run = evaluate(Switches(unstable=0.5), repeats=5)
     stability = run.summary.stability
     assert stability.fields["severity"].value < 0.8

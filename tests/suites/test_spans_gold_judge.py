@@ -122,7 +122,7 @@ def test_boundaries_are_granularity_errors_with_a_suggestion():
     assert [one["text"] for one in result["missedElements"]] == ["night"]  # of another category than what swallowed it
 
 
-def test_what_a_longer_span_of_its_category_swallows_is_told_once_as_too_coarse():
+def test_what_a_longer_span_of_its_category_swallows_is_reported_once_as_too_coarse():
     pairs = [pair for pair in GOLD if pair[0] not in ("welder", "leather apron")]
     result = judged(*pairs, ("welder in a leather apron", "subject.wardrobe"))
     assert [(one["text"], one["suggestion"]) for one in result["granularityErrors"]] == [

@@ -2,7 +2,6 @@
 
 import json
 import random
-from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -13,7 +12,7 @@ from parts.looped import for_every
 from parts.seed_snapshots import CATEGORIES, PROMPT, SPANS, failed, judged, result, snapshot
 from steelyard import UsageError
 from steelyard.engine.plan import RunOptions, Selection
-from steelyard.records import Mode, Outcome, Verdict
+from steelyard.records import Mode, Original, Outcome, RunFacts, Verdict
 from steelyard.report.build import build_report
 from steelyard.runner.imports import export_foreign, import_foreign
 from steelyard.runner.run import run
@@ -25,7 +24,7 @@ from steelyard.suites.spans.summary import summarise
 
 @pytest.fixture(scope="module")
 def suite():
-    return replace(load_suite("spans"), snapshots="steelyard.suites.spans.snapshots:Format")
+    return load_suite("spans").changed(snapshots="steelyard.suites.spans.snapshots:Format")
 
 
 @pytest.fixture
@@ -181,7 +180,7 @@ def test_a_record_of_a_score_and_a_count_is_read_as_such(suite, store, tmp_path)
     assert [one.mode for one in samples] == [Mode.BASIC] * 4
     assert (found.differences, found.lacking[0]) == (
         (),
-        "4 of 4 records hold a score and not what it was given for: it stands as it is",
+        "4 of 4 records hold a score without its answer: it is taken as stated",
     )
     average = found.header.summary["overall"]["average"]
     assert (average["value"], average["n"]) == (pytest.approx(0.5), 4)
@@ -277,7 +276,7 @@ def test_a_mean_of_spans_may_be_rounded_more_coarsely():
 
 
 @pytest.mark.parametrize("document", [[], {}, {"results": {}}, {"results": [1]}, {"format": "steelyard-snapshot"}])
-def test_what_is_no_snapshot_is_told(document):
+def test_what_is_no_snapshot_is_reported(document):
     with pytest.raises(UsageError, match="it has no list of results"):
         Format().read(document)
 
@@ -337,7 +336,7 @@ def test_whatever_a_result_holds_comes_back(results):
             self.call_result, self.position = CallResult(one), position
 
     class Header:
-        options = {"kept": {"document": read.stored, "samples": [one.stored for one in read.samples]}}  # noqa: RUF012
+        options = RunFacts(original=Original(read.stored, tuple(one.stored for one in read.samples)))
 
     again = form.write(Header(), [(Sample(one, at), one.case) for at, one in enumerate(read.samples)])
     assert json.dumps(again) == json.dumps(document)
@@ -352,7 +351,7 @@ def test_importing_the_same_again_changes_nothing(suite, store, tmp_path):
     assert len(store.runs("spans")) == 2
 
 
-def test_snapshots_of_one_judge_share_an_instrument_and_those_of_two_do_not(suite, store, tmp_path):
+def test_snapshots_of_one_judge_share_an_signature_and_those_of_two_do_not(suite, store, tmp_path):
     names = ("one", "one", "two")
     documents = [snapshot(result("a", latency=at), judgeModel=name) for at, name in enumerate(names)]
     first, second, third = (brought_in(one, suite, store, tmp_path).header.signature for one in documents)

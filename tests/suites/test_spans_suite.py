@@ -92,13 +92,13 @@ def test_the_judge_sees_the_prompt_fenced_and_never_the_gold(prompt, case):
         "duplicate", "other", "too_fine", "too_coarse", "4,096 tokens",
     ],
 )  # fmt: skip
-def test_the_judge_is_told_of_every_field_and_value_twice_over(prompt, word):
+def test_the_judge_is_reported_of_every_field_and_value_twice_over(prompt, word):
     system, user = prompt
     assert word in system
     assert word in user
 
 
-def test_every_role_of_the_taxonomy_and_every_meaning_of_the_rubric_is_told(prompt, suite):
+def test_every_role_of_the_taxonomy_and_every_meaning_of_the_rubric_is_reported(prompt, suite):
     system = prompt[0]
     for category in categories().values():
         for role in category.roles:
@@ -181,7 +181,7 @@ def test_the_figures_in_the_readme_are_those_of_the_labeller(suite):
 
 
 def test_what_knows_nothing_earns_nothing(suite):
-    audited = audit(replace(suite, cases=[case for case in suite.cases if case.id in AUDITED]))
+    audited = audit(suite.changed(cases=[case for case in suite.cases if case.id in AUDITED]))
     assert audited.complaints == []
     earned = {probe.probe: probe.average for probe in audited.probes}
     assert earned["truth"] == 1
@@ -242,7 +242,7 @@ def test_without_gold_a_bad_judgement_still_fails_and_gates_on_gold_alone_decide
         file.write_text(file.read_text().replace("  - pass_rate >= 80 %\n", ""))
         ran = run_steelyard("run", "own", *judged_by(server), cwd=tmp_path)
     assert ran.returncode == 4, ran.stdout + ran.stderr
-    assert "every gate that decides was left out: nothing is left that could fail" in ran.stdout
+    assert "every deciding gate was left out: none is left that could fail" in ran.stdout
 
 
 def test_a_path_that_is_a_slip_is_refused_though_the_scorer_may_be_skipped(own_prompts, tmp_path):

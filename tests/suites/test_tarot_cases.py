@@ -163,7 +163,7 @@ def test_coverage_between_the_two_thresholds_occurs():
 
 
 @pytest.mark.parametrize("tag", ["typo", "idiom", "plain-words", "alias", "emoji", "mixed-language", "very-long"])
-def test_names_that_must_or_must_not_count_are_told_apart(tag):
+def test_names_that_must_or_must_not_count_are_separated(tag):
     for reading in tagged(tag):
         structure = measured(Structure(), reading)
         assert (structure["coverage"], structure["hallucinated_cards"]) == (1.0, []), reading["id"]

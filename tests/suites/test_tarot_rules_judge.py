@@ -19,7 +19,6 @@ from steelyard.metrics.expressions import parse_judge_threshold
 from steelyard.records import Verdict
 from steelyard.suite.labels import labels_of
 from steelyard.suite.load import load_suite
-from steelyard.suite.signature import describe
 from steelyard.suites.tarot.rules import judge
 from steelyard.suites.tarot.signals import Signals
 from steelyard.suites.tarot.structure import Structure
@@ -259,7 +258,7 @@ def health_of(suite, judge_function):
             )
         )
         labels[case.id] = labels_of(case, suite.judge)
-    health = judge_health(iter(texts), describe(suite).data(), labels)
+    health = judge_health(iter(texts), suite.data(), labels)
     return health, check_health(health, [parse_judge_threshold(text) for text in suite.judge.health])
 
 

@@ -215,7 +215,7 @@ def test_without_cards_there_is_no_coverage_to_speak_of():
         ([], "input.cardsInfo is missing: a list of cards is needed"),
     ],
 )
-def test_a_mistake_in_the_cards_of_a_case_is_told(cards, message):
+def test_a_mistake_in_the_cards_of_a_case_is_reported(cards, message):
     assert message in Structure().check(case(cards))
 
 

@@ -208,7 +208,7 @@ def test_nothing_from_the_reading_or_the_question_stands_outside_a_fence(suite, 
 @for_every("case_id", READINGS)
 def test_every_case_makes_a_prompt_from_what_is_really_measured(suite, cases, case_id):
     case, text = cases[case_id], READINGS[case_id]["reading"]
-    metrics = {component.name: component.scorer.read(text, case).metrics for component in suite.components}
+    metrics = {component.name: component.scorer.read(text, case).metrics for component in suite.computed}
     told = prompts(suite, case, metrics, text)["user"]
     assert f"({len(case.input['cardsInfo'])} cards)" in told
     assert all(card["card"] in told for card in case.input["cardsInfo"])

@@ -248,7 +248,7 @@ async def test_json_too_deep_to_read_is_a_failure(bench, server):
     assert (await bench.fail("http", {"url": server.url("/"), "answer": "a"})).kind == "bad_body"
 
 
-async def test_a_closed_port_and_an_unknown_name_are_told_apart(bench):
+async def test_a_closed_port_and_an_unknown_name_are_separated(bench):
     with refusing() as url:
         assert (await bench.fail("http", url)).kind == "refused"
     assert (await bench.fail("http", "http://nothing.invalid/")).kind == "dns"

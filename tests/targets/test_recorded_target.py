@@ -74,7 +74,7 @@ async def test_a_recorded_failure_fails_again(bench, record):
     assert (await bench.ask("recorded", name, Case("d"))).text == "fine"
 
 
-def test_every_bad_line_is_told_with_its_number(bench, record):
+def test_every_bad_line_is_reported_with_its_number(bench, record):
     name = record(
         {"case": "a", "answer": "x"},
         "{not json",
@@ -92,7 +92,7 @@ def test_every_bad_line_is_told_with_its_number(bench, record):
     assert "neither" not in str(caught.value)
 
 
-async def test_a_mistake_in_the_file_is_told_before_any_call(bench, record):
+async def test_a_mistake_in_the_file_is_reported_before_any_call(bench, record):
     target = bench.open("recorded", record("{"))
     with pytest.raises(SuiteError, match=r"answers\.jsonl:1"):
         async with target:
@@ -135,7 +135,7 @@ def test_two_answers_to_one_question_are_a_mistake_with_both_lines(bench, record
     assert "case a" in mistake.message
 
 
-async def test_keys_with_the_same_hash_are_told_apart(bench, record, monkeypatch):
+async def test_keys_with_the_same_hash_are_separated(bench, record, monkeypatch):
     monkeypatch.setattr(recorded, "_hash", lambda key: 1)
     name = record(*({"case": case, "answer": case * 2} for case in "abc"))
     assert [(await bench.ask("recorded", name, Case(case))).text for case in "abc"] == ["aa", "bb", "cc"]

@@ -69,7 +69,7 @@ async def test_a_service_is_started_asked_and_stopped_with_its_whole_group(bench
     wait_for(lambda: not is_running(pid_in(own)) and not is_running(pid_in(child)))
 
 
-async def test_who_waits_for_a_service_is_told_once_what_for(bench, caplog, monkeypatch):
+async def test_a_wait_for_a_service_is_reported_once(bench, caplog, monkeypatch):
     monkeypatch.setattr(readiness_module, "_LONGEST_WAIT", 0.0)
     async with bench.open("http", started("--loading", 3)):
         told = [record.getMessage() for record in caplog.records]
@@ -134,7 +134,7 @@ async def test_the_service_sees_only_what_is_passed_on(bench, tmp_path):
     assert "do not tell" not in written
 
 
-async def test_a_service_that_crashes_at_its_start_is_told_with_its_last_words(bench):
+async def test_a_service_that_crashes_at_its_start_is_reported_with_its_last_words(bench):
     with pytest.raises(UsageError) as caught:
         await bench.ask("http", started("--crash", "no such model: tiny-1"))
     told = str(caught.value)
@@ -154,14 +154,14 @@ async def test_secrets_in_the_last_words_are_redacted_out(bench):
     assert "key-0123456789" not in str(caught.value)
 
 
-async def test_a_service_that_never_listens_is_told_and_killed(bench, tmp_path):
+async def test_a_service_that_never_listens_is_reported_and_killed(bench, tmp_path):
     own = tmp_path / "own"
     with pytest.raises(UsageError, match=r"nothing listens on 127\.0\.0\.1:\d+ after 0\.5 s"):
         await bench.ask("http", started("--never", "--pid", own, start={"timeout": 0.5}))
     wait_for(lambda: not is_running(pid_in(own)))
 
 
-async def test_a_service_that_never_gets_ready_is_told_with_what_was_tried(bench, tmp_path):
+async def test_a_service_that_never_gets_ready_is_reported_with_what_was_tried(bench, tmp_path):
     own = tmp_path / "own"
     ready = {"url": "/health", "timeout": 0.4}
     with pytest.raises(UsageError) as caught:
@@ -241,7 +241,7 @@ async def test_a_service_that_is_busy_for_a_moment_is_not_gone(bench, server):
         assert await target.gone() is None
 
 
-async def test_a_service_elsewhere_is_waited_for_and_told_when_it_is_not_there(bench):
+async def test_a_service_elsewhere_is_waited_for_and_reported_when_it_is_not_there(bench):
     with refusing() as base_url, pytest.raises(UsageError) as caught:
         await bench.ask("http", {"base_url": base_url, "ready": {"url": "/health", "timeout": 0.2}})
     assert f"GET {base_url}/health, asked" in str(caught.value)

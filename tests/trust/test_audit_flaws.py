@@ -170,26 +170,24 @@ def test_a_choice_of_three_at_a_fifth_of_the_weight_is_no_alarm(tmp_path):
     ],
 )
 def test_gates_that_do_not_ask_for_right_answers_are_named(tmp_path, gates):
-    assert one(audited(tmp_path, towns(), NAME, gates=gates), "asks for right answers")
+    assert one(audited(tmp_path, towns(), NAME, gates=gates), "measures correctness")
 
 
 def test_gates_that_an_answer_without_items_passes_together_are_named(tmp_path):
     cases = [case | {"expected": {"parts": [f"{case['id']} leg", f"{case['id']} top"]}} for case in towns()]
     told = audited(tmp_path, cases, PARTS, gates=["findings.EXTRA == 0", "malformed_rate <= 5 %"])
-    assert one(
-        told, "all gates and criteria together let a system through", "a well-formed answer without items (none)"
-    )
+    assert one(told, "all gates and criteria together pass a system", "a well-formed answer without items (none)")
 
 
 @pytest.mark.parametrize("gate", ["pass_rate >= 40 %", "average >= 45 %", "score.label.average >= 30 %"])
 def test_a_gate_below_chance_is_named(tmp_path, gate):
     told = audited(tmp_path, labelled(*["yes", "no"] * 10), EXACT, gates=[gate, "pass_rate >= 90 %"])
-    assert one(told, f"gate {gate!r} lets a system through that gives", "50.0 %")
+    assert one(told, f"gate {gate!r} passes a system that gives", "50.0 %")
 
 
 def test_gates_on_findings_below_chance_are_named_together(tmp_path):
     told = audited(tmp_path, labelled(*["yes", "no"] * 10), EXACT, gates=["findings.LABEL.rate <= 60 %"])
-    assert one(told, "all gates and criteria together let a system through", "the truth that most cases have")
+    assert one(told, "all gates and criteria together pass a system", "the truth that most cases have")
 
 
 def test_gates_on_what_was_said_and_on_what_was_left_out_are_no_alarm_together(tmp_path):
@@ -420,7 +418,7 @@ def test_what_is_never_sent_gives_nothing_away(tmp_path, where, body):
 def test_a_part_of_the_input_that_is_never_sent_gives_nothing_away(tmp_path):
     cases = [case | {"input": case["input"] | {"gold": case["expected"]["name"]}} for case in towns()]
     told = audited(tmp_path, cases, NAME, target=asks({"q": "{{ input.text }}"}))
-    assert not any("a system need only copy it" in each for each in told)
+    assert not any("a system could copy it" in each for each in told)
     for body in ("input", {"q": "{{ input['gold'] }}"}, {"q": "{% for one in input.items() %}{{ one }}{% endfor %}"}):
         told = audited(tmp_path, cases, NAME, target=asks(body))
         assert any("input.gold is the truth of name" in each for each in told)
@@ -446,7 +444,7 @@ def test_a_label_in_brackets_behind_the_text_is_named(tmp_path):
     cases = labelled(*["good", "bad"] * 5)
     for case in cases:
         case["input"]["text"] += f" [{case['expected']['label']}]"
-    assert one(audited(tmp_path, cases, EXACT), "input.text tells the truth of label in 10 of 10 cases")
+    assert one(audited(tmp_path, cases, EXACT), "input.text reveals the truth of label in 10 of 10 cases")
 
 
 def test_a_text_that_the_answer_is_to_be_found_in_is_no_leak(tmp_path):
@@ -490,14 +488,14 @@ CHAT = {"model": "m", "base_url": "http://localhost:1/v1"}
 @pytest.mark.parametrize("place", ["system", "user"])
 def test_an_example_in_the_prompt_that_is_a_case_is_named(tmp_path, prompt, caught, place):
     told = audited(tmp_path, towns(), NAME, target={"chat": CHAT | {place: prompt}})
-    assert one(told, "cases stand in the prompt", "Peru") if caught else told == []
+    assert one(told, "cases are in the prompt", "Peru") if caught else told == []
 
 
 def test_an_example_of_few_words_is_named_with_its_truth_behind_it(tmp_path):
     cases = [{"id": land, "input": land, "expected": {"name": town}} for land, town in zip(LAND, TOWNS, strict=True)]
     (tmp_path / "prompt.txt").write_text("Name the capital.\nItaly -> Rome\nKenya -> Nairobi\nPeru is in America.\n")
     told = audited(tmp_path, cases, NAME, target={"chat": CHAT | {"system": {"file": "prompt.txt"}}})
-    assert one(told, "cases stand in the prompt, so that their answers are known: Italy")
+    assert one(told, "cases are in the prompt, so their answers are known: Italy")
 
 
 def test_the_starter_raises_no_alarm(tmp_path):

@@ -97,7 +97,7 @@ NEARLY = '5 if text.split()[1] in ("7", "8") else 4'
 
 def test_nearly_one_score_is_suspect_where_labels_refuse_it_to_more_texts(folder):
     write(folder, NEARLY, labels=[2, 4] * 50, n=100)
-    why = "the judge hardly tells texts apart that differ by their labels"
+    why = "the judge hardly separates texts that differ by their labels"
     assert stated(4) == ("AMBIGUOUS", [f"{why} (clarity 4 to 98 of 100; labels refuse it to 50 of 100)"])
 
 
@@ -108,11 +108,11 @@ def test_nearly_one_score_is_due_where_labels_say_so(folder):
     assert not any("nearly every text" in each for each in found["warnings"])
 
 
-def test_nearly_one_score_without_labels_is_told(folder):
+def test_nearly_one_score_without_labels_is_reported(folder):
     write(folder, NEARLY, n=100)
     found = json.loads(invoke("run", "judged", "--json"))
     assert found["suspect"] == []
-    told = "the same score for nearly every text tells few from another: clarity 4 in 98 of 100"
+    told = "the same score for nearly every text separates few of them: clarity 4 in 98 of 100"
     assert any(told in each for each in found["warnings"])
 
 

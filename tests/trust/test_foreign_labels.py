@@ -57,7 +57,7 @@ def test_labels_of_one_answer_do_not_check_the_judge_on_another(suite):
     assert "no labels were given for these texts" in card
 
 
-def test_the_answers_that_are_still_the_labelled_ones_count_and_the_others_are_told(suite):
+def test_the_answers_that_are_still_the_labelled_ones_count_and_the_others_are_reported(suite):
     answer(suite, "Somebody else wrote of number {number}.", range(2))
     assert checked(0) == {"n_labelled": N - 2, "n_labelled_otherwise": 2}
     assert "2 texts have labels of another text" in " ".join(invoke("report", "LAST").split())

@@ -138,7 +138,7 @@ class TestAnchorsOfOneKind:
         _, why = compared(4)
         # All of the 12.5 points are the judge's: nothing here can tell, and nobody claims to.
         assert points(why) == {"judge": 0.0, "judge+system": 12.5}
-        assert "cannot be told apart in 12 of 24 judged pairs" in why["joined"][0]
+        assert "cannot be separated in 12 of 24 judged pairs" in why["joined"][0]
         _, why = compared(4, "--rejudge", "6", "--yes")
         assert points(why) == {"judge": 12.5, "system": 0.0}
 
@@ -147,7 +147,7 @@ class TestAnchorsOfOneKind:
         judge.drifts(self.milder_with_good_texts)
         run(judge, 2, self.QUALITY, same=range(12))
         how_sure, why = compared(0)
-        told = f"{NOT_MEASURED} for 12 of 24 answers: it has read none with such scores in both runs"
+        told = f"{NOT_MEASURED} for 12 of 24 answers: it scored none with such scores in both runs"
         assert how_sure.startswith("limited: ")
         assert how_sure.endswith(told)
         assert why["sentence"] == f"+12.5 points, all of it the system's; {told}"
@@ -164,12 +164,12 @@ class TestAnchorsOfOneKind:
 class TestAnchorsOfABaseline:
     def test_a_drift_is_measured_by_default_and_no_verdict_is_given(self, judge):
         run(judge, 1)
-        assert "later runs read 20 of its answers again" in lock()
+        assert "later runs judge 20 of its answers again" in lock()
         judge.drifts(lambda _: 1)
         asked = len(judge.requests)
         told = run(judge, 2)
         assert len(judge.requests) == asked + N + 20
-        assert "the judge reads answers of release again, to measure a drift of it: 20 texts, at least 20 calls" in told
+        assert "judging answers of release again, to measure drift of the judge: 20 texts, at least 20 calls" in told
         how_sure, why = compared(4)
         drifted = "the judge has drifted: it scores 20 answers that it has read in both 25.0 points higher in B"
         assert how_sure == f"none: {drifted}"
@@ -204,9 +204,7 @@ class TestAnchorsOfABaseline:
         how_sure, _ = compared(0)
         # A third rose by 25 points; 20 anchors that did not move leave 12.6 points to a drift.
         assert how_sure.startswith("limited: ")
-        told = (
-            "20 answers that the judge has read in both runs do not rule out a drift as large (-12.6 to +12.6 points)"
-        )
+        told = "20 answers that the judge scored in both runs do not rule out a drift as large (-12.6 to +12.6 points)"
         assert how_sure.endswith(told)
 
     def test_a_gain_of_the_system_is_still_one(self, judge):
@@ -236,7 +234,7 @@ class TestAnchorsOfABaseline:
         found = json.loads(invoke("compare", "LAST~2", "LAST", "--json", "--rejudge", "12", "--yes", code=4))
         assert points(found["attribution"]) == {"judge": 25.0, "system": 0.0}
 
-    def test_who_does_not_want_to_pay_is_told_what_is_not_known(self, judge):
+    def test_who_does_not_want_to_pay_is_reported_what_is_not_known(self, judge):
         run(judge, 1)
         lock()
         asked = len(judge.requests)
@@ -265,7 +263,7 @@ class TestAnchorsOfABaseline:
         run(judge, 2, [each + 1 for each in MIXED])
         how_sure, why = compared(0)
         assert (NOT_MEASURED in how_sure, why["anchors"]["bought"]) == (True, 0)
-        assert "20 more came to nothing" in " ".join(invoke("report", "LAST", "--full").split())
+        assert "20 more failed" in " ".join(invoke("report", "LAST", "--full").split())
 
     def test_what_was_paid_for_before_a_crash_is_not_bought_again(self, judge, monkeypatch):
         run(judge, 1)

@@ -47,7 +47,7 @@ class TestTheJudgesOwnErrors:
     def test_a_judge_without_labels_is_called_unchecked_in_the_verdict_block(self, run_in, tmp_path) -> None:
         said = run_in("run", write_passing(tmp_path / "my", 30, label=None))
         block = one_line(said[: said.index("Overall")])
-        assert "the judge is unchecked: no labels tell how often it errs" in block
+        assert "the judge is unchecked: no labels show how often it errs" in block
 
     def test_too_few_labels_check_nothing(self, run_in, tmp_path) -> None:
         said = run_in("run", write_passing(tmp_path / "my", 30, label=good_until(5, 5)))
@@ -78,7 +78,7 @@ class TestTheJudgesOwnErrors:
         label = lambda k: {"clarity": {"best": 1 if k < 20 else 4}}  # noqa: E731
         data = json.loads(run_in("run", write_passing(tmp_path / "my", 60, label=label), "--json"))
         assert data["judge_check"]["corrected"]["rate"]["value"] is None
-        assert data["judge_check"]["corrected"]["message"] == "no text has labels that tell whether it passes"
+        assert data["judge_check"]["corrected"]["message"] == "no text has labels that decide whether it passes"
 
     @pytest.mark.parametrize(
         ("label", "why"),
@@ -103,7 +103,10 @@ class TestTheJudgesOwnErrors:
             tmp_path / "my", n=40, texts=texts, label=good_until(0, 40), require_checked=True, suite=gates
         )
         said = one_line(run_in("run", path, code=4))
-        assert "the labels contradict the judge: by them the pass rate is 0.0 %, and by the judge 100.0 %" in said
+        assert (
+            "the labels contradict the judge: according to them the pass rate is 0.0 %, and by the judge 100.0 %"
+            in said
+        )
         data = json.loads(run_in("gate", "LAST", "--json", code=4))
         assert [gate["verdict"] for gate in data["gates"]] == ["AMBIGUOUS", "AMBIGUOUS"]
 
@@ -171,7 +174,7 @@ class TestPeople:
         card = run_in("judge", "check", write_judged(tmp_path / "my", n=60, texts=texts, label=label))
         assert max(map(len, card.splitlines())) <= 80
         said = one_line(card)
-        assert "People beside the judge" in said
+        assert "Agreement of people and judge" in said
         assert "1.00" in said
         data = json.loads(run_in("judge", "check", "my", "--run", "LAST", "--json"))
         found = data["health"]["dimensions"]["clarity"]["people"]

@@ -20,6 +20,7 @@ from parts.attributed import write_names
 from parts.command import invoke
 from parts.judge_server import judge_server
 from parts.judged_suite import chat_judge, verdict, write_judged
+from parts.lengths import simulations
 from parts.loopback import Loopback, error, json_answer
 from parts.looped import for_every
 from parts.small_suite import http_target, write_suite
@@ -346,15 +347,17 @@ class TestArms:
 
     @for_every("traffic", ["1 %", "10 %", "50 %"])
     @for_every("unit", ["{}", "user-{}", "{}@mail.example"])
+    @pytest.mark.simulation
     def test_both_arms_are_filled_at_any_traffic(self, traffic, unit):
-        ids = [unit.format(k) for k in range(20_000)]
+        n = simulations(20_000, 4_000)
+        ids = [unit.format(k) for k in range(n)]
         given = {"input": "\n".join(ids)}
         done = CliRunner().invoke(group, ["ab", "assign", "--name", "tone", "--traffic", traffic, "--json"], **given)
         arms = Counter(each["arm"] for each in json.loads(done.stdout))
         taken = arms["control"] + arms["treatment"]
         share = float(traffic[:-2]) / 100
         # Five standard errors of each.
-        assert abs(taken - 20_000 * share) < 5 * (20_000 * share * (1 - share)) ** 0.5
+        assert abs(taken - n * share) < 5 * (n * share * (1 - share)) ** 0.5
         assert abs(arms["control"] - taken / 2) < 5 * (taken / 4) ** 0.5
 
 

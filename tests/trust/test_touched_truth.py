@@ -200,7 +200,7 @@ def test_a_suite_may_declare_a_lower_share_and_then_the_verdicts_own_line_says_s
     assert "60 of 120 cases" in found["sentence"]
 
 
-def test_without_the_suite_at_hand_nothing_is_rescored_and_nobody_can_tell(bench):
+def test_without_the_suite_found_nothing_is_rescored_and_nobody_can_tell(bench):
     released(bench)
     touched = [truth.upper() if k < 100 else truth for k, truth in enumerate(TRUTHS)]
     gated(bench, touched, CASE_FAILED, code=1)

@@ -204,7 +204,7 @@ def _by_run(gate: Gate, runs: Sequence[RunHeader], names: Sequence[str], evidenc
         p = chance_of(now, before)
         if is_by_run(gate.metric):
             tested = difference_of_runs([item.value for item in earlier if item.value is not None], [now.value])
-            p, test = (None, "too few runs were before it") if tested is None else (tested.p, f"{tested.test}, {test}")
+            p, test = (None, "too few earlier runs") if tested is None else (tested.p, f"{tested.test}, {test}")
         values, n = (before.value, now.value), (before.n, now.n)
         moveds.append(Moved(_subject(gate, name), *values, difference, p, test, *n, of="sample"))
     return moveds
@@ -246,14 +246,14 @@ _SAME_ANSWERS = "same answers"
 _HABITS = {
     "broken_rules": "votes that break a binding rule",
     "made_up_quotes": "votes with a quote that is not in the text",
-    "contradictions": "votes that what was judged shows to be wrong",
+    "contradictions": "votes that the judged answer contradicts",
     "failed": "answers of the judge that cannot be used",
-    "disagreement": "texts on which its readings lie far apart",
+    "disagreement": "texts whose votes are far apart",
 }
 
 
 def judge_drifts(rule: JudgeDrift, evidence: Evidence) -> Iterator[Reading]:
-    """What identical answers and the judge's habits say of it."""
+    """What the judge's scores of identical answers, and its habits, show."""
     if evidence.header.description.judge is None:
         yield Reading(rule.label, _SAME_ANSWERS, State.UNKNOWN, "the suite has no judge")
         return
@@ -280,7 +280,7 @@ def _on_same_answers(rule: JudgeDrift, evidence: Evidence) -> Reading:
     n_cases = change.difference.n
     if change.before is None or change.now is None or change.p is None or least_p(n_cases) >= max_p:
         why = (
-            f"answers of {counted(n_cases, 'case')} came in earlier runs to the byte: too few to tell whether it drifts"
+            f"only {counted(n_cases, 'case')} have answers identical to those of earlier runs: too few to detect drift"
         )
         return Reading(rule.label, _SAME_ANSWERS, State.UNKNOWN, why)
     size = abs(change.now - change.before)
@@ -289,9 +289,9 @@ def _on_same_answers(rule: JudgeDrift, evidence: Evidence) -> Reading:
         rule=rule.label,
         subject=_SAME_ANSWERS,
         state=State.THERE if there else State.GONE,
-        what=f"the judge {'reads' if there else 'does not read'} the same answers otherwise than in"
+        what=f"the judge {'scores' if there else 'does not score'} identical answers differently than in"
         f" {counted(len(runs), 'earlier run')}",
-        how_much=f"{then_and_now(change.before, change.now, 'score')} on answers that are the same to the byte"
+        how_much=f"{then_and_now(change.before, change.now, 'score')} on identical answers"
         f" {both_n(change.n_now, change.n_before)}",
         significance=sureness(change.difference, change.p, "score", change.test),
         look=("steelyard", "compare", runs[0].id, header.id),
@@ -315,7 +315,7 @@ def _habit(name: str, rule: JudgeDrift, evidence: Evidence) -> tuple[_Habit | Re
     messages = [run for run, item in zip(runs, earlier, strict=True) if item.value is not None]
     n = 0 if before is None else before.n
     if now.value is None:
-        return Reading(rule.label, name, State.UNKNOWN, f"{_HABITS[name]}: this run does not tell"), None
+        return Reading(rule.label, name, State.UNKNOWN, f"{_HABITS[name]}: not known for this run"), None
     few = too_little(messages, n, min_runs=limits.min_runs, min_n=limits.min_n)
     if few or before is None:
         return Reading(rule.label, name, State.UNKNOWN, f"{_HABITS[name]}: {few}"), None
@@ -390,14 +390,14 @@ def _rise(
 ) -> Reading:
     before, limits = pooled(earlier), evidence.limits
     if now.value is None:
-        return unknown(rule.label, "", f"{what}: this run does not tell")
+        return unknown(rule.label, "", f"{what}: not known for this run")
     n = 0 if before is None else before.n
     messages = [run for run, item in zip(runs, earlier, strict=True) if item.value is not None]
     if few := too_little(messages, n, min_runs=limits.min_runs, min_n=limits.min_n):
         return unknown(rule.label, "", f"{what}: {few}")
     tested = difference_of_runs([item.value for item in earlier if item.value is not None], [now.value])
     if before is None or tested is None:
-        return unknown(rule.label, "", f"{what}: {len(messages)} earlier runs do not tell how far runs lie apart")
+        return unknown(rule.label, "", f"{what}: {len(messages)} earlier runs do not show how much runs vary")
     by, p = now.value - before.value, tested.p
     least = max(rule.by * before.value, smallest_that_matters(evidence.header.description, unit, before.value))
     there = by > 0 and by >= least and p < evidence.settings.max_p

@@ -53,7 +53,7 @@ class RetryPolicy:
     tries: int = 4
     first_wait: float = 0.5
     """Seconds before the second try; each wait after it is three times as long."""
-    each: float = 10.0
+    timeout: float = 10.0
     """Seconds for one try."""
     in_all: float = 30.0
     """Seconds for all channels, which are tried side by side."""
@@ -94,9 +94,9 @@ def slack_shape(message: Message) -> dict[str, Any]:
 def _slack_block(notice: Notice, suite: str) -> str:
     facts = notice.facts()
     lines = [f"{_SLACK_SIGNS[notice.level]} *{plain(suite)}*: {plain(facts[0][1])}"]
-    lines += [f"*{label}*  {plain(text)}" for label, text in facts[1:] if label != "Look"]
+    lines += [f"*{label}*  {plain(text)}" for label, text in facts[1:] if label != "Command"]
     lines += [f"*{label}*\n{fenced(text)}" for label, text in notice.quotes()]
-    lines.append(f"*Look*  `{_escaped(_without_ticks(notice.command))}`")
+    lines.append(f"*Command*  `{_escaped(_without_ticks(notice.command))}`")
     return "\n".join(lines)
 
 
@@ -178,7 +178,7 @@ def _wish(headers: Any) -> float | None:
 
 
 _FOR_GOOD = 500
-"""From this code on a server says no for good."""
+"""From this code on a server refuses permanently."""
 
 
 def send_mail(channel: Mail, message: Message, place: Place, seconds: float) -> str:
@@ -202,9 +202,11 @@ def send_mail(channel: Mail, message: Message, place: Place, seconds: float) -> 
         ) from None
     except smtplib.SMTPRecipientsRefused as error:
         codes = [code for code, _stated in error.recipients.values()]
-        raise Undelivered(f"nobody is accepted: {_refused(error.recipients)}", retry=min(codes) < _FOR_GOOD) from None
+        raise Undelivered(
+            f"no recipient was accepted: {_refused(error.recipients)}", retry=min(codes) < _FOR_GOOD
+        ) from None
     except smtplib.SMTPNotSupportedError as error:
-        raise Undelivered(f"the server cannot do what is asked for: {error}", retry=False) from None
+        raise Undelivered(f"the server does not support what the settings ask for: {error}", retry=False) from None
     except ssl.SSLCertVerificationError as error:
         raise Undelivered(f"the server's certificate is not trusted: {error.verify_message}", retry=False) from None
     except (smtplib.SMTPException, OSError) as error:
@@ -269,7 +271,7 @@ def send_to_command(channel: Command, message: Message, place: Place, seconds: f
             text.seek(0)
             note = one_line(text.read(4 * _MOST_OF_OUTPUT).decode("utf-8", "replace"), _MOST_OF_OUTPUT)
     except subprocess.TimeoutExpired:
-        raise Undelivered(f"no end after {seconds:.3g} s") from None
+        raise Undelivered(f"did not end within {seconds:.3g} s") from None
     except (OSError, ValueError) as error:
         raise Undelivered(f"{channel.argv[0]} cannot be run: {error}", retry=False) from None
     if code != 0:
@@ -372,7 +374,7 @@ def deliver(
     redact = _strict_redactor([channel for channel, _ in messages], place.env)
     until = time.monotonic() + retry_policy.in_all
     jobs = [_Job(channel, message, place, retry_policy, until - retry_policy.to_end) for channel, message in messages]
-    given_up = f"no end after {retry_policy.in_all:g} s"
+    given_up = f"did not end within {retry_policy.in_all:g} s"
     try:
         for job in jobs:
             job.start()
@@ -425,7 +427,7 @@ class _Job(threading.Thread):
         return FAILED, self._last
 
     def _seconds(self) -> float:
-        return max(0.05, min(self._retry_policy.each, self._until - time.monotonic()))
+        return max(0.05, min(self._retry_policy.timeout, self._until - time.monotonic()))
 
 
 def _send(channel: Channel, message: Message, place: Place, seconds: float) -> str:

@@ -31,7 +31,7 @@ from steelyard.store.logs import AlertRecord
 
 _STATES = {Verdict.FAIL: State.THERE, Verdict.PASS: State.GONE}
 _MOST_CONFUSIONS = 5
-"""New ones that are told one by one; of more it is told how many."""
+"""New ones that are reported one by one; the rest is a number."""
 _INVALID, _SUSPECT = "invalid", "suspect"
 
 
@@ -71,7 +71,7 @@ def _gate_sureness(result: GateResult) -> str:
 
 
 def invalid_runs(rule: RunInvalid, evidence: Evidence) -> Iterator[Reading]:
-    """Whether the run is a reading at all, and whether it looks like one."""
+    """Whether the run is valid at all, and whether it looks like one."""
     header, look = evidence.header, ("steelyard", "report", evidence.header.id)
     invalid = header.verdict is Verdict.INVALID
     reasons = evidence.decision.reasons if invalid else ()
@@ -79,7 +79,7 @@ def invalid_runs(rule: RunInvalid, evidence: Evidence) -> Iterator[Reading]:
         rule=rule.label,
         subject=_INVALID,
         state=State.THERE if invalid else State.GONE,
-        what="the run is INVALID: it is no reading, neither pass nor fail" if invalid else "the run is a reading",
+        what="the run is INVALID: it neither passes nor fails" if invalid else "the run is valid",
         how_much="; ".join(reasons[:2]),
         significance="counted, not estimated" if invalid else "",
         look=look,
@@ -120,7 +120,9 @@ def new_findings(rule: NewFinding, evidence: Evidence) -> Iterator[Reading]:
             rule=rule.label,
             subject=code,
             state=state,
-            what=f"{code} is found, which no earlier run has" if samples else f"{code} is not found any more",
+            what=f"{code} is a new finding code: no earlier run has it"
+            if samples
+            else f"{code} does not occur any more",
             how_much=f"{counted(now.findings.get(code, 0), 'finding')} in {samples:,} of"
             f" {counted(_conclusive(now), 'sample')}",
             significance=_never_before(len(runs), n),
@@ -152,7 +154,7 @@ def new_confusions(rule: NewConfusion, evidence: Evidence) -> Iterator[Reading]:
             rule=rule.label,
             subject=subject,
             state=State.THERE if samples else State.GONE,
-            what=alert.content["what"] if samples else "what was taken for something else is not any more",
+            what=alert.content["what"] if samples else "the confusion does not occur any more",
             how_much=f"in {counted(samples, 'sample')}",
             look=look,
             quotes=tuple((label, text) for label, text in alert.content["quotes"]),
@@ -166,12 +168,12 @@ def new_confusions(rule: NewConfusion, evidence: Evidence) -> Iterator[Reading]:
     fresh = result.unseen(seen, rule.samples)
     for number, item in enumerate(fresh[:_MOST_CONFUSIONS], start=1):
         left = len(fresh) - _MOST_CONFUSIONS
-        more = f"; {left} more are new and not told one by one" if number == _MOST_CONFUSIONS and left > 0 else ""
+        more = f"; {left} more are new and not listed" if number == _MOST_CONFUSIONS and left > 0 else ""
         yield Reading(
             rule=rule.label,
             subject=f"{item.digest:016x}",
             state=State.THERE,
-            what=f"{item.code}: one thing is taken for another as in no earlier run",
+            what=f"{item.code}: a confusion that no earlier run has",
             how_much=f"in {counted(item.samples, 'sample')}{more}",
             significance=_never_before(len(runs), n),
             look=look,
@@ -192,16 +194,14 @@ def flag_rates(rule: FlagRate, evidence: Evidence) -> Iterator[Reading]:
         message = measures.get(flag, {}).get("rate")
         rate: Estimate = Estimate(None, 0) if message is None else message.estimate
         if rate.value is None:
-            yield Reading(
-                rule.label, flag, State.UNKNOWN, f"{flag}: no text of this run says whether it carries the flag"
-            )
+            yield Reading(rule.label, flag, State.UNKNOWN, f"{flag}: no text of this run has a value for this flag")
             continue
         there = rate.value > rule.above + 1e-12
         yield Reading(
             rule=rule.label,
             subject=flag,
             state=State.THERE if there else State.GONE,
-            what=f"the flag {flag} is raised {'more' if there else 'no more'} often than it may be",
+            what=f"the flag {flag} is set {'more' if there else 'no more'} often than allowed",
             how_much=f"{percent(rate.value)} of texts ({message.numerator} of {message.denominator}), allowed:"
             f" {percent(rule.above)}",
             significance=_gate_sureness(GateResult("", "", rate, rule.above, "<=", Verdict.FAIL, "", unit="share")),
@@ -215,7 +215,7 @@ Looks = Callable[[Any, Evidence], Iterator[Reading]]
 def readings_of(evidence: Evidence) -> list[Reading]:
     """What every rule says, rule by rule.
 
-    A broken scale gives no reading: of an INVALID run only that is said, and of a suspect one only that and the gates
+    Of an INVALID run only that is reported, and of a suspect one only that and the gates
     that fail. Nothing is recovered by either.
     """
     invalid, suspect = evidence.header.verdict is Verdict.INVALID, bool(evidence.header.suspect)
@@ -246,7 +246,7 @@ def _watched_anew(rule: Rule, evidence: Evidence) -> Iterator[Reading]:
         else:
             continue
         subject = alert.content["subject"]
-        why = f"{changed} has changed since, so what became of it is not known; it is watched from now on"
+        why = f"{changed} has changed since, so the two cannot be compared; it is watched from now on"
         yield Reading(rule.label, subject, State.NOT_WATCHED, f"{subject or rule.label}: {why}")
 
 
@@ -271,7 +271,7 @@ _LOOKS: dict[type[Any], Looks] = {
 
 
 _LEFT = 0.5
-"""The share of a change that may be left when its alert is closed: a figure on the edge must not ring every night."""
+"""The share of a change that may be left when its alert is closed: one near it must not alert every night."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,10 +291,10 @@ class Changes:
 
     raised: tuple[Reading, ...] = ()
     still: tuple[tuple[AlertRecord, Reading], ...] = ()
-    """Open before, and there still: nobody is told again."""
+    """Open before and still there: no second notice is sent."""
     closed: tuple[Closing, ...] = ()
     unknown: tuple[Reading, ...] = ()
-    """What cannot tell, and why."""
+    """What could not be decided, and why."""
 
 
 def changes_of(readings: Iterable[Reading], open_alerts: Sequence[AlertRecord], rules: Collection[str]) -> Changes:

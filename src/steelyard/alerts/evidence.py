@@ -13,7 +13,7 @@ from steelyard.alerts.rules import AlertSettings, Rule, WindowPart
 from steelyard.analysis.model import Slice, Summary
 from steelyard.analysis.summary import is_partial, is_reading, origin, stored_summary, summarise_stored
 from steelyard.analysis.wording import difference, in_unit
-from steelyard.decide.baselines import kept_results
+from steelyard.decide.baselines import stored_results
 from steelyard.decide.gates import Decision, measure, p_text
 from steelyard.decide.verdict import decide
 from steelyard.metrics.expressions import EVERY, FACTORS, Gate
@@ -21,23 +21,23 @@ from steelyard.records import RunHeader
 from steelyard.stats.intervals import Estimate, Z, t_two_sided
 from steelyard.store.base import Store
 from steelyard.store.logs import AlertRecord
-from steelyard.suite.models import ComponentDescription
+from steelyard.suite.models import Component
 
 
 class State(StrEnum):
-    """What a rule says of one cause."""
+    """The outcome of a rule for one cause."""
 
     THERE = "there"
     GONE = "gone"
     """Looked for, and not found: an alert that is open for it is closed."""
     UNKNOWN = "unknown"
-    """Nobody can tell: an open alert stays open, and none is raised."""
+    """It could not be decided: an open alert stays open, and none is raised."""
     NOT_WATCHED = "not watched"
-    """What was looked at does not exist any more: an open alert is closed, and nobody says that it is well."""
+    """The figure does not exist any more: an open alert is closed without saying that it recovered."""
 
 
 class Level(StrEnum):
-    """How loud an alert is, in GitHub's words."""
+    """How severe an alert is, in GitHub's words."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -45,12 +45,12 @@ class Level(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a rule says of one cause in one run, in words for a person who was asleep a minute ago."""
+    """The outcome of a rule for one cause in one run, in sentences that need no context."""
 
     rule: str
     """The label of the rule."""
     subject: str
-    """What tells this cause from the others of the rule."""
+    """What distinguishes this cause from the others of the rule."""
     state: State
     what: str
     how_much: str = ""
@@ -277,7 +277,7 @@ class Evidence:
         for alert in self.open_of(rule):
             subject = alert.content["subject"]
             if subject not in subjects:
-                why = f"{subject} is not there any more, or nobody asks for it"
+                why = f"{subject} does not exist any more, or no rule asks for it"
                 yield Reading(rule, subject, State.NOT_WATCHED, why)
 
     def window(self, cause: str = "") -> list[RunHeader]:
@@ -310,8 +310,8 @@ class Evidence:
             header.description,
             state=header.state,
             suspect=header.suspect,
-            gone=header.options.get("broken"),
-            relative=kept_results(header),
+            gone=header.options.broken,
+            relative=stored_results(header),
         )
 
     def slices(self, gate: Gate) -> list[str]:
@@ -328,7 +328,7 @@ class Evidence:
         return Estimate(None, 0) if part is None else measure(gate, part, summary)
 
     @property
-    def components(self) -> tuple[ComponentDescription, ...]:
+    def components(self) -> tuple[Component, ...]:
         """What the suite scores, as its runs describe it."""
         return self.header.description.components
 

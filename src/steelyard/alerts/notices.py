@@ -1,4 +1,4 @@
-"""What people are told: an alert was raised, or it is closed."""
+"""Notices: an alert was raised, or it is closed."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Notice:
     now: Reading | None = None
     """What the run that closed it shows; None when nothing looks at it any more."""
     alert: int | None = None
-    """Its number in the store; None when it was not kept."""
+    """Its number in the store; None when it was not stored."""
 
     @property
     def closed(self) -> bool:
@@ -63,15 +63,15 @@ class Notice:
         return before + one_line(message.what, _LONGEST)
 
     def facts(self) -> list[tuple[str, str]]:
-        """Labels with what stands beside them, each on one line."""
+        """Pairs of label and text, each on one line."""
         message = self.reading if self.now is None else self.now
         since = f"run {self.since_run} of {moment(self.since_at)}"
         rows = [
             ("What", self.title),
-            ("Now" if self.closed and self.now else "How much", message.how_much),
+            ("Now" if self.closed and self.now else "Change", message.how_much),
             ("Significance", message.significance),
             ("Since", since + (" (this run)" if self.since_run == self.run_id else f"; seen in run {self.run_id}")),
-            ("Look", self.command),
+            ("Command", self.command),
         ]
         return [(label, one_line(text, _LONGEST)) for label, text in rows if text]
 
@@ -118,7 +118,7 @@ def moment(at: float) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """Everything that one channel is told after one run."""
+    """Everything that is sent to one channel after one run."""
 
     suite: str
     run_id: str

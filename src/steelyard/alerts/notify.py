@@ -1,4 +1,4 @@
-"""From a run that has ended to messages: what its rules find, what the store keeps, what each channel is told."""
+"""From a run that has ended to messages: what its rules find, what is stored, what is sent to each channel."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from steelyard.store.logs import FAILED, AlertRecord, Delivery
 
 RAISED, CLOSED = "raised", "closed"
 _UNDER_WAY = 2 * RetryPolicy().in_all
-"""Seconds in which what nobody has noted anything of may be on its way, sent by another process."""
+"""Seconds in which a notice without a recorded delivery may still be on its way from another process."""
 
 
 def messages_for(
@@ -29,7 +29,7 @@ def messages_for(
     open_alerts: Sequence[AlertRecord],
     channels: Sequence[Channel],
 ) -> list[tuple[Channel, Message]]:
-    """A message for every channel that has something to be told, what it missed before included."""
+    """A message for every channel with a notice to send, those it missed before included."""
     over = store.unheard_endings(header.suite_name)
     message = _Message(store, [*open_alerts, *over])
     new = {notice.alert for notice in notices}
@@ -51,7 +51,7 @@ def messages_for(
 
 
 class _Message:
-    """What channels were told of some alerts."""
+    """The deliveries of some alerts."""
 
     def __init__(self, store: Store, alerts: Sequence[AlertRecord]) -> None:
         numbers = [alert.number for alert in alerts]
@@ -62,11 +62,11 @@ class _Message:
         self._now = time.time()
 
     def heard(self, alert: int | None, channel: str) -> bool:
-        """Whether a channel was told that an alert was raised."""
+        """Whether the notice that an alert was raised reached a channel."""
         return self._states.get((alert or 0, RAISED, channel), FAILED) != FAILED
 
     def missed(self, alert: AlertRecord, notice: str, channel: str) -> bool:
-        """Whether a channel has not been told, and nobody is about to."""
+        """Whether a notice has not reached a channel, and is not on its way."""
         state = self._states.get((alert.number, notice, channel))
         at = alert.opened_at if notice == RAISED else alert.closed_at or 0.0
         return state == FAILED or (state is None and at < self._now - _UNDER_WAY)
@@ -94,14 +94,14 @@ class Checked:
 
     notices: tuple[Notice, ...]
     still: tuple[AlertRecord, ...]
-    """Open before and there still: nobody was told again."""
+    """Open before and still there: no second notice was sent."""
     unknown: tuple[Reading, ...]
-    """What cannot tell, and why."""
+    """What could not be decided, and why."""
     messages: tuple[tuple[Channel, Message], ...]
     """What was sent, or would be."""
     delivered: tuple[Delivered, ...]
     not_kept: str = ""
-    """Why nothing was kept or sent; "" when it was."""
+    """Why nothing was stored or sent; "" when it was."""
 
 
 def check_run(
@@ -145,7 +145,7 @@ def why_not_kept(store: Store, header: RunHeader) -> str:
     if header.ended_at is None:
         return "the run has not ended"
     if is_partial(header):
-        return "the run is of a part of the suite alone"
+        return "the run covers only a part of the suite"
     newer = [run for run in store.runs(header.suite_name, 50) if (run.ended_at or 0.0) > header.ended_at]
     whole = [item for item in newer if not is_partial(item)]
     return f"run {whole[0].id} is newer" if whole else ""

@@ -45,7 +45,7 @@ class GateFailed(_Rule):
 
     kind: ClassVar[str] = "gate_failed"
 
-    secondary: bool = Field(default=False, description="Criteria that do not decide, too.")
+    secondary: bool = Field(default=False, description="Also alert on secondary criteria.")
 
 
 class RunInvalid(_Rule):
@@ -53,7 +53,7 @@ class RunInvalid(_Rule):
 
     kind: ClassVar[str] = "run_invalid"
 
-    suspect: bool = Field(default=True, description="Suspect runs, too.")
+    suspect: bool = Field(default=True, description="Also alert on suspect runs.")
 
 
 class Regression(_Rule):
@@ -69,7 +69,7 @@ class Regression(_Rule):
         default=None, description="The smallest change worth an alert: 3 points, 200 ms. Left out: any beyond noise."
     )
     worse: Literal["lower", "higher"] | None = Field(
-        default=None, description="Which way is worse, for a figure of which nobody has said so. Left out: lower."
+        default=None, description="Which direction is worse, for a figure that declares none. Left out: lower."
     )
 
     @field_validator("metric")
@@ -207,8 +207,8 @@ _PORTS = {"starttls": 587, "tls": 465, "none": 25}
 def _variable(name: str) -> str:
     if not _VARIABLE.fullmatch(name):
         raise ValueError(
-            "what stands there is not the name of an environment variable; if it is the secret itself, take it out of"
-            " the file, export it, and write the variable's name"
+            "the value is not the name of an environment variable; if it is the secret itself, take it out of the"
+            " file, export it, and write the variable's name"
         )
     return name
 
@@ -228,7 +228,7 @@ class _Channel(BaseModel):
 
     kind: ClassVar[str]
     shorthand: ClassVar[str] = ""
-    """The setting that a bare text or list stands for."""
+    """The setting that a bare text or list sets."""
 
     @property
     def label(self) -> str:
@@ -339,22 +339,26 @@ class WindowPart(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
-    runs: int = Field(default=10, ge=1, le=1_000, description="The newest so many.")
-    min_runs: int = Field(default=3, ge=1, description="With fewer the rule cannot tell.")
-    min_n: int = Field(default=30, ge=1, description="With fewer samples in all of them together the rule cannot tell.")
+    runs: int = Field(default=10, ge=1, le=1_000, description="How many of the newest runs.")
+    min_runs: int = Field(default=3, ge=1, description="With fewer runs the rule does not decide.")
+    min_n: int = Field(
+        default=30, ge=1, description="With fewer samples in all of them together the rule does not decide."
+    )
 
 
 class AlertsPart(BaseModel):
-    """What to tell of, and where to."""
+    """Rules and channels of alerts."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
-    rules: list[Any] | None = Field(default=None, description="What to tell of: kinds of rules, with their settings.")
-    channels: list[Any] | None = Field(default=None, description="Where to: kinds of channels with their settings.")
+    rules: list[Any] | None = Field(default=None, description="What to alert on: kinds of rules, with their settings.")
+    channels: list[Any] | None = Field(
+        default=None, description="Where to send alerts: kinds of channels with their settings."
+    )
     window: WindowPart | None = Field(default=None, description="The earlier runs that a run is compared with.")
     sure: Share | None = Field(
         default=None,
-        description="How sure a change must be. Left out: 99 %, since a run a night is many chances to err.",
+        description="The confidence level of a change. Left out: 99 %, since nightly runs are many tests.",
     )
 
 
@@ -443,7 +447,7 @@ def build_alerts(
 
 
 def _parts(items: list[Any], kinds: Mapping[str, Any], what: str, draft: Draft, place: Place) -> Iterator[Any]:
-    """Every item as its model; those that are none are told."""
+    """Every item as its model; problems are reported."""
     for number, item in enumerate(items):
         here = (*place, number)
         kind, given = (item, {}) if isinstance(item, str) else _only(item)
@@ -474,7 +478,7 @@ def _only(item: Any) -> tuple[str | None, Any]:
 def _report_duplicates(labels: list[str], draft: Draft, place: Place) -> None:
     for number, label in enumerate(labels):
         if label in labels[:number]:
-            draft.add_problem(f"{label} is there twice: each once", (*place, number))
+            draft.add_problem(f"{label} is declared twice: write it once", (*place, number))
 
 
 def _wrong_in(rule: Rule, suite_names: SuiteNames | None) -> str:

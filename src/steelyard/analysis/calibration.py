@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 
 import numpy as np
 
@@ -63,6 +63,9 @@ class Split:
     wrong_dropped: int
 
 
+SIDES = tuple(item.name for item in fields(Split))
+
+
 @dataclass(frozen=True, slots=True)
 class RaisedThreshold:
     """The rule: where more than half of a bucket's claims are wrong, raise the threshold above its lower bound."""
@@ -72,7 +75,7 @@ class RaisedThreshold:
     above: float | None
     """The bucket's lower bound, which the threshold must be above."""
     bucket: str | None
-    """The surest bucket that asks for it."""
+    """The bucket of highest confidence that asks for it."""
     n: int
     """Claims in that bucket; all claims when there is none."""
     sure: bool
@@ -87,7 +90,7 @@ class BestThreshold:
     """The threshold that makes the most of the claims, each that is kept being worth what the suite says."""
 
     threshold: Estimate
-    """With the interval of thresholds that were best when samples were drawn anew; no value without enough data."""
+    """With the interval of the best thresholds over resamples; no value without enough data."""
     gain: Estimate
     """What it is worth more, a claim, than keeping all; its interval is of claims it was not chosen on."""
     split: Split | None
@@ -120,7 +123,7 @@ class ConfidenceFigures:
 
     overall: Claims
     labels: dict[str, Claims] = field(default_factory=dict)
-    """By kind of claim, the most frequent first; empty when the suite tells no kinds apart."""
+    """By kind of claim, the most frequent first; empty when the suite distinguishes no kinds."""
     n_labels: int = 0
     """How many kinds there are; `labels` holds the most frequent ones when there are very many."""
     unusable: dict[str, int] = field(default_factory=dict)
@@ -175,7 +178,7 @@ def shares_by(code: Array, n_codes: int, hit: Array, cluster: Array) -> list[Est
 
 @dataclass(frozen=True, slots=True)
 class _Luck:
-    """What drawing cases anew makes of every bin: tables of resamples by bins."""
+    """Every bin over resamples of cases: tables of resamples by bins."""
 
     gap: Array
     noise: Array
@@ -248,7 +251,7 @@ def raised(buckets: Sequence[BucketFigure], confidence: Array, right: Array) -> 
     if not sure:
         reason += "; the interval reaches down to one half or is undefined, so this may be luck"
     if bucket is buckets[0]:
-        reason += "; no bucket is surer, so no threshold fixes this"
+        reason += "; no bucket has a higher confidence, so no threshold fixes this"
     split = split_at(confidence, right, bucket.high)
     return RaisedThreshold(bucket.high, bucket.low, bucket.name, rate.n, sure, split, reason)
 
@@ -262,15 +265,14 @@ def _nothing_to_raise(buckets: Sequence[BucketFigure], full: Sequence[BucketFigu
     return f"{message}; not enough data to tell: {too_few}" if thin else message
 
 
+def side_of(confidence: Array, right: Array, threshold: float) -> Array:
+    """Of each claim, which of `SIDES` a threshold puts it on; one without a confidence is not kept."""
+    return np.where(confidence >= threshold, 0, 2) + np.where(right, 0, 1)
+
+
 def split_at(confidence: Array, right: Array, threshold: float) -> Split:
     """What keeping the claims of at least that confidence keeps and loses."""
-    retained = confidence >= threshold
-    return Split(
-        right_kept=int((retained & right).sum()),
-        wrong_kept=int((retained & ~right).sum()),
-        right_lost=int((~retained & right).sum()),
-        wrong_dropped=int((~retained & ~right).sum()),
-    )
+    return Split(*np.bincount(side_of(confidence, right, threshold), minlength=len(SIDES)).tolist())
 
 
 def best(
@@ -305,10 +307,10 @@ def _reason(threshold: float | None, chosen: int, gain: Estimate, has_interval: 
     message = (
         "no claim is worth keeping"
         if threshold is None
-        else f"keeping claims of {threshold:g} and above is worth the most"
+        else f"keeping claims with confidence {threshold:g} and above has the highest utility"
     )
     if not has_interval:
-        return f"{message}; all claims come from one case, which says nothing of others"
+        return f"{message}; all claims come from one case, which does not generalise"
     if (gain.low or 0.0) <= 0:
         return f"{message} here, but not enough data: for other claims it may be worth no more than keeping all"
     return message

@@ -3,41 +3,51 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from steelyard.analysis.calibration import BucketFigure, Claims, ConfidenceFigures, best, calibrate, raised, shares_by
+from steelyard.analysis.calibration import (
+    SIDES,
+    BucketFigure,
+    Claims,
+    ConfidenceFigures,
+    best,
+    bin_of,
+    calibrate,
+    raised,
+    shares_by,
+    side_of,
+)
 from steelyard.metrics.own import RunData
-from steelyard.metrics.registry import NONE, OF_RATE, Aggregate, At, Contributions, Level, Reported
+from steelyard.metrics.registry import NONE, OF_MEAN, Aggregate, At, Contributions, Level, Reported
 from steelyard.metrics.table import Table
 from steelyard.stats.arrays import LEAST_CLAIMS, RESAMPLES, SEED, Array, tally
 from steelyard.stats.intervals import SHARES, Estimate, Spread, clustered_mean, settled
 from steelyard.store.base import ClaimColumns
-from steelyard.suite.models import ConfidenceRules, SuiteDescription
+from steelyard.suite.models import ConfidenceRules, SuiteModel
 
 MOST_LABELS = 50
 """So many kinds of claims get figures of their own, the most frequent ones."""
 
 
-def confidence_figures(claims: ClaimColumns, table: Table, suite: SuiteDescription) -> ConfidenceFigures | None:
+def confidence_figures(claims: ClaimColumns, table: Table, suite: SuiteModel) -> ConfidenceFigures | None:
     """The figures, by the rules that the suite declares or by the usual ones; None when no answer claimed anything.
 
     Claims of samples that are inconclusive or excluded are left out, as all their readings are.
     """
     if not claims.n:
         return None
-    rules = suite.confidence or ConfidenceRules()
-    believed = table.conclusive[claims.sample]
-    wrong = unusable(claims.confidence, claims.stated)
-    usable = believed & (wrong < 0)
-    counts = tally(wrong[believed], len(UNUSABLE))
+    rules, rows = suite.confidence or ConfidenceRules(), _Claims(claims, table)
+    believed, usable = rows.believed, rows.believed & (rows.wrong < 0)
+    counts = tally(rows.wrong[believed], len(UNUSABLE))
+    n_labels = int(rows.kinds().sum())
     return ConfidenceFigures(
         overall=_figures(claims, usable, int(counts.sum()), table.unit, rules),
-        labels=_by_label(claims, believed, usable, table.unit, rules),
-        n_labels=_n_labels(claims, believed),
+        labels=_by_label(claims, believed, usable, table.unit, rules) if n_labels else {},
+        n_labels=n_labels,
         unusable={name: int(n) for name, n in zip(UNUSABLE, counts, strict=True) if n},
         n_left_out=int((~believed).sum()),
         utility={"right": rules.right, "wrong": rules.wrong},
@@ -59,16 +69,9 @@ def unusable(confidence: Array, stated: Array) -> Array:
     return result
 
 
-def _n_labels(claims: ClaimColumns, believed: Array) -> int:
-    names = [claims.labels[code] for code in np.flatnonzero(tally(claims.label[believed], len(claims.labels)))]
-    return len(names) if any(names) else 0
-
-
 def _by_label(
     claims: ClaimColumns, believed: Array, usable: Array, case: Array, rules: ConfidenceRules
 ) -> dict[str, Claims]:
-    if not _n_labels(claims, believed):
-        return {}
     n_labels = len(claims.labels)
     all_of, usable_of = tally(claims.label[believed], n_labels), tally(claims.label[usable], n_labels)
     order = sorted(np.flatnonzero(all_of).tolist(), key=lambda code: (-all_of[code], claims.labels[code]))
@@ -116,17 +119,19 @@ def _numbered(case: Array, n_cases: int) -> Array:
 
 def _buckets(confidence: Array, right: Array, cluster: Array, rules: ConfidenceRules) -> tuple[BucketFigure, ...]:
     """The surest first. A boundary belongs to the upper bucket alone."""
-    ascending = rules.buckets[::-1]
-    starts = np.array([bucket.at_least for bucket in ascending])
-    code = np.searchsorted(starts, confidence, side="right") - 1
-    rates = shares_by(code, len(starts), ~right, cluster)
-    errors = np.bincount(code[~right], minlength=len(starts))
-    ends = [*starts[1:].tolist(), 1.0]
-    results = [
-        BucketFigure(bucket.name, bucket.at_least, end, int(wrong), rate)
-        for bucket, end, wrong, rate in zip(ascending, ends, errors, rates, strict=True)
-    ]
-    return tuple(results[::-1])
+    code, size = _bucket_of(confidence, [bucket.at_least for bucket in rules.buckets]), len(rules.buckets)
+    rates = shares_by(code, size, ~right, cluster)
+    errors = np.bincount(code[~right], minlength=size).tolist()
+    ends = [1.0, *(bucket.at_least for bucket in rules.buckets)]
+    return tuple(
+        BucketFigure(bucket.name, bucket.at_least, ends[at], errors[at], rates[at])
+        for at, bucket in enumerate(rules.buckets)
+    )
+
+
+def _bucket_of(confidence: Array, starts: Sequence[float]) -> Array:
+    """Of each claim, the place of its bucket among those that begin there, the surest first."""
+    return len(starts) - np.searchsorted(starts[::-1], confidence, side="right")
 
 
 def _brier(confidence: Array, right: Array, cluster: Array, missing: int) -> Estimate:
@@ -149,14 +154,13 @@ _METHOD = (
 
 
 class _Claims:
-    """The claims of a run as rows of figures."""
+    """The claims of a run, those that count (`believed`), and what is wrong with their confidences."""
 
-    def __init__(self, data: RunData) -> None:
-        if data.claims is None:
-            raise ValueError("the claims of the run are not at hand")
-        self.data, self.all = data, data.claims()
-        self.believed: Array = data.table.conclusive[self.all.sample]
+    def __init__(self, claims: ClaimColumns, table: Table) -> None:
+        self.all, self.unit = claims, table.unit
+        self.believed: Array = table.conclusive[claims.sample]
         self.wrong = unusable(self.all.confidence, self.all.stated)
+        self.confidence = np.nan_to_num(self.all.confidence)
 
     def of(self, at: At) -> Array:
         """The claims that count, of all kinds or of one."""
@@ -171,16 +175,20 @@ class _Claims:
 
     def first_of(self, mask: Array, codes: Array) -> Array:
         """The first marked claim of every code."""
-        first, marked = np.zeros(len(mask), dtype=bool), np.flatnonzero(mask)
-        first[marked[np.unique(codes[marked], return_index=True)[1]]] = True
+        first, marked = np.zeros(len(mask), dtype=bool), np.flatnonzero(mask)[::-1]
+        place = np.full(int(codes.max(initial=0)) + 1, -1)
+        # Of several that are put into one place, the last one stays there.
+        place[codes[marked]] = marked
+        first[place[place >= 0]] = True
         return first
 
-    def bin(self, n_bins: int) -> Array:
-        """By claim, the place of its bin."""
-        edges = np.array([i / n_bins for i in range(1, n_bins)])
-        return np.asarray(np.searchsorted(edges, np.nan_to_num(self.all.confidence), side="right"))
+    def kinds(self) -> Array:
+        """The first claim of every kind; none where no claim says its kind."""
+        first = self.first_of(self.believed, self.all.label)
+        named = any(self.all.labels[code] for code in self.all.label[first].tolist())
+        return first if named else np.zeros_like(first)
 
-    def rows(self, values: Array, mask: Array) -> Contributions:
+    def rows(self, values: Array, mask: Array, data: RunData) -> Contributions:
         """Some claims with their values; NaN of those without a confidence."""
         rows, claims = np.flatnonzero(mask), self.all
 
@@ -194,16 +202,22 @@ class _Claims:
             values[rows].astype(float),
             excluded=tuple((why, self.wrong[rows] == code) for code, why in enumerate(UNUSABLE)),
             detail=detail,
-            key=lambda row: self.data.key(int(claims.sample[rows[row]])),
+            key=lambda row: data.key(int(claims.sample[rows[row]])),
         )
+
+
+def _of_run(data: RunData) -> _Claims:
+    if data.claims is None:
+        raise ValueError("the claims of the run are not stored")
+    return _Claims(data.claims(), data.table)
 
 
 def _marked(mask: Callable[[_Claims, At], Array]) -> Callable[[RunData, At], Contributions]:
     """The claims that a mask marks, each counting 1."""
 
     def contributions(data: RunData, at: At) -> Contributions:
-        claims = data.once(_Claims)
-        return claims.rows(np.ones(len(claims.believed)), mask(claims, at))
+        claims = data.once(_of_run)
+        return claims.rows(np.ones(len(claims.believed)), mask(claims, at), data)
 
     return contributions
 
@@ -214,8 +228,8 @@ def _valued(
     """What the claims that a mask marks bring; those without a confidence are missing."""
 
     def contributions(data: RunData, at: At) -> Contributions:
-        claims = data.once(_Claims)
-        return claims.rows(np.where(claims.wrong < 0, values(claims, at), np.nan), mask(claims, at))
+        claims = data.once(_of_run)
+        return claims.rows(np.where(claims.wrong < 0, values(claims, at), np.nan), mask(claims, at), data)
 
     return contributions
 
@@ -230,19 +244,20 @@ def _gap(claims: _Claims, _: At) -> Array:
 
 def _gap_of_wide_bins(claims: _Claims, at: At) -> Array:
     n_bins = len(at.item["bins"])
-    place = claims.bin(n_bins)
+    place = bin_of(claims.confidence, n_bins)
     wide = np.bincount(place[claims.usable(at)], minlength=n_bins) >= LEAST_CLAIMS
     return np.where(wide[place], _gap(claims, at), np.nan)
 
 
 def _in_bucket(claims: _Claims, at: At) -> Array:
-    stated, bucket = claims.all.confidence, at.item
-    below = (stated < bucket["high"]) | (bucket == at.path[-2]["buckets"][0])
-    return np.asarray(claims.usable(at) & (stated >= bucket["low"]) & below)
+    buckets = at.path[-2]["buckets"]
+    starts = [bucket["low"] for bucket in buckets]
+    return np.asarray(claims.usable(at) & (_bucket_of(claims.confidence, starts) == buckets.index(at.item)))
 
 
 def _in_bin(claims: _Claims, at: At) -> Array:
-    return np.asarray(claims.usable(at) & (claims.bin(len(at.path[-2]["bins"])) == int(at.name("n")) - 1))
+    place = bin_of(claims.confidence, len(at.path[-2]["bins"]))
+    return np.asarray(claims.usable(at) & (place == int(at.name("n")) - 1))
 
 
 def _limit(at: At) -> float:
@@ -253,12 +268,11 @@ def _limit(at: At) -> float:
 
 
 def _on_side(claims: _Claims, at: At) -> Array:
-    side, stated = at.name("side"), np.nan_to_num(claims.all.confidence)
-    right, retained = claims.all.right == side.startswith("right"), (stated >= _limit(at)) == side.endswith("kept")
-    return np.asarray(right & retained)
+    return np.asarray(side_of(claims.confidence, claims.all.right, _limit(at)) == SIDES.index(at.name("side")))
 
 
 def _side_in_words(at: At) -> str:
+    """Right or wrong claims, of the threshold and more (kept), or below it."""
     side, limit = at.name("side"), _limit(at)
     where = f"of {limit:g} and more" if side.endswith("kept") else f"below {limit:g}"
     return f"{'right' if side.startswith('right') else 'wrong'} claims {where}"
@@ -269,7 +283,9 @@ _CLAIMED = (
     " those of samples that are inconclusive or excluded are left out"
 )
 _LUCK = f"from {RESAMPLES:,} resamples of cases (seed {SEED})"
-_RULE = f"where more than half of a bucket's claims are wrong, of {LEAST_CLAIMS} and more; the surest such bucket"
+_RULE = (
+    f"where more than half of a bucket's claims are wrong, of {LEAST_CLAIMS} and more; the one of highest confidence"
+)
 _confidences = _valued(lambda claims, _: claims.all.confidence)
 
 
@@ -286,7 +302,7 @@ def _claim_metrics(head: str, place: str) -> Iterator[Reported]:
     yield metric("claims", "n", "claims with a confidence from 0 to 1", _marked(_Claims.usable))
     missing = _marked(lambda claims, at: claims.of(at) & (claims.wrong >= 0))
     yield metric("missing", "n_missing", "claims without one", missing)
-    cases = _marked(lambda claims, at: claims.first_of(claims.usable(at), claims.data.table.unit[claims.all.sample]))
+    cases = _marked(lambda claims, at: claims.first_of(claims.usable(at), claims.unit[claims.all.sample]))
     yield metric("cases", "n_cases", "cases with a claim", cases)
     yield metric("errors", "errors", "claims that are wrong", wrong)
     yield metric("error_rate", "error_rate", "wrong / n", _valued(_is_wrong), **share)
@@ -297,7 +313,7 @@ def _claim_metrics(head: str, place: str) -> Iterator[Reported]:
         _valued(lambda claims, at: _gap(claims, at) ** 2),
         unit="number",
         aggregate=Aggregate.MEAN,
-        interval=OF_RATE,
+        interval=OF_MEAN,
     )
     formula = "wrong claims with a confidence from {low:g}, below {high:g} unless surest"
     mine = _valued(_is_wrong, _in_bucket)
@@ -324,9 +340,9 @@ def _claim_metrics(head: str, place: str) -> Iterator[Reported]:
         yield metric(f"raised.{name}", f"raised.{name}", f"{what}: {_RULE}", _confidences, when=some, **listed)
     split = _valued(_on_side, _Claims.usable)
     yield metric("raised.<side>", "raised.split.<side>", _side_in_words, split)
-    formula = "what the kept claims are worth more, a claim, than all of them"
+    formula = "utility a claim of the kept claims minus that of all"
     yield metric("best.gain", "best.gain", formula, _confidences, **drawn)
-    formula = "from where on the kept claims are worth the most; of several the lowest"
+    formula = "the threshold with the highest utility of kept claims; of several the lowest"
     yield metric("best.threshold", "best.threshold", formula, _confidences, **drawn)
     yield metric("best.<side>", "best.split.<side>", _side_in_words, split)
 
@@ -335,10 +351,15 @@ def _has_claims(_: RunData, at: At) -> bool:
     return any(item.get("buckets") and item["n"] for item in at.path)
 
 
+def _unusable_in_words(at: At) -> str:
+    """Claims whose confidence is wrong in that way."""
+    return f"claims whose confidence is wrong in that way: {at.name('why')}"
+
+
 _UNUSABLE = Reported(
     "confidence.unusable.<why>",
     "confidence.unusable.<why>",
-    lambda at: f"claims whose confidence is wrong in that way: {at.name('why')}",
+    _unusable_in_words,
     _CLAIMED,
     _marked(lambda claims, at: claims.believed & (claims.wrong == UNUSABLE.index(at.name("why")))),
     Level.CLAIM,
@@ -352,7 +373,7 @@ REPORTED = (
         name="confidence.left_out",
         place="confidence.n_left_out",
         formula="claims of samples that are inconclusive or excluded",
-        counts="all their readings are left out",
+        counts="all their votes are left out",
         contributions=_marked(lambda claims, _: ~claims.believed),
     ),
     replace(
@@ -360,7 +381,7 @@ REPORTED = (
         name="confidence.kinds",
         place="confidence.n_labels",
         formula="different kinds of claims",
-        contributions=_marked(lambda claims, _: claims.first_of(claims.believed, claims.all.label)),
+        contributions=_marked(lambda claims, _: claims.kinds()),
         when=lambda _, at: at.value > 0,
     ),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain
 
 import numpy as np
@@ -35,6 +35,8 @@ _INTERVALS = {
 }
 _OVER_CELLS = "Wilson's score interval over cells; those of one case count as one cluster"
 _ORDERS = {"lower": "lowest first", "higher": "highest first", "": "highest first"}
+_PULLS_UP, _PULLS_DOWN = (f"what pulls it {way} most first" for way in ("up", "down"))
+_ASCENDING = (_ORDERS["lower"], _PULLS_DOWN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +88,7 @@ class Explanation:
     about: str
     formula: str
     how: str
-    of: str
+    of: str = field(metadata={"name": "n_counts"})
     """What `n` counts: samples, cells, checks of cells."""
     reported: Estimate
     """As every report prints it."""
@@ -96,7 +98,7 @@ class Explanation:
     excluded: tuple[Counted, ...]
     """What is not in it, by reason."""
     noted: tuple[Counted, ...]
-    """What is in it otherwise than as it stands: a malformed answer that counts as 0."""
+    """What is counted with another value: a malformed answer counts as 0."""
     order: str
     """Which rows come first."""
     contributing: tuple[Contributing, ...]
@@ -133,7 +135,7 @@ class PairExplanation:
     metric: str
     formula: str
     how: str
-    of: str
+    of: str = field(metadata={"name": "n_counts"})
     """What `n` counts: pairs, cells or checks of cells that both runs have."""
     change: MetricChange
     """As the comparison prints it."""
@@ -223,7 +225,7 @@ def explain(
     if not isinstance(reported, Estimate):
         reported = Estimate(float(reported), computed.n, computed.n_missing)
     values, order = _values(contributions, inside, words.worse)
-    ranked = np.argsort(values if words.worse == "lower" else -values, kind="stable")
+    ranked = np.argsort(values if order in _ASCENDING else -values, kind="stable")
     detail = contributions.detail or (lambda _: "")
     return Explanation(
         metric=name,
@@ -335,7 +337,7 @@ def _values(contributions: Contributions, rows: Array, worse: str) -> tuple[Arra
         above, below = (np.nan_to_num(item) for item in _of(ratio, rows))
         total = math.fsum(below)
         pulls += (above - math.fsum(above) / total * below) / total if total else 0.0
-    return pulls / len(pairs), f"what pulls it {'up' if worse == 'higher' else 'down'} most first"
+    return pulls / len(pairs), _PULLS_UP if worse == "higher" else _PULLS_DOWN
 
 
 def explain_pairs(

@@ -17,7 +17,7 @@ from steelyard.stats.groups import Groups
 from steelyard.stats.intervals import Estimate
 from steelyard.store.base import Columns
 from steelyard.store.contents import Contents
-from steelyard.suite.models import SuiteDescription
+from steelyard.suite.models import SuiteModel
 
 # What was taken for what, and where in the texts the errors are: over all findings of a run.
 
@@ -50,7 +50,7 @@ class SectionFigure:
     """How many of each code, most frequent first."""
 
 
-def top_confusions(table: Table, suite: SuiteDescription, contents: Contents) -> list[ConfusionFigure]:
+def top_confusions(table: Table, suite: SuiteModel, contents: Contents) -> list[ConfusionFigure]:
     """What was taken for something else, most frequent first, the first ten.
 
     A score that a judge put too low and an answer in the wrong shape are no confusions, nor is what differs in more
@@ -115,7 +115,7 @@ def rank(severity: str) -> int:
     return _GRAVEST_FIRST.index(severity) if severity in _GRAVEST_FIRST else _GRAVEST_FIRST.index("error")
 
 
-def severities(suite: SuiteDescription) -> dict[str, str]:
+def severities(suite: SuiteModel) -> dict[str, str]:
     """By code, what the suite declares."""
     return {kind.code: kind.severity for kind in suite.taxonomy}
 
@@ -123,20 +123,13 @@ def severities(suite: SuiteDescription) -> dict[str, str]:
 # Which grave errors are in the samples that fail, where no gain tells: their components have no weight.
 
 
-def failing_codes(table: Table, codes: Sequence[CodeFigure], suite: SuiteDescription) -> FailingCodes | None:
+def failing_codes(table: Table, codes: Sequence[CodeFigure], suite: SuiteModel) -> FailingCodes | None:
     """The critical and major codes of what has no weight, by the failing samples they are in; None without any."""
-    available = severities(suite)
+    available, failing = severities(suite), failing_samples(table)
     grave = [figure.code for figure in codes if not figure.has_weight and available.get(figure.code) in GRAVE]
-    failing = table.passed() == 0
     if not grave or not failing.any():
         return None
-    counts: dict[str, int] = {}
-    any_of_them = np.zeros(table.n, dtype=bool)
-    for code in grave:
-        has = np.zeros(table.n, dtype=bool)
-        has[table.finding_sample[table.finding_code == table.codes.index(code)]] = True
-        counts[code] = int((has & failing).sum())
-        any_of_them |= has & failing
+    counts = {code: int(failing_samples(table, code).sum()) for code in grave}
     # What a judge gave follows from what scorers found: the cause stands before it.
     judged = {component.finding_code for component in suite.components if component.kind in ("dimension", "flag")}
     order = sorted(
@@ -145,7 +138,25 @@ def failing_codes(table: Table, codes: Sequence[CodeFigure], suite: SuiteDescrip
     )
     if not order:
         return None
-    return FailingCodes(int(failing.sum()), int(any_of_them.sum()), {code: counts[code] for code in order})
+    n_with = int(failing_samples(table, *grave).sum())
+    return FailingCodes(int(failing.sum()), n_with, {code: counts[code] for code in order})
+
+
+def with_finding(table: Table, *codes: str) -> Array:
+    """The conclusive samples with a finding of one of the codes; FORMAT is what could not be read."""
+    result = np.zeros(table.n, dtype=bool)
+    for code in codes:
+        if code == FORMAT:
+            result |= table.malformed
+        elif code in table.codes:
+            result[table.finding_sample[table.finding_code == table.codes.index(code)]] = True
+    return result
+
+
+def failing_samples(table: Table, *codes: str) -> Array:
+    """The samples that did not pass, all or those with a finding of one of the codes."""
+    failing: Array = table.passed() == 0
+    return failing & with_finding(table, *codes) if codes else failing
 
 
 # What the average would be if the errors of one code were fixed, code by code: what to fix first.
@@ -309,19 +320,19 @@ class _Cut:
     """Leave out a group that is the whole run, which another cut already speaks of."""
 
 
-def find_patterns(table: Table, groups: dict[str, Groups], suite: SuiteDescription) -> tuple[list[Pattern], int]:
+def find_patterns(table: Table, groups: dict[str, Groups], suite: SuiteModel) -> tuple[list[Pattern], int]:
     """The most frequent patterns that at least two cases share, and how many patterns there are in all."""
     troubles = _all_troubles(table, groups, suite)
     return [_pattern(trouble, table) for trouble in troubles[:MOST_PATTERNS]], len(troubles)
 
 
-def _all_troubles(table: Table, groups: dict[str, Groups], suite: SuiteDescription) -> list[_Trouble]:
+def _all_troubles(table: Table, groups: dict[str, Groups], suite: SuiteModel) -> list[_Trouble]:
     """The most frequent first."""
     troubles = [*_components(table, groups, suite), *_codes(table, groups, suite), *_not_passing(table, groups)]
     return sorted(troubles, key=lambda trouble: trouble.rank)
 
 
-def pattern_samples(table: Table, groups: dict[str, Groups], suite: SuiteDescription) -> list[tuple[Array, Array]]:
+def pattern_samples(table: Table, groups: dict[str, Groups], suite: SuiteModel) -> list[tuple[Array, Array]]:
     """Of every pattern, in the order of `find_patterns`, the samples in which it could be seen and those in which it
     was."""
     results = []
@@ -333,7 +344,7 @@ def pattern_samples(table: Table, groups: dict[str, Groups], suite: SuiteDescrip
     return results
 
 
-def _components(table: Table, groups: dict[str, Groups], suite: SuiteDescription) -> Iterator[_Trouble]:
+def _components(table: Table, groups: dict[str, Groups], suite: SuiteModel) -> Iterator[_Trouble]:
     """Components below the mark at which their value counts as wrong, in answers that could be read."""
     marks = {component.name: component.wrong_below for component in suite.components}
     for name in table.components:
@@ -350,14 +361,13 @@ def _components(table: Table, groups: dict[str, Groups], suite: SuiteDescription
             yield from _troubles(table, cut, wrong, available)
 
 
-def _codes(table: Table, groups: dict[str, Groups], suite: SuiteDescription) -> Iterator[_Trouble]:
+def _codes(table: Table, groups: dict[str, Groups], suite: SuiteModel) -> Iterator[_Trouble]:
     """Findings other than those that a low component already stands for."""
     own = {component.finding_code for component in suite.components if component.kind != "flag"}
-    for i, code in enumerate(table.codes):
+    for code in table.codes:
         if code in own:
             continue
-        wrong = np.zeros(table.n, dtype=bool)
-        wrong[table.finding_sample[table.finding_code == i]] = True
+        wrong = with_finding(table, code)
         for cut in _cuts(groups, code):
             yield from _troubles(table, cut, wrong, table.conclusive)
 
@@ -408,7 +418,7 @@ def _pattern(trouble: _Trouble, table: Table) -> Pattern:
 
 
 def find_priorities(
-    table: Table, overall: Slice, suite: SuiteDescription, codes: Sequence[CodeFigure] = ()
+    table: Table, overall: Slice, suite: SuiteModel, codes: Sequence[CodeFigure] = ()
 ) -> list[Priority]:
     """What to fix, by how much the average score would rise if each alone were fixed, the largest rise first.
 
@@ -437,13 +447,13 @@ def find_priorities(
     return sorted(worth, key=lambda priority: (-priority.gain, priority.component))
 
 
-def _asked_for(suite: SuiteDescription) -> set[str]:
+def _asked_for(suite: SuiteModel) -> set[str]:
     """The codes that a gate or criterion speaks of: they may stop a release although fixing them gains no points."""
     criteria = [text or "" for criterion in suite.criteria for text in (criterion.passes, criterion.fails)]
     return {code for text in (*suite.gates, *criteria) for code in _CODE_IN_GATE.findall(text)}
 
 
-def _distinguished(table: Table, suite: SuiteDescription, codes: Sequence[CodeFigure]) -> dict[str, list[CodeFigure]]:
+def _distinguished(table: Table, suite: SuiteModel, codes: Sequence[CodeFigure]) -> dict[str, list[CodeFigure]]:
     """The components whose findings bear other codes than the component's own, with the figures of these codes."""
     figures = {figure.code: figure for figure in codes if figure.if_fixed.value is not None}
     own = {component.name: component.finding_code for component in suite.components}
@@ -460,7 +470,7 @@ def _code_priority(figure: CodeFigure, overall: Slice) -> Priority:
     doubt = ", small n" if share.n < SMALL_N else ""
     worth = f"the average would be {percent(figure.if_fixed.value)}, {points(figure.gain)}"
     if figure.gain < _WORTH_SAYING:
-        worth = "it gains no points, but a gate or criterion stands on it"
+        worth = "it gains no points, but a gate or criterion uses it"
     sentence = f"Fix {figure.code} ({findings} in {samples} of {share.n} samples{doubt}): {worth}"
     return Priority(sentence, figure.code, _complement(share), figure.gain)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -13,34 +13,46 @@ import numpy as np
 
 from steelyard.analysis.model import Slice
 from steelyard.analysis.repeats import MOST_CELLS
+from steelyard.metrics.aggregate import POINTS
 from steelyard.metrics.cells import Cells
 from steelyard.metrics.own import RunData
-from steelyard.metrics.registry import NOT_GIVEN, At, Contributions, Level, Reported, metrics
+from steelyard.metrics.registry import (
+    NOT_GIVEN,
+    Aggregate,
+    At,
+    Compared,
+    Contributions,
+    Level,
+    Metric,
+    Reported,
+    metrics,
+)
 from steelyard.metrics.table import Table
+from steelyard.records import Load
 from steelyard.stats.arrays import Array
 from steelyard.stats.intervals import fewest_for, settled
-from steelyard.suite.models import LatencyRules, SuiteDescription
+from steelyard.suite.models import LatencyRules, SuiteModel
 from steelyard.suite.values import time_in_words
 
 # How long answers took: only calls that were answered, with those that were not beside them.
 
 
-@dataclass(frozen=True, slots=True)
-class Spread:
-    """Times in seconds over `n` answered calls; all None when n is 0, and percentiles that take more calls."""
+class Spread(dict[str, float | None]):
+    """Every registered figure of latency in seconds, by name (`spread["p95"]`), and `n`, the answered calls.
 
-    n: int
-    mean: float | None = None
-    min: float | None = None
-    max: float | None = None
-    p50: float | None = None
-    p95: float | None = None
-    p99: float | None = None
+    All are None when n is 0, and percentiles that take more calls.
+    """
+
+    @property
+    def n(self) -> int:
+        """How many calls were answered."""
+        return int(self["n"] or 0)
 
     @property
     def tail(self) -> tuple[str, float | None]:
         """The 95th percentile, or of too few calls the longest, by its name."""
-        return ("p95", self.p95) if self.p95 is not None else ("max", self.max)
+        name = "max" if self["p95"] is None else "p95"
+        return name, self[name]
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +182,7 @@ def _around(low: float, high: float, first: int, at: Callable[[int], float]) -> 
     return edges
 
 
+_UNANSWERED = {"timeouts": "calls that ran out of time", "failures": "calls that failed in any other way"}
 _LATE, _LATE_SHARE = 0.005, 0.1
 """An event loop that is later than this, and than this share of the median, makes the client the bottleneck."""
 _TOO_FAST = "looks short-circuited or cached"
@@ -177,26 +190,23 @@ _MOST_NAMED = 10
 _TOO_SLOW = "looks like loading or a queue"
 
 
-def latency_figures(table: Table, overall: Slice, suite: SuiteDescription, load: str = "") -> LatencyFigures | None:
+def latency_figures(table: Table, overall: Slice, suite: SuiteModel, load: str = "") -> LatencyFigures | None:
     """The figures of a run whose whole is `overall`; None when nobody was called.
 
     `suite` is the suite as the run's header describes it, `load` says in words how the calls were made.
     """
-    latency = table.latency()
-    timed_out, failed = table.unanswered()
-    answered = np.flatnonzero(~np.isnan(latency))
-    timeouts, failures = int(timed_out.sum()), int(failed.sum())
-    if not (len(answered) or timeouts or failures):
+    latency, masks = _times_of(table, "latency"), table.unanswered()
+    if not _called(table).any():
         return None
-    ranked = np.sort(latency[answered])
-    bars, log_bars = histogram(ranked)
-    cells, n_cells = _cells(table, suite, latency, timed_out, failed)
+    bars, log_bars = histogram(np.sort(latency[~np.isnan(latency)]))
+    cells, n_cells = _cells(table, suite, latency)
+    unanswered: dict[str, Any] = {name: int(mask.sum()) for name, mask in zip(_UNANSWERED, masks, strict=True)}
+    first_byte, queued = (spread_of(_times_of(table, name)) for name in ("first_byte", "queued"))
     return LatencyFigures(
-        overall=_whole(overall),
-        timeouts=timeouts,
-        failures=failures,
-        first_byte=_reported(table, "first_byte", answered),
-        queued=_reported(table, "queued", answered),
+        overall=Spread({"n": overall.latency["p50"].n} | {name: item.value for name, item in overall.latency.items()}),
+        **unanswered,
+        first_byte=first_byte if first_byte.n else None,
+        queued=queued if queued.n else None,
         load=load,
         bars=bars,
         log_bars=log_bars,
@@ -207,57 +217,78 @@ def latency_figures(table: Table, overall: Slice, suite: SuiteDescription, load:
     )
 
 
-def _whole(overall: Slice) -> Spread:
-    result = overall.latency
-    points = [field.name for field in fields(Spread) if field.name != "n"]
-    return Spread(result["p50"].n, **{name: result[name].value for name in points})
+def latency_metrics() -> dict[str, Metric]:
+    """Every registered figure of latency, by the last part of its name: `p50`."""
+    return {item.name.removeprefix("latency."): item for item in metrics().values() if item.group == "latency"}
+
+
+def percentiles(*, compared: bool = False) -> list[str]:
+    """The registered percentiles of latency, all of them or those that runs are compared by."""
+    return [
+        name
+        for name, item in latency_metrics().items()
+        if item.aggregate is Aggregate.QUANTILE and not (compared and item.compared is Compared.NO)
+    ]
+
+
+def _times_of(table: Table, name: str) -> Array:
+    """By sample, one of the times of its call; NaN where it was not answered or does not tell."""
+    latency = table.latency()
+    return latency if name == "latency" else np.where(np.isnan(latency), np.nan, table.reported(name))
+
+
+def _called(table: Table) -> Array:
+    """The samples with a call that was answered or failed: answers from the cache are no calls."""
+    return ~np.isnan(table.latency()) | np.logical_or(*table.unanswered())
 
 
 _SLOW_SCORING, _MOST_OF_THE_TIME = 0.005, 0.5
 """Scoring that takes so many seconds an answer, and so large a part of the time, sets the pace of a run."""
 
 
-def bottleneck(median: float | None, load: Mapping[str, Any]) -> str:
+def bottleneck(median: float | None, load: Load | None) -> str:
     """That the client was the slow one: that scoring set the pace, or that the event loop was late by much of the
-    median; "" otherwise. `load` is what a run's header has of it."""
-    scoring, loop_lag = load.get("scoring"), load.get("loop_lag")
-    if scoring and scoring["mean"] >= _SLOW_SCORING and scoring["share"] >= _MOST_OF_THE_TIME:
+    median; "" otherwise."""
+    if load is None:
+        return ""
+    scoring, loop_lag = load.scoring, load.loop_lag
+    if scoring and scoring.mean >= _SLOW_SCORING and scoring.share >= _MOST_OF_THE_TIME:
         return (
-            f"scoring was the bottleneck: it took {time_in_words(scoring['mean'], 2)} an answer and"
-            f" {100 * scoring['share']:.0f} % of the time, so the target was asked no faster; make the scorers quicker"
+            f"scoring was the bottleneck: it took {time_in_words(scoring.mean, 2)} an answer and"
+            f" {100 * scoring.share:.0f} % of the time, so the target was called no faster; make the scorers faster"
         )
     if loop_lag is None or median is None or loop_lag < max(_LATE, _LATE_SHARE * median):
         return ""
     return (
-        f"the client was the bottleneck: its event loop was {time_in_words(loop_lag, 2)} late on average, so times may"
-        " be too long; ask fewer at a time, or from a machine with less to do"
+        f"the client was the bottleneck: its event loop was {time_in_words(loop_lag, 2)} late on average, so"
+        f" latencies may be too high; lower the concurrency, or use a less busy machine"
     )
 
 
-def spread_of(values: Array) -> Spread:
-    """The spread of times in any order."""
-    if not len(values):
-        return Spread(0)
-    ranked = np.sort(values)
-    p50, p95, p99 = (
-        float(np.quantile(ranked, point)) if len(ranked) >= fewest_for(point) else None for point in (0.5, 0.95, 0.99)
-    )
-    low, high = float(ranked[0]), float(ranked[-1])
-    return Spread(len(ranked), settled(float(ranked.mean())), low, high, p50, p95, p99)
+def spread_of(values: Array, points: Mapping[str, Metric] | None = None) -> Spread:
+    """The spread of times in any order; NaN is none. `points` are the registered figures, when they are at hand."""
+    ranked, points = np.sort(values[~np.isnan(values)]), points or latency_metrics()
+    return Spread({"n": len(ranked)} | {name: _figure(item, ranked) for name, item in points.items()})
 
 
-def _reported(table: Table, name: str, answered: Array) -> Spread | None:
-    values = table.reported(name)[answered]
-    available = values[~np.isnan(values)]
-    return spread_of(available) if len(available) else None
+def no_calls() -> Spread:
+    """The spread of no times at all."""
+    return spread_of(np.empty(0))
 
 
-def _cells(
-    table: Table, suite: SuiteDescription, latency: Array, timed_out: Array, failed: Array
-) -> tuple[tuple[CellLatency, ...], int]:
+def _figure(which: Metric, ranked: Array) -> float | None:
+    point = POINTS.get(which.aggregate, which.point)
+    if len(ranked) < fewest_for(point or 0.0):
+        return None
+    if point is None:
+        return settled(float(ranked.mean()))
+    # The ends are taken as they are: a quantile of each would take most of the time of many cells.
+    return float(ranked[0 if point == 0.0 else -1] if point in (0.0, 1.0) else np.quantile(ranked, point))
+
+
+def _cells(table: Table, suite: SuiteModel, latency: Array) -> tuple[tuple[CellLatency, ...], int]:
     """The first cells that have a call in them, and how many have one."""
-    cells = Cells(table, suite)
-    called = ~np.isnan(latency) | timed_out | failed
+    cells, called, unanswered, points = Cells(table, suite), _called(table), table.unanswered(), latency_metrics()
     seen = np.flatnonzero(cells.count(called))
     shown = seen[:MOST_CELLS]
     if not len(shown):
@@ -268,21 +299,12 @@ def _cells(
     results = []
     for cell, (start, end) in zip(shown.tolist(), pairwise([0, *ends.tolist()]), strict=True):
         own = rows[start:end]
-        times = latency[own]
-        case, variant = divmod(cell, len(cells.variants))
-        results.append(
-            CellLatency(
-                case_id=table.case_ids[case],
-                variant=cells.variants[variant],
-                spread=spread_of(times[~np.isnan(times)]),
-                timeouts=int(timed_out[own].sum()),
-                failures=int(failed[own].sum()),
-            )
-        )
+        failed = (int(mask[own].sum()) for mask in unanswered)
+        results.append(CellLatency(*cells.key(cell), spread_of(latency[own], points), *failed))
     return tuple(results), len(seen)
 
 
-def _hints(table: Table, suite: SuiteDescription, latency: Array) -> Iterator[str]:
+def _hints(table: Table, suite: SuiteModel, latency: Array) -> Iterator[str]:
     """What looks wrong about the median of the run, or of each variant where there are several.
 
     An error that a case asks for comes fast by nature: it says nothing of how long answers take.
@@ -301,7 +323,7 @@ def _hints(table: Table, suite: SuiteDescription, latency: Array) -> Iterator[st
             yield f"{f'{name}: ' if len(variants) > 1 else ''}median latency {median} of {calls} is {why}"
 
 
-def _slow(table: Table, suite: SuiteDescription, latency: Array) -> str:
+def _slow(table: Table, suite: SuiteModel, latency: Array) -> str:
     """The calls that took longer than the suite says looks right, the slowest first; "" when none did."""
     above = suite.latency.above or np.inf
     rows = np.flatnonzero(np.nan_to_num(latency) > above)
@@ -350,8 +372,7 @@ def _times(name: str, *, count: bool = False) -> Callable[[RunData, At], Contrib
     """The times of answered calls, or how many there are."""
 
     def contributions(data: RunData, at: At) -> Contributions:
-        latency = data.table.latency()
-        values = latency if name == "latency" else np.where(np.isnan(latency), np.nan, data.table.reported(name))
+        values = _times_of(data.table, name)
         rows = np.flatnonzero(_in_place(data, at) & ~np.isnan(values))
         return data.samples(np.ones(len(values)) if count else values, rows)
 
@@ -362,9 +383,9 @@ def _unanswered(which: int) -> Callable[[RunData, At], Contributions]:
     return lambda data, at: data.marked(data.table.unanswered()[which] & _in_place(data, at))
 
 
-def _called(data: RunData, _: At) -> Contributions:
-    cells, (timed_out, failed) = data.once(_all_cells), data.table.unanswered()
-    called = np.flatnonzero(cells.count(~np.isnan(data.table.latency()) | timed_out | failed))
+def _called_cells(data: RunData, _: At) -> Contributions:
+    cells = data.once(_all_cells)
+    called = np.flatnonzero(cells.count(_called(data.table)))
     return Contributions(np.ones(len(called)), key=lambda row: (*cells.key(int(called[row])), None))
 
 
@@ -373,33 +394,29 @@ def _in_bar(data: RunData, at: At) -> Contributions:
     return data.marked((latency >= at.item["low"]) & (latency < at.item["high"]))
 
 
-_ANSWERED = "calls that failed, answers from the cache and calls that told no time are left out"
+_ANSWERED = "calls that failed, answers from the cache and calls without a measured time are left out"
 
 
 def _unanswered_metrics(head: str, place: str) -> Iterator[Reported]:
-    for which, (name, formula) in enumerate(
-        {"timeouts": "calls that ran out of time", "failures": "calls that failed in any other way"}.items()
-    ):
+    for which, (name, formula) in enumerate(_UNANSWERED.items()):
         yield Reported(f"{head}.{name}", f"{place}.{name}", formula, _ANSWERED, _unanswered(which), of="calls")
 
 
 def _spread_metrics(head: str, place: str, name: str) -> Iterator[Reported]:
     """Every registered figure of latency, of other times or of one case."""
-    for metric in metrics().values():
-        if metric.group == "latency":
-            point = metric.name.removeprefix("latency.")
-            yield Reported(
-                f"{head}.{point}",
-                f"{place}.{point}",
-                metric.formula,
-                _ANSWERED,
-                _times(name),
-                unit="s",
-                aggregate=metric.aggregate,
-                of="calls",
-                interval=NOT_GIVEN,
-                point=metric.point,
-            )
+    for point, metric in latency_metrics().items():
+        yield Reported(
+            f"{head}.{point}",
+            f"{place}.{point}",
+            metric.formula,
+            _ANSWERED,
+            _times(name),
+            unit="s",
+            aggregate=metric.aggregate,
+            of="calls",
+            interval=NOT_GIVEN,
+            point=metric.point,
+        )
     yield Reported(f"{head}.n", f"{place}.n", "calls with a time", _ANSWERED, _times(name, count=True), of="calls")
 
 
@@ -421,7 +438,7 @@ REPORTED = (
         "latency.n_cells",
         "cells with a call that was answered or failed",
         "answers from the cache are no calls",
-        _called,
+        _called_cells,
         Level.CELL,
     ),
     *_spread_metrics("<case>.latency", "latency.cells[<case>].spread", "latency"),

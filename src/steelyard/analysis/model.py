@@ -118,7 +118,7 @@ class Slice:
     repeated: dict[str, Repeated] = field(default_factory=dict)
     """What came of every condition over repeats that the suite's criteria name, by its text."""
     over_repeats: dict[str, Estimate] = field(default_factory=dict)
-    """What gates on checks and stability stand on, by their names: `cases.passed`, `stability.presence`; `n` is cells
+    """The figures of gates on checks and stability, by their names: `cases.passed`, `stability.presence`; `n` is cells
     (a case under a variant) or checks of cells."""
     excluded: int = 0
     """Scored samples that another kind of judge has read than the run's own: `outcomes` counts them as scored, every
@@ -174,7 +174,7 @@ class Pattern:
     n: int = 0
     """Out of how many samples `count` is."""
     n_cases: int = 0
-    """How many different cases are behind it."""
+    """How many different cases it is of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,7 +234,7 @@ class BoundFigure:
     """One dimension before and after rules and checks."""
 
     capped: Estimate
-    """Share of the texts whose score was bound."""
+    """Share of the texts whose score was capped."""
     uncapped_mean: Estimate
     capped_mean: Estimate
     top_share: Estimate = field(default_factory=lambda: Estimate(None, 0))
@@ -252,11 +252,11 @@ class JudgeFigures:
     """How the judge of a run behaved; shares are of votes, one for each member and judging repeat of a text."""
 
     mode: str
-    """The run's main mode: what is bound, broken and quoted is counted on votes of this mode alone."""
+    """The run's main mode: what is capped, broken and quoted is counted on votes of this mode alone."""
     n_texts: int
     n_votes: int
     modes: dict[str, int] = field(default_factory=dict)
-    """Votes of each mode; those without a reading are in none."""
+    """Votes of each mode; those without scores are in none."""
     steps: dict[str, int] = field(default_factory=dict)
     """How answers were read, most frequent first."""
     broken_rules: Estimate = field(default_factory=lambda: Estimate(None, 0))
@@ -272,9 +272,9 @@ class JudgeFigures:
     cut_off: Estimate = field(default_factory=lambda: Estimate(None, 0))
     """Of the answered votes of any mode, the share with an answer that broke off at the limit of tokens."""
     disagreement: Estimate = field(default_factory=lambda: Estimate(None, 0))
-    """Share of the texts with several readings on which these lie far apart."""
+    """Share of the texts with several votes whose votes are far apart."""
     why_failed: dict[str, int] = field(default_factory=dict)
-    """Why texts came to no reading, in words that name the judge, most frequent first."""
+    """Why texts are inconclusive, as sentences that name the judge, most frequent first."""
     dimensions: dict[str, BoundFigure] = field(default_factory=dict)
     remarks: dict[str, int] = field(default_factory=dict)
     """Votes with at least one remark of each code, most frequent first."""
@@ -320,7 +320,7 @@ class Summary:
     stability: StabilityFigures | None = None
     """None for a suite that does not compare repeats item by item."""
     latency: LatencyFigures | None = None
-    """None for a run in which nobody was called."""
+    """None for a run without calls."""
     confusions: list[ConfusionFigure] = field(default_factory=list)
     """What was taken for something else, most frequent first, the first ten."""
     sections: list[SectionFigure] = field(default_factory=list)

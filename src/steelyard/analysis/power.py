@@ -189,7 +189,7 @@ def _readable(
         spreads.append(result)
     if not used or metric is None:
         message = ", ".join(f"{count} {why}" for why, count in left_out.items())
-        raise UsageError(f"no run of {suite} tells how much it varies: {message}")
+        raise UsageError(f"no run of {suite} shows how much it varies: {message}")
     return used, spreads, dict(left_out), metric
 
 
@@ -212,4 +212,4 @@ def _read(store: Store, run: RunHeader, *, rate: bool) -> tuple[str, RunSpread |
     if columns.n and len(columns.cached) and float(np.mean(columns.cached)) > _MOSTLY:
         return "mostly answered from the cache", None
     result = run_spread(columns, Table(columns, run.description), rate=rate)
-    return ("", result) if len(result.means) > 1 else ("with fewer than two cases that have a reading", None)
+    return ("", result) if len(result.means) > 1 else ("with fewer than two scored cases", None)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -27,7 +26,7 @@ from steelyard.stats.arrays import Array, add_at, distinct, pieces
 from steelyard.stats.groups import Groups
 from steelyard.stats.intervals import Estimate
 from steelyard.store.base import Checks, Columns
-from steelyard.suite.models import RequiredRepeats, SuiteDescription
+from steelyard.suite.models import RequiredRepeats, SuiteModel
 
 # What came of the expectations of a run: check by check, case by case, over repeats.
 
@@ -66,7 +65,7 @@ class CellChecks:
     variant: str
     checks: tuple[CheckOfCell, ...]
     holds: bool | None
-    """True when every check holds, False when one does not, None when it cannot be told."""
+    """True when every check holds, False when one does not, None when it is undecided."""
     clean: int
     """Repeats in which every check passed."""
     decided: int
@@ -107,9 +106,9 @@ class ChecksFigures:
     checks_failed: int
     checks_undecided: int
     cells_rate: Estimate
-    """Share of all planned cells that hold; those that cannot be told do not, and are missing: `n` is the others."""
+    """Share of all planned cells that hold; undecided ones do not, and are missing: `n` is the others."""
     checks_rate: Estimate
-    """Share of all checks of all cells that hold, with those that cannot be told as above."""
+    """Share of all checks of all cells that hold, undecided ones as above."""
     by_check: tuple[CheckFigure, ...]
     """In the order of the suite, each value that was looked for on its own line; the first `MOST_CELLS` lines."""
     passed: dict[str, Estimate] = field(default_factory=dict)
@@ -222,51 +221,87 @@ def checks_figures(data: RunData, run: Mapping[str, Estimate]) -> ChecksFigures 
     count, cells, checks = data.counted, data.cells, data.checks
     if count is None or checks is None:
         return None
-    held, broken, undecided = (count.of_cell(count.holds == state) for state in (CASE_PASSED, CASE_FAILED, -1))
-    state = data.cell_states
-    blind = int((held + broken + undecided == 0).sum())
     return ChecksFigures(
-        cells_passed=int((state == CASE_PASSED).sum()),
-        cells_failed=int((state == CASE_FAILED).sum()),
-        cells_undecided=int((state < 0).sum()) + cells.absent,
-        checks_passed=int(held.sum()),
-        checks_failed=int(broken.sum()),
-        checks_undecided=int(undecided.sum()) + blind + cells.absent,
+        **{
+            field: int(item.values(data, count).sum()) + (cells.absent if item.planned else 0)
+            for field, item in _CELL_COUNTS.items()
+        },
         cells_rate=run["cases.passed"],
         checks_rate=run["checks.passed"],
-        by_check=_by_check(count),
+        by_check=_by_check(data, count),
         passed={name: run[f"check.{name}.passed"] for name in count.declared},
         all_of={k: run[f"pass_all.{k}"] for k in data.pass_all},
         flaky=run["flaky_rate"],
-        cells=listed_cells(checks, data.columns, data.table.conclusive, count, state, cells),
-        n_cells=cells.n + cells.absent,
-        cells_unknown=blind + cells.absent,
+        cells=listed_cells(checks, data.columns, data.table.conclusive, count, data.cell_states, cells),
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _ByName:
-    count: Counted
-
-    def __call__(self, weights: Array) -> list[int]:
-        result = np.bincount(self.count.name, weights, minlength=len(self.count.names))
-        return [round(item) for item in result.tolist()]
-
-
-def _by_check(count: Counted) -> tuple[CheckFigure, ...]:
+def _by_check(data: RunData, count: Counted) -> tuple[CheckFigure, ...]:
     """Every name in the order in which the suite declares its check, then as they came."""
-    by_name = _ByName(count)
-    held, broken, undecided = (by_name(count.holds == state) for state in (CASE_PASSED, CASE_FAILED, -1))
-    passed, failed, not_run = by_name(count.passed), by_name(count.failed), by_name(count.not_run)
+    sums = {
+        field: np.bincount(count.name, item.values(data, count), minlength=len(count.names))
+        for field, item in _CHECK_COUNTS.items()
+    }
     order = sorted(range(len(count.names)), key=lambda code: (count.base[code], code))
     return tuple(
-        CheckFigure(count.names[i], held[i], broken[i], undecided[i], passed[i], failed[i], not_run[i])
+        CheckFigure(count.names[i], **{field: round(item[i]) for field, item in sums.items()})
         for i in order[:MOST_CELLS]
     )
 
 
 _RAN = {"passed": "passed", "failed": "failed", "not_run": "did not run"}
 _STATES = {"passed": CASE_PASSED, "failed": CASE_FAILED, "undecided": -1}
+
+
+@dataclass(frozen=True, slots=True)
+class _Count:
+    """A count over cells, or over the checks of cells: what every row brings, or a mark for those that bring 1; of
+    `planned` cells, those that are missing bring 1."""
+
+    name: str
+    formula: str
+    values: Callable[[RunData, Counted], Array]
+    planned: bool = False
+
+
+def _unknown(_: RunData, count: Counted) -> Array:
+    return np.asarray(count.n_checks == 0)
+
+
+def _checks_in(code: int) -> Callable[[RunData, Counted], Array]:
+    def values(data: RunData, count: Counted) -> Array:
+        return count.of_cell(count.holds == code) + (_unknown(data, count) if code < 0 else 0)
+
+    return values
+
+
+def _in_state(state: str, code: int) -> Iterator[tuple[str, _Count]]:
+    """Cells, and checks of cells, in one state."""
+    formula = f"cells that are {state}: passed when every check is, failed when one is or most repeats are"
+    yield f"cells_{state}", _Count(f"cases.count.{state}", formula, lambda data, _: data.cell_states == code, code < 0)
+    formula = f"checks of cells that are {state}; a cell of which no check is known is one undecided check"
+    yield f"checks_{state}", _Count(f"checks.count.{state}", formula, _checks_in(code), code < 0)
+
+
+def _of_every_check() -> Iterator[tuple[str, _Count]]:
+    for state, code in _STATES.items():
+        field, formula = f"{'' if code < 0 else 'cells_'}{state}", f"cells in which the check is {state}"
+        yield field, _Count(f"cells.{state}", formula, lambda _, count, code=code: count.holds == code)  # type: ignore[misc]
+    for state, word in _RAN.items():
+        formula = f"planned answers of its cells in which it {word}"
+        yield state, _Count(f"answers.{state}", formula, lambda _, count, state=state: getattr(count, state))  # type: ignore[misc]
+
+
+_CELL_COUNTS = {
+    **{field: item for state, code in _STATES.items() for field, item in _in_state(state, code)},
+    "n_cells": _Count(
+        "cases.count.all", "cells that came + cells that are missing", lambda data, _: np.ones(data.cells.n), True
+    ),
+    "cells_unknown": _Count("cases.count.unknown", "cells of which no check is known", _unknown, True),
+}
+"""By the name of its field, the counts over cells."""
+_CHECK_COUNTS = dict(_of_every_check())
+"""By the name of its field, the counts of one check."""
 _CELLS = (
     "a cell is a case under a variant; a check passes over its repeats as `required_repeats` says; a repeat that"
     " failed, could not be read or is missing did not run the check; of a check that a sample has twice, the worse"
@@ -279,24 +314,25 @@ def _metric(name: str, place: str, formula: str, contributions: _Contribute) -> 
     return Reported(name, f"checks.{place}", formula, _CELLS, contributions, Level.CELL)
 
 
-def _cells(values: Callable[[RunData, Counted], Any], *, planned: bool = False) -> _Contribute:
-    """The cells with a value above 0; of `planned` ones, those that are missing count 1."""
+def _counted_cells(count: _Count) -> _Contribute:
+    """The cells with a value above 0."""
 
     def contributions(data: RunData, _: At) -> Contributions:
-        absent = data.cells.absent if planned else 0
-        return data.of_cells(np.asarray(values(data, data.checked)), absent=1.0, n_absent=absent)
+        absent = data.cells.absent if count.planned else 0
+        return data.of_cells(count.values(data, data.checked), absent=1.0, n_absent=absent)
 
     return contributions
 
 
-def _of_check(values: Callable[[Counted, Array], Array], code: int | None = None) -> _Contribute:
-    """What the cells of one check bring, all of them or those in one state."""
+def _of_check(item: _Count) -> _Contribute:
+    """What the cells of one check bring."""
 
     def contributions(data: RunData, at: At) -> Contributions:
         count = data.checked
+        values = item.values(data, count)
         mine = count.name == count.names.index(at.name("name"))
-        mine = mine if code is None else mine & (count.holds == code)
-        return data.of_cells(values(count, mine), count.cell[mine], absent=0.0)
+        mine = mine & values if values.dtype == bool else mine
+        return data.of_cells(values[mine], count.cell[mine], absent=0.0)
 
     return contributions
 
@@ -310,65 +346,11 @@ def _ran(data: RunData, at: At) -> Contributions:
     return one_value(data, at, f"{check['passed']} passed, {check['failed']} failed, {check['not_run']} did not run")
 
 
-def _in_state(code: int) -> tuple[_Contribute, _Contribute]:
-    """Cells, and checks of cells, in one state."""
-    return (
-        _cells(lambda data, _: data.cell_states == code, planned=code < 0),
-        _cells(
-            lambda _, count: count.of_cell(count.holds == code) + (count.n_checks == 0 if code < 0 else 0),
-            planned=code < 0,
-        ),
-    )
-
-
 REPORTED = (
+    *(_metric(item.name, field, item.formula, _counted_cells(item)) for field, item in _CELL_COUNTS.items()),
     *(
-        metric
-        for state, code in _STATES.items()
-        for metric in (
-            _metric(
-                f"cases.count.{state}",
-                f"cells_{state}",
-                f"cells that are {state}: passed when every check is, failed when one is or most repeats are",
-                _in_state(code)[0],
-            ),
-            _metric(
-                f"checks.count.{state}",
-                f"checks_{state}",
-                f"checks of cells that are {state}; a cell of which no check is known is one undecided check",
-                _in_state(code)[1],
-            ),
-        )
-    ),
-    _metric(
-        "cases.count.all",
-        "n_cells",
-        "cells that came + cells that are missing",
-        _cells(lambda data, _: np.ones(data.cells.n), planned=True),
-    ),
-    _metric(
-        "cases.count.unknown",
-        "cells_unknown",
-        "cells of which no check is known",
-        _cells(lambda _, count: count.n_checks == 0, planned=True),
-    ),
-    *(
-        _metric(
-            f"check.<name>.cells.{state}",
-            f"by_check[<name>].{'' if code < 0 else 'cells_'}{state}",
-            f"cells in which the check is {state}",
-            _of_check(lambda _, mine: np.ones(mine.sum()), code),
-        )
-        for state, code in _STATES.items()
-    ),
-    *(
-        _metric(
-            f"check.<name>.answers.{state}",
-            f"by_check[<name>].{state}",
-            f"planned answers of its cells in which it {word}",
-            _of_check(lambda count, mine, state=state: getattr(count, state)[mine]),  # type: ignore[misc]
-        )
-        for state, word in _RAN.items()
+        _metric(f"check.<name>.{item.name}", f"by_check[<name>].{field}", item.formula, _of_check(item))
+        for field, item in _CHECK_COUNTS.items()
     ),
     _metric("<case>.clean", "cells[<case>].clean", "repeats in which every check passed", _clean),
     _metric("<case>.decided", "cells[<case>].decided", "repeats that are clean, or in which a check failed", _clean),
@@ -421,7 +403,7 @@ class _Counted:
 class Repeats:
     """The rules over repeats that a suite's criteria name, looked at in every cell of a run."""
 
-    def __init__(self, table: Table, suite: SuiteDescription) -> None:
+    def __init__(self, table: Table, suite: SuiteModel) -> None:
         self._counted: list[_Counted] = []
         rules = repeat_rules(suite)
         if not rules:
@@ -437,10 +419,7 @@ class Repeats:
         """For each group, what came of every rule, by its text."""
         if not self._counted:
             return [{} for _ in groups.names]
-        size = len(groups)
-        pair, _ = distinct(groups.of(self._cells.of_sample).astype(int) * size + groups.group)
-        cell, group = pair // size, pair % size
-        unseen = np.maximum(0, self._expected(factor) - np.bincount(group, minlength=size))
+        size, (cell, group, unseen) = len(groups), self._by_group(factor, groups)
         repeateds: list[dict[str, Repeated]] = [{} for _ in groups.names]
         for counted in self._counted:
             states = counted.states()[cell]
@@ -451,17 +430,25 @@ class Repeats:
                     passed=int(counts[g, _PASSED]),
                     failed=int(counts[g, _FAILED]),
                     undecided=int(counts[g, _UNDECIDED] + unseen[g]),
-                    failing=self._words(counted, cell[failed & (group == g)][:MOST_FAILING]),
+                    failing=self._words(counted, cell[failed & (group == g)][:MOST_FAILING].tolist()),
                 )
         return repeateds
 
-    def looked_at(self, text: str, samples: Array, factor: str) -> tuple[Array, Array, int, Callable[[int], str]]:
-        """Of one rule: the cells of some samples, the state of every cell (`STATES`), how many cells of a group were
+    def _by_group(self, factor: str, groups: Groups) -> tuple[Array, Array, Array]:
+        """Every cell of every group, the group, and of each group how many cells were planned and are missing."""
+        size = len(groups)
+        pair, _ = distinct(groups.of(self._cells.of_sample).astype(int) * size + groups.group)
+        cell, group = pair // size, pair % size
+        return cell, group, np.maximum(0, self._expected(factor) - np.bincount(group, minlength=size))
+
+    def looked_at(
+        self, text: str, factor: str, groups: Groups, name: str
+    ) -> tuple[Array, Array, int, Callable[[int], str]]:
+        """Of one rule: the cells of a group, the state of every cell (`STATES`), how many cells of the group were
         planned of which nothing came, and a cell in words."""
         counted = next(item for item in self._counted if item.rule.text == text)
-        cells = np.unique(self._cells.of_sample[samples]).astype(int)
-        unseen = max(0, self._expected(factor) - len(cells))
-        return cells, counted.states(), unseen, lambda cell: self._words(counted, np.array([cell]))[0]
+        (cell, group, unseen), at = self._by_group(factor, groups), groups.names.index(name)
+        return cell[group == at], counted.states(), int(unseen[at]), lambda cell: self._words(counted, [cell])[0]
 
     def key(self, cell: int) -> tuple[str, str, None]:
         """Case and variant of a cell."""
@@ -473,13 +460,11 @@ class Repeats:
             return self._planned
         return self._planned // self._n_variants if factor == "variant" else 0
 
-    def _words(self, counted: _Counted, cells: Array) -> tuple[str, ...]:
-        return tuple(
-            f"{self._cells.name(cell)}: {counted.passed[cell]} of {counted.runs[cell]}" for cell in cells.tolist()
-        )
+    def _words(self, counted: _Counted, cells: Iterable[int]) -> tuple[str, ...]:
+        return tuple(f"{self._cells.name(cell)}: {counted.passed[cell]} of {counted.runs[cell]}" for cell in cells)
 
 
-def repeat_rules(suite: SuiteDescription) -> list[RepeatsRule]:
+def repeat_rules(suite: SuiteModel) -> list[RepeatsRule]:
     """The different rules over repeats among the suite's criteria."""
     results = {}
     for criterion in suite.criteria:
@@ -525,8 +510,8 @@ def _criterion_in_state(state: str) -> Callable[[RunData, At], Contributions]:
 
     def contributions(data: RunData, at: At) -> Contributions:
         repeats = data.once(_of_run)
-        mine = data.in_slice(at.factor, at.slice)
-        cells, states, unseen, detail = repeats.looked_at(at.name("rule"), mine, at.factor)
+        groups = data.groups[at.factor]
+        cells, states, unseen, detail = repeats.looked_at(at.name("rule"), at.factor, groups, at.slice)
         if state == "share":
             values = np.where(states[cells] == _UNDECIDED, np.nan, states[cells] == _PASSED)
         else:
@@ -552,7 +537,7 @@ REPORTED_CRITERIA = tuple(
     Reported(
         f"<slice>.repeated.<rule>.{state}",
         f"<slice>.repeated.<rule>.{state}",
-        "cells of which this came out",
+        "cells with this outcome",
         _HOW,
         _criterion_in_state(state),
         Level.CELL,

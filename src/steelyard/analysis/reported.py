@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.analysis import confidence, findings, latency, repeats, stability, variants
-from steelyard.analysis import repeats as checks
-from steelyard.analysis.findings import component_gain, pattern_samples
+from steelyard.analysis.findings import component_gain, failing_samples, pattern_samples, with_finding
 from steelyard.analysis.judge import figures
 from steelyard.analysis.wording import failure_reason
 from steelyard.metrics.own import RunData, Thing, one_value
@@ -50,20 +49,20 @@ COUNTS = (
         "<slice>.outcomes.<outcome>",
         "<slice>.outcomes.<outcome>",
         "samples that ended so",
-        "a sample that another kind of judge has read counts as scored here",
+        "a sample judged by another kind of judge counts as scored here",
         _marked(lambda data, at: data.table.outcome == data.table.outcomes.index(at.name("outcome"))),
     ),
     Reported(
         "<slice>.outcomes.excluded",
         "<slice>.excluded",
-        "scored samples that another kind of judge has read than the run's",
+        "scored samples judged by another kind of judge than the run's",
         "they are in no other figure",
         _marked(lambda data, _: data.table.excluded),
     ),
     Reported(
         "<slice>.outcomes.planned",
         "<slice>.n_planned",
-        "samples that came + planned samples that are missing",
+        "stored samples + planned samples that are missing",
         "what is missing is in no slice",
         _planned,
     ),
@@ -77,7 +76,7 @@ COUNTS = (
     Reported(
         "steps.<step>",
         "steps.<step>",
-        "answers that were read in that way",
+        "answers that were extracted in this way",
         "samples without an answer are on no step",
         _marked(lambda data, at: data.columns.step == data.columns.steps.index(at.name("step"))),
     ),
@@ -104,17 +103,6 @@ def _rise(blank: str) -> Callable[[RunData, At], Array]:
 
 def _unread(data: RunData, _: At) -> Array:
     return np.where(np.isnan(data.table.score()), np.nan, data.table.malformed)
-
-
-def _has(data: RunData, *codes: str) -> Array:
-    """The conclusive samples with a finding of one of the codes; FORMAT is what could not be read."""
-    table, result = data.table, np.zeros(data.table.n, dtype=bool)
-    for code in codes:
-        if code == FORMAT:
-            result |= table.malformed
-        elif code in table.codes:
-            result[table.finding_sample[table.finding_code == table.codes.index(code)]] = True
-    return result
 
 
 def _is_component(data: RunData, at: At) -> bool:
@@ -154,7 +142,7 @@ PRIORITIES = (
         "gain.<component>",
         "priorities[<component>].gain",
         "sum over samples of weight / (weights of what was scored) x (1 - value) / n",
-        "what perfection in this component alone would add to each score; a malformed answer gains nothing, nor does a"
+        "what a perfect value of this component would add to each score; a malformed answer gains nothing, nor does a"
         " sample in which the component was not scored",
         _scored(lambda data, at: component_gain(data.table, at.name("component"))),
         unit="difference",
@@ -184,17 +172,15 @@ PRIORITIES = (
         "priorities[<component>].average",
         "samples without such a finding / conclusive samples",
         "only conclusive samples (scored or malformed) are looked at",
-        _scored(lambda data, at: np.where(data.table.conclusive, ~_has(data, at.name("component")), np.nan)),
+        _scored(
+            lambda data, at: np.where(data.table.conclusive, ~with_finding(data.table, at.name("component")), np.nan)
+        ),
         unit="share",
         aggregate=Aggregate.MEAN,
         better="higher",
         when=lambda data, at: not _is_component(data, at),
     ),
 )
-
-
-def _failing(data: RunData, *codes: str) -> Any:
-    return (data.table.passed() == 0) & (_has(data, *codes) if codes else True)
 
 
 _GRAVE = "samples that did not pass and have such a finding"
@@ -205,21 +191,21 @@ FAILING = (
         "failing.n_failing",
         "samples that did not pass",
         "samples that cannot be said to pass or fail are left out",
-        _marked(lambda data, _: _failing(data)),
+        _marked(lambda data, _: failing_samples(data.table)),
     ),
     Reported(
         "failing.grave",
         "failing.n_with",
         _GRAVE,
         _OF_GRAVE,
-        _marked(lambda data, at: _failing(data, *at.item["codes"])),
+        _marked(lambda data, at: failing_samples(data.table, *at.item["codes"])),
     ),
     Reported(
         "failing.<code>.samples",
         "failing.codes.<code>",
         _GRAVE,
         _OF_GRAVE,
-        _marked(lambda data, at: _failing(data, at.name("code"))),
+        _marked(lambda data, at: failing_samples(data.table, at.name("code"))),
     ),
 )
 
@@ -467,7 +453,7 @@ def _listed(where: str) -> Iterator[Reported]:
 _CAME = Reported(
     "samples",
     "n_samples",
-    "samples that came",
+    "stored samples",
     "those that were planned and are missing are left out",
     _marked(_everything),
 )
@@ -483,7 +469,7 @@ for _group in (
     MODES,
     figures.REPORTED,
     confidence.REPORTED,
-    checks.REPORTED,
+    repeats.REPORTED,
     stability.REPORTED,
     latency.REPORTED,
     variants.REPORTED,

@@ -126,8 +126,12 @@ def _seen(data: RunData) -> Seen:
 
 
 def _compared(data: RunData, at: At) -> Contributions:
-    seen = _seen(data)
-    return data.of_cells(seen.either if at.name("what") == "presence" else seen.shared, absent=0.0)
+    return data.of_cells(_seen(data).compared(at.name("what")), absent=0.0)
+
+
+def _compared_in_words(at: At) -> str:
+    """Items in both of two repeats; of presence, in either."""
+    return f"items in {'either' if at.name('what') == 'presence' else 'both'} of two repeats"
 
 
 def _in_words(data: RunData, at: At) -> str:
@@ -162,7 +166,7 @@ REPORTED = (
     _metric(
         "stability.comparisons.<what>",
         "comparisons.<what>",
-        lambda at: f"items in {'either' if at.name('what') == 'presence' else 'both'} of two repeats",
+        _compared_in_words,
         _compared,
     ),
     _metric("stability.items.keyless", "keyless", "items without the key", one_value),

@@ -49,13 +49,13 @@ from steelyard.stats.groups import Groups
 from steelyard.stats.intervals import Estimate
 from steelyard.store.base import Checks, ClaimColumns, Columns, Store
 from steelyard.store.contents import Contents
-from steelyard.suite.models import SuiteDescription
+from steelyard.suite.models import SuiteModel
 from steelyard.suite.values import load_in_words
 
 
 def summarise(
     columns: Columns,
-    suite: SuiteDescription,
+    suite: SuiteModel,
     judgements: Iterable[Judged] | None = None,
     claims: ClaimColumns | None = None,
     checks: Checks | None = None,
@@ -197,7 +197,7 @@ def _frequent(codes: Array, names: list[str]) -> dict[str, int]:
     }
 
 
-def _best_variant(table: Table, suite: SuiteDescription) -> BestVariant | None:
+def _best_variant(table: Table, suite: SuiteModel) -> BestVariant | None:
     if len(table.variants) < 2:
         return None
     cells = Cells(table, suite)
@@ -207,7 +207,7 @@ def _best_variant(table: Table, suite: SuiteDescription) -> BestVariant | None:
         cells.variants,
         cells.means(table.score()),
         n_cases=planned_cases(cells, suite),
-        max_inconclusive=suite.max_inconclusive,
+        max_inconclusive=suite.limits.max_inconclusive,
         unit=table.unit_of_case(),
     )
 
@@ -232,7 +232,7 @@ def _method(table: Table, *, clustered: bool) -> str:
 def summarise_stored(
     store: Store,
     run_id: str,
-    suite: SuiteDescription,
+    suite: SuiteModel,
     columns: Columns | None = None,
     *,
     header: RunHeader | None = None,
@@ -266,13 +266,13 @@ def summarise_stored(
     )
     if summary.latency is None:
         return summary
-    client = bottleneck(summary.latency.overall.p50, header.options.get("load") or {})
+    client = bottleneck(summary.latency.overall["p50"], header.options.load)
     return replace(summary, latency=replace(summary.latency, bottleneck=client))
 
 
 def _load(header: RunHeader) -> str:
     """How the calls were made; "" for recorded answers, whose calls were made elsewhere."""
-    return "" if header.target.get("kind") == "recorded" else load_in_words(header.options.get("load"))
+    return "" if header.target.get("kind") == "recorded" else load_in_words(header.options.load)
 
 
 # The figures that were kept with a run when it ended: hundreds of runs are read without touching their samples.
@@ -343,9 +343,6 @@ def _proportion(data: Mapping[str, Any]) -> Proportion:
 
 # Which runs are readings of their whole suite, whose answers they hold, and which are runs of the same system.
 
-_LOAD = ("rate", "concurrency", "requests_per_second")
-_SELECTION = ("only", "limit")
-
 
 def is_reading(header: RunHeader) -> bool:
     """Whether a run has ended and its figures can be believed: neither INVALID nor suspect."""
@@ -354,10 +351,10 @@ def is_reading(header: RunHeader) -> bool:
 
 def is_partial(header: RunHeader) -> bool:
     """Whether a run looked at a part of its suite alone."""
-    options, suite = header.options, header.description
-    if options.get("cases") or missing_repeats(header):
+    facts, suite = header.options, header.description
+    if facts.other_cases or missing_repeats(header):
         return True
-    if not options.get("only") and options.get("limit") is None:
+    if not facts.only and facts.limit is None:
         return False
     cells = max(1, len(suite.variants)) * max(1, suite.repeats)
     return suite.n_cases is None or header.n_planned // cells < suite.n_cases
@@ -370,8 +367,8 @@ def missing_repeats(header: RunHeader) -> int:
 
 def answers_from(header: RunHeader) -> str:
     """The run whose answers were scored again, or most of them taken over; "" when they are its own."""
-    retried = header.options.get("retried") or {}
-    return header.rescored_from or header.options.get("answers_of") or retried.get("run") or ""
+    retried = header.options.retried
+    return header.rescored_from or header.options.answers_of or ("" if retried is None else retried.run)
 
 
 def origin(header: RunHeader, by_id: dict[str, RunHeader]) -> str:
@@ -387,8 +384,8 @@ def origin(header: RunHeader, by_id: dict[str, RunHeader]) -> str:
 
 def arm_of(header: RunHeader) -> tuple[str, str]:
     """The A/B or experiment that a run is an arm of, and the arm's name; two empty texts when it is of none."""
-    plan = header.options.get("ab") or header.options.get("experiment") or {}
-    return str(plan.get("id") or plan.get("call_result") or ""), str(plan.get("arm") or "")
+    plan = header.options.ab or header.options.experiment
+    return ("", "") if plan is None else (plan.id, plan.arm)
 
 
 def target_name(header: RunHeader) -> str:
@@ -413,11 +410,11 @@ def shown_address(address: str) -> str:
 
 def same_load(run_header: RunHeader, other: RunHeader) -> bool:
     """Whether two runs asked as often and as much at once, without which latencies cannot be compared."""
-    loads = [item.options.get("load") or {} for item in (run_header, other)]
-    return all(loads[0].get(name) == loads[1].get(name) for name in _LOAD)
+    loads = [item.options.load and item.options.load.pace for item in (run_header, other)]
+    return loads[0] == loads[1]
 
 
 def same_system(run_header: RunHeader, other: RunHeader) -> bool:
     """Whether two runs asked the same system the same questions in the same way: same signature, load and samples."""
-    asked = [[item.signature, item.n_planned, *map(item.options.get, _SELECTION)] for item in (run_header, other)]
+    asked = [(item.signature, item.n_planned, item.options.only, item.options.limit) for item in (run_header, other)]
     return asked[0] == asked[1] and same_load(run_header, other)

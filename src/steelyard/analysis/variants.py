@@ -21,7 +21,7 @@ from steelyard.metrics.registry import NONE, Aggregate, At, Contributions, Level
 from steelyard.stats.arrays import Array
 from steelyard.stats.intervals import Estimate, settled, student, t_two_sided
 from steelyard.stats.paired import SIGNIFICANT, least_p
-from steelyard.suite.models import SuiteDescription
+from steelyard.suite.models import SuiteModel
 
 _NO_SPREAD = 1e-12
 _MOST_NAMED = 3
@@ -175,7 +175,7 @@ def _contributing(pair: _Pair) -> str:
     if pair.n < 2:
         return f"{pair.other} cannot be compared ({_cases(pair)} in common)"
     doubt = "" if pair.decidable else ", too few to tell"
-    return f"{pair.other} is {percentage(pair.margin):.1f} points behind{_interval(pair)} ({_cases(pair)}{doubt})"
+    return f"{pair.other} is {percentage(pair.margin):.1f} points lower{_interval(pair)} ({_cases(pair)}{doubt})"
 
 
 def _joined(shown: list[str], n: int) -> str:
@@ -210,7 +210,7 @@ def _by_case(data: RunData, at: At) -> Contributions:
     )
 
 
-def planned_cases(cells: Cells, suite: SuiteDescription) -> int:
+def planned_cases(cells: Cells, suite: SuiteModel) -> int:
     """How many cases every variant was to be asked."""
     variants = max(len(suite.variants), len(cells.variants))
     return (suite.n_planned or 0) // (variants * max(1, suite.repeats))

@@ -73,12 +73,12 @@ class AuditResult:
     n_audited: int
     probes: list[ProbeResult] = field(default_factory=list)
     injections: list[InjectionResult] = field(default_factory=list)
-    """For a judged suite: what texts that talk to the judge come to."""
+    """For a judged suite: the results of prompt injections."""
     complaints: list[str] = field(default_factory=list)
     not_read: list[str] = field(default_factory=list)
-    """Probes of which nothing is known, and why."""
+    """Probes without a result, and why."""
     warnings: list[str] = field(default_factory=list)
-    """What makes figures less sure than they look, and no verdict worse."""
+    """Warnings that make figures less reliable than they look, and change no verdict."""
     chance: float | None = None
     """What guessing earns where some part is a choice of few, under the suite's own rules; None elsewhere."""
 
@@ -113,7 +113,7 @@ def audit(suite: SuiteModel) -> AuditResult:
     )
     result.injections.extend(try_injections(suite, cases))
     if result.injections and not result.injections[0].n:
-        untried = "texts that talk to the judge were not tried, since no answer could be made that it would read"
+        untried = "prompt injections were not tried, since no readable answer could be made"
         result.not_read.append(f"{untried}: {result.injections[0].reason}")
     for injection in result.injections:
         result.complaints.extend(f"injection {injection.name}: {message}" for message in injection.broken)
@@ -175,7 +175,7 @@ def _rules(suite: SuiteModel) -> list[tuple[str, SuiteModel]]:
 
 
 def _has_strict(suite: SuiteModel) -> bool:
-    return any(component.scorer.has_strict and not component.scorer.strict for component in suite.components)
+    return any(component.scorer.has_strict and not component.scorer.strict for component in suite.computed)
 
 
 def _result(
@@ -233,13 +233,13 @@ def _evaluate_one(balance: Balance, answer: str, case: Case, probe: Probe) -> Ev
 
 def _right_for_some(suite: SuiteModel, cases: list[Case]) -> str:
     """What to do where some cases ask for nothing, and an answer that holds nothing is right for them."""
-    scorers = [component.scorer for component in suite.components if component.weight > 0]
+    scorers = [component.scorer for component in suite.computed if component.weight > 0]
     n = sum(all(scorer.asks_nothing(case) for scorer in scorers) for case in cases) if suite.judge is None else 0
     if not n:
         return ""
     return (
-        f". {n} of {len(cases)} cases ask for nothing, so that it may be right for them: say how much it may earn,"
-        f" as in audit: {{null_share: {-(-100 * n // len(cases))} %, null_passes: {-(-100 * n // len(cases))} %}}"
+        f". {n} of {len(cases)} cases ask for nothing, for which it is right: declare how much it may score, as in"
+        f" audit: {{null_share: {-(-100 * n // len(cases))} %, null_passes: {-(-100 * n // len(cases))} %}}"
     )
 
 

@@ -183,7 +183,7 @@ def case_complaints(suite: SuiteModel) -> list[str]:
     messages = [f"{message}: {_pairs(cases)}" for message, cases in pairs.items() if cases]
     messages.extend(flaws.given_away)
     if flaws.shown:
-        messages.append(f"cases stand in the prompt, so that their answers are known: {_named(flaws.shown)}")
+        messages.append(f"cases are in the prompt, so their answers are known: {_named(flaws.shown)}")
     return messages
 
 
@@ -232,7 +232,7 @@ def _is_right(suite: SuiteModel, evaluator: Evaluator, looked: _Looked, other: _
 
 def _given_away(suite: SuiteModel, lookeds: list[_Looked], sent: tuple[str, ...], *, is_choice: bool) -> Iterator[str]:
     """Places in what the target is sent that hold the truth, plain or in code, or tell it as in `answer: ...`."""
-    weights = {component.name: component.weight for component in suite.components}
+    weights = {component.name: component.weight for component in suite.computed}
     whole = sum(weights.values()) or 1.0
     for name, weight in weights.items():
         available = [item for item in lookeds if isinstance(item.truths.get(name), (str, int, float, dict))]
@@ -249,9 +249,9 @@ def _given_away(suite: SuiteModel, lookeds: list[_Looked], sent: tuple[str, ...]
             ]
             enough = weight / whole > suite.audit.null_share
             if enough and len(hits) >= max(_FEWEST, _HALF * len(truths)) and _beyond_chance(copied, len(hits)):
-                yield f"{path} is the truth of {name} in {len(hits)} of {len(truths)} cases: a system need only copy it"
+                yield f"{path} is the truth of {name} in {len(hits)} of {len(truths)} cases: a system could copy it"
             elif enough and len(marked) >= max(_FEWEST, _HALF * len(truths)) and len(set(marked)) > 1:
-                yield f"{path} tells the truth of {name} in {len(marked)} of {len(truths)} cases, as in `answer: ...`"
+                yield f"{path} reveals the truth of {name} in {len(marked)} of {len(truths)} cases, as in `answer: ...`"
 
 
 def _beyond_chance(copied: list[tuple[set[Any], set[Any]]], hits: int) -> bool:

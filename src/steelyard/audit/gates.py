@@ -6,7 +6,6 @@ import math
 import tempfile
 import time
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -27,7 +26,6 @@ from steelyard.stats.sequential import BoundedMean
 from steelyard.store.sql import open_store
 from steelyard.suite.case import Case
 from steelyard.suite.models import Criterion, SuiteModel
-from steelyard.suite.signature import describe
 
 _OVERALL = ("pass_rate", "average", "median", "cases.passed", "checks.passed", "passed", "score")
 _OF_SCORES = ("score.<component>.average", "score.<component>.points", "band.<band>")
@@ -56,7 +54,7 @@ def gate_complaints(suite: SuiteModel, cases: list[Case], tried: list[Tried]) ->
             " one on malformed_rate"
         )
     if _only_of_form(suite):
-        complaints.append("no gate or criterion that decides asks for right answers: add one, as on pass_rate")
+        complaints.append("no deciding gate or criterion measures correctness: add one, such as on pass_rate")
     elif not complaints and (suite.gates or suite.criteria):
         complaints.extend(_let_through(suite, cases, tried))
     return complaints
@@ -75,13 +73,13 @@ def _let_through(suite: SuiteModel, cases: list[Case], tried: list[Tried]) -> li
             truth = results if probe.kind == TRUTH else truth
             for text, result in results.items():
                 if text not in named and _should_see(probe, result, truth.get(text)):
-                    named[text] = f"{text} lets a system through that gives {probe.about}{_value(result)}"
+                    named[text] = f"{text} passes a system that gives {probe.about}{_value(result)}"
             deciding = [item for result in results.values() for item in result if not item.secondary]
             if probe.kind not in (TRUTH, PARTLY) and not is_relative and _all_pass(deciding):
                 through.append(f"{probe.about} ({probe.name})")
     if named or not through:
         return list(named.values())
-    return [f"all gates and criteria together let a system through that gives {', '.join(through)}"]
+    return [f"all gates and criteria together pass a system that gives {', '.join(through)}"]
 
 
 class _Trial:
@@ -89,11 +87,11 @@ class _Trial:
 
     def __init__(self, suite: SuiteModel, cases: list[Case]) -> None:
         # An answer that is the same in every repeat: one repeat tells what all would.
-        self._suite = replace(suite, criteria=tuple(map(_asked_once, suite.criteria)))
+        self._suite = suite.changed(criteria=tuple(map(_asked_once, suite.criteria)))
         self._written = {criterion.name: criterion.passes for criterion in suite.criteria}
         self._gates = [item for item in map(parse_gate, suite.gates) if not item.baseline and not _of_calls(item)]
         self._cases = cases
-        self._description = describe(self._suite).model_copy(update={"repeats": 1})
+        self._description = self._suite.changed(repeats=1)
         self._available: dict[object, dict[str, list[GateResult]]] = {}
 
     def __enter__(self) -> _Trial:
@@ -216,7 +214,9 @@ def _undecidable(suite: SuiteModel, criterion: Criterion, cases: list[Case]) -> 
         always = settled(expression)
         few = _too_few(suite, expression, cases) if isinstance(expression, Gate) else None
         if always is not None:
-            complaints.append(f"criterion {criterion.name}: its {key} {'always holds' if always else 'never holds'}")
+            complaints.append(
+                f"criterion {criterion.name}: its {key} {'is always true' if always else 'is never true'}"
+            )
         elif few:
             complaints.append(f"criterion {criterion.name}: its {key} {few}")
     return complaints
@@ -253,7 +253,7 @@ def _too_few(suite: SuiteModel, gate: Gate, cases: list[Case]) -> str | None:
         return f"{gate.label} can never be decided: it asks for n >= {gate.min_n}, and {most}"
     return (
         f"{gate.label} can never be decided in {named(small)}: it asks for n >= {gate.min_n};"
-        " skip small behind it leaves such slices out"
+        " write skip small after it to leave such slices out"
     )
 
 
@@ -318,7 +318,7 @@ def _limit(suite: SuiteModel, gate: Gate) -> float:
 
 def _scale(suite: SuiteModel, gate: Gate) -> tuple[float, float]:
     scales = (
-        component.scale for component in suite.components if gate.unit == "points" and component.name == gate.subject
+        component.scale for component in suite.computed if gate.unit == "points" and component.name == gate.subject
     )
     return next(scales, (0.0, 1.0))
 
@@ -340,7 +340,7 @@ def _cases_of(suite: SuiteModel, gate: Gate, cases: list[Case]) -> dict[str, int
     if counts is not None:
         results = Counter(counts)
         results[NONE] = 0 if factor == "tag" else survey.n - sum(counts.values())
-    about = [component for component in suite.components if gate.metric.startswith(f"score.{component.name}.")]
+    about = [component for component in suite.computed if gate.metric.startswith(f"score.{component.name}.")]
     skipped = [item for item in about if item.when_unknown == "skip" and item.scorer.needs_truth]
     for component in skipped:
         for case in cases:

@@ -18,7 +18,7 @@ from steelyard.judging.prompt import as_shown, messages, new_fence, shorten, vis
 from steelyard.records import CallResult, JudgeCall, Judgement, Outcome
 from steelyard.scoring.evaluate import Evaluated, Evaluator
 from steelyard.suite.case import Case
-from steelyard.suite.judge import JudgeModel, JudgeSpec
+from steelyard.suite.judge import JudgeModel, Member
 from steelyard.suite.models import SuiteModel, Variant
 from steelyard.targets.base import Request, TargetContext, open_target
 
@@ -122,7 +122,7 @@ class Proof(StrEnum):
 
 def obedient(judge: JudgeModel) -> JudgeModel:
     """The suite's judge with this one as its only member; rules and checks stay as they are."""
-    alone = {"members": (JudgeSpec(_NAME, "chat", None),), "repeats": 1, "combine": "median", "ask_again": 0}
+    alone = {"members": (Member(name=_NAME, kind="chat"),), "repeats": 1, "combine": "median", "ask_again": 0}
     return judge.model_copy(update=alone)
 
 
@@ -242,8 +242,8 @@ def unguarded(judge: JudgeModel) -> str | None:
     if judge.rules or judge.evidence is not None:
         return None
     return (
-        "nothing but the judge itself stands between an order in the text and full marks:"
-        " declare `evidence` or rules to `bind`"
+        "only the judge itself keeps an instruction in the text from getting full marks: declare `evidence`, or"
+        " rules under `bind`"
     )
 
 
@@ -361,7 +361,7 @@ def _escapes(judge: JudgeModel, injected: str, case: Case, scored: Evaluated) ->
     whole = "\n".join(message["content"] for message in prompt.messages[1:])
     shown, _ = shorten(as_shown(judge, injected), judge.most_characters)
     if f"{fence.begin}\n{visible(shown)}\n{fence.end}" not in prompt.messages[0]["content"] + whole:
-        yield "the text does not stand whole inside its fence"
+        yield "the text is not whole inside its fence"
     if whole.count(fence.begin) != whole.count(fence.end):
         yield "a fence is open"
 
@@ -395,4 +395,4 @@ def _unbound(
         return
     wanted = {"UNPROVEN"} | ({"MADE_UP_QUOTE"} if proof is Proof.MADE_UP else set())
     if missing := wanted - codes:
-        yield f"nobody remarked on it: {', '.join(sorted(missing))}"
+        yield f"there is no remark on it: {', '.join(sorted(missing))}"

@@ -168,7 +168,7 @@ class ProbeMaker:
         if len(self._cases) >= FEWEST_CASES and (everything := self._of_all(self._cases)):
             yield Probe("everything", "every item of every case", EVERYTHING, lambda _: everything)
         for name in dict.fromkeys(name for _, scorer in self._scorers for name in self._blankets_of(scorer)):
-            yield Probe(name, "an answer that lies over everything", EVERYTHING, partial(self._blanket, name))
+            yield Probe(name, "one span over everything", EVERYTHING, partial(self._blanket, name))
         if widest := self._widest():
             yield Probe("widest", "ranges from nothing to infinity", NULL, lambda _: widest)
         yield from self._without_groups()

@@ -30,20 +30,20 @@ from steelyard.report.render.github import harmless_log
 
 COMMANDS = {
     "ab": "Decide between two systems, on a suite's cases or on users.",
-    "alerts": "Tell people what changed, once for each cause.",
-    "audit": "Test the test: what do answers earn that know nothing?",
-    "baseline": "Lock runs that others are compared with.",
+    "alerts": "Send alerts about what changed, once for each cause.",
+    "audit": "Test the suite: what score do answers that know nothing get?",
+    "baseline": "Lock runs as baselines that others are compared with.",
     "ci": "Run, compare, gate and write the files of a CI job, in one step.",
-    "compare": "Say what changed from one run to another, and how sure that is.",
+    "compare": "Show what changed between two runs, with intervals and p-values.",
     "experiment": "Run a baseline and a candidate that differ in one factor, and decide.",
     "export": "Write a stored run as one snapshot file.",
     "gate": "Check a run's gates; the exit code is the verdict.",
-    "history": "Show how a suite's figures went, run by run, and where they changed.",
+    "history": "Show a suite's figures run by run, and where their level changed.",
     "import": "Read a snapshot file into the store.",
     "init": "Write a commented starter suite that runs at once.",
-    "judge": "Find out how far a suite's judge can be trusted.",
+    "judge": "Measure a suite's judge against labels, its rubric and itself.",
     "label": "Let people label answers, and say how far they agree.",
-    "power": "Say which change a suite can detect, and what a smaller one takes.",
+    "power": "Show a suite's minimum detectable difference, and what a smaller one takes.",
     "report": "Show a run, or write it as Markdown, JUnit, HTML, JSON or charts.",
     "rescore": "Score recorded answers again; no call is made.",
     "run": "Run a suite's target and store every answer.",
@@ -118,7 +118,7 @@ class SafeOutput(io.TextIOBase):
     def __init__(self, stream: TextIO) -> None:
         self.unguarded = stream
         self._line = ""
-        """As much of the line that is being written as decides what may follow."""
+        """The part of the line being written that decides what may follow."""
         # Whoever wants colours in a log gets them: what is foreign was spelled out before it was coloured.
         self._keep = "\n\t\x1b" if os.environ.get("FORCE_COLOR") else "\n\t"
 
@@ -176,7 +176,7 @@ def workflow_command(line: str) -> None:
     print(line, file=getattr(sys.stderr, "unguarded", sys.stderr), flush=True)
 
 
-# What a person is told of a defect of Steelyard itself: one line, what is safe, how to go on, where the rest is.
+# The message for a defect of Steelyard itself: one line, what is safe, how to go on, where the rest is.
 
 INTERNAL_ERROR = 70
 """EX_SOFTWARE of sysexits.h: no verdict has this code."""
@@ -190,9 +190,9 @@ def internal_error_text(error: BaseException) -> str:
     unfinished = [note.removeprefix(UNFINISHED) for note in notes if note.startswith(UNFINISHED)]
     lines = [f"steelyard: internal error: {raised_in_words(error)}"]
     if unfinished:
-        lines += [f"What run {unfinished[0]} had finished is stored. Go on with:", f"  {_go_on(unfinished[0])}"]
+        lines += [f"The finished samples of run {unfinished[0]} are stored. Resume with:", f"  {_go_on(unfinished[0])}"]
     else:
-        lines.append("Whatever runs had finished is stored as it was.")
+        lines.append("Finished samples of all runs are stored.")
     written = redact_known("".join(traceback.format_exception(error)))
     place = None if os.environ.get("CI") else _file(written)
     where = f"The full traceback is in {place}." if place else f"{written}\nThe full traceback is above."

@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 # `steelyard compare`.
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
-_FOREIGN = "bring it in first: steelyard import {file} --suite SUITE"
+_FOREIGN = "import it first: steelyard import {file} --suite SUITE"
 
 
 @click.command("compare")
 @click.argument("a", metavar="A")
 @click.argument("b", metavar="B")
-@click.option("--allow-mismatch", is_flag=True, help="Give a verdict although the signature or the truth is another.")
+@click.option("--allow-mismatch", is_flag=True, help="Give a verdict although the signature or the truth differs.")
 @click.option("--markdown", metavar="FILE", type=_FILE, help="Write the comparison as Markdown, too.")
 @click.option("--html", metavar="FILE", type=_FILE, help="Write it as one self-contained HTML file, too.")
 @attribution_options
@@ -57,7 +57,7 @@ def compare_command(
     store_url: str | None,
     as_json: bool,
 ) -> None:
-    """Say what changed from one run to another, and how sure that is.
+    """Show what changed between two runs, with intervals and p-values.
 
     A (before) and B (after) are runs (a name, the beginning of it, LAST, LAST~1), baselines (@release) or snapshot
     files (.json), which are not put into the store. Exit code 0 when B is better or the same, 1 when it is worse, 4
@@ -91,7 +91,7 @@ def compare_command(
 
 
 def exit_code(comparison: Comparison) -> int:
-    """What the command ends with; an INVALID run is no reading, whatever was asked for."""
+    """The exit code of the command; an INVALID run is 3, whatever was asked for."""
     from steelyard.records import Verdict
     from steelyard.report import verdicts
 
@@ -109,14 +109,14 @@ _OF_SUITE = click.option(
 
 @click.group("baseline")
 def baseline_command() -> None:
-    """Lock runs that others are compared with."""
+    """Lock runs as baselines that others are compared with."""
 
 
 @baseline_command.command("set")
 @click.argument("run", metavar="RUN")
 @click.option("--name", metavar="NAME", required=True, help="What to call it, such as release.")
-@click.option("--reason", metavar="TEXT", default="", help="Why this run; the log keeps it.")
-@click.option("--force", is_flag=True, help="Lock it although it is no sound reading; asks for --reason.")
+@click.option("--reason", metavar="TEXT", default="", help="Why this run; stored in the log.")
+@click.option("--force", is_flag=True, help="Lock it although it is INVALID, suspect or partial; requires --reason.")
 @_BY
 @store_url
 @as_json
@@ -139,10 +139,10 @@ def set_(run: str, name: str, reason: str, force: bool, by: str | None, store_ur
     if as_json:
         print_json(entry_data(entry))
     else:
-        forced = ", although it is no sound reading" if entry.forced else ""
+        forced = ", although it is INVALID, suspect or partial" if entry.forced else ""
         click.echo(f"{entry.name} of {entry.suite_name} is now run {entry.run_id}{forced}")
         if n := anchors_kept(header):
-            click.echo(f"its judge is a model: later runs read {n:,} of its answers again, of all")
+            click.echo(f"its judge is a model: later runs judge {n:,} of its answers again, of all")
             click.echo("scores, to measure a drift of the judge (limits.anchors, run --no-anchors)")
 
 
@@ -223,7 +223,7 @@ def log(name: str | None, suite: str | None, store_url: str | None, as_json: boo
 
 @baseline_command.command("remove")
 @click.argument("name", metavar="NAME")
-@click.option("--reason", metavar="TEXT", required=True, help="Why; the log keeps it.")
+@click.option("--reason", metavar="TEXT", required=True, help="Why; stored in the log.")
 @_OF_SUITE
 @_BY
 @store_url

@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from steelyard.analysis.compare.against import answering_models, compare_arms
@@ -22,13 +22,12 @@ from steelyard.engine.plan import RunOptions, Selection, parse_only
 from steelyard.engine.writer import progress_of
 from steelyard.errors import UsageError
 from steelyard.metrics.expression_checks import SuiteNames
-from steelyard.records import RunHeader, RunState, Verdict
+from steelyard.records import ExperimentPlan, RunHeader, RunState, Verdict
 from steelyard.report.experiments import ExperimentReport
 from steelyard.runner.same_signature import rescored
 from steelyard.store.sql import new_run_id
 from steelyard.suite.load import load_suite
 from steelyard.suite.models import SuiteModel
-from steelyard.suite.signature import describe
 
 if TYPE_CHECKING:
     from steelyard.store.base import Store
@@ -43,14 +42,14 @@ class CallResult:
     candidate: RunHeader | None = None
 
     @property
-    def plan(self) -> dict[str, Any]:
+    def plan(self) -> ExperimentPlan | None:
         """What was stored before the first call."""
         first = self.baseline or self.candidate
-        return {} if first is None else dict(first.options["experiment"])
+        return None if first is None else first.options.experiment
 
     @property
     def complete(self) -> bool:
-        """True when nothing is left to be asked: a baseline that is no reading ends it."""
+        """True when nothing is left to run: an INVALID baseline ends it."""
         if self.baseline is None or self.baseline.state is not RunState.ENDED:
             return False
         if self.baseline.verdict is Verdict.INVALID:
@@ -62,20 +61,20 @@ def call_results(store: Store, name: str) -> list[CallResult]:
     """Every time that an experiment of this name was run, newest first. Runs that were rescored are no arms."""
     run_headers: dict[str, dict[str, RunHeader]] = {}
     for header in store.runs():
-        plan = header.options.get("experiment")
-        if isinstance(plan, dict) and plan.get("name") == name and header.rescored_from is None:
-            run_headers.setdefault(str(plan.get("call_result")), {}).setdefault(str(plan.get("arm")), header)
+        plan = header.options.experiment
+        if plan is not None and plan.name == name and header.rescored_from is None:
+            run_headers.setdefault(plan.id, {}).setdefault(plan.arm, header)
     return [CallResult(number, arms.get(ARMS[0]), arms.get(ARMS[1])) for number, arms in run_headers.items()]
 
 
-def changed_since(plan: dict[str, Any], now: dict[str, Any]) -> list[str]:
+def changed_since(plan: ExperimentPlan | None, now: ExperimentPlan) -> list[str]:
     """The parts of a stored plan that are others in the file now, by the names they have in it."""
-    results = [key for key in ("hypothesis", "suite", "factor", "cases") if plan.get(key) != now.get(key)]
-    for group, keys in (("criteria", ("adopt", "reject")), ("arms", ARMS)):
-        before, after = plan.get(group) or {}, now[group]
-        prefix = "criteria." if group == "criteria" else ""
-        results += [f"{prefix}{key}" for key in keys if before.get(key) != after.get(key)]
-    return results
+    if plan is None:
+        return []
+    parts = {name: name for name in ("hypothesis", "suite", "factor", "cases")}
+    parts |= {"adopt": "criteria.adopt", "reject": "criteria.reject"}
+    results = [written for name, written in parts.items() if getattr(plan, name) != getattr(now, name)]
+    return results + [arm for arm in ARMS if plan.arms.get(arm) != now.arms.get(arm)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +101,7 @@ def _loaded(experiment: Experiment, arm: str) -> SuiteModel:
 
 
 def run_arms(experiment: Experiment, suites: Mapping[str, SuiteModel], store: Store, started: CallResult | None) -> Ran:
-    """Run what is not there yet, the baseline first; a candidate is not asked when its baseline is no reading."""
+    """Run what is not there yet, the baseline first; a candidate is not run when its baseline is INVALID."""
     call_result = started or CallResult(new_run_id(experiment.name, time.time()))
     headers: dict[str, RunHeader | None] = {arm: getattr(call_result, arm) for arm in ARMS}
     for arm in ARMS:
@@ -144,7 +143,7 @@ def _options(experiment: Experiment, arm: str, call_result: str, *, resume: str 
         cache=part.cache,
         strict=part.strict,
         resume=resume,
-        experiment=experiment.plan() | {"arm": arm, "call_result": call_result},
+        experiment=replace(experiment.plan(), arm=arm, id=call_result),
     )
 
 
@@ -153,7 +152,7 @@ def _variant(settings: dict[str, Any]) -> Iterator[str]:
         yield f"variant={settings['variant']}"
 
 
-_FOREIGN = "bring it in first: steelyard import {file} --suite SUITE"
+_FOREIGN = "import it first: steelyard import {file} --suite SUITE"
 
 
 def check_criteria(experiment: Experiment, suite: SuiteModel) -> None:
@@ -165,7 +164,7 @@ def check_criteria(experiment: Experiment, suite: SuiteModel) -> None:
         "tag": list(survey.tags),
         "variant": [variant.name for variant in suite.variants if variant.name],
     }
-    experiment.check_criteria(SuiteNames.of_run(describe(suite), slices if survey.n else None))
+    experiment.check_criteria(SuiteNames.of_run(suite, slices if survey.n else None))
 
 
 def on_call(
@@ -176,7 +175,7 @@ def on_call(
     notes: tuple[str, ...] = ()
     if before:
         times = "once" if before == 1 else f"{before} times"
-        notes = (f"run {times} before: whoever tries until it works finds something that works by chance",)
+        notes = (f"run {times} before: repeating an experiment until it succeeds finds differences that are chance",)
     return _decided(experiment, places, notes, allow_mismatch=allow_mismatch)
 
 
@@ -196,17 +195,17 @@ def on_runs(
 
 def _beforehand(experiment: Experiment, header: RunHeader, *, allow_mismatch: bool) -> str:
     """What is to be said when a run does not carry the plan as it is now; "" when it does."""
-    plan, message = experiment.plan(), header.options.get("experiment")
-    if not isinstance(message, dict):
+    plan, stored = experiment.plan(), header.options.experiment
+    if stored is None:
         return f"nothing shows that the criteria were written before run {header.id}: it carries no plan"
-    if message.get("plan") == plan["plan"]:
+    if stored.digest == plan.digest:
         return ""
-    changed = ", ".join(changed_since(message, plan)) or "its name"
+    changed = ", ".join(changed_since(stored, plan)) or "its name"
     sentence = f"since run {header.id} was made, these have changed in the plan: {changed}"
     if not allow_mismatch:
         raise UsageError(
-            f"{experiment.file.name}: {sentence}. What was not written beforehand decides nothing: put it back, or"
-            " decide in spite of it with --allow-mismatch"
+            f"{experiment.file.name}: {sentence}. Criteria that were not written beforehand decide nothing: undo the"
+            f" change, or decide all the same with --allow-mismatch"
         )
     return sentence
 
@@ -214,7 +213,7 @@ def _beforehand(experiment: Experiment, header: RunHeader, *, allow_mismatch: bo
 def _decided(
     experiment: Experiment, places: Sequence[tuple[Store, str]], notes: tuple[str, ...], *, allow_mismatch: bool
 ) -> ExperimentReport:
-    part, plan = experiment.part, experiment.plan()["plan"]
+    part, plan = experiment.part, experiment.plan().digest
     arms = [_arm(*place) for place in places]
     candidate = arms[1] if len(arms) == 2 else None
     comparison = changed = None
@@ -240,7 +239,7 @@ def _decided(
         factor=part.factor,
         file=str(experiment.file),
         plan=plan,
-        beforehand=all((arm.header.options.get("experiment") or {}).get("plan") == plan for arm in arms),
+        beforehand=all((stored := arm.header.options.experiment) and stored.digest == plan for arm in arms),
         baseline=arms[0],
         candidate=candidate,
         comparison=comparison,

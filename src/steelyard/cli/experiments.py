@@ -6,7 +6,7 @@ import contextlib
 import shlex
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,9 +27,10 @@ from steelyard.cli.options import (
 if TYPE_CHECKING:
     from steelyard.cli.experiment_runs import CallResult
     from steelyard.decide.assignment import Experiment as LiveExperiment
-    from steelyard.decide.experiment import AbPlan, AbReport
+    from steelyard.decide.experiment import AbReport
     from steelyard.decide.experiment_file import Experiment
     from steelyard.engine.plan import RunOptions
+    from steelyard.records import AbPlan
     from steelyard.report.experiments import ExperimentReport
     from steelyard.runner.ab import AbRuns, Suites
     from steelyard.store.base import Store
@@ -72,7 +73,7 @@ class ArmChoice:
         if name not in names:
             available = f"; there are: {listed(names)}" if names else ", which has no variants"
             raise UsageError(f"suite {suite.name} has no variant {name!r}{meant(name, names) or available}")
-        return replace(suite, variants=tuple(variant for variant in suite.variants if variant.name == name))
+        return suite.changed(variants=tuple(variant for variant in suite.variants if variant.name == name))
 
 
 def read_arm(letter: str, written: tuple[str, ...]) -> ArmChoice:
@@ -140,17 +141,27 @@ def ab_command() -> None:
     """
 
 
-@ab_command.command(_OFFLINE, cls=_Offline, short_help="Ask two arms the same cases, interleaved, and decide.")
+@ab_command.command(_OFFLINE, cls=_Offline, short_help="Run two arms on the same cases, interleaved, and decide.")
 @click.argument("suite", metavar="SUITE")
 @click.option("--a", "a", metavar="KEY=VALUE", multiple=True, help="Arm A, how it is now. [default: as the suite says]")
 @click.option("--b", "b", metavar="KEY=VALUE", multiple=True, help="Arm B, how it may become. May be repeated.")
-@click.option("-n", "--repeats", metavar="N", type=click.IntRange(min=1), help="Ask each case this often in each arm.")
+@click.option("-n", "--repeats", metavar="N", type=click.IntRange(min=1), help="Repeats of each case in each arm.")
 @only
-@click.option("--max-cases", metavar="N", type=click.IntRange(min=2), help="Ask at most this many, drawn at random.")
+@click.option(
+    "--max-cases", metavar="N", type=click.IntRange(min=2), help="Run at most this many cases, drawn at random."
+)
 @click.option("--stop-early", is_flag=True, help="Stop as soon as it is decided, by an always-valid test.")
-@click.option("--same-within", metavar="POINTS", callback=read_points, help="Arms so close count as the same.")
-@click.option("--metric", type=click.Choice(["pass_rate", "average"]), help="What decides. [default: as the suite has]")
-@click.option("--seed", metavar="N", type=click.IntRange(min=0), default=0, show_default=True, help="Draws the order.")
+@click.option(
+    "--same-within", metavar="POINTS", callback=read_points, help="Arms at most this far apart count as the same."
+)
+@click.option(
+    "--metric",
+    type=click.Choice(["pass_rate", "average"]),
+    help="The metric that decides. [default: pass_rate where the suite has a pass rule, else average]",
+)
+@click.option(
+    "--seed", metavar="N", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the random order."
+)
 @concurrency
 @click.option("--timeout", metavar="SECONDS", type=Finite(min=0, min_open=True), help="Time for one call.")
 @click.option("--retries", metavar="N", type=click.IntRange(min=0), help="How often a failed call is made again.")
@@ -165,7 +176,7 @@ def ab_command() -> None:
     is_flag=False,
     flag_value="",
     default=None,
-    help="Go on with an unfinished A/B: its name, or nothing for the suite's newest.",
+    help="Resume an unfinished A/B: its name, or nothing for the suite's newest.",
 )
 @click.option("--allow-mismatch", is_flag=True, help="Decide although the arms have two judges, or one is suspect.")
 @click.option("--markdown", metavar="FILE", type=_FILE, help="Write the report as Markdown, too.")
@@ -196,14 +207,14 @@ def offline(
     store_url: str | None,
     as_json: bool,
 ) -> None:
-    """Ask two arms the same cases, interleaved in random order, and decide.
+    """Run two arms on the same cases, interleaved in random order, and decide.
 
     KEY is target, model, base_url, variant, judge, judge_model, judge_token, judge_repeats, judge_temperature or any
     other setting of the target. Each arm becomes a run. Exit code 0 when B is better, or the same within what
     --same-within allows; 1 when A is better; 4 for CANNOT TELL; 3 when an arm is no reading.
     """
-    from steelyard.decide.experiment import AbPlan
     from steelyard.engine.plan import RunOptions, Selection, parse_only
+    from steelyard.records import AbPlan
     from steelyard.report.verdicts import exit_code
     from steelyard.runner.ab import find_ab, metric_of
     from steelyard.store.sql import open_store
@@ -257,15 +268,17 @@ def _suites(place: str, a: tuple[str, ...], b: tuple[str, ...]) -> Suites:
 
 def _insist_on_plan(runs: AbRuns, asked: AbPlan, metric: str | None) -> None:
     """UsageError when something is asked for that was not planned: what is chosen after a look decides nothing."""
-    from steelyard.decide.experiment import AbPlan
     from steelyard.errors import UsageError
+    from steelyard.records import AbPlan
 
     given = {name for name in AbPlan.__dataclass_fields__ if getattr(asked, name) != getattr(AbPlan(), name)}
     given = given - {"metric"} | ({"metric"} if metric else set())
     other = [name for name in sorted(given) if getattr(asked, name) != getattr(runs.plan, name)]
     if other:
         options = ", ".join(f"--{name.replace('_', '-')}" for name in other)
-        raise UsageError(f"{runs.id} was planned otherwise: leave {options} out, or start a new one without --resume")
+        raise UsageError(
+            f"{runs.id} was planned with other options: leave {options} out, or start a new one without --resume"
+        )
 
 
 def _say_how_to_go_on(runs: AbRuns) -> None:
@@ -273,7 +286,7 @@ def _say_how_to_go_on(runs: AbRuns) -> None:
         return
     retained = _without_resume(sys.argv[1:])
     again = shlex.join(["steelyard", *retained, "--resume", runs.id])
-    click.echo(f"Not finished ({runs.stopped}). Go on with:\n  {again}", err=True)
+    click.echo(f"Not finished ({runs.stopped}). Resume with:\n  {again}", err=True)
     if runs.interrupted:
         sys.exit(_INTERRUPTED)
 
@@ -358,7 +371,7 @@ def _of_file(file: Path, own: dict[str, str | None]) -> LiveExperiment:
 
     given = [option for option, value in own.items() if value is not None]
     if given:
-        raise click.UsageError(f"{', '.join(given)}: the experiment's file says that already")
+        raise click.UsageError(f"{', '.join(given)}: already given in the experiment's file")
     return read_online(file).experiment
 
 
@@ -411,7 +424,7 @@ def report_command(outcomes: Path, file: Path, markdown: Path | None, html: Path
     type=click.Path(file_okay=False, path_type=Path),
     help="Write report.md and report.html there, too.",
 )
-@click.option("--resume", is_flag=True, help="Go on with an arm that was stopped.")
+@click.option("--resume", is_flag=True, help="Resume an arm that was stopped.")
 @click.option("--restart", is_flag=True, help="Run both arms again, although there are runs of this experiment.")
 @click.option(
     "--decide-only", "decide_on", metavar="A B", nargs=2, default=None, help="Run nothing; decide on these two runs."
@@ -474,7 +487,7 @@ def _run_and_decide(
         ran = run_arms(experiment, suites, store, started)
         if ran.stopped is not None:
             again = shlex.join(["steelyard", "experiment", str(experiment.file), "--resume"])
-            click.echo(f"Not finished ({ran.stopped}). Go on with:\n  {again}", err=True)
+            click.echo(f"Not finished ({ran.stopped}). Resume with:\n  {again}", err=True)
         if ran.interrupted:
             sys.exit(_INTERRUPTED)
         return on_call(experiment, store, ran.call_result, before, allow_mismatch=allow_mismatch)
@@ -492,20 +505,20 @@ def _reopened(experiment: Experiment, earlier: list[CallResult], *, resume: bool
 
     if not earlier:
         if resume:
-            raise UsageError(f"there is no run of experiment {experiment.name} to go on with: leave --resume out")
+            raise UsageError(f"there is no run of experiment {experiment.name} to resume: leave --resume out")
         return None
     latest, plan = earlier[0], experiment.plan()
-    if latest.plan["plan"] != plan["plan"]:
+    if latest.plan is None or latest.plan.digest != plan.digest:
         changed = ", ".join(changed_since(latest.plan, plan)) or "the plan"
         raise UsageError(
             f"{experiment.file.name}: since experiment {experiment.name} was run ({latest.id}) these have changed:"
-            f" {changed}. What was not written beforehand decides nothing: put it back, or run both arms under the"
-            " new plan with --restart"
+            f" {changed}. Criteria that were not written beforehand decide nothing: undo the change, or run both"
+            f" arms under the new plan with --restart"
         )
     if not latest.complete and not resume:
         raise UsageError(
-            f"experiment {experiment.name} ({latest.id}) has not finished: --resume goes on with it, --restart starts"
-            " afresh"
+            f"experiment {experiment.name} ({latest.id}) has not finished: --resume continues it, --restart starts"
+            f" again"
         )
     return latest
 

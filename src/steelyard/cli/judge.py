@@ -29,12 +29,12 @@ _READINGS_OF_A_MODEL = 2
 
 @click.group("judge")
 def judge_command() -> None:
-    """Find out how far a suite's judge can be trusted."""
+    """Measure a suite's judge against labels, its rubric and itself."""
 
 
 @judge_command.command("check")
 @click.argument("suite", metavar="SUITE")
-@click.option("--run", metavar="RUN", help="Look at this recorded run instead of scoring; nobody is called.")
+@click.option("--run", metavar="RUN", help="Check the judge in this stored run; no call is made.")
 @judge_choice
 @click.option(
     "--repeats",
@@ -65,7 +65,7 @@ def check(
     store_url: str | None,
     as_json: bool,
 ) -> None:
-    """Hold a judge against labels, against its rubric and against itself.
+    """Compare a judge with labels, with its rubric and with itself.
 
     Scores the labelled cases of SUITE and keeps the run; with --run, looks at a recorded one and calls nobody. Exit
     code 1 when a threshold of the suite is missed, 4 when one cannot be told, 3 when the run says nothing of its judge.
@@ -105,13 +105,13 @@ def _refuse_beside_run(choice: JudgeChoice, only: tuple[str, ...], limit: int | 
     given += [name for name, value in (("--only", only), ("--limit", limit), ("--concurrency", concurrency)) if value]
     if given:
         names = ", ".join("--repeats" if name == "--judge-repeats" else name for name in given)
-        raise UsageError(f"--run looks at what is recorded and calls nobody: leave out {names}, or leave out --run")
+        raise UsageError(f"--run makes no calls: leave out {names}, or leave out --run")
 
 
 def _no_judge(suite: SuiteModel) -> Exception:
     from steelyard.errors import UsageError
 
-    return UsageError(f"the suite {suite.name} has no judge: it only computes, so there is nothing to check")
+    return UsageError(f"the suite {suite.name} has no judge: there is nothing to check")
 
 
 def _recorded(store: Store, run: str, suite: SuiteModel) -> RunHeader:
@@ -130,7 +130,7 @@ def _often_enough(suite: SuiteModel, asked: int | None) -> SuiteModel:
     judge = suite.judge
     if judge is None or asked is not None or judge.mode is Mode.RULES or judge.repeats >= _READINGS_OF_A_MODEL:
         return suite
-    return replace(suite, judge=judge.model_copy(update={"repeats": _READINGS_OF_A_MODEL}))
+    return suite.changed(judge=judge.model_copy(update={"repeats": _READINGS_OF_A_MODEL}))
 
 
 def _evaluated(
@@ -160,7 +160,7 @@ def _report_next_steps(
         ["steelyard", "judge", "check", suite.path, *stored, "--run", header.id],
     )
     message = "\n".join(f"  {shlex.join(step)}" for step in steps)
-    click.echo(f"Not finished ({stopped}). Go on with:\n{message}", err=True)
+    click.echo(f"Not finished ({stopped}). Resume with:\n{message}", err=True)
 
 
 def _labelled(suite: SuiteModel, asked: Selection) -> Selection:

@@ -86,7 +86,7 @@ store_url = click.option(
     "--store",
     "store_url",
     metavar="URL",
-    help="Where runs are kept: a SQLite file or postgresql://... [default: $STEELYARD_STORE or .steelyard/]",
+    help="Where runs are stored: a SQLite file or postgresql://... [default: $STEELYARD_STORE or .steelyard/]",
 )
 run_name = click.argument("run", metavar="[RUN]", default="LAST")
 against = click.option(
@@ -94,9 +94,7 @@ against = click.option(
     metavar="NAME|FILE",
     help="Compare the run with this baseline, run or snapshot file, too: worse beyond noise is a FAIL.",
 )
-allow_mismatch = click.option(
-    "--allow-mismatch", is_flag=True, help="Compare it with results of another signature all the same."
-)
+allow_mismatch = click.option("--allow-mismatch", is_flag=True, help="Compare although the signatures differ.")
 only = click.option(
     "--only",
     metavar="FACTOR=VALUE",
@@ -105,7 +103,7 @@ only = click.option(
 )
 limit = click.option("--limit", metavar="N", type=click.IntRange(min=1), help="Run at most this many cases.")
 concurrency = click.option(
-    "--concurrency", metavar="N", type=click.IntRange(min=1), help="Calls under way at once, at most."
+    "--concurrency", metavar="N", type=click.IntRange(min=1), help="Most calls at the same time."
 )
 max_inconclusive = click.option(
     "--max-inconclusive",
@@ -286,7 +284,7 @@ class FoundRuns:
 
 # What `--against` names: a baseline, a run, or a snapshot file.
 
-_FOREIGN = "bring it in first: steelyard import {file} --suite SUITE"
+_FOREIGN = "import it first: steelyard import {file} --suite SUITE"
 
 
 def reference_of(store: Store, name: str | None, suite: str, closing: ExitStack) -> Reference | None:
@@ -325,7 +323,7 @@ def file_reference(name: str, suite: str, closing: ExitStack) -> Reference:
 def attribution_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """`--suite`, `--no-attribution`, `--rejudge`, `--max-cost` and `--yes`."""
     for option in (
-        click.option("--yes", is_flag=True, help="With --rejudge: go on without asking."),
+        click.option("--yes", is_flag=True, help="With --rejudge: do not ask for confirmation."),
         click.option(
             "--max-cost", metavar="COST", type=Finite(min=0), help="With --rejudge: spend no more than this on judges."
         ),
@@ -333,9 +331,11 @@ def attribution_options(function: Callable[..., Any]) -> Callable[..., Any]:
             "--rejudge",
             metavar="N",
             type=click.IntRange(min=1),
-            help="Let B's judge read N answers of A, to tell judge and system apart; tells the cost first.",
+            help="Let B's judge score N answers of A, to separate judge and system; estimates the cost first.",
         ),
-        click.option("--no-attribution", is_flag=True, help="Do not look for why the headline number moved."),
+        click.option(
+            "--no-attribution", is_flag=True, help="Do not attribute the change of the headline number to causes."
+        ),
         click.option(
             "--suite", metavar="SUITE", help="Where the suite is that B was scored with. [default: found by its name]"
         ),
@@ -362,7 +362,7 @@ class AttributionOptions:
             given = "--suite" if self.suite is not None else "--rejudge"
             raise UsageError(f"{given} and --no-attribution do not go together: leave one out")
         if self.rejudge is None and (self.max_cost is not None or self.yes):
-            raise UsageError(f"{'--yes' if self.yes else '--max-cost'}: nobody is asked without --rejudge N")
+            raise UsageError(f"{'--yes' if self.yes else '--max-cost'}: no judge is called without --rejudge N")
 
     def compared(
         self,
@@ -417,13 +417,13 @@ class AttributionOptions:
         from steelyard.errors import UsageError
 
         if estimate.texts == 0:
-            click.echo("All of these answers were judged before: nothing is bought.", err=True)
+            click.echo("All of these answers were judged before: no call is needed.", err=True)
             return
-        click.echo(f"Letting B's judge read answers of A takes: {estimate}", err=True)
+        click.echo(f"Letting B's judge score answers of A takes: {estimate}", err=True)
         if self.yes:
             return
         if not sys.stdin.isatty():
-            raise UsageError("nobody is here to agree to that: add --yes to go on")
+            raise UsageError("confirmation needs a terminal: add --yes")
         click.confirm("Go on?", abort=True, err=True)
 
 
@@ -454,7 +454,7 @@ def explain_options(function: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--explain",
             metavar="METRIC",
-            help="Print one figure's formula, n, what it leaves out and the samples behind it: pass_rate,"
+            help="Print one figure's formula, n, what it leaves out and its samples: pass_rate,"
             " category.chairs.average, gain.FORMAT (list names all of a report); of a comparison also why.truth, or"
             " why for all parts of the change.",
         ),
@@ -499,7 +499,7 @@ class ExplainOptions:
 
             raise UsageError(f"--limit: --explain {LIST} names every figure, and lists no sample")
         from steelyard.cli.output import console, print_json
-        from steelyard.report.explain import print_names
+        from steelyard.report.explanations import print_names
 
         figures = list_figures(store, header)
         if as_json:
@@ -542,16 +542,19 @@ class ExplainOptions:
         from steelyard.cli.output import console, print_json
 
         if wrong := [item.metric for item in explanations if not item.agrees]:
-            message = f"{', '.join(wrong)}: the figure is not what its samples come to. Please report this fault."
+            message = f"{', '.join(wrong)}: the figure differs from what its samples give. Please report this defect."
             click.echo(message, err=True)
         if as_json:
-            from steelyard.report.explain import explanations_to_json
+            from steelyard.report.explanations import explanations_to_json
 
             print_json(explanations_to_json(runs, explanations, self.limit))
             return
-        from steelyard.report.explain import print_explanations
+        from steelyard.report.explanations import print_explanations
 
         limit = _LISTED if self.limit is None else self.limit
         print_explanations(
-            explanations, console(), limit=limit, title=f"Behind {explanations[0].metric} of {' and '.join(runs)}"
+            explanations,
+            console(),
+            limit=limit,
+            title=f"Explanation of {explanations[0].metric} of {' and '.join(runs)}",
         )

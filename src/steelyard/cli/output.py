@@ -80,7 +80,7 @@ class GithubJob:
 
 @contextlib.contextmanager
 def _message(what: str) -> Iterator[None]:
-    """What cannot be written is told, and nothing else: the verdict must not depend on it."""
+    """What cannot be written is only reported: the verdict must not depend on it."""
     try:
         yield
     except OSError as error:
@@ -225,7 +225,7 @@ def end_with(
         print_on_one_screen(report, against, next_step)
     if stopped is not None:
         again = same_command(header.id) if go_on is None else shlex.join(go_on)
-        click.echo(f"Not finished ({stopped}). Go on with:\n  {again}", err=True)
+        click.echo(f"Not finished ({stopped}). Resume with:\n  {again}", err=True)
     return _INTERRUPTED if interrupted else exit_code(header.verdict)
 
 
@@ -234,7 +234,7 @@ def _ask_again(report: Report) -> str:
     if report.header.rescored_from is not None or report.summary.n_scorer_errors > 0 or not _has_failed(report):
         return ""
     again = same_command(report.header.id, "--retry-failed")
-    return f"Ask again for the samples that failed, and for no others, with:\n  {again}"
+    return f"Retry the failed samples only:\n  {again}"
 
 
 def _has_failed(report: Report) -> bool:
@@ -287,7 +287,7 @@ def alert_after_run(store: Store, header: RunHeader, settings: AlertSettings | N
     report_checked(checked, brief=True)
     if checked.unknown and not checked.not_kept:
         causes = "1 cause" if len(checked.unknown) == 1 else f"{len(checked.unknown):,} causes"
-        click.echo(f"alerts: cannot tell of {causes}; steelyard alerts check {header.id} says why", err=True)
+        click.echo(f"alerts: {causes} could not be decided; steelyard alerts check {header.id} says why", err=True)
 
 
 def here() -> Place:
@@ -314,8 +314,8 @@ def report_checked(
         if item.state == "failed":
             tries = f"{item.tries} {'try' if item.tries == 1 else 'tries'}"
             click.echo(
-                f"alerts NOT DELIVERED by {item.channel} after {tries}: {_line(item.detail)}. They are kept, and sent"
-                " again after the next run",
+                f"alerts NOT DELIVERED by {item.channel} after {tries}: {_line(item.detail)}. They are stored, and"
+                f" sent again after the next run",
                 err=True,
             )
         elif item.detail:
@@ -325,14 +325,14 @@ def report_checked(
 def _changes(checked: Checked, *, brief: bool) -> list[str]:
     if brief and checked.not_kept:
         return [f"no alerts: {checked.not_kept}"] if checked.notices else []
-    lines = [f"nothing is kept or sent: {checked.not_kept}"] if checked.not_kept else []
+    lines = [f"nothing is stored or sent: {checked.not_kept}"] if checked.not_kept else []
     lines += [f"alert {notice.title}" if notice.closed else f"ALERT: {notice.title}" for notice in checked.notices]
     if not brief:
         lines += [
             f"alert still open: {_line(item.content['what'])} (since run {item.opened_run})" for item in checked.still
         ]
         lines += [f"cannot tell: {_line(item.what)}" for item in checked.unknown]
-        lines += [] if checked.notices or checked.still else ["nothing to tell"]
+        lines += [] if checked.notices or checked.still else ["no alerts"]
     return lines
 
 

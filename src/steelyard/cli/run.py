@@ -69,7 +69,7 @@ def agree_to_cost(suite: SuiteModel, store: Store, earlier: RunHeader, *, yes: b
     if yes:
         return
     if not sys.stdin.isatty():
-        raise UsageError("nobody is here to agree to that: add --yes to go on")
+        raise UsageError("confirmation needs a terminal: add --yes")
     click.confirm("Go on?", abort=True, err=True)
 
 
@@ -106,7 +106,7 @@ def _prompt_lengths(suite: SuiteModel, judge: JudgeModel, store: Store, earlier:
 )
 @target_options
 @judge_options
-@click.option("-n", "--repeats", metavar="N", type=click.IntRange(min=1), help="Ask each case this often.")
+@click.option("-n", "--repeats", metavar="N", type=click.IntRange(min=1), help="Repeats of each case.")
 @only
 @limit
 @click.option("--strict", is_flag=True, help="Score by the strict rule of every scorer that has one.")
@@ -117,20 +117,20 @@ def _prompt_lengths(suite: SuiteModel, judge: JudgeModel, store: Store, earlier:
     "--outage",
     metavar="TIME",
     callback=read_time,
-    help="How long to wait for a system that stopped answering: 5m, 90s; 0: not at all. [default: the suite's, 5m]",
+    help="How long to wait for a system that stopped answering: 5m, 90s; 0: do not wait. [default: the suite's, 5m]",
 )
 @click.option("--rps", metavar="N", type=Finite(min=0, min_open=True), help="Requests a second, at most.")
 @click.option(
     "--rate",
     metavar="N/s",
     callback=read_rate,
-    help="Open load: so many calls fall due each second, whatever came back.",
+    help="Open load: calls a second that are sent whether or not earlier ones were answered.",
 )
 @click.option(
     "--warm-up",
     metavar="N",
     type=click.IntRange(min=0),
-    help="Calls before the clock starts; their answers are dropped.",
+    help="Unmeasured calls before the run; their answers are dropped.",
 )
 @click.option(
     "--max-cost",
@@ -144,21 +144,21 @@ def _prompt_lengths(suite: SuiteModel, judge: JudgeModel, store: Store, earlier:
     "anchors",
     is_flag=True,
     callback=lambda _, __, given: 0 if given else None,
-    help="Do not let the judge read answers of the baseline again: its drift is not measured.",
+    help="Do not judge answers of the baseline again; drift of the judge is not measured.",
 )
-@click.option("--cache", is_flag=True, help="Keep answers, and take those already kept for the same request.")
+@click.option("--cache", is_flag=True, help="Cache answers, and reuse cached ones for the same request.")
 @click.option(
     "--resume",
     metavar="RUN",
     is_flag=False,
     flag_value="",
     default=None,
-    help="Go on with an unfinished run: its name, or nothing for the suite's newest.",
+    help="Resume an unfinished run: its name, or nothing for the suite's newest.",
 )
 @click.option(
     "--retry-failed",
     metavar="RUN",
-    help="A new run that asks for the failed samples of RUN alone, and takes over the others.",
+    help="Start a new run that repeats the failed samples of RUN and copies the others.",
 )
 @click.option(
     "--save", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path), help="Write the run as a snapshot, too."
@@ -310,14 +310,15 @@ def gate_command(
             from steelyard.decide.gates import check_on_run
 
             check_on_run(gates, header.description, summary)
-            header = replace(header, suite=header.suite | {"gates": list(gates), "criteria": []})
+            asked = header.description.model_copy(update={"gates": gates, "criteria": ()})
+            header = replace(header, suite=asked.data())
         relative = held_against(
             store, header, rescore=rescored, reference=reference, allow_mismatch=allow_mismatch, strict=True
         )
         comparison = (
             None if reference is None else compare_with(store, header, reference, allow_mismatch=allow_mismatch)
         )
-    gone = header.options.get("broken")
+    gone = header.options.broken
     decision = decide(
         summary, header.description, state=header.state, suspect=header.suspect, gone=gone, relative=relative
     )
@@ -420,7 +421,7 @@ def _charts(report: Report, folder: Path) -> list[Path]:
 
     result = charts_of(report.summary, report.header)
     if not result:
-        click.echo("no chart: this run has no checks, no repeats that are compared and no answered call", err=True)
+        click.echo("no chart: this run has no checks, no compared repeats and no answered call", err=True)
     return write_charts(result, folder, stale=CHARTS)
 
 
@@ -431,10 +432,8 @@ def _charts(report: Report, folder: Path) -> list[Path]:
 @run_name
 @click.option("--suite", metavar="SUITE", help="Score by this suite. [default: the one of the run's suite name]")
 @click.option("--strict", is_flag=True, help="Score by the strict rule of every scorer that has one.")
-@click.option(
-    "--judge-again", is_flag=True, help="Ask the judge anew about the recorded answers; tells the cost first."
-)
-@click.option("--yes", is_flag=True, help="With --judge-again: go on without asking.")
+@click.option("--judge-again", is_flag=True, help="Judge the recorded answers again; estimates the cost first.")
+@click.option("--yes", is_flag=True, help="With --judge-again: do not ask for confirmation.")
 @judge_options
 @max_inconclusive
 @store_url
@@ -488,12 +487,12 @@ def rescore_command(
 def _refuse_imported(header: RunHeader) -> None:
     from steelyard.errors import UsageError
 
-    imported = header.options.get("imported")
-    if imported:
+    imported = header.options.imported
+    if imported is not None:
         raise UsageError(
-            f"run {header.id} was imported from {imported['file']}: the suite has neither its cases nor the calls of"
+            f"run {header.id} was imported from {imported.file}: the suite has neither its cases nor the calls of"
             f" its judge. To score it by the suite as it is now, import that file into another store:"
-            f" steelyard import {imported['file']} --suite {header.suite_name} --store ANOTHER"
+            f" steelyard import {imported.file} --suite {header.suite_name} --store ANOTHER"
         )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import textwrap
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 @click.group("alerts")
 def alerts_command() -> None:
-    """Tell people what changed, once for each cause."""
+    """Send alerts about what changed, once for each cause."""
 
 
 @alerts_command.command("check")
@@ -35,9 +36,9 @@ def alerts_command() -> None:
 @click.option(
     "--suite",
     metavar="SUITE",
-    help="Take the rules and channels of this suite as it is now, not those kept with the run.",
+    help="Use the rules and channels of this suite as it is now, not those stored with the run.",
 )
-@click.option("--dry-run", is_flag=True, help="Show what would be sent; nothing is kept or sent.")
+@click.option("--dry-run", is_flag=True, help="Show what would be sent; nothing is stored or sent.")
 @store_url
 @as_json
 def check(run: str, suite: str | None, dry_run: bool, store_url: str | None, as_json: bool) -> None:
@@ -84,12 +85,12 @@ def _settings(header: RunHeader, suite: str | None) -> AlertSettings:
     where = (
         "its suite had none when it ran (--suite SUITE takes those of today)" if suite is None else "the suite has none"
     )
-    raise UsageError(f"run {header.id} has no rules to be compared with: {where}, nor has {PROJECT_FILE} here")
+    raise UsageError(f"run {header.id} has no alert rules: {where}, nor has {PROJECT_FILE} here")
 
 
 @alerts_command.command("list")
 @click.argument("suite", metavar="[SUITE]", required=False)
-@click.option("--all", "every", is_flag=True, help="Alerts that are over, too.")
+@click.option("--all", "every", is_flag=True, help="Also list closed alerts.")
 @store_url
 @as_json
 def list_(suite: str | None, every: bool, store_url: str | None, as_json: bool) -> None:
@@ -218,7 +219,7 @@ _GROUPINGS = ("category", "difficulty", "variant", "tag", "code")
 
 @click.command("history")
 @click.argument("suite", metavar="SUITE")
-@click.option("--last", metavar="N", type=click.IntRange(min=1), help="Look at the newest N runs. [default: all]")
+@click.option("--last", metavar="N", type=click.IntRange(min=1), help="Use the newest N runs. [default: all]")
 @click.option(
     "--metric",
     "metrics",
@@ -245,7 +246,7 @@ def history_command(
     store_url: str | None,
     as_json: bool,
 ) -> None:
-    """Show how a suite's figures went, run by run, and where they changed.
+    """Show a suite's figures run by run, and where their level changed.
 
     SUITE is the name of a suite with runs in the store, or its folder or file. Runs that are INVALID, suspect, not
     finished or of a part of the suite are listed and have no part in the trends. Always ends with exit code 0 when the
@@ -278,7 +279,7 @@ def _charts(history: History, folder: Path) -> list[Path]:
 
     result = trend_charts(history)
     if not result:
-        click.echo("no chart: fewer than two runs have a part in the trends", err=True)
+        click.echo("no chart: fewer than two runs are in the trends", err=True)
     return write_charts(result, folder)
 
 
@@ -358,11 +359,11 @@ def _foreign(store: SqlStore, file: Path, suite: str, *, as_json: bool) -> None:
     for sentence in result.lacking:
         click.echo(f"Note: {sentence}.")
     if result.differences:
-        click.echo(f"Where its own summary does not fit its records ({len(result.differences)}):")
+        click.echo(f"Where its own summary differs from its records ({len(result.differences)}):")
         for difference in result.differences:
             click.echo(f"  {difference}")
     if result.notes:
-        click.echo("What it says and cannot be computed again:")
+        click.echo("What it states and cannot be recomputed:")
         for note in result.notes:
             click.echo(f"  {note}")
 
@@ -424,8 +425,8 @@ def runs_command(suite: str | None, last: int, store_url: str | None, as_json: b
         table.add_row(run.id, state_of(run), _verdict(run), str(run.n_planned), *by)
     console().print(table)
     for run in runs:
-        if option := run.options.get("retried"):
-            click.echo(f"{run.id} retried {option['asked']:,} of {option['run']}")
+        if (retried := run.options.retried) is not None:
+            click.echo(f"{run.id} retried {retried.asked:,} of {retried.run}")
 
 
 def _verdict(run: RunHeader) -> str:
@@ -450,5 +451,5 @@ def _row(run: RunHeader) -> dict[str, Any]:
         "planned": run.n_planned,
         "judge": judge_name(run) or None,
         "answers_of": answers_from(run) or None,
-        "retried": run.options.get("retried"),
+        "retried": run.options.retried and asdict(run.options.retried),
     }

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 @click.argument("suite", metavar="SUITE")
 @as_json
 def audit_command(suite: str, as_json: bool) -> None:
-    """Test the test: what do answers earn that know nothing?
+    """Test the suite: what score do answers that know nothing get?
 
     Scores probes instead of answers, by the suite's rules and by the strict ones. Of a judged suite, texts that talk
     to their judge are tried on a judge that obeys them. Exit code 1 when a probe earns too much, when the truth does
@@ -91,8 +91,8 @@ def _print(result: AuditResult) -> None:
         out.print("AUDIT FAILED")
     elif result.not_read:
         out.print(
-            "AUDIT AMBIGUOUS: what was not read may earn anything. Name every field in the answer's schema, and give"
-            " one with a pattern an example (examples: [...])."
+            "AUDIT AMBIGUOUS: the score of probes that could not be read is unknown. Name every field in the answer's"
+            " schema, and give one with a pattern an example (examples: [...])."
         )
     else:
         _print_passed(result, out)
@@ -105,7 +105,7 @@ def _print_injections(injections: list[InjectionResult], out: Console) -> None:
 
     from steelyard.analysis.wording import percent
 
-    title = f"texts that talk to their judge, and a judge that obeys, n {injections[0].n}: most that one gets"
+    title = f"prompt injections and a judge that obeys them, n {injections[0].n}: most that one gets"
     table = Table(title=title, title_justify="left", box=None, pad_edge=False)
     table.add_column("call_result", no_wrap=True)
     table.add_column("what the text holds")
@@ -123,11 +123,11 @@ def _print_injections(injections: list[InjectionResult], out: Console) -> None:
             word if injection.n else "not read",
         )
     out.print(table)
-    out.print("unproven: without a quote or with a made-up one. quoting it: with the attempt itself as its proof.")
+    out.print("unproven: the judge gives no quote, or a made-up one. quoting it: it quotes the injection itself.")
     if any(injection.highest or injection.highest_with_quote for injection in injections):
         out.print(
-            "ok: every rule and check of the suite passed. The figures are what they leave to a judge that gives full"
-            " marks for the asking: nothing more stands between such a text and a pass."
+            "ok: every rule and check of the suite passed. The figures are what a judge that gives full marks on"
+            " request can still give: nothing else keeps such a text from passing."
         )
     out.print()
 
@@ -151,15 +151,15 @@ def _print_passed(result: AuditResult, out: Console) -> None:
             f"One answer for all cases earns at most {percent(best.average)} ({best.probe}, {best.rule}){chance}."
         )
     if any(probe.only_shown and probe.kind == NULL for probe in result.probes):
-        out.print("shown: a model would have to be asked; this is what rules and checks leave of full marks.")
+        out.print("shown: needs calls of a model; this is what rules and checks leave of full marks.")
     elif any(probe.only_shown for probe in result.probes):
-        out.print("shown: the strict rule is held to this limit in place of the rule as written.")
+        out.print("shown: the limit applies to the strict rule instead of the rule as written.")
     for probe in result.probes:
         if probe.only_shown and probe.average > probe.limit and probe.kind != NULL:
             earned = f"{percent(probe.average)} and passes {len(probe.passed)} of {probe.n} cases"
             out.print(Text(f"As written, {probe.about} earns {earned}: --strict closes that."))
     if any(probe.n_malformed == probe.n for probe in result.probes):
-        out.print("malformed: such an answer is in no shape that the suite reads, and earns nothing.")
+        out.print("malformed: the suite cannot parse such an answer; it scores 0.")
 
 
 def _word(probe: ProbeResult) -> str:
@@ -217,7 +217,7 @@ def init_command(folder: Path, as_json: bool) -> None:
     type=click.Choice(["pass_rate", "average"]),
     help="Which figure. [default: pass_rate where the suite has a pass rule, else average]",
 )
-@click.option("--detect", metavar="POINTS", callback=read_points, help="Say what it takes to detect this change.")
+@click.option("--detect", metavar="POINTS", callback=read_points, help="Show what it takes to detect this change.")
 @click.option(
     "--last",
     "most_runs",
@@ -225,14 +225,14 @@ def init_command(folder: Path, as_json: bool) -> None:
     type=click.IntRange(min=1),
     default=10,
     show_default=True,
-    help="Learn the noise from the newest N runs.",
+    help="Estimate the noise from the newest N runs.",
 )
 @store_url
 @as_json
 def power_command(
     suite: str, metric: str | None, detect: float | None, most_runs: int, store_url: str | None, as_json: bool
 ) -> None:
-    """Say which change a suite can detect, and what a smaller one takes.
+    """Show a suite's minimum detectable difference, and what a smaller one takes.
 
     That is how many cases or repeats. SUITE is the name of a suite with stored runs, or its file or folder. Nothing is
     run: the noise is that of the recorded runs, between cases, between repeats of a case and between runs.

@@ -369,7 +369,7 @@ def check(suite: str, since: str | None, store_url: str | None, as_json: bool) -
 
 @truth_command.command("note")
 @click.argument("suite", metavar="SUITE")
-@click.option("--reason", metavar="TEXT", required=True, help="Why it was edited; the ledger keeps it.")
+@click.option("--reason", metavar="TEXT", required=True, help="Why it was edited; stored in the ledger keeps it.")
 @click.option("--case", "cases", metavar="ID", multiple=True, help="Of this case. May be given more than once.")
 @click.option("--scorers", is_flag=True, help="Of scorers, weights, pass rule, schema and the judge's rules.")
 @click.option("--by", metavar="WHO", help="Who edited it. [default: the user of this machine, or of the CI]")
@@ -434,7 +434,7 @@ def _show(changes: Changes, suite: str) -> None:
 
     run = changes.since.id
     if changes.partial:
-        message = f"run {run} asked a part of the cases alone: cannot tell which others were edited or added since"
+        message = f"run {run} covers only a part of the cases : cannot tell which others were edited or added since"
         click.echo(f"note: {message}", err=True)
     if not changes.edits:
         click.echo(f"truth and scorers are as they were in run {run}")

@@ -31,8 +31,7 @@ _PARTS = {
 _COVERS = {"target": ("service", "parameter"), "prompt": ("variant",)}
 """What else is seen when a factor changes."""
 _CONTRIBUTING = ("model", "prompt", "parameter")
-"""Factors that a service or a program may hold, where nobody sees them."""
-_LOAD = ("rate", "requests_per_second", "concurrency", "warm_up")
+"""Factors that may be inside a service or a program , where they cannot be observed."""
 _LIMITS = ("timeout", "retries", "max_cost", "max_inconclusive", "judge_repeats")
 _LONGEST = 60
 
@@ -62,7 +61,7 @@ class Changed:
     as_declared: tuple[FactorChange, ...] = ()
     besides: tuple[FactorChange, ...] = ()
     contributing: bool = False
-    """True when the declared factor itself cannot be seen, and another service or program stands for it."""
+    """True when the declared factor itself cannot be seen, and another service or program is taken for it."""
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -81,8 +80,8 @@ class Changed:
             return ""
         seen = " and ".join(item.message for item in self.as_declared)
         return (
-            f"{self.declared} cannot be seen from outside, only another {seen}: whatever else differs behind it is"
-            " counted as the same change"
+            f"{self.declared} cannot be observed, only another {seen}: whatever else differs there is part of the"
+            f" same change"
         )
 
 
@@ -170,7 +169,7 @@ def _parameters(before: Any, after: Any, named: Sequence[str]) -> Iterator[Facto
 
 
 def _variants(a: RunHeader, b: RunHeader) -> Iterator[FactorChange]:
-    before, after = (list(run.description.variants) for run in (a, b))
+    before, after = (list(run.description.variant_names) for run in (a, b))
     if before == after:
         return
     levels = [_levels(names[0]) if len(names) == 1 else {} for names in (before, after)]
@@ -194,10 +193,10 @@ def _answered(before: Sequence[str], after: Sequence[str]) -> Iterator[FactorCha
 
 
 def _settings(a: RunHeader, b: RunHeader) -> Iterator[FactorChange]:
-    loads = [{key: (run.options.get("load") or {}).get(key) for key in _LOAD} for run in (a, b)]
-    # Runs of before loads were kept, and answers that nobody was asked for, say nothing of theirs.
-    if all(run.options.get("load") for run in (a, b)) and loads[0] != loads[1]:
-        keys = [key for key in _LOAD if loads[0][key] != loads[1][key]]
+    # Answers that nobody was asked for have no load.
+    loads = [run.options.load.declared for run in (a, b) if run.options.load is not None]
+    if len(loads) == 2 and loads[0] != loads[1]:
+        keys = [key for key in loads[0] if loads[0][key] != loads[1][key]]
         messages = (", ".join(f"{key.replace('_', ' ')} {load[key] or 'none'}" for key in keys) for load in loads)
         yield FactorChange("load", *messages)
     before, after = _arms(a, b)
@@ -207,11 +206,10 @@ def _settings(a: RunHeader, b: RunHeader) -> Iterator[FactorChange]:
             yield FactorChange(key.replace("_", " "), *messages)
 
 
-def _arms(a: RunHeader, b: RunHeader) -> tuple[dict[str, Any], dict[str, Any]]:
+def _arms(a: RunHeader, b: RunHeader) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
     """What the plan says of either arm; nothing where a run is of no experiment."""
-    plans = [run.options.get("experiment") or {} for run in (a, b)]
-    messages = [(plan.get("arms") or {}).get(plan.get("arm")) or {} for plan in plans]
-    return messages[0], messages[1]
+    before, after = ({} if (plan := run.options.experiment) is None else plan.settings for run in (a, b))
+    return before, after
 
 
 def _said_differently(a: RunHeader, b: RunHeader) -> set[str]:

@@ -16,7 +16,7 @@ from steelyard.decide.verdict import decide
 from steelyard.errors import UsageError
 from steelyard.metrics.expressions import BASELINE_SIGN, Gate, baseline_name_problem, is_relative, parse_gate
 from steelyard.metrics.own import load_metrics
-from steelyard.records import Mode, RunHeader, RunState, Verdict
+from steelyard.records import BaselineGates, Mode, RunHeader, RunState, Verdict
 from steelyard.store.base import Store
 from steelyard.store.logs import BaselineEntry, standing
 from steelyard.suite.yaml import listed, meant
@@ -36,13 +36,12 @@ def set_baseline(
     if wrong := baseline_name_problem(name):
         raise UsageError(wrong)
     if force and not reason.strip():
-        raise UsageError('--force asks for --reason "...": the log keeps why a doubtful run became a baseline')
+        raise UsageError('--force requires --reason "...": the log records why')
     doubts = why_unsound(store, run)
     if doubts and not force:
         message = "".join(f"\n  - {doubt}" for doubt in doubts)
         raise UsageError(
-            f"run {run.id} is no sound baseline:{message}\n"
-            'Choose another run, or lock it all the same with --force --reason "..."'
+            f'run {run.id} cannot be a baseline:{message}\nChoose another run, or override with --force --reason "..."'
         )
     entry = BaselineEntry(
         suite_name=run.suite_name,
@@ -68,8 +67,8 @@ def why_unsound(store: Store, run: RunHeader) -> list[str]:
     gates = tuple(gate for gate in run.description.gates if not is_relative(gate))
     absolute = run.description.model_copy(update={"gates": gates})
     summary = summarise_stored(store, run.id, run.description, only_for_gates=True)
-    decision = decide(summary, absolute, state=run.state, suspect=run.suspect, gone=run.options.get("broken"))
-    message = "it scored a part of the suite alone, or other cases (see its report); the rest would have no baseline"
+    decision = decide(summary, absolute, state=run.state, suspect=run.suspect, gone=run.options.broken)
+    message = "it covers only a part of the suite , or other cases (see its report); the rest would have no baseline"
     partial = [message] if is_partial(run) else []
     if decision.verdict in (Verdict.INVALID, Verdict.AMBIGUOUS):
         return partial + [f"it is {decision.verdict.value}: {reason}" for reason in decision.reasons]
@@ -81,13 +80,13 @@ def anchors_kept(run: RunHeader) -> int:
     judge = run.description.judge
     if judge is None or judge.mode not in (Mode.MODEL, Mode.BASIC):
         return 0
-    return min(run.description.anchors, run.n_planned)
+    return min(run.description.limits.anchors, run.n_planned)
 
 
 def remove_baseline(store: Store, lock: BaselineEntry, *, by: str, reason: str) -> BaselineEntry:
     """Take the name away from its run; the log keeps both."""
     if not reason.strip():
-        raise UsageError('give --reason "...": the log keeps why a baseline went')
+        raise UsageError('give --reason "...": the log records why a baseline was removed')
     entry = BaselineEntry(
         suite_name=lock.suite_name,
         name=lock.name,
@@ -156,10 +155,6 @@ def entry_data(entry: BaselineEntry) -> dict[str, Any]:
         "forced": entry.forced,
         "signature": entry.signature,
     }
-
-
-STORED = "against"
-"""Under what a run's options keep what came of it: later reports say the same, whatever becomes of the baseline."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,20 +275,19 @@ def _implied(reference: Reference, against: Against) -> Gate:
     return replace(gate, text=f"{against.primary} >= {BASELINE_SIGN}{reference.label}", baseline=reference.label)
 
 
-def stored(results: Sequence[GateResult], reference: Reference | None) -> dict[str, Any]:
-    """What a run's options keep of how it was compared with its baselines; nothing when it was not."""
+def stored(results: Sequence[GateResult], reference: Reference | None) -> BaselineGates | None:
+    """What a run's header has of how it was compared with its baselines; None when it was not."""
     if not results:
-        return {}
+        return None
     from steelyard.decide.relative_gates import results_data
 
-    return {STORED: {"asked": None if reference is None else reference.label, "gates": results_data(results)}}
+    return BaselineGates(None if reference is None else reference.label, results_data(results))
 
 
-def kept_results(header: RunHeader) -> tuple[GateResult, ...]:
+def stored_results(header: RunHeader) -> tuple[GateResult, ...]:
     """What came of a run's gates on baselines when it ended."""
-    gates = (header.options.get(STORED) or {}).get("gates")
-    if not gates:
+    if header.options.against is None:
         return ()
     from steelyard.decide.relative_gates import results_from
 
-    return results_from(gates)
+    return results_from(header.options.against.gates)

@@ -53,23 +53,6 @@ class Decided(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class AbPlan:
-    """How an offline A/B is done and decided: stored with both runs before the first call."""
-
-    seed: int = 0
-    metric: str = AVERAGE
-    max_cases: int | None = None
-    stop_early: bool = False
-    same_within: float | None = None
-    """How far apart, as a share, the arms may be and count as the same; None when nothing does."""
-
-    @classmethod
-    def stored(cls, message: Mapping[str, Any]) -> AbPlan:
-        """The plan in the options of a run."""
-        return cls(**{name: message[name] for name in cls.__dataclass_fields__})
-
-
-@dataclass(frozen=True, slots=True)
 class Effect:
     """One figure in both arms and the difference, B less A; None for what is undefined."""
 
@@ -81,7 +64,7 @@ class Effect:
     low: float | None
     high: float | None
     n: int
-    """Pairs of cases, or units in both arms together, that it stands on."""
+    """The number of pairs of cases, or of units in both arms together."""
     n_missing: int
     method: str
     p: float | None = None
@@ -96,7 +79,7 @@ class AbCheck:
     message: str
     fine: bool = True
     invalidates: bool = False
-    """What is not fine makes the whole thing INVALID; otherwise it blocks a decision, or is only to be known."""
+    """What happens when the check fails: the experiment is INVALID, the decision is blocked, or it is only reported."""
     confounds: bool = False
 
 
@@ -119,7 +102,7 @@ class AbReport:
     arms: tuple[ArmFacts, ArmFacts]
     decided: Decided
     why: tuple[str, ...]
-    """Sentences that the decision stands on; the first one says it."""
+    """Reasons of the decision; the first one states it."""
     quality: Effect
     extra: tuple[Effect, ...]
     checks: tuple[AbCheck, ...]
@@ -214,9 +197,9 @@ def _fixed(pairs: ArmPairs, *, rate: bool, widest: float = 1.0) -> Paired:
 def better_when(name: str) -> str:
     """Which way a metric is better."""
     from steelyard.metrics.registry import metric
-    from steelyard.suite.models import SuiteDescription
+    from steelyard.suite.models import SuiteModel
 
-    return metric(name).better_in(SuiteDescription())
+    return metric(name).better_in(SuiteModel())
 
 
 def _effect(name: str, unit: str, pairs: ArmPairs, better: str) -> Effect:
@@ -247,7 +230,7 @@ def conclude(
     *,
     due: bool,
     allow_mismatch: bool = False,
-    broken: str = "no reading, and no decision",
+    broken: str = "an arm is INVALID: no decision",
 ) -> tuple[Decided, tuple[str, ...]]:
     """The decision, with the sentences it stands on: what a check forbids first, then what the figure comes to.
 
@@ -269,7 +252,7 @@ def missing_alike(name: str, message: str, counts: Sequence[tuple[int, int]]) ->
     p = independence_p(counts)
     if p is None or p >= MISMATCH:
         return AbCheck(name, message)
-    sentence = f"{message} (p = {p:.1g}): what is missing in one arm alone is missing for a reason"
+    sentence = f"{message} (p = {p:.1g}): samples missing in one arm only are not missing by chance"
     return AbCheck(name, sentence, fine=False, invalidates=True)
 
 
@@ -303,7 +286,7 @@ class Held:
     asks: str
     """adopt or reject."""
     holds: bool | None
-    """None when it cannot be told."""
+    """None when it cannot be decided."""
     reason: str
     baseline: Estimate | None = None
     """The figure of a gate on the baseline, to see beside the candidate's; None for words and gates on many slices."""
@@ -320,14 +303,14 @@ class Arm:
 
     @property
     def why_invalid(self) -> str:
-        """Why it is no reading; "" when it is one."""
+        """Why it is INVALID; "" when it is not."""
         header = self.header
         decision = decide(
             self.summary,
             header.description,
             state=header.state,
             suspect=header.suspect,
-            gone=header.options.get("broken"),
+            gone=header.options.broken,
         )
         return "; ".join(decision.reasons) if decision.verdict is Verdict.INVALID else ""
 
@@ -381,7 +364,7 @@ def rule(
     if doubts and decided is Decided.ADOPT:
         alone = f"by the criteria alone: {decided.value} ({reasons[0]})"
         return Ruling(Decided.CANNOT_TELL, (*doubts, alone), held, changed, decided)
-    in_spite = tuple(f"in spite of this: {why}" for why in (*spoilt, *doubts))
+    in_spite = tuple(f"overridden: {why}" for why in (*spoilt, *doubts))
     return Ruling(decided, (*reasons, *in_spite), held, changed, decided)
 
 
@@ -400,7 +383,7 @@ def _spoilt(changed: Changed) -> tuple[str, ...]:
     message = changed.sentences
     if not message:
         return ()
-    return (f"{'; '.join(message)}: whatever came of it cannot be put down to the {changed.declared}",)
+    return (f"{'; '.join(message)}: the difference cannot be attributed to the {changed.declared}",)
 
 
 def _held(text: str, asks: str, baseline: Arm, candidate: Arm, comparison: Comparison) -> Held:
@@ -418,7 +401,7 @@ def _gate(text: str, asks: str, baseline: Arm, candidate: Arm) -> Held:
     """A gate on the candidate; to adopt it must hold in every slice it speaks of, to reject one is enough."""
     gate = parse_gate(text)
     scopes = [
-        Scope(arm.summary, arm.summary.overall, arm.header.description.max_inconclusive)
+        Scope(arm.summary, arm.summary.overall, arm.header.description.limits.max_inconclusive)
         for arm in (baseline, candidate)
     ]
     outcome = results(gate, scopes[1])
@@ -441,22 +424,22 @@ def _by_criteria(held: Sequence[Held]) -> tuple[Decided, tuple[str, ...]]:
         return Decided.REJECT, tuple(_stated(item) for item in fatal)
     failed = [item for item in adopt if item.holds is False]
     if failed and not reject:
-        return Decided.REJECT, tuple(f"does not hold: {_stated(item)}" for item in failed)
+        return Decided.REJECT, tuple(f"is not met: {_stated(item)}" for item in failed)
     still_open = [item for item in held if item.holds is None]
     if not failed and not still_open:
         return Decided.ADOPT, (_all_hold(len(adopt), len(reject)),)
-    messages = [f"does not hold: {_stated(item)}" for item in failed]
-    messages += [f"cannot be told: {_stated(item)}" for item in still_open]
+    messages = [f"is not met: {_stated(item)}" for item in failed]
+    messages += [f"cannot be decided: {_stated(item)}" for item in still_open]
     if failed:
         messages.insert(0, "neither what it takes to adopt nor what it takes to reject is met")
     return Decided.CANNOT_TELL, tuple(messages)
 
 
 def _all_hold(adopt: int, reject: int) -> str:
-    message = "the criterion to adopt holds" if adopt == 1 else f"all {adopt} criteria to adopt hold"
+    message = "the criterion to adopt is met" if adopt == 1 else f"all {adopt} criteria to adopt are met"
     if not reject:
         return message
-    return f"{message}, and {'the one to reject does not' if reject == 1 else 'none to reject does'}"
+    return f"{message}, and {'the one to reject is not' if reject == 1 else 'none to reject is'}"
 
 
 def _stated(held: Held) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,6 +12,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from steelyard.errors import Problem, SuiteError, UsageError
 from steelyard.metrics.expression_checks import PlacedProblem, SuiteNames, check_gate, overlap
 from steelyard.metrics.expressions import Gate, parse_gate
+from steelyard.records import ExperimentPlan
 from steelyard.suite.build.draft import Draft
 from steelyard.suite.case import digest
 from steelyard.suite.files import text_of
@@ -73,7 +74,7 @@ class ArmPart(Part):
 class CriteriaPart(Part):
     """When the candidate is adopted, and when it is rejected."""
 
-    adopt: Texts = Field(min_length=1, description="All of these must hold: better, not worse, or gates.")
+    adopt: Texts = Field(min_length=1, description="All of these must be met: better, not worse, or gates.")
     reject: Texts = Field(default=[], description="One of these is enough; left out, whatever is not adopted.")
 
 
@@ -91,7 +92,7 @@ class ExperimentPart(ArmPart):
     only: Texts = Field(default=[], description="Score a part: category=, difficulty=, tag= or id=.")
     limit: int | None = Field(default=None, ge=1, description="Run at most this many cases.")
     strict: bool = Field(default=False, description="Score by the strict rule of every scorer that has one.")
-    cache: bool = Field(default=False, description="Keep answers, and take those already kept.")
+    cache: bool = Field(default=False, description="Cache answers, and reuse cached ones.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,22 +131,20 @@ class Experiment:
         if problems:
             raise SuiteError(problems)
 
-    def plan(self) -> dict[str, Any]:
-        """What is stored with both runs before the first call, with the hash that any later change of it changes.
-
-        Of the arms' settings only numbers stand in the clear, all others by their hash: one may hold a secret.
-        """
+    def plan(self) -> ExperimentPlan:
+        """What is stored with both runs before the first call."""
         part = self.part
-        messages: dict[str, Any] = {
-            "name": part.experiment,
-            "hypothesis": part.hypothesis,
-            "suite": part.suite,
-            "factor": part.factor,
-            "criteria": {"adopt": list(part.criteria.adopt), "reject": list(part.criteria.reject)},
-            "cases": digest([part.cases, sorted(part.only), part.limit, part.strict]),
-            "arms": {arm: _hashed(self.settings(arm)) for arm in ARMS},
-        }
-        return messages | {"plan": digest(messages)}
+        plan = ExperimentPlan(
+            name=part.experiment,
+            hypothesis=part.hypothesis,
+            suite=part.suite,
+            factor=part.factor,
+            adopt=tuple(part.criteria.adopt),
+            reject=tuple(part.criteria.reject),
+            cases=digest([part.cases, sorted(part.only), part.limit, part.strict]),
+            arms={arm: _hashed(self.settings(arm)) for arm in ARMS},
+        )
+        return replace(plan, digest=digest(asdict(plan)))
 
 
 _KEYS = {name: field.alias or name for name, field in ArmPart.model_fields.items()}
@@ -208,7 +207,7 @@ def comparison_word(text: str) -> str | None:
 
 
 def word_holds(word: str, moved: str) -> bool | None:
-    """Whether a word is true of a comparison that came out as `moved`; None when it cannot be told."""
+    """Whether a word is true of a comparison that came out as `moved`; None when it cannot be decided."""
     return moved in COMPARISON_WORDS[word] if moved in ("better", "worse", "same") else None
 
 
@@ -225,8 +224,8 @@ def _criteria_problems(adopt: Sequence[str], reject: Sequence[str], factor: str)
                 yield f"criteria.{which}: {problem}", ("criteria", which, at)
         elif factor == "judge":
             problem = (
-                f"{text!r} can never be told when the judge is what changes: two judges are two scales. Write gates,"
-                " or see how far each judge can be trusted: steelyard judge check"
+                f"{text!r} can never be decided when the judge is the factor: two judges are two scales. Write"
+                f" gates, or check each judge: steelyard judge check"
             )
             yield f"criteria.{which}: {problem}", ("criteria", which, at)
     words = [(a, b) for a in map(comparison_word, adopt) for b in map(comparison_word, reject) if a and b]
@@ -234,7 +233,7 @@ def _criteria_problems(adopt: Sequence[str], reject: Sequence[str], factor: str)
     both += [(a.text, b.text) for a in gates["adopt"] for b in gates["reject"] if overlap(a, b)]
     for a, b in both:
         yield (
-            f"criteria: {a!r} (adopt) and {b!r} (reject) could hold at once: leave room between them",
+            f"criteria: {a!r} (adopt) and {b!r} (reject) could both be met: leave room between them",
             ("criteria", "reject"),
         )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from steelyard.analysis.model import Repeated, Slice, Summary
 from steelyard.analysis.wording import distinguished, in_unit
@@ -20,7 +21,7 @@ from steelyard.metrics.expressions import (
 )
 from steelyard.records import Verdict
 from steelyard.stats.intervals import Estimate
-from steelyard.suite.models import Criterion, SuiteDescription
+from steelyard.suite.models import Criterion, SuiteModel
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +52,9 @@ class GateResult:
     fails: str = ""
     """When a criterion fails, as written; "" when whatever does not pass fails."""
     left_out: bool = False
-    """True when the run has nothing that it could stand on by its nature, as a truth: it is shown, and secondary."""
+    """True when the run has no data for it by its nature, such as a truth: it is shown, and secondary."""
     baseline: str = ""
-    """Of a gate on a baseline, the run behind it: value is the paired difference from it, `value.n` counts cases, and
+    """Of a gate on a baseline, the baseline's run: value is the paired difference from it, `value.n` counts cases, and
     the threshold is what it may be."""
     skipped: str = ""
     """Of a gate that skips small slices: those that it skipped, each with its n."""
@@ -82,7 +83,7 @@ class Decision:
     gates: tuple[GateResult, ...] = field(default=())
     """Gates and criteria."""
     by_variant: tuple[VariantDecision, ...] = field(default=())
-    """What the criteria come to for each variant alone; empty without criteria or with a single variant."""
+    """The verdict of the criteria for each variant alone; empty without criteria or with a single variant."""
 
 
 _TOLERANCE = 1e-9
@@ -90,7 +91,7 @@ _TOLERANCE = 1e-9
 _GROWING = ("count", "cost", "tokens")
 """Units of sums: a sample that is missing can only have added to them."""
 _OF_ALL = ("pass_rate", "average", "median")
-"""Figures of all samples: where more than half are missing, the rest does not stand for all, whatever is allowed."""
+"""Figures of all samples: where more than half are missing, the rest does not represent all, whatever is allowed."""
 
 
 def evaluate(gates: Sequence[str], summary: Summary, *, max_inconclusive: float = 0.05) -> list[GateResult]:
@@ -103,12 +104,12 @@ def evaluate(gates: Sequence[str], summary: Summary, *, max_inconclusive: float 
     return [result for gate in map(parse_gate, gates) if not gate.baseline for result in results(gate, whole)]
 
 
-def names_of_run(suite: SuiteDescription, summary: Summary) -> SuiteNames:
+def names_of_run(suite: SuiteModel, summary: Summary) -> SuiteNames:
     """The names that gates may use in a stored run."""
     return SuiteNames.of_run(suite, {factor: [part.name for part in parts] for factor, parts in summary.slices.items()})
 
 
-def check_on_run(gates: Sequence[str], suite: SuiteDescription, summary: Summary) -> None:
+def check_on_run(gates: Sequence[str], suite: SuiteModel, summary: Summary) -> None:
     """UsageError with all that is wrong: a metric or a name that the run does not have, a gate that cannot fail."""
     names, problems = names_of_run(suite, summary), []
     for text in gates:
@@ -170,7 +171,7 @@ def p_text(p: float | None) -> str:
 
 def all_small(gate: Gate, skipped: str) -> str:
     """Why a gate that left out every slice decides nothing."""
-    return f"every {gate.factor} is below the n {gate.min_n} that this gate asks for, and nothing is left: {skipped}"
+    return f"every {gate.factor} is below the n {gate.min_n} that this gate asks for, so none is left: {skipped}"
 
 
 def _reachable(gate: Gate, result: Slice, summary: Summary) -> int:
@@ -194,16 +195,23 @@ def _result(gate: Gate, result: Slice | None, summary: Summary, max_inconclusive
             verdict, reason = _few_calls(gate, result)
         else:
             verdict, reason = _judge(gate, value, summary, max_inconclusive)
+    return gate_result(gate, name, value, verdict, reason, skipped=skipped)
+
+
+def gate_result(
+    gate: Gate, metric: str, value: Estimate, verdict: Verdict, reason: str, unit: str = "", **more: Any
+) -> GateResult:
+    """What a gate came to; in the unit of its metric unless another is given."""
     return GateResult(
         gate=gate.text,
-        metric=name,
+        metric=metric,
         value=value,
         threshold=gate.threshold,
         operator=gate.operator,
         verdict=verdict,
         reason=reason,
-        unit=gate.unit,
-        skipped=skipped,
+        unit=unit or gate.unit,
+        **more,
     )
 
 
@@ -215,13 +223,13 @@ def measure(gate: Gate, result: Slice, summary: Summary) -> Estimate:
 
 def _judge(gate: Gate, value: Estimate, summary: Summary, max_inconclusive: float) -> tuple[Verdict, str]:
     if value.value is None:
-        return Verdict.AMBIGUOUS, "n/a: nothing to stand on" + _more_repeats(gate, summary) + _missing(value)
+        return Verdict.AMBIGUOUS, "n/a: no data" + _more_repeats(gate, summary) + _missing(value)
     if value.n < gate.min_n:
         return Verdict.AMBIGUOUS, f"n {value.n} is below the {gate.min_n} that this gate asks for" + _missing(value)
     holds = _holds(value.value, gate.operator, gate.threshold)
     verdict = Verdict.PASS if holds else Verdict.FAIL
     if gate.pattern.endswith("passed") and _could_hold(gate, value, holds=holds):
-        return Verdict.AMBIGUOUS, f"{value.n_missing} of {value.n + value.n_missing} cannot be told and could change it"
+        return Verdict.AMBIGUOUS, f"{value.n_missing} of {value.n + value.n_missing} are undecided and could change it"
     if gate.pattern in _OF_ALL and value.n_missing > value.n and _rest_could_turn(gate, value, holds=holds):
         return (
             Verdict.AMBIGUOUS,
@@ -316,7 +324,7 @@ def _missing(value: Estimate) -> str:
 
 
 def _within_noise(gate: Gate, value: Estimate, *, holds: bool) -> str:
-    return "; the 95 % interval reaches across the threshold" if within_noise(gate, value, holds=holds) else ""
+    return "; the 95 % interval contains the threshold" if within_noise(gate, value, holds=holds) else ""
 
 
 def within_noise(gate: Gate, value: Estimate, *, holds: bool) -> bool:
@@ -408,7 +416,7 @@ def _between(passes: Expression, fails: Expression, value: Estimate) -> str | No
     high, low = (f"{item.operator} {in_unit(item.threshold, item.unit)}" for item in (passes, fails))
     absent = f"; {value.n_missing} missing" if value.n_missing else ""
     noise = any(within_noise(item, value, holds=False) for item in (passes, fails))
-    across = "; the 95 % interval reaches across a threshold" if noise else ""
+    across = "; the 95 % interval contains a threshold" if noise else ""
     return f"{figure} lies between: passes at {high}, fails at {low}{absent}{across}"
 
 
@@ -443,16 +451,16 @@ def _over_repeats(rule: RepeatsRule, scope: Scope, *, enough_once: bool) -> _Ans
     decided = result.passed + result.failed
     share = Estimate(result.passed / decided if decided else None, decided, result.undecided)
     if not decided and not result.undecided:
-        state, reason = OPEN, "n/a: nothing to stand on"
+        state, reason = OPEN, "n/a: no data"
     elif enough_once and result.passed:
-        state, reason = HOLDS, f"{rule.text} holds in {result.passed} of {decided}"
+        state, reason = HOLDS, f"{rule.text} is met in {result.passed} of {decided}"
     elif result.failed and not enough_once:
         state, reason = DOES_NOT, _failing(result, decided)
     elif result.undecided:
         state, reason = OPEN, _undecided(rule, result, scope.summary.repeats)
     else:
         state = DOES_NOT if enough_once else HOLDS
-        reason = f"{rule.text} holds in none of {decided}" if enough_once else f"all {decided} hold"
+        reason = f"{rule.text} is met in none of {decided}" if enough_once else f"all {decided} pass"
     return _Answer(state, reason, rule.text, share, ">=", 1.0, "share")
 
 
@@ -461,10 +469,7 @@ def _failing(repeated: Repeated, decided: int) -> str:
     left_off = repeated.failed - len(repeated.failing)
     named += f" and {left_off} more" if named and left_off else ""
     open_ = f"; {repeated.undecided} undecided" if repeated.undecided else ""
-    verb = "does" if repeated.failed == 1 else "do"
-    return (
-        f"{repeated.passed} of {decided} hold; {repeated.failed} {verb} not" + (f": {named}" if named else "") + open_
-    )
+    return f"{repeated.passed} of {decided} pass; {repeated.failed} failed" + (f": {named}" if named else "") + open_
 
 
 def _undecided(rule: RepeatsRule, repeated: Repeated, repeats: int) -> str:

@@ -45,14 +45,14 @@ class HistoryRun:
     verdict: str
     """PASS, FAIL, AMBIGUOUS, INVALID; "" without gates."""
     n: int
-    """Samples that the average stands on."""
+    """Samples in the average."""
     n_missing: int
     figures: dict[str, Estimate]
     """By metric, as gates name it."""
     best_band: Estimate | None = None
     """Share of samples in the suite's highest band."""
     left_out: str = ""
-    """Why it has no part in the trends; "" when it has."""
+    """Why it is not in the trends; "" when it is."""
     rescored_from: str | None = None
     baselines: tuple[str, ...] = ()
     """Names of the baselines that stand for it now."""
@@ -144,7 +144,7 @@ _SIGNATURE = {
     "judge": "the judge",
     "rules": "the judge's rules",
     "scorers": "the scorers",
-    "schema": "the shape asked of answers",
+    "schema": "the answer schema",
     "truth": "the truth",
     "cases": "the set of cases",
 }
@@ -233,9 +233,9 @@ def _sentence(point: ChangePoint, trend: Trend, marks: Sequence[HistoryMark], ru
     signature_part = [mark.sentence for mark in marks if mark.signature_part]
     subject = [mark.sentence for mark in marks if not mark.signature_part]
     if signature_part and subject:
-        yield f"when {signature_part[0]}; {subject[0]}, too: cannot tell which of them did it"
+        yield f"when {signature_part[0]}; {subject[0]}, too: cannot tell which of them caused it"
     elif signature_part:
-        yield f"when {signature_part[0]}: it may be the signature, and is not put down to the system"
+        yield f"when {signature_part[0]}: it may be due to the signature, and is not attributed to the system"
     elif subject:
         yield f"when {subject[0]}"
     else:
@@ -408,7 +408,7 @@ class _Reader:
         if header.suspect:
             return f"suspect: {header.suspect[0]}"
         if is_partial(header):
-            return "a part of the suite alone"
+            return "only a part of the suite"
         number, arm = arm_of(header)
         if number in self._apart:
             return f"arm {arm} of {number}, whose arms are two systems: --target NAME shows one"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,6 @@ from steelyard.decide.experiment import (
     PASS_RATE,
     SEQUENTIAL,
     AbCheck,
-    AbPlan,
     AbReport,
     ArmFacts,
     Effect,
@@ -36,7 +35,7 @@ from steelyard.decide.experiment import (
 )
 from steelyard.decide.outcomes import OnlineExperiment, Outcomes, Unit, in_order
 from steelyard.metrics.table import Table, clusters_in_words
-from steelyard.records import RunHeader, RunState, Verdict
+from steelyard.records import AbPlan, RunHeader, RunState, Verdict
 from steelyard.stats.arrays import Array
 from steelyard.stats.sequential import (
     ALPHA,
@@ -54,7 +53,7 @@ from steelyard.stats.sequential import METHOD as BOUNDS
 
 # The experiment of two runs on the same cases, interleaved.
 
-_SCALES = {"judge": "the judge", "rules": "what is made of the judge's words", "scorers": "the scorers"}
+_SCALES = {"judge": "the judge", "rules": "rules, checks or rubric of the judge", "scorers": "the scorers"}
 _MOST_INCONCLUSIVE = 0.05
 """Of runs that were stored without the limit."""
 _NOT_SET = "not set"
@@ -74,14 +73,13 @@ def offline_report(
     a: ComparedRun, b: ComparedRun, *, stopped: str | None = None, allow_mismatch: bool = False
 ) -> AbReport:
     """The report on the runs of an A/B; `allow_mismatch` decides although the arms were scored on two scales."""
-    message = a.header.options["ab"]
-    plan = AbPlan.stored(message)
-    scored = _evaluated(a, b, plan, planned=int(message["cases"]))
+    plan = a.header.options.ab or AbPlan()
+    scored = _evaluated(a, b, plan)
     checks = tuple(_checks(a, b, scored))
     due = plan.stop_early or scored.ended
     decided, why = conclude(checks, scored.quality, plan.same_within, due=due, allow_mismatch=allow_mismatch)
     return AbReport(
-        title=f"{a.header.suite_name}: A/B {message['id']}",
+        title=f"{a.header.suite_name}: A/B {plan.id}",
         kind="offline",
         arms=(_arm("A", a.header, b.header), _arm("B", b.header, a.header)),
         decided=decided,
@@ -93,15 +91,15 @@ def offline_report(
         method=_method(plan, scored, b.table),
         signatures=tuple(f"{side}: {run.header.signature.get('text', '')}" for side, run in (("A", a), ("B", b))),
         notes=(*_notes(plan, scored, stopped), *_alike(a.header, b.header)),
-        plan=dict(message),
+        plan=asdict(plan),
     )
 
 
-def _evaluated(a: ComparedRun, b: ComparedRun, plan: AbPlan, planned: int) -> _Evaluated:
+def _evaluated(a: ComparedRun, b: ComparedRun, plan: AbPlan) -> _Evaluated:
     pairs = quality_pairs(a.table, b.table, plan.seed, by_pass=plan.metric == PASS_RATE)
     ended = all(run.header.state is RunState.ENDED for run in (a, b))
     test = readable_test(SEQUENTIAL if plan.stop_early else FIXED, complete=ended)
-    reading = Reading(test, planned, plan.same_within)
+    reading = Reading(test, plan.cases, plan.same_within)
     results = (
         extra("latency", "s", latency_pairs(a.table, b.table, plan.seed), reading),
         extra("cost of a call", "cost", cost_pairs(a.table, b.table, plan.seed), reading),
@@ -114,29 +112,29 @@ def _evaluated(a: ComparedRun, b: ComparedRun, plan: AbPlan, planned: int) -> _E
 def _checks(a: ComparedRun, b: ComparedRun, scored: _Evaluated) -> Iterator[AbCheck]:
     for side, run in (("A", a), ("B", b)):
         invalid = _is_none(run)
-        yield AbCheck(f"arm {side} is a reading", _reading_of(run), fine=not invalid, invalidates=invalid)
+        yield AbCheck(f"arm {side} is valid", _reading_of(run), fine=not invalid, invalidates=invalid)
         if run.header.suspect:
             yield AbCheck(f"arm {side} is not suspect", "; ".join(run.header.suspect), fine=False, confounds=True)
     yield _availability(a, b)
     for part, words in _SCALES.items():
         if signed(a, part) != signed(b, part):
-            sentence = f"{words} is another in B: two scales, on which more is not better"
+            sentence = f"{words} differs in B: two scales, which cannot be compared"
             yield AbCheck("both arms on one scale", sentence, fine=False, confounds=True)
     if scored.quality.n == 0:
-        message = f"no case of {scored.quality.n_missing} has a reading in both arms"
+        message = f"no case of {scored.quality.n_missing} is scored in both arms"
         yield AbCheck("pairs", message, fine=False, invalidates=True)
 
 
 def _is_none(run: ComparedRun) -> bool:
-    """Whether an arm is no reading. One that was stopped is scored by what it was asked, not by what it was not."""
+    """Whether an arm is INVALID. One that was stopped is scored by what it was asked, not by what it was not."""
     if run.header.state is RunState.ENDED:
         return run.header.verdict is Verdict.INVALID
     missing = run.table.n - int(run.table.conclusive.sum())
-    return missing > run.header.description.max_inconclusive * run.table.n
+    return missing > run.header.description.limits.max_inconclusive * run.table.n
 
 
 def _reading_of(run: ComparedRun) -> str:
-    message = f"{int(run.table.conclusive.sum()):,} of {run.table.n:,} samples have a reading"
+    message = f"{int(run.table.conclusive.sum()):,} of {run.table.n:,} samples are conclusive"
     if run.header.state is not RunState.ENDED or run.header.verdict is None:
         return message
     if run.header.verdict is Verdict.INVALID:
@@ -147,10 +145,10 @@ def _reading_of(run: ComparedRun) -> str:
 def _availability(a: ComparedRun, b: ComparedRun) -> AbCheck:
     """Whether as many cases lack a reading in both arms; what is of one case or cluster fails together, and is one."""
     counts = [_whole_and_lacking(run) for run in (a, b)]
-    message = f"{'clusters' if a.columns.clusters else 'cases'} that lack a reading: " + ", ".join(
+    message = f"{'clusters' if a.columns.clusters else 'cases'} without a score: " + ", ".join(
         f"{lacking:,} of {whole + lacking:,} in {side}" for side, (whole, lacking) in zip("AB", counts, strict=True)
     )
-    return missing_alike("readings are missing alike", message, counts)
+    return missing_alike("missing in both arms alike", message, counts)
 
 
 def _whole_and_lacking(run: ComparedRun) -> tuple[int, int]:
@@ -171,7 +169,7 @@ def _notes(plan: AbPlan, scored: _Evaluated, stopped: str | None) -> Iterator[st
 
 def _alike(a: RunHeader, b: RunHeader) -> Iterator[str]:
     if not any(_own(a, b)):
-        yield "nothing that is known of the arms differs: whatever differs between their figures is noise"
+        yield "no known setting of the arms differs: any difference between their figures is noise"
 
 
 def _method(plan: AbPlan, scored: _Evaluated, table: Table) -> str:
@@ -213,7 +211,7 @@ def _settings(target: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _variants(header: RunHeader) -> str:
-    return ", ".join(name for name in header.description.variants if name) or "none"
+    return ", ".join(name for name in header.description.variant_names if name) or "none"
 
 
 def _judge(header: RunHeader) -> str:
@@ -325,7 +323,7 @@ def _quality(
     sizes = block_sizes(*experiment.shares)
     first, second = blocks(a, b, sizes)
     waiting = len(a) + len(b) - len(first) * sum(sizes)
-    messages = (f"{waiting:,} units wait for partners in the other arm, and have no part in the figures",)
+    messages = (f"{waiting:,} units wait for partners in the other arm, and are in no figure",)
     effect = _by_blocks(empty, first, second, len(first) * sum(sizes), ends, part.planned, part.same_within)
     return effect, messages if waiting else ()
 
@@ -419,7 +417,7 @@ def _online_checks(experiment: OnlineExperiment, outcomes: Outcomes, arms: _Arms
     message = f"{rows:,} records of {n:,} units; of {repeated:,} with several the first outcome counts"
     yield AbCheck("one unit counts once", message)
     if 0 < outcomes.n_untimed < outcomes.n_timed + outcomes.n_untimed:
-        message = f"{outcomes.n_untimed:,} outcomes come without a time: the order of the file stands for all"
+        message = f"{outcomes.n_untimed:,} outcomes have no time: the order of the file is used"
         yield AbCheck("order", message, fine=False)
     if outcomes.n_not_exposed:
         yield AbCheck(
@@ -436,7 +434,7 @@ def _ratio(experiment: OnlineExperiment, arms: _Arms) -> AbCheck:
     bad = p < MISMATCH
     message = f"{message} (exact binomial, p = {p:.2g})"
     if bad:
-        message = f"{message}: below {MISMATCH:g}, so something sorts units by arm, or loses them"
+        message = f"{message}: below {MISMATCH:g}, so units are assigned unevenly, or lost in one arm"
     return AbCheck("sample ratio", message, fine=not bad, invalidates=bad)
 
 

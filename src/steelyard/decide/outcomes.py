@@ -74,7 +74,8 @@ class OnlinePart(Part):
     )
     outcome: OutcomePart = Field(default=OutcomePart(), description="What is measured.")
     test: Literal["sequential", "fixed"] = Field(
-        default="sequential", description="May it be read at any time, or once, when all planned units are there?"
+        default="sequential",
+        description="Whether results may be read at any time, or once, when all planned units are there.",
     )
     planned: int | None = Field(
         default=None, ge=4, description="Units, both arms together, that a fixed test waits for."

@@ -20,7 +20,7 @@ from steelyard.analysis.compare.metrics import BoundedChange, at_step, verdict_o
 from steelyard.analysis.compare.model import MetricChange, Moved
 from steelyard.analysis.wording import difference as signed
 from steelyard.analysis.wording import in_unit
-from steelyard.decide.gates import GateResult, all_small, named, p_text, small_slices
+from steelyard.decide.gates import GateResult, all_small, gate_result, named, p_text, small_slices
 from steelyard.metrics.expression_checks import NOT_FOR_SURE
 from steelyard.metrics.expressions import EVERY, Gate
 from steelyard.records import Verdict
@@ -81,8 +81,8 @@ def relative_results(gate: Gate, against: Against) -> list[GateResult]:
 
 def _by_either_truth(gate: Gate, by_now: GateResult, by_then: GateResult) -> GateResult:
     if by_now.verdict is by_then.verdict:
-        return replace(by_now, reason=f"{by_now.reason}; by the truth of {gate.baseline} it comes to the same")
-    message = f"it turns on the truth edits: {by_now.reason}; by the truth of {gate.baseline}: {by_then.reason}"
+        return replace(by_now, reason=f"{by_now.reason}; the truth of {gate.baseline} gives the same outcome")
+    message = f"it depends on the truth edits: {by_now.reason}; by the truth of {gate.baseline}: {by_then.reason}"
     return replace(by_now, verdict=Verdict.AMBIGUOUS, reason=message)
 
 
@@ -111,7 +111,8 @@ def _results(gate: Gate, against: Against) -> list[GateResult]:
 def undecided(gate: Gate, reason: str, metric: str = "", baseline: str = "") -> GateResult:
     """A gate that cannot be decided, and why."""
     sliced = gate.metric if gate.factor is None else f"{gate.factor}.{gate.slice}.{gate.metric}"
-    return _result(gate, metric or sliced, Estimate(None, 0), Verdict.AMBIGUOUS, reason, baseline)
+    missing, unit = Estimate(None, 0), DIFFERENCE + gate.unit
+    return gate_result(gate, metric or sliced, missing, Verdict.AMBIGUOUS, reason, unit, baseline=baseline)
 
 
 def _asked(gate: Gate, changes: dict[str, MetricChange], against: Against) -> dict[str, MetricChange | None]:
@@ -215,8 +216,9 @@ def _single(
             message += f"; {doubt}"
             # What may be the judge's alone is for sure of nobody.
             verdict = Verdict.AMBIGUOUS if gate.for_sure and verdict is Verdict.PASS else verdict
-    spite = f"; in spite of: {confounded[0]}" if against.allow_mismatch and confounded else ""
-    return _result(gate, placed.metric, difference, verdict, message + spite, baseline)
+    spite = f"; overridden: {confounded[0]}" if against.allow_mismatch and confounded else ""
+    unit = DIFFERENCE + gate.unit
+    return gate_result(gate, placed.metric, difference, verdict, message + spite, unit, baseline=baseline)
 
 
 def _verdict(
@@ -227,7 +229,7 @@ def _verdict(
     among = f", as one of {several} slices" if several > 1 else ""
     too_few = _too_few(placed.change, several)
     cases = _cases(placed.change)
-    few = f"{cases} are too few to tell{among}" if too_few else f"how much of it is noise {cases} do not tell"
+    few = f"{cases} are too few to tell{among}" if too_few else f"{cases} do not show how much of it is noise"
     if placed.change.verdict is Moved.NOT_TESTED:
         few = placed.change.test
     elif gate.for_sure and placed.sure is None:
@@ -266,20 +268,6 @@ def _too_few(change: MetricChange, several: int) -> bool:
     return change.df is None and least_p(change.difference.n) * several >= SIGNIFICANT
 
 
-def _result(gate: Gate, metric: str, value: Estimate, verdict: Verdict, reason: str, baseline: str = "") -> GateResult:
-    return GateResult(
-        gate=gate.text,
-        metric=metric,
-        value=value,
-        threshold=gate.threshold,
-        operator=gate.operator,
-        verdict=verdict,
-        reason=reason,
-        unit=DIFFERENCE + gate.unit,
-        baseline=baseline,
-    )
-
-
 def _message(gate: Gate, change: MetricChange, by: Estimate) -> str:
     """`86.1 % -> 82.3 % (-3.8 points [-7.2, -0.4], 50 cases)`."""
     before, after = change.a.value, change.b.value
@@ -305,11 +293,11 @@ def _cases(change: MetricChange) -> str:
     return f"{n:,} {change.counts}{'' if n == 1 else 's'}"
 
 
-def results_data(results: Sequence[GateResult]) -> list[dict[str, object]]:
+def results_data(results: Sequence[GateResult]) -> tuple[dict[str, object], ...]:
     """The results as plain data, to be kept with a run."""
     from dataclasses import asdict
 
-    return [asdict(result) | {"verdict": result.verdict.value} for result in results]
+    return tuple(asdict(result) | {"verdict": result.verdict.value} for result in results)
 
 
 def results_from(data: Sequence[dict[str, object]]) -> tuple[GateResult, ...]:

@@ -20,7 +20,7 @@ from steelyard.decide.gates import (
 )
 from steelyard.metrics.expressions import COMPARE, parse_gate
 from steelyard.records import Outcome, RunState, Verdict
-from steelyard.suite.models import Criterion, SuiteDescription
+from steelyard.suite.models import Criterion, SuiteModel
 
 _UNJUDGED = (
     *("latency", "cost", "tokens", "scored_rate", "malformed_rate", "inconclusive_rate"),
@@ -30,7 +30,7 @@ _UNJUDGED = (
 
 
 def with_checked_judge(
-    gate_results: Iterable[GateResult], summary: Summary, suite: SuiteDescription
+    gate_results: Iterable[GateResult], summary: Summary, suite: SuiteModel
 ) -> tuple[GateResult, ...]:
     """The results; where the suite requires a checked judge and it is not, none on what it says is a pass."""
     if suite.judge is None or not suite.judge.require_checked:
@@ -60,23 +60,23 @@ def _why_not(result: GateResult, summary: Summary) -> str:
         if text is None or rate.low is None or rate.high is None or rate.low <= text <= rate.high:
             return ""
         message = f"{in_unit(rate.value, 'share')}, and by the judge {in_unit(text, 'share')}"
-        return f"the labels contradict the judge: by them the pass rate is {message}"
+        return f"the labels contradict the judge: according to them the pass rate is {message}"
     if rate.value is None or check.corrected.message:
         return f"cannot tell the rate by the labels: {check.corrected.message}"
     if COMPARE[result.operator](rate.value, result.threshold):
         return ""
-    return f"by the labels it is {in_unit(rate.value, 'share')}"
+    return f"according to the labels it is {in_unit(rate.value, 'share')}"
 
 
 _MOST_FAILURES = 3
-_NOTHING_LEFT = "every gate that decides was left out: nothing is left that could fail"
+_NOTHING_LEFT = "every deciding gate was left out: none is left that could fail"
 _MOST_LOW = 8
 NOT_FINISHED = "the run has not finished"
 
 
 def decide(
     summary: Summary,
-    suite: SuiteDescription,
+    suite: SuiteModel,
     *,
     state: RunState | str = RunState.ENDED,
     suspect: Sequence[str] = (),
@@ -89,7 +89,7 @@ def decide(
     `gone` says why the system under test was not there any more when the run ended: nothing it said then is a reading.
     `relative` is what came of its gates on baselines; one of which nothing is known leaves the verdict open.
     """
-    allowed, criteria, gates = suite.max_inconclusive, suite.criteria, suite.gates
+    allowed, criteria, gates = suite.limits.max_inconclusive, suite.criteria, suite.gates
     everything = (
         *_without_repeats(evaluate(gates, summary, max_inconclusive=allowed), summary, suite),
         *relative,
@@ -119,7 +119,7 @@ def decide(
     return Decision(verdict, (*reasons, *_remarks(summary), *doubts), result, by_variant)
 
 
-def _without_repeats(gate_results: list[GateResult], summary: Summary, suite: SuiteDescription) -> list[GateResult]:
+def _without_repeats(gate_results: list[GateResult], summary: Summary, suite: SuiteModel) -> list[GateResult]:
     """The same, gates that need more repeats than a run with fewer than usual has left out; not if all would be."""
     short = [needed_repeats(parse_gate(item.gate)) > summary.repeats for item in gate_results]
     if all(short) or summary.repeats >= (suite.usual_repeats or 0):
@@ -181,7 +181,7 @@ def _verdict(gate_results: Sequence[GateResult], *, doubtful: bool) -> Verdict |
 def _by_variant(
     criteria: Sequence[Criterion],
     summary: Summary,
-    suite: SuiteDescription,
+    suite: SuiteModel,
     allowed: float,
     state: RunState,
     *,
@@ -222,7 +222,7 @@ def _why_invalid(part: Slice, allowed: float, state: RunState) -> tuple[str, ...
     elif failed + excluded + absent > allowed * planned + 1e-9:
         result = [f"{failed} of {planned} samples {_are(failed)} inconclusive"] if failed else []
         if excluded:
-            result.append(f"{excluded} of {planned} samples {_are(excluded)} excluded, read by another kind of judge")
+            result.append(f"{excluded} of {planned} samples {_are(excluded)} excluded, judged by another kind of judge")
         result += [f"{absent} of {planned} planned samples {_are(absent)} missing"] if absent else []
         share = percent((failed + excluded + absent) / planned)
         reasons.append(f"{' and '.join(result)} ({share}), more than the {100 * allowed:g} % allowed")
@@ -255,16 +255,16 @@ def _worse_within_noise(gate_results: Sequence[GateResult]) -> tuple[str, ...]:
 
 
 def _all_hold(gate_results: Sequence[GateResult]) -> str:
-    """ "the gate holds", "all 2 gates and 3 criteria that decide hold": what decided, counted."""
+    """ "the gate passes", "all 2 gates and 3 criteria that decide pass": what decided, counted."""
     deciding = [item for item in gate_results if not item.secondary]
     criteria = sum(bool(item.name) for item in deciding)
     gates = len(deciding) - criteria
     decide = " that decide" if len(deciding) < len(gate_results) else ""
     if len(deciding) == 1:
-        return f"the {'criterion' if criteria else 'gate'}{decide + 's' if decide else ''} holds"
+        return f"the {'criterion' if criteria else 'gate'}{decide + 's' if decide else ''} passes"
     counted = [f"{gates} {'gate' if gates == 1 else 'gates'}"] if gates else []
     counted += [f"{criteria} {'criterion' if criteria == 1 else 'criteria'}"] if criteria else []
-    return f"all {' and '.join(counted)}{decide} hold" if len(counted) == 1 else f"{' and '.join(counted)}{decide} hold"
+    return f"all {' and '.join(counted)}{decide} pass" if len(counted) == 1 else f"{' and '.join(counted)}{decide} pass"
 
 
 def _reasons(gate_results: Sequence[GateResult], *verdicts: Verdict, secondary: bool = False) -> tuple[str, ...]:

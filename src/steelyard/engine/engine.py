@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Coroutine, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from itertools import chain, cycle, islice
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,7 @@ from steelyard.engine.process import LoopLag, caught_signals, release_signals, s
 from steelyard.engine.sample import Evaluation, ScoringThread
 from steelyard.engine.writer import TARGET, Completed, Counts, Journal, Progress, Writer
 from steelyard.errors import UsageError
-from steelyard.records import Sample
+from steelyard.records import RunHeader, Sample, ScoringTime
 from steelyard.scoring.evaluate import Evaluator
 from steelyard.store.base import Store
 from steelyard.suite.models import Limits, SuiteModel
@@ -124,8 +124,8 @@ class Ending:
     """What the calls of this run have cost so far, as far as that is known."""
     loop_lag: float | None = None
     """Seconds that the event loop was late on average while calls were made; None when it cannot be told."""
-    scoring: dict[str, float] = field(default_factory=dict)
-    """What scoring took, as `ScoringThread.load` has it."""
+    scoring: ScoringTime | None = None
+    """None without answers."""
 
 
 def pace_of(limits: Limits) -> Pace:
@@ -153,7 +153,7 @@ class Engine:
         scoring: ScoringThread | None = None,
         since: float = 0.0,
     ) -> None:
-        """`pace`, `purse` and `scoring` are those of another engine that this one shares them with. Calls before
+        """`pace`, `budget` and `scoring` are those of another engine that this one shares them with. Calls before
         `since` were another run's, and are not paid again."""
         self._since = since
         self._plan = plan
@@ -234,7 +234,7 @@ class Engine:
         n = self._limits.warm_up
         if n == 0:
             return
-        self._progress.note(f"warming up: {n:,} call{'' if n == 1 else 's'} whose answers are thrown away")
+        self._progress.note(f"warming up: {n:,} call{'' if n == 1 else 's'} whose answers are dropped")
         warm = self._warm = WarmUp(self._target, self._limits, self._plan, self._budget)
         async with asyncio.TaskGroup() as group:
             for _ in range(warm.width):
@@ -433,7 +433,7 @@ class Engine:
         """The system under test is gone: there is no point in asking it for the rest. Answers it gave are judged."""
         if self._stopped is None:
             self._broken = gone
-            self._stopped = f"the rest is not asked: {gone}"
+            self._stopped = f"the remaining samples are not run: {gone}"
             self._progress.note(self._stopped)
             self._pace.close()
             self._breakers.end(Ruling.STANDS)
@@ -441,7 +441,7 @@ class Engine:
     def _interrupt(self) -> None:
         self._interrupts += 1
         if self._interrupts == 1:
-            self._stop("interrupted: finishing the calls under way, Ctrl-C again drops them")
+            self._stop("interrupted: finishing the calls in flight, Ctrl-C again drops them")
             asyncio.get_running_loop().call_later(_GRACE, self._drop)
         else:
             self._drop()
@@ -453,30 +453,41 @@ class Engine:
             worker.cancel()
 
 
-# What is kept and told of how a run went, beside its samples.
+# What is stored and reported of how a run went, besides its samples.
 
 
-def after_the_run(load: dict[str, Any], ending: Ending) -> dict[str, Any]:
-    """What is kept of how it went beside the samples: what warm-up and load came to, why it stopped before its end (an
-    outage, a spending limit; Ctrl-C needs no reason), and that the system was gone."""
-    messages = {"warm_up_failed": ending.warm_up_failed, "held_up": load.get("held_up", 0) + ending.held_up}
-    lag = {} if ending.loop_lag is None else {"loop_lag": round(ending.loop_lag, 6)}
-    scoring = {"scoring": ending.scoring} if ending.scoring else {}
-    retained: dict[str, Any] = {"load": load | {name: n for name, n in messages.items() if n} | lag | scoring}
-    if ending.stopped is not None and not ending.interrupted:
-        retained["stopped"] = ending.stopped
-    return retained if ending.broken is None else retained | {"broken": ending.broken}
+def after_the_run(header: RunHeader, ending: Ending) -> RunHeader:
+    """The header with how it went: what warm-up and load came to, why it stopped before its end (Ctrl-C needs no
+    reason), what a retry cost, and that the system was gone."""
+    facts = header.options
+    load, retried = facts.load, facts.retried
+    if load is not None:
+        load = replace(
+            load,
+            warm_up_failed=ending.warm_up_failed or load.warm_up_failed,
+            held_up=load.held_up + ending.held_up,
+            loop_lag=load.loop_lag if ending.loop_lag is None else round(ending.loop_lag, 6),
+            scoring=ending.scoring or load.scoring,
+        )
+    facts = replace(
+        facts,
+        load=load,
+        stopped=None if ending.interrupted else ending.stopped,
+        broken=ending.broken or facts.broken,
+        retried=None if retried is None else replace(retried, spent=ending.spent),
+    )
+    return replace(header, options=facts)
 
 
 def worth_noting(ending: Ending, suite: SuiteModel, limits: Limits) -> Iterator[str]:
     """What the person who ran it may want to change."""
     if ending.held_up:
         yield (
-            f"{ending.held_up:,} calls were due while {limits.concurrency:,} were under way, and had to wait: their"
+            f"{ending.held_up:,} calls were due while {limits.concurrency:,} were in flight, and had to wait: their"
             " latency counts from when they were due; raise --concurrency to send them in time"
         )
     if suite.answer.format == "text" and ending.health.all_objects:
         yield (
-            "every answer is a JSON object, but the suite reads answers as plain text: if scorers are to look inside,"
+            "every answer is a JSON object, but the suite reads answers as plain text: if scorers need its fields,"
             " add answer: {format: json}, then rescore"
         )

@@ -1,4 +1,4 @@
-"""Runs two arms in one loop: one pool of workers, one pace and one purse for both, so that neither has an advantage."""
+"""Runs two arms in one loop: one pool of workers, one pace and one budget, so that neither has an advantage."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from steelyard.engine.rescore import reading_of
 from steelyard.engine.writer import Completed, Counts, Progress, Writer
 from steelyard.records import Outcome, Sample
 
-_OTHER_GONE = "the rest is not asked: the system of the other arm is gone"
+_OTHER_GONE = "the remaining samples are not run: the system of the other arm is gone"
 
 
 class Arm(Engine):

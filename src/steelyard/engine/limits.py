@@ -234,7 +234,7 @@ class Presence:
         try:
             message = await self._ask()
         except Exception as error:  # noqa: BLE001 - a plug-in may raise anything; what was scored must not be lost
-            return f"the target could not tell whether the system is still there: {raised_in_words(error)}"
+            return f"the target could not check whether the system is still there: {raised_in_words(error)}"
         return None if message is None else redact_known(str(message))
 
     async def gone_after(self, call_result: CallResult) -> str | None:
@@ -582,15 +582,15 @@ class Breaker:
     def _pausing(self, failure: TargetFailure) -> str:
         n = len({call.sample for call in self.failed})
         return (
-            f"pausing: {self._name} seems to be out, calls of {n:,} sample{'s' if n > 1 else ''} failed in a row"
+            f"pausing: {self._name} does not answer, calls of {n:,} sample{'s' if n > 1 else ''} failed in a row"
             f" ({failure.kind}: {self.redact(str(failure))}); it is probed with single calls for up to"
             f" {duration_text(self._run.longest)}"
         )
 
     def _out_for(self, seconds: float, failure: TargetFailure) -> str:
         return (
-            f"{self._name} was out for {duration_text(seconds)}, which is as long as it is waited for (--outage);"
-            f" last seen: {failure.kind}: {self.redact(str(failure))}; what failed meanwhile is not stored"
+            f"{self._name} was out for {duration_text(seconds)}, the limit of --outage; last failure:"
+            f" {failure.kind}: {self.redact(str(failure))}; what failed meanwhile is not stored"
         )
 
 

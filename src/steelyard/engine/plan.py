@@ -7,11 +7,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import islice, product, zip_longest
-from typing import Any
 
 from steelyard.engine.process import is_alive
 from steelyard.errors import UsageError
-from steelyard.records import RunHeader, RunState
+from steelyard.records import ExperimentPlan, Load, RunFacts, RunHeader, RunState
 from steelyard.store.base import Store
 from steelyard.suite.case import Case
 from steelyard.suite.cases import drawn_first, drawn_place
@@ -100,8 +99,8 @@ class RunOptions:
     retry_failed: str | None = None
     """A run whose failed samples are asked for again, in a new run that takes over the others."""
     answers_of: str | None = None
-    """The id of a run whose answers are judged anew; the system under test is not asked."""
-    experiment: Mapping[str, Any] | None = None
+    """The id of a run whose answers are judged again; the system under test is not asked."""
+    experiment: ExperimentPlan | None = None
     """The plan that this run is an arm of, stored before its first call."""
 
     def limits(self, declared: Limits) -> Limits:
@@ -109,7 +108,7 @@ class RunOptions:
         asked = {name: getattr(self, name) for name in _LIMITS if getattr(self, name) is not None}
         if self.rate is not None and self.requests_per_second is not None:
             raise UsageError(
-                "--rate makes an open load, and --rps is the most of a closed one: give one of them"
+                "--rate makes an open load, and --rps limits a closed one: give one of them"
                 " (docs/reference/commands.md#open-and-closed-load)"
             )
         # The load that was asked for takes the place of the suite's.
@@ -122,24 +121,22 @@ class RunOptions:
             asked.setdefault("concurrency", Limits().concurrency)
         return declared.model_copy(update=asked)
 
-    def as_data(self) -> dict[str, Any]:
+    def facts(self) -> RunFacts:
         """What is stored with the run and taken up again by `--resume`."""
-        return {
-            "only": [f"{factor}={value}" for factor, value in self.selection.only],
-            "limit": self.selection.limit,
-            "repeats": self.repeats,
-            "strict": self.strict,
-            "cache": self.cache,
-            "answers_of": self.answers_of,
-        } | ({} if self.experiment is None else {"experiment": dict(self.experiment)})
+        return RunFacts(
+            only=tuple(f"{factor}={value}" for factor, value in self.selection.only),
+            limit=self.selection.limit,
+            repeats=self.repeats,
+            strict=self.strict,
+            cache=self.cache,
+            answers_of=self.answers_of,
+            experiment=self.experiment,
+        )
 
 
-def load_of(limits: Limits) -> dict[str, Any]:
+def load_of(limits: Limits) -> Load:
     """How the calls of a run are made, as it is stored with the run."""
-    load: dict[str, Any] = {"rate": limits.rate} if limits.rate is not None else {}
-    if limits.requests_per_second is not None:
-        load["requests_per_second"] = limits.requests_per_second
-    return load | {"concurrency": limits.concurrency, "warm_up": limits.warm_up}
+    return Load(limits.concurrency, limits.rate, limits.requests_per_second, limits.warm_up)
 
 
 # Going on with a run that has not ended: which one, as what, and only with the same signature.
@@ -151,25 +148,24 @@ def find_unfinished(store: Store, suite: SuiteModel, name: str) -> RunHeader:
         header = store.run(name)
         if header.state is RunState.ENDED:
             raise UsageError(f"run {header.id} has ended: there is nothing to resume")
-        if "ab" in header.options:
-            message = header.options["ab"].get("id")
+        facts = header.options
+        if facts.ab is not None:
             raise UsageError(
-                f"run {header.id} is an arm of an A/B: steelyard ab ... --resume {message} goes on with both"
+                f"run {header.id} is an arm of an A/B: steelyard ab ... --resume {facts.ab.id} resumes both"
             )
-        if is_alive(header.options.get("owner")):
+        if is_alive(facts.owner):
             raise UsageError(
-                f"run {header.id} is still going on in process {header.options['owner']['pid']}:"
-                " wait for it, or stop it first"
+                f"run {header.id} is still going on in process {facts.owner.pid}: wait for it, or stop it first"
             )
         if header.rescored_from is not None:
             raise UsageError(
                 f"run {header.id} is an unfinished rescore, and a rescore makes no calls:"
-                f" steelyard rescore {header.rescored_from} begins it again"
+                f" steelyard rescore {header.rescored_from} starts it again"
             )
         return header
     for header in store.runs(suite.name):
-        alone = "ab" not in header.options and header.rescored_from is None
-        if alone and header.state is not RunState.ENDED and not is_alive(header.options.get("owner")):
+        alone = header.options.ab is None and header.rescored_from is None
+        if alone and header.state is not RunState.ENDED and not is_alive(header.options.owner):
             return header
     raise UsageError(f"no unfinished run of suite {suite.name}: start one without --resume")
 
@@ -183,36 +179,30 @@ def refuse_unfinished_rescore(earlier: RunHeader) -> None:
         )
 
 
-def without_owner(header: RunHeader) -> RunHeader:
-    """The header of a run that nobody is running any more."""
-    return replace(header, options={name: value for name, value in header.options.items() if name != "owner"})
-
-
 def selection_of(started: RunHeader) -> Selection:
     """The part of the grid that a run was asked to score."""
-    return Selection(parse_only(tuple(started.options.get("only") or ())), started.options.get("limit"))
+    return Selection(parse_only(started.options.only), started.options.limit)
 
 
 def resumed_options(options: RunOptions, started: RunHeader) -> RunOptions:
     """A resumed run keeps the part of the grid and the load it was started with."""
-    retained = started.options
-    load = retained.get("load") or {}
-    for name, given, then in (
+    then, load = started.options, started.options.load
+    for name, given, before in (
         ("--only and --limit", options.selection, selection_of(started)),
-        ("--repeats", options.repeats, retained["repeats"]),
-        ("--strict", options.strict, retained["strict"]),
+        ("--repeats", options.repeats, then.repeats),
+        ("--strict", options.strict, then.strict),
     ):
-        if given not in (None, False, Selection(), then):
-            raise UsageError(f"{name}: that of run {started.id} holds, which is another; leave it out")
+        if given not in (None, False, Selection(), before):
+            raise UsageError(f"{name}: that of run {started.id} applies and differs; leave it out")
     return replace(
         options,
         selection=selection_of(started),
-        repeats=retained["repeats"],
-        strict=retained["strict"],
-        cache=retained["cache"] or options.cache,
-        rate=load.get("rate"),
-        requests_per_second=options.requests_per_second or load.get("requests_per_second"),
-        answers_of=options.answers_of or retained.get("answers_of"),
+        repeats=then.repeats,
+        strict=then.strict,
+        cache=then.cache or options.cache,
+        rate=None if load is None else load.rate,
+        requests_per_second=options.requests_per_second or (None if load is None else load.requests_per_second),
+        answers_of=options.answers_of or then.answers_of,
     )
 
 
@@ -224,7 +214,7 @@ def require_same_signature(started: RunHeader, now: RunHeader, done: str = "resu
     ]
     if changed:
         raise UsageError(
-            f"run {started.id} cannot be {done}: since it began these have changed: {', '.join(changed)}."
+            f"run {started.id} cannot be {done}: these have changed since it started: {', '.join(changed)}."
             f" Samples from two signatures do not belong in one run: {_same_again(changed)}start a new one"
         )
 
@@ -236,13 +226,12 @@ def _same_again(changed: list[str]) -> str:
     return f"give the same {' and '.join(left_out)} as then, or " if left_out else ""
 
 
-def load_after_resume(started: dict[str, Any] | None, limits: Limits) -> dict[str, Any]:
+def load_after_resume(started: Load | None, limits: Limits) -> Load:
     """The load that the run began with, and that it changed on the way where it did."""
     now = load_of(limits)
     if started is None:
         return now
-    same = all(started.get(name) == now.get(name) for name in ("rate", "requests_per_second", "concurrency"))
-    return started if same else started | {"changed": True}
+    return started if started.pace == now.pace else replace(started, changed=True)
 
 
 _CHUNK = 500

@@ -14,9 +14,9 @@ import threading
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeGuard, TypeVar
 
-from steelyard.records import RunHeader, RunState
+from steelyard.records import Owner, RunHeader, RunState
 
 # Runs what waits for calls to its end.
 
@@ -95,33 +95,34 @@ def shielded() -> Iterator[None]:
 # Who is running a run: so that a second process does not go on with one that is still alive.
 
 
-def myself() -> dict[str, Any]:
-    """This process, told apart from a later one with the same number by when it began."""
-    return {"host": socket.gethostname(), "pid": os.getpid(), "began": _began(os.getpid())}
+def myself() -> Owner:
+    """This process."""
+    return Owner(socket.gethostname(), os.getpid(), _began(os.getpid()))
 
 
-def is_alive(owner: dict[str, Any] | None) -> bool:
+def is_alive(owner: Owner | None) -> TypeGuard[Owner]:
     """True when that process still runs on this machine; of another machine nothing can be known, and it is False."""
-    if not owner or owner.get("host") != socket.gethostname() or owner == myself():
-        return False
-    pid = owner.get("pid")
-    if not isinstance(pid, int) or pid <= 0:
+    if not _is_here(owner) or owner.pid <= 0:
         return False
     try:
-        os.kill(pid, 0)
+        os.kill(owner.pid, 0)
     except ProcessLookupError:
         return False
     except PermissionError:
         pass  # it is there, and somebody else's
-    return _began(pid) == owner.get("began")
+    return _began(owner.pid) == owner.began
 
 
 def state_of(header: RunHeader) -> str:
     """The run's state for a person: "unfinished" when it was running and its process on this machine is gone."""
-    owner = header.options.get("owner")
-    here = owner is not None and owner.get("host") == socket.gethostname() and owner != myself()
-    gone = header.state is RunState.RUNNING and here and not is_alive(owner)
+    owner = header.options.owner
+    gone = header.state is RunState.RUNNING and _is_here(owner) and not is_alive(owner)
     return "unfinished" if gone else header.state.value
+
+
+def _is_here(owner: Owner | None) -> TypeGuard[Owner]:
+    """Whether the process is another one of this machine."""
+    return owner is not None and owner.host == socket.gethostname() and owner != myself()
 
 
 def _began(pid: int) -> str | None:

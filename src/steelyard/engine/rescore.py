@@ -14,13 +14,13 @@ from steelyard.engine.plan import Plan
 from steelyard.engine.sample import Evaluation, Judges
 from steelyard.engine.writer import TARGET, Counts, Progress
 from steelyard.errors import SteelyardError, TargetFailure, UsageError
-from steelyard.records import CallResult, Judgement, Outcome, RunHeader, RunState, Sample
+from steelyard.records import CallResult, Judgement, Outcome, Retried, RunHeader, RunState, Sample
 from steelyard.scoring.evaluate import Evaluator
 from steelyard.store.base import Store
 from steelyard.store.codec import encode
 from steelyard.suite.case import Case
 from steelyard.suite.chosen_judge import as_recorded
-from steelyard.suite.judge import JudgeDescription
+from steelyard.suite.judge import JudgeModel
 from steelyard.suite.models import SuiteModel
 from steelyard.targets.base import Request, Response
 
@@ -152,9 +152,9 @@ class ReplayTarget:
         raise TargetFailure("not_recorded", f"run {self._earlier.id} holds no answer for this", retry=False)
 
 
-# Recorded answers of one run on the balance of another, in memory: nothing is kept, and nobody is called.
+# Recorded answers of one run scored by the suite of another, in memory: nothing is stored, and no call is made.
 
-NOT_KEPT = "the words of A's judge cannot be read by B's rules: "
+NOT_KEPT = "the recorded answers of A's judge cannot be scored by B's rules: "
 
 
 class OtherBalance:
@@ -164,7 +164,7 @@ class OtherBalance:
     judgement stands.
     """
 
-    def __init__(self, suite: SuiteModel, judge_then: JudgeDescription | None, *, same_judge: bool) -> None:
+    def __init__(self, suite: SuiteModel, judge_then: JudgeModel | None, *, same_judge: bool) -> None:
         self._suite = suite
         self._evaluator = Evaluator(suite)
         self._as_judged_then: Judges | None = None
@@ -216,7 +216,7 @@ class OtherBalance:
         elif self._as_judged_then is not None:
             self._as_judged_then.read_again(evaluation, () if then is None else then.calls)
         else:
-            evaluation.judge(lambda _: Judgement(None, message="nobody judged it then") if then is None else then)
+            evaluation.judge(lambda _: Judgement(None, message="it was not judged") if then is None else then)
 
 
 def reading_of(sample: Sample, *, by_pass: bool) -> float:
@@ -241,15 +241,15 @@ def find_failed(store: Store, name: str, suite_name: str) -> RunHeader:
     if earlier.suite_name != suite_name:
         raise UsageError(f"run {earlier.id} is of suite {earlier.suite_name}, not of {suite_name}")
     if earlier.state is not RunState.ENDED:
-        raise UsageError(f"run {earlier.id} has not ended: go on with it first, with --resume {earlier.id}")
-    if "repeats" not in earlier.options:
+        raise UsageError(f"run {earlier.id} has not ended: resume it first, with --resume {earlier.id}")
+    if earlier.options.imported is not None:
         raise UsageError(f"run {earlier.id} was made by another tool: only a run of this suite can be retried")
-    if "ab" in earlier.options:
+    if earlier.options.ab is not None:
         raise UsageError(f"run {earlier.id} is an arm of an A/B: its samples belong together with the other arm's")
     return earlier
 
 
-def retried(store: Store, earlier: RunHeader, plan: Plan) -> dict[str, Any]:
+def retried(store: Store, earlier: RunHeader, plan: Plan) -> Retried:
     """What a run takes over, as its header has it: from which run, how many samples, and how many are asked for again.
 
     UsageError when nothing failed, or the samples are not those of the plan.
@@ -261,8 +261,8 @@ def retried(store: Store, earlier: RunHeader, plan: Plan) -> dict[str, Any]:
             raise UsageError(f"the cases are in another order than in run {earlier.id}: start a new run")
         retained += not is_failed(sample)
     if retained == plan.n:
-        raise UsageError(f"run {earlier.id} has no failed samples: there is nothing to ask again")
-    return {"run": earlier.id, "kept": retained, "asked": plan.n - retained}
+        raise UsageError(f"run {earlier.id} has no failed samples: there is nothing to retry")
+    return Retried(earlier.id, retained, plan.n - retained)
 
 
 def is_failed(sample: Sample) -> bool:
@@ -271,12 +271,6 @@ def is_failed(sample: Sample) -> bool:
         calls = () if sample.judgement is None else sample.judgement.calls
         return any(call.call_result.failure is not None for call in calls)
     return sample.outcome is Outcome.TARGET_FAILED
-
-
-def taken_from(header: RunHeader) -> str | None:
-    """The run that this one takes over samples from; None for one that asks for all of them."""
-    option = header.options.get("retried")
-    return None if option is None else option["run"]
 
 
 def take_over(store: Store, earlier: str, run_id: str) -> None:

@@ -21,7 +21,18 @@ from steelyard.judging.ask import Bench, CostEstimate, estimate_cost, prompt_cha
 from steelyard.judging.evidence import complaint_check
 from steelyard.judging.judgement import JudgeReader
 from steelyard.plugins import UserCodeError, raised_in_words
-from steelyard.records import SCORER_ERROR, CallResult, Finding, JudgeCall, Judgement, Mode, Outcome, Sample, Vote
+from steelyard.records import (
+    SCORER_ERROR,
+    CallResult,
+    Finding,
+    JudgeCall,
+    Judgement,
+    Mode,
+    Outcome,
+    Sample,
+    ScoringTime,
+    Vote,
+)
 from steelyard.scoring.evaluate import Evaluated, Evaluator
 from steelyard.store.base import Store
 from steelyard.store.codec import decode
@@ -34,7 +45,7 @@ from steelyard.targets.base import Response, TargetContext
 
 
 class Evaluation:
-    """One sample on the balance. `to_judge` is not None while a judge still has to speak."""
+    """One sample being scored. `to_judge` is not None while a judge still has to be asked."""
 
     def __init__(self, evaluator: Evaluator, case: Case, variant: str, repeat: int, call_result: CallResult) -> None:
         """Score the attempt as far as it goes without a judge."""
@@ -138,12 +149,12 @@ class ScoringThread:
         return self._jobs.qsize()
 
     @property
-    def load(self) -> dict[str, float]:
-        """The mean of an answer's seconds, and the share of the time since the first answer; empty without answers."""
+    def load(self) -> ScoringTime | None:
+        """What it took; None without answers."""
         if not self._n:
-            return {}
+            return None
         elapsed = max(self._ended - self._began, 1e-9)
-        return {"mean": round(self._seconds / self._n, 6), "share": round(self._seconds / elapsed, 4)}
+        return ScoringTime(round(self._seconds / self._n, 6), round(self._seconds / elapsed, 4))
 
     async def run(self, score: Callable[[], _T]) -> _T:
         """What `score` gives, run in the thread; raises what it raised."""
@@ -207,7 +218,7 @@ class Judges:
         redact: Redactor | None = None,
         secrets: Sequence[str] = (),
     ) -> None:
-        """Without limits and surroundings nobody can be asked: enough to read recorded answers again. `secrets` are
+        """Without limits and context no call can be made: enough to read recorded answers again. `secrets` are
         those of the target, which a judge may have from its answers."""
         self._redact = redact
         self._reader = JudgeReader(judge, rules_judges(judge, folder), complaint_check(judge, folder))

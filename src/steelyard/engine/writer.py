@@ -34,7 +34,7 @@ Entry = tuple[str, dict[str, Any]]
 
 
 class Journal:
-    """What one sample of a run has been given so far, by part; failures are not kept, since they are asked anew."""
+    """What one sample of a run has been given so far, by part; failures are not stored: those calls are made again."""
 
     def __init__(
         self, position: int, retained: Mapping[str, dict[str, Any]], store: Callable[[Entry], Awaitable[None]]

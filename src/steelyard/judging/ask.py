@@ -18,7 +18,7 @@ from steelyard.plugins import find_callable
 from steelyard.records import CallResult, Failure, JudgeCall
 from steelyard.redact import learn_secrets, secrets_in
 from steelyard.suite.case import Case
-from steelyard.suite.judge import JudgeModel, JudgeSpec
+from steelyard.suite.judge import JudgeModel, Member
 from steelyard.targets.base import Response, TargetContext
 from steelyard.targets.chat import ChatConnection, ChatWire
 
@@ -27,7 +27,7 @@ from steelyard.targets.chat import ChatConnection, ChatWire
 _SEEDS_A_TURN = 1000
 """How far apart the seeds of two turns are: farther than anybody repeats a judging."""
 _MOST_ECHOED = 8_000
-"""Characters of an unusable answer that are shown to the judge again; one that ran wild must not fill the context."""
+"""Characters of an unusable answer that are shown to the judge again; an endless one must not fill the context."""
 
 RulesJudge = Callable[[str, Case, Mapping[str, Any]], Mapping[str, Any]]
 """A judge that is code: from text, case and metrics to the fields of the response."""
@@ -126,7 +126,7 @@ class Bench:
         """Values that must never reach store, log or report."""
         return [secret for wire in self._wires.values() for secret in wire.secrets()]
 
-    async def _talk(self, member: JudgeSpec, repeat: int, question: _Question) -> list[JudgeCall]:
+    async def _talk(self, member: Member, repeat: int, question: _Question) -> list[JudgeCall]:
         fence = new_fence(question.text)
         judge = self._judge.for_case(question.case)
         parser = self._parser if judge is self._judge else AnswerParser(judge)
@@ -152,7 +152,7 @@ class Bench:
 
     async def _turn(
         self,
-        member: JudgeSpec,
+        member: Member,
         repeat: int,
         turn: int,
         text: list[dict[str, str]],
@@ -182,13 +182,13 @@ def rules_judges(judge: JudgeModel, folder: Path) -> dict[str, RulesJudge]:
     }
 
 
-def _connection(member: JudgeSpec) -> ChatConnection:
+def _connection(member: Member) -> ChatConnection:
     if not isinstance(member.settings, ChatConnection):
         raise TypeError(f"judge {member.name}: the settings of a chat judge are a ChatConnection")
     return member.settings
 
 
-def _be_shorter(member: JudgeSpec) -> str:
+def _be_shorter(member: Member) -> str:
     most = _connection(member).max_tokens
     limit = "the limit of tokens" if most is None else f"the limit of {most} tokens"
     return f"it broke off at {limit}, before its end: be much shorter, with few words in each text and short lists"

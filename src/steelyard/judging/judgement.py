@@ -16,7 +16,7 @@ from steelyard.suite.case import Case, compile_path
 from steelyard.suite.judge import BindingRule, JudgeModel, Rubric
 from steelyard.suite.labels import hidden
 
-# Rules that are enforced, not told: what the judge said, bound by what was measured and by what it could prove.
+# Rules that are enforced in code: the judge's scores, capped by what was measured and by what it could prove.
 
 Statement = Mapping[str, float | bool]
 
@@ -83,9 +83,9 @@ _MOST_MESSAGES: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class Combined:
-    """What a panel comes to. `mode` is None when it comes to nothing, and `told` then says why.
+    """The combined result of a panel. `mode` is None without a result, and `message` then says why.
 
-    `raw` lacks a dimension on which the raw scores have no majority though the bound ones have.
+    `uncapped` lacks a dimension on which the uncapped scores have no majority though the capped ones have.
     """
 
     mode: Mode | None
@@ -95,7 +95,7 @@ class Combined:
     remarks: tuple[Remark, ...] = ()
     message: str = ""
     stands: Vote | None = None
-    """The vote that stands for the others: the first of those whose bound scores are nearest to the combined."""
+    """The representative vote: the first of those whose capped scores are nearest to the combined."""
 
 
 def combine(judge: JudgeModel, votes: Sequence[Vote]) -> Combined:
@@ -128,7 +128,7 @@ def _combined(judge: JudgeModel, mode: Mode, votes: list[Vote]) -> Combined:
             bound[name] = after
     if without:
         names = ", ".join(item.dimension for item in without)
-        return Combined(None, remarks=(*remarks, *without), message=f"no score that most of the panel gave: {names}")
+        return Combined(None, remarks=(*remarks, *without), message=f"no majority in the panel: {names}")
     for flag in judge.rubric.flags:
         raw[flag.name], bound[flag.name] = (_is_set(judge, flags) for flags in _values(votes, flag.name))
     capped_by = {name: rule for name in bound if (rule := _rule(name, raw, bound, votes))}
@@ -200,12 +200,12 @@ def _why_nothing(votes: Sequence[Vote]) -> str:
     read = Counter(str(vote.mode) for vote in votes if vote.mode is not None)
     if not failed or len(failed) * 2 < len(votes):
         modes = ", ".join(f"{count} {mode}" for mode, count in read.items())
-        return f"of {len(votes)} judges fewer than half gave a reading of one kind: {modes}, {len(failed)} none"
+        return f"of {len(votes)} judges fewer than half gave scores of one mode: {modes}, {len(failed)} none"
     reasons = list(dict.fromkeys(f"{vote.member}: {vote.message}" for vote in failed))
     message = "; ".join(reasons[:_MOST_MESSAGES]) + ("; ..." if len(reasons) > _MOST_MESSAGES else "")
     if len(votes) == 1:
         return message
-    return f"{len(failed)} of {len(votes)} judges gave no reading: {message}"
+    return f"{len(failed)} of {len(votes)} judges gave no scores: {message}"
 
 
 # From recorded calls to a judgement: pure, so that a rescore calls nobody and comes to the same.
@@ -288,7 +288,7 @@ class JudgeReader:
         only_scores: bool = False,
         message: str = "",
     ) -> Judgement:
-        """What a reply that another tool recorded comes to; without one `told` says why there is none."""
+        """What a reply that another tool recorded comes to; without one `message` says why there is none."""
         reader = self._for(case)
         if reader is not self:
             return reader.recorded(response, text, case, metrics, only_scores=only_scores, message=message)
@@ -464,7 +464,7 @@ def _extra(parsed: Parsed) -> list[Remark]:
 def _with_reason(remark: Remark) -> Remark:
     if remark.code != "UNPROVEN":
         return remark
-    return replace(remark, message=f"{remark.message}; sentences of it that speak to the judge prove nothing")
+    return replace(remark, message=f"{remark.message}; sentences that address the judge are no evidence")
 
 
 def _failed(failure: Failure | None) -> str:

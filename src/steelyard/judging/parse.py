@@ -195,10 +195,10 @@ class ScoreLines:
                 value, comment = self._beginning(name, rest)
                 if value is not None and value != values[name]:
                     messages.append(
-                        f"{name}: {quoted_value(values[name])} in the JSON, {quoted_value(value)} in a line beside it"
+                        f"{name}: {quoted_value(values[name])} in the JSON, {quoted_value(value)} in a line outside it"
                     )
                 elif value is not None and _TAKEN_BACK.search(comment):
-                    messages.append(f"{name}: a line beside the JSON takes it back: {rest.strip()[:40]!r}")
+                    messages.append(f"{name}: a line outside the JSON takes it back: {rest.strip()[:40]!r}")
         return messages
 
     def _stated(self, text: str) -> dict[str, list[str]]:
@@ -285,7 +285,7 @@ class Parsed:
     lacking: tuple[str, ...] = ()
     """On the step `basic`, what is not as asked for beside the scores."""
     extra: tuple[str, ...] = ()
-    """Fields that nobody asked for: they are passed over."""
+    """Unexpected fields: they are ignored."""
     broken_off: bool = False
     """True when only what stands before the limit of tokens could be read: asking again may give more."""
 
@@ -353,7 +353,7 @@ class AnswerParser:
             result = self._with(value, whole_scores(holder, self._rubric))
             lacking = list(amiss)
             if self._scores_in and holder is value:
-                lacking = lacking or [f"the scores do not stand in {quoted_value(self._scores_in)}"]
+                lacking = lacking or [f"the scores are not in {quoted_value(self._scores_in)}"]
             return Parsed(result, "basic", lacking=tuple(lacking)) if lacking else Parsed(result, step, extra=extra)
         # What is wrong with a score is told in one way; the schema says it again in its own words.
         again = tuple(start for name in wrong for start in self._as_the_schema_begins(name))
@@ -445,7 +445,7 @@ class AnswerParser:
         values, problems = self._lines.read(plain)
         if not problems:
             result = self._with({}, whole_scores(values, self._rubric))
-            return Parsed(result, "basic", lacking=("the scores stand in plain lines, not in JSON",))
+            return Parsed(result, "basic", lacking=("the scores are in plain lines, not in JSON",))
         if len(problems) < len(self._rubric.names) or not all(
             problem.endswith("missing") for problem in problems.values()
         ):

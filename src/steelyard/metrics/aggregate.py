@@ -31,7 +31,8 @@ from steelyard.stats.intervals import (
     share_spreads,
 )
 
-_POINTS = {Aggregate.MIN: 0.0, Aggregate.MAX: 1.0}
+POINTS = {Aggregate.MIN: 0.0, Aggregate.MAX: 1.0}
+"""Which quantile an extreme is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +110,7 @@ def _together(
 
 
 def _point(metric: Metric) -> float | None:
-    return metric.point if metric.aggregate is Aggregate.QUANTILE else _POINTS.get(metric.aggregate)
+    return metric.point if metric.aggregate is Aggregate.QUANTILE else POINTS.get(metric.aggregate)
 
 
 def aggregate(
@@ -134,7 +135,7 @@ def aggregate(
     if how is Aggregate.SUM:
         return groups.totals(contributions.values)
     if how is not Aggregate.MEAN:
-        return [row[0] for row in groups.quantiles(contributions.values, [_POINTS.get(how, point or 0.5)])]
+        return [row[0] for row in groups.quantiles(contributions.values, [POINTS.get(how, point or 0.5)])]
     means = groups.means(contributions.values, scale)
     if contributions.not_missing is None:
         return means

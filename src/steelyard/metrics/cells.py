@@ -15,7 +15,7 @@ from steelyard.stats.arrays import Array, add_at, distinct, pieces, tally, trans
 from steelyard.stats.groups import Groups
 from steelyard.store.base import Checks, Columns
 from steelyard.suite.case import cell_name
-from steelyard.suite.models import ExpectDescription, RequiredRepeats, SuiteDescription
+from steelyard.suite.models import ExpectDescription, RequiredRepeats, SuiteModel
 
 if TYPE_CHECKING:
     from steelyard.metrics.own import RunData
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 class Cells:
     """Which cell each sample is in. Cells are numbered case by case, variants in the order the suite declares them."""
 
-    def __init__(self, table: Table, suite: SuiteDescription) -> None:
-        declared = suite.variants
+    def __init__(self, table: Table, suite: SuiteModel) -> None:
+        declared = suite.variant_names
         counts = tally(table.variant, len(table.variants))
         present = [name for i, name in enumerate(table.variants) if counts[i]]
         rank = {name: declared.index(name) if name in declared else len(declared) for name in present}
@@ -67,7 +67,7 @@ class Cells:
 class CellGroups:
     """The cells that have samples, cut as the samples are. Cells are numbered from 0, case by case."""
 
-    def __init__(self, table: Table, groups: Mapping[str, Groups], suite: SuiteDescription) -> None:
+    def __init__(self, table: Table, groups: Mapping[str, Groups], suite: SuiteModel) -> None:
         cells = Cells(table, suite)
         self._width = max(1, len(cells.variants))
         self._cases, self.variants = table.case_ids, cells.variants
@@ -159,7 +159,7 @@ class Counted:
         return [(self.names[name], int(holds)) for name, holds in zip(self.name[rows], self.holds[rows], strict=True)]
 
 
-def counted(checks: Checks, columns: Columns, conclusive: Array, cells: CellGroups, suite: SuiteDescription) -> Counted:
+def counted(checks: Checks, columns: Columns, conclusive: Array, cells: CellGroups, suite: SuiteModel) -> Counted:
     """The counts of all checks; those of inconclusive samples did not run."""
     sample, name, state = _each_once(checks, effective_states(checks, conclusive))
     declared, base, rules = _declared(checks.names, suite)
@@ -247,7 +247,7 @@ def _each_once(checks: Checks, state: Array) -> tuple[Array, Array, Array]:
     return checks.sample[last], checks.name[last], state[last]
 
 
-def _first_repeat(columns: Columns, suite: SuiteDescription) -> int:
+def _first_repeat(columns: Columns, suite: SuiteModel) -> int:
     """The number of the first repeat: 0, unless a run of another tool counts them from elsewhere."""
     if not columns.n or int(columns.repeat.max()) < suite.repeats:
         return 0
@@ -261,7 +261,7 @@ def _repeats(sample: Array, state: Array, wanted: Array) -> tuple[Array, Array]:
     return (passed == wanted) & (wanted > 0), failed > 0
 
 
-def _declared(names: list[str], suite: SuiteDescription) -> tuple[list[str], Array, Array]:
+def _declared(names: list[str], suite: SuiteModel) -> tuple[list[str], Array, Array]:
     """The declared checks, and for every name the place of its own among them and of its rule among all rules."""
     expect = suite.expect or ExpectDescription()
     holds = {check.name: check.required_repeats for check in expect.checks}

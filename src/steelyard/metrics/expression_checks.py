@@ -27,7 +27,7 @@ from steelyard.suite.yaml import listed, meant
 
 if TYPE_CHECKING:
     from steelyard.suite.judge import JudgeModel, Rubric
-    from steelyard.suite.models import SuiteDescription
+    from steelyard.suite.models import SuiteModel
 
 PlacedProblem = tuple[str, tuple[str | int, ...]]
 """A message, and the keys that lead to its place in the file."""
@@ -66,7 +66,7 @@ class SuiteNames:
     """By component, the lowest and highest value it gives; one that is not here can be any number."""
 
     @classmethod
-    def of_run(cls, suite: SuiteDescription, slices: Mapping[str, Sequence[str]] | None) -> SuiteNames:
+    def of_run(cls, suite: SuiteModel, slices: Mapping[str, Sequence[str]] | None) -> SuiteNames:
         """Those of a suite as runs describe it; `slices` are the names by factor that its cases have."""
         components = suite.components
         return cls(
@@ -265,7 +265,7 @@ def criteria_problems(criteria: Any, names: SuiteNames) -> Iterator[PlacedProble
             else:
                 sound.append(expression)
         if len(sound) == 2 and overlap(sound[0], sound[1], names):
-            both = f"{sound[0].text!r} and {sound[1].text!r} could hold at once: leave room between pass and fail"
+            both = f"{sound[0].text!r} and {sound[1].text!r} could both be true: leave room between pass and fail"
             yield f"criteria.{name}: {both}", ("criteria", name, "fail")
 
 
@@ -279,7 +279,7 @@ def _criterion_problem(expression: Expression, names: SuiteNames) -> str | None:
     always = settled(expression, names)
     if problem or always is None:
         return problem
-    return f"{expression.text!r} {'always holds' if always else 'can never hold'}: {values}"
+    return f"{expression.text!r} {'is always true' if always else 'can never be true'}: {values}"
 
 
 def _missing_in_rule(rule: RepeatsRule, names: SuiteNames) -> str | None:

@@ -96,7 +96,7 @@ def read_difference(text: str, unit: str, what: str) -> float:
     if amount is None or (amount["unit"] or "") not in allowed:
         number = "3" if amount is None else amount["number"]
         write = " or ".join(f"{number} {word}".strip() for word in allowed if word != "point")
-        raise ValueError(f"{text.strip()} says nothing clear beside {what}: write {write}")
+        raise ValueError(f"{text.strip()} is unclear for {what}: write {write}")
     return float(_finite(amount["number"]) * Decimal(allowed[amount["unit"] or ""]))
 
 
@@ -304,7 +304,7 @@ def parse_gate(text: str, kind: str = "gate") -> Gate:
     except ValueError as error:
         raise ValueError(f"{label}: {error}") from None
     if right["with_n"] and int(right["min_n"]) < 1:
-        raise ValueError(f"{label}: with n >= {int(right['min_n'])} asks for nothing; the least is 1")
+        raise ValueError(f"{label}: with n >= {int(right['min_n'])} has no effect; the least is 1")
     if right["skip_small"] and slice_name != EVERY:
         raise ValueError(f"{label}: skip small leaves out some slices of many: write category.*.average {sign} ...")
     return Gate(
@@ -355,7 +355,7 @@ def parse_repeats(text: str) -> RepeatsRule | None:
         return None
     at_least, of = int(rule["at_least"]), int(rule["of"])
     if at_least < 1:
-        raise ValueError(f"{text!r}: what is asked for in 0 repeats always holds; the least is 1")
+        raise ValueError(f"{text!r}: a condition on 0 repeats is always true; the least is 1")
     if at_least > of:
         raise ValueError(f"{text!r}: {at_least} of {of} repeats can never be")
     condition, sign, threshold, code = _condition(text, rule["condition"])

@@ -45,7 +45,7 @@ from steelyard.stats.arrays import Array
 from steelyard.stats.groups import Groups
 from steelyard.store.base import Checks, ClaimColumns, Columns
 from steelyard.suite.load import suite_of_run
-from steelyard.suite.models import SuiteDescription
+from steelyard.suite.models import SuiteModel
 
 # The columns of a run and what is made of them once: what every metric takes its contributions from.
 
@@ -67,7 +67,7 @@ class RunData:
     def __init__(
         self,
         columns: Columns,
-        suite: SuiteDescription,
+        suite: SuiteModel,
         checks: Checks | None = None,
         items: Iterable[Placed] | None = None,
         claims: Callable[[], ClaimColumns] | None = None,
@@ -391,7 +391,7 @@ def _contributions(code: str, function: Function | None) -> Callable[[RunData, N
         table = data.table
         if function is None:
             return Contributions(
-                np.full(table.n, np.nan), excluded=((f"its code is not here, or is another now: {code}", None),)
+                np.full(table.n, np.nan), excluded=((f"its code is not here, or has changed: {code}", None),)
             )
         try:
             result = function(Samples(data))

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 if TYPE_CHECKING:
     from steelyard.metrics.own import RunData
     from steelyard.stats.arrays import Array
-    from steelyard.suite.models import SuiteDescription
+    from steelyard.suite.models import SuiteModel
 
 
 Better = Literal["higher", "lower", ""]
@@ -38,7 +38,7 @@ class Level(StrEnum):
     CELL = "cell"
     """A case under a variant, with all its repeats."""
     VOTE = "vote"
-    """One member's reading of a text in one judging repeat."""
+    """One member's scores for a text in one judging repeat."""
     CLAIM = "claim"
     """One thing that an answer says with a confidence."""
 
@@ -85,7 +85,7 @@ class Contributions:
     """Rows that were never to have a value."""
     excluded: Reasons = ()
     noted: Reasons = ()
-    """What is in it otherwise than as it stands."""
+    """What is counted with another value."""
     absent: float | None = None
     """What a missing planned row counts as; None: it is missing."""
     detail: Callable[[int], str] | None = None
@@ -143,7 +143,7 @@ class Metric:
     """What of each row enters it, in words."""
     aggregate: Aggregate
     contributions: Contribute
-    better: Better | Callable[[SuiteDescription, Names], Better] = "higher"
+    better: Better | Callable[[SuiteModel, Names], Better] = "higher"
     level: Level = Level.SAMPLE
     of: str = ""
     """What `n` counts; usually the level."""
@@ -163,7 +163,7 @@ class Metric:
     for_sure: bool = True
     """Whether a difference between runs can be shown for sure: that takes a rate, or a mean of a scale with ends."""
     group: str = "measures"
-    """The table of a comparison that it stands in."""
+    """The table of a comparison that it is in."""
     compared_as: str = ""
     """Its name in a comparison, where a sum is a mean over pairs; usually its own."""
     scale: Callable[[RunData, Names], tuple[float, float]] | None = None
@@ -193,11 +193,11 @@ class Metric:
         left = iter(names)
         return ".".join(next(left) if part.startswith("<") else part for part in self.parts)
 
-    def better_in(self, suite: SuiteDescription, names: Names = ()) -> Better:
+    def better_in(self, suite: SuiteModel, names: Names = ()) -> Better:
         """Which way is better in a suite; "" when nobody has said."""
         return self.better(suite, names) if callable(self.better) else self.better
 
-    def worse_in(self, suite: SuiteDescription, names: Names = ()) -> Better:
+    def worse_in(self, suite: SuiteModel, names: Names = ()) -> Better:
         """Which values count against the system; "" when nobody has said."""
         turned: dict[Better, Better] = {"higher": "lower", "lower": "higher", "": ""}
         return turned[self.better_in(suite, names)]
@@ -224,8 +224,8 @@ class Metric:
 NO_INTERVAL = "none: a count, a sum, an extreme or a mean without ends has no interval"
 NOT_GIVEN = "none: the report gives it without one"
 OF_RATE = "Wilson's score interval; rows of one case count as one cluster"
-_OF_MEAN = "Wilson's score interval by the standard error of the mean; rows of one case count as one cluster"
-_OF_MEANS = {"share": OF_RATE, "score": _OF_MEAN, "points": _OF_MEAN, "difference": NOT_GIVEN}
+OF_MEAN = "Wilson's score interval by the standard error of the mean; rows of one case count as one cluster"
+_OF_MEANS = {"share": OF_RATE, "score": OF_MEAN, "points": OF_MEAN, "difference": NOT_GIVEN}
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,6 +312,8 @@ def register_reported(*group: Reported) -> None:
 
 def reported() -> Sequence[tuple[Reported, ...]]:
     """All metrics that are only reported."""
+    # By its name, as `_load` does: this room knows of those that register, and imports none of them.
+    import_module("steelyard.analysis.reported")
     return _REPORTED
 
 

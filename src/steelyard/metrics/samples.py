@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from steelyard.stats.arrays import Array
 
 if TYPE_CHECKING:
     from steelyard.metrics.own import RunData
-    from steelyard.suite.models import SuiteDescription
+    from steelyard.suite.models import SuiteModel
 
 _LEFT_OUT = "inconclusive samples, those excluded and those that are missing are left out"
 _CONCLUSIVE = f"a malformed answer counts as 0; {_LEFT_OUT}"
@@ -31,7 +31,7 @@ _SCORED = (
     " there was no truth to score it against are left out, and so are inconclusive ones and those excluded"
 )
 _RESULT = f"only conclusive samples (scored or malformed) are looked at; {_LEFT_OUT}"
-_ANSWERED = "calls that failed, answers from the cache and calls that told no time are left out"
+_ANSWERED = "calls that failed, answers from the cache and calls without a measured time are left out"
 _REPORTED = "calls that did not tell it are left out; failed calls that did tell it are in"
 
 
@@ -90,7 +90,7 @@ def _bands(data: RunData) -> Labels:
     )
 
 
-def _better_band(suite: SuiteDescription, names: Names) -> Better:
+def _better_band(suite: SuiteModel, names: Names) -> Better:
     bands = [band.name for band in suite.bands]
     return "higher" if bands[:1] == [*names] else "lower" if bands[-1:] == [*names] else ""
 
@@ -163,12 +163,12 @@ def _readable_measures(data: RunData) -> list[Names]:
     return _all_measures(data) if data.table.malformed.any() else []
 
 
-def _better_measure(suite: SuiteDescription, names: Names) -> Better:
+def _better_measure(suite: SuiteModel, names: Names) -> Better:
     declared = next((component for component in suite.components if component.name == names[0]), None)
-    if declared is None:
-        return "higher"
+    if declared is None or declared.kind == "flag":
+        return "higher" if declared is None else "lower"
     measure = declared.means.get(names[1]) or declared.measures.get(names[1])
-    return "lower" if declared.kind == "flag" or (measure and measure.better == "lower") else "higher"
+    return cast(Better, measure.better) if measure else ""
 
 
 def _findings(data: RunData) -> Labels:
@@ -204,7 +204,7 @@ def _latency(data: RunData, _: Names) -> Contributions:
         excluded=(
             ("the call failed", np.logical_or(*table.unanswered())),
             ("the answer came from the cache", cached),
-            ("the call told no time", None),
+            ("the call has no measured time", None),
         ),
     )
 
@@ -404,7 +404,7 @@ for _metric in (
         "share",
         "ratio of two counts of a component, each summed over samples",
         "sum of one count / sum of another; of a mean of measures, the mean of such ratios, those of nothing left out",
-        "both counts are summed over the samples in which both are known: a sample with more to count weighs more;"
+        "both counts are summed over the samples in which both are known: a sample with more to count has more weight;"
         " malformed and inconclusive samples have nothing that was counted",
         Aggregate.RATIO,
         _measure,
@@ -419,7 +419,7 @@ for _metric in (
         "share",
         "the same, malformed answers left out",
         "as of the measure itself, over answers that could be read",
-        "malformed answers are left out, with what they should have held; beside it stands the measure over all",
+        "malformed answers are left out, with what they should have held; the measure over all is reported as well",
         Aggregate.RATIO,
         _measure_readable,
         _better_measure,

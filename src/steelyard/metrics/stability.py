@@ -96,8 +96,12 @@ class Seen:
         results = {PRESENCE: _ratio(self.shared, self.either)}
         return results | {name: _ratio(self.alike[:, at], self.shared) for at, name in enumerate(self.fields)}
 
+    def compared(self, what: str) -> Array:
+        """By cell, the comparisons behind a field or, of `presence`, the items in either repeat."""
+        return self.either if what == "presence" else self.shared
+
     def comparisons(self) -> dict[str, int]:
-        return {"presence": int(self.either.sum())} | dict.fromkeys(self.fields, int(self.shared.sum()))
+        return {what: int(self.compared(what).sum()) for what in ("presence", *self.fields)}
 
     def of(self, cell: int) -> tuple[Estimate, dict[str, Estimate]]:
         shared = int(self.shared[cell])

@@ -16,11 +16,11 @@ from steelyard.records import Outcome
 from steelyard.stats.arrays import Array, distinct, tally, translated
 from steelyard.stats.groups import Groups
 from steelyard.store.base import Columns
-from steelyard.suite.models import SuiteDescription
+from steelyard.suite.models import SuiteModel
 
 TARGET_FAILED = "the target failed: inconclusive"
 JUDGE_FAILED = "the judge failed: inconclusive"
-EXCLUDED = "excluded: read by another kind of judge than the run's"
+EXCLUDED = "excluded: judged by another kind of judge than the run's"
 MISSING = "planned and missing"
 FORMAT = "FORMAT"
 """The code of an answer in the wrong shape, which every suite knows."""
@@ -36,12 +36,12 @@ class Table:
     NaN is "not known", and so is a code below 0.
     """
 
-    def __init__(self, columns: Columns, suite: SuiteDescription) -> None:
+    def __init__(self, columns: Columns, suite: SuiteModel) -> None:
         self._columns = columns
         self._declared = {component.name: component for component in suite.components}
         self._bands, self._has_threshold = suite.bands, suite.passing is not None
         self.measures = {name: item.measures for name, item in self._declared.items() if item.measures}
-        """By component, what its scorer measures beside the value."""
+        """By component, what its scorer measures besides the value."""
         self.means = {name: item.means for name, item in self._declared.items() if item.means}
         """By component, the means of some of these measures."""
         self.n = columns.n
@@ -92,7 +92,7 @@ class Table:
         codes = [i for i, name in enumerate(self.outcomes) if name == outcome]
         return self.outcome == codes[0] if codes else np.zeros(self.n, dtype=bool)
 
-    def _in_another_mode(self, suite: SuiteDescription) -> Array:
+    def _in_another_mode(self, suite: SuiteModel) -> Array:
         columns, main = self._columns, suite.judge and suite.judge.mode
         if main is None or len(columns.mode) != self.n:
             return np.zeros(self.n, dtype=bool)
@@ -231,7 +231,7 @@ class Table:
         return pair // n_codes, pair % n_codes
 
 
-def cut(columns: Columns, suite: SuiteDescription, absent: int) -> dict[str, Groups]:
+def cut(columns: Columns, suite: SuiteModel, absent: int) -> dict[str, Groups]:
     """The groups of every factor that the run uses; `""` is the whole run, of which `absent` samples missing."""
     codes_of_units, units = columns.units()
     unit = codes_of_units if len(units) < columns.n else None
@@ -252,7 +252,7 @@ def cut(columns: Columns, suite: SuiteDescription, absent: int) -> dict[str, Gro
 
 
 def _ordered(
-    factor: str, codes: Array, names: list[str], suite: SuiteDescription, unit: Array | None, rows: Array | None = None
+    factor: str, codes: Array, names: list[str], suite: SuiteModel, unit: Array | None, rows: Array | None = None
 ) -> Groups:
     """Groups in the order a reader expects; names that no sample has are left out, the last is of those without one."""
     counts = tally(codes, len(names))
@@ -264,11 +264,11 @@ def _ordered(
     return Groups([names[i] for i in present], group, unit, rows=rows)
 
 
-def _place(factor: str, name: str, count: int, suite: SuiteDescription) -> tuple[bool, int, str]:
+def _place(factor: str, name: str, count: int, suite: SuiteModel) -> tuple[bool, int, str]:
     """Variants as declared, difficulties from easy to hard, everything else largest first; `(none)` last."""
     rank = -count
     if factor == "variant":
-        declared = suite.variants
+        declared = suite.variant_names
         rank = declared.index(name) if name in declared else len(declared)
     if factor == "difficulty":
         word = name.casefold()

@@ -21,7 +21,7 @@ from steelyard.suite.yaml import meant_or_listed, result
 
 if TYPE_CHECKING:
     from steelyard.stats.arrays import Array
-    from steelyard.suite.models import SuiteDescription
+    from steelyard.suite.models import SuiteModel
 
 SCORES, VERDICT, ANSWER, PREFERENCE = "scores", "verdict", "answer", "preference"
 KINDS = (SCORES, VERDICT, ANSWER, PREFERENCE)
@@ -36,7 +36,7 @@ _YES, _NO = ("pass", "passed", "true", "yes", "1"), ("fail", "failed", "false", 
 class Terms:
     """What a label of a suite's answers may say. `check` gives a value as it is stored, or a sentence that is wrong."""
 
-    suite: SuiteDescription
+    suite: SuiteModel
 
     @cached_property
     def rubric(self) -> DescribedRubric | None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from steelyard.engine.rescore import OtherBalance, reading_of, same_question, taken_from
+from steelyard.engine.rescore import OtherBalance, reading_of, same_question
 from steelyard.errors import UsageError
 from steelyard.people.truth import Author, edit_case, put, written_cases
 from steelyard.plugins import checked_call
@@ -96,7 +96,7 @@ class _Question:
 
     def value(self, answer: Any, truth: Any) -> Any:
         """The answer in the terms of the truth; None when it says nothing that could be one."""
-        got = self.scorer.seen(self.outer(answer))
+        got = self.scorer.answer_value(self.outer(answer))
         if isinstance(truth, bool):
             return got if isinstance(got, bool) else None
         if isinstance(truth, int | float):
@@ -149,7 +149,7 @@ def chosen_runs(store: Store, suite: SuiteModel, names: Sequence[str] = (), most
         if header.suite_name != suite.name or (names and header.state is not RunState.ENDED):
             raise UsageError(f"run {header.id} is no ended run of suite {suite.name}")
     by_answers: dict[str, RunHeader] = {}
-    origin = {run.id: run.rescored_from or taken_from(run) for run in store.runs(suite.name)}
+    origin = {run.id: _origin(run) for run in store.runs(suite.name)}
     for header in (run for run in runs if run.state is RunState.ENDED):
         root = header.id
         while origin.get(root):
@@ -177,7 +177,7 @@ def votes_of(store: Store, suite: SuiteModel, runs: Iterable[RunHeader]) -> Iter
             is_recorded = header.signature.get("target_kind") == "recorded"
             voter = system if is_recorded else f"{header.id} {sample.variant}"
             for question in questions:
-                truth = question.scorer.available(case)
+                truth = question.scorer.expected_value(case)
                 wrong = None if truth is None or answer is None else question.is_wrong(answer, case)
                 value = question.value(answer, truth) if wrong else None
                 if wrong is not None and not (wrong and value is None):
@@ -236,7 +236,7 @@ def _suggestion(
         place=case.source,
         component=question.name,
         path=path,
-        truth=question.scorer.available(case),
+        truth=question.scorer.expected_value(case),
         value=value,
         voters=len({vote.voter for vote in same}),
         n_voters=len({vote.voter for vote in votes}),
@@ -336,3 +336,8 @@ def accepted(suite: SuiteModel) -> list[LedgerLine]:
             stands(path, each.get("after"), cases.get(line.case or "")) for path, each in (line.change or {}).items()
         )
     ]
+
+
+def _origin(run: RunHeader) -> str | None:
+    """The run whose answers this one has; None for one that asked for all of its own."""
+    return run.rescored_from or (run.options.retried.run if run.options.retried else None)

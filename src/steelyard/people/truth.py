@@ -431,4 +431,5 @@ def _case(cases: CaseSource, case_id: str) -> Case:
 def _numbered(suite: SuiteModel, number: int) -> LedgerLine:
     if not 1 <= number <= len(suite.ledger):
         raise UsageError(f"the ledger has no line {number}: it has {len(suite.ledger)}; see `steelyard truth log`")
-    return suite.ledger[number - 1]
+    line: LedgerLine = suite.ledger[number - 1]
+    return line

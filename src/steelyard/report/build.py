@@ -10,7 +10,7 @@ from typing import Any
 from steelyard.analysis.model import Summary
 from steelyard.analysis.summary import summarise_stored
 from steelyard.analysis.wording import failure_reason
-from steelyard.decide.baselines import kept_results
+from steelyard.decide.baselines import stored_results
 from steelyard.decide.gates import Decision
 from steelyard.decide.verdict import decide
 from steelyard.records import SCORER_ERROR, Outcome, RunHeader, Sample
@@ -51,14 +51,14 @@ def _figures(store: Store, header: RunHeader) -> tuple[Summary, Decision]:
         header.description,
         state=header.state,
         suspect=header.suspect,
-        gone=header.options.get("broken"),
-        relative=kept_results(header),
+        gone=header.options.broken,
+        relative=stored_results(header),
     )
     return summary, decision
 
 
 def _built(store: Store, header: RunHeader, max_details: int, summary: Summary, decision: Decision) -> Report:
-    n_samples, judged = sum(summary.overall.outcomes.values()), bool(header.suite.get("judge"))
+    n_samples, judged = sum(summary.overall.outcomes.values()), header.description.judge is not None
     flags = failing_flags(header)
     details = _details(store, header, n_samples, max_details)
     slowest = store.some_samples(header.id, order="latency", limit=_N_SLOWEST, descending=True)
@@ -108,18 +108,12 @@ def _worst(store: Store, header: RunHeader, summary: Summary) -> list[Sample]:
     # A flag fails a sample however high its score is, so the lowest scores need not hold it.
     marked = {finding.case_id for flag in flags for finding in store.findings(header.id, flag.upper(), limit=_N_WORST)}
     more = store.samples(header.id, case_ids=sorted(marked)) if marked else ()
-    results = {sample.key: sample for sample, _ in (*lowest, *more) if not _excluded(sample, summary)}
-    bad = [item for item in results.values() if item.score is not None and _did_badly(item, bool(summary.passing))]
+    mode = None if summary.judge is None else summary.judge.mode
+    # What another kind of judge has read than the run's is in no figure.
+    results = {item.key: item for item, _ in (*lowest, *more) if mode is None or item.mode in (None, mode)}
+    scored = [item for item in results.values() if item.score is not None]
+    bad = [item for item in scored if (item.passed is False if summary.passing else (item.score or 0.0) < 1)]
     return sorted(bad, key=lambda sample: (not flagged(sample, flags), sample.score or 0.0))[:_N_WORST]
-
-
-def _did_badly(sample: Sample, has_threshold: bool) -> bool:
-    return sample.passed is False if has_threshold else (sample.score or 0.0) < 1
-
-
-def _excluded(sample: Sample, summary: Summary) -> bool:
-    """True for a sample that another kind of judge has read than the run's."""
-    return summary.judge is not None and sample.mode is not None and sample.mode != summary.judge.mode
 
 
 def _details(store: Store, header: RunHeader, n_samples: int, max_details: int) -> list[SampleDetail]:

@@ -10,11 +10,12 @@ from enum import StrEnum
 from steelyard.analysis.compare.model import Comparison, Moved
 from steelyard.errors import Problem, SteelyardError, SuiteError
 from steelyard.records import Verdict
+from steelyard.report import document as doc
 from steelyard.report import format as fmt
 from steelyard.report import gates, repeats, run, wording
 from steelyard.report.compare import blocks, sentences
 from steelyard.report.compare.sentences import LEDGER, WHY
-from steelyard.report.document import Column, Kind, Table
+from steelyard.report.document import Table
 from steelyard.report.format import as_text, clipped, one_line, shortened
 from steelyard.report.model import Report, SampleDetail
 from steelyard.report.render.github import annotation
@@ -99,51 +100,40 @@ def run_annotations(
     `places` are those of cases, by id; `why` says why the headline number moved; `holds` whether the command lets the
     run through.
     """
-    shown = result[: MOST - 1]
-    level = _OF_CASES.get(report.decision.verdict or Verdict.PASS, Level.NOTICE)
-    name = clipped(report.header.suite_name, 60)
-    verdict = Annotation(
-        _of_verdict(report, holds=holds),
-        f"{name}: {wording.verdict_title(report)}",
-        "\n".join([*_verdict_lines(report), *([why] if why else []), *_left_off(report, result, len(shown))]),
-        file,
-    )
-    return [verdict, *(_case(report, name, item, level, places.get(item.case_id)) for item in shown)]
-
-
-def _of_verdict(report: Report, *, holds: bool) -> Level:
-    if not holds:
-        return Level.ERROR
-    return Level.NOTICE if report.decision.verdict in (Verdict.PASS, None) else Level.WARNING
-
-
-def _verdict_lines(report: Report) -> list[str]:
+    shown, verdict, name = result[: MOST - 1], report.decision.verdict, clipped(report.header.suite_name, 60)
     reasons = [*wording.reasons(report), *(f"suspect: {item}" for item in report.header.suspect)]
-    messages = [one_line(reason, _LONGEST) for reason in reasons[:_MOST_REASONS]]
-    return [wording.verdict_meaning(report), f"pass rate {wording.pass_rate(report)}", *messages]
+    lines = [wording.verdict_meaning(report), f"pass rate {wording.pass_rate(report)}"]
+    lines += [one_line(reason, _LONGEST) for reason in reasons[:_MOST_REASONS]]
+    lines += [why] if why else []
+    if left_off := len(result) - len(shown):
+        count = f"{_at_least(report)}{fmt.counted(len(result), 'case')}"
+        lines.append(f"{count} did not pass; {left_off:,} of them are not shown here")
+    level = Level.NOTICE if verdict in (Verdict.PASS, None) else Level.WARNING
+    title = f"{name}: {wording.verdict_title(report)}"
+    first = Annotation(level if holds else Level.ERROR, title, "\n".join(lines), file)
+    of_cases = _OF_CASES.get(verdict or Verdict.PASS, Level.NOTICE)
+    return [first, *(_case(report, name, item, of_cases, places.get(item.case_id)) for item in shown)]
 
 
-def _left_off(report: Report, result: Sequence[Trouble], shown: int) -> list[str]:
-    left_off = len(result) - shown
-    if left_off <= 0:
-        return []
-    at_least = "at least " if report.n_samples > len(report.details) else ""
-    return [f"{at_least}{fmt.counted(len(result), 'case')} did not pass; {left_off:,} of them are not shown here"]
+def _at_least(report: Report) -> str:
+    return "at least " if report.n_samples > len(report.details) else ""
 
 
 def _case(report: Report, suite: str, trouble: Trouble, level: Level, place: Place | None) -> Annotation:
-    status = wording.status(trouble.worst)
+    detail, status = trouble.worst, wording.status(trouble.worst)
     what = f"passed in {trouble.since}, {status} now" if trouble.since else status
-    file, line = place or ("", None)
-    message = "\n".join(_case_lines(report, trouble))
-    return Annotation(level, f"{suite}: {clipped(trouble.case_id, 80)}: {what}", message, file, line)
-
-
-def _case_lines(report: Report, trouble: Trouble) -> list[str]:
-    detail = trouble.worst
-    several = [f"{trouble.n_bad:,} of {fmt.counted(trouble.n, 'sample')} of this case; the worst:"]
-    message = outcome_sentence(report, detail, with_why=not detail.findings)
-    return [*(several if trouble.n > 1 else []), message, *_findings(detail)]
+    lines = (
+        [f"{trouble.n_bad:,} of {fmt.counted(trouble.n, 'sample')} of this case; the worst:"] if trouble.n > 1 else []
+    )
+    lines.append(outcome_sentence(report, detail, with_why=not detail.findings))
+    for finding in detail.findings[:_MOST_FINDINGS]:
+        code, at, expected, got = (as_text(finding.get(key)) for key in ("code", "place", "expected", "got"))
+        differs = f"expected {clipped(expected, 120) or 'nothing'}, got {clipped(got, 120) or 'nothing'}"
+        lines.append(one_line(f"{code} {at}: {differs}", _LONGEST))
+    lines += filter(None, [wording.more_findings(detail, _MOST_FINDINGS)])
+    return Annotation(
+        level, f"{suite}: {clipped(trouble.case_id, 80)}: {what}", "\n".join(lines), *(place or ("", None))
+    )
 
 
 def outcome_sentence(report: Report, detail: SampleDetail, *, with_why: bool = True) -> str:
@@ -157,36 +147,20 @@ def outcome_sentence(report: Report, detail: SampleDetail, *, with_why: bool = T
     return one_line(f"{reached}: {line.why}" if with_why and line.why else reached, _LONGEST)
 
 
-def _findings(detail: SampleDetail) -> list[str]:
-    lines = [
-        one_line(
-            f"{as_text(finding.get('code'))} {as_text(finding.get('place'))}: expected"
-            f" {clipped(as_text(finding.get('expected')), 120) or 'nothing'}, got"
-            f" {clipped(as_text(finding.get('got')), 120) or 'nothing'}",
-            _LONGEST,
-        )
-        for finding in detail.findings[:_MOST_FINDINGS]
-    ]
-    return [*lines, *filter(None, [wording.more_findings(detail, _MOST_FINDINGS)])]
-
-
 def problem_annotations(error: SteelyardError, place: Callable[[Problem], Place | None]) -> list[Annotation]:
     """What was wrong before anything could be scored, at its place where that is known."""
     if not isinstance(error, SuiteError):
         return [Annotation(Level.ERROR, "steelyard: nothing was scored", str(error))]
     shown = error.problems if len(error.problems) <= MOST else error.problems[: MOST - 1]
-    results = [
-        Annotation(Level.ERROR, "steelyard: a mistake in the suite", *_placed(problem, place(problem)))
-        for problem in shown
-    ]
+    results = []
+    for problem in shown:
+        at = place(problem)
+        message = str(problem) if at is None else problem.message
+        results.append(Annotation(Level.ERROR, "steelyard: a mistake in the suite", message, *(at or ("", None))))
     left_off = len(error.problems) - len(shown)
     if left_off:
         results.append(Annotation(Level.ERROR, "steelyard: nothing was scored", f"{left_off:,} more mistakes"))
     return results
-
-
-def _placed(problem: Problem, place: Place | None) -> tuple[str, str, int | None]:
-    return (str(problem), "", None) if place is None else (problem.message, *place)
 
 
 # One comment on a change: the verdict, how it compares with the baseline and why, the gates; all else folded.
@@ -278,10 +252,9 @@ def _cases(report: Report, result: Sequence[Trouble], places: Mapping[str, Place
         what = f"{status}, passed in {trouble.since}" if trouble.since else status
         where = f"{file}:{line}" if file and line else file
         rows.append((clipped(trouble.case_id, 80), what, outcome_sentence(report, trouble.worst), where))
-    columns = tuple(Column(title, Kind.TEXT) for title in ("Case", "What", "Why", "Where"))
+    columns = tuple(map(doc.words, ("Case", "What", "Why", "Where")))
     left_off = len(result) - len(rows)
-    at_least = "at least " if report.n_samples > len(report.details) else ""
-    note = f"{at_least}{left_off:,} more are not shown" if left_off else ""
+    note = f"{_at_least(report)}{left_off:,} more are not shown" if left_off else ""
     return Table("Cases that did not pass", columns, rows, note)
 
 

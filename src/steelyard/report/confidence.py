@@ -12,21 +12,19 @@ from steelyard.analysis.calibration import (
     Calibration,
     Claims,
     ConfidenceFigures,
-    RaisedThreshold,
     ReliabilityBin,
     Split,
 )
+from steelyard.report import document as doc
 from steelyard.report import format as fmt
-from steelyard.report.document import Block, Column, Drawing, Facts, Fold, Kind, Section, Table, section, table_section
+from steelyard.report.document import Block, Drawing, Facts, Fold, Section, Table, section, table_section
 from steelyard.report.model import Report
-from steelyard.report.render.json import encode_object
+from steelyard.report.render.json import encode_object, picked
 from steelyard.stats.arrays import SEED
 from steelyard.stats.intervals import Estimate
 
-_NOTHING = Table("", (), [])
 _SIGNATURE = f"95 %: Wilson; calibration and thresholds: resampled cases | seed {SEED}"
 _DIGITS = 3
-_OF_CLAIMS = "n is claims, not samples"
 
 
 def sections(report: Report) -> list[Section]:
@@ -35,46 +33,49 @@ def sections(report: Report) -> list[Section]:
     if result is None:
         return []
     caption = (
-        "Dots on the dashed line are well calibrated, below it too sure. The area of a dot is its claims, the bar its"
-        " 95 % interval."
+        "Dots on the dashed line are well calibrated, dots below it overconfident. The area of a dot is its number"
+        " of claims, the bar its 95 % interval."
     )
-    drawn = drawing(result.overall.calibration)
+    calibration = result.overall.calibration
     diagram: list[Block] = []
-    if drawn:
-        diagram += [Drawing(drawn, caption), Fold("The figures of the diagram", [bins(report)], bulky=False)]
+    if drawn := drawing(calibration):
+        diagram += [Drawing(drawn, caption), Fold("The figures of the diagram", [bins(calibration)], bulky=False)]
     return [
-        *table_section(buckets(report), main=True),
-        *section("Confidence", Facts(confidence(report)), *diagram, labels(report)),
+        *table_section(buckets(result), main=True),
+        *section("Confidence", Facts(confidence(result)), *diagram, labels(result)),
     ]
 
 
 def confidence_data(confidence_figures: ConfidenceFigures) -> dict[str, Any]:
     """The figures, with the reliability diagram of all claims as a Vega-Lite specification in `chart`."""
-    kinds = {name: _claims_data(claims) for name, claims in confidence_figures.labels.items()}
-    chart = specification(confidence_figures.overall.calibration)
-    return encode_object(confidence_figures) | {
-        "overall": _claims_data(confidence_figures.overall),
-        "labels": kinds,
-        "chart": chart,
-    }
+    data = encode_object(confidence_figures) | {"chart": specification(confidence_figures.overall.calibration)}
+    for claims in (data["overall"], *data["labels"].values()):
+        claims["n_bins"] = len(claims["calibration"]["bins"])
+    return data
 
 
-def _claims_data(claims: Claims) -> dict[str, Any]:
-    return encode_object(claims) | {"n_bins": len(claims.calibration.bins)}
-
-
-def confidence(report: Report) -> list[tuple[str, str]]:
+def confidence(result: ConfidenceFigures) -> list[tuple[str, str]]:
     """Calibration, Brier score, both thresholds with what they keep and lose, and what could not be used."""
-    result = report.summary.confidence
-    if result is None:
-        return []
-    claims = result.overall
+    claims, calibration = result.overall, result.overall.calibration
+    stands_on = f"{_bare_base(claims)}, from {fmt.counted(claims.n_cases, 'case')}"
+    error = f"{_number(calibration.ece)}, {len(calibration.bins)} bins"
+    if calibration.by_chance is not None:
+        error += f"; perfect calibration would show {fmt.plain(calibration.by_chance, _DIGITS)} by chance"
+    widest = _number(calibration.mce)
+    if calibration.widest is not None:
+        item = calibration.bins[calibration.widest]
+        widest += f", in the bin {bin_name(item)} ({fmt.base(item.right.n)})"
+    raised = claims.raised
+    by_rule = f"none: {raised.reason}"
+    if raised.threshold is not None:
+        kept = f" at {raised.threshold:g}: {_split(raised.split)}" if raised.split else " "
+        by_rule = f"{raised.threshold:g}: {raised.reason};{kept}"
     rows = [
-        ("Claims", _claims(claims)),
-        ("Calibration error", _calibration_error(claims)),
-        ("Widest gap", _widest(claims)),
+        ("Claims", f"{stands_on}; {claims.errors:,} wrong ({fmt.with_base(claims.error_rate)})"),
+        ("Calibration error", error),
+        ("Widest gap", widest),
         ("Brier score", f"{_number(claims.brier)} (0 is perfect, 0.25 is what saying 0.5 always gives)"),
-        ("Threshold by rule", _raised(claims.raised)),
+        ("Threshold by rule", by_rule),
         ("Best threshold", _best(claims.best, result.utility)),
     ]
     if result.unusable:
@@ -86,133 +87,74 @@ def confidence(report: Report) -> list[tuple[str, str]]:
     return rows
 
 
-def buckets(report: Report) -> Table:
+def buckets(result: ConfidenceFigures) -> Table:
     """Errors by bucket of confidence, the surest first."""
-    result = report.summary.confidence
-    if result is None:
-        return _NOTHING
-    rows = [
-        (
-            bucket.name,
-            bounds(bucket),
-            f"{bucket.errors:,} of {bucket.error_rate.n:,}",
-            fmt.percent(bucket.error_rate.value),
-            fmt.interval(bucket.error_rate),
-            fmt.bare_base(bucket.error_rate),
-        )
-        for bucket in result.overall.buckets
-    ]
-    titles = ("Confidence", "Wrong", "Error rate", "95 % interval", "n")
-    note = f"{_OF_CLAIMS}; a boundary belongs to the upper bucket"
-    columns = (Column("Bucket", Kind.TEXT), *map(Column, titles))
-    return Table("Errors by confidence", columns, rows, note, signature=result.method)
-
-
-def bins(report: Report) -> Table:
-    """The reliability diagram in figures: bins that hold a claim."""
-    result = report.summary.confidence
-    if result is None:
-        return _NOTHING
-    calibration = result.overall.calibration
-    rows = [
-        (
-            bin_name(item),
-            fmt.plain(item.confidence, _DIGITS),
-            fmt.plain(item.right.value, _DIGITS),
-            _interval(item.right),
-            fmt.bare_base(item.right),
-        )
-        for item in calibration.bins
-        if item.confidence is not None
-    ]
-    empty = len(calibration.bins) - len(rows)
-    note = f"{len(calibration.bins)} equally wide bins, {empty} without a claim" if empty else ""
-    columns = (Column("Bin", Kind.TEXT), *map(Column, ("Mean confidence", "Share right", "95 % interval", "n")))
-    return Table("Reliability", columns, rows, note, signature=_SIGNATURE)
-
-
-def labels(report: Report) -> Table:
-    """By kind of claim: errors, calibration, Brier score and thresholds."""
-    result = report.summary.confidence
-    if result is None:
-        return _NOTHING
-    rows = [
-        (
-            name,
-            fmt.percent(item.error_rate.value),
-            fmt.interval(item.error_rate),
-            fmt.plain(item.calibration.ece.value, _DIGITS),
-            fmt.plain(item.brier.value, _DIGITS),
-            _bare(item.raised.threshold),
-            _bare(item.best.threshold.value),
-            fmt.base(item.n, item.n_missing).removeprefix("n "),
-        )
-        for name, item in result.labels.items()
-    ]
-    left_off = result.n_labels - len(rows)
-    note = "calibration: expected calibration error; thresholds: by the rule of one half, and best by utility"
-    note += f"; the {len(rows)} most frequent kinds of {result.n_labels:,}" if left_off > 0 else ""
-    titles = ("Error rate", "95 % interval", "Calibration", "Brier", "By rule", "Best", "n")
-    columns = (Column("Kind", Kind.TEXT), *map(Column, titles))
-    return Table("Confidence by kind of claim", columns, rows, note, signature=_SIGNATURE)
-
-
-def bounds(bucket: BucketFigure) -> str:
-    """The confidences of a bucket: `0.8-1`."""
-    return f"{bucket.low:g}-{bucket.high:g}"
-
-
-def _claims(claims: Claims) -> str:
-    base = fmt.base(claims.n, claims.n_missing).removeprefix("n ")
-    cases = fmt.counted(claims.n_cases, "case")
-    return f"{base}, from {cases}; {claims.errors:,} wrong ({fmt.with_base(claims.error_rate)})"
-
-
-def _calibration_error(claims: Claims) -> str:
-    calibration = claims.calibration
-    message = f"{_number(calibration.ece)}, {len(calibration.bins)} bins"
-    if calibration.by_chance is None:
-        return message
-    return f"{message}; perfect confidences would show {fmt.plain(calibration.by_chance, _DIGITS)} by chance"
-
-
-def _widest(claims: Claims) -> str:
-    calibration = claims.calibration
-    message = _number(calibration.mce)
-    if calibration.widest is None:
-        return message
-    item = calibration.bins[calibration.widest]
-    return f"{message}, in the bin {bin_name(item)} ({fmt.base(item.right.n)})"
-
-
-def _raised(raised_threshold: RaisedThreshold) -> str:
-    if raised_threshold.threshold is None:
-        return f"none: {raised_threshold.reason}"
-    return (
-        f"{raised_threshold.threshold:g}: {raised_threshold.reason};"
-        f" {_split(raised_threshold.threshold, raised_threshold.split)}"
+    return doc.table(
+        "Errors by confidence",
+        result.overall.buckets,
+        ("Bucket", lambda bucket: bucket.name),
+        ("Confidence", bin_name),
+        ("Wrong", lambda bucket: f"{bucket.errors:,} of {bucket.error_rate.n:,}"),
+        *doc.estimate(lambda bucket: bucket.error_rate, "Error rate"),
+        note="n is claims, not samples; a boundary belongs to the upper bucket",
+        signature=result.method,
     )
 
 
+def bins(calibration: Calibration) -> Table:
+    """The reliability diagram in figures: bins that hold a claim."""
+    filled = [item for item in calibration.bins if item.confidence is not None]
+    empty = len(calibration.bins) - len(filled)
+    return doc.table(
+        "Reliability",
+        filled,
+        ("Bin", bin_name),
+        ("Mean confidence", lambda item: fmt.plain(item.confidence, _DIGITS)),
+        ("Share right", lambda item: fmt.plain(item.right.value, _DIGITS)),
+        ("95 % interval", lambda item: _interval(item.right)),
+        doc.base(lambda item: item.right),
+        note=f"{len(calibration.bins)} equally wide bins, {empty} without a claim" if empty else "",
+        signature=_SIGNATURE,
+    )
+
+
+def labels(result: ConfidenceFigures) -> Table:
+    """By kind of claim: errors, calibration, Brier score and thresholds."""
+    note = "calibration: expected calibration error; thresholds: by the rule of one half, and best by utility"
+    if result.n_labels > len(result.labels):
+        note += f"; the {len(result.labels)} most frequent kinds of {result.n_labels:,}"
+    return doc.table(
+        "Confidence by kind of claim",
+        result.labels.items(),
+        ("Kind", lambda row: row[0]),
+        *doc.estimate(lambda row: row[1].error_rate, "Error rate")[:2],
+        ("Calibration", lambda row: fmt.plain(row[1].calibration.ece.value, _DIGITS)),
+        ("Brier", lambda row: fmt.plain(row[1].brier.value, _DIGITS)),
+        ("By rule", lambda row: _bare(row[1].raised.threshold)),
+        ("Best", lambda row: _bare(row[1].best.threshold.value)),
+        ("n", lambda row: _bare_base(row[1])),
+        note=note,
+        signature=_SIGNATURE,
+    )
+
+
+def _bare_base(claims: Claims) -> str:
+    return fmt.base(claims.n, claims.n_missing).removeprefix("n ")
+
+
 def _best(best_threshold: BestThreshold, utility: dict[str, float]) -> str:
-    threshold = best_threshold.threshold
+    threshold, gain = best_threshold.threshold, best_threshold.gain
     if best_threshold.split is None:
         return f"none: {best_threshold.reason}"
     worth = f"right {utility['right']:+g}, wrong {utility['wrong']:+g}"
     shown = "none" if threshold.value is None else f"{threshold.value:g}{_ends(threshold)}"
-    gain = f"{fmt.signed(best_threshold.gain.value)}{_ends(best_threshold.gain)} a claim against keeping all"
-    return (
-        f"{shown} ({worth}): {best_threshold.reason}; {gain}, {fmt.base(threshold.n)};"
-        f" {_split(None, best_threshold.split)}"
-    )
+    gained = f"{fmt.signed(gain.value)}{_ends(gain)} a claim against keeping all, {fmt.base(threshold.n)}"
+    return f"{shown} ({worth}): {best_threshold.reason}; {gained}; {_split(best_threshold.split)}"
 
 
-def _split(threshold: float | None, split: Split | None) -> str:
-    if split is None:
-        return ""
-    at = "" if threshold is None else f"at {threshold:g}: "
+def _split(split: Split) -> str:
     return (
-        f"{at}{split.right_kept:,} right kept and {split.right_lost:,} lost,"
+        f"{split.right_kept:,} right kept and {split.right_lost:,} lost,"
         f" {split.wrong_dropped:,} wrong dropped and {split.wrong_kept:,} kept"
     )
 
@@ -228,15 +170,13 @@ def _number(estimate: Estimate) -> str:
 
 
 def _interval(estimate: Estimate) -> str:
-    if estimate.low is None or estimate.high is None:
-        return fmt.no_interval(estimate.n)
-    return f"[{fmt.plain(estimate.low, _DIGITS)}, {fmt.plain(estimate.high, _DIGITS)}]"
+    return _ends(estimate, _DIGITS).strip() or fmt.no_interval(estimate.n)
 
 
-def _ends(estimate: Estimate) -> str:
+def _ends(estimate: Estimate, digits: int = 2) -> str:
     if estimate.low is None or estimate.high is None:
         return ""
-    return f" [{fmt.plain(estimate.low)}, {fmt.plain(estimate.high)}]"
+    return f" [{fmt.plain(estimate.low, digits)}, {fmt.plain(estimate.high, digits)}]"
 
 
 _SIZE = 240
@@ -248,15 +188,9 @@ _TICKS = (0.0, 0.25, 0.5, 0.75, 1.0)
 def specification(calibration: Calibration) -> dict[str, Any]:
     """The diagram as Vega-Lite in plain data: bins as points with their intervals, and the line of perfect ones."""
     values = [
-        {
-            "confidence": with_claim.confidence,
-            "right": with_claim.right.value,
-            "low": with_claim.right.low,
-            "high": with_claim.right.high,
-            "n": with_claim.right.n,
-            "bin": bin_name(with_claim),
-        }
-        for with_claim in _with_claims(calibration)
+        {"confidence": item.confidence, "right": item.right.value, "bin": bin_name(item)}
+        | picked(item.right, "low", "high", "n")
+        for item in _with_claims(calibration)
     ]
     whole = {"scale": {"domain": [0, 1]}}
     x = {"field": "confidence", "type": "quantitative", "title": "mean confidence of the bin", **whole}
@@ -288,9 +222,9 @@ def specification(calibration: Calibration) -> dict[str, Any]:
     }
 
 
-def bin_name(reliability_bin: ReliabilityBin) -> str:
-    """The confidences of a bin: `0.8-0.9`."""
-    return f"{reliability_bin.low:g}-{reliability_bin.high:g}"
+def bin_name(item: ReliabilityBin | BucketFigure) -> str:
+    """The confidences of a bin or bucket: `0.8-0.9`."""
+    return f"{item.low:g}-{item.high:g}"
 
 
 def drawing(calibration: Calibration) -> Markup:

@@ -6,15 +6,17 @@ harmless. Figures in them are formatted already (`report/format.py`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum, StrEnum
-from typing import Any
+from typing import Any, TypeVar
 
+from steelyard.report import format as fmt
 from steelyard.report.charts.base import Chart
+from steelyard.stats.intervals import Estimate
 
 NOTHING = ("", "n/a")
-"""Cells that say nothing."""
+"""Cells without content."""
 
 
 class Kind(Enum):
@@ -84,10 +86,6 @@ class Link:
 Cell = str | Gauge | Link
 
 
-def _says(cell: Cell) -> bool:
-    return cell.value is not None if isinstance(cell, Gauge) else str(cell) not in NOTHING
-
-
 @dataclass(frozen=True, slots=True)
 class Table:
     """A titled table, the rows to look at first above the others: a renderer without room leaves off the last.
@@ -123,14 +121,75 @@ class Table:
         """The table without columns in which nothing stands; None when no row or no figure is left."""
         if not self.rows:
             return None
-        drawn = [column.kind in (Kind.GAUGE, Kind.BAR) for column in self.columns]
-        texts = [any(_says(row[at]) for row in self.rows) for at in range(len(self.columns))]
-        if not any(
-            message and column.title != "n" for message, column in zip(texts[1:], self.columns[1:], strict=True)
-        ):
+        drawn = [at for at, column in enumerate(self.columns) if column.kind in (Kind.GAUGE, Kind.BAR)]
+        filled = [at for at in range(len(self.columns)) if any(_says(row[at]) for row in self.rows)]
+        if not any(at and self.columns[at].title != "n" for at in filled):
             return self if len(self.columns) == 1 else None
-        keep = [at for at in range(len(self.columns)) if at == 0 or texts[at] or drawn[at]]
+        keep = [at for at in range(len(self.columns)) if at == 0 or at in filled or at in drawn]
         return self if len(keep) == len(self.columns) else self.only(keep)
+
+    def below(self, shown: int, signatures: set[str]) -> tuple[str, str, str]:
+        """Note with how many rows are not shown, conclusion, and the signature unless it is among those that stand
+        above already."""
+        left_off = self.left_off(shown)
+        note = "; ".join(filter(None, [self.note, f"{left_off:,} more not shown" if left_off else ""]))
+        signature = "" if self.signature in signatures else self.signature
+        signatures.add(signature)
+        return note, self.conclusion, signature
+
+
+def _says(cell: Cell) -> bool:
+    return cell.value is not None if isinstance(cell, Gauge) else str(cell) not in NOTHING
+
+
+VERDICT = Column("Verdict", Kind.VERDICT)
+NO_TABLE = Table("", (), [])
+T = TypeVar("T")
+Written = tuple[str | Column, Callable[[T], Cell]]
+"""A column of a table: its heading, and what stands under it for an item."""
+
+
+def table(title: str, items: Iterable[T], *columns: Written[T], **settings: Any) -> Table:
+    """A table with a row for each item: `table("Bands", bands, ("Band", name_of), ("Samples", count_of))`.
+
+    A heading that says no kind is one of text in the first column, of figures in all others.
+    """
+    headings = [
+        head if isinstance(head, Column) else Column(head, Kind.FIGURE if at else Kind.TEXT)
+        for at, (head, _) in enumerate(columns)
+    ]
+    return Table(title, tuple(headings), [tuple(cell(item) for _, cell in columns) for item in items], **settings)
+
+
+def inside(of: Callable[[Any], T], column: Written[T]) -> Written[Any]:
+    """The column of what stands inside an item."""
+    head, cell = column
+    return head, lambda item: cell(of(item))
+
+
+def words(title: str, **settings: Any) -> Column:
+    """The heading of a column of text."""
+    return Column(title, Kind.TEXT, **settings)
+
+
+def value(of: Callable[[Any], Estimate], title: str = "Value", unit: str = "share") -> Written[Any]:
+    """The column of a figure."""
+    return title, lambda item: fmt.in_unit(of(item).value, unit)
+
+
+def interval(of: Callable[[Any], Estimate], unit: str = "share") -> Written[Any]:
+    """The column of a figure's interval."""
+    return "95 % interval", lambda item: fmt.interval(of(item), unit)
+
+
+def base(of: Callable[[Any], Estimate]) -> Written[Any]:
+    """The column of what a figure stands on."""
+    return "n", lambda item: fmt.bare_base(of(item))
+
+
+def estimate(of: Callable[[Any], Estimate], title: str = "Value", unit: str = "share") -> list[Written[Any]]:
+    """The columns of a figure with its interval and what it stands on."""
+    return [value(of, title, unit), interval(of, unit), base(of)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,35 +3,21 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from steelyard.analysis.compare.model import Comparison
 from steelyard.analysis.summary import target_name
-from steelyard.decide.experiment import AbReport, Arm, Decided, Effect, Held, Ruling
-from steelyard.decide.experiment import Decided as AbDecided
-from steelyard.records import RunHeader
+from steelyard.decide.experiment import AbReport, Arm, Decided, Effect, Ruling
+from steelyard.report import document as doc
 from steelyard.report import format as fmt
 from steelyard.report.compare import blocks as compare
 from steelyard.report.compare import sentences as compared
-from steelyard.report.document import (
-    Block,
-    Bullet,
-    Bullets,
-    Column,
-    Document,
-    Facts,
-    Headline,
-    Kind,
-    Table,
-    Text,
-    Tone,
-    bullets,
-    section,
-    table_section,
-)
+from steelyard.report.compare.changes import METRICS
+from steelyard.report.document import bullets, section, table_section
 from steelyard.report.format import one_line
-from steelyard.report.render.json import HIDDEN, encode, encode_object
+from steelyard.report.render.json import HIDDEN, encode, encode_object, picked
 from steelyard.report.verdicts import exit_code
 from steelyard.report.wording import signature_line
 from steelyard.stats.arrays import SEED
@@ -45,11 +31,10 @@ MEANINGS = {
     Decided.ADOPT: "the candidate meets the criteria",
     Decided.REJECT: "the criteria speak against the candidate",
     Decided.CANNOT_TELL: "neither to adopt nor to reject",
-    Decided.INVALID: "an arm is no reading: nothing can be decided",
+    Decided.INVALID: "an arm is INVALID: nothing can be decided",
 }
-HOLDS = {True: "holds", False: "does not hold", None: "cannot tell"}
+HOLDS = {True: "met", False: "not met", None: "cannot tell"}
 _LONGEST_NAME = 60
-_FINE, _NOT_FINE, _BROKEN = "ok", "look", "BROKEN"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,35 +54,38 @@ class ExperimentReport:
     beforehand: bool = True
     """Whether both runs carry this very plan, stored before their first call."""
     notes: tuple[str, ...] = ()
-    """What a reader has to know about how it came about: run before, or a plan that nobody saw beforehand."""
+    """Notes on how it was made: run before, or a plan that was not stored beforehand."""
 
 
-def experiment_document(report: ExperimentReport) -> Document:
+def experiment_document(report: ExperimentReport) -> doc.Document:
     """The decision, what changed, the criteria, both arms, the comparison and how to see the raw runs."""
-    ruling = report.ruling
-    reasons = [Bullet(reason) for reason in ruling.reasons]
-    blocks: list[Block] = [
-        Headline(ruling.decided.value, MEANINGS[ruling.decided], remarks=reasons),
-        *section("The experiment", Facts(about(report)), main=True),
-        *table_section(criteria(report), main=True),
-        *table_section(arms(report), main=True),
+    ruling, arms = report.ruling, [arm for arm in (report.baseline, report.candidate) if arm is not None]
+    blocks: list[doc.Block] = [
+        doc.Headline(
+            ruling.decided.value, MEANINGS[ruling.decided], remarks=[doc.Bullet(reason) for reason in ruling.reasons]
+        ),
+        *section("The experiment", doc.Facts(_about(report)), main=True),
+        *table_section(_criteria(report), main=True),
+        *table_section(_arms(arms), main=True),
         *([] if report.comparison is None else _comparison(report.comparison)),
-        *section("The raw runs", Facts(raw_runs(report)), main=True),
+        *section("The raw runs", doc.Facts(_raw_runs(report)), main=True),
     ]
-    sides = [("baseline", report.baseline), ("candidate", report.candidate)]
-    signed = [f"{name}: {signature_line(arm.header)}" for name, arm in sides if arm is not None]
-    return Document(title(report), blocks, ("experiment",), (plan_line(report), *signed))
+    signed = zip(("baseline", "candidate"), arms, strict=False)
+    plan = "stored with each run before its first call"
+    if not report.beforehand:
+        plan = "not stored with every run: nothing shows that it was written before them"
+    footer = [f"plan {report.plan}, {plan}", *(f"{name}: {signature_line(arm.header)}" for name, arm in signed)]
+    title = f"{report.name} (suite {report.baseline.header.suite_name})"
+    return doc.Document(title, blocks, ("experiment",), footer)
 
 
-def _comparison(comparison: Comparison) -> list[Block]:
+def _comparison(comparison: Comparison) -> list[doc.Block]:
     """The first screen of the comparison, A being the baseline and B the candidate."""
-    word = compared.verdict_word(comparison)
-    sure = [Bullet(text, label=label) for label, text in compared.significance(comparison)]
     return [
         *section(
-            f"The comparison, A the baseline and B the candidate: {word}",
-            Text(compared.answer(comparison), Tone.STRONG),
-            Bullets(sure),
+            f"The comparison, A the baseline and B the candidate: {compared.verdict_word(comparison)}",
+            doc.Text(compared.answer(comparison), doc.Tone.STRONG),
+            doc.Bullets([doc.Bullet(text, label=label) for label, text in compared.significance(comparison)]),
             bullets(compared.what_moved(comparison)),
             main=True,
         ),
@@ -108,87 +96,46 @@ def _comparison(comparison: Comparison) -> list[Block]:
 def experiment_data(report: ExperimentReport) -> dict[str, Any]:
     """The whole report as plain data."""
     changed = report.ruling.changed
-    arms_data = {name: None if arm is None else _arm_data(arm) for name, arm in _sides_of(report)}
-    caution = None if changed is None else encode_object(changed) | {"caution": changed.caution}
-    compared_data = None if report.comparison is None else compare.data(report.comparison)
     result = {"format": EXPERIMENT_FORMAT} | encode_object(report) | encode_object(report.ruling)
-    return result | {"changed": caution} | arms_data | {"comparison": compared_data}
+    result["changed"] = None if changed is None else encode_object(changed) | {"caution": changed.caution}
+    for name, arm in (("baseline", report.baseline), ("candidate", report.candidate)):
+        result[name] = (
+            None if arm is None else {"run": arm.header.id} | picked(arm.header, "state", "verdict", "suspect")
+        )
+    return result | {"comparison": None if report.comparison is None else compare.data(report.comparison)}
 
 
-def _sides_of(report: ExperimentReport) -> tuple[tuple[str, Arm | None], ...]:
-    return ("baseline", report.baseline), ("candidate", report.candidate)
-
-
-def _arm_data(arm: Arm) -> dict[str, Any]:
-    return {"run": arm.header.id} | {
-        name: encode(getattr(arm.header, name)) for name in ("state", "verdict", "suspect")
-    }
-
-
-def ab_document(report: AbReport) -> Document:
-    """The decision, what it stands on and the checks."""
-    blocks: list[Block] = [
-        Headline(
-            report.decided.value, ab_answer(report), ab_word(report), remarks=[Bullet(x) for x in _ab_remarks(report)]
-        ),
-        *section("Arms", Facts(_ab_arms(report)), main=True),
-        *table_section(ab_figures(report), main=True),
-        *table_section(ab_checks(report), main=True),
-    ]
-    return Document(report.title, blocks, footer=(f"Method: {report.method}", *report.signatures))
-
-
-def ab_data(report: AbReport) -> dict[str, Any]:
-    """The whole report as plain data."""
-    code = exit_code(report.decided.value)
-    arms_data = [encode_object(arm) | {"facts": encode(dict(arm.facts))} for arm in report.arms]
-    texts = {"format": AB_FORMAT, "exit_code": code, "sentence": encode(ab_answer(report))}
-    return texts | encode_object(report) | {"arms": arms_data}
-
-
-def title(report: ExperimentReport) -> str:
-    """The experiment and its suite."""
-    return f"{report.name} (suite {report.baseline.header.suite_name})"
-
-
-def about(report: ExperimentReport) -> list[tuple[str, str]]:
+def _about(report: ExperimentReport) -> list[tuple[str, str]]:
     """The hypothesis, and what changed, as label and words."""
     rows = [("Hypothesis", report.hypothesis), ("Factor", report.factor)]
     changed = report.ruling.changed
     if changed is not None:
         message = ", ".join(item.message for item in changed.as_declared)
         rows.append(("Changed", message or f"nothing that is the {report.factor}"))
-        if changed.besides:
-            rows.append(("Besides", ", ".join(item.message for item in changed.besides)))
-        if changed.caution:
-            rows.append(("Mind", changed.caution))
-    rows += [("Mind", note) for note in report.notes]
-    return rows
+        rows += [("Besides", ", ".join(item.message for item in changed.besides))] if changed.besides else []
+        rows += [("Mind", changed.caution)] if changed.caution else []
+    return rows + [("Mind", note) for note in report.notes]
 
 
-def arms(report: ExperimentReport) -> Table:
+def _arms(sides: list[Arm]) -> doc.Table:
     """Both runs side by side: what was asked, how it ended and its main figures."""
-    sides = [arm for arm in (report.baseline, report.candidate) if arm is not None]
     labels = [_facts(arm) for arm in sides]
     rows = [
         (label, *(facts[label] for facts in labels)) for label in labels[0] if any(facts[label] for facts in labels)
     ]
-    titles = ("Baseline", "Candidate")[: len(sides)]
-    return Table("Both arms", (Column("", Kind.TEXT), *(Column(item, Kind.TEXT) for item in titles)), rows)
+    return doc.Table("Both arms", tuple(map(doc.words, ("", "Baseline", "Candidate")[: len(sides) + 1])), rows)
 
 
 def _facts(arm: Arm) -> dict[str, str]:
-    header, overall = arm.header, arm.summary.overall
-    verdict = header.verdict.value if header.verdict else "no gates"
-    checks = arm.summary.checks
+    header, overall, checks = arm.header, arm.summary.overall, arm.summary.checks
     return {
         "run": header.id,
         "begun": fmt.when(header.created_at),
         "target": target_name(header),
         "repeats": str(header.description.repeats),
-        "variants": ", ".join(name for name in header.description.variants if name),
-        "load": load_in_words(header.options.get("load")),
-        "the suite's gates": verdict,
+        "variants": ", ".join(name for name in header.description.variant_names if name),
+        "load": load_in_words(header.options.load),
+        "the suite's gates": header.verdict.value if header.verdict else "no gates",
         "pass rate": fmt.with_base(overall.pass_rate) if arm.summary.passing else "",
         "average": fmt.with_base(overall.average),
         "cases passed": "" if checks is None else fmt.with_base(checks.cells_rate),
@@ -197,170 +144,134 @@ def _facts(arm: Arm) -> dict[str, str]:
     }
 
 
-def criteria(report: ExperimentReport) -> Table:
+def _criteria(report: ExperimentReport) -> doc.Table:
     """Every criterion with its figure on both sides, and whether it holds."""
-    rows = [
-        (f"{item.asks} when {item.text}", *_sides(item), HOLDS[item.holds], item.reason)
-        for item in report.ruling.criteria
-    ]
-    columns = (
-        Column("Criterion", Kind.TEXT),
-        Column("Baseline"),
-        Column("Candidate", below=True),
-        Column("Came out"),
-        Column("Why", Kind.TEXT),
+    note = "adopted when all criteria to adopt are met and none to reject ; rejected when one to reject is met"
+    if all(item.asks == "adopt" for item in report.ruling.criteria):
+        note = "adopted when all are met; rejected when one is not"
+    return doc.table(
+        "Criteria, written beforehand" if report.beforehand else "Criteria",
+        report.ruling.criteria,
+        ("Criterion", lambda item: f"{item.asks} when {item.text}"),
+        ("Baseline", lambda item: fmt.in_unit(item.baseline.value, item.unit) if item.baseline else ""),
+        (
+            doc.Column("Candidate", below=True),
+            lambda item: fmt.in_unit(item.candidate.value, item.unit) if item.candidate else "",
+        ),
+        ("Outcome", lambda item: HOLDS[item.holds]),
+        (doc.words("Why"), lambda item: item.reason),
+        note=note,
     )
-    note = "adopted when all to adopt hold and none to reject does; rejected when one to reject holds"
-    if rows and all(item.asks == "adopt" for item in report.ruling.criteria):
-        note = "adopted when all hold; rejected when one does not"
-    return Table(criteria_title(report), columns, rows, note)
 
 
-def criteria_title(report: ExperimentReport) -> str:
-    """`Criteria`, and that they were there before the first call where the runs show it."""
-    return "Criteria, written beforehand" if report.beforehand else "Criteria"
-
-
-def plan_line(report: ExperimentReport) -> str:
-    """Which plan it was, and when it was stored."""
-    if report.beforehand:
-        return f"plan {report.plan}, stored with each run before its first call"
-    return f"plan {report.plan}, which not every run carries: nothing shows that it was there before them"
-
-
-def _sides(held: Held) -> tuple[str, str]:
-    results = ["" if item is None else fmt.in_unit(item.value, held.unit) for item in (held.baseline, held.candidate)]
-    return results[0], results[1]
-
-
-def raw_runs(report: ExperimentReport) -> list[tuple[str, str]]:
+def _raw_runs(report: ExperimentReport) -> list[tuple[str, str]]:
     """How to see the raw runs: label and command."""
-    rows = [("Baseline", _command(report.baseline.header))]
-    if report.candidate is not None:
-        rows.append(("Candidate", _command(report.candidate.header)))
-        ids = f"{report.baseline.header.id} {report.candidate.header.id}"
+    runs = [("Baseline", report.baseline.header.id)]
+    runs += [("Candidate", report.candidate.header.id)] if report.candidate is not None else []
+    rows = [(name, f"steelyard report {run}   (every answer: steelyard export {run} FILE)") for name, run in runs]
+    if len(runs) > 1:
+        ids = " ".join(run for _, run in runs)
         rows.append(("Both", f"steelyard compare {ids}"))
         rows.append(("Decide again", f"steelyard experiment {report.file} --decide-only {ids}"))
     return rows
 
 
-def _command(header: RunHeader) -> str:
-    return f"steelyard report {header.id}   (every answer: steelyard export {header.id} FILE)"
+def ab_document(report: AbReport) -> doc.Document:
+    """The decision, what it stands on and the checks."""
+    # The reasons of an answer that is none come first.
+    remarks = [doc.Bullet(text) for text in (*report.why[1:], *report.notes)]
+    arms = [
+        (_label(arm.letter, arm.name), ", ".join(f"{key} {value}" for key, value in arm.facts)) for arm in report.arms
+    ]
+    checks = doc.table(
+        "Checks",
+        report.checks,
+        ("Check", lambda check: check.name),
+        (
+            doc.Column("State", doc.Kind.VERDICT),
+            lambda check: "BROKEN" if check.invalidates else "ok" if check.fine else "look",
+        ),
+        (doc.words("Found"), lambda check: check.message),
+    )
+    blocks: list[doc.Block] = [
+        doc.Headline(report.decided.value, ab_answer(report), ab_word(report), remarks=remarks),
+        *section("Arms", doc.Facts(arms), main=True),
+        *table_section(ab_figures(report), main=True),
+        *table_section(checks, main=True),
+    ]
+    return doc.Document(report.title, blocks, footer=(f"Method: {report.method}", *report.signatures))
+
+
+def ab_data(report: AbReport) -> dict[str, Any]:
+    """The whole report as plain data."""
+    texts = {"format": AB_FORMAT, "exit_code": exit_code(report.decided.value), "sentence": encode(ab_answer(report))}
+    arms = [encode_object(arm) | {"facts": encode(dict(arm.facts))} for arm in report.arms]
+    return texts | encode_object(report) | {"arms": arms}
 
 
 def ab_word(report: AbReport) -> str:
     """The decision as a badge says it."""
-    if report.decided in (AbDecided.A, AbDecided.B):
-        return f"{_named(report, report.decided is AbDecided.B)} is better"
-    return report.decided.value
-
-
-def ab_answer(report: AbReport) -> str:
-    """The decision in one sentence, with the figure that it stands on."""
-    effect, decided = report.quality, report.decided
-    if report.why:
-        return report.why[0]
-    if effect.difference is None:
-        return f"cannot tell: there is no {effect.name} of both arms"
-    message = f"{effect.name} {_in_unit(effect.a, effect)} -> {_in_unit(effect.b, effect)}, {_difference(effect)}"
-    if decided in (AbDecided.A, AbDecided.B):
-        return f"{ab_word(report)}: {message}"
-    if decided is AbDecided.SAME:
-        return f"the same for all that matters: {message}"
-    return f"cannot tell: {message}"
-
-
-def _difference(effect: Effect) -> str:
-    """The difference with its interval and what it stands on."""
-    if effect.difference is None:
-        return fmt.NOT_AVAILABLE
-    moved = fmt.difference(effect.difference, effect.unit)
-    ends = f"({_interval(effect)})" if effect.low is not None else "(interval undefined)"
-    return f"{moved} {ends}, n = {effect.n:,}"
-
-
-def _interval(effect: Effect) -> str:
-    """The ends of the interval of the difference."""
-    if effect.low is None or effect.high is None:
-        return "undefined"
-    bare = effect.unit == "share"
-    low, high = (fmt.difference(end, effect.unit, bare=bare) for end in (effect.low, effect.high))
-    return f"{low} to {high}"
-
-
-def _in_unit(value: float | None, effect: Effect) -> str:
-    """A figure of one arm."""
-    return fmt.in_unit(value, effect.unit)
-
-
-def ab_figures(report: AbReport) -> Table:
-    """Quality first, then cost and latency, with their intervals."""
-    rows = [
-        (
-            effect.name,
-            _in_unit(effect.a, effect),
-            _in_unit(effect.b, effect),
-            fmt.NOT_AVAILABLE
-            if effect.difference is None
-            else fmt.difference(effect.difference, effect.unit, bare=effect.unit == "share"),
-            _interval(effect),
-            f"{effect.n:,}",
-            f"{effect.n_missing:,}",
-        )
-        for effect in (report.quality, *report.extra)
-    ]
-    a, b = (arm.name for arm in report.arms)
-    heads = ("Figure", a, b, "Difference", "95 % interval", "n", "Missing")
-    what = "cases that both arms have a reading of" if report.kind == "offline" else "units"
-    note = f"n are {what}; the first figure decides"
-    return Table("Figures", _columns(heads), rows, note, signature=_signature(report))
-
-
-def _signature(report: AbReport) -> str:
-    """How the intervals were made; of all that can make one, only a test that was fixed before draws."""
-    ways = list(dict.fromkeys(effect.method for effect in (report.quality, *report.extra) if effect.method))
-    drawn = any(way.startswith("fixed") for way in ways)
-    return f"95 %: {'; '.join(ways)} | {f'seed {SEED}' if drawn else 'nothing drawn'}" if ways else ""
-
-
-def ab_checks(report: AbReport) -> Table:
-    """Everything that must be so, and whether it is."""
-    rows = [
-        (check.name, _BROKEN if check.invalidates else _FINE if check.fine else _NOT_FINE, check.message)
-        for check in report.checks
-    ]
-    columns = (Column("Check", Kind.TEXT), Column("State", Kind.VERDICT), Column("Found", Kind.TEXT))
-    return Table("Checks", columns, rows)
-
-
-def _ab_arms(report: AbReport) -> list[tuple[str, str]]:
-    """What each arm is."""
-    return [
-        (_label(arm.letter, arm.name), ", ".join(f"{key} {value}" for key, value in arm.facts)) for arm in report.arms
-    ]
-
-
-def _ab_remarks(report: AbReport) -> list[str]:
-    """What else the reader must know, the reasons of an answer that is none first."""
-    return [*report.why[1:], *report.notes]
-
-
-def _named(report: AbReport, second: bool) -> str:
-    arm = report.arms[second]
-    return _label(arm.letter, arm.name)
+    if report.decided not in (Decided.A, Decided.B):
+        return report.decided.value
+    arm = report.arms[report.decided is Decided.B]
+    return f"{_label(arm.letter, arm.name)} is better"
 
 
 def _label(letter: str, name: str) -> str:
     return letter if name == letter else f"{letter} ({one_line(name, _LONGEST_NAME)})"
 
 
-def _columns(heads: tuple[str, ...]) -> tuple[Column, ...]:
-    return (Column(heads[0], Kind.TEXT), *(Column(head) for head in heads[1:]))
+def ab_answer(report: AbReport) -> str:
+    """The decision in one sentence, with the figure that it stands on."""
+    effect = report.quality
+    if report.why:
+        return report.why[0]
+    if effect.difference is None:
+        return f"cannot tell: there is no {effect.name} of both arms"
+    before, after = (fmt.in_unit(value, effect.unit) for value in (effect.a, effect.b))
+    ends = f"({_interval(effect)})" if effect.low is not None else "(interval undefined)"
+    moved = f"{fmt.difference(effect.difference, effect.unit)} {ends}, n = {effect.n:,}"
+    said = {Decided.A: ab_word(report), Decided.B: ab_word(report), Decided.SAME: "the same for all that matters"}
+    return f"{said.get(report.decided, 'cannot tell')}: {effect.name} {before} -> {after}, {moved}"
+
+
+def _interval(effect: Effect) -> str:
+    """The ends of the interval of the difference."""
+    if effect.low is None or effect.high is None:
+        return "undefined"
+    return " to ".join(_moved(end, effect) for end in (effect.low, effect.high))
+
+
+def _moved(value: float | None, effect: Effect) -> str:
+    if value is None:
+        return fmt.NOT_AVAILABLE
+    return fmt.difference(value, effect.unit, bare=effect.unit == "share")
+
+
+def ab_figures(report: AbReport) -> doc.Table:
+    """Quality first, then cost and latency, with their intervals."""
+    effects = (report.quality, *report.extra)
+    ways = list(dict.fromkeys(effect.method for effect in effects if effect.method))
+    # Of all that can make an interval, only a test that was fixed before draws.
+    seed = f"seed {SEED}" if any(way.startswith("fixed") for way in ways) else "nothing drawn"
+    what = "cases scored in both arms " if report.kind == "offline" else "units"
+    return doc.table(
+        "Figures",
+        effects,
+        ("Figure", lambda effect: effect.name),
+        (report.arms[0].name, lambda effect: fmt.in_unit(effect.a, effect.unit)),
+        (report.arms[1].name, lambda effect: fmt.in_unit(effect.b, effect.unit)),
+        ("Difference", lambda effect: _moved(effect.difference, effect)),
+        ("95 % interval", _interval),
+        ("n", lambda effect: f"{effect.n:,}"),
+        ("Missing", lambda effect: f"{effect.n_missing:,}"),
+        note=f"n are {what}; the first figure decides",
+        signature=f"95 %: {'; '.join(ways)} | {seed}" if ways else "",
+    )
 
 
 # What a suite can detect: the smallest change that a comparison of two runs shows, and what a smaller one takes.
 
-_NAMES = {"pass_rate": "pass rate", "average": "average score"}
 METHOD = (
     f"paired comparison of two runs, two-sided at 5 %, {100 * POWER:.0f} % power; the pass rate of single samples by"
     " the exact McNemar test, else sign flips over cases or clusters; a pass rate moves by chances that are beta"
@@ -368,119 +279,93 @@ METHOD = (
 )
 
 
-def power_document(power_figures: PowerFigures) -> Document:
+def power_document(figures: PowerFigures) -> doc.Document:
     """The answer, where the noise comes from, and what more cases or repeats would do."""
-    blocks: list[Block] = [
-        Text(headline(power_figures)),
-        *section("Noise", Facts(facts(power_figures))),
-        *table_section(smallest_changes(power_figures)),
-        *table_section(needed(power_figures)),
+    blocks: list[doc.Block] = [
+        doc.Text(_power_sentence(figures)),
+        *section("Noise", doc.Facts(_noise(figures))),
+        *(item for table in _power_tables(figures) for item in table_section(table)),
     ]
-    return Document(f"Power of {power_figures.suite}", blocks, footer=(f"Method: {METHOD}",))
+    return doc.Document(f"Power of {figures.suite}", blocks, footer=(f"Method: {METHOD}",))
 
 
-def power_data(power_figures: PowerFigures) -> dict[str, Any]:
+def power_data(figures: PowerFigures) -> dict[str, Any]:
     """The figures as plain data; shares from 0 to 1: a change of 0.03 is 3 points; null for what nobody knows."""
-    texts = {"sentence": headline(power_figures), "alpha": SIGNIFICANT, "power": POWER, "method": METHOD}
-    designs = [encode_object(design) | {"smallest": value} for design, value in power_figures.table]
-    return texts | encode_object(power_figures) | {"table": designs}
+    texts = {"sentence": _power_sentence(figures), "alpha": SIGNIFICANT, "power": POWER, "method": METHOD}
+    designs = [encode_object(design) | {"smallest": value} for design, value in figures.table]
+    return texts | encode_object(figures) | {"table": designs}
 
 
-def headline(power_figures: PowerFigures) -> str:
+def _power_sentence(figures: PowerFigures) -> str:
     """The answer in one sentence."""
-    spread = power_figures.spread
+    spread, name = figures.spread, METRICS[figures.metric]
     today = f"{fmt.counted(spread.n_cases, 'case')} x {fmt.counted(spread.repeats, 'repeat')}"
     if spread.per_unit > 1:
         today += f" in {fmt.counted(round(spread.n_cases / spread.per_unit), 'cluster')}"
-    if power_figures.now is None:
-        return f"{today} can show no change of the {_NAMES[power_figures.metric]}: it takes more cases"
-    if power_figures.now <= 0:
-        return f"nothing ever changed in {today}: these runs show no noise, and any change would be one"
-    points = f"{in_points(power_figures.now)} points of {_NAMES[power_figures.metric]}"
-    if power_figures.at_worst:
-        return f"{today} detect a change of {points} at worst: how much of it is noise nobody knows yet"
+    if figures.now is None:
+        return f"{today} can show no change of the {name}: it takes more cases"
+    if figures.now <= 0:
+        return f" {today} show no noise: nothing changed between these runs, and any change would be detected"
+    points = f"{_in_points(figures.now)} points of {name}"
+    if figures.at_worst:
+        return f"{today} detect a change of {points} at worst: how much of it is noise is not known yet"
     return f"{today} detect a change of {points} with 80 % power"
 
 
-def facts(power_figures: PowerFigures) -> list[tuple[str, str]]:
+def _noise(figures: PowerFigures) -> list[tuple[str, str]]:
     """Where the noise comes from, and which runs say so."""
-    spread = power_figures.spread
-    rows = [("Runs", _runs(power_figures)), ("Between cases", f"SD {in_points(math.sqrt(spread.between))} points")]
-    rows.append(("Between repeats", _within(power_figures)))
-    if power_figures.metric == "pass_rate" and spread.within is not None:
-        share = fmt.percent(2 * spread.within)
-        rows.append(("Discordance", f"{share} of single answers change sides when a case is asked once more"))
-    rows.append(("Between runs", _response(power_figures)))
-    return rows
-
-
-def _runs(power_figures: PowerFigures) -> str:
-    message = f"{fmt.counted(len(power_figures.runs), 'run')}, the newest {power_figures.runs[0]}"
-    left = ", ".join(f"{count} {why}" for why, count in power_figures.left_out.items())
-    return f"{message}; left out: {left}" if left else message
-
-
-def _within(power_figures: PowerFigures) -> str:
-    within = power_figures.spread.within
-    if within is None:
-        return "unknown: nothing was asked twice; steelyard run SUITE --repeats 3 would tell"
-    return f"SD {in_points(math.sqrt(within))} points"
-
-
-def _response(power_figures: PowerFigures) -> str:
-    spread = power_figures.spread
-    if spread.change is None:
-        return "unknown: it takes two runs; cases are taken to change alike"
-    if spread.response is None:
-        message = f"SD {in_points(math.sqrt(spread.change))} points of a case's change, noise of repeats in it"
-    else:
-        message = f"SD {in_points(math.sqrt(spread.response))} points of a case's change beyond the noise of repeats"
-    return f"{message} ({fmt.counted(spread.n_pairs, 'pair')} of runs)"
-
-
-def smallest_changes(power_figures: PowerFigures) -> Table:
-    """The smallest change that is detected, by repeats and cases."""
-    cases = sorted({design.cases for design, _ in power_figures.table})
-    by_design = dict(power_figures.table)
-    repeats = sorted({design.repeats for design, _ in power_figures.table})
-    rows = [(f"{repeat:,}", *(_change(by_design[Design(n, repeat)]) for n in cases)) for repeat in repeats]
-    columns = (Column("Repeats"), *(Column(f"{n:,} cases") for n in cases))
-    note = "points; today's cases first" + _no_repeats(power_figures)
-    return Table("Smallest change that is detected", columns, rows, note)
-
-
-def needed(power_figures: PowerFigures) -> Table:
-    """How many cases a change takes, by repeats; no rows when none was asked for."""
+    spread = figures.spread
+    runs = f"{fmt.counted(len(figures.runs), 'run')}, the newest {figures.runs[0]}"
+    left = ", ".join(f"{count} {why}" for why, count in figures.left_out.items())
+    within = "unknown: no case was repeated; steelyard run SUITE --repeats 3 measures it"
     rows = [
-        (
-            f"{item.repeats:,}",
-            "more than 1,000,000" if item.cases is None else f"{item.cases:,}",
-            "" if item.cases is None else f"{item.cases * item.repeats * power_figures.spread.variants:,}",
-        )
-        for item in power_figures.needed
+        ("Runs", f"{runs}; left out: {left}" if left else runs),
+        ("Between cases", f"{_deviation(spread.between)} points"),
+        ("Between repeats", within if spread.within is None else f"{_deviation(spread.within)} points"),
     ]
-    columns = (Column("Repeats"), Column("Cases"), Column("Calls"))
-    title = "" if power_figures.detect is None else f"To detect {in_points(power_figures.detect)} points"
-    return Table(title, columns, rows, _by_repeats(power_figures) + _no_repeats(power_figures))
+    if figures.metric == "pass_rate" and spread.within is not None:
+        share = fmt.percent(2 * spread.within)
+        rows.append(("Discordance", f"{share} of single answers change between pass and fail when a case is repeated"))
+    if spread.change is None:
+        return [*rows, ("Between runs", "unknown: it takes two runs; all cases are assumed to change alike")]
+    message = f"{_deviation(spread.change)} points of a case's change, noise of repeats in it"
+    if spread.response is not None:
+        message = f"{_deviation(spread.response)} points of a case's change beyond the noise of repeats"
+    return [*rows, ("Between runs", f"{message} ({fmt.counted(spread.n_pairs, 'pair')} of runs)")]
 
 
-def _by_repeats(power_figures: PowerFigures) -> str:
-    n = fmt.counted(power_figures.spread.n_cases, "case")
-    if power_figures.spread.within is None:
-        return f"how many repeats of today's {n} nobody knows"
-    if power_figures.repeats_needed is None:
-        return f"no number of repeats of today's {n} would do"
-    return f"or today's {n} with {fmt.counted(power_figures.repeats_needed, 'repeat')} each"
+def _deviation(variance: float) -> str:
+    return f"SD {_in_points(math.sqrt(variance))}"
 
 
-def _no_repeats(power_figures: PowerFigures) -> str:
-    return "; other repeats are unknown while nothing is asked twice" if power_figures.spread.within is None else ""
+def _power_tables(figures: PowerFigures) -> Iterator[doc.Table]:
+    """The smallest change that is detected, by repeats and cases; and how many cases the change asked for takes."""
+    cases = sorted({design.cases for design, _ in figures.table})
+    smallest = {design: "none" if value is None else _in_points(value) for design, value in figures.table}
+    repeats = sorted({design.repeats for design, _ in figures.table})
+    rows = [(f"{repeat:,}", *(smallest[Design(n, repeat)] for n in cases)) for repeat in repeats]
+    columns = (doc.Column("Repeats"), *(doc.Column(f"{n:,} cases") for n in cases))
+    known = "" if figures.spread.within is not None else "; other repeats are unknown while no case is repeated"
+    yield doc.Table("Minimum detectable difference", columns, rows, f"points; today's cases first{known}")
+    if figures.detect is None:
+        return
+    n = fmt.counted(figures.spread.n_cases, "case")
+    note = f"the number of repeats of today's {n} is not known"
+    if figures.spread.within is not None:
+        note = f"no number of repeats of today's {n} would do"
+        if figures.repeats_needed is not None:
+            note = f"or today's {n} with {fmt.counted(figures.repeats_needed, 'repeat')} each"
+    variants = figures.spread.variants
+    yield doc.table(
+        f"To detect {_in_points(figures.detect)} points",
+        figures.needed,
+        (doc.Column("Repeats"), lambda item: f"{item.repeats:,}"),
+        ("Cases", lambda item: "more than 1,000,000" if item.cases is None else f"{item.cases:,}"),
+        ("Calls", lambda item: "" if item.cases is None else f"{item.cases * item.repeats * variants:,}"),
+        note=note + known,
+    )
 
 
-def _change(value: float | None) -> str:
-    return "none" if value is None else in_points(value)
-
-
-def in_points(share: float) -> str:
+def _in_points(share: float) -> str:
     """A share as percentage points."""
     return f"{fmt.percentage(share):.1f}"

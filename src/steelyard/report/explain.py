@@ -3,22 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from rich.console import Console
-from rich.text import Text as Line
 
-import steelyard.analysis.reported  # noqa: F401  registers what no gate can name
 from steelyard.analysis.explain import (
-    BehindPair,
-    Computed,
-    Contributing,
-    Counted,
     Explanation,
-    PairExplanation,
     Words,
     explain,
     words_of,
@@ -33,13 +25,10 @@ from steelyard.metrics.expressions import EVERY, FACTORS, Gate, asked_metric, pa
 from steelyard.metrics.own import RunData, load_metrics
 from steelyard.metrics.registry import NONE, At, Key, Level, Reported, metrics, reported
 from steelyard.records import RunHeader, Sample
-from steelyard.report import explain_tables, run
+from steelyard.report import run
 from steelyard.report.build import build_report
-from steelyard.report.document import Block, Bullet, Bullets, Document, Facts, Section, Tone, table_section
 from steelyard.report.findings import counts_by_slice
-from steelyard.report.format import ascii_only, visible
 from steelyard.report.model import Report
-from steelyard.report.render.terminal import print_document
 from steelyard.report.samples import why_wrong
 from steelyard.stats.intervals import Estimate
 from steelyard.store.base import Store
@@ -139,23 +128,21 @@ def _walked(node: dict[str, Any], value: Any, at: At, data: RunData) -> Iterator
     path = (*at.path, value) if isinstance(value, dict) else at.path
     for step, below in node.items():
         if not step:
-            for metric in below:
-                if (figure := _figure(metric, value, at, data)) is not None:
-                    yield figure
+            if isinstance(value, dict):
+                value = Estimate(**{name: value[name] for name in ("value", "n", "n_missing", "low", "high")})
+            here = replace(at, value=value)
+            known = not isinstance(value, Estimate) or value.value is not None
+            yield from (
+                Figure(metric, here, data)
+                for metric in below
+                if (known or metric.even_unknown) and metric.when(data, here)
+            )
         elif step.startswith(("<", "[")):
             for item, inner in _rows(step, value, at):
                 yield from _walked(below, inner, replace(item, path=path), data)
         elif value.get(step) is not None:
             inside = replace(at, path=path, place=f"{at.place}.{step}" if at.place else step)
             yield from _walked(below, value[step], inside, data)
-
-
-def _figure(metric: Reported, value: Any, at: At, data: RunData) -> Figure | None:
-    if isinstance(value, dict):
-        value = Estimate(**{name: value[name] for name in ("value", "n", "n_missing", "low", "high")})
-    at = replace(at, value=value)
-    available = metric.even_unknown or not isinstance(value, Estimate) or value.value is not None
-    return Figure(metric, at, data) if available and metric.when(data, at) else None
 
 
 def _rows(step: str, value: Any, at: At) -> Iterator[tuple[At, Any]]:
@@ -247,15 +234,13 @@ def explain_metrics(store: Store, header: RunHeader, data: RunData, *asked: str)
     UsageError when there is no such metric, or this run has nothing of that name.
     """
     summary = summarise_stored(store, header.id, header.description, data.columns, only_for_gates=True)
-    return [_explained(data, summary, gate, part) for text in asked for gate, part in _parts(text, header, summary)]
-
-
-def _parts(text: str, header: RunHeader, summary: Summary) -> list[tuple[Gate, Slice]]:
-    gate = find_metric(text, header, summary)
-    result = Scope(summary, summary.overall, 0.0).slices(gate)
-    if not result:
-        raise UsageError(f"no sample of run {header.id} has {gate.factor} {gate.slice!r}")
-    return [(gate, part) for part in result]
+    explanations = []
+    for gate in [find_metric(text, header, summary) for text in asked]:
+        parts = Scope(summary, summary.overall, 0.0).slices(gate)
+        if not parts:
+            raise UsageError(f"no sample of run {header.id} has {gate.factor} {gate.slice!r}")
+        explanations += [_explained(data, summary, gate, part) for part in parts]
+    return explanations
 
 
 def find_metric(text: str, header: RunHeader, summary: Summary) -> Gate:
@@ -393,17 +378,13 @@ def _of_codes(report: Report) -> Iterator[Named]:
 def _over_repeats(report: Report) -> Iterator[Named]:
     checks, stability = report.summary.checks, report.summary.stability
     if checks is not None:
-        yield ("cases", "passed"), "checks.cells_rate"
-        yield ("checks", "passed"), "checks.checks_rate"
+        yield from ((("cases", "passed"), "checks.cells_rate"), (("checks", "passed"), "checks.checks_rate"))
         yield ("flaky_rate",), "checks.flaky"
-        for name in checks.passed:
-            yield ("check", name, "passed"), f"checks.passed.{name}"
-        for k in checks.all_of:
-            yield ("pass_all", str(k)), f"checks.all_of.{k}"
+        yield from ((("check", name, "passed"), f"checks.passed.{name}") for name in checks.passed)
+        yield from ((("pass_all", str(k)), f"checks.all_of.{k}") for k in checks.all_of)
     if stability is not None:
         yield ("stability", "presence"), "stability.presence"
-        for name in stability.fields:
-            yield ("stability", name), f"stability.fields.{name}"
+        yield from ((("stability", name), f"stability.fields.{name}") for name in stability.fields)
 
 
 def spelled(names: tuple[str, ...]) -> str:
@@ -442,108 +423,3 @@ def _is(asked: tuple[str, ...], names: tuple[str, ...]) -> bool:
     whole = asked if asked[0] == "variant" else _plain(asked)
     mine = names if len(whole) == len(names) else _plain(names)
     return len(whole) == len(mine) and all(item in (EVERY, other) for item, other in zip(whole, mine, strict=True))
-
-
-# What stands behind a figure, as plain data.
-
-
-def explanations_to_json(
-    runs: Sequence[str], explanations: Sequence[Explanation | PairExplanation], limit: int | None
-) -> dict[str, Any]:
-    """All figures that were asked for; of the samples behind each as many as `limit` says, all without it."""
-    return {"runs": list(runs), "explained": [_single(item, limit) for item in explanations]}
-
-
-def _single(explanation: Explanation | PairExplanation, limit: int | None) -> dict[str, Any]:
-    messages: dict[str, Any] = {
-        "metric": explanation.metric,
-        "formula": explanation.formula,
-        "how": explanation.how,
-        "interval": explanation.interval,
-        "agrees": explanation.agrees,
-        "excluded": _counted(explanation.excluded),
-        "order": explanation.order,
-        "n_contributing": len(explanation.contributing),
-    }
-    rows = {"contributing": [_row(item) for item in explanation.contributing[:limit]]}
-    if isinstance(explanation, PairExplanation):
-        change = explanation.change
-        sides = {
-            side: {"reported": asdict(reported), "computed": _computed(again)}
-            for side, reported, again in (("a", change.a, explanation.a), ("b", change.b, explanation.b))
-        }
-        difference = asdict(change.difference) | {
-            "p": change.p,
-            "p_adjusted": change.p_adjusted,
-            "test": change.test,
-            "verdict": change.verdict.value,
-        }
-        return messages | {"unit": change.unit, "n_counts": explanation.of, **sides, "difference": difference, **rows}
-    figures = {"reported": _estimate(explanation.reported), "computed": _computed(explanation.computed)}
-    return (
-        messages
-        | {"unit": explanation.unit, "about": explanation.about, "n_counts": explanation.of, **figures}
-        | {
-            "noted": _counted(explanation.noted),
-            **rows,
-        }
-    )
-
-
-def _estimate(estimate: Estimate) -> dict[str, Any]:
-    return asdict(estimate)
-
-
-def _computed(computed: Computed) -> dict[str, Any]:
-    return {
-        "value": computed.value,
-        "n": computed.n,
-        "n_missing": computed.n_missing,
-        "inputs": dict(computed.inputs),
-    }
-
-
-def _counted(rows: Sequence[Counted]) -> list[dict[str, Any]]:
-    return [asdict(row) for row in rows]
-
-
-def _row(row: Contributing | BehindPair) -> dict[str, Any]:
-    return asdict(row) | ({"moved": row.moved} if isinstance(row, BehindPair) else {})
-
-
-# What stands behind a figure, in a terminal.
-
-_WIDE_NAME = 40
-"""Longer names push their places to the right."""
-
-
-def print_explanations(
-    explanations: Sequence[Explanation | PairExplanation], console: Console, *, limit: int | None, title: str
-) -> None:
-    """Print each figure with its formula, what it leaves out and the samples behind it."""
-    print_document(Document(title, [block for item in explanations for block in _blocks(item, limit)]), console)
-
-
-def print_names(result: Sequence[tuple[str, str]], console: Console, *, title: str) -> None:
-    """Print the name of every figure on a line of its own, as it is to be asked for, with its place behind it."""
-    plain = not console.encoding.startswith("utf")
-    wide = max((len(name) for name, _ in result if len(name) <= _WIDE_NAME), default=0)
-    rows = [f"{name:<{wide}}  {place}" for name, place in result]
-    for line in (f"{title}, with their places in report --json (* is any, or all of them)", *rows):
-        # Never broken: a name that is cut in two cannot be copied.
-        console.print(Line(ascii_only(visible(line)) if plain else visible(line)), soft_wrap=True)
-
-
-def _blocks(explanation: Explanation | PairExplanation, limit: int | None) -> list[Block]:
-    rows = (
-        explain_tables.pair_facts(explanation)
-        if isinstance(explanation, PairExplanation)
-        else explain_tables.facts(explanation)
-    )
-    checked = Bullet(rows[-1][1], Tone.PLAIN if explanation.agrees else Tone.WARNING, "check:")
-    blocks: list[Block] = [Section(explain_tables.headline(explanation), [Facts(rows[:-1]), Bullets([checked])])]
-    blocks += table_section(explain_tables.reasons("Left out", explanation.excluded))
-    if isinstance(explanation, PairExplanation):
-        return [*blocks, *table_section(explain_tables.pairs_behind(explanation, limit))]
-    blocks += table_section(explain_tables.reasons("In it otherwise than as it stands", explanation.noted))
-    return [*blocks, *table_section(explain_tables.contributing(explanation, limit))]

@@ -7,26 +7,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from steelyard.analysis.findings import MOST_CONFUSIONS
-from steelyard.analysis.model import CodeFigure, Slice
+from steelyard.analysis.model import CodeFigure
 from steelyard.records import RunHeader
+from steelyard.report import document as doc
 from steelyard.report import format as fmt
 from steelyard.report import wording
-from steelyard.report.document import (
-    Block,
-    Cell,
-    Column,
-    Fold,
-    Kind,
-    Link,
-    Section,
-    Table,
-    Text,
-    section,
-    table_section,
-)
+from steelyard.report.document import Column, Fold, Link, Section, Table, section, table_section
 from steelyard.report.model import Report
-from steelyard.report.render.json import encode, encode_object
+from steelyard.report.render.json import encode, encode_object, picked
 from steelyard.stats.intervals import Estimate
+from steelyard.store.base import Hit
 
 _MOST_CODES = 50
 _MOST_CASES_NAMED = 3
@@ -48,113 +38,114 @@ def code_sections(report: Report) -> list[Section]:
 
 def _one_by_one(report: Report, figure: CodeFigure) -> list[Fold]:
     """The findings of a code, behind what it means and where it occurs."""
-    code = code_of(report.header, figure.code)
+    code, listed = code_of(report.header, figure.code), {wording.anchor(detail.line) for detail in report.details}
     about = " ".join(filter(None, [code.about, f"severity: {code.severity}" if code.severity else ""]))
-    by_group = [
-        (item.name, item.factor, fmt.whole(item.count), samples_with(item.samples), fmt.bare_base(item.samples))
-        for item in counts_by_slice(report, figure.code)
-    ]
-    group_columns = (Column("Group", Kind.TEXT), Column("By", Kind.TEXT), *map(Column, ("Found", "In samples", "n")))
-    listed = {wording.anchor(detail.line) for detail in report.details}
-    rows: list[tuple[Cell, ...]] = [
-        (
-            Link(
-                wording.sample_name(result, repeats=report.summary.repeats),
-                wording.anchor(result) if wording.anchor(result) in listed else "",
-            ),
-            *map(
-                fmt.as_text,
-                (result.finding.place, result.finding.expected, result.finding.got, result.finding.evidence),
-            ),
-        )
-        for result in report.findings.get(figure.code, ())
-    ]
-    columns = tuple(Column(title, Kind.TEXT) for title in ("Sample", "Where", "Expected", "Got", "Evidence"))
-    blocks: list[Block] = [Text(about), Table("", group_columns, by_group)]
-    blocks.append(Table("", columns, rows, total=n_found(report, figure.code)))
-    return [Fold(f"{figure.code}: {fmt.counted(figure.count, 'finding')}, one by one", blocks)]
+
+    def link(hit: Hit) -> Link:
+        anchor = wording.anchor(hit)
+        return Link(wording.sample_name(hit, repeats=report.summary.repeats), anchor if anchor in listed else "")
+
+    by_group = doc.table(
+        "",
+        counts_by_slice(report, figure.code),
+        ("Group", lambda item: item.name),
+        (doc.words("By"), lambda item: item.factor),
+        ("Found", lambda item: fmt.whole(item.count)),
+        ("In samples", lambda item: samples_with(item.samples)),
+        doc.base(lambda item: item.samples),
+    )
+    one_by_one = doc.table(
+        "",
+        report.findings.get(figure.code, ()),
+        ("Sample", link),
+        (doc.words("Where"), lambda hit: fmt.as_text(hit.finding.place)),
+        (doc.words("Expected"), lambda hit: fmt.as_text(hit.finding.expected)),
+        (doc.words("Got"), lambda hit: fmt.as_text(hit.finding.got)),
+        (doc.words("Evidence"), lambda hit: fmt.as_text(hit.finding.evidence)),
+        total=n_found(report, figure.code),
+    )
+    title = f"{figure.code}: {fmt.counted(figure.count, 'finding')}, one by one"
+    return [Fold(title, [doc.Text(about), by_group, one_by_one])]
 
 
 def codes_data(report: Report) -> list[dict[str, Any]]:
     """Every code with what the suite says of it, its counts by slice and its findings."""
-    return [_code_data(report, figure) for figure in report.summary.codes]
-
-
-def _code_data(report: Report, figure: CodeFigure) -> dict[str, Any]:
-    available = figure.if_fixed.value is not None and figure.has_weight
-    items = [
-        {name: encode(getattr(result, name)) for name in ("case_id", "variant", "repeat")}
-        | encode_object(result.finding)
-        for result in report.findings.get(figure.code, [])
-    ]
-    return (
+    return [
         encode_object(code_of(report.header, figure.code))
         | encode_object(figure)
-        | {"gain": encode(figure.gain) if available else None}
-        | {"slices": encode(counts_by_slice(report, figure.code))}
-        | {"n_items": n_found(report, figure.code), "items": items}
-    )
+        | {"gain": encode(figure.gain) if figure.if_fixed.value is not None and figure.has_weight else None}
+        | {"slices": encode(counts_by_slice(report, figure.code)), "n_items": n_found(report, figure.code)}
+        | {
+            "items": [
+                picked(hit, "case_id", "variant", "repeat") | encode_object(hit.finding)
+                for hit in report.findings.get(figure.code, [])
+            ]
+        }
+        for figure in report.summary.codes
+    ]
 
 
 def errors(report: Report) -> Table:
     """Every code that was found: how often, in how many samples, and what the average would be were it fixed."""
-    available = taxonomy(report.header)
     listed = codes_listed(report)
-    named = any(figure.code in available and available[figure.code].name for figure in listed)
-    graded = any(not figure.has_weight for figure in listed)
-    rows = []
-    for figure in listed:
-        name = [available[figure.code].name if figure.code in available else ""] if named else []
-        name += [severity_of(report.header, figure.code)] if graded else []
-        samples = (samples_with(figure.samples), fmt.bare_base(figure.samples))
-        interval = fmt.interval(figure.if_fixed) if figure.has_weight else ""
-        rows.append(
-            (figure.code, *name, f"{figure.count:,}", *samples, scores_if_fixed(report, figure), interval, gain(figure))
-        )
-    titles = ("Found", "In samples", "n", "Average if fixed")
-    name_column = ((Column("Name", Kind.TEXT),) if named else ()) + ((Column("Severity"),) if graded else ())
-    columns = (
-        Column("Code", Kind.TEXT),
-        *name_column,
-        *map(Column, titles),
-        Column("95 % interval", optional=True),
-        Column("Gain"),
-    )
+    codes = {figure.code: code_of(report.header, figure.code) for figure in listed}
+    weightless = any(not figure.has_weight for figure in listed)
+    columns: list[doc.Written[CodeFigure]] = [("Code", lambda figure: figure.code)]
+    if any(code.name for code in codes.values()):
+        columns.append((doc.words("Name"), lambda figure: codes[figure.code].name))
+    if weightless:
+        columns.append(("Severity", lambda figure: codes[figure.code].severity))
     note = "gain: points that the average would rise by if all findings of this code alone were fixed"
-    if any(not figure.has_weight for figure in listed):
-        note += f"; {NO_WEIGHT}: no weight in the score, so no points say what it is worth to fix: judge by severity"
-    return Table("Errors by code", columns, rows, note if rows else "", total=len(report.summary.codes))
+    if weightless:
+        note += f"; {NO_WEIGHT}: no weight in the score, so fixing it gains no points : judge by severity"
+    return doc.table(
+        "Errors by code",
+        listed,
+        *columns,
+        ("Found", lambda figure: f"{figure.count:,}"),
+        ("In samples", lambda figure: samples_with(figure.samples)),
+        doc.base(lambda figure: figure.samples),
+        ("Average if fixed", lambda figure: scores_if_fixed(report, figure)),
+        (
+            Column("95 % interval", optional=True),
+            lambda figure: fmt.interval(figure.if_fixed) if figure.has_weight else "",
+        ),
+        ("Gain", gain),
+        note=note,
+        total=len(report.summary.codes),
+    )
 
 
 def confusions(report: Report) -> Table:
     """What was taken for what most often."""
-    result = report.summary.confusions
-    rows = [(item.expected, item.got, item.code, f"{item.count:,}", f"{item.samples:,}") for item in result]
-    columns = (*(Column(title, Kind.TEXT) for title in ("Expected", "Got", "Code")), Column("Found"), Column("Samples"))
-    note = f"the most frequent of all findings that say both; at most {MOST_CONFUSIONS}" if rows else ""
-    return Table("Top confusions", columns, rows, note)
+    return doc.table(
+        "Top confusions",
+        report.summary.confusions,
+        ("Expected", lambda item: item.expected),
+        (doc.words("Got"), lambda item: item.got),
+        (doc.words("Code"), lambda item: item.code),
+        *_COUNTED,
+        note=f"the most frequent of all findings that say both; at most {MOST_CONFUSIONS}",
+    )
 
 
 def sections(report: Report) -> Table:
     """How many errors begin in each named region of the texts, and which."""
-    rows = [
-        (
-            item.section,
-            f"{item.count:,}",
-            f"{item.samples:,}",
-            ", ".join(f"{code} {count:,}" for code, count in item.codes.items()),
-        )
-        for item in report.summary.sections
-    ]
-    columns = (Column("Section", Kind.TEXT), Column("Found"), Column("Samples"), Column("Codes", Kind.TEXT))
     n = report.summary.overall.outcome_rates.get("malformed")
-    note = f"findings by where in the text they begin, of {fmt.counted(n.n, 'conclusive sample')}" if n else ""
-    return Table("Errors by section", columns, rows, note if rows else "")
+    return doc.table(
+        "Errors by section",
+        report.summary.sections,
+        ("Section", lambda item: item.section),
+        *_COUNTED,
+        (doc.words("Codes"), lambda item: ", ".join(f"{code} {count:,}" for code, count in item.codes.items())),
+        note=f"findings by where in the text they begin, of {fmt.counted(n.n, 'conclusive sample')}" if n else "",
+    )
 
 
-def severity_of(header: RunHeader, code: str) -> str:
-    """How grave the suite calls a code; "" when it does not say."""
-    return taxonomy(header)[code].severity if code in taxonomy(header) else ""
+_COUNTED: list[doc.Written[Any]] = [
+    ("Found", lambda item: f"{item.count:,}"),
+    ("Samples", lambda item: f"{item.samples:,}"),
+]
 
 
 def codes_listed(report: Report) -> list[CodeFigure]:
@@ -201,16 +192,16 @@ class SliceCount:
 def counts_by_slice(report: Report, code: str) -> list[SliceCount]:
     """The code's count in every slice that has it, factor by factor."""
     return [
-        SliceCount(factor, group.name, group.findings[code], _share(group, code))
+        SliceCount(
+            factor,
+            group.name,
+            group.findings[code],
+            group.finding_rates.get(code) or Estimate(None, group.average.n, group.average.n_missing),
+        )
         for factor, groups in report.summary.slices.items()
         for group in groups
         if group.findings.get(code)
     ]
-
-
-def _share(group: Slice, code: str) -> Estimate:
-    finding_rate = group.finding_rates.get(code)
-    return Estimate(None, group.average.n, group.average.n_missing) if finding_rate is None else finding_rate
 
 
 def n_found(report: Report, code: str) -> int:
@@ -224,38 +215,22 @@ def patterns(report: Report) -> Table:
     result = report.summary.patterns
     alike: dict[tuple[tuple[str, ...], int], list[str]] = {}
     for pattern in result:
-        alike.setdefault((pattern.cases, pattern.n_cases) if pattern.cases else ((pattern.sentence,), 0), []).append(
-            pattern.sentence
-        )
-    listed = list(alike.items())
+        cell = (pattern.cases, pattern.n_cases) if pattern.cases else ((pattern.sentence,), 0)
+        alike.setdefault(cell, []).append(pattern.sentence)
+    in_all = report.summary.extra.get("n_patterns", len(result))
+    note = f"the {len(result)} most frequent of {in_all:,} patterns" if in_all > len(result) else ""
     rows = [
-        (_messages_once(sentences), _some(cases, n_cases) if n_cases else "") for (cases, n_cases), sentences in listed
+        ("; the same cases: ".join(filter(None, [first, "; ".join(others)])), _some(cases, n_cases) if n_cases else "")
+        for (cases, n_cases), (first, *others) in alike.items()
     ]
-    in_all, shown = report.summary.extra.get("n_patterns", len(result)), sum(len(item) for _, item in listed)
-    note = f"the {shown} most frequent of {in_all:,} patterns" if in_all > shown else ""
-    columns = (Column("Pattern", Kind.TEXT), Column("Cases", Kind.TEXT))
+    columns = (doc.words("Pattern"), doc.words("Cases"))
     return Table("Common failure patterns", columns, rows, note, most=_MOST_PATTERNS)
-
-
-def _messages_once(sentences: list[str]) -> str:
-    """The first sentence, and how many more speak of the same cases."""
-    first, *others = sentences
-    return f"{first}; the same cases: {'; '.join(others)}" if others else first
 
 
 def _some(cases: tuple[str, ...], n_cases: int) -> str:
     named = ", ".join(cases[:_MOST_CASES_NAMED])
     more = max(n_cases, len(cases)) - min(len(cases), _MOST_CASES_NAMED)
     return f"{named}, +{more}" if named and more > 0 else named
-
-
-def priorities(report: Report) -> Table:
-    """What to fix first; each sentence says its average, n and how far the whole would rise."""
-    sentences = [priority.sentence for priority in report.summary.priorities]
-    failing = wording.failing_sentence(report)
-    rows = [(str(number), sentence) for number, sentence in enumerate(sentences or [failing], 1) if sentence]
-    conclusion = failing if sentences else ""
-    return Table("Improvement priorities", (Column("#"), Column("Priority", Kind.TEXT)), rows, conclusion=conclusion)
 
 
 @dataclass(frozen=True, slots=True)

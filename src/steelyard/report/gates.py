@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from steelyard.decide.gates import GateResult, VariantDecision
 from steelyard.metrics.expressions import parse_repeats
 from steelyard.records import Verdict
+from steelyard.report import document as doc
 from steelyard.report import format as fmt
 from steelyard.report import wording
-from steelyard.report.document import Column, Kind, Section, Table, bullets, section, table_section
+from steelyard.report.document import Kind, Section, Table, bullets, section, table_section
 from steelyard.report.format import AND_BASELINES, OF_A_RUN
 from steelyard.report.model import Report
 from steelyard.stats.intervals import Estimate
@@ -28,64 +31,52 @@ def sections(report: Report) -> list[Section]:
 
 def gates(report: Report) -> Table:
     """Every gate with its value, n, interval and verdict; criteria have a table of their own."""
-    rows = [
-        (
-            wording.gate_name(gate),
-            fmt.distinguished(gate.value.value, gate.unit, gate.threshold),
-            fmt.bare_base(gate.value),
-            fmt.interval(gate.value, gate.unit),
-            gate.word,
-            gate.reason,
-        )
-        for gate in report.decision.gates
-        if not gate.name
-    ]
-    columns = (
-        Column("Gate", Kind.TEXT),
-        Column("Value"),
-        Column("n"),
-        Column("95 % interval"),
-        Column("Verdict", Kind.VERDICT),
-        Column("Reason", Kind.TEXT, optional=True),
-    )
     paired = any(gate.baseline for gate in report.decision.gates)
-    return Table("Gates", columns, rows, signature=AND_BASELINES if paired else OF_A_RUN, most=_MOST_GATES)
+    return doc.table(
+        "Gates",
+        [gate for gate in report.decision.gates if not gate.name],
+        ("Gate", wording.gate_name),
+        ("Value", lambda gate: fmt.distinguished(gate.value.value, gate.unit, gate.threshold)),
+        *_decided(),
+        signature=AND_BASELINES if paired else OF_A_RUN,
+        most=_MOST_GATES,
+    )
 
 
-def declared(report: Report) -> list[GateResult]:
-    """The criteria among all that decides."""
-    return [gate for gate in report.decision.gates if gate.name]
+def _decided(**settings: Any) -> list[doc.Written[GateResult]]:
+    """What a gate or criterion stands on and comes to."""
+    return [
+        (doc.Column("n", **settings), lambda gate: fmt.bare_base(gate.value)),
+        ("95 % interval", lambda gate: fmt.interval(gate.value, gate.unit)),
+        (doc.VERDICT, lambda gate: gate.word),
+        (doc.words("Reason", optional=True), lambda gate: gate.reason),
+    ]
+
+
+def failing(report: Report, most: int) -> Table:
+    """The gates and criteria that do not pass; a secondary one does not decide."""
+    results = report.decision.gates
+    open_ = [gate for gate in results if gate.verdict is not Verdict.PASS and not gate.left_out]
+    n, interval, verdict, _ = _decided()
+    note = f"{len(results) - len(open_):,} of {len(results):,} pass"
+    columns = (("Gate", wording.gate_name), ("Value", value), interval, n, verdict)
+    return doc.table("Gates that do not pass", open_, *columns, note=note, most=most)
 
 
 def criteria(report: Report) -> Table:
     """Every criterion with what it asks, its value, n, verdict and reason."""
-    rows = [
+    return doc.table(
+        "Criteria",
+        [gate for gate in report.decision.gates if gate.name],
         (
-            title(item, "\n"),
-            rule(item),
-            value(item),
-            fmt.bare_base(item.value),
-            fmt.interval(item.value, item.unit),
-            item.word,
-            item.reason,
-        )
-        for item in declared(report)
-    ]
-    columns = (
-        Column("Criterion", Kind.LINES),
-        Column("Passes when", Kind.LINES),
-        Column("Value"),
-        Column("n", below=True),
-        Column("95 % interval"),
-        Column("Verdict", Kind.VERDICT),
-        Column("Reason", Kind.TEXT, optional=True),
+            doc.Column("Criterion", Kind.LINES),
+            lambda item: f"{item.name}\n(secondary)" if item.secondary else item.name,
+        ),
+        (doc.Column("Passes when", Kind.LINES), rule),
+        ("Value", value),
+        *_decided(below=True),
+        signature=OF_A_RUN,
     )
-    return Table("Criteria", columns, rows, signature=OF_A_RUN)
-
-
-def title(criterion: GateResult, between: str = " ") -> str:
-    """Its name, and plainly whether it decides."""
-    return f"{criterion.name}{between}(secondary)" if criterion.secondary else criterion.name
 
 
 def rule(criterion: GateResult) -> str:
@@ -106,7 +97,7 @@ def stated(criterion: GateResult) -> str:
 
 def unmet(report: Report) -> list[tuple[str, str]]:
     """Criteria that do not pass, with what the suite says of them where the reasons of the verdict do not say it."""
-    open_ = [item for item in declared(report) if item.about.strip() and item.verdict is not Verdict.PASS]
+    open_ = [gate for gate in report.decision.gates if gate.name and gate.verdict is not Verdict.PASS]
     message = "\n".join(report.decision.reasons)
     return [(item.name, item.about) for item in open_ if item.about.strip().rstrip(".") not in message]
 
@@ -137,34 +128,24 @@ def standing(criterion: GateResult) -> str:
 
 def by_variant(report: Report) -> Table:
     """Every criterion of every variant, a row a variant."""
-    names, rows = criterion_names(report), []
-    for decision in report.decision.by_variant:
-        results = {item.name: item for item in decision.criteria}
-        cells = [f"{value(results[name])}\n{standing(results[name])}" if name in results else "" for name in names]
-        rows.append((decision.variant, decision.verdict.value, *cells, fmt.bare_base(evaluated(report, decision))))
-    criteria_columns = (Column(name, Kind.STACKED) for name in names)
-    columns = (Column("Variant", Kind.TEXT), Column("Verdict", Kind.VERDICT), *criteria_columns, Column("n"))
-    note, conclusion = (_secondary_note(report), best(report)) if rows else ("", "")
-    return Table("Criteria by variant", columns, rows, note, conclusion)
+    results = [entry for item in report.decision.by_variant for entry in item.criteria]
+    secondary = list(dict.fromkeys(entry.name for entry in results if entry.secondary))
+    averages = {group.name: group.average for group in report.summary.slices.get("variant", [])}
+    return doc.table(
+        "Criteria by variant",
+        report.decision.by_variant,
+        ("Variant", lambda decision: decision.variant),
+        (doc.VERDICT, lambda decision: decision.verdict.value),
+        *map(_of_variant, dict.fromkeys(entry.name for entry in results)),
+        doc.base(lambda decision: averages.get(decision.variant, Estimate(None, 0))),
+        note=f"secondary, does not decide: {', '.join(secondary)}" if secondary else "",
+        conclusion=report.summary.best_variant.sentence if report.summary.best_variant else "",
+    )
 
 
-def criterion_names(report: Report) -> list[str]:
-    """The criteria that were looked at variant by variant, in the suite's order."""
-    return list(dict.fromkeys(entry.name for item in report.decision.by_variant for entry in item.criteria))
+def _of_variant(name: str) -> doc.Written[VariantDecision]:
+    def cell(decision: VariantDecision) -> str:
+        results = [item for item in decision.criteria if item.name == name]
+        return f"{value(results[0])}\n{standing(results[0])}" if results else ""
 
-
-def evaluated(report: Report, decision: VariantDecision) -> Estimate:
-    """The average of the variant's samples, with its n and missing."""
-    groups = report.summary.slices.get("variant", [])
-    return next((group.average for group in groups if group.name == decision.variant), Estimate(None, 0))
-
-
-def best(report: Report) -> str:
-    """Which variant is best, or why cannot tell; "" without variants."""
-    return report.summary.best_variant.sentence if report.summary.best_variant else ""
-
-
-def _secondary_note(report: Report) -> str:
-    results = [entry for item in report.decision.by_variant for entry in item.criteria if entry.secondary]
-    names = list(dict.fromkeys(item.name for item in results))
-    return f"secondary, does not decide: {', '.join(names)}" if names else ""
+    return doc.Column(name, Kind.STACKED), cell

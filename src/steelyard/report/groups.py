@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from steelyard.analysis.model import Slice
-from steelyard.analysis.wording import in_unit
 from steelyard.metrics.aggregate import Proportion
 from steelyard.metrics.registry import READABLE
 from steelyard.records import RunHeader
+from steelyard.report import document as doc
 from steelyard.report import format as fmt
 from steelyard.report import wording
 from steelyard.report.document import Column, Gauge, Kind, Table
@@ -16,11 +16,12 @@ from steelyard.report.format import OF_A_RUN
 from steelyard.report.judge.run import judged_names, weight_of
 from steelyard.report.model import Report
 from steelyard.stats.intervals import Estimate
-from steelyard.suite.models import ComponentDescription
+from steelyard.suite.models import Component
 
 _MOST_GROUPS = 20
 _NO_WEIGHT = "has no weight in the score"
 _NOTHING = Proportion(Estimate(None, 0), 0, 0)
+_GAUGE = Column("0 to 100 %", Kind.GAUGE)
 
 
 def slices(report: Report, factor: str) -> Table:
@@ -31,29 +32,26 @@ def slices(report: Report, factor: str) -> Table:
     every = report.summary.slices[factor]
     fewest = 2 if factor == "tag" else 1
     groups = [group for group in every if group.n_planned >= fewest] or every
-    many = len(groups) > _MOST_GROUPS
-    rows = [
-        (
-            group.name,
-            fmt.percent(group.average.value),
-            fmt.interval(group.average),
-            _gauge(group.average),
-            fmt.percent(group.pass_rate.value),
-            fmt.interval(group.pass_rate),
-            fmt.bare_base(group.average),
-        )
-        for group in (sorted(groups, key=_lowest_first) if many else groups)
-    ]
-    interval = Column("95 % interval")
-    gauge = Column("0 to 100 %", Kind.GAUGE)
-    averages = (Column("Average"), interval, gauge)
-    columns = (Column(factor.capitalize(), Kind.TEXT), *averages, Column("Pass rate"), interval, Column("n"))
-    notes = [f"the lowest averages of {len(groups):,} first"] if many else []
-    notes += (
-        [f"{len(every) - len(groups):,} that one sample alone bears are left out"] if len(groups) < len(every) else []
+    notes = []
+    if len(groups) < len(every):
+        notes.append(f"{len(every) - len(groups):,} with a single sample  are left out")
+    if len(groups) > _MOST_GROUPS:
+        notes.insert(0, f"the lowest averages of {len(groups):,} first")
+        groups = sorted(groups, key=lambda group: (group.average.value is None, group.average.value or 0.0))
+    average, interval, n = doc.estimate(lambda group: group.average, "Average")
+    # Which variant is best is said below the criteria by variant where there are some.
+    best = report.summary.best_variant if factor == "variant" and not report.decision.by_variant else None
+    return doc.table(
+        f"By {factor}" + (f" (pass: {report.summary.passing})" if report.summary.passing else ""),
+        groups,
+        (doc.words(factor.capitalize()), lambda group: group.name),
+        *(average, interval, (_GAUGE, lambda group: _gauge(group.average))),
+        *doc.estimate(lambda group: group.pass_rate, "Pass rate")[:2],
+        n,
+        note="; ".join(notes),
+        conclusion="" if best is None else best.sentence,
+        signature=OF_A_RUN,
     )
-    best = _best(report) if factor == "variant" else ""
-    return Table(f"By {factor}{_passing(report)}", columns, rows, "; ".join(notes), best, OF_A_RUN)
 
 
 def _gauge(estimate: Estimate, scale: tuple[float, float] = (0.0, 1.0)) -> Gauge:
@@ -66,38 +64,20 @@ def _gauge(estimate: Estimate, scale: tuple[float, float] = (0.0, 1.0)) -> Gauge
     return Gauge(place(estimate.value), place(estimate.low), place(estimate.high), label=label)
 
 
-def _best(report: Report) -> str:
-    """Which variant is best, unless the table of criteria by variant says it."""
-    best = report.summary.best_variant
-    return "" if best is None or report.decision.by_variant else best.sentence
-
-
-def _passing(report: Report) -> str:
-    return f" (pass: {report.summary.passing})" if report.summary.passing else ""
-
-
-def _lowest_first(group: Slice) -> tuple[bool, float]:
-    return (group.average.value is None, group.average.value or 0.0)
-
-
 def components(report: Report) -> Table:
     """The average of every component with its weight; what a judge said has tables of its own."""
-    rows = []
-    for name, average in computed(report).items():
-        scale = wording.scale_of(report.header, name)
-        rows.append(
-            (
-                name,
-                weight_of(report.header, name),
-                fmt.on_scale(average.value, scale),
-                fmt.interval_on_scale(average, scale),
-                _gauge(average, scale),
-                fmt.bare_base(average),
-            )
-        )
-    titles = ("Weight", "Average", "95 % interval")
-    columns = (Column("Component", Kind.TEXT), *map(Column, titles), Column("Scale", Kind.GAUGE), Column("n"))
-    return Table("Components", columns, rows, signature=OF_A_RUN)
+    scales = {item.name: item.scale for item in report.header.description.components}
+    return doc.table(
+        "Components",
+        [(name, average, scales.get(name, (0.0, 1.0))) for name, average in computed(report).items()],
+        ("Component", lambda row: row[0]),
+        ("Weight", lambda row: weight_of(report.header, row[0])),
+        ("Average", lambda row: fmt.on_scale(row[1].value, row[2])),
+        ("95 % interval", lambda row: fmt.interval_on_scale(row[1], row[2])),
+        (Column("Scale", Kind.GAUGE), lambda row: _gauge(row[1], row[2])),
+        doc.base(lambda row: row[1]),
+        signature=OF_A_RUN,
+    )
 
 
 def computed(report: Report) -> dict[str, Estimate]:
@@ -108,39 +88,39 @@ def computed(report: Report) -> dict[str, Estimate]:
 
 def own_metrics(report: Report) -> Table:
     """The metrics that the suite brings along, of the whole run and of every variant where there are several."""
-    parts = [report.summary.overall]
     variants = report.summary.slices.get("variant", [])
-    parts += variants if len(variants) > 1 else []
-    rows = []
-    for declared in report.header.description.metrics:
-        for part in parts:
-            estimate = part.metrics.get(declared["name"], Estimate(None, 0, part.n_planned))
-            value = fmt.NOT_AVAILABLE if estimate.value is None else in_unit(estimate.value, declared["unit"])
-            name = declared["name"] if not part.factor else f"variant.{part.name}.{declared['name']}"
-            rows.append((name, value, fmt.interval(estimate, declared["unit"]), fmt.bare_base(estimate)))
-    columns = (Column("Metric", Kind.TEXT), Column("Value"), Column("95 % interval"), Column("n"))
-    return Table("Metrics of this suite", columns, rows)
+    parts = [report.summary.overall, *(variants if len(variants) > 1 else [])]
+    rows = [
+        (
+            f"variant.{part.name}.{name}" if part.factor else name,
+            part.metrics.get(name, Estimate(None, 0, part.n_planned)),
+            unit,
+        )
+        for name, unit in ((item["name"], item["unit"]) for item in report.header.description.metrics)
+        for part in parts
+    ]
+    return doc.table(
+        "Metrics of this suite",
+        rows,
+        ("Metric", lambda row: row[0]),
+        ("Value", lambda row: fmt.in_unit(row[1].value, row[2])),
+        ("95 % interval", lambda row: fmt.interval(row[1], row[2])),
+        doc.base(lambda row: row[1]),
+    )
 
 
 def measures(report: Report) -> Table:
     """Every measure of the whole run: the ratio, its interval, the sums behind it, and what its scorer says of it."""
-    rows = [
-        (
-            name,
-            fmt.percent(ratio.estimate.value),
-            fmt.interval(ratio.estimate),
-            _gauge(ratio.estimate),
-            sums(ratio),
-            fmt.bare_base(ratio.estimate),
-            measure_about(report.header, name),
-        )
-        for name, ratio in measured(report, report.summary.overall)
-    ]
-    titles = (Column("Value"), Column("95 % interval"), Column("0 to 100 %", Kind.GAUGE), Column("Counted"))
-    what = Column("What it is", Kind.TEXT, optional=True)
-    columns = (Column("Measure", Kind.TEXT), *titles, Column("n"), what)
-    note = "ratios of counts, each summed over all n samples; of a mean, so many of these count the same"
-    return Table("Measures", columns, rows, note, signature=OF_A_RUN)
+    value, interval, n = doc.estimate(lambda row: row[1].estimate)
+    return doc.table(
+        "Measures",
+        measured(report, report.summary.overall),
+        ("Measure", lambda row: row[0]),
+        *(value, interval, (_GAUGE, lambda row: _gauge(row[1].estimate)), ("Counted", lambda row: sums(row[1])), n),
+        (doc.words("What it is", optional=True), lambda row: measure_about(report.header, row[0])),
+        note="ratios of counts, each summed over all n samples; of a mean,  the measures it averages",
+        signature=OF_A_RUN,
+    )
 
 
 def measures_by_variant(report: Report) -> Table:
@@ -148,20 +128,21 @@ def measures_by_variant(report: Report) -> Table:
     groups = report.summary.slices.get("variant", [])
     names = [name for name, _ in measured(report, report.summary.overall)]
     if len(groups) < 2 or not names:
-        return Table("", (), [])
-    variants = [group.name for group in groups]
+        return doc.NO_TABLE
     ratios = [[dict(measured(report, group)).get(name, _NOTHING) for name in names] for group in groups]
-    cells = [[f"{fmt.percent(ratio.estimate.value)}\n{sums(ratio)}" for ratio in row] for row in ratios]
-    bases = [fmt.bare_base(group.average) for group in groups]
-    if len(variants) < len(names):
-        turned = [*map(list, zip(*cells, strict=True)), bases]
-        return _laid("Measure", [*names, "n"], variants, turned)
-    return _laid("Variant", variants, [*names, "n"], [[*row, base] for row, base in zip(cells, bases, strict=True)])
-
-
-def _laid(corner: str, down: list[str], across: list[str], cells: list[list[str]]) -> Table:
-    columns = (Column(corner, Kind.TEXT), *(Column(name, Kind.STACKED) for name in across))
-    return Table("Measures by variant", columns, [(name, *row) for name, row in zip(down, cells, strict=True)])
+    rows = [
+        (
+            group.name,
+            *(f"{fmt.percent(ratio.estimate.value)}\n{sums(ratio)}" for ratio in row),
+            fmt.bare_base(group.average),
+        )
+        for group, row in zip(groups, ratios, strict=True)
+    ]
+    corner, heads = "Variant", [*names, "n"]
+    if len(groups) < len(names):
+        (*heads,), *columns = zip(*rows, strict=True)
+        corner, rows = "Measure", list(zip([*names, "n"], *zip(*columns, strict=True), strict=True))
+    return Table("Measures by variant", (doc.words(corner), *(Column(name, Kind.STACKED) for name in heads)), rows)
 
 
 def measured(report: Report, group: Slice) -> Iterator[tuple[str, Proportion]]:
@@ -206,61 +187,53 @@ def stated(report: Report) -> list[Table]:
     return [table for table in (means, *counts) if table.rows]
 
 
-def _means(report: Report, declared: list[ComponentDescription]) -> Table:
+def _means(report: Report, declared: list[Component]) -> Table:
     overall = report.summary.overall
-    rows = []
-    for component in declared:
-        mean = overall.components.get(component.name, Estimate(None, 0, overall.n_planned))
-        shown = (fmt.plain(mean.value), fmt.interval(mean, "points"), fmt.bare_base(mean))
-        low, high = component.scale
-        rows.append((component.name, f"{low:g} to {high:g}", *shown))
-    texts = dict.fromkeys(f"{component.figure}: {component.about}" for component in declared if component.about)
-    note = f"means over the texts that have it; {_NO_WEIGHT}" + "".join(f"; {text.rstrip('.')}" for text in texts)
-    columns = (Column("Figure", Kind.TEXT), *map(Column, ("Scale", "Mean", "95 % interval", "n")))
-    return Table("What else the judge says", columns, rows, note if rows else "", signature=OF_A_RUN)
+    means = {item.name: overall.components.get(item.name, Estimate(None, 0, overall.n_planned)) for item in declared}
+    texts = dict.fromkeys(f"{item.figure}: {item.about}" for item in declared if item.about)
+    return doc.table(
+        "What else the judge says",
+        declared,
+        ("Figure", lambda item: item.name),
+        ("Scale", lambda item: f"{item.scale[0]:g} to {item.scale[1]:g}"),
+        *doc.estimate(lambda item: means[item.name], "Mean", "points"),
+        note=f"means over the texts that have it; {_NO_WEIGHT}" + "".join(f"; {text.rstrip('.')}" for text in texts),
+        signature=OF_A_RUN,
+    )
 
 
-def _counts(report: Report, declared: ComponentDescription) -> Table:
+def _counts(report: Report, declared: Component) -> Table:
     ratios = report.summary.overall.measures.get(declared.name, {})
-    rows = [
-        (
-            word,
-            sums(ratio),
-            fmt.percent(ratio.estimate.value),
-            fmt.interval(ratio.estimate),
-            fmt.bare_base(ratio.estimate),
-        )
-        for word, ratio in ratios.items()
-    ]
     listed = max((ratio.denominator for ratio in ratios.values()), default=0)
     others = listed - sum(ratio.numerator for ratio in ratios.values())
-    note = f"of all that the judge lists in n texts, as far as it bears checking; {_NO_WEIGHT}"
-    note += f"; {others:,} have another word or none" if others else ""
-    columns = (Column("Statement", Kind.TEXT), *map(Column, ("Times", "Share", "95 % interval", "n")))
-    about = f": {declared.about.rstrip('.')}" if declared.about else ""
-    return Table(f"{declared.name}{about}", columns, rows, note if rows else "")
+    note = f"of all that the judge lists in n texts, less what a check contradicts; {_NO_WEIGHT}"
+    return doc.table(
+        declared.name + (f": {declared.about.rstrip('.')}" if declared.about else ""),
+        ratios.items(),
+        ("Statement", lambda row: row[0]),
+        ("Times", lambda row: sums(row[1])),
+        *doc.estimate(lambda row: row[1].estimate, "Share"),
+        note=note + (f"; {others:,} have another word or none" if others else ""),
+    )
 
 
 def bands(report: Report) -> Table:
     """How many samples are in each band of scores."""
     shares = report.summary.overall.bands
-    rows = [
-        (
-            name,
-            wording.band_floor(report.header, name),
-            Gauge(share.value),
-            fmt.band_count(share),
-            fmt.percent(share.value),
-        )
-        for name, share in shares.items()
-        if any(share.n for share in shares.values())
-    ]
-    columns = (Column("Band", Kind.TEXT), Column("Score"), Column("", Kind.BAR), Column("Samples"), Column("Share"))
-    return Table("Score distribution", columns, rows)
+    floors = {item.name: f">= {fmt.threshold(item.at_least)}" for item in report.header.description.bands}
+    return doc.table(
+        "Score distribution",
+        shares.items() if any(share.n for share in shares.values()) else (),
+        ("Band", lambda row: row[0]),
+        ("Score", lambda row: floors.get(row[0], "")),
+        (Column("", Kind.BAR), lambda row: Gauge(row[1].value)),
+        ("Samples", lambda row: fmt.band_count(row[1])),
+        doc.value(lambda row: row[1], "Share"),
+    )
 
 
 def cases_by_variant(report: Report) -> Table:
-    """Cases by variants, each cell the average score over the repeats with its n; nothing unless all are at hand."""
+    """Cases by variants, each cell the average score over the repeats with its n; nothing unless all are stored."""
     cells: dict[str, dict[str, list[float | None]]] = {}
     variants: dict[str, None] = {}
     for detail in report.details:
@@ -269,12 +242,11 @@ def cases_by_variant(report: Report) -> Table:
         score = None if wording.is_excluded(detail) else line.score
         cells.setdefault(line.case_id, {}).setdefault(line.variant, []).append(score)
     if len(variants) < 2 or len(report.details) < report.n_samples:
-        return Table("", (), [])
+        return doc.NO_TABLE
     order = [group.name for group in report.summary.slices.get("variant", []) if group.name in variants]
     names = order if len(order) == len(variants) else sorted(variants)
     rows = [(case, *(_cell(result.get(name, [])) for name in names)) for case, result in sorted(cells.items())]
-    columns = (Column("Case", Kind.TEXT), *map(Column, names))
-    return Table("Cases by variant", columns, rows, "average score over the repeats")
+    return Table("Cases by variant", (doc.words("Case"), *map(Column, names)), rows, "average score over the repeats")
 
 
 def _cell(scores: list[float | None]) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 from steelyard.analysis.model import SampleLine, Summary
 from steelyard.decide.gates import Decision
 from steelyard.records import Mark, RunHeader
-from steelyard.report.render.json import FLAT, encode
+from steelyard.report.render.json import FLAT, encode, picked
 from steelyard.store.base import Hit, Spending
 from steelyard.suite.case import Attachment
 
@@ -17,7 +17,7 @@ _OF_RUNS = ("id", "created_at", "state", "verdict", "target", "version", "signat
 
 def header_data(header: RunHeader) -> dict[str, Any]:
     """What data say of a run that they are about."""
-    return {"suite": encode(header.suite_name)} | {name: encode(getattr(header, name)) for name in _OF_RUNS}
+    return {"suite": encode(header.suite_name)} | picked(header, *_OF_RUNS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class VoteDetail:
     """What else it said, by field: reasons, notes."""
     remarks: tuple[str, ...]
     message: str = ""
-    """Why there is no reading."""
+    """Why the vote has no scores."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class JudgementDetail:
 
     mode: str | None
     marks: tuple[Marked, ...]
-    """What all votes come to."""
+    """The votes combined."""
     votes: tuple[VoteDetail, ...]
     remarks: tuple[str, ...] = ()
     message: str = ""
@@ -119,6 +119,6 @@ class Report:
     findings: dict[str, list[Hit]] = field(default_factory=dict)
     """By code, the findings behind its count; the first few hundred when there are more."""
     why_inconclusive: dict[str, int] = field(default_factory=dict)
-    """Why samples gave no reading, in words that name who failed, most frequent first."""
+    """Why samples are inconclusive, as sentences that name who failed, most frequent first."""
     spending: Spending | None = None
     """What the judge's calls took; None without a judge."""

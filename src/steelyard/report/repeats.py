@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from steelyard.analysis.latency import CellLatency, LatencyFigures, Spread
+from steelyard.analysis.latency import CellLatency, LatencyFigures, Spread, latency_metrics, percentiles
 from steelyard.analysis.repeats import CellChecks, CheckFigure, CheckOfCell, ChecksFigures
 from steelyard.analysis.stability import BANDS, CellStability, StabilityFigures, band_of
+from steelyard.report import document as doc
 from steelyard.report import format as fmt
 from steelyard.report.charts.base import Chart
 from steelyard.report.document import Column, Facts, Fold, Kind, Section, Table, section
@@ -49,7 +50,6 @@ def sections(report: Report, charts: Sequence[Chart]) -> list[Section]:
     ]
 
 
-_NOTHING = Table("", (), [])
 _MOST_NAMED = 6
 _FEW_IN_A_ROW = 5
 _REQUIRED_REPEATS = {
@@ -99,7 +99,7 @@ def failed_checks(report: Report) -> Table:
     """Every check that does not pass, case by case, with k of n and what was found."""
     result = report.summary.checks
     if result is None:
-        return _NOTHING
+        return doc.NO_TABLE
     rows = [
         (cell_name(cell.case_id, cell.variant), check.name, f"{check.passed} of {check.n}", _state(check), check.detail)
         for holds in (False, None)
@@ -113,12 +113,13 @@ def failed_checks(report: Report) -> Table:
         if cell.checks and not cell.holds and all(check.holds for check in cell.checks)
     ]
     rows += [
-        (cell_name(cell.case_id, cell.variant), "", "", "cannot tell", "nothing came of it")
+        (cell_name(cell.case_id, cell.variant), "", "", "cannot tell", "undecided")
         for cell in result.cells
         if not cell.checks
     ]
     total = max(result.checks_failed + result.checks_undecided, len(rows))
-    columns = (_text("Case"), _text("Check"), Column("Passed"), Column("State"), _text("What was found"))
+    figures = map(Column, ("Passed", "State"))
+    columns = (doc.words("Case"), doc.words("Check"), *figures, doc.words("Findings"))
     table = Table("Checks that do not pass", columns, rows, total=total, most=_MOST_FAILED)
     if any(row[3] != "failed" for row in rows):
         return table
@@ -127,49 +128,39 @@ def failed_checks(report: Report) -> Table:
 
 def by_check(report: Report) -> Table:
     """Of each declared check: cases that passed, failed or cannot be told; answers that passed, failed, never ran."""
-    result = report.summary.checks
-    if result is None:
-        return _NOTHING
     declared: dict[str, CheckFigure] = {}
-    for item in result.by_check:
+    for item in report.summary.checks.by_check if report.summary.checks else ():
         name = item.name.partition(":")[0]
-        declared[name] = _sum(declared[name], item) if name in declared else replace(item, name=name)
-    return _table("By check", [*declared.values()], _not_run_note([*declared.values()]))
+        other = declared.get(name, CheckFigure(name, 0, 0, 0, 0, 0, 0))
+        declared[name] = CheckFigure(
+            name, *(getattr(other, part) + getattr(item, part) for part in _OF_CHECKS.values())
+        )
+    note = "not run: the call failed, the answer could not be read or is missing; it never counts as passed"
+    some_did_not_run = any(line.not_run for line in declared.values())
+    return _check_table("By check", [*declared.values()], note if some_did_not_run else "")
 
 
 def by_value(report: Report) -> Table:
     """The same for each value that was looked for; nothing when no check looks for several."""
-    result = report.summary.checks
-    if result is None:
-        return _NOTHING
-    declared = [item.name.partition(":")[0] for item in result.by_check]
-    several = [item for item, name in zip(result.by_check, declared, strict=True) if declared.count(name) > 1]
-    return _table("By check and value", several)
+    items = report.summary.checks.by_check if report.summary.checks else ()
+    declared = [item.name.partition(":")[0] for item in items]
+    several = [item for item, name in zip(items, declared, strict=True) if declared.count(name) > 1]
+    return _check_table("By check and value", several)
 
 
-def _table(title: str, lines: list[CheckFigure], note: str = "") -> Table:
-    names = ("cells_passed", "cells_failed", "undecided", "passed", "failed", "not_run")
-    rows = [(line.name, *(f"{getattr(line, name):,}" for name in names)) for line in lines]
-    titles = ("Passed", "Failed", "Cannot tell", "Answers passed", "Answers failed", "Not run")
-    return Table(title, (_text("Check"), *map(Column, titles)), rows, note)
+def _check_table(title: str, lines: list[CheckFigure], note: str = "") -> Table:
+    rows = [(line.name, *(f"{getattr(line, name):,}" for name in _OF_CHECKS.values())) for line in lines]
+    return Table(title, (doc.words("Check"), *map(Column, _OF_CHECKS)), rows, note)
 
 
-def _sum(check_figure: CheckFigure, other: CheckFigure) -> CheckFigure:
-    return CheckFigure(
-        check_figure.name,
-        check_figure.cells_passed + other.cells_passed,
-        check_figure.cells_failed + other.cells_failed,
-        check_figure.undecided + other.undecided,
-        check_figure.passed + other.passed,
-        check_figure.failed + other.failed,
-        check_figure.not_run + other.not_run,
-    )
-
-
-def _not_run_note(lines: list[CheckFigure]) -> str:
-    if not any(line.not_run for line in lines):
-        return ""
-    return "not run: the call failed, the answer could not be read or is missing; it never counts as passed"
+_OF_CHECKS = {
+    "Passed": "cells_passed",
+    "Failed": "cells_failed",
+    "Cannot tell": "undecided",
+    "Answers passed": "passed",
+    "Answers failed": "failed",
+    "Not run": "not_run",
+}
 
 
 def _required_repeats(checks_figures: ChecksFigures) -> str:
@@ -203,7 +194,7 @@ def _flaky(checks_figures: ChecksFigures) -> str:
     """`3 of 24 cases: case_02 (2 of 5 clean), ...`."""
     share = checks_figures.flaky
     if share.value is None:
-        return f"{fmt.NOT_AVAILABLE} (no case has two answers that tell)"
+        return f"{fmt.NOT_AVAILABLE} (no case has two decided answers)"
     count = round(share.value * share.n)
     message = f"{count:,} of {share.n:,} {_cells_word(checks_figures)}"
     flaky = [cell for cell in checks_figures.cells if cell.flaky]
@@ -222,81 +213,56 @@ def _state(check: CheckOfCell | CellChecks) -> str:
     return "failed" if check.holds is False else "cannot tell"
 
 
-def _text(title: str) -> Column:
-    return Column(title, Kind.TEXT)
-
-
 def stability(report: Report) -> Table:
     """Presence and every declared field over all cases, each with its n, its comparisons and the band it is in."""
     result = report.summary.stability
     if result is None:
-        return Table("", (), [])
+        return doc.NO_TABLE
     named = {"presence": result.presence}
     named |= {name: result.fields.get(name, Estimate(None, 0)) for name in result.how}
-    rows = [
-        (
-            f"{name} ({result.how[name]})" if name in result.how else name,
-            fmt.percent(estimate.value),
-            fmt.interval(estimate),
-            band_of(estimate.value),
-            f"{result.comparisons.get(name, 0):,}",
-            _cases(estimate),
-        )
-        for name, estimate in named.items()
-    ]
-    titles = ("Alike", "95 % interval", "Band", "Comparisons", "Cases")
-    return Table(
+    messages = [f"{band}: {BANDS[band]}" for band in dict.fromkeys(band_of(item.value) for item in named.values())]
+    messages.append(f"items are paired by {result.key} over all pairs of repeats; presence: both have it")
+    messages += [f"{fmt.counted(result.keyless, 'item')} came without {result.key}"] if result.keyless else []
+    return doc.table(
         "Stability over repeats",
-        (Column("Items", Kind.TEXT), *map(Column, titles)),
-        rows,
-        _bands(result, rows),
+        named.items(),
+        ("Items", lambda row: f"{row[0]} ({result.how[row[0]]})" if row[0] in result.how else row[0]),
+        *doc.estimate(lambda row: row[1], "Alike")[:2],
+        ("Band", lambda row: band_of(row[1].value)),
+        ("Comparisons", lambda row: f"{result.comparisons.get(row[0], 0):,}"),
+        ("Cases", lambda row: f"{row[1].n:,}" + (f", {row[1].n_missing:,} n/a" if row[1].n_missing else "")),
+        note="; ".join(messages),
         signature=OF_A_RUN,
     )
-
-
-def _cases(estimate: Estimate) -> str:
-    return f"{estimate.n:,}, {estimate.n_missing:,} n/a" if estimate.n_missing else f"{estimate.n:,}"
-
-
-def _bands(stability_figures: StabilityFigures, rows: Sequence[tuple[str, ...]]) -> str:
-    """What the bands in the table mean, and what the items are paired by."""
-    messages = [f"{band}: {BANDS[band]}" for band in dict.fromkeys(row[3] for row in rows)]
-    paired = f"items are paired by {stability_figures.key} over all pairs of repeats; presence: both have it"
-    keyless = (
-        f"{fmt.counted(stability_figures.keyless, 'item')} came without {stability_figures.key}"
-        if stability_figures.keyless
-        else ""
-    )
-    return "; ".join(filter(None, [*messages, paired, keyless]))
 
 
 def least_stable(report: Report) -> Table:
     """The cases whose repeats differ most, the worst first; those that are the same every time are left out."""
     result = report.summary.stability
     if result is None:
-        return Table("", (), [])
+        return doc.NO_TABLE
     differing = sorted((cell for cell in result.cells if _least(cell) < 1.0), key=_least)
-    rows = [
-        (
-            cell_name(cell.case_id, cell.variant),
-            *(_share(item) for item in (cell.presence, *(_of(cell, name) for name in result.how))),
-            f"{cell.runs:,} of {cell.runs + cell.missing:,}",
-        )
-        for cell in differing
-    ]
-    columns = (Column("Case", Kind.TEXT), *map(Column, ("presence", *result.how)), Column("Answers read"))
-    return Table("Least stable", columns, rows, _note(result, len(differing)), most=_FEW_CELLS)
+    same = sum(_least(cell) == 1.0 for cell in result.cells)
+    nothing = len(result.cells) - same - len(differing)
+    unknown = result.n_cells - len(result.cells)
+    notes = ["n: comparisons"]
+    notes += [f"{same:,} {'is' if same == 1 else 'are'} the same every time"] if same else []
+    notes += [f"{nothing:,} {'has' if nothing == 1 else 'have'} nothing to compare"] if nothing else []
+    notes += [f"{unknown:,} are not listed one by one"] if unknown > 0 else []
+    return doc.table(
+        "Least stable",
+        differing,
+        ("Case", lambda cell: cell_name(cell.case_id, cell.variant)),
+        ("presence", lambda cell: _share(cell.presence)),
+        *map(_field, result.how),
+        ("Answers read", lambda cell: f"{cell.runs:,} of {cell.runs + cell.missing:,}"),
+        note="; ".join(notes),
+        most=_FEW_CELLS,
+    )
 
 
-def _note(stability_figures: StabilityFigures, n_differing: int) -> str:
-    """How many are the same every time, and of how many nothing could be compared."""
-    messages = ["n: comparisons"]
-    same = sum(_least(cell) == 1.0 for cell in stability_figures.cells)
-    messages += [f"{same:,} {'is' if same == 1 else 'are'} the same every time"] if same else []
-    nothing = len(stability_figures.cells) - same - n_differing
-    messages += [f"{nothing:,} {'has' if nothing == 1 else 'have'} nothing to compare"] if nothing else []
-    unknown = stability_figures.n_cells - len(stability_figures.cells)
-    return "; ".join(messages + ([f"{unknown:,} are not listed one by one"] if unknown > 0 else []))
+def _field(name: str) -> doc.Written[CellStability]:
+    return name, lambda cell: _share(cell.fields.get(name, Estimate(None, 0)))
 
 
 def _share(estimate: Estimate) -> str:
@@ -305,18 +271,10 @@ def _share(estimate: Estimate) -> str:
     return f"{fmt.percent(estimate.value)} (n {estimate.n:,})"
 
 
-def _of(cell: CellStability, name: str) -> Estimate:
-    return cell.fields.get(name, Estimate(None, 0))
-
-
 def _least(cell: CellStability) -> float:
     """The lowest of the cell's shares; more than 1 where it has nothing to compare."""
     values = [item.value for item in (cell.presence, *cell.fields.values()) if item.value is not None]
     return min(values, default=2.0)
-
-
-_POINTS = ("p50", "p95", "p99", "mean", "min", "max")
-_FEW_POINTS = ("p50", "p95", "max")
 
 
 def latency(report: Report) -> list[tuple[str, str]]:
@@ -324,13 +282,13 @@ def latency(report: Report) -> list[tuple[str, str]]:
     result = report.summary.latency
     if result is None or not times_have_a_part(report):
         return []
-    rows = [("Answered calls", _spread(result.overall, _POINTS))]
+    rows, few = [("Answered calls", _spread(result.overall, [*latency_metrics()]))], _few_points()
     if result.timeouts or result.failures:
         rows.append(("Not answered", _unanswered(result)))
     if result.first_byte is not None:
-        rows.append(("First byte", _spread(result.first_byte, _FEW_POINTS)))
+        rows.append(("First byte", _spread(result.first_byte, few)))
     if result.queued is not None:
-        rows.append(("Sent late by", _spread(result.queued, _FEW_POINTS)))
+        rows.append(("Sent late by", _spread(result.queued, few)))
     # An open load stands among the notes at the top, and what looks wrong among the warnings.
     if result.load and result.queued is None:
         rows.append(("Load", result.load))
@@ -344,30 +302,40 @@ def slowest_cases(report: Report) -> Table:
     """The cases whose 95th percentile, or of few calls whose longest, is highest, after those without any answered."""
     result = report.summary.latency
     if result is None or not times_have_a_part(report) or len(result.cells) < 2:
-        return Table("", (), [])
+        return doc.NO_TABLE
     ordered = sorted(result.cells, key=_slowest_first)
     unanswered = any(cell.timeouts or cell.failures for cell in ordered)
-    many = any(cell.spread.p95 is not None for cell in ordered)
-    points = ("mean", "p50", *(("p95",) if many else ()), "max")
+    few = _few_points()
+    # A percentile that no case has calls enough for is no column.
+    points = ["mean", few[0], *(name for name in few[1:] if any(cell.spread[name] is not None for cell in ordered))]
     rows = [
         (
             cell_name(cell.case_id, cell.variant),
-            *(fmt.seconds(getattr(cell.spread, name)) for name in points),
+            *(fmt.seconds(cell.spread[name]) for name in points),
             f"{cell.spread.n:,}",
             *((f"{cell.timeouts:,}", f"{cell.failures:,}") if unanswered else ()),
         )
         for cell in ordered
     ]
-    titles = ("Mean", *points[1:-1], "Max", "n", *(("Timed out", "Failed") if unanswered else ()))
+    titles = (
+        *(name.capitalize() if name in ("mean", "max") else name for name in points),
+        "n",
+        *(("Timed out", "Failed") if unanswered else ()),
+    )
     columns = (Column("Case", Kind.TEXT), *map(Column, titles))
     return Table("Slowest cases", columns, rows, total=result.n_cells, most=_FEW_CELLS)
 
 
-def _spread(spread: Spread, names: tuple[str, ...]) -> str:
+def _few_points() -> list[str]:
+    """What tells most of how long calls took: the median first, the longest last."""
+    return [*percentiles(compared=True), "max"]
+
+
+def _spread(spread: Spread, names: list[str]) -> str:
     if not spread.n:
         return f"{fmt.NOT_AVAILABLE} (no call was answered)"
-    there = [name for name in names if getattr(spread, name) is not None]
-    message = ", ".join(f"{name} {fmt.seconds(getattr(spread, name))}" for name in there)
+    there = [name for name in names if spread[name] is not None]
+    message = ", ".join(f"{name} {fmt.seconds(spread[name])}" for name in there)
     lacking = ", ".join(f"{name} takes {fewest_for(int(name[1:]) / 100)}" for name in names if name not in there)
     return f"{message}; n {spread.n:,}{f' ({lacking})' if lacking else ''}"
 
@@ -394,14 +362,8 @@ def checks_data(checks_figures: ChecksFigures) -> dict[str, Any]:
 
 def stability_data(stability_figures: StabilityFigures) -> dict[str, Any]:
     """The figures, with the band that each of them is in."""
-    bands = {"presence": band_of(stability_figures.presence.value)}
-    bands |= {name: band_of(estimate.value) for name, estimate in stability_figures.fields.items()}
-    return encode_object(stability_figures) | {
-        "bands": bands,
-        "cells": [_cell(cell) for cell in stability_figures.cells],
-    }
-
-
-def _cell(cell: CellStability) -> dict[str, Any]:
-    bands = {name: band_of(estimate.value) for name, estimate in cell.fields.items()}
-    return encode_object(cell) | {"bands": {"presence": band_of(cell.presence.value), **bands}}
+    data = encode_object(stability_figures)
+    for part in (data, *data["cells"]):
+        shares = {"presence": part["presence"], **part["fields"]}
+        part["bands"] = {name: band_of(share["value"]) for name, share in shares.items()}
+    return data

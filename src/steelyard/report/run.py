@@ -8,41 +8,26 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from steelyard.analysis.latency import percentiles
 from steelyard.analysis.model import SampleLine
 from steelyard.analysis.summary import is_partial, target_name
 from steelyard.analysis.wording import DIFFERENCE
-from steelyard.records import Outcome, RunState, Verdict
+from steelyard.records import RunState, Verdict
 from steelyard.report import confidence, findings, gates, groups, repeats, wording
+from steelyard.report import document as doc
 from steelyard.report import format as fmt
 from steelyard.report.charts import charts_of
 from steelyard.report.charts.base import Chart
-from steelyard.report.document import (
-    Block,
-    Bullet,
-    Bullets,
-    Cell,
-    Column,
-    Document,
-    Facts,
-    Figure,
-    Gauge,
-    Headline,
-    Kind,
-    Section,
-    Table,
-    Tone,
-    section,
-    table_section,
-)
+from steelyard.report.document import section, table_section
 from steelyard.report.format import clipped
 from steelyard.report.judge import run
 from steelyard.report.model import Report, header_data
-from steelyard.report.render.json import encode, encode_object
+from steelyard.report.render.json import encode, encode_object, picked
 from steelyard.report.samples import samples
 
 FORMAT = "steelyard.report/1"
 LINES, LINES_INVALID = 40, 10
-"""Lines of the report that fits one screen, and of that of a run that is no reading."""
+"""Lines of the report that fits one screen, and of that of an INVALID run."""
 _MOST_INCONCLUSIVE = 5
 _MOST_WORTH = 3
 _LONGEST_LINE = 130
@@ -63,11 +48,11 @@ _OF_DECISIONS = (
 )
 
 
-def document(report: Report) -> Document:
+def document(report: Report) -> doc.Document:
     """Everything: the verdict first, then gates, figures and errors, then the samples."""
     charts = charts_shown(report)
     alone = repeats.says_it_all(report)
-    blocks: list[Block] = [
+    blocks: list[doc.Block] = [
         headline(report, extra=[*_overall(report), *_fix_first(report)]),
         *gates.sections(report),
         *repeats.sections(report, charts),
@@ -89,10 +74,10 @@ def document(report: Report) -> Document:
         *table_section(groups.cases_by_variant(report)),
         samples(report),
     ]
-    return Document(report.header.suite_name, blocks, context(report), footer(report))
+    return doc.Document(report.header.suite_name, blocks, context(report), footer(report))
 
 
-def brief(report: Report, more: Sequence[Block] = (), next_step: str = "") -> Iterator[Document]:
+def brief(report: Report, more: Sequence[doc.Block] = (), next_step: str = "") -> Iterator[doc.Document]:
     """What a person needs at once, in ever shorter forms: the first that fits a screen is to be shown.
 
     The verdict, gates that fail, the headline figures, what to fix first, the worst cases, and as the last lines the
@@ -101,20 +86,20 @@ def brief(report: Report, more: Sequence[Block] = (), next_step: str = "") -> It
     verdict = f"{wording.verdict_word(report)}: {wording.verdict_meaning(report)}"
     last = [verdict, *(next_step or next_command(report)).split("\n")]
     for size in _SIZES:
-        blocks: list[Block] = [headline(report, most=size)]
+        blocks: list[doc.Block] = [headline(report, most=size)]
         if report.decision.verdict is not Verdict.INVALID:
             blocks += [
-                *section("Overall", Facts(_headline_figures(report))),
-                *_failing_gates(report, size),
+                *section("Overall", doc.Facts(_headline_figures(report))),
+                *table_section(gates.failing(report, size)),
                 *_fix_first(report, min(size, _MOST_WORTH)),
                 *_worst_cases(report, size),
             ]
-        yield Document(report.header.suite_name, [*blocks, *more], context(report), last=last)
+        yield doc.Document(report.header.suite_name, [*blocks, *more], context(report), last=last)
 
 
-def decision_document(report: Report, more: Sequence[Block] = ()) -> Document:
+def decision_document(report: Report, more: Sequence[doc.Block] = ()) -> doc.Document:
     """The verdict with its reasons and every gate, and nothing else."""
-    return Document(report.header.suite_name, [headline(report), *gates.sections(report), *more], context(report))
+    return doc.Document(report.header.suite_name, [headline(report), *gates.sections(report), *more], context(report))
 
 
 def data(report: Report) -> dict[str, Any]:
@@ -131,7 +116,7 @@ def data(report: Report) -> dict[str, Any]:
         "codes": findings.codes_data(report),
         "charts": encode(charts_of(summary, report.header)),
         "n_shown": len(report.details),
-        **{name: encode(getattr(report, name)) for name in ("why_inconclusive", "worst", "slowest", "n_samples")},
+        **picked(report, "why_inconclusive", "worst", "slowest", "n_samples"),
         "samples": encode(report.details),
     }
     for gate in [*results["gates"], *(gate for item in results["by_variant"] for gate in item["criteria"])]:
@@ -154,14 +139,11 @@ def decision_data(report: Report) -> dict[str, Any]:
 
 def _run_data(report: Report) -> dict[str, Any]:
     header = report.header
-    names = ("suite_path", "ended_at", "n_planned", "rescored_from")
-    # What was kept of a foreign snapshot is there to be written again, not to be read.
-    options = {name: value for name, value in header.options.items() if name != "kept"}
-    more = {name: encode(getattr(header, name)) for name in names}
-    return header_data(header) | more | {"options": encode(options), "strict": wording.is_strict(header)}
+    more = picked(header, "suite_path", "ended_at", "n_planned", "rescored_from", "options")
+    return header_data(header) | more | {"strict": header.options.strict}
 
 
-def headline(report: Report, *, most: int | None = None, extra: Sequence[Block] = ()) -> Headline:
+def headline(report: Report, *, most: int | None = None, extra: Sequence[doc.Block] = ()) -> doc.Headline:
     """The verdict, what it means, the pass rate and why; at most so many reasons, and as many warnings and notes."""
     word, title, meaning = wording.verdict_word(report), wording.verdict_title(report), wording.bare_meaning(report)
     is_invalid = report.decision.verdict is Verdict.INVALID
@@ -170,27 +152,25 @@ def headline(report: Report, *, most: int | None = None, extra: Sequence[Block] 
     if most is not None and is_invalid:
         # Where in a suite's own code it broke is the last that a reason says.
         short += _MORE_OF_A_REASON * (most - 1)
-    reasons = wording.reasons(report)
-    remarks = [Bullet(clipped(reason, short)) for reason in reasons[:most]]
-    held = repeats.headline(report)
-    remarks += [Bullet(held, Tone.STRONG)] if held else []
-    remarks += [Bullet(clipped(f"SUSPECT: {text}", short), Tone.WARNING) for text in report.header.suspect[:most]]
-    warnings = run.judge_warnings(report)
-    remarks += [Bullet(clipped(text, short), Tone.WARNING) for text in warnings[: None if most is None else most // 2]]
-    notes = wording.notes(report)
-    remarks += [Bullet(clipped(note, short), Tone.STRONG) for note in notes[: None if most is None else most // 2 + 1]]
+    # The texts of each tone, and how many of them are shown.
+    half = None if most is None else most // 2
+    texts = [(wording.reasons(report), doc.Tone.PLAIN, most), ([repeats.headline(report)], doc.Tone.STRONG, None)]
+    texts.append(([f"SUSPECT: {text}" for text in report.header.suspect], doc.Tone.WARNING, most))
+    texts.append((run.judge_warnings(report), doc.Tone.WARNING, half))
+    texts.append((wording.notes(report), doc.Tone.STRONG, None if half is None else half + 1))
+    remarks = [doc.Bullet(clipped(text, short), tone) for some, tone, shown in texts for text in some[:shown] if text]
     if most is not None and is_invalid:
-        return Headline(word, meaning, title, remarks=remarks[: max(most, 2)])
-    return Headline(word, meaning, title, _pass_rate(report), remarks, extra)
+        return doc.Headline(word, meaning, title, remarks=remarks[: max(most, 2)])
+    return doc.Headline(word, meaning, title, _pass_rate(report), remarks, extra)
 
 
-def _pass_rate(report: Report) -> Figure:
+def _pass_rate(report: Report) -> doc.Figure:
     rate = report.summary.overall.pass_rate
     value = fmt.percent(rate.value)
     detail = wording.pass_rate(report).removeprefix(value)
     marks = [gate.threshold for gate in report.decision.gates if gate.metric == "pass_rate"]
-    gauge = Gauge(rate.value, rate.low, rate.high, max(marks, default=None), fmt.with_base(rate))
-    return Figure("Pass rate", value, detail.strip(), gauge)
+    gauge = doc.Gauge(rate.value, rate.low, rate.high, max(marks, default=None), fmt.with_base(rate))
+    return doc.Figure("Pass rate", value, detail.strip(), gauge)
 
 
 def context(report: Report) -> list[str]:
@@ -225,9 +205,9 @@ def charts_shown(report: Report) -> Sequence[Chart]:
     return charts_of(summary, report.header) if asked else ()
 
 
-def _overall(report: Report) -> list[Section]:
+def _overall(report: Report) -> list[doc.Section]:
     rows = [*overall(report), ("Outcomes", wording.outcomes_sentence(report))]
-    return section("Overall", Facts(rows))
+    return section("Overall", doc.Facts(rows))
 
 
 def overall(report: Report) -> list[tuple[str, str]]:
@@ -239,7 +219,7 @@ def overall(report: Report) -> list[tuple[str, str]]:
     ]
     rows += [
         (f"Latency {name}", fmt.with_base(summary.overall.latency[name], "s"))
-        for name in ("p50", "p95", "p99")
+        for name in percentiles()
         if name in summary.overall.latency and not wording.times_have_a_part(report)
     ]
     totals = (("Tokens in", summary.tokens_in, "count"), ("Tokens out", summary.tokens_out, "count"))
@@ -261,35 +241,12 @@ def _headline_figures(report: Report) -> list[tuple[str, str]]:
     return [*figures, ("Outcomes", wording.outcomes_sentence(report))]
 
 
-def _failing_gates(report: Report, most: int) -> list[Section]:
-    """The gates and criteria that do not pass; a secondary one does not decide."""
-    open_ = [gate for gate in report.decision.gates if gate.verdict is not Verdict.PASS and not gate.left_out]
-    rows = [
-        (
-            wording.gate_name(gate),
-            gates.value(gate),
-            fmt.interval(gate.value, gate.unit),
-            fmt.bare_base(gate.value),
-            gate.word,
-        )
-        for gate in open_
-    ]
-    columns = (
-        Column("Gate", Kind.TEXT),
-        *map(Column, ("Value", "95 % interval", "n")),
-        Column("Verdict", Kind.VERDICT),
-    )
-    passed = len(report.decision.gates) - len(open_)
-    note = f"{passed:,} of {len(report.decision.gates):,} pass" if rows else ""
-    return table_section(Table("Gates that do not pass", columns, rows, note, most=most))
-
-
-def _fix_first(report: Report, most: int | None = None) -> list[Section]:
+def _fix_first(report: Report, most: int | None = None) -> list[doc.Section]:
     """What is worth most to fix, with what the average would be; then grave errors that have no weight."""
     if not report.summary.overall.average.n:
         kinds = ", ".join(f"{kind} ({count:,})" for kind, count in report.summary.failures.items())
-        why = f" Find out first why no answer came: {kinds}." if kinds else ""
-        return section("Fix first", Bullets([Bullet(f"Nothing was scored.{why}")]))
+        why = f" Find out first why the calls failed: {kinds}." if kinds else ""
+        return section("Fix first", doc.Bullets([doc.Bullet(f"Nothing was scored.{why}")]))
     texts = [priority.sentence for priority in report.summary.priorities]
     if not texts:
         worth = [figure for figure in report.summary.codes if figure.gain][:_MOST_WORTH]
@@ -302,8 +259,8 @@ def _fix_first(report: Report, most: int | None = None) -> list[Section]:
         texts = [*texts[:most], failing]
     # Where a screen has room for many, it has room for all of their words.
     short = _LONGEST_LINE * most if most is not None else 10_000
-    items = [Bullet(clipped(text, short)) for text in texts[:most]]
-    return section("Fix first", Bullets(items, numbered=True))
+    items = [doc.Bullet(clipped(text, short)) for text in texts[:most]]
+    return section("Fix first", doc.Bullets(items, numbered=True))
 
 
 def _called(report: Report, code: str) -> str:
@@ -311,49 +268,63 @@ def _called(report: Report, code: str) -> str:
     return f"{code} ({name})" if name else code
 
 
-def _worst_cases(report: Report, most: int) -> list[Section]:
+def _worst_cases(report: Report, most: int) -> list[doc.Section]:
     """The worst sample of each of the worst cases."""
     table = worst(report)
-    cases: dict[tuple[str, str], tuple[Cell, ...]] = {}
+    cases: dict[tuple[str, str], tuple[doc.Cell, ...]] = {}
     for line, row in zip(report.worst, table.rows, strict=True):
         cases.setdefault((line.case_id, line.variant), row)
     longest = (_LONGEST_NAME, _LONGEST_NAME, _LONGEST_NAME, _LONGEST_LINE // 2)
     shown_rows = list(cases.values())[:most]
     rows = [tuple(clipped(str(cell), most) for cell, most in zip(row, longest, strict=True)) for row in shown_rows]
-    shown = Table("Worst", table.columns, rows, total=None, most=most)
+    shown = doc.Table("Worst", table.columns, rows, total=None, most=most)
     return table_section(shown)
 
 
-def worst(report: Report) -> Table:
+def worst(report: Report) -> doc.Table:
     """The samples that scored least, with what went wrong."""
-    rows = [(_name(report, line), fmt.percent(line.score), line.band or "", line.why) for line in report.worst]
-    columns = (Column("Case", Kind.TEXT), Column("Score"), Column("Band"), Column("What went wrong", Kind.TEXT))
-    return Table("Worst", columns, rows)
+    return doc.table(
+        "Worst",
+        report.worst,
+        _case(report),
+        ("Score", lambda line: fmt.percent(line.score)),
+        ("Band", lambda line: line.band or ""),
+        (doc.words("What went wrong"), lambda line: line.why),
+    )
 
 
-def slowest(report: Report) -> Table:
+def slowest(report: Report) -> doc.Table:
     """The samples that took longest."""
-    rows = [
-        (_name(report, line), fmt.seconds(line.latency), fmt.percent(line.score), wording.outcome_word(line.outcome))
-        for line in report.slowest
-    ]
-    return Table("Slowest", (Column("Case", Kind.TEXT), *map(Column, ("Latency", "Score", "Outcome"))), rows)
+    return doc.table(
+        "Slowest",
+        report.slowest,
+        _case(report),
+        ("Latency", lambda line: fmt.seconds(line.latency)),
+        ("Score", lambda line: fmt.percent(line.score)),
+        _OUTCOME,
+    )
 
 
-def failures(report: Report) -> Table:
+def failures(report: Report) -> doc.Table:
     """How often a target or judge gave nothing, by kind."""
-    rows = [(kind, f"{count:,}") for kind, count in sorted(report.summary.failures.items(), key=lambda item: -item[1])]
-    note = "inconclusive: these score neither for nor against the system"
-    return Table("Failures by kind", (Column("Kind", Kind.TEXT), Column("Samples")), rows, note)
+    return doc.table(
+        "Failures by kind",
+        sorted(report.summary.failures.items(), key=lambda item: -item[1]),
+        ("Kind", lambda item: item[0]),
+        ("Samples", lambda item: f"{item[1]:,}"),
+        note="inconclusive: these count neither for nor against the system",
+    )
 
 
-def inconclusive(report: Report) -> Table:
-    """The first samples that gave no reading, each with its reason."""
-    lines = [detail.line for detail in report.details if not Outcome(detail.line.outcome).conclusive]
-    rows = [(_name(report, line), wording.outcome_word(line.outcome), line.why) for line in lines]
-    columns = (Column("Case", Kind.TEXT), Column("Outcome"), Column("Why", Kind.TEXT))
-    return Table("Inconclusive", columns, rows[:_MOST_INCONCLUSIVE], total=len(rows))
+def inconclusive(report: Report) -> doc.Table:
+    """The first inconclusive samples , each with its reason."""
+    lines = [detail.line for detail in report.details if not wording.is_conclusive(detail.line)]
+    columns = (_case(report), _OUTCOME, (doc.words("Why"), lambda line: line.why))
+    return doc.table("Inconclusive", lines[:_MOST_INCONCLUSIVE], *columns, total=len(lines))
 
 
-def _name(report: Report, line: SampleLine) -> str:
-    return wording.sample_name(line, repeats=report.summary.repeats)
+def _case(report: Report) -> doc.Written[SampleLine]:
+    return "Case", lambda line: wording.sample_name(line, repeats=report.summary.repeats)
+
+
+_OUTCOME: doc.Written[SampleLine] = ("Outcome", lambda line: wording.outcome_word(line.outcome))

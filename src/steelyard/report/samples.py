@@ -3,36 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
 from steelyard.analysis.judge.votes import judged_text
 from steelyard.analysis.model import SampleLine
 from steelyard.records import REMARKS, Finding, Judgement, Mode, Outcome, Remark, RunHeader, Sample, Vote
+from steelyard.report import document as doc
 from steelyard.report import format as fmt
 from steelyard.report import wording
-from steelyard.report.document import (
-    Block,
-    Bullet,
-    Bullets,
-    Column,
-    Fold,
-    Kind,
-    Quote,
-    SampleBlock,
-    Samples,
-    Table,
-    Text,
-    Tone,
-    bullets,
-)
+from steelyard.report.document import Block, Fold, Quote, SampleBlock, Samples, Table, Text, Tone, bullets
 from steelyard.report.format import as_text, clipped, counted, laid_out, shortened
 from steelyard.report.judge.run import judged_lines, judged_names, stated, vote_lines, vote_name
 from steelyard.report.model import JudgementDetail, Marked, Report, SampleDetail, VoteDetail
 from steelyard.report.pictures import Palette, box_of, drawings, load_pictures
 from steelyard.suite.case import Case, cell_name, compile_path
-from steelyard.suite.judge import JudgeDescription
+from steelyard.suite.judge import JudgeModel
 from steelyard.suite.labels import is_labelled
 
 
@@ -41,38 +28,27 @@ def samples(report: Report) -> Samples:
     reader = _Reader(report)
     items = [reader.sample(detail) for detail in report.details]
     if report.summary.repeats > 1:
-        items = _grouped(report, items)
+        by_cell: dict[tuple[str, str], list[tuple[int, SampleBlock]]] = {}
+        for detail, item in zip(report.details, items, strict=True):
+            by_cell.setdefault((detail.line.case_id, detail.line.variant), []).append((detail.line.repeat, item))
+        items = [_case(cell_name(*cell), repeats) for cell, repeats in by_cell.items()]
     return Samples(items, report.n_samples)
 
 
-def _grouped(report: Report, items: Sequence[SampleBlock]) -> list[SampleBlock]:
-    """A line a case and variant, where its worst repeat stands, with all its repeats inside."""
-    by_cell: dict[tuple[str, str], list[tuple[int, SampleBlock]]] = {}
-    for detail, item in zip(report.details, items, strict=True):
-        by_cell.setdefault((detail.line.case_id, detail.line.variant), []).append((detail.line.repeat, item))
-    return [_case(*cell, some) for cell, some in by_cell.items()]
-
-
-def _case(case_id: str, variant: str, some: list[tuple[int, SampleBlock]]) -> SampleBlock:
-    worst = some[0][1]
-    passed = sum(item.status == "passed" for _, item in some)
-    times = [item.latency for _, item in some if item.latency is not None]
-    inside = [item for _, item in sorted(some, key=lambda pair: pair[0])]
-    return SampleBlock(
+def _case(name: str, repeats: list[tuple[int, SampleBlock]]) -> SampleBlock:
+    """A line for a case and variant, where its worst repeat stands, with all its repeats inside."""
+    worst = repeats[0][1]
+    inside = [item for _, item in sorted(repeats, key=lambda pair: pair[0])]
+    return replace(
+        worst,
         anchor=f"case-{worst.anchor}",
-        name=cell_name(case_id, variant),
-        status=worst.status,
-        score=f"{passed} of {len(some)} passed",
-        why=worst.why,
+        name=name,
+        score=f"{sum(item.status == 'passed' for item in inside)} of {len(inside)} passed",
+        blocks=(),
         repeats=inside,
-        group=worst.group,
-        category=worst.category,
         codes=list(dict.fromkeys(code for item in inside for code in item.codes)),
-        rank=worst.rank,
-        score_value=worst.score_value,
-        latency=max(times, default=None),
-        pictured=worst.pictured,
-        n=len(some),
+        latency=max((item.latency for item in inside if item.latency is not None), default=None),
+        n=len(inside),
     )
 
 
@@ -98,7 +74,7 @@ class _Reader:
             blocks=self.blocks(detail),
             group=detail.category or line.band or "",
             category=detail.category or "",
-            codes=list(dict.fromkeys(fmt.as_text(finding.get("code")) for finding in detail.findings)),
+            codes=list(dict.fromkeys(as_text(finding.get("code")) for finding in detail.findings)),
             rank=wording.badness(detail),
             score_value=line.score,
             latency=line.latency,
@@ -107,15 +83,24 @@ class _Reader:
 
     def blocks(self, detail: SampleDetail) -> list[Block]:
         """What a sample opens to."""
-        blocks: list[Block] = [Text(_facts(detail), Tone.MUTED), Text(detail.case_why)]
-        expected = _expected(detail, searched=not self.labelled)
+        line = detail.line
+        facts = [
+            wording.outcome_word(line.outcome),
+            line.band,
+            detail.difficulty,
+            *detail.tags,
+            fmt.seconds(line.latency),
+        ]
+        facts += [f"read by: {detail.step}"] if detail.step else []
+        blocks: list[Block] = [Text(" · ".join(filter(None, facts)), Tone.MUTED), Text(detail.case_why)]
+        asked = [] if detail.input is None else [Quote("Input", laid_out(detail.input))]
+        expected = []
+        if detail.expected is not None:
+            expected = [Quote("Expected", laid_out(detail.expected), searched=not self.labelled)]
         pictures = drawings(detail, self.pictures, self.palette)
-        blocks += [*pictures, *expected, *_input(detail)] if pictures else [*_input(detail), *expected]
-        blocks += _answer(detail)
-        blocks.append(_findings(detail))
-        if detail.judgement is not None:
-            blocks += judgement_blocks(detail.judgement)
-        return [*blocks, self.scores(detail)]
+        blocks += [*pictures, *expected, *asked] if pictures else [*asked, *expected]
+        blocks += [*_answer(detail), _findings(detail)]
+        return [*blocks, *judgement_blocks(detail.judgement), self.scores(detail)]
 
     def scores(self, detail: SampleDetail) -> Table:
         """What scorers computed; what a judge gave stands with the judgement."""
@@ -124,43 +109,22 @@ class _Reader:
             if detail.judgement is not None and score.get("name") in self.judged:
                 continue
             scale = wording.scale_of(self.report.header, str(score.get("name")))
-            note = fmt.as_text(score.get("note"))
+            note = as_text(score.get("note"))
             if score.get("capped_by"):
                 note += f" capped by {score['capped_by']}, before: {fmt.on_scale(score.get('uncapped'), scale)}"
-            rows.append((fmt.as_text(score.get("name")), fmt.on_scale(score.get("value"), scale), note.strip()))
-        return Table("Scores", (Column("Component", Kind.TEXT), Column("Value"), Column("Note", Kind.TEXT)), rows)
-
-
-def _facts(detail: SampleDetail) -> str:
-    line = detail.line
-    messages = [
-        wording.outcome_word(line.outcome),
-        line.band,
-        detail.difficulty,
-        *detail.tags,
-        fmt.seconds(line.latency),
-    ]
-    messages += [f"read by: {detail.step}"] if detail.step else []
-    return " · ".join(part for part in messages if part)
-
-
-def _input(detail: SampleDetail) -> list[Block]:
-    return [] if detail.input is None else [Quote("Input", fmt.laid_out(detail.input))]
-
-
-def _expected(detail: SampleDetail, *, searched: bool) -> list[Block]:
-    return [] if detail.expected is None else [Quote("Expected", fmt.laid_out(detail.expected), searched=searched)]
+            rows.append((as_text(score.get("name")), fmt.on_scale(score.get("value"), scale), note.strip()))
+        return Table("Scores", (doc.words("Component"), doc.Column("Value"), doc.words("Note")), rows)
 
 
 def _answer(detail: SampleDetail) -> list[Block]:
     if detail.answer is None:
-        return [Text(f"No answer came. {detail.line.why}")]
+        return [Text(f"There is no answer. {detail.line.why}")]
     if detail.answer == "":
         return [Text("The answer was empty.")]
     if detail.read is None:
         return [Quote("Answer", detail.answer)]
-    whole = Fold("All that came", [Quote("Answer as it came", detail.answer)])
-    return [Quote("Answer", fmt.laid_out(detail.read)), whole]
+    whole = Fold("Whole response", [Quote("Answer as received", detail.answer)])
+    return [Quote("Answer", laid_out(detail.read)), whole]
 
 
 def _findings(detail: SampleDetail) -> Table:
@@ -168,35 +132,39 @@ def _findings(detail: SampleDetail) -> Table:
     rows = []
     for number, finding in enumerate(detail.findings, 1):
         code, place, expected, got, evidence = (
-            fmt.as_text(finding.get(key)) for key in ("code", "place", "expected", "got", "evidence")
+            as_text(finding.get(key)) for key in ("code", "place", "expected", "got", "evidence")
         )
         where = f"{place} (without a box)".strip() if pictured and box_of(finding) is None else place
         rows.append((f"{number} {code}" if pictured else code, where, expected, got, evidence))
-    columns = tuple(Column(title, Kind.TEXT) for title in ("Code", "Where", "Expected", "Got", "Evidence"))
+    columns = tuple(map(doc.words, ("Code", "Where", "Expected", "Got", "Evidence")))
     return Table("Findings", columns, rows, total=detail.n_findings)
 
 
-def judgement_blocks(judged: JudgementDetail) -> list[Block]:
+def judgement_blocks(judged: JudgementDetail | None) -> Iterator[Block]:
     """What the judge said: what all votes come to, the text that was judged, and each vote."""
-    blocks: list[Block] = [] if judged.text is None else [Quote("Text judged", judged.text)]
-    blocks.append(Fold("Judge", [bullets(judged_lines(judged)), _marks(judged.marks)], open=True))
+    if judged is None:
+        return
+    if judged.text is not None:
+        yield Quote("Text judged", judged.text)
+    yield Fold("Judge", [bullets(judged_lines(judged)), _marks(judged.marks)], open=True)
     single = len(judged.votes) == 1
-    blocks += [_vote(vote, single=single) for vote in judged.votes]
+    for vote in judged.votes:
+        marks = [] if single else [_marks(vote.marks)]
+        yield Fold(f"Vote of {vote_name(vote)}", [bullets(vote_lines(vote)), *marks], open=single)
     if judged.metrics:
-        blocks.append(Fold("What the rules looked at", [Quote("", fmt.laid_out(judged.metrics), searched=False)]))
-    return blocks
-
-
-def _vote(vote_detail: VoteDetail, *, single: bool) -> Fold:
-    lines = [Bullet(line) for line in vote_lines(vote_detail)]
-    marks = [] if single else [_marks(vote_detail.marks)]
-    return Fold(f"Vote of {vote_name(vote_detail)}", [Bullets(lines), *marks], open=single)
+        yield Fold("What the rules looked at", [Quote("", laid_out(judged.metrics), searched=False)])
 
 
 def _marks(marks: Sequence[Marked]) -> Table:
-    rows = [(mark.name, stated(mark.uncapped), stated(mark.capped), mark.label, mark.capped_by) for mark in marks]
-    titles = (Column("As judged"), Column("Counts"), Column("Label"), Column("Bound by", Kind.TEXT))
-    return Table("", (Column("Dimension", Kind.TEXT), *titles), rows)
+    return doc.table(
+        "",
+        marks,
+        ("Dimension", lambda mark: mark.name),
+        ("Uncapped", lambda mark: stated(mark.uncapped)),
+        ("Capped", lambda mark: stated(mark.capped)),
+        ("Label", lambda mark: mark.label),
+        (doc.words("Capped by"), lambda mark: mark.capped_by),
+    )
 
 
 # One stored sample as a report lists and shows it, with long texts cut where a person would stop reading.
@@ -286,14 +254,14 @@ def _wrong(sample: Sample, flags: Collection[str]) -> str:
     if not sample.findings:
         return _weakest(sample)
     if not sample.outcome.conclusive:
-        # Here the finding is why there is no reading: a person must be able to fix the scale by it.
+        # Here the finding is why there is no reading: a person must be able to fix the scorer by it.
         first = sample.findings[0]
         return clipped(f"{first.code}: {first.evidence}", 300)
     # A flag fails the sample whatever else was found: it is said first.
     raised = [finding for finding in sample.findings if finding.component in flags]
     others = [finding for finding in sample.findings if finding.component not in flags]
     if not others:
-        return "; ".join(_with_evidence(finding) for finding in raised)
+        return "; ".join(": ".join(filter(None, [item.code, clipped(item.evidence, 80)])) for item in raised)
     return "; ".join([*dict.fromkeys(finding.code for finding in raised), *_message(*others)])
 
 
@@ -306,10 +274,6 @@ def _message(first: Finding, *others: Finding) -> list[str]:
     left_off = len(messages) - _MOST_CODES
     more = [counted(left_off, "other code")] if left_off > 0 else []
     return [_in_words(first), *messages[:_MOST_CODES], *more]
-
-
-def _with_evidence(finding: Finding) -> str:
-    return f"{finding.code}: {clipped(finding.evidence, 80)}" if finding.evidence else finding.code
 
 
 def _weakest(sample: Sample) -> str:
@@ -362,19 +326,26 @@ def judgement_reader(header: RunHeader) -> JudgementReader:
             return None
         text = text_of(sample)
         own = is_labelled(text or sample.call_result.text or "", case, judge.labelled if judge else "")
-        result = _judgement(judgement, names, text, labels_of(case) if own else {})
-        if judgement.mode is None or judge is None or judgement.mode is judge.mode:
-            return result
-        return replace(result, excluded=True, exclusion_reason=_exclusion_reason(judgement, judge))
+        excluded = judge is not None and judgement.mode not in (None, judge.mode)
+        return JudgementDetail(
+            mode=judgement.mode.value if judgement.mode else None,
+            marks=_mark_details(judgement, names, labels_of(case) if own else {}),
+            votes=tuple(_vote_detail(vote, names) for vote in judgement.votes[:_MOST_VOTES]),
+            remarks=_remarks(judgement.remarks),
+            message=clipped(judgement.message, _LONGEST_SAID),
+            text=None if text is None else shortened(text, LONGEST_TEXT),
+            shortened=any(call.shortened for call in judgement.calls),
+            metrics=dict(judgement.metrics) if len(as_text(dict(judgement.metrics))) <= _LONGEST_SAID else None,
+            exclusion_reason=_exclusion_reason(judgement, judge) if excluded and judge else "",
+            excluded=excluded,
+        )
 
     return read
 
 
 def _labels(place: str) -> Callable[[Case], dict[str, str]]:
     """From a case to what a reviewer would give, in words, by dimension and flag."""
-    if not place:
-        return lambda _case: {}
-    at = compile_path(place)
+    at = compile_path(place) if place else lambda _case: None
 
     def labels(case: Case) -> dict[str, str]:
         given = at(case)
@@ -387,50 +358,31 @@ def label_words(label: Any) -> str:
     """A label as the case has it: `3 (2 to 4)`, `ann 3, ben 4`, `yes`."""
     if isinstance(label, bool):
         return "yes" if label else "no"
-    if isinstance(label, Mapping):
-        people = label["by"].items() if isinstance(label.get("by"), Mapping) else ()
-        best = [as_text(label.get("best")) + _allowed(label.get("allowed"))] if "best" in label or not people else []
-        return ", ".join([*best, *(f"{name} {as_text(score)}" for name, score in people)])
-    return as_text(label)
+    if not isinstance(label, Mapping):
+        return as_text(label)
+    people, ends = label.get("by"), label.get("allowed")
+    names = [f"{name} {as_text(score)}" for name, score in people.items()] if isinstance(people, Mapping) else []
+    is_range = isinstance(ends, list | tuple) and len(ends) > 1 and all(isinstance(end, int) for end in ends)
+    allowed = f" ({ends[0]} to {ends[-1]})" if is_range and ends else ""
+    return ", ".join([*([as_text(label.get("best")) + allowed] if "best" in label or not names else []), *names])
 
 
-def _allowed(ends: Any) -> str:
-    if isinstance(ends, list | tuple) and len(ends) > 1 and all(isinstance(end, int) for end in ends):
-        return f" ({ends[0]} to {ends[-1]})"
-    return ""
-
-
-def _exclusion_reason(judgement: Judgement, judge: JudgeDescription) -> str:
+def _exclusion_reason(judgement: Judgement, judge: JudgeModel) -> str:
     """Why a judgement is of another mode than the run's, with the first thing that was wrong."""
     if judgement.mode is not Mode.BASIC:
         return f"judged in mode {judgement.mode}"
-    basic = next((vote for vote in judgement.votes if vote.mode is Mode.BASIC), None)
-    problem = "" if basic is None else _first_problem(basic, judge)
-    return "only bare scores could be read from the judge's answers" + (f": {problem}" if problem else "")
+    problems = [_first_problem(vote, judge) for vote in judgement.votes if vote.mode is Mode.BASIC]
+    what = "only bare scores could be read from the judge's answers"
+    return f"{what}: {problems[0]}" if problems and problems[0] else what
 
 
-def _first_problem(vote: Vote, judge: JudgeDescription) -> str:
+def _first_problem(vote: Vote, judge: JudgeModel) -> str:
     asked = [part.place.partition(".")[0] for part in (judge.reasons, judge.evidence) if part]
     lacking = [name for name in dict.fromkeys(asked) if name and name not in vote.response]
     if lacking:
         return f"no {' and no '.join(lacking)} in the answer"
     problems = [vote.message, *(remark.message for remark in vote.remarks if remark.code == "VIOLATION")]
     return clipped(next(filter(None, problems), "").partition(";")[0], _LONGEST_RULE)
-
-
-def _judgement(
-    judgement: Judgement, names: Sequence[str], text: str | None, labels: Mapping[str, str]
-) -> JudgementDetail:
-    return JudgementDetail(
-        mode=judgement.mode.value if judgement.mode else None,
-        marks=_mark_details(judgement, names, labels),
-        votes=tuple(_vote_detail(vote, names) for vote in judgement.votes[:_MOST_VOTES]),
-        remarks=_remarks(judgement.remarks),
-        message=clipped(judgement.message, _LONGEST_SAID),
-        text=None if text is None else shortened(text, LONGEST_TEXT),
-        shortened=any(call.shortened for call in judgement.calls),
-        metrics=dict(judgement.metrics) if len(as_text(dict(judgement.metrics))) <= _LONGEST_SAID else None,
-    )
 
 
 def _mark_details(
@@ -454,7 +406,10 @@ def _vote_detail(vote: Vote, names: Sequence[str]) -> VoteDetail:
     others = [
         (name, value)
         for name, value in vote.response.items()
-        if name not in names and value not in (None, "") and not _holds_the_marks(value, names)
+        # The field in which the scores stand is shown as marks already.
+        if name not in names
+        and value not in (None, "")
+        and not (isinstance(value, dict) and value and {*value} <= {*names})
     ]
     return VoteDetail(
         member=vote.member,
@@ -466,11 +421,6 @@ def _vote_detail(vote: Vote, names: Sequence[str]) -> VoteDetail:
         remarks=_remarks(vote.remarks),
         message=clipped(vote.message, _LONGEST_SAID),
     )
-
-
-def _holds_the_marks(value: Any, names: Sequence[str]) -> bool:
-    """True for the field of an answer that the scores stand in: they are shown as marks already."""
-    return isinstance(value, dict) and bool(value) and set(value) <= set(names)
 
 
 def _stated(value: Any) -> str:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from hashlib import sha256
-from typing import Any
 
 from steelyard.analysis.model import SampleLine
 from steelyard.analysis.summary import is_partial, missing_repeats
 from steelyard.decide.gates import GateResult
 from steelyard.decide.verdict import NOT_FINISHED
-from steelyard.records import Outcome, RunHeader, RunState, Verdict
+from steelyard.records import Load, Outcome, Retried, RunHeader, RunState, Verdict
 from steelyard.report import format as fmt
 from steelyard.report.format import clipped
 from steelyard.report.judge.run import corrected_rate, excluded_sentence, mode_sentence
@@ -22,20 +21,14 @@ from steelyard.suite.values import load_in_words
 _KINDS = "what failed: "
 _LONGEST_REASON = 240
 _MOST_FAILING = 12
+_CONCLUSIVE = (Outcome.SCORED, Outcome.MALFORMED)
 
 VERDICT_MEANINGS = {
-    Verdict.PASS: "every {gate} holds",
-    Verdict.FAIL: "at least one {gate} does not hold",
+    Verdict.PASS: "every {gate} passes",
+    Verdict.FAIL: "at least one {gate} fails",
     Verdict.AMBIGUOUS: "this run cannot tell",
-    Verdict.INVALID: "no valid reading: neither pass nor fail",
+    Verdict.INVALID: "no valid result: neither pass nor fail",
     None: "the suite declares no gates",
-}
-
-OUTCOME_WORDS = {
-    Outcome.SCORED: "scored",
-    Outcome.MALFORMED: "malformed",
-    Outcome.TARGET_FAILED: "target failed",
-    Outcome.JUDGE_FAILED: "judge failed",
 }
 
 
@@ -46,16 +39,12 @@ def verdict_word(report: Report) -> str:
 
 def verdict_title(report: Report) -> str:
     """The verdict, and whether it is that of a part of the suite."""
-    return _with_part(verdict_word(report), report)
+    return "; ".join(filter(None, [verdict_word(report), _part(report)]))
 
 
 def verdict_meaning(report: Report) -> str:
     """What the verdict says, in a few words, and whether of a part of the suite."""
-    return _with_part(bare_meaning(report), report)
-
-
-def _with_part(text: str, report: Report) -> str:
-    return f"{text}; {part}" if (part := _part(report)) else text
+    return "; ".join(filter(None, [bare_meaning(report), _part(report)]))
 
 
 def bare_meaning(report: Report) -> str:
@@ -83,7 +72,12 @@ def reasons(report: Report) -> list[str]:
 
 def all_reasons(report: Report) -> list[str]:
     """Every reason of the verdict, and why most samples without a reading have none where that is many."""
-    why, results = commonest_failure(report), [_with_outage(report.header, text) for text in report.decision.reasons]
+    why, stopped = commonest_failure(report), report.header.options.stopped
+    # What stopped a run that has not finished: an outage, or its spending limit.
+    results = [
+        f"{NOT_FINISHED}: {stopped}" if stopped and text.startswith(NOT_FINISHED) else text
+        for text in report.decision.reasons
+    ]
     if not why:
         return results
     # What failed is then said in full.
@@ -92,25 +86,15 @@ def all_reasons(report: Report) -> list[str]:
     return [*results[:at], why, *results[at:]]
 
 
-def _with_outage(header: RunHeader, reason: str) -> str:
-    """The reason, with what stopped the run if it has not finished for one: an outage, or its spending limit."""
-    stopped = header.options.get("stopped")
-    return f"{NOT_FINISHED}: {stopped}" if stopped and reason.startswith(NOT_FINISHED) else reason
-
-
 def commonest_failure(report: Report) -> str:
-    """`9 of 9: judge good: http_401 Incorrect API key provided` where too many samples have no reading; else ""."""
-    failed = sum(n for outcome, n in report.summary.overall.outcomes.items() if not _conclusive(outcome))
+    """`9 of 9: judge good: http_401 Incorrect API key provided` where too many samples are inconclusive; else ""."""
+    failed = sum(n for outcome, n in report.summary.overall.outcomes.items() if outcome not in _CONCLUSIVE)
     planned = max(report.summary.overall.n_planned, report.n_samples)
-    allowed = report.header.description.max_inconclusive
+    allowed = report.header.description.limits.max_inconclusive
     if not report.why_inconclusive or failed <= allowed * planned + 1e-9:
         return ""
     reason, count = next(iter(report.why_inconclusive.items()))
     return f"{count:,} of {failed:,}: {clipped(reason, _LONGEST_REASON)}"
-
-
-def _conclusive(outcome: str) -> bool:
-    return outcome in (Outcome.SCORED, Outcome.MALFORMED)
 
 
 def badness(detail: SampleDetail) -> int:
@@ -130,16 +114,13 @@ def pass_rate(report: Report) -> str:
 
 
 def outcome_word(outcome: str) -> str:
-    """An outcome as people say it; one this version does not know stays as it is."""
-    try:
-        return OUTCOME_WORDS[Outcome(outcome)]
-    except ValueError:
-        return outcome.replace("_", " ")
+    """An outcome as people say it: `target failed`."""
+    return outcome.replace("_", " ")
 
 
 def is_conclusive(line: SampleLine) -> bool:
     """True when the sample says something about the system."""
-    return line.outcome in (Outcome.SCORED, Outcome.MALFORMED)
+    return line.outcome in _CONCLUSIVE
 
 
 def gate_name(gate: GateResult) -> str:
@@ -189,25 +170,23 @@ def outcomes_sentence(report: Report) -> str:
 
 def notes(report: Report) -> list[str]:
     """What a reader must know before reading a figure: partial, unfinished, rescored, strict, repeats."""
-    header = report.header
-    started = [_partial(report), _unfinished(report), _rescored(header), _judged_again(header), _retried(header)]
+    header, part = report.header, _part(report)
+    options = header.options
+    chosen = [f"only {', '.join(options.only)}"] if options.only else []
+    chosen += [f"limit {options.limit}"] if options.limit is not None else []
     results = [
-        *started,
-        _strict(header),
-        _repeats(report),
-        _load(header),
+        f"{part} ({', '.join(chosen)})" if part and chosen else part,
+        _unfinished(report),
+        header.rescored_from and f"rescored from run {header.rescored_from}: the same answers, scored again",
+        options.answers_of and f"judged again: the answers of run {options.answers_of}, with new calls of its judge",
+        _retried(options.retried),
+        "strict: scored by the strict rules" if options.strict else "",
+        f"{report.summary.repeats} repeats of each case" if report.summary.repeats > 1 else "",
+        _load(options.load),
         mode_sentence(report),
         excluded_sentence(report),
     ]
     return [note for note in results if note]
-
-
-def _partial(report: Report) -> str:
-    options, part = report.header.options, _part(report)
-    only, limit = options.get("only"), options.get("limit")
-    chosen = [f"only {_selected(only)}"] if only else []
-    chosen += [f"limit {limit}"] if limit is not None else []
-    return f"{part} ({', '.join(chosen)})" if part and chosen else part
 
 
 def _part(report: Report) -> str:
@@ -215,32 +194,21 @@ def _part(report: Report) -> str:
     header = report.header
     if not is_partial(header):
         return ""
-    scored, available = _n_cases(report), header.description.n_cases
+    variants = report.summary.slices.get("variant") or header.description.variant_names
+    planned, per_case = header.n_planned or report.n_samples, len(variants) * max(report.summary.repeats, 1)
+    scored, available = None if planned % per_case else planned // per_case, header.description.n_cases
     parts = []
-    if (header.options.get("only") or header.options.get("limit") is not None) and scored is not None:
+    if (header.options.only or header.options.limit is not None) and scored is not None:
         if available is None:
             parts.append(fmt.counted(scored, "case"))
         elif scored < available:
             parts.append(f"{scored:,} of {fmt.counted(available, 'case')}")
-    if other := header.options.get("cases"):
+    if other := header.options.other_cases:
         parts.append(f"the cases of {other} instead of the suite's own")
     if missing := missing_repeats(header):
         made = header.description.repeats
         parts.append(f"{made:,} of {fmt.counted(made + missing, 'repeat')}")
     return ": ".join(filter(None, ("partial", ", ".join(parts))))
-
-
-def _selected(only: Any) -> str:
-    if not isinstance(only, list | tuple):
-        return str(only)
-    return ", ".join("=".join(map(str, part)) if isinstance(part, list | tuple) else str(part) for part in only)
-
-
-def _n_cases(report: Report) -> int | None:
-    variants = report.summary.slices.get("variant") or report.header.description.variants
-    per_case = len(variants) * max(report.summary.repeats, 1)
-    planned = report.header.n_planned or report.n_samples
-    return planned // per_case if planned % per_case == 0 else None
 
 
 def resume_command(header: RunHeader) -> str:
@@ -259,52 +227,32 @@ def _unfinished(report: Report) -> str:
         return ""
     done = f"{report.n_samples:,} of {fmt.counted(header.n_planned, 'planned sample')}"
     if header.state is RunState.INTERRUPTED:
-        return f"interrupted: {done}; go on with {resume_command(header)}"
-    return f"still running, or killed: {done} so far; when nothing runs any more, go on with run --resume {header.id}"
-
-
-def _rescored(header: RunHeader) -> str:
-    return f"rescored from run {header.rescored_from}: the same answers, scored again" if header.rescored_from else ""
-
-
-def _judged_again(header: RunHeader) -> str:
-    earlier = header.options.get("answers_of")
-    return f"judged again: the answers of run {earlier}, and its judge asked anew" if earlier else ""
-
-
-def _retried(header: RunHeader) -> str:
-    option = header.options.get("retried")
-    if not option:
-        return ""
-    cost = f"; its own calls cost {option['spent']:.4g}" if option.get("spent") else ""
+        return f"interrupted: {done}; resume with {resume_command(header)}"
     return (
-        f"{fmt.counted(option['asked'], 'failed sample')} of run {option['run']} asked again; the other"
-        f" {option['kept']:,} taken over as they are, and not paid again{cost}"
+        f"still running, or killed: {done} so far; if it is not running any more, resume with run --resume {header.id}"
     )
 
 
-def _strict(header: RunHeader) -> str:
-    return "strict: scored by the strict rules" if is_strict(header) else ""
+def _retried(retried: Retried | None) -> str:
+    if retried is None:
+        return ""
+    cost = f"; its own calls cost {retried.spent:.4g}" if retried.spent else ""
+    return (
+        f"{fmt.counted(retried.asked, 'failed sample')} of run {retried.run} run again; the other"
+        f" {retried.retained:,} copied unchanged, and not paid again{cost}"
+    )
 
 
-def is_strict(header: RunHeader) -> bool:
-    """True when the run was scored by the strict rules."""
-    return bool(header.options.get("strict"))
-
-
-def _repeats(report: Report) -> str:
-    return f"{report.summary.repeats} repeats of each case" if report.summary.repeats > 1 else ""
-
-
-def _load(header: RunHeader) -> str:
+def _load(load: Load | None) -> str:
     """How the calls were made, where that was not the usual way: at a rate, or after a warm-up."""
-    load = header.options.get("load") or {}
-    text = [f"open load: {load_in_words(load)}"] if load.get("rate") else []
-    if late := load.get("held_up"):
-        text.append(f"{fmt.counted(late, 'call')} had to wait for one of the {load['concurrency']:,} under way")
-    if warm := load.get("warm_up"):
-        failed = load.get("warm_up_failed")
-        text.append(f"after {fmt.counted(warm, 'warm-up call')}" + (f", {failed:,} of which failed" if failed else ""))
+    if load is None:
+        return ""
+    text = [f"open load: {load_in_words(load)}"] if load.rate else []
+    if load.held_up:
+        text.append(f"{fmt.counted(load.held_up, 'call')} had to wait for one of the {load.concurrency:,} under way")
+    if load.warm_up:
+        failed = f", {load.warm_up_failed:,} of which failed" if load.warm_up_failed else ""
+        text.append(f"after {fmt.counted(load.warm_up, 'warm-up call')}{failed}")
     return "; ".join(text)
 
 
@@ -381,9 +329,3 @@ def failing_sentence(report: Report) -> str:
     named += [f"and {fmt.counted(left_off, 'more code')}"] if left_off else []
     of = f"{result.n_with:,} of {fmt.counted(result.n_failing, 'failing sample')}"
     return f"In {of}, critical or major, although they have no weight in the score: {', '.join(named)}"
-
-
-def band_floor(header: RunHeader, band: str) -> str:
-    """Where a band begins: `>= 90 %`; empty when the suite does not say."""
-    floors = (f">= {fmt.threshold(item.at_least)}" for item in header.description.bands if item.name == band)
-    return next(floors, "")

@@ -1,6 +1,6 @@
 """Runs the two arms of an A/B on the same cases, interleaved, and keeps each as a run of its own.
 
-`scoring` does one run; this does two in one loop. Their headers say in `options["ab"]` what they belong to.
+`scoring` does one run; this does two in one loop. Their headers say in `options.ab` what they belong to.
 """
 
 from __future__ import annotations
@@ -8,10 +8,10 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
-from steelyard.decide.experiment import AVERAGE, PASS_RATE, AbPlan
+from steelyard.decide.experiment import AVERAGE, PASS_RATE
 from steelyard.engine.engine import Ending, after_the_run, pace_of
 from steelyard.engine.health import Health
 from steelyard.engine.interleave import Arm, Interleaved, Pairs, Together
@@ -21,7 +21,7 @@ from steelyard.engine.process import in_own_loop, is_alive
 from steelyard.engine.sample import ScoringThread
 from steelyard.engine.writer import Progress, Silent
 from steelyard.errors import UsageError
-from steelyard.records import RunHeader, RunState
+from steelyard.records import AbPlan, RunHeader, RunState
 from steelyard.runner.run import Prepared, StartedRun, finish, left_open, prepare, reopened
 from steelyard.scoring.evaluate import Evaluator
 from steelyard.stats.sequential import Watch
@@ -46,12 +46,12 @@ class AbRuns:
     @property
     def id(self) -> str:
         """What both runs belong to."""
-        return str(self.headers[0].options["ab"]["id"])
+        return self.plan.id
 
     @property
     def plan(self) -> AbPlan:
         """The plan as it was stored before the first call."""
-        return AbPlan.stored(self.headers[0].options["ab"])
+        return self.headers[0].options.ab or AbPlan()
 
     @property
     def ended(self) -> bool:
@@ -70,9 +70,9 @@ def find_ab(store: Store, suite_name: str, name: str) -> AbRuns:
     """An A/B by its name, or by nothing the suite's newest that has not ended; UsageError when there is none."""
     run_headers: dict[str, dict[str, RunHeader]] = {}
     for header in store.runs(suite_name):
-        message = header.options.get("ab")
-        if isinstance(message, dict) and header.rescored_from is None:
-            run_headers.setdefault(str(message.get("id")), {}).setdefault(str(message.get("arm")), header)
+        plan = header.options.ab
+        if plan is not None and header.rescored_from is None:
+            run_headers.setdefault(plan.id, {}).setdefault(plan.arm, header)
     available = {
         number: AbRuns((arms["a"], arms["b"])) for number, arms in run_headers.items() if set(arms) == set(_NAMES)
     }
@@ -87,7 +87,7 @@ def find_ab(store: Store, suite_name: str, name: str) -> AbRuns:
             raise UsageError(f"there is no A/B {name}: {message}")
         return available[fitting[0]]
     for runs in available.values():
-        if not runs.ended and not any(is_alive(header.options.get("owner")) for header in runs.headers):
+        if not runs.ended and not any(is_alive(header.options.owner) for header in runs.headers):
             return runs
     raise UsageError(f"no unfinished A/B of suite {suite_name}: start one without --resume")
 
@@ -110,7 +110,7 @@ def run_ab(
     progress = progress or Silent()
     if resumed is not None:
         plan, options = resumed.plan, resumed_options(options, resumed.headers[0])
-        _insist_that_nobody_runs(resumed.headers)
+        _insist_that_nobody_runs(resumed)
     made = (prepare(suites[0], store, options, env), prepare(suites[1], store, options, env))
     drawn = DrawnPlan((made[0].plan, made[1].plan), plan.seed, plan.max_cases)
     headers = _headers(made, drawn, plan, resumed)
@@ -131,25 +131,24 @@ def _headers(made: tuple[Prepared, Prepared], drawn: DrawnPlan, plan: AbPlan, re
         a, b = (reopened(started, now.limits, now.suite) for started, now in zip(resumed.headers, made, strict=True))
         return a, b
     number = new_run_id(f"{made[0].suite.name} ab", time.time())
-    message = asdict(plan) | {"id": number, "cases": drawn.n_cases}
     a, b = (
-        replace(_planned(item.header, n), options=item.header.options | {"ab": message | {"arm": name}})
-        for item, n, name in zip(made, drawn.n, _NAMES, strict=True)
+        _planned(replace(item.header, options=replace(item.header.options, ab=arm)), n)
+        for item, n, arm in zip(
+            made, drawn.n, (replace(plan, id=number, cases=drawn.n_cases, arm=name) for name in _NAMES), strict=True
+        )
     )
     return a, b
 
 
 def _planned(header: RunHeader, n: int) -> RunHeader:
-    return replace(header, n_planned=n, suite=header.suite | {"n_planned": n})
+    described = header.description.model_copy(update={"n_planned": n})
+    return replace(header, n_planned=n, suite=described.data())
 
 
-def _insist_that_nobody_runs(headers: Headers) -> None:
-    for header in headers:
-        if is_alive(header.options.get("owner")):
-            pid = header.options["owner"]["pid"]
-            raise UsageError(
-                f"{header.options['ab']['id']} is still going on in process {pid}: wait for it, or stop it"
-            )
+def _insist_that_nobody_runs(runs: AbRuns) -> None:
+    for header in runs.headers:
+        if is_alive(owner := header.options.owner):
+            raise UsageError(f"{runs.id} is still going on in process {owner.pid}: wait for it, or stop it")
 
 
 async def _drive(
@@ -229,7 +228,7 @@ def _stored(store: Store, headers: Headers, *, resumed: bool) -> Iterator[None]:
 
 
 def _finished(store: Store, header: RunHeader, ending: Ending, *, stopped: str | None) -> RunHeader:
-    header = replace(header, options=header.options | after_the_run(header.options["load"], ending))
+    header = after_the_run(header, ending)
     if stopped is None and ending.broken is None:
         # Cases that were not begun because enough was seen are not missing.
         header = _planned(header, ending.counts.done)

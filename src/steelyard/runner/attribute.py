@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from steelyard.analysis.compare.signatures import signed
 from steelyard.analysis.summary import is_partial
 from steelyard.engine.rescore import OtherBalance, reading_of
 from steelyard.errors import SteelyardError, UsageError
-from steelyard.records import Mode, RunHeader, RunState, Sample
+from steelyard.records import AnchorReading, Anchors, Mode, RunHeader, RunState, Sample
 from steelyard.runner.same_signature import CurrentSuite, current_suite, scored_otherwise
 from steelyard.stats.arrays import Array
 from steelyard.store.base import Store
@@ -73,9 +73,9 @@ def attribution_of(
 
 def read_anchors(
     a: ComparedRun, b: ComparedRun, suite: SuiteModel, purchase: Purchase, limits: Limits, env: Mapping[str, str]
-) -> dict[str, Any]:
-    """What the judge of B, whose suite this is, says of answers of A drawn from every score band, as plain data: those
-    that are the same in B it has read already.
+) -> Anchors | None:
+    """What the judge of B, whose suite this is, says of answers of A drawn from every score band; None without any:
+    those that are the same in B it has read already.
 
     UsageError when nobody may be asked.
     """
@@ -86,17 +86,17 @@ def read_anchors(
     rows = rows[~again.identical(pairs.first[rows], pairs.second[rows])]
     _, done = again.rejudged(suite, wanted, rows, limits, env)
     samples = list(done.samples.values())
-    readings = [[*sample.key, sample.score, sample.passed] for sample in samples if sample.outcome.conclusive]
+    readings = tuple(
+        AnchorReading(*sample.key, sample.score, sample.passed) for sample in samples if sample.outcome.conclusive
+    )
     calls = [call.call_result for sample in samples if sample.judgement for call in sample.judgement.calls]
     costs = [call_result.cost for call_result in calls if call_result.failure is None]
     cost = None if None in costs else sum(cost for cost in costs if cost)
     price = "at a price that is not known" if cost is None else f"for {cost:.4g}"
-    messages = [f"{len(readings):,} answers of run {a.header.id} read again {price}", done.stopped]
+    messages = [f"{len(readings):,} answers of run {a.header.id} judged again {price}", done.stopped]
     if failed := len(samples) - len(readings):
-        messages.insert(1, f"{failed:,} more came to nothing")
-    return (
-        {"readings": readings, "cost": cost, "message": "; ".join(item for item in messages if item)} if samples else {}
-    )
+        messages.insert(1, f"{failed:,} more failed")
+    return Anchors(readings, cost, "; ".join(item for item in messages if item)) if samples else None
 
 
 class _Again:
@@ -109,7 +109,7 @@ class _Again:
         return identical(self._a, self._b, first, second)
 
     def score_again(self, wanted: Wanted) -> ScoredAgain:
-        """A's answers on B's balance, and what B's judge has read of them, when B was run or now."""
+        """A's answers scored by B's suite, and by B's judge when B was run or now."""
         result, retained = self._scored_again(wanted), reread(self._a, self._b, wanted.first, by_pass=wanted.by_pass)
         if result.by_code or np.isnan(retained).all():
             return result
@@ -219,8 +219,8 @@ class _Again:
             raise UsageError(f"--rejudge: {hand.why_no_judge or 'run B has no judge'}")
         if unknown := [member.name for member in suite.judge.members if member not in suite.judge.judges.values()]:
             raise UsageError(
-                f"--rejudge: the judge {unknown[0]} is not in the suite, and nobody is asked at an address that only a"
-                " run names: declare it under judge, judges"
+                f"--rejudge: the judge {unknown[0]} is not in the suite, and no call is made to an address that only"
+                f" a run names: declare it under judge, judges"
             )
         places, done = self.rejudged(
             suite, wanted, self._chosen(wanted, message, purchase.most), suite.limits, os.environ
@@ -244,10 +244,10 @@ class _Again:
 
         purchase = self._purchase
         if purchase is None:
-            raise RuntimeError("nothing may be bought")
+            raise RuntimeError("no calls are allowed")
         refuse_self_judged(suite, self._a.header.target)
         if self._a.header.signature.get("redact") != self._b.header.signature.get("redact"):
-            raise UsageError("A and B redact in different ways, and A's answers are sent to nobody")
+            raise UsageError("A and B redact differently, so A's answers are not sent")
         answers = {row: (sample, truth) for row, sample, _, truth in self._answers(wanted, np.sort(rows))}
         places = [row for row in rows.tolist() if row in answers]
         rejudging = Rejudging(suite, [answers[row] for row in places], purchase.store, self._b.header.id)
@@ -305,7 +305,7 @@ class Changes:
     edits: tuple[Edit, ...]
     """How answers are scored first, then the cases by their ids."""
     partial: bool = False
-    """True when the run asked a part of the cases alone: cannot tell which cases were added since."""
+    """True when the run covers only a part of the cases: cannot tell which were added since."""
 
     @property
     def without_reason(self) -> tuple[Edit, ...]:
@@ -344,7 +344,7 @@ def changes_since(suite: SuiteModel, store: Store, header: RunHeader) -> Changes
 
 
 def _evaluation(suite: SuiteModel, header: RunHeader) -> Iterator[Edit]:
-    suite = strict(suite) if header.options.get("strict") else suite
+    suite = strict(suite) if header.options.strict else suite
     # Where that judge is gone, what is made of its words is looked at as the suite has it now.
     with suppress(SteelyardError):
         suite = judged_as_then(suite, header.description.judge, to_ask=False)

@@ -13,7 +13,6 @@ from typing import Any
 
 from steelyard import __version__
 from steelyard.engine.health import Health
-from steelyard.engine.plan import RunOptions
 from steelyard.engine.sample import Evaluation
 from steelyard.errors import RunNotFound, SnapshotError, SuiteError, UsageError
 from steelyard.judging.evidence import complaint_check
@@ -25,8 +24,11 @@ from steelyard.records import (
     CheckState,
     Failure,
     Finding,
+    ImportedFrom,
     Judgement,
+    Original,
     Outcome,
+    RunFacts,
     RunHeader,
     RunState,
     Sample,
@@ -40,11 +42,10 @@ from steelyard.store.snapshot import whole_file
 from steelyard.suite.build.draft import Draft
 from steelyard.suite.case import Case, digest
 from steelyard.suite.cases import ListCases, survey_cases
-from steelyard.suite.chosen_judge import RecordedJudge
-from steelyard.suite.judge import JudgeSpec
+from steelyard.suite.judge import Member
 from steelyard.suite.load import as_imported
 from steelyard.suite.models import EXPECT, SuiteModel, Variant
-from steelyard.suite.signature import describe, signature
+from steelyard.suite.signature import signature
 from steelyard.suite.truth import kept_with_a_run, without_truth
 from steelyard.suite.yaml import Located
 
@@ -57,9 +58,9 @@ class Imported:
 
     header: RunHeader
     differences: tuple[str, ...]
-    """Where its own summary does not fit its records."""
+    """Where its own summary differs from its records."""
     notes: tuple[str, ...]
-    """What it says and nobody can compute again."""
+    """What it states and cannot be recomputed."""
     is_new: bool
     """False when the store held it already."""
     lacking: tuple[str, ...] = ()
@@ -98,10 +99,10 @@ def _lacking(recorded: RecordedRun, path: Path, *, has_judge: bool) -> Iterator[
     samples = recorded.samples
     checked = sum(sample.answer is None and sample.checks is not None for sample in samples)
     if checked:
-        yield f"{checked} of {len(samples)} records hold no answer: what they say came of its checks stands as it is"
+        yield f"{checked} of {len(samples)} records hold no answer: their check results are taken as stated"
     scored = sum(_is_scored(sample) for sample in samples)
     if scored:
-        yield f"{scored} of {len(samples)} records hold a score and not what it was given for: it stands as it is"
+        yield f"{scored} of {len(samples)} records hold a score without its answer: it is taken as stated"
     silent = sum(sample.answer is None and not _is_scored(sample) for sample in samples) - checked
     if silent:
         yield f"{silent} of {len(samples)} records hold no answer: target_failed, in no figure"
@@ -111,7 +112,7 @@ def _lacking(recorded: RecordedRun, path: Path, *, has_judge: bool) -> Iterator[
         why, n = reasons.most_common(1)[0]
         why = clipped(why, 120) + ("" if n == len(unjudged) else f": {n} of them")
         n_of = f"{len(unjudged)} of {len(samples)}"
-        yield f"{n_of} records hold no reading of the judge: judge_failed, in no figure ({why})"
+        yield f"{n_of} records hold no result of the judge: judge_failed, in no figure ({why})"
     older = sum(sample.only_scores and sample.response is not None and not _is_scored(sample) for sample in samples)
     if older:
         n_of = f"{older} of {len(samples)}"
@@ -232,10 +233,9 @@ def _as_recorded(suite: SuiteModel, recorded: RecordedRun) -> SuiteModel:
         raise SuiteError(draft.problems)
     judge = suite.judge
     if judge is not None:
-        member = JudgeSpec(recorded.judge or "judge", "chat", RecordedJudge(recorded.judge or None, None))
-        judge = judge.model_copy(update={"members": (member,), "repeats": 1})
-    return replace(
-        suite,
+        member = Member(name=recorded.judge or "judge", kind="chat", model=recorded.judge or None)
+        judge = judge.judged_by((member,), repeats=1)
+    return suite.changed(
         cases=cases,
         survey=survey,
         judge=judge,
@@ -251,10 +251,7 @@ def _header(suite: SuiteModel, recorded: RecordedRun, form: SnapshotFormat, docu
     asked = digest([where, "imported"])
     judged = digest([where, recorded.judge]) if suite.judge is not None else None
     n = len(recorded.samples)
-    retained = {"document": recorded.stored, "samples": [sample.stored for sample in recorded.samples]}
     stated = {case: {name: dict(values) for name, values in parts.items()} for case, parts in recorded.stated.items()}
-    messages = {"differences": list(recorded.differences), "notes": list(recorded.notes), "stated": stated}
-    imported: dict[str, Any] = {"file": path.name, "format": where, "digest": document, **messages}
     signed = signature(suite, target, prompts=asked, judge=judged)
     available = {
         "n_cases": suite.survey.n,
@@ -263,8 +260,8 @@ def _header(suite: SuiteModel, recorded: RecordedRun, form: SnapshotFormat, docu
         "ledger": kept_with_a_run(suite, signed),
     }
     created_at = recorded.created_at
-    if created_at is None:
-        imported["undated"] = True
+    undated = created_at is None
+    imported = ImportedFrom(path.name, where, document, recorded.differences, recorded.notes, stated, undated)
     return RunHeader(
         id=_run_id(suite.name, recorded.created_at, document),
         suite_name=suite.name,
@@ -272,8 +269,11 @@ def _header(suite: SuiteModel, recorded: RecordedRun, form: SnapshotFormat, docu
         created_at=path.stat().st_mtime if created_at is None else created_at,
         signature=signed,
         target=target,
-        suite=describe(as_imported(suite)).model_copy(update=available).data(),
-        options=RunOptions().as_data() | {"imported": imported, "kept": retained},
+        suite=as_imported(suite).changed(**available).data(),
+        options=RunFacts(
+            imported=imported,
+            original=Original(recorded.stored, tuple(sample.stored for sample in recorded.samples)),
+        ),
         n_planned=n,
         version=__version__,
     )

@@ -10,11 +10,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ParamSpec
 
 from steelyard import __version__
-from steelyard.analysis.compare.judge_drift import ANCHORS
 from steelyard.analysis.judge.health import constant_judge
 from steelyard.analysis.model import Summary
 from steelyard.analysis.summary import summarise_stored, summary_data
-from steelyard.decide.baselines import STORED, Reference, held_against, runs_held_against, stored
+from steelyard.decide.baselines import Reference, held_against, runs_held_against, stored
 from steelyard.decide.gates import Decision
 from steelyard.decide.verdict import decide
 from steelyard.engine.engine import Ending, Engine, after_the_run, worth_noting
@@ -29,22 +28,21 @@ from steelyard.engine.plan import (
     require_same_signature,
     resumed_options,
     selection_of,
-    without_owner,
 )
 from steelyard.engine.process import in_own_loop, myself
-from steelyard.engine.rescore import ReplayTarget, find_failed, retried, take_over, taken_from
+from steelyard.engine.rescore import ReplayTarget, find_failed, retried, take_over
 from steelyard.engine.rescore import rescore as rescore_answers
 from steelyard.engine.writer import Progress, Silent
 from steelyard.errors import UNFINISHED, SteelyardError, UsageError
-from steelyard.records import Mode, RunHeader, RunState
+from steelyard.records import Anchors, Mode, RunHeader, RunState
 from steelyard.scoring.evaluate import Evaluator
 from steelyard.store.base import Store
 from steelyard.store.sql import new_run_id
 from steelyard.suite.case import Case, digest
 from steelyard.suite.chosen_judge import as_recorded, refuse_self_judged
 from steelyard.suite.load import strict as with_strict_rules
-from steelyard.suite.models import Limits, SuiteDescription, SuiteModel
-from steelyard.suite.signature import describe, signature
+from steelyard.suite.models import Limits, SuiteModel
+from steelyard.suite.signature import signature
 from steelyard.suite.truth import kept_with_a_run, without_truth
 from steelyard.targets.base import Target, TargetContext, open_target
 
@@ -81,26 +79,24 @@ def with_anchors(
     against, within `limits`. What goes wrong is told, and ends nothing."""
     asked = suite.judge is not None and any(member.kind != "python" for member in suite.judge.members)
     # The arms of an experiment are judged side by side.
-    if not asked or not limits.anchors or "experiment" in header.options:
+    if not asked or not limits.anchors or header.options.experiment is not None:
         return header
     from steelyard.analysis.compare.pairing import read_run
     from steelyard.runner.attribute import Purchase, read_anchors
 
-    results: dict[str, Any] = {}
+    results: dict[str, Anchors] = {}
     for label, (home, run_id) in runs_held_against(store, header, reference).items():
 
         def add_problem(estimate: CostEstimate, label: str = label) -> None:
             if estimate.texts:
-                progress.note(f"the judge reads answers of {label} again, to measure a drift of it: {estimate}")
+                progress.note(f"judging answers of {label} again, to measure drift of the judge: {estimate}")
 
         try:
             before, now = read_run(home, run_id), read_run(store, header.id)
             if run_id in results or before.mode not in (Mode.MODEL, Mode.BASIC):
                 continue
             left = (
-                None
-                if limits.max_cost is None
-                else limits.max_cost - sum(item["cost"] or 0 for item in results.values())
+                None if limits.max_cost is None else limits.max_cost - sum(item.cost or 0 for item in results.values())
             )
             read = read_anchors(
                 before, now, suite, Purchase(limits.anchors, store, add_problem, left), limits, env or os.environ
@@ -108,9 +104,9 @@ def with_anchors(
         except SteelyardError as error:
             progress.note(f"drift of the judge is not measured against {label}: {str(error).partition(chr(10))[0]}")
             continue
-        if read:
+        if read is not None:
             results[run_id] = read
-    return replace(header, options=header.options | ({ANCHORS: results} if results else {}))
+    return replace(header, options=replace(header.options, anchors=results or header.options.anchors))
 
 
 # The whole way through the house: open the target, run or rescore, sum up, decide, keep.
@@ -135,7 +131,7 @@ def run_decided(
     resumed = None if options.resume is None else find_unfinished(store, suite, options.resume)
     earlier = None if options.retry_failed is None else find_failed(store, options.retry_failed, suite.name)
     if resumed is not None and earlier is not None:
-        raise UsageError("--resume goes on with a run, and --retry-failed begins one: give one of them")
+        raise UsageError("--resume continues a run, and --retry-failed starts one: give one of them")
     if (started := resumed or earlier) is not None:
         options = resumed_options(options, started)
     made = prepare(suite, store, options, env)
@@ -145,7 +141,7 @@ def run_decided(
         header = reopened(resumed, limits, suite)
     elif earlier is not None:
         require_same_signature(earlier, header, "retried")
-        header.options["retried"] = retried(store, earlier, made.plan)
+        header = replace(header, options=replace(header.options, retried=retried(store, earlier, made.plan)))
     engine = Engine(
         plan=made.plan,
         target=target,
@@ -156,12 +152,10 @@ def run_decided(
         run_id=header.id,
         cache=options.cache,
         redact=suite.redactor,
-        since=header.created_at if "retried" in header.options else 0.0,
+        since=header.created_at if header.options.retried else 0.0,
     )
     ending = in_own_loop(_drive(engine, target, judges, progress, StartedRun(store, header, resumed is not None)))
-    header = replace(header, options=header.options | after_the_run(header.options["load"], ending))
-    if "retried" in header.options:
-        header.options["retried"] |= {"spent": ending.spent}
+    header = after_the_run(header, ending)
     for message in worth_noting(ending, suite, limits):
         progress.note(message)
     finished = ending.stopped is None
@@ -215,15 +209,20 @@ def prepare(suite: SuiteModel, store: Store, options: RunOptions, env: Mapping[s
     judges = _judges(suite, limits, context, target.secrets())
     header = _header(suite, target, plan, limits, options)
     if options.answers_of is not None:
-        header.options |= _answers_message(store.run(options.answers_of))
+        # True of the answers, whoever judges them.
+        now, then = header.options, store.run(options.answers_of).options
+        cases = then.other_cases or now.other_cases
+        header = replace(
+            header, options=replace(now, load=then.load or now.load, broken=then.broken, other_cases=cases)
+        )
     return Prepared(suite, limits, plan, target, judges, header)
 
 
 def reopened(resumed: RunHeader, limits: Limits, suite: SuiteModel) -> RunHeader:
     """The header of a run that goes on now, in this process."""
-    now = {"owner": myself(), "load": load_after_resume(resumed.options.get("load"), limits)}
-    before = {name: value for name, value in resumed.options.items() if name != "stopped"}
-    return replace(resumed, suite_path=suite.path, state=RunState.RUNNING, options=before | now)
+    load = load_after_resume(resumed.options.load, limits)
+    facts = replace(resumed.options, owner=myself(), load=load, stopped=None)
+    return replace(resumed, suite_path=suite.path, state=RunState.RUNNING, options=facts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,8 +241,8 @@ class StartedRun:
         else:
             self.store.create_run(self.header)
         with left_open(self.store, self.header):
-            if (source := taken_from(self.header)) is not None:
-                take_over(self.store, source, self.header.id)
+            if (source := self.header.options.retried) is not None:
+                take_over(self.store, source.run, self.header.id)
             yield
 
 
@@ -255,7 +254,8 @@ def left_open(store: Store, header: RunHeader) -> Iterator[None]:
     except BaseException as error:
         error.add_note(f"{UNFINISHED}{header.id}")
         with contextlib.suppress(Exception):  # a store in trouble must not hide what went wrong
-            store.update_run(without_owner(replace(header, state=RunState.INTERRUPTED)))
+            facts = replace(header.options, owner=None)
+            store.update_run(replace(header, state=RunState.INTERRUPTED, options=facts))
         raise
 
 
@@ -264,12 +264,7 @@ async def _drive(
 ) -> Ending:
     async with target, judges or contextlib.nullcontext():
         with started.stored():
-            return await engine.run(progress, resumed=started.resumed or taken_from(started.header) is not None)
-
-
-def _answers_message(earlier: RunHeader) -> dict[str, Any]:
-    """What is true of the answers of an earlier run, whoever judges them."""
-    return {name: earlier.options[name] for name in ("load", "broken", "cases") if name in earlier.options}
+            return await engine.run(progress, resumed=started.resumed or started.header.options.retried is not None)
 
 
 def rescore_decided(
@@ -288,7 +283,7 @@ def rescore_decided(
     _refuse_other_redaction(suite, earlier)
     judged = earlier.description.judge
     if suite.judge is not None and judged is not None:
-        suite = replace(suite, judge=as_recorded(suite.judge, judged))
+        suite = suite.changed(judge=as_recorded(suite.judge, judged))
     header = _rescored_header(suite, earlier, strict=strict, max_inconclusive=max_inconclusive)
     store.create_run(header)
     judges = None
@@ -323,13 +318,11 @@ def _rescored_header(
     allowed = suite.limits.max_inconclusive if max_inconclusive is None else max_inconclusive
     signed = _rescored_signature(suite, earlier)
     then = earlier.description
-    described = _description(suite, signed, selection_of(earlier).of(suite.cases)).model_copy(
-        update={
-            "max_inconclusive": allowed,
-            "variants": then.variants,
-            "repeats": then.repeats,
-            "n_planned": earlier.n_planned,
-        }
+    described = _description(suite, signed, selection_of(earlier).of(suite.cases)).changed(
+        limits=suite.limits.model_copy(update={"max_inconclusive": allowed}),
+        variants=then.variants,
+        repeats=then.repeats,
+        n_planned=earlier.n_planned,
     )
     return replace(
         earlier,
@@ -340,7 +333,7 @@ def _rescored_header(
         signature=signed,
         suite=described.data(),
         # What the judge said of anchors was scored as the suite was then.
-        options=earlier.options | {"strict": strict, "owner": myself(), ANCHORS: None},
+        options=replace(earlier.options, strict=strict, owner=myself(), anchors={}),
         state=RunState.RUNNING,
         rescored_from=earlier.id,
         version=__version__,
@@ -350,7 +343,7 @@ def _rescored_header(
 def judge_again_decided(
     suite: SuiteModel, store: Store, earlier: RunHeader, options: RunOptions, progress: Progress | None = None
 ) -> tuple[Result, Ending]:
-    """A new run: the answers of an earlier one, and its judges asked anew. It can be resumed as any other."""
+    """A new run: the answers of an earlier one, judged again. It can be resumed as any other."""
     refuse_unfinished_rescore(earlier)
     return run_decided(suite, store, resumed_options(replace(options, answers_of=earlier.id), earlier), progress)
 
@@ -410,11 +403,11 @@ def finish(
         if finished
         else []
     )
-    gone = header.options.get("broken")
+    gone = header.options.broken
     decision = decide(summary, header.description, state=state, suspect=suspect, gone=gone, relative=relative)
-    options = {name: value for name, value in header.options.items() if name != STORED} | stored(relative, reference)
     header = replace(
-        without_owner(replace(header, options=options)),
+        header,
+        options=replace(header.options, owner=None, against=stored(relative, reference)),
         state=state,
         ended_at=time.time(),
         suspect=suspect,
@@ -455,8 +448,8 @@ def _refuse_other_redaction(suite: SuiteModel, earlier: RunHeader) -> None:
     if suite.redactor is None or earlier.signature.get("redact") == digest(suite.redactor.identity()):
         return
     raise UsageError(
-        f"run {earlier.id} was made before the suite redacted as it does now, and its answers are kept as they came:"
-        " run the suite again"
+        f"run {earlier.id} was made before the suite redacted as it does now, and its stored answers are not"
+        f" redacted so: run the suite again"
     )
 
 
@@ -489,13 +482,12 @@ def _header(suite: SuiteModel, target: Target, plan: Plan, limits: Limits, optio
     now = time.time()
     identity = target.identity()
     signed = signature(suite, identity)
-    described = _description(suite, signed, plan.cases()).model_copy(
-        update={
-            "max_inconclusive": limits.max_inconclusive,
-            "variants": tuple(variant.name for variant in plan.variants),
-            "repeats": plan.repeats,
-            "n_planned": plan.n,
-        }
+    described = _description(suite, signed, plan.cases()).changed(
+        # How the calls were made is in the options of the run.
+        limits=suite.limits.model_copy(update={"max_inconclusive": limits.max_inconclusive}),
+        variants=plan.variants,
+        repeats=plan.repeats,
+        n_planned=plan.n,
     )
     return RunHeader(
         id=new_run_id(suite.name, now),
@@ -505,15 +497,13 @@ def _header(suite: SuiteModel, target: Target, plan: Plan, limits: Limits, optio
         signature=signed,
         target=identity,
         suite=described.data(),
-        options=options.as_data()
-        | {"owner": myself(), "load": load_of(limits)}
-        | ({"cases": suite.other_cases} if suite.other_cases else {}),
+        options=replace(options.facts(), owner=myself(), load=load_of(limits), other_cases=suite.other_cases),
         n_planned=plan.n,
         version=__version__,
     )
 
 
-def _description(suite: SuiteModel, signed: dict[str, Any], cases: Iterable[Case]) -> SuiteDescription:
+def _description(suite: SuiteModel, signed: dict[str, Any], cases: Iterable[Case]) -> SuiteModel:
     """The suite as a run stores it, with what only its cases and its signature say."""
     available = {
         "usual_repeats": suite.repeats,
@@ -521,7 +511,7 @@ def _description(suite: SuiteModel, signed: dict[str, Any], cases: Iterable[Case
         "without_truth": tuple(without_truth(suite, cases)),
         "ledger": kept_with_a_run(suite, signed),
     }
-    return describe(suite).model_copy(update=available)
+    return suite.changed(**available)
 
 
 def _rescored_signature(suite: SuiteModel, earlier: RunHeader) -> dict[str, Any]:

@@ -29,7 +29,7 @@ from steelyard.suite.truth import SCORED_BY, LedgerLine
 
 @dataclass(frozen=True, slots=True)
 class CurrentSuite:
-    """The suite of a run, or why it is not at hand; its cases and truth may be others, since runs keep their own."""
+    """The suite of a run, or why it is not found; its cases and truth may be others, since runs keep their own."""
 
     suite: SuiteModel | None
     why: str = ""
@@ -49,7 +49,7 @@ def current_suite(header: RunHeader, place: str | None = None) -> CurrentSuite:
     user's mistake."""
     try:
         suite = suite_of_run(header, place)
-        suite = strict(suite) if header.options.get("strict") else suite
+        suite = strict(suite) if header.options.strict else suite
         no_judge, suite = _judge_of(suite, header)
         now = signature(suite, header.target)
     except SteelyardError as error:
@@ -66,7 +66,7 @@ def current_suite(header: RunHeader, place: str | None = None) -> CurrentSuite:
             f" {' and '.join(changed)} changed since; `compare --suite PLACE` names that one",
             ledger=suite.ledger,
         )
-    return CurrentSuite(as_imported(suite) if header.options.get("imported") else suite, "", no_judge, suite.ledger)
+    return CurrentSuite(as_imported(suite) if header.options.imported else suite, "", no_judge, suite.ledger)
 
 
 def _judge_of(suite: SuiteModel, header: RunHeader) -> tuple[str, SuiteModel]:

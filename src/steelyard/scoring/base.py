@@ -91,7 +91,7 @@ class Scorer(BaseModel):
 
     `version` is raised whenever the same parameters would give another value. Parameters that name a place are dotted
     paths: `answer` starts at the answer, all others at the case (`expected.name`, `input.text`, `tags`).
-    A missing answer earns 0; a missing truth reads None and the suite's policy decides.
+    A missing answer scores 0; for a missing truth the value is None and the suite's policy decides.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -113,10 +113,10 @@ class Scorer(BaseModel):
     """Parameters that are paths into the case; one that is left out or is not a text is passed over."""
 
     measures: ClassVar[Mapping[str, Measure]] = MappingProxyType({})
-    """Ratios of the counts in its readings, by name: a gate may stand on `score.<component>.<measure>`."""
+    """Ratios of the counts in its readings, by name: a gate may use `score.<component>.<measure>`."""
 
     means: ClassVar[Mapping[str, MeanMeasure]] = MappingProxyType({})
-    """Means of some of its measures, by name; a gate may stand on one as on a measure."""
+    """Means of some of its measures, by name; a gate may use one like a measure."""
 
     metrics: ClassVar[Mapping[str, str]] = MappingProxyType({})
     """What its readings measure, by name with what it means: a judge's rules speak of `<component>.<metric>`."""
@@ -143,7 +143,7 @@ class Scorer(BaseModel):
         return self
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
-        """A copy with other parameters, everything derived from them made anew."""
+        """A copy with other parameters, everything derived from them made again."""
         copy = super().model_copy(update=update, deep=deep)
         for name in copy.__dict__.keys() - type(self).model_fields.keys():
             del copy.__dict__[name]
@@ -153,13 +153,13 @@ class Scorer(BaseModel):
         """The same scorer, looking at that place of the answer."""
         return self.model_copy(update={"answer": path})
 
-    def seen(self, answer: Any, place: str = "answer") -> Any:
-        """What the answer holds where the parameter `place` points; None when nothing is there."""
+    def answer_value(self, answer: Any, place: str = "answer") -> Any:
+        """The value in the answer where the parameter `place` points; None when nothing is there."""
         value = self.getters[place](answer)
         return None if value is MISSING else value
 
-    def available(self, case: Case, place: str = "expected") -> Any:
-        """What the case holds where the parameter `place` points; None when it is missing, null, blank or empty."""
+    def expected_value(self, case: Case, place: str = "expected") -> Any:
+        """The value in the case where the parameter `place` points; None when it is missing, null, blank or empty."""
         getter = self.getters.get(place)
         value = getter(case) if getter is not None else None
         if value or value == 0:
@@ -195,7 +195,7 @@ class Scorer(BaseModel):
         return {} if value is None else {self.answer or "": value}
 
     def check(self, case: Case) -> str | None:  # noqa: ARG002 - for those that override it
-        """A mistake in the case's truth, in words for its author; None when there is none.
+        """A mistake in the case's truth, as a sentence; None when there is none.
 
         Truth that is missing altogether is no mistake here: the suite's `when_unknown` policy decides.
         """

@@ -425,13 +425,9 @@ class _Listed(CheckRule):
     key: ClassVar[str]
 
     in_: str = Field(alias="in", description="Where in the answer: items[].name, or $.items[*].name.")
+    given: Listed
 
     _place = field_validator("in_")(is_place)
-
-    @property
-    def given(self) -> str | list[Any]:
-        """The values, or the path to them."""
-        return getattr(self, self.key)  # type: ignore[no-any-return]
 
     def wanted(self, case: Case) -> list[Any]:
         """The values for this case, each once; empty when it has none."""
@@ -468,7 +464,9 @@ class EachCheck(_Listed):
 
     key = "each"
 
-    each: Listed = Field(description="Path in the case to the values that must be there, or a list of them.")
+    given: Listed = Field(
+        alias="each", description="Path in the case to the values that must be there, or a list of them."
+    )
 
     def _asked(self, case: Case) -> Iterator[Asked]:
         asks = Asks.THIS if isinstance(self.given, str) else Asks.SOME
@@ -490,7 +488,7 @@ class NoneCheck(_Listed):
 
     key = "none"
 
-    none: Listed = Field(description="Path in the case to the values that must not be there, or a list.")
+    given: Listed = Field(alias="none", description="Path in the case to the values that must not be there, or a list.")
 
     def _asked(self, case: Case) -> Iterator[Asked]:
         if unwanted := self.wanted(case):

@@ -28,7 +28,7 @@ from steelyard.suite.models import Component, StabilityRules, SuiteModel
 # What a judgement adds to a sample: a score for each dimension and flag, a finding for each low or set one.
 
 JUDGE: Final = "JUDGE"
-"""The code of a sample whose judge gave no reading."""
+"""The code of a sample whose judge failed."""
 
 
 def read_judgement(
@@ -112,7 +112,7 @@ def _why(name: str, judgement: Judgement) -> str:
     raw, bound = judgement.uncapped.get(name), judgement.capped[name]
     rule = judgement.capped_by.get(name)
     text = "the judges differ" if raw is None else f"the judge gave {raw:g}"
-    return text if rule is None else f"{text}, bound to {bound:g}: {rule}"
+    return text if rule is None else f"{text}, capped at {bound:g}: {rule}"
 
 
 # What was scored of late: a repeat that says the same once more is worth the same, and is not scored again.
@@ -236,7 +236,7 @@ def _plain(value: Any) -> Any:
     return None if value is MISSING else value
 
 
-# One answer on the balance: from raw text to score, band, findings and the reading of each component.
+# One answer: from raw text to score, band, findings and the reading of each component.
 
 FORMAT: Final = "FORMAT"
 """The code of an answer that cannot be read or does not fit the schema."""
@@ -277,7 +277,7 @@ class Evaluated:
 
 
 class Evaluator:
-    """A suite's balance, set up once and used for every answer."""
+    """Scores the answers of a suite: set up once and used for every answer."""
 
     def __init__(self, suite: SuiteModel) -> None:
         # Scorers in code see them.
@@ -288,7 +288,7 @@ class Evaluator:
         self._validator = SchemaValidator(schema) if self._is_json and schema is not None else None
         json_shape = "JSON that fits the suite's schema" if self._validator else "a JSON object or array"
         self._shape = json_shape if self._is_json else "a text"
-        self.components = tuple((component, placed(component, suite)) for component in suite.components)
+        self.components = tuple((component, placed(component, suite)) for component in suite.computed)
         self._readers = [_reader(component, scorer) for component, scorer in self.components]
         self._pass_at = None if suite.passing is None else round(suite.passing.at_least, _PRECISION)
         self._bands = [(band.name, round(band.at_least, _PRECISION)) for band in suite.bands]
@@ -300,7 +300,7 @@ class Evaluator:
         self._expect = next((scorer for scorer in scorers if isinstance(scorer, Expectations)), None)
         self._stability = suite.stability
         self._recent: Recent[Evaluated] = Recent()
-        self._counting = any(getattr(component.scorer, "measures", None) for component in suite.components)
+        self._counting = any(getattr(component.scorer, "measures", None) for component in suite.computed)
 
     def evaluate(self, text: str, case: Case, status: int | None = None, *, cut_off: bool = False) -> Evaluated:
         """What the answer is worth; an answer in the wrong shape is worth 0 and has the single finding FORMAT.

@@ -236,7 +236,7 @@ class StatusCheck(CheckRule):
     status: int | str | list[int | str] = Field(description="A status such as 422, a class such as 4xx, or a list.")
     body_has: str | BodyText | None = Field(
         default=None,
-        description="Path in the case to a text that stands in the body as a word of its own, such as an error code; "
+        description="Path in the case to a text that occurs in the body as a word of its own, such as an error code; "
         "or {text: ...} for the same in every case.",
     )
 
@@ -277,7 +277,7 @@ class StatusCheck(CheckRule):
 
     def _look(self, answered: Answered, wanted: str | None) -> Hit:
         if answered.status is None:
-            raise ValueError("looks at the HTTP status, and the target tells none: only an http target does")
+            raise ValueError("looks at the HTTP status, and the target reports none: only an http target does")
         statuses = " or ".join(str(item) for item in self._wanted)
         expected = statuses if wanted is None else f"{statuses} with {brief(wanted)}"
         if not any(_fits(answered.status, item) for item in self._wanted):

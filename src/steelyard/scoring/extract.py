@@ -149,7 +149,7 @@ def _fixed(value: Any) -> Any:
 # JSON schemas compiled once, that never fetch anything, with problems told in words.
 
 MAX_PROBLEMS: Final = 5
-"""How many problems of one answer are told; more is noise."""
+"""How many problems of one answer are reported; more is noise."""
 
 _LONGEST_HEAD: Final = 40
 _LONGEST_TAIL: Final = 100

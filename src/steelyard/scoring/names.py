@@ -113,10 +113,10 @@ class Alternatives(Scorer):
     expected: str = Field(description="Path to the true name in the case.")
     also: str | None = Field(default=None, description="Path to a list of other names that are as good.")
     max_others: int = Field(
-        default=2, ge=0, description="How many other names may stand beside the right one; `strict` allows none."
+        default=2, ge=0, description="How many other names may occur with the right one; `strict` allows none."
     )
     max_extra_words: int = Field(
-        default=12, ge=0, description="How many words may stand beside the right name in a longer answer."
+        default=12, ge=0, description="How many words may occur with the right name in a longer answer."
     )
     strict: bool = Field(default=False, description="Score by the strict rule: a single name, and no denial of it.")
 
@@ -124,7 +124,7 @@ class Alternatives(Scorer):
         accepted = self._accepted(case)
         if not accepted:
             return UNKNOWN
-        got = as_text(self.seen(answer))
+        got = as_text(self.answer_value(answer))
         if self.strict:
             value = naming_one(got, accepted, max_extra_words=self.max_extra_words)
         else:
@@ -136,14 +136,14 @@ class Alternatives(Scorer):
         return Reading(value, expected, got, "the name is there, among too much else" if listed else "")
 
     def truth(self, case: Case) -> Any:
-        expected = self.available(case)
+        expected = self.expected_value(case)
         return None if expected is None else as_text(expected)
 
     def check(self, case: Case) -> str | None:
-        expected = self.available(case)
+        expected = self.expected_value(case)
         if expected is not None and (not isinstance(expected, str) or not normalise(expected)):
             return f"{self.expected} is {expected!r}: a name is needed"
-        also = self.available(case, "also")
+        also = self.expected_value(case, "also")
         if also is None:
             return None
         names = as_phrases(also)
@@ -155,10 +155,10 @@ class Alternatives(Scorer):
         return self._accepted(case)
 
     def _accepted(self, case: Case) -> list[str]:
-        expected = self.available(case)
+        expected = self.expected_value(case)
         if expected is None:
             return []  # alternatives of an unknown truth are no truth: the suite's policy decides
-        return [as_text(expected), *(as_phrases(self.available(case, "also")) or [])]
+        return [as_text(expected), *(as_phrases(self.expected_value(case, "also")) or [])]
 
 
 # The scorer for a free-text name: the better of keyword matches and fuzzy likeness.
@@ -272,11 +272,11 @@ class KeywordsOrFuzzy(Scorer):
     )
 
     def read(self, answer: Any, case: Case) -> Reading:
-        expected = self.available(case)
+        expected = self.expected_value(case)
         if expected is None:
             return UNKNOWN
         name, keywords = as_text(expected), self._keywords(case)
-        got = as_text(self.seen(answer))
+        got = as_text(self.answer_value(answer))
         if self.strict:
             limits = {"floor": self.floor, "min_precision": self.min_precision}
             value = keyword_or_fuzzy_strict(got, name, keywords, _LIKENESS[self.likeness], **limits)
@@ -285,14 +285,14 @@ class KeywordsOrFuzzy(Scorer):
         return Reading(value, name, got, _result(got, keywords) if keywords and value < 1 else "")
 
     def truth(self, case: Case) -> Any:
-        expected = self.available(case)
+        expected = self.expected_value(case)
         return None if expected is None else as_text(expected)
 
     def check(self, case: Case) -> str | None:
-        expected = self.available(case)
+        expected = self.expected_value(case)
         if expected is not None and not normalise(as_text(expected)):
             return f"{self.expected} is {expected!r}: a name with a letter or a digit is needed"
-        raw = self.available(case, "keywords")
+        raw = self.expected_value(case, "keywords")
         if raw is None:
             return None
         keywords = as_phrases(raw) if isinstance(raw, (list, tuple)) else None
@@ -306,7 +306,7 @@ class KeywordsOrFuzzy(Scorer):
         return self._keywords(case)
 
     def _keywords(self, case: Case) -> list[str]:
-        return as_phrases(self.available(case, "keywords")) or []
+        return as_phrases(self.expected_value(case, "keywords")) or []
 
 
 def _result(got: str, keywords: Sequence[str]) -> str:

@@ -233,22 +233,22 @@ class Number(Scorer):
     )
 
     def read(self, answer: Any, case: Case) -> Reading:
-        expected = as_number(self.available(case))
+        expected = as_number(self.expected_value(case))
         if expected is None:
             return UNKNOWN
-        raw = self.seen(answer)
+        raw = self.answer_value(answer)
         got = the_number(raw, pick=self.pick, decimal=self.decimal)
         note = "no single number can be read" if got is None else ""
         return Reading(near(got, expected, absolute=self.absolute, relative=self.relative), expected, raw, note)
 
     def truth(self, case: Case) -> Any:
-        expected = as_number(self.available(case))
+        expected = as_number(self.expected_value(case))
         if expected is None:
             return None
         return int(expected) if expected.is_integer() else expected
 
     def check(self, case: Case) -> str | None:
-        expected = self.available(case)
+        expected = self.expected_value(case)
         if expected is None or as_number(expected) is not None:
             return None
         return f"{self.expected} is {expected!r}: a number is needed"
@@ -516,7 +516,7 @@ class MoneyRange(Scorer):
         return {self.answer_low: 0, self.answer_high: _WIDEST}
 
     def check(self, case: Case) -> str | None:
-        low, high = self.available(case, "low"), self.available(case, "high")
+        low, high = self.expected_value(case, "low"), self.expected_value(case, "high")
         for path, other, raw, rest in ((self.low, self.high, low, high), (self.high, self.low, high, low)):
             if raw is None and rest is not None:
                 return f"{path} is missing, while {other} is {rest!r}"
@@ -535,14 +535,14 @@ class MoneyRange(Scorer):
         return " cents" if self.unit == "cents" else ""
 
     def _truth(self, case: Case) -> Amounts | None:
-        low, high = as_number(self.available(case, "low")), as_number(self.available(case, "high"))
+        low, high = as_number(self.expected_value(case, "low")), as_number(self.expected_value(case, "high"))
         return None if low is None or high is None or not 0 <= low <= high else (low, high)
 
     def _estimate(self, answer: Any) -> tuple[Any, Price]:
         if self.answer_low is None:
-            raw = self.seen(answer)
+            raw = self.answer_value(answer)
             return raw, read_money(raw, per_unit=self._per_unit, currency=self.currency)
-        low, high = self.seen(answer, "answer_low"), self.seen(answer, "answer_high")
+        low, high = self.answer_value(answer, "answer_low"), self.answer_value(answer, "answer_high")
         pair = [low, high]
         if type(low) is int and type(high) is int and 0 <= low <= high <= _WIDEST:
             return pair, Price((low, high))  # what most answers are, without the way through words

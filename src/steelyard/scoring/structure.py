@@ -35,7 +35,7 @@ class JsonSchema(Scorer):
         return self
 
     def read(self, answer: Any, case: Case) -> Reading:  # noqa: ARG002 - the schema is the same for all cases
-        got = self.seen(answer)
+        got = self.answer_value(answer)
         if isinstance(got, str) and not self.validator.fits(got):
             extracted = extract_json(got, self.validator)
             return Reading(float(extracted.step is not None), "a value that fits", got, "; ".join(extracted.problems))
@@ -100,7 +100,7 @@ class Fields(Scorer):
         return name, float(written.get("weight", 1)), scorer_class.model_validate(parameters)
 
     def read(self, answer: Any, case: Case) -> Reading:
-        place = self.seen(answer)
+        place = self.answer_value(answer)
         earned = total = 0.0
         wrong: list[str] = []
         for name, weight, scorer in self.parts:
@@ -114,7 +114,7 @@ class Fields(Scorer):
         if not total:
             return UNKNOWN
         note = f"not right: {', '.join(wrong)}" if wrong else ""
-        return Reading(earned / total, self.available(case), place, note)
+        return Reading(earned / total, self.expected_value(case), place, note)
 
     def truth(self, case: Case) -> Any:
         parts: dict[str, Any] = {}
@@ -123,7 +123,7 @@ class Fields(Scorer):
         return build_answer(parts) if parts else None
 
     def check(self, case: Case) -> str | None:
-        truth = self.available(case)
+        truth = self.expected_value(case)
         if truth is None:
             return None
         if not isinstance(truth, dict):

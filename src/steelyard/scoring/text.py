@@ -117,10 +117,10 @@ def unknown(component: Component, scorer: Any, answer: Any, case: Case) -> Readi
     if component.when_unknown == "skip":
         return Reading(None, note="the truth is unknown: taken out of the score")
     if component.when_unknown == "say_unknown":
-        got = scorer.seen(answer)
+        got = scorer.answer_value(answer)
         text = says_unknown(got)
         note = "says that it is unknown" if text else "the truth is unknown, and the answer does not say so"
-        return Reading(1.0 if text else 0.0, expected="unknown, said in words", got=got, note=note)
+        return Reading(1.0 if text else 0.0, expected="unknown, stated in words", got=got, note=note)
     raise SuiteError([Problem(f"case {case.id}: {_no_policy(component)}", file=case.source)])
 
 
@@ -190,17 +190,17 @@ class Regex(Scorer):
         text = self._pattern(case)
         if text is None:
             return UNKNOWN
-        got = as_text(self.seen(answer))
+        got = as_text(self.answer_value(answer))
         value = self._fits(got, compile_pattern(text, ignore_case=self.ignore_case))
         return Reading(value, text, got)
 
     def truth(self, case: Case) -> Any:
         if self.pattern is not None:
             return self.example
-        return None if self.available(case) is None else self.available(case, "example")
+        return None if self.expected_value(case) is None else self.expected_value(case, "example")
 
     def check(self, case: Case) -> str | None:
-        raw = self.available(case) if self.expected is not None else None
+        raw = self.expected_value(case) if self.expected is not None else None
         if raw is None:
             return None
         if not isinstance(raw, str):
@@ -209,13 +209,13 @@ class Regex(Scorer):
             compiled = compile_pattern(raw, ignore_case=self.ignore_case)
         except ValueError as error:
             return f"{self.expected}: {error}"
-        example = self.available(case, "example")
+        example = self.expected_value(case, "example")
         if example is None or not self._fits(as_text(example), compiled):
             return f"{self.example} is {example!r}: an example that fits {raw!r} is needed"
         return None
 
     def _pattern(self, case: Case) -> str | None:
-        raw = self.pattern if self.pattern is not None else self.available(case)
+        raw = self.pattern if self.pattern is not None else self.expected_value(case)
         return raw if isinstance(raw, str) else None
 
     def _fits(self, text: str, pattern: regex.Pattern[str]) -> float:
@@ -262,17 +262,17 @@ class Exact(Scorer):
     )
 
     def read(self, answer: Any, case: Case) -> Reading:
-        expected = self.available(case)
+        expected = self.expected_value(case)
         if expected is None:
             return UNKNOWN
-        got = self.seen(answer)
+        got = self.answer_value(answer)
         return Reading(exactly(got, expected, self.ignore), expected, got)
 
     def truth(self, case: Case) -> Any:
-        return self.available(case)
+        return self.expected_value(case)
 
     def keywords_of(self, case: Case) -> list[str]:
-        return as_phrases(self.available(case)) or []
+        return as_phrases(self.expected_value(case)) or []
 
 
 class Contains(Scorer):
@@ -294,7 +294,7 @@ class Contains(Scorer):
         phrases = self._phrases(case)
         if not phrases:
             return UNKNOWN
-        got = as_text(self.seen(answer))
+        got = as_text(self.answer_value(answer))
         value = containing(got, phrases, self.match)
         words = normalise(got)
         lacking = [phrase for phrase in phrases if not has_phrase(words, normalise(phrase))]
@@ -306,7 +306,7 @@ class Contains(Scorer):
         return "; ".join(phrases) if phrases else None
 
     def check(self, case: Case) -> str | None:
-        if not isinstance(self.expected, str) or (raw := self.available(case)) is None:
+        if not isinstance(self.expected, str) or (raw := self.expected_value(case)) is None:
             return None
         phrases = as_phrases(raw)
         if phrases is None:
@@ -321,7 +321,7 @@ class Contains(Scorer):
     def _phrases(self, case: Case) -> list[str]:
         if not isinstance(self.expected, str):
             return list(self.expected)
-        return as_phrases(self.available(case)) or []
+        return as_phrases(self.expected_value(case)) or []
 
 
 class Choice(Scorer):
@@ -342,21 +342,21 @@ class Choice(Scorer):
         return labels
 
     def read(self, answer: Any, case: Case) -> Reading:
-        expected = self.available(case)
+        expected = self.expected_value(case)
         if expected is None:
             return UNKNOWN
-        got = as_text(self.seen(answer))
+        got = as_text(self.answer_value(answer))
         label = chosen(got, self.labels, inside=self.inside)
         if label is None:
             return Reading(0.0, expected, got, f"not one of: {', '.join(self.labels)}")
         return Reading(float(normalise(label) == normalise(as_text(expected))), expected, got)
 
     def truth(self, case: Case) -> Any:
-        expected = self.available(case)
+        expected = self.expected_value(case)
         return None if expected is None else as_text(expected)
 
     def check(self, case: Case) -> str | None:
-        expected = self.available(case)
+        expected = self.expected_value(case)
         if expected is None or chosen(as_text(expected), self.labels, inside=False) is not None:
             return None
         return f"{self.expected} is {expected!r}, not one of: {', '.join(self.labels)}"

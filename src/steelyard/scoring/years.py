@@ -400,11 +400,11 @@ class YearRange(Scorer):
 
     def check(self, case: Case) -> str | None:
         if self.expected is not None:
-            raw = self.available(case)
+            raw = self.expected_value(case)
             if raw is None or read_years(raw, present=self.present) is not None:
                 return None
             return f"{self.expected} is {raw!r}: no range of years from an earlier to a later one can be read"
-        start, end = self.available(case, "start"), self.available(case, "end")
+        start, end = self.expected_value(case, "start"), self.expected_value(case, "end")
         for path, other, raw, rest in ((self.start, self.end, start, end), (self.end, self.start, end, start)):
             if raw is None and rest is not None:
                 return f"{path} is missing, while {other} is {rest!r}"
@@ -416,15 +416,15 @@ class YearRange(Scorer):
 
     def _truth(self, case: Case) -> Years | None:
         if self.expected is not None:
-            return read_years(self.available(case), present=self.present)
-        start, end = as_number(self.available(case, "start")), as_number(self.available(case, "end"))
+            return read_years(self.expected_value(case), present=self.present)
+        start, end = as_number(self.expected_value(case, "start")), as_number(self.expected_value(case, "end"))
         return None if start is None or end is None or start > end else (int(start), int(end))
 
     def _estimate(self, answer: Any) -> tuple[Any, Years | None]:
         if self.answer_start is None:
-            raw = self.seen(answer)
+            raw = self.answer_value(answer)
             return raw, read_years(raw, present=self.present)
-        pair = [self.seen(answer, "answer_start"), self.seen(answer, "answer_end")]
+        pair = [self.answer_value(answer, "answer_start"), self.answer_value(answer, "answer_end")]
         return pair, join_years(*pair, present=self.present)
 
 

@@ -448,7 +448,7 @@ FALSE_DISCOVERIES = 0.05
 FEWEST_PEOPLE, FEWEST_TEXTS = 3, 30
 """The test's authors ask for as many people, and for as many texts of each."""
 ENOUGH_WON = 0.5
-"""From this winning rate on a judge may stand for a person."""
+"""From this winning rate on a judge may replace a person."""
 
 
 @dataclass(frozen=True, slots=True)

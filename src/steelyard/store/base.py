@@ -53,7 +53,7 @@ class JudgedSample:
 
 @dataclass(slots=True)
 class Spending:
-    """What the calls of a judge took; each sum is over the calls that told, and says nothing where none did."""
+    """What the calls of a judge took; each sum is over the calls that reported it, and is None where none did."""
 
     calls: int = 0
     tries: int = 0
@@ -66,10 +66,10 @@ class Spending:
     tokens_in: int = 0
     tokens_out: int = 0
     n_tokens: int = 0
-    """Calls that told their tokens."""
+    """Calls that reported their tokens."""
     cost: float = 0.0
     n_cost: int = 0
-    """Calls that told their cost."""
+    """Calls that reported their cost."""
 
     def add(self, call_result: CallResult) -> None:
         """Count one call."""
@@ -428,7 +428,7 @@ class RecordedRun:
     differences: tuple[str, ...] = ()
     """Where its own summary does not fit its records, a sentence each."""
     notes: tuple[str, ...] = ()
-    """What it says and nobody can compute again, a line each."""
+    """What it states and cannot be recomputed, a line each."""
     stated: Mapping[str, Mapping[str, Mapping[str, float | None]]] = field(default_factory=dict)
     """By case, figures that it states and does not hold the calls or answers of: `latency` in seconds (mean, p95, n,
     timeouts, failures), `stability` as shares by name, None for what it could not say, and `check.<name>`, the
@@ -445,5 +445,5 @@ class SnapshotFormat(Protocol):
         ...
 
     def write(self, header: RunHeader, samples: Iterable[tuple[Sample, Case]]) -> Any:
-        """A run as a document; `header.options["kept"]` holds what was kept of the one it came from."""
+        """A run as a document; `header.options.original` is what was `stored` of the one it came from."""
         ...

@@ -74,7 +74,7 @@ _compact = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(","
 
 
 def _writer() -> Callable[[Any], str]:
-    """`_compact.encode` without its C part being built anew in every call, which takes longer than a small record."""
+    """`_compact.encode` without its C part being built again in every call, which takes longer than a small record."""
     make = getattr(json.encoder, "c_make_encoder", None)
     if make is None:
         return _compact.encode
@@ -263,14 +263,16 @@ def _float(value: Any) -> Any:
 
 def _mapping(hint: Any) -> _Form:
     form = _form_of(hint)
-    way, isfinite = form.encode, math.isfinite
+    way, read, isfinite = form.encode, form.decode, math.isfinite
     schema = {"type": "object"} | ({"additionalProperties": form.schema} if form.schema else {})
     if way is None:
         return _Form(schema, dict)
     if way is _number:
         return _Form(schema, lambda value: {key: item for key, item in value.items() if isfinite(item)})
     return _Form(
-        schema, lambda value: {key: data for key, item in value.items() if (data := way(item)) is not _NOTHING}
+        schema,
+        lambda value: {key: data for key, item in value.items() if (data := way(item)) is not _NOTHING},
+        None if read is None else lambda data: {key: read(item) for key, item in data.items()},
     )
 
 

@@ -8,7 +8,7 @@ import zlib
 from array import array
 from collections.abc import Iterator, Sequence
 from itertools import compress
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from steelyard.store.base import Checks, ClaimColumns, Columns
 from steelyard.store.codec import from_stored, unpack, unpacked_columns
 from steelyard.store.databases import Database, Session
 from steelyard.store.samples import PAGE, Layout, layouts_of
+
+if TYPE_CHECKING:
+    from steelyard.suite.models import SuiteModel
 
 WHOLE = (np.int8, np.int16, np.int32, np.int64)
 REAL = (np.float16, np.float32, np.float64)
@@ -58,7 +61,7 @@ class Names:
 class PackedTexts(Sequence[str]):
     """Many sorted texts, packed together: a million ids would be a hundred million bytes as strings."""
 
-    _EACH = 500
+    _PACK = 500
 
     def __init__(self) -> None:
         self._packed: list[bytes] = []
@@ -66,10 +69,10 @@ class PackedTexts(Sequence[str]):
 
     def extend(self, stored: Sequence[str]) -> None:
         self._loose.extend(stored)
-        while len(self._loose) >= self._EACH:
+        while len(self._loose) >= self._PACK:
             # No stored text contains this character.
-            self._packed.append(zlib.compress("\0".join(self._loose[: self._EACH]).encode(), 1))
-            del self._loose[: self._EACH]
+            self._packed.append(zlib.compress("\0".join(self._loose[: self._PACK]).encode(), 1))
+            del self._loose[: self._PACK]
 
     @classmethod
     def of(cls, packs: list[bytes], loose: list[str]) -> PackedTexts:
@@ -89,7 +92,7 @@ class PackedTexts(Sequence[str]):
     __hash__ = None  # type: ignore[assignment]
 
     def __len__(self) -> int:
-        return len(self._packed) * self._EACH + len(self._loose)
+        return len(self._packed) * self._PACK + len(self._loose)
 
     def __iter__(self) -> Iterator[str]:
         # One by one each pack would be unpacked 500 times.
@@ -104,7 +107,7 @@ class PackedTexts(Sequence[str]):
     def __getitem__(self, place: int | slice) -> str | list[str]:
         if isinstance(place, slice):
             return [self[i] for i in range(*place.indices(len(self)))]
-        pack, at = divmod(range(len(self))[place], self._EACH)
+        pack, at = divmod(range(len(self))[place], self._PACK)
         texts = self._loose if pack == len(self._packed) else zlib.decompress(self._packed[pack]).decode().split("\0")
         return from_stored(texts[at])
 
@@ -173,16 +176,16 @@ def _cases_in_order(session: Session, run: int, places: np.ndarray) -> _Cases:
     return cases
 
 
-def read_columns(session: Session, run: int, suite: dict[str, Any]) -> Columns:
+def read_columns(session: Session, run: int, suite: SuiteModel) -> Columns:
     """The columns of a run, as `base.Columns` describes them."""
     n = session.execute(_SIZE, (run,))[0][0]
     layouts = layouts_of(session, run)
-    declared = [component["name"] for component in suite.get("components", ())]
+    declared = [component.name for component in suite.components]
     available = [score for layout in layouts.values() for score in layout]
     components = dict.fromkeys([*declared, *(name for name, _weight, _counts in available)])
     names = {column: Names() for column in _TEXTS}
     names["outcome"] = Names([outcome.value for outcome in Outcome])
-    names["band"] = Names([band["name"] for band in suite.get("bands", ())])
+    names["band"] = Names([band.name for band in suite.bands])
     whole = {column: Column(n) for column in ("repeat", "passed", *_TEXTS)}
     score, parts = Column(n, REAL), {name: Column(n, REAL) for name in components}
     counted = {(name, count): Column(n, REAL) for name, _weight, counts in available for count in counts}

@@ -227,7 +227,7 @@ CHECKS, COLUMNS, CONTENTS, DIGESTS = "checks", "columns", "contents", "digests"
 """The parts that are kept, each by itself."""
 _VERSION = 1
 _INSERT = ("run", "name", "content")
-_STORED = "SELECT name, content FROM kept_columns WHERE run = ? AND name >= ? AND name < ? ORDER BY name"
+_STORED = "SELECT name, content FROM stored_columns WHERE run = ? AND name >= ? AND name < ? ORDER BY name"
 _COUNT = "SELECT count(*) FROM samples JOIN runs ON runs.number = samples.run WHERE run = ? AND state = 'ended'"
 
 
@@ -245,7 +245,7 @@ def keep(session: Session, run: int, part: str, value: Columns | Checks | Conten
     """Keep one part of what was read of a run that has ended."""
     for name, content in _packed(part, value):
         # One by one, so that no more than one array is held twice.
-        session.insert("kept_columns", _INSERT, [(run, name, content)], unless_there=True)
+        session.insert("stored_columns", _INSERT, [(run, name, content)], unless_there=True)
 
 
 def is_large(session: Session, run: int) -> bool:
@@ -253,24 +253,24 @@ def is_large(session: Session, run: int) -> bool:
     return bool(session.execute(_COUNT, (run,))[0][0] >= LEAST)
 
 
-def kept_columns(session: Session, run: int) -> Columns | None:
+def stored_columns(session: Session, run: int) -> Columns | None:
     """The columns of a run; None when none are kept."""
     return _unpacked(session, run, COLUMNS, Columns)
 
 
-def kept_checks(session: Session, run: int) -> Checks | None:
+def stored_checks(session: Session, run: int) -> Checks | None:
     """What became of its expectations; None when that is not kept."""
     return _unpacked(session, run, CHECKS, Checks)
 
 
-def kept_contents(reading: Callable[[], Any], run: int) -> Contents | None:
+def stored_contents(reading: Callable[[], Any], run: int) -> Contents | None:
     """What its samples are about; None when that is not kept."""
     with reading() as session:
         result = _unpacked(session, run, CONTENTS, ContentsColumns)
     return None if result is None else with_texts(reading, run, result)
 
 
-def kept_digests(session: Session, run: int) -> np.ndarray | None:
+def stored_digests(session: Session, run: int) -> np.ndarray | None:
     """Digests of its answers; None when they are not kept."""
     result = _unpacked(session, run, DIGESTS, Digests)
     return None if result is None else result.digest

@@ -335,8 +335,8 @@ class SqliteDatabase(Database):
             self._file = (now.st_dev, now.st_ino)
             return
         raise StoreError(
-            f"{self.place} was deleted or replaced while it was written to: nothing that was written since is kept."
-            " Bring the file back, or run again"
+            f"{self.place} was deleted or replaced while it was written to: nothing that was written since is"
+            f" stored. Bring the file back, or run again"
         )
 
     def damage(self) -> str:

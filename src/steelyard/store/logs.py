@@ -33,7 +33,7 @@ class BaselineEntry:
     reason: str = ""
     removed: bool = False
     forced: bool = False
-    """True when the run was locked although it is no sound reading."""
+    """True when the run was locked although it is INVALID, suspect or partial."""
     signature: dict[str, Any] = field(default_factory=dict)
     """The run's, when it was locked."""
 
@@ -129,9 +129,9 @@ class AlertRecord:
     closed_run: str | None
     closed_at: float | None
     content: dict[str, Any]
-    """What people were told when it was raised."""
+    """The notice when it was raised."""
     ending: dict[str, Any] | None = None
-    """What they were told when it was closed."""
+    """The notice when it was closed."""
 
     @property
     def is_open(self) -> bool:

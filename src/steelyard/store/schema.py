@@ -204,7 +204,7 @@ CREATE TABLE {table} (
 );
 """
 _BESIDE_RUNS = """
-CREATE TABLE kept_columns (
+CREATE TABLE stored_columns (
     run INTEGER NOT NULL REFERENCES runs (number),
     name {key_text} NOT NULL,
     content {blob} NOT NULL,
@@ -219,7 +219,7 @@ CREATE TABLE journal (
 CREATE TABLE cache (
     key TEXT NOT NULL PRIMARY KEY,
     content TEXT NOT NULL,
-    kept_at {real} NOT NULL
+    stored_at {real} NOT NULL
 );
 
 CREATE TABLE baselines (
@@ -348,7 +348,7 @@ def m001_initial(execute: Executes, dialect: Dialect) -> None:
     guarded = [(table, event) for table in (*of_runs, *SOME_SAMPLES) for event in ("UPDATE", "DELETE")]
     # Rows cannot be added to these; the other tables hang on them, and each guard costs 4 % of the speed.
     guarded += [(table, "INSERT") for table in ("samples", "judgements", *SOME_SAMPLES)]
-    for table, event in [*guarded, ("kept_columns", "UPDATE")]:
+    for table, event in [*guarded, ("stored_columns", "UPDATE")]:
         _guard_ended(execute, dialect, table, event)
 
 

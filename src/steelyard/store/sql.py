@@ -76,8 +76,8 @@ WHERE suite_name = ? AND target_digest = ? AND state = 'ended' AND created_at < 
 ORDER BY created_at DESC, number DESC LIMIT 20
 """
 _CACHE = """
-INSERT INTO cache (key, content, kept_at) VALUES (?, ?, ?)
-ON CONFLICT (key) DO UPDATE SET content = excluded.content, kept_at = excluded.kept_at
+INSERT INTO cache (key, content, stored_at) VALUES (?, ?, ?)
+ON CONFLICT (key) DO UPDATE SET content = excluded.content, stored_at = excluded.stored_at
 """
 
 
@@ -283,10 +283,9 @@ class SqlStore:
     def columns(self, run_id: str) -> Columns:
         with self.database.reading() as session:
             run = self._number(session, run_id)
-            if (columns := contents.kept_columns(session, run)) is not None:
+            if (columns := contents.stored_columns(session, run)) is not None:
                 return columns
-            suite = session.execute("SELECT suite FROM runs WHERE number = ?", (run,))[0][0]
-            return read_columns(session, run, json.loads(suite))
+            return read_columns(session, run, _by_id(session, run_id, run_id, self.place).description)
 
     def claims(self, run_id: str) -> ClaimColumns:
         with self.database.reading() as session:
@@ -295,7 +294,7 @@ class SqlStore:
     def checks(self, run_id: str) -> Checks:
         with self.database.reading() as session:
             run = self._number(session, run_id)
-            checks = contents.kept_checks(session, run)
+            checks = contents.stored_checks(session, run)
             return read_checks(session, run) if checks is None else checks
 
     def items(self, run_id: str) -> Iterator[tuple[int, tuple[Item, ...]]]:
@@ -306,12 +305,14 @@ class SqlStore:
     def contents(self, run_id: str) -> Contents:
         with self.database.reading() as session:
             run = self._number(session, run_id)
-        return contents.kept_contents(self.database.reading, run) or contents.read_contents(self.database.reading, run)
+        return contents.stored_contents(self.database.reading, run) or contents.read_contents(
+            self.database.reading, run
+        )
 
     def answer_digests(self, run_id: str) -> np.ndarray:
         with self.database.reading() as session:
             run = self._number(session, run_id)
-            digests = contents.kept_digests(session, run)
+            digests = contents.stored_digests(session, run)
             return contents.read_answer_digests(session, run) if digests is None else digests
 
     def judgements(self, run_id: str) -> Iterator[JudgedSample]:
@@ -417,11 +418,11 @@ class SqlStore:
         if not twice:
             return StoreError(
                 f"two samples of run {run_id} have the same case, variant and repeat, or the same place in the plan: "
-                "nothing of this batch was kept"
+                "nothing of this batch was stored"
             )
         return StoreError(
             f"run {run_id} already holds the sample for {describe_key(twice[0])}"
-            f"{f' and {len(twice) - 1} more' if len(twice) > 1 else ''}: nothing of this batch was kept"
+            f"{f' and {len(twice) - 1} more' if len(twice) > 1 else ''}: nothing of this batch was stored"
         )
 
 
@@ -492,7 +493,13 @@ def run_row(header: RunHeader) -> Row:
 
 
 def _header_from(row: Row) -> RunHeader:
-    return from_row(RunHeader, row[:-1])
+    try:
+        return from_row(RunHeader, row[:-1])
+    except (AttributeError, TypeError, ValueError) as error:
+        raise StoreError(
+            f"run {row[0]} was stored by a development version of Steelyard and cannot be read ({error}):"
+            " choose another store with STEELYARD_STORE"
+        ) from error
 
 
 def _only(session: Session, rows: list[Row], name: str, place: str) -> RunHeader:

@@ -50,7 +50,7 @@ class Case:
     category: str | None = None
     difficulty: str | None = None
     cluster: str | None = None
-    """The document, user or seed that it comes from: cases of one are alike, and one unit of evidence."""
+    """The document, user or seed that it comes from: cases of one are one cluster in intervals and tests."""
     tags: tuple[str, ...] = ()
     attachments: tuple[Attachment, ...] = ()
     why: str = ""

@@ -14,16 +14,19 @@ from hashlib import sha256
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from pydantic import Field
+
 from steelyard.errors import Problem, SteelyardError
 from steelyard.suite.build.draft import Draft
 from steelyard.suite.case import MISSING, Case, CaseSurvey, digest, split_path
 from steelyard.suite.files import folder_inside, inside, place_inside, read_attachments
 from steelyard.suite.judge import JudgeModel
 from steelyard.suite.mapping import FIELDS, RowMapping, Unmappable, compile_mapping
-from steelyard.suite.models import CasesFile, Component, SuiteModel
+from steelyard.suite.models import Component, SuiteModel
 from steelyard.suite.readers import ONE_CASE_A_FILE, READERS, Record, Report, read_one, read_records, refuse
 from steelyard.suite.redaction import Redactor
 from steelyard.suite.truth import LEDGER_FILE, TruthCheck
+from steelyard.suite.values import Anything, Part
 from steelyard.suite.yaml import Located, listed, meant, result
 
 
@@ -238,6 +241,26 @@ def _meant(key: str, absent: tuple[str, ...]) -> str:
 
 
 _GLOB = "*?["
+
+
+class CasesFile(Part):
+    """Where the cases are and how a record becomes a case."""
+
+    files: str | list[str] | None = Field(
+        default=None, description="One file, a list of files or a glob: .yaml .json .jsonl .csv .parquet."
+    )
+    folder: str | None = Field(default=None, description="A folder with one file a case, instead of `files`.")
+    glob: str = Field(default="*", description="Which files of the folder are cases.")
+    at: str = Field(default="", description="Where the list of cases is inside a JSON or YAML document: a path.")
+    cluster: str | None = Field(
+        default=None,
+        description="What of a record (a path, such as `document` or `input.user`) cases share that are not independent"
+        " of one another: those of one document, user or seed are one unit in every interval, test and power figure.",
+    )
+    map: dict[str, Anything] = Field(
+        default={},
+        description="How a record of another shape becomes a case: path, constant, unit or template.",
+    )
 
 
 def build_source(raw: Any, draft: Draft) -> FileCases | ListCases | None:

@@ -6,7 +6,7 @@ import ipaddress
 import posixpath
 import socket
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from types import SimpleNamespace
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -14,7 +14,7 @@ from steelyard.errors import Problem, SuiteError, UsageError
 from steelyard.plugins import find_callable
 from steelyard.suite.build.draft import Draft
 from steelyard.suite.build.judge import settle_chat
-from steelyard.suite.judge import JudgeDescription, JudgeModel, JudgeSpec, Rubric
+from steelyard.suite.judge import JudgeModel, Member, Rubric
 from steelyard.suite.mapping import compile_template
 from steelyard.suite.models import SuiteModel, TargetSpec, Variant
 from steelyard.suite.yaml import Located, listed, meant
@@ -23,19 +23,11 @@ _OF_THAT_ADDRESS = ("token", "headers")
 """Settings that must not be sent to another address."""
 
 
-@dataclass(frozen=True, slots=True)
-class RecordedJudge:
-    """In the place of the settings of a model whose answers are recorded: it can be named and not be asked."""
-
-    model: str | None
-    base_url: str | None
-
-
 def _scored(rubric: Rubric) -> list[Any]:
     return [rubric.scale, *sorted(rubric.names)]
 
 
-def as_recorded(judge: JudgeModel, described: JudgeDescription) -> JudgeModel:
+def as_recorded(judge: JudgeModel, described: JudgeModel) -> JudgeModel:
     """The judge of today with the members, and as many judgings, of the run that was described so.
 
     Rules and checks are those of today; a member that is code is today's code. UsageError when models gave their
@@ -56,8 +48,8 @@ def as_recorded(judge: JudgeModel, described: JudgeDescription) -> JudgeModel:
                 raise UsageError(f"the judge {member.name!r} of that run is not in the suite any more")
             members.append(declared)
         else:
-            members.append(JudgeSpec(member.name, member.kind, RecordedJudge(member.model, member.address)))
-    return judge.model_copy(update={"members": tuple(members), "repeats": described.repeats})
+            members.append(member)
+    return judge.judged_by(tuple(members), repeats=described.repeats)
 
 
 def refuse_self_judged(suite: SuiteModel, answered_by: Mapping[str, Any] | None = None) -> None:
@@ -66,13 +58,13 @@ def refuse_self_judged(suite: SuiteModel, answered_by: Mapping[str, Any] | None 
         return
     target = suite.target
     if answered_by is not None:
-        place = RecordedJudge(answered_by.get("model"), answered_by.get("address"))
-        target = TargetSpec(str(answered_by.get("kind")), place)
+        kind, model, address = (answered_by.get(key) for key in ("kind", "model", "address"))
+        target = TargetSpec(str(kind), SimpleNamespace(model=model, base_url=address))
     if wrong := self_judged(target, suite.judge, suite.variants):
         raise UsageError(wrong)
 
 
-def judged_as_then(suite: SuiteModel, described: JudgeDescription | None, *, to_ask: bool) -> SuiteModel:
+def judged_as_then(suite: SuiteModel, described: JudgeModel | None, *, to_ask: bool) -> SuiteModel:
     """The suite with the judges of a run that was described so; UsageError when one of them cannot be asked any more.
 
     One that the suite declares is taken as it is declared now; any other is the model of then at its address, which is
@@ -92,7 +84,7 @@ def judged_as_then(suite: SuiteModel, described: JudgeDescription | None, *, to_
             )
         elif member.kind == "chat" and to_ask:
             raise UsageError(
-                f"the judge of that run is not in the suite, and nobody is asked at an address that only a run names:"
+                f"the judge of that run is not in the suite, and no call is made to an address that only a run names:"
                 f" if you trust it, give --judge {member.address} --judge-model {member.model}"
             )
         elif member.kind == "chat" and member.address is not None:
@@ -101,13 +93,10 @@ def judged_as_then(suite: SuiteModel, described: JudgeDescription | None, *, to_
             raise UsageError(
                 f"the judge {member.name!r} of that run is not in the suite any more: name one with --judge"
             )
-    judged = judge.model_copy(update={"members": tuple(members), "repeats": described.repeats})
-    return replace(suite, judge=judged)
+    return suite.changed(judge=judge.judged_by(tuple(members), repeats=described.repeats))
 
 
-def chosen_members(
-    suite: SuiteModel, judge: JudgeModel, name: str | None, given: dict[str, Any]
-) -> tuple[JudgeSpec, ...]:
+def chosen_members(suite: SuiteModel, judge: JudgeModel, name: str | None, given: dict[str, Any]) -> tuple[Member, ...]:
     """Who judges when the command line names a judge, or gives settings of one (model, token, temperature); UsageError
     when that is nobody.
 
@@ -136,7 +125,7 @@ def chosen_members(
     return (_overlaid(suite, chosen, given) if given else chosen,)
 
 
-def _at_address(suite: SuiteModel, judge: JudgeModel, url: str, given: dict[str, Any]) -> JudgeSpec:
+def _at_address(suite: SuiteModel, judge: JudgeModel, url: str, given: dict[str, Any]) -> Member:
     """The model at the URL, with the settings of the first declared model underneath."""
     declared = next((spec for spec in judge.judges.values() if spec.kind == "chat"), None)
     below = {} if declared is None else _settings(declared)
@@ -147,14 +136,14 @@ def _at_address(suite: SuiteModel, judge: JudgeModel, url: str, given: dict[str,
     return _settled(suite, given["model"], below | {"base_url": url} | given)
 
 
-def _overlaid(suite: SuiteModel, spec: JudgeSpec, given: dict[str, Any]) -> JudgeSpec:
+def _overlaid(suite: SuiteModel, spec: Member, given: dict[str, Any]) -> Member:
     below = _settings(spec)
     if given.get("model", spec.settings.model) != spec.settings.model:
         below = _without(below, ("price",))
     return _settled(suite, spec.name, below | given)
 
 
-def _settings(spec: JudgeSpec) -> dict[str, Any]:
+def _settings(spec: Member) -> dict[str, Any]:
     return {name: getattr(spec.settings, name) for name in spec.settings.model_fields_set}
 
 
@@ -162,7 +151,7 @@ def _without(settings: dict[str, Any], names: Iterable[str]) -> dict[str, Any]:
     return {name: value for name, value in settings.items() if name not in names}
 
 
-def _settled(suite: SuiteModel, name: str, settings: dict[str, Any]) -> JudgeSpec:
+def _settled(suite: SuiteModel, name: str, settings: dict[str, Any]) -> Member:
     draft = Draft(Located(None, ""), suite.folder)
     spec = settle_chat(name, settings, (), draft)
     if spec is None:
@@ -178,17 +167,17 @@ def self_judged(target: TargetSpec | None, judge: JudgeModel, variants: Sequence
     model = str(getattr(target.settings, "model", ""))
     models = _models(model, variants)
     for member in judge.members:
-        if member.kind != "chat" or not same_address(member.settings.base_url or "", address):
+        if member.kind != "chat" or not same_address(member.address or "", address):
             continue
         if models is None:
             return (
                 f"the judge {member.name!r} may be the system under test itself: both are asked at {address}, and which"
-                f" model is tested there depends on the case ({model}), so they cannot be told apart:"
-                " let a model at another address judge, or write allow_self: true"
+                f" model is tested there depends on the case ({model}), so they cannot be distinguished:"
+                f" let a model at another address judge, or write allow_self: true"
             )
-        if str(member.settings.model).strip() in models:
+        if str(member.model).strip() in models:
             return (
-                f"the judge {member.name!r} is the system under test itself ({member.settings.model} at {address}):"
+                f"the judge {member.name!r} is the system under test itself ({member.model} at {address}):"
                 " let another model judge, or write allow_self: true"
             )
     return None

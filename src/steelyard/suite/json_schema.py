@@ -12,20 +12,22 @@ from pydantic.json_schema import models_json_schema
 from steelyard import plugins
 from steelyard.alerts.rules import CHANNELS, RULES, AlertsPart
 from steelyard.plugins import PLACE
-from steelyard.suite.judge import JudgeFile, Rubric
+from steelyard.suite.cases import CasesFile
+from steelyard.suite.judge import JudgeModel, Rubric
 from steelyard.suite.mapping import CONVERSIONS, FIELDS
 from steelyard.suite.models import (
     EXPECT,
-    CasesFile,
     ComponentSettings,
     ConfidenceRules,
     LatencyRules,
     StabilityRules,
-    SuiteFile,
+    SuiteModel,
 )
 from steelyard.suite.redaction import RedactPart
 
 _REF = "#/$defs/"
+_UNWRITTEN = ("Band", "Member", "TargetSpec")
+"""Parts that a file writes in another form, under their names."""
 _AS_THEY_ARE = ("default", "examples", "enum", "const")
 """Parts of a schema that are data."""
 _ABOUT_FIELDS = {
@@ -47,10 +49,10 @@ def suite_schema() -> dict[str, Any]:
     targets = {name: plugins.find("targets", name).Settings for name in plugins.names("targets")}
     chat = plugins.find("judges", "chat")
     parts: list[type[BaseModel]] = [
-        SuiteFile,
+        SuiteModel,
         CasesFile,
         ComponentSettings,
-        JudgeFile,
+        JudgeModel,
         Rubric,
         RedactPart,
         ConfidenceRules,
@@ -65,7 +67,7 @@ def suite_schema() -> dict[str, Any]:
     refs, collected = models_json_schema([(model, "validation") for model in unique], by_alias=True)
     definitions: dict[str, Any] = collected["$defs"]
     ref = {model: refs[(model, "validation")] for model in unique}
-    suite = definitions.pop(_name(ref[SuiteFile]))
+    suite = definitions.pop(_name(ref[SuiteModel]))
     component = definitions.pop(_name(ref[ComponentSettings]))
     definitions["Component"] = _component(component, {name: ref[scorer] for name, scorer in scorers.items()}, scorers)
     definitions["Target"] = _target({name: ref[settings] for name, settings in targets.items()}, targets)
@@ -77,10 +79,10 @@ def suite_schema() -> dict[str, Any]:
     definitions["Case"] = _case()
     definitions["MapRule"] = _map_rule()
     definitions[_name(ref[CasesFile])]["properties"]["map"] = _map()
-    _fill_judge(definitions[_name(ref[JudgeFile])]["properties"], ref[Rubric])
+    _fill_judge(definitions[_name(ref[JudgeModel])]["properties"], ref[Rubric])
     _fill(suite["properties"], ref[CasesFile])
     for name, part in (
-        ("judge", JudgeFile),
+        ("judge", JudgeModel),
         ("redact", RedactPart),
         ("confidence", ConfidenceRules),
         ("stability", StabilityRules),
@@ -93,13 +95,12 @@ def suite_schema() -> dict[str, Any]:
     scored = {"required": ["score"], "properties": {"score": {"minProperties": 1}}}
     expected = {"required": [EXPECT], "properties": {EXPECT: {"minProperties": 1}}}
     suite["anyOf"] = [scored, expected, {"required": ["judge"]}]
-    definitions.pop("Band")  # written as a share under its name
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Steelyard suite",
         "description": suite.pop("description"),
         **_untitled(suite),
-        "$defs": {name: _untitled(part) for name, part in sorted(definitions.items())},
+        "$defs": {name: _untitled(part) for name, part in sorted(definitions.items()) if name not in _UNWRITTEN},
     }
 
 
@@ -109,7 +110,7 @@ def schema_text() -> str:
 
 
 def write_schema(path: Path) -> None:
-    """Write the published file anew."""
+    """Write the published file again."""
     path.write_text(schema_text(), encoding="utf-8")
 
 

@@ -1,20 +1,42 @@
 """A judge: its rubric, settings, evidence and who judges, as a file writes it, as it judges, and as a run stores it.
 
-`JudgeFile` is a judge as written, `JudgeModel` one that is loaded, `JudgeDescription` what a run's header keeps; what
-they have in common is in `JudgeSettings`.
+`JudgeModel` is all three: see `suite.models`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    PlainSerializer,
+    ValidationInfo,
+    WithJsonSchema,
+    field_serializer,
+    field_validator,
+    model_validator,
+)
 
+from steelyard.plugins import place_of
 from steelyard.records import Mode
 from steelyard.suite.case import Case, compile_path, split_path
-from steelyard.suite.values import PLACE_SCHEMA, Anything, Group, Key, Label, Part, Scale, Texts, raise_located
+from steelyard.suite.values import (
+    PLACE_SCHEMA,
+    UNWRITTEN,
+    Anything,
+    Group,
+    InFile,
+    Key,
+    Label,
+    Part,
+    Scale,
+    Texts,
+    raise_located,
+)
 from steelyard.suite.yaml import result
 
 _BY_SCORE = {
@@ -107,7 +129,7 @@ class Rubric(Part):
         json_schema_extra={"minProperties": 1}, description="What is scored, by name."
     )
     flags: Annotated[tuple[Flag, ...], Group()] = Field(
-        default=(), json_schema_extra=_EMPTY, description="What is said yes or no to, by name."
+        default=(), json_schema_extra=_EMPTY, description="Yes-or-no questions, by name."
     )
 
     @model_validator(mode="before")
@@ -189,7 +211,7 @@ class Evidence(Part):
 
     place: AnswerPath = Field(alias="in", min_length=1, description="The field of its answer that holds them.")
     unproven: Literal["neutral", "report"] = Field(
-        default="neutral", description="What becomes of a score without a quote: bound to neutral, or only reported."
+        default="neutral", description="A score without a quote is capped at neutral, or only reported."
     )
     fewest_words: int = Field(default=2, ge=1, le=100, description="A shorter quote proves nothing.")
     dimensions: Texts = Field(default=(), description="Those that must be proven; left out, all.")
@@ -205,7 +227,7 @@ class FigureFile(Part):
     count: str = Field(default="", description="Path to the words of a list, faults[].reason: how often each is said.")
     keys: list[Label] = Field(
         default=[],
-        description="What * stands for, or the words that are counted; left out, as the response lists them.",
+        description="The keys of *, or the words that are counted; left out, as the response lists them.",
     )
     scale: Scale | None = Field(default=None, description="Lowest and highest number; left out, the rubric's.")
     about: str = Field(default="", description="What it says, in a few words.")
@@ -241,12 +263,44 @@ class SaidCount(Part):
     about: str = ""
 
 
+class Member(Part):
+    """One who can judge: a model at an address, or a function."""
+
+    name: str = ""
+    kind: str = ""
+    """`chat`, or `python`."""
+    model: str | None = None
+    address: str | None = None
+    function: str | None = None
+    settings: Any = Field(default=None, exclude=True)
+    """Of `chat` its connection, of `python` the function or its place; None for one of a stored run."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _as_set(cls, data: Any) -> Any:
+        settings = data.get("settings") if isinstance(data, dict) else None
+        if settings is None:
+            return data
+        if data.get("kind") == "python":
+            return {"function": place_of(settings)} | data
+        return {"model": getattr(settings, "model", None), "address": getattr(settings, "base_url", None)} | data
+
+    @property
+    def label(self) -> str:
+        """What people call it: its model or function, else its name."""
+        return self.model or self.function or self.name
+
+
+def _not_loaded(_: Mapping[str, Any]) -> bool:
+    raise ValueError("the rules of a stored run are texts: load its suite")
+
+
 @dataclass(frozen=True, slots=True)
 class BindingRule:
     """`when <condition> then <dimension> <= k and <flag>`: applied in code to whatever the judge says."""
 
     text: str
-    holds: Callable[[Mapping[str, Any]], bool]
+    holds: Callable[[Mapping[str, Any]], bool] = _not_loaded
     """From the metrics by component to whether the condition is met; ValueError when one of them is no number."""
     caps: dict[str, float] = field(default_factory=dict)
     """The most that each named dimension may get."""
@@ -254,18 +308,25 @@ class BindingRule:
     """The flags that are set."""
 
 
-@dataclass(frozen=True, slots=True)
-class JudgeSpec:
-    """One judge by kind: `chat` with the settings of its connection, or `python` with the place of a function."""
+RuleByText = Annotated[
+    BindingRule,
+    BeforeValidator(lambda value: BindingRule(value) if isinstance(value, str) else value),
+    PlainSerializer(lambda rule: rule.text),
+]
+"""A rule, of which a run stores the text."""
 
-    name: str
-    kind: str
-    settings: Any
 
+class JudgeModel(Part):
+    """How answers are judged with a rubric, and by whom.
 
-class JudgeSettings(Part):
-    """What is said of a judge, whoever judges."""
+    It is the schema of `judge` in suite files, what judges, and what a run's header keeps for reports and
+    `judge check`. Everything here but labels and thresholds is part of the signature.
+    """
 
+    rubric: Annotated[Rubric, InFile(str | dict[str, Anything], needed=True)] = Field(
+        default=Rubric.model_construct(dimensions=()), description="What is judged: a file, or written here."
+    )
+    """Without dimensions where a run of another tool does not say."""
     scores_in: str = Field(
         default="", description="The field of the judge's answer that holds scores and flags; left out, its top."
     )
@@ -278,24 +339,29 @@ class JudgeSettings(Part):
     )
     of: str = Field(default="", description="Path into a JSON answer to what is judged; left out, the whole answer.")
     repeats: int = Field(default=1, ge=1, le=100, description="How often each of them judges a text.")
-    combine: Literal["median", "majority"] = Field(default="median", description="What several scores come to.")
+    combine: Literal["median", "majority"] = Field(default="median", description="How several scores are combined.")
     flags: Literal["majority", "any"] = Field(default="majority", description="When the flags of several are set.")
     disagreement: float = Field(
-        default=2.0, gt=0, allow_inf_nan=False, description="Scores of one text this far apart are remarked on."
+        default=2.0, gt=0, allow_inf_nan=False, description="Scores of one text this far apart get a remark."
     )
     most_characters: int = Field(
-        default=24_000, ge=200, description="A longer text is shown by head and tail, and marked so."
+        default=24_000,
+        ge=200,
+        description="Of a longer text only the beginning and the end are shown, and the vote is marked so.",
     )
     ask_again: int = Field(
-        default=1, ge=0, le=10, description="How often a judge whose answer cannot be used is told why and asked again."
+        default=1,
+        ge=0,
+        le=10,
+        description="How often a judge whose answer cannot be used is asked again, with the reason.",
     )
     allow_self: bool = Field(default=False, description="Whether the system under test may be its own judge.")
     labels: str = Field(
-        default="", description="Path into the case to what a careful reviewer would say; no judge sees it."
+        default="", description="Path into the case to the labels of a human reviewer; no judge sees them."
     )
     labelled: str = Field(
         default="",
-        description="Path into the case to the text that was labelled, unless that stands in the input: labels count"
+        description="Path into the case to the text that was labelled, unless that is in the input: labels count"
         " for this text alone; no judge sees it.",
     )
     labels_are: Literal["random", "chosen"] = Field(
@@ -313,97 +379,69 @@ class JudgeSettings(Part):
         " person it may agree with the other people.",
     )
     health: Texts = Field(default=(), description="What `judge check` asks of the judge: agreement.tone.kappa >= 0.6.")
-
-
-class JudgeFile(JudgeSettings):
-    """How answers are judged with a rubric, and by whom."""
-
-    rubric: str | dict[str, Anything] = Field(description="What is judged: a file, or written here.")
-    system: str | TextFile = Field(default="", description="Template of the system message, or {file: PATH}.")
-    user: str | TextFile = Field(default="", description="Template of the user message, or {file: PATH}.")
-    response: str | dict[str, Anything] | None = Field(
-        default=None,
+    system: Annotated[str, InFile(str | TextFile)] = Field(
+        default="", exclude=True, description="Template of the system message, or {file: PATH}."
+    )
+    """See judging.prompt for the names it may use."""
+    user: Annotated[str, InFile(str | TextFile)] = Field(
+        default="", exclude=True, description="Template of the user message, or {file: PATH}."
+    )
+    response: Annotated[dict[str, Any], InFile(str | dict[str, Anything] | None)] = Field(
+        default={},
+        exclude=True,
+        json_schema_extra={"default": None},
         description="JSON Schema of the judge's answer: a file, or written here; left out, made from the rubric.",
     )
-    shown: str | TextFile = Field(
+    """Reasons come before scores."""
+    shown: Annotated[str, InFile(str | TextFile)] = Field(
         default="",
-        description="Template of how what is judged is shown to a model, which speaks of `part`; or {file: PATH}.",
+        exclude=True,
+        description="Template of how what is judged is shown to a model, which may use `part`; or {file: PATH}.",
     )
-    bind: list[str] = Field(
-        default=[], description="Rules that are applied in code: when a.coverage < 90 % then tone <= 3."
+    rules: Annotated[tuple[RuleByText, ...], InFile(list[str])] = Field(
+        default=(),
+        validation_alias="bind",
+        description="Rules that are applied in code: when a.coverage < 90 % then tone <= 3.",
     )
     check: Annotated[Any, WithJsonSchema(PLACE_SCHEMA)] = Field(
         default=None,
-        description="A function of your own, module:function, that holds the judge's complaints against the answer.",
+        description="A function of your own, module:function, that checks the judge's complaints against the answer.",
     )
+    """`(reply, text, case, metrics) -> Checked`, or its place."""
     figures: dict[str, FigureFile] = Field(
-        default={}, description="What else of its answer is made into figures, by name: means and counts."
+        default={}, exclude=True, description="What else of its answer is made into figures, by name: means and counts."
     )
-    by: str | list[str] | None = Field(default=None, description="Who judges: a name of `judges`, or several.")
-    judges: dict[str, Anything] = Field(min_length=1, description="All who can judge, by name.")
+    by: str | list[str] | None = Field(
+        default=None, exclude=True, description="Who judges: a name of `judges`, or several."
+    )
+    judges: Annotated[dict[str, Member], InFile(Annotated[dict[str, Anything], Field(min_length=1)], needed=True)] = (
+        Field(default={}, exclude=True, description="All who can judge, by name.")
+    )
 
-
-class MemberDescription(Part):
-    """One who judged: a model at an address, or a function."""
-
-    name: str = ""
-    kind: str = ""
-    model: str | None = None
-    address: str | None = None
-    function: str | None = None
-
-    @property
-    def label(self) -> str:
-        """What people call it: its model or function, else its name."""
-        return self.model or self.function or self.name
-
-
-class JudgeDescription(JudgeSettings):
-    """A judge as a run's header keeps it: what reports and `judge check` read."""
-
-    mode: Annotated[Mode, Field(strict=False)]
-    rubric: Rubric = Rubric.model_construct(dimensions=())
-    """Without dimensions where a run of another tool does not say."""
-    members: tuple[MemberDescription, ...] = ()
-    rules: Texts = ()
-    check: str | None = None
+    members: Annotated[tuple[Member, ...], UNWRITTEN] = ()
+    """Who judges: one, or a panel."""
+    mode: Annotated[Mode, Field(strict=False), UNWRITTEN] = Mode.MODEL
+    """What kind of judge it is: code, or a language model. A panel is of one kind."""
+    means: Annotated[tuple[SaidMean, ...], UNWRITTEN] = Field(default=(), exclude=True)
+    counts: Annotated[tuple[SaidCount, ...], UNWRITTEN] = Field(default=(), exclude=True)
+    """What is made of `figures`; it has no weight."""
 
     @model_validator(mode="before")
     @classmethod
-    def _without_gaps(cls, data: Any) -> Any:
-        """An empty rubric is none."""
-        return (
-            {key: value for key, value in data.items() if key != "rubric" or value} if isinstance(data, dict) else data
-        )
+    def _without_gaps(cls, data: Any, info: ValidationInfo) -> Any:
+        """An empty rubric is none; the mode is that of who judges unless a run says otherwise."""
+        if info.context is not None or not isinstance(data, dict):
+            return data
+        given = {key: value for key, value in data.items() if key != "rubric" or value}
+        return given if "mode" in given else given | {"mode": _mode(given.get("members", ()))}
 
+    @field_serializer("check")
+    def _place(self, check: Any) -> str | None:
+        return None if check is None else place_of(check)
 
-class JudgeModel(JudgeSettings):
-    """How answers are judged. Everything here but labels and thresholds is part of the signature."""
-
-    rubric: Rubric
-    members: tuple[JudgeSpec, ...]
-    """Who judges: one, or a panel."""
-    system: str = ""
-    """Template of the system message; see judging.prompt for the names it may use."""
-    user: str = ""
-    response: dict[str, Any] = Field(default={})
-    """JSON Schema of an answer: reasons come before scores."""
-    shown: str = ""
-    """Template of how what is judged is shown to a model; "" when it is shown as it is."""
-    rules: tuple[BindingRule, ...] = ()
-    check: Any = None
-    """A function of the suite, or its place: `(reply, text, case, metrics) -> Checked`. It holds what a judge complains
-    of against what was judged; None when nothing of the kind is done."""
-    means: tuple[SaidMean, ...] = ()
-    counts: tuple[SaidCount, ...] = ()
-    """What is made into figures beside the scores; it has no weight."""
-    judges: dict[str, JudgeSpec] = Field(default={})
-    """Every judge the suite declares, by the name `--judge` chooses it with."""
-
-    @property
-    def mode(self) -> Mode:
-        """What kind of judge it is: code, or a language model. A panel is of one kind."""
-        return Mode.RULES if all(member.kind == "python" for member in self.members) else Mode.MODEL
+    def judged_by(self, members: tuple[Member, ...], **changes: Any) -> JudgeModel:
+        """The same judge with others who judge, and other values of these fields."""
+        return self.model_copy(update={"members": members, "mode": _mode(members)} | changes)
 
     def for_case(self, case: Case) -> JudgeModel:
         """The judge without the dimensions that need what this case does not hold; itself when there are none."""
@@ -428,6 +466,10 @@ class JudgeModel(JudgeSettings):
                 "response": response,
             }
         )
+
+
+def _mode(members: Iterable[Any]) -> Mode:
+    return Mode.RULES if all(getattr(member, "kind", "") == "python" for member in members) else Mode.MODEL
 
 
 def _is_blank(value: Any) -> bool:

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from steelyard.suite.case import EACH, MISSING, Case, compile_path, split_path
-from steelyard.suite.judge import JudgeDescription, JudgeModel, Rubric
+from steelyard.suite.judge import JudgeModel, Rubric
 from steelyard.suite.yaml import meant_or_listed, result, shown, unknown_key
 
 ROOT = "expected"
-"""Where labels are: the system under test sees all the rest of a case."""
+"""The part of a case that the system under test never sees: labels must be in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Label:
         return self.low <= score <= self.high
 
 
-def labels_of(case: Case, judge: JudgeModel | JudgeDescription) -> dict[str, Label | bool]:
+def labels_of(case: Case, judge: JudgeModel) -> dict[str, Label | bool]:
     """The labels by dimension and flag, empty for a case without; ValueError with a sentence when one is wrong."""
     given = compile_path(judge.labels)(case) if judge.labels else MISSING
     if given is MISSING or given is None:

@@ -6,7 +6,7 @@ import importlib.util
 import os
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -142,7 +142,7 @@ class ProjectPart(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
-    alerts: Any = Field(default=None, description="What to tell of, and where to, where a suite does not say.")
+    alerts: Any = Field(default=None, description="Alert rules and channels of suites that declare none.")
 
 
 def project_alerts(folder: Path) -> AlertSettings | None:
@@ -205,7 +205,7 @@ def _load_yaml(path: Path, found_as: str, cases: Path | None) -> SuiteModel:
         other = "" if _is_declared(declared, cases, path.parent) else str(cases)
         located.data["cases"] = _other_cases(declared, cases)
     suite = build_suite(Draft(located, path.parent.resolve(), free_paths=cases is not None), found_as)
-    return replace(suite, other_cases=other)
+    return suite.changed(other_cases=other)
 
 
 def _is_declared(declared: Any, place: Path, folder: Path) -> bool:
@@ -238,7 +238,7 @@ def with_target(suite: SuiteModel, name_or_kind: str | None, settings: dict[str,
     if draft.problems or spec is None:
         raise SuiteError([Problem(f"target {kind}: {problem.message}") for problem in draft.problems])
     retained = {name: text for name, text in suite.prompts.items() if name.startswith("variant ")}
-    return replace(suite, target=spec, prompts=prompts | retained)
+    return suite.changed(target=spec, prompts=prompts | retained)
 
 
 def _chosen(suite: SuiteModel, name: str | None) -> tuple[str, TargetSpec | None]:
@@ -285,15 +285,15 @@ def with_judge(
         return suite
     judge = suite.judge
     if judge is None:
-        raise UsageError(f"the suite {suite.name} has no judge: it only computes")
+        raise UsageError(f"the suite {suite.name} has no judge")
     if repeats is not None:
         if not 1 <= repeats <= _MOST_JUDGINGS:
             raise UsageError(f"a text is judged 1 to {_MOST_JUDGINGS} times; found {repeats}")
         judge = judge.model_copy(update={"repeats": repeats})
     if name_or_url is not None or given:
         members = chosen_members(suite, judge, name_or_url, given)
-        judge = judge.model_copy(update={"members": members})
-    return replace(suite, judge=judge)
+        judge = judge.judged_by(members)
+    return suite.changed(judge=judge)
 
 
 def as_imported(suite: SuiteModel) -> SuiteModel:
@@ -301,20 +301,22 @@ def as_imported(suite: SuiteModel) -> SuiteModel:
     by a component is skipped."""
     components = tuple(
         component.model_copy(update={"when_unknown": component.when_unknown or "skip"})
+        if component.kind == "component"
+        else component
         for component in suite.components
     )
-    return replace(suite, answer=suite.answer.model_copy(update={"json_schema": None}), components=components)
+    return suite.changed(answer=suite.answer.model_copy(update={"json_schema": None}), components=components)
 
 
 def strict(suite: SuiteModel) -> SuiteModel:
     """The suite with the strict rule of every scorer that has one."""
     components = tuple(
-        component.model_copy(update={"scorer": component.scorer.model_copy(update={"strict": True})})
+        component.scored_by(component.scorer.model_copy(update={"strict": True}))
         if getattr(component.scorer, "has_strict", False)
         else component
         for component in suite.components
     )
-    return replace(suite, components=components)
+    return suite.changed(components=components)
 
 
 _DEEPEST = 3

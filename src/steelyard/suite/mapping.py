@@ -28,11 +28,11 @@ _NOT_FENCED = "the filter fenced is for the templates of a judge"
 FENCE = "fence"
 """The name under which `fill` is given the function behind the filter `fenced`."""
 NAMES = ("case", "input", "variant", "repeat")
-"""What a template of a prompt, body or argument may speak of."""
+"""Names that a template of a prompt, body or argument may use."""
 JUDGE_NAMES = ("case", "input", "expected", "text", "metrics", "rubric", "shortened")
-"""What a template of a judge may speak of."""
+"""Names that a template of a judge may use."""
 SHOWN_NAMES = ("part",)
-"""What a template of how something is shown to a judge may speak of."""
+"""Names that a template of how something is shown to a judge may use."""
 
 
 def _as_json(value: Any, indent: int | None = None) -> str:
@@ -144,7 +144,7 @@ def _line_of_fence(tree: nodes.Template) -> int | None:
 def _unknown_name(name: str, names: tuple[str, ...], text: str, where: str) -> Problem:
     line = next((at for at, row in enumerate(text.splitlines(), 1) if name in row), None)
     allowed = ", ".join(sorted(names))
-    return Problem(f"the template speaks of {name!r}, which does not exist; there are: {allowed}", *_place(where, line))
+    return Problem(f"the template uses {name!r}, which does not exist; there are: {allowed}", *_place(where, line))
 
 
 def _place(where: str, line: int | None) -> tuple[str, int | None]:

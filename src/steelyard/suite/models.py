@@ -1,7 +1,7 @@
 """The suite's models: the schema of its file, what the rest of the house works with, and what a run stores of it.
 
-`SuiteFile` is a suite as written, `SuiteModel` one that is loaded, `SuiteDescription` what a run's header keeps. They
-share their parts (limits, bands, criteria, ...), each declared once.
+`SuiteModel` is all three: a file is validated by it, `suite.build` puts what is built of a file in the place of what
+is written, and a run's header keeps its `data`.
 """
 
 from __future__ import annotations
@@ -9,40 +9,51 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, Field, WithJsonSchema, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    SkipValidation,
+    ValidationInfo,
+    WithJsonSchema,
+    field_serializer,
+    field_validator,
+    model_validator,
+)
 
 from steelyard.suite.case import CaseSource, CaseSurvey, compile_path, compile_place
-from steelyard.suite.judge import JudgeDescription, JudgeModel
+from steelyard.suite.judge import JudgeModel
 from steelyard.suite.values import (
     MIN_PAIRED,
     OPEN_CONCURRENCY,
+    PASS_SCHEMA,
     PLACE_SCHEMA,
+    UNWRITTEN,
     Anything,
     Band,
     Bands,
     Group,
+    InFile,
     Key,
     Label,
     Part,
-    PassRule,
     Rate,
     Scale,
     Seconds,
     Share,
     Texts,
     Time,
+    passing,
     raise_located,
     time_in_words,
 )
 
-if TYPE_CHECKING:
-    from steelyard.alerts.rules import AlertSettings
-    from steelyard.suite.truth import LedgerLine
-
 EXPECT = "expect"
-"""The component that stands for all checks, and the key that declares them."""
+"""The component of all checks, and the key that declares them."""
 SCHEMA = "schema"
 """The check that an answer fits the suite's schema."""
 PRESENCE = "presence"
@@ -51,6 +62,8 @@ SMALLEST_SECONDS, SMALLEST_SHARE = 0.005, 0.05
 """What a change of latency must exceed to matter, where a suite does not say otherwise."""
 _EMPTY: dict[str, Any] = {"default": {}}
 """The default of parts by name, as a file would write it."""
+_NONE: dict[str, Any] = {"default": None}
+_PLACES = Annotated[list[Any], WithJsonSchema({"type": "array", "items": PLACE_SCHEMA})]
 
 
 class AnswerShape(Part):
@@ -75,6 +88,15 @@ class Threshold(Part):
     text: str
 
 
+def _pass_rule(value: Any, info: ValidationInfo) -> Any:
+    """The pass rule in `score >= 75 %` or a bare share of the score; data of a stored run as it is."""
+    if info.context is None:
+        return value
+    at_least = passing(value)
+    text = value.strip() if isinstance(value, str) else f"{value:g}"
+    return Threshold(at_least=at_least, text=text if "score" in text else f"score >= {text}")
+
+
 class Criterion(Part):
     """One criterion: what passes, what fails, and between them what is ambiguous."""
 
@@ -84,7 +106,7 @@ class Criterion(Part):
         default=None, alias="fail", description="When it fails; left out, whatever does not pass fails."
     )
     secondary: bool = Field(default=False, description="Shown, but the verdict does not depend on it.")
-    about: str = Field(default="", description="What it means, or what to do when it does not hold.")
+    about: str = Field(default="", description="What it means, or what to do when it fails.")
 
 
 class FindingKind(Part):
@@ -109,23 +131,24 @@ class Limits(Part):
     max_inconclusive: Share = Field(default=0.05, description="Above this share of failed samples a run is INVALID.")
     min_paired: Share = Field(
         default=MIN_PAIRED,
-        description="Below this share of cases in pairs nothing is better or worse than another run.",
+        description="With a smaller share of cases in pairs, a comparison gives no verdict.",
     )
     max_pixels: int = Field(default=64_000_000, ge=1, description="Most pixels of a picture; a larger one is not sent.")
     warm_up: int = Field(
-        default=0, ge=0, le=10_000, description="Calls before the clock starts, whose answers are thrown away."
+        default=0, ge=0, le=10_000, description="Unmeasured calls before the run, whose answers are dropped."
     )
     rate: Rate | None = Field(
-        default=None, description="Open load: calls that fall due each second, whatever came back; 20/s or 90/min."
+        default=None,
+        description="Open load: calls a second, sent whether or not earlier ones were answered; 20/s or 90/min.",
     )
     outage: Time = Field(
-        default=300.0, description="How long a system that does not answer any more is waited for: 5m; 0 is not at all."
+        default=300.0, description="How long to wait for a system that stopped answering: 5m; 0: do not wait."
     )
     anchors: int = Field(
         default=20,
         ge=0,
         le=1_000,
-        description="Answers of the baseline that a judge which is a model reads again, to measure its drift; 0: none.",
+        description="Answers of the baseline that a model judge scores again, to measure its drift; 0: none.",
     )
 
     @model_validator(mode="before")
@@ -140,7 +163,7 @@ class Limits(Part):
     def _is_one_load(self) -> Self:
         if self.rate is not None and self.requests_per_second is not None:
             raise ValueError(
-                "rate (an open load) and requests_per_second (the most of a closed load) are two loads: keep one"
+                "rate (an open load) and requests_per_second (the limit of a closed load) exclude each other: give one"
             )
         return self
 
@@ -168,7 +191,7 @@ class ConfidenceRules(Part):
     buckets: Bands = Field(
         default=(Band(name="high", at_least=0.8), Band(name="medium", at_least=0.6), Band(name="low", at_least=0.0)),
         json_schema_extra={"minProperties": 1, "default": {"high": 0.8, "medium": 0.6, "low": 0.0}},
-        description="Groups of confidences by the one they start at, the surest first and the last at 0.",
+        description="Buckets of confidence by their lower end, the highest first and the last at 0.",
     )
     utility: Utility = Field(
         default=Utility(), description="What the best threshold is the best for: a right and a wrong claim."
@@ -293,12 +316,19 @@ class MeanDescription(Part):
     better: str = ""
 
 
-class ComponentDescription(ComponentSettings):
-    """What a sample has a score of: a component, a judge's dimension or flag, or what else a judge says."""
+class Component(ComponentSettings):
+    """What a sample has a score of: a component, a judge's dimension or flag, or what else a judge says.
+
+    `when_unknown` is the policy for a case whose truth is missing: None means that such a case is a mistake in the
+    suite. A value below `wrong_below` is a finding with `code`. All else about a scorer is read from its instance.
+    """
 
     name: str
     kind: Literal["component", "dimension", "flag", "stated"] = "component"
-    scorer: str = "judge"
+    scorer: Any = "judge"
+    """An instance of a scorer; its name where a judge scores, and in what a run stores."""
+    scorer_name: str = Field(default="", exclude=True)
+    """The name the scorer is registered under; "" for one that a suite brought along."""
     version: int | str = 1
     params: dict[str, Any] = Field(default={})
     """The scorer's full parameters, defaults included."""
@@ -306,141 +336,53 @@ class ComponentDescription(ComponentSettings):
     measures: dict[str, MeasureDescription] = Field(default={})
     means: dict[str, MeanDescription] = Field(default={})
     source: str = ""
+    """A hash of the file of a scorer that a suite file names as `python`; "" for others."""
     figure: str = ""
     """What the suite calls what a judge says besides its scores; "" for all else."""
     key: str = ""
     about: str = ""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _as_its_scorer_is(cls, data: Any) -> Any:
+        scorer = data.get("scorer", "") if isinstance(data, dict) else ""
+        if isinstance(scorer, str):
+            return data
+        measures = {
+            name: {key: getattr(ratio, key, "") for key in MeasureDescription.model_fields}
+            for name, ratio in getattr(scorer, "measures", {}).items()
+        }
+        means = {
+            name: {"of": tuple(mean.of), "about": mean.about, "better": mean.better}
+            for name, mean in getattr(scorer, "means", {}).items()
+        }
+        version, strict = getattr(scorer, "version", 1), bool(getattr(scorer, "strict", False))
+        read = {"version": version, "strict": strict, "params": parameters(scorer)}
+        return read | {"measures": measures, "means": means} | data
+
+    @field_serializer("scorer")
+    def _named(self, scorer: Any) -> str:
+        cls = type(scorer)
+        return scorer if isinstance(scorer, str) else self.scorer_name or f"{cls.__module__}:{cls.__qualname__}"
 
     @property
     def finding_code(self) -> str:
         """The code of its findings, which it makes when its value counts as wrong."""
         return self.code or self.name.upper()
 
-
-class Component(ComponentSettings):
-    """One scored part of the score, with its scorer.
-
-    `when_unknown` is the policy for a case whose truth is missing: None means that such a case is a mistake in the
-    suite. A value below `wrong_below` is a finding with `code`.
-    """
-
-    name: str
-    scorer: Any
-    """An instance of a scorer."""
-    scorer_name: str = ""
-    """The name the scorer is registered under; "" for one that a suite brought along."""
-    source: str = ""
-    """A hash of the file of a scorer that a suite file names as `python`; "" for others."""
-
-    def described(self) -> ComponentDescription:
-        """The component as data, with its scorer's full parameters."""
-        scorer = self.scorer
-        cls = type(scorer)
-        return ComponentDescription(
-            **{name: getattr(self, name) for name in ("name", "source", *ComponentSettings.model_fields)},
-            scorer=self.scorer_name or f"{cls.__module__}:{cls.__qualname__}",
-            version=getattr(scorer, "version", 1),
-            params=parameters(scorer),
-            strict=bool(getattr(scorer, "strict", False)),
-            measures={
-                name: MeasureDescription(
-                    numerator=ratio.numerator,
-                    denominator=ratio.denominator,
-                    about=ratio.about,
-                    better=getattr(ratio, "better", ""),
-                )
-                for name, ratio in getattr(scorer, "measures", {}).items()
-            },
-            means={
-                name: MeanDescription(of=tuple(mean.of), about=mean.about, better=mean.better)
-                for name, mean in getattr(scorer, "means", {}).items()
-            },
+    def scored_by(self, scorer: Any) -> Component:
+        """The same component with another instance of its scorer."""
+        settings = {name: getattr(self, name) for name in ("name", "scorer_name", "source")}
+        return Component(
+            **settings, **{name: getattr(self, name) for name in ComponentSettings.model_fields}, scorer=scorer
         )
 
 
 def parameters(scorer: Any) -> dict[str, Any]:
     """A scorer's parameters as plain data."""
     if isinstance(scorer, BaseModel):
-        return scorer.model_dump(mode="json", by_alias=True)
+        return scorer.model_dump(mode="json", by_alias=True, warnings=False)
     return {name: repr(value) for name, value in sorted(getattr(scorer, "__dict__", {}).items())}
-
-
-class CasesFile(Part):
-    """Where the cases are and how a record becomes a case."""
-
-    files: str | list[str] | None = Field(
-        default=None, description="One file, a list of files or a glob: .yaml .json .jsonl .csv .parquet."
-    )
-    folder: str | None = Field(default=None, description="A folder with one file a case, instead of `files`.")
-    glob: str = Field(default="*", description="Which files of the folder are cases.")
-    at: str = Field(default="", description="Where the list of cases is inside a JSON or YAML document: a path.")
-    cluster: str | None = Field(
-        default=None,
-        description="What of a record (a path, such as `document` or `input.user`) cases share that are not independent"
-        " of one another: those of one document, user or seed are one unit in every interval, test and power figure.",
-    )
-    map: dict[str, Anything] = Field(
-        default={},
-        description="How a record of another shape becomes a case: path, constant, unit or template.",
-    )
-
-
-class SuiteFile(Part):
-    """A suite: cases, a target, how answers are scored, and when the result is good enough."""
-
-    suite: str = Field(min_length=1, max_length=100, description="The suite's name.")
-    about: str = Field(default="", description="What is scored, in a sentence.")
-    version: Label = Field(default="", description="The suite's own version, for people.")
-    cases: Anything = Field(default=None, description="Where the cases are.")
-    target: Anything = Field(default=None, description="The system under test: one kind with its settings.")
-    targets: dict[str, Anything] = Field(default={}, description="Further targets, chosen by name with --target.")
-    answer: AnswerShape = Field(default=AnswerShape(), description="What an answer must look like; else plain text.")
-    score: dict[str, Anything] = Field(
-        default={}, description="The components of the score: a scorer each, with its weight."
-    )
-    expect: dict[str, Anything] = Field(
-        default={}, description="Checks of an answer by name, each of one kind: passed, failed or not run."
-    )
-    required_repeats: Literal["all", "majority", "first"] | None = Field(
-        default=None, description="In how many repeats of a case a check of `expect` must pass; left out, in all."
-    )
-    judge: Anything = Field(default=None, description="Judging with a rubric, by a language model or by code.")
-    redact: Anything = Field(
-        default=None, description="Which personal data is taken out of whatever is stored or sent; left out, none."
-    )
-    confidence: ConfidenceRules | None = Field(
-        default=None, description="How confidences in answers are looked at: buckets, and what a claim is worth."
-    )
-    stability: StabilityRules | None = Field(
-        default=None, description="What repeats of the same question should bring again: items, their key and fields."
-    )
-    latency: LatencyRules | None = Field(
-        default=None, description="Medians of answered calls that look wrong, and make a run suspect: below and above."
-    )
-    alerts: Anything = Field(default=None, description="What people are told of after a run, and where to.")
-    findings: Annotated[tuple[FindingKind, ...], Group()] = Field(
-        default=(), json_schema_extra=_EMPTY, description="The taxonomy: what each code of a finding means."
-    )
-    bands: Bands = Field(
-        default=(), json_schema_extra=_EMPTY, description="Ratings by the score they start at, the lowest at 0."
-    )
-    pass_: PassRule | None = Field(default=None, alias="pass", description="When a sample passes: score >= 75 %.")
-    criteria: Annotated[tuple[Criterion, ...], Group()] = Field(
-        default=(),
-        json_schema_extra=_EMPTY,
-        description="Named conditions of a release with three outcomes: pass, fail and between them.",
-    )
-    metrics: Annotated[list[Any], WithJsonSchema({"type": "array", "items": PLACE_SCHEMA})] = Field(
-        default=[], description="Metrics of your own over all samples of a run, each as module:function."
-    )
-    gates: list[str] = Field(default=[], description="What a run must reach for a release: pass_rate >= 90 %.")
-    variants: dict[str, list[Anything]] = Field(default={}, description="Factors with their values; all are combined.")
-    repeats: int = Field(default=1, ge=1, le=10_000, description="How often each case is asked under each variant.")
-    limits: Limits = Field(default=Limits(), description="Limits of a run.")
-    audit: AuditLimits = Field(default=AuditLimits(), description="What `audit` allows.")
-    snapshots: Annotated[Any, WithJsonSchema(PLACE_SCHEMA)] = Field(
-        default=None, description="Snapshots in a shape of your own, module:Name, for `import` and `export` --suite."
-    )
 
 
 class RequiredRepeats(StrEnum):
@@ -466,54 +408,6 @@ class ExpectDescription(Part):
     checks: tuple[CheckDescription, ...] = ()
 
 
-class SuiteDescription(Part):
-    """A suite as a run used it: all that reports, gates and comparisons read, so that they need no suite file."""
-
-    name: str = ""
-    about: str = ""
-    version: str = ""
-    components: tuple[ComponentDescription, ...] = ()
-    """What a sample has a score of: components, dimensions, flags, and the figures of what else a judge says."""
-    bands: tuple[Band, ...] = ()
-    passing: Threshold | None = None
-    """The pass rule with all that a sample must not be flagged with."""
-    gates: Texts = ()
-    taxonomy: tuple[FindingKind, ...] = ()
-    criteria: tuple[Criterion, ...] = ()
-    variants: Texts = ("",)
-    repeats: int = 1
-    usual_repeats: int | None = None
-    """What the suite declares; None where nobody knows."""
-    max_inconclusive: float = Limits().max_inconclusive
-    min_paired: float = MIN_PAIRED
-    anchors: int = Limits().anchors
-    answer: AnswerShape = AnswerShape()
-    judge: JudgeDescription | None = None
-    confidence: ConfidenceRules | None = None
-    expect: ExpectDescription | None = None
-    stability: StabilityRules | None = None
-    latency: LatencyRules = LatencyRules()
-    metrics: tuple[dict[str, Any], ...] = ()
-    """Metrics of the suite's own."""
-    alerts: dict[str, Any] | None = None
-    n_cases: int | None = None
-    n_planned: int | None = None
-    without_truth: Texts = ()
-    ledger: tuple[dict[str, Any], ...] = ()
-
-    @model_validator(mode="before")
-    @classmethod
-    def _without_gaps(cls, data: Any) -> Any:
-        """What a run leaves open has its default."""
-        return {key: value for key, value in data.items() if value is not None} if isinstance(data, dict) else data
-
-    @field_validator("variants")
-    @classmethod
-    def _never_none(cls, names: tuple[str, ...]) -> tuple[str, ...]:
-        """A run without variants has the one that has no name."""
-        return names or ("",)
-
-
 @dataclass(frozen=True, slots=True)
 class Variant:
     """One point of the grid of factors, for instance a prompt; `name` is "" when the suite has no variants."""
@@ -530,59 +424,161 @@ class TargetSpec:
     settings: Any
 
 
-_ANSWER, _LIMITS, _AUDIT, _LATENCY = AnswerShape(format="text"), Limits(), AuditLimits(), LatencyRules()
-_NO_SURVEY = CaseSurvey()
+def _as_data(value: Any) -> Any:
+    return value.as_data() if hasattr(value, "as_data") else value
 
 
-@dataclass(frozen=True, slots=True)
-class SuiteModel:
-    """A validated suite. Built by `suite.load` from a file and by `steelyard.Suite` from Python."""
+VariantByName = Annotated[
+    Variant,
+    BeforeValidator(lambda value: Variant(value) if isinstance(value, str) else value),
+    PlainSerializer(lambda variant: variant.name),
+]
+"""A variant, of which a run stores the name alone."""
+OwnData = Annotated[Any, PlainSerializer(_as_data)]
+"""What says itself how a run stores it."""
 
-    name: str
-    folder: Path
-    path: str
-    cases: CaseSource
-    target: TargetSpec
-    components: tuple[Component, ...]
-    about: str = ""
-    answer: AnswerShape = _ANSWER
-    passing: Threshold | None = None
-    bands: tuple[Band, ...] = ()
-    """Best first."""
-    gates: tuple[str, ...] = ()
-    criteria: tuple[Criterion, ...] = ()
-    variants: tuple[Variant, ...] = (Variant(),)
-    repeats: int = 1
-    taxonomy: tuple[FindingKind, ...] = ()
+
+class SuiteModel(Part):
+    """A suite: cases, a target, how answers are scored, and when the result is good enough.
+
+    It is the schema of suite files, what `suite.load` and `steelyard.Suite` build, and what every run stores: a header
+    has it as plain data (`data`), so that reports, gates and comparisons need no suite file. What only the process has
+    that loaded it (code, cases, settings of targets) is not stored.
+    """
+
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+
+    name: Annotated[str, InFile(Annotated[str, Field(min_length=1, max_length=100)], needed=True)] = Field(
+        default="", validation_alias="suite", description="The suite's name."
+    )
+    about: str = Field(default="", description="What is scored, in a sentence.")
+    version: Label = Field(default="", description="The suite's own version, for people.")
+    cases: Annotated[SkipValidation[CaseSource], InFile(Anything)] = Field(
+        default=(), exclude=True, json_schema_extra=_NONE, description="Where the cases are."
+    )
+    target: Annotated[TargetSpec, InFile(Anything)] = Field(
+        default=TargetSpec("", None),
+        exclude=True,
+        json_schema_extra=_NONE,
+        description="The system under test: one kind with its settings.",
+    )
+    targets: Annotated[dict[str, TargetSpec], InFile(dict[str, Anything])] = Field(
+        default={}, exclude=True, description="Further targets, chosen by name with --target."
+    )
+    answer: AnswerShape = Field(default=AnswerShape(), description="What an answer must look like; else plain text.")
+    components: Annotated[tuple[Component, ...], InFile(dict[str, Anything])] = Field(
+        default=(),
+        validation_alias="score",
+        json_schema_extra=_EMPTY,
+        description="The components of the score: a scorer each, with its weight.",
+    )
+    """What a sample has a score of; with a judge its dimensions, flags, and the figures of what else it says too."""
+    expect: Annotated[ExpectDescription | None, InFile(dict[str, Anything])] = Field(
+        default=None,
+        json_schema_extra=_EMPTY,
+        description="Checks of an answer by name, each of one kind: passed, failed or not run.",
+    )
+    required_repeats: Literal["all", "majority", "first"] | None = Field(
+        default=None,
+        exclude=True,
+        description="In how many repeats of a case a check of `expect` must pass; left out, in all.",
+    )
+    judge: Annotated[JudgeModel | None, InFile(Anything)] = Field(
+        default=None, description="Judging with a rubric, by a language model or by code."
+    )
+    redactor: Annotated[Any, InFile(Anything)] = Field(
+        default=None,
+        exclude=True,
+        validation_alias="redact",
+        description="Which personal data is taken out of whatever is stored or sent; left out, none.",
+    )
+    confidence: ConfidenceRules | None = Field(
+        default=None, description="How confidences in answers are evaluated: buckets, and what a claim is worth."
+    )
+    stability: StabilityRules | None = Field(
+        default=None, description="What repeats of a question are compared by: items, their key and fields."
+    )
+    latency: Annotated[LatencyRules, BeforeValidator(lambda value: LatencyRules() if value is None else value)] = Field(
+        default=LatencyRules(),
+        description="Medians of answered calls that look wrong, and make a run suspect: below and above.",
+    )
+    alerts: Annotated[OwnData, InFile(Anything)] = Field(
+        default=None, description="Alerts after a run: rules and channels."
+    )
+    """`AlertSettings`; plain data in what a run stores."""
+    taxonomy: Annotated[tuple[FindingKind, ...], Group()] = Field(
+        default=(),
+        validation_alias="findings",
+        json_schema_extra=_EMPTY,
+        description="The taxonomy: what each code of a finding means.",
+    )
     """In the order of detection: an error that fits several codes gets the first."""
-    limits: Limits = _LIMITS
-    audit: AuditLimits = _AUDIT
-    prompts: dict[str, str] = field(default_factory=dict)
+    bands: Bands = Field(
+        default=(), json_schema_extra=_EMPTY, description="Ratings by the score they start at, the lowest at 0."
+    )
+    passing: Annotated[Threshold, BeforeValidator(_pass_rule), WithJsonSchema(PASS_SCHEMA)] | None = Field(
+        default=None, validation_alias="pass", description="When a sample passes: score >= 75 %."
+    )
+    """With all that a sample must not be flagged with."""
+    criteria: Annotated[tuple[Criterion, ...], Group()] = Field(
+        default=(),
+        json_schema_extra=_EMPTY,
+        description="Named conditions of a release with three outcomes: pass, fail and between them.",
+    )
+    metrics: Annotated[tuple[dict[str, Any], ...], InFile(_PLACES)] = Field(
+        default=(), description="Metrics of your own over all samples of a run, each as module:function."
+    )
+    gates: Texts = Field(default=(), description="What a run must reach for a release: pass_rate >= 90 %.")
+    variants: Annotated[tuple[VariantByName, ...], InFile(dict[str, list[Anything]])] = Field(
+        default=(Variant(),),
+        json_schema_extra=_EMPTY,
+        description="Factors with their values; all are combined.",
+    )
+    repeats: Annotated[int, InFile(Annotated[int, Field(ge=1, le=10_000)])] = Field(
+        default=1, description="How often each case is asked under each variant."
+    )
+    limits: Limits = Field(default=Limits(), description="Limits of a run.")
+    audit: AuditLimits = Field(default=AuditLimits(), description="What `audit` allows.")
+    snapshots: Annotated[Any, InFile(Annotated[Any, WithJsonSchema(PLACE_SCHEMA)])] = Field(
+        default=None,
+        exclude=True,
+        description="Snapshots in a shape of your own, module:Name, for `import` and `export` --suite.",
+    )
+
+    usual_repeats: Annotated[int | None, UNWRITTEN] = None
+    """What the suite declares, in a run; None where nobody knows."""
+    n_cases: Annotated[int | None, UNWRITTEN] = None
+    n_planned: Annotated[int | None, UNWRITTEN] = None
+    without_truth: Annotated[Texts, UNWRITTEN] = ()
+    ledger: Annotated[tuple[OwnData, ...], UNWRITTEN] = ()
+    """Why truth and scorers are what they are, as the file next to the suite file has it: `LedgerLine`s."""
+
+    folder: Annotated[Path, UNWRITTEN] = Field(default=Path(), exclude=True)
+    path: Annotated[str, UNWRITTEN] = Field(default="", exclude=True)
+    prompts: Annotated[dict[str, str], UNWRITTEN] = Field(default={}, exclude=True)
     """Every prompt text the suite uses, by name, for the signature."""
-    survey: CaseSurvey = _NO_SURVEY
-    targets: dict[str, TargetSpec] = field(default_factory=dict)
-    """Further targets by the name `--target` chooses them with."""
-    version: str = ""
-    """The suite's own version, when it declares one."""
-    judge: JudgeModel | None = None
-    """None for a suite that only computes."""
-    confidence: ConfidenceRules | None = None
-    """How confidences in answers are looked at; None, and the usual buckets hold."""
-    redactor: Any = None
-    """A `Redactor`, which takes personal data out of whatever is stored or sent; None, and nothing is taken out."""
-    snapshots: Any = None
-    """Snapshots in a shape of the suite's own: a `SnapshotFormat`, or its place; None when it has none."""
-    required_repeats: RequiredRepeats = RequiredRepeats.ALL
-    """In how many repeats a check must pass where it does not say so itself; of no matter without `expect`."""
-    stability: StabilityRules | None = None
-    """None when repeats are not compared item by item."""
-    latency: LatencyRules = _LATENCY
-    """Medians that look wrong; they make a run suspect and, as gates, are no part of the signature."""
-    metrics: tuple[dict[str, Any], ...] = ()
-    """Metrics of the suite's own, as runs keep them."""
-    alerts: AlertSettings | None = None
-    """What people are told of after a run; None when the suite does not say."""
-    ledger: tuple[LedgerLine, ...] = ()
-    """Why truth and scorers are what they are, as the file beside the suite file has it."""
-    other_cases: str = ""
+    survey: Annotated[SkipValidation[CaseSurvey], UNWRITTEN] = Field(default=CaseSurvey(), exclude=True)
+    other_cases: Annotated[str, UNWRITTEN] = Field(default="", exclude=True)
     """The folder or file whose cases are read instead of those that the suite declares; "" when there is none."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_gaps(cls, data: Any, info: ValidationInfo) -> Any:
+        """What a run leaves open has its default, and without variants it has the one that has no name."""
+        if info.context is not None or not isinstance(data, dict):
+            return data
+        return {key: value for key, value in data.items() if value is not None and (value or key != "variants")}
+
+    @property
+    def computed(self) -> tuple[Component, ...]:
+        """The components that a scorer scores."""
+        return tuple(component for component in self.components if component.kind == "component")
+
+    @property
+    def variant_names(self) -> tuple[str, ...]:
+        """The names of the variants, "" for the only one."""
+        return tuple(variant.name for variant in self.variants)
+
+    def changed(self, **changes: Any) -> SuiteModel:
+        """The same suite with other values of these fields."""
+        return self.model_copy(update=changes)

@@ -59,7 +59,7 @@ def parse_rule(
     value = condition.parse()
     names = tuple(condition.names)
     if not names:
-        raise ValueError(f"rule {text!r} looks at nothing that is measured: name a metric, as in a.coverage < 90 %")
+        raise ValueError(f"rule {text!r} names no metric: add one, as in a.coverage < 90 %")
     caps, raises = _effect(text, parts["effect"], dimensions, flags, scale)
 
     def holds(measured: Metrics) -> bool:
@@ -242,7 +242,7 @@ def _effect(
             raise ValueError(f"rule {text!r}: {part.strip()!r} is no consequence; {_SHAPE}")
         name = read["name"]
         if name in caps or name in raises:
-            raise ValueError(f"rule {text!r} speaks of {name} twice")
+            raise ValueError(f"rule {text!r} names {name} twice")
         if name in dimensions:
             caps[name] = _cap(text, name, read["sign"], read["right"], scale)
         elif name in flags:
@@ -266,7 +266,7 @@ def _cap(text: str, name: str, sign: str | None, right: str | None, scale: tuple
     if not low <= cap <= high:
         raise ValueError(f"rule {text!r}: {right} is not on the scale from {low:g} to {high:g}")
     if cap >= high:
-        raise ValueError(f"rule {text!r} cannot bind: {name} is never above {high:g}")
+        raise ValueError(f"rule {text!r} never caps anything: {name} is never above {high:g}")
     return cap
 
 

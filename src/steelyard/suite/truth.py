@@ -32,8 +32,8 @@ SCORED_BY = ("scorers", "schema", "rules")
 """The parts of a signature that say how answers are scored; each may be edited for a reason of its own."""
 NAMES = {
     "scorers": "scorers, weights, bands or pass rule",
-    "schema": "the shape asked of answers",
-    "rules": "what is made of the judge's words",
+    "schema": "the answer schema",
+    "rules": "rules, checks or rubric of the judge",
 }
 _MOST_MESSAGES = 20
 
@@ -221,7 +221,7 @@ def newest_first(lines: Iterable[LedgerLine]) -> list[LedgerLine]:
     return sorted(lines, key=lambda line: line.moment)[::-1]
 
 
-def kept_with_a_run(suite: SuiteModel, signature: dict[str, Any]) -> tuple[dict[str, Any], ...]:
+def kept_with_a_run(suite: SuiteModel, signature: dict[str, Any]) -> tuple[LedgerLine, ...]:
     """What a run's description keeps of the ledger: the edits that led to what the run is scored by.
 
     Added cases stay out: a set of cases that was brought in at once would be most of
@@ -232,14 +232,13 @@ def kept_with_a_run(suite: SuiteModel, signature: dict[str, Any]) -> tuple[dict[
     lines = by_state(suite.ledger).items()
     bare = dict.fromkeys(_CONTENT)
     retained = (line for state, line in lines if state in now and line.before is not None)
-    return tuple(line.model_copy(update=bare).as_data() for line in retained)
+    return tuple(line.model_copy(update=bare) for line in retained)
 
 
-def lines_kept(description: dict[str, Any]) -> list[LedgerLine]:
-    """The lines that a run's description keeps; what is none, as in a snapshot of another hand, is passed over."""
-    retained = description.get("ledger")
+def stored_lines(ledger: Iterable[dict[str, Any]]) -> list[LedgerLine]:
+    """The lines of a run's description; what is none, as in a snapshot of another hand, is passed over."""
     lines: list[LedgerLine] = []
-    for data in retained if isinstance(retained, list) else ():
+    for data in ledger:
         try:
             lines.append(LedgerLine.model_validate(data))
         except ValidationError:

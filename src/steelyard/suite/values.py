@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
 from itertools import pairwise
 from typing import Annotated, Any, Self, get_args
@@ -17,11 +17,15 @@ from pydantic import (
     Field,
     GetCoreSchemaHandler,
     GetJsonSchemaHandler,
+    TypeAdapter,
     ValidationError,
+    ValidationInfo,
     WithJsonSchema,
+    model_validator,
 )
-from pydantic_core import InitErrorDetails, PydanticCustomError, core_schema
+from pydantic_core import InitErrorDetails, PydanticCustomError, PydanticKnownError, core_schema
 
+from steelyard.records import Load
 from steelyard.suite.yaml import result, shown, unknown_key
 
 MIN_PAIRED = 0.9
@@ -30,26 +34,39 @@ OPEN_CONCURRENCY = 1_000
 """Most calls under way under an open load, where nobody says otherwise."""
 _LONGEST = 86_400
 _FASTEST = 100_000.0
-_NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
-_SHARE = re.compile(rf"({_NUMBER})\s*(%?)")
+_NUMBER = r"(\d+\.?\d*|\.\d+)"
+_SHARE = re.compile(r"([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*(%?)")
 _PASSING = re.compile(r"score\s*>=\s*(.+)")
-_RATE = re.compile(r"(\d+\.?\d*|\.\d+)\s*(?:(?:/|per|a)\s*(s|sec|second|min|minute|m|h|hour))?")
-_UNITS = {"s": 1, "sec": 1, "second": 1, "m": 60, "min": 60, "minute": 60, "h": 3600, "hour": 3600}
-_UNITS |= {f"{unit}s": _UNITS[unit] for unit in ("second", "minute", "hour")}
-_TIME = re.compile(r"(\d+\.?\d*|\.\d+)\s*(s|sec|seconds?|m|min|minutes?|h|hours?)?")
-_SECONDS = re.compile(r"(\d+\.?\d*|\.\d+)\s*(ms|s)?")
+_RATE = re.compile(rf"{_NUMBER}\s*(?:(?:/|per|a)\s*(s|sec|second|min|minute|m|h|hour))?", re.IGNORECASE)
+_TIME = re.compile(rf"{_NUMBER}\s*(s|sec|seconds?|m|min|minutes?|h|hours?)?", re.IGNORECASE)
+_SECONDS = re.compile(rf"{_NUMBER}\s*(ms|s)?")
+_UNITS = {"%": Decimal(1) / 100, "ms": Decimal(1) / 1000, "m": Decimal(60), "h": Decimal(3600)}
+"""What one of a unit is; seconds, and what has none, are 1."""
+
+
+def _number(value: Any, pattern: re.Pattern[str], how: str, *, a: bool = False) -> float:
+    """The number meant by a text of the pattern, whose second group is the unit (`a` for that of a rate), or by a bare
+    number; ValueError with how it is written when it is neither."""
+    if isinstance(value, str) and (written := pattern.fullmatch(value.strip())):
+        unit = (written[2] or "").lower()
+        size = _UNITS.get(unit if unit in _UNITS else unit[:1], Decimal(1))
+        return float(Decimal(written[1]) / size if a else Decimal(written[1]) * size)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        # Numbers too large for a float are too large all the same.
+        return float(max(min(value, 10**300), -(10**300)))
+    raise ValueError(f"{how}; {result(value)}")
 
 
 def share(value: Any) -> float:
     """The fraction meant by `0.75` or `75 %`; ValueError with a sentence when it is neither."""
-    if isinstance(value, str) and (written := _SHARE.fullmatch(value.strip())):
-        number, percent = written.groups()
-        fraction = float(Decimal(number) / 100) if percent else float(number)
-        return _share_in_range(fraction, value.strip(), bool(percent))
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        # Numbers too large for a float are above 1 all the same.
-        return _share_in_range(float(min(value, 10**300)), shown(value), False)
-    raise ValueError(f"a share is written 0.75 or 75 %; {result(value)}")
+    fraction = _number(value, _SHARE, "a share is written 0.75 or 75 %")
+    text = value.strip() if isinstance(value, str) else shown(value)
+    if not math.isfinite(fraction) or fraction < 0:
+        raise ValueError(f"{text} is not between 0 and 1")
+    if fraction > 1:
+        more = " is above 100 %" if text.endswith("%") else f" is above 1: write {text} % or {_as_share(text)}"
+        raise ValueError(f"{text}{more}")
+    return fraction
 
 
 def passing(text: Any) -> float:
@@ -70,16 +87,6 @@ def _can_fail(fraction: float) -> float:
     return fraction
 
 
-def _share_in_range(fraction: float, text: str, percent: bool) -> float:
-    if not math.isfinite(fraction) or fraction < 0:
-        raise ValueError(f"{text} is not between 0 and 1")
-    if fraction > 1:
-        raise ValueError(
-            f"{text} is above 100 %" if percent else f"{text} is above 1: write {text} % or {_as_share(text)}"
-        )
-    return fraction
-
-
 def _as_share(text: str) -> str:
     fraction = Decimal(text) / 100 if text[:1].isdigit() and not text.endswith(".") else Decimal(2)
     return f"{fraction.normalize():f}" if fraction <= 1 else "a fraction such as 0.75"
@@ -87,49 +94,32 @@ def _as_share(text: str) -> str:
 
 def parse_rate(value: Any) -> float:
     """Calls a second in `20/s`, `90/min` or a bare 20; ValueError with a sentence when it is none."""
-    if isinstance(value, str) and (written := _RATE.fullmatch(value.strip().lower())):
-        return _rate_in_range(float(written[1]) / _UNITS[written[2] or "s"], shown(value))
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return _rate_in_range(float(min(value, 10**300)), shown(value))
-    raise ValueError(f"a rate is written 20/s or 90/min; {result(value)}")
-
-
-def _rate_in_range(rate: float, text: str) -> float:
+    rate = _number(value, _RATE, "a rate is written 20/s or 90/min", a=True)
     if not math.isfinite(rate) or rate <= 0:
-        raise ValueError(f"{text} is not a rate: write a number above 0, such as 20/s")
+        raise ValueError(f"{shown(value)} is not a rate: write a number above 0, such as 20/s")
     if rate > _FASTEST:
-        raise ValueError(f"{text} is more than {_FASTEST:,.0f} calls a second")
+        raise ValueError(f"{shown(value)} is more than {_FASTEST:,.0f} calls a second")
     return rate
 
 
 def parse_time(value: Any) -> float:
     """Seconds in `90 s`, `5m`, `1 h` or a bare 90; 0 is allowed. ValueError with a sentence when it is none."""
-    if isinstance(value, str) and (written := _TIME.fullmatch(value.strip().lower())):
-        length = float(written[1]) * _UNITS[written[2] or "s"]
-    elif isinstance(value, int | float) and not isinstance(value, bool) and value >= 0:
-        length = float(min(value, 10**300))
-    else:
-        raise ValueError(f"a time is written 5m or 90s, and 0 is none; {result(value)}")
-    if not length <= _LONGEST:
+    how = "a time is written 5m or 90s, and 0 is none"
+    length = _number(value, _TIME, how)
+    if math.isnan(length) or length < 0:
+        raise ValueError(f"{how}; {result(value)}")
+    if length > _LONGEST:
         raise ValueError(f"{shown(value)} is more than a day")
     return length
 
 
 def seconds(value: Any) -> float:
     """The seconds in `100 ms`, `10 s` or a bare 10, as gates have them; ValueError with a sentence when it is none."""
-    if isinstance(value, str) and (written := _SECONDS.fullmatch(value.strip())):
-        number = Decimal(written[1])
-        return _seconds_in_range(float(number / 1000 if written[2] == "ms" else number), shown(value))
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return _seconds_in_range(float(min(value, 10**300)), shown(value))
-    raise ValueError(f"a time is written 100 ms or 10 s; {result(value)}")
-
-
-def _seconds_in_range(length: float, text: str) -> float:
+    length = _number(value, _SECONDS, "a time is written 100 ms or 10 s")
     if not math.isfinite(length) or length <= 0:
-        raise ValueError(f"{text} is not a time above 0: write 100 ms or 10 s")
+        raise ValueError(f"{shown(value)} is not a time above 0: write 100 ms or 10 s")
     if length > _LONGEST:
-        raise ValueError(f"{text} is more than a day ({_LONGEST:,} s)")
+        raise ValueError(f"{shown(value)} is more than a day ({_LONGEST:,} s)")
     return length
 
 
@@ -155,15 +145,14 @@ def rate_in_words(rate: float) -> str:
     return f"{rate:.3g} a second" if rate >= 1 else f"{rate * 60:.3g} a minute"
 
 
-def load_in_words(load: Mapping[str, Any] | None) -> str:
+def load_in_words(load: Load | None) -> str:
     """How the calls were made: `8 at a time`, or `20 a second, whatever comes back`; "" when it is not known."""
-    if not load:
+    if load is None:
         return ""
-    if load.get("rate"):
-        return f"{rate_in_words(load['rate'])}, whatever comes back"
-    most = load.get("requests_per_second")
-    limit = f", {rate_in_words(most)} at most" if most else ""
-    return f"{load['concurrency']:,} at a time{limit}"
+    if load.rate:
+        return f"{rate_in_words(load.rate)}, whatever comes back"
+    limit = f", {rate_in_words(load.requests_per_second)} at most" if load.requests_per_second else ""
+    return f"{load.concurrency:,} at a time{limit}"
 
 
 class Part(BaseModel):
@@ -179,6 +168,28 @@ class Part(BaseModel):
         return self.model_dump(mode="json", by_alias=True)
 
     @classmethod
+    def from_file(cls, data: Any, *, whole: bool = True) -> Self:
+        """The part as a file writes it; what is built from what is written (see `InFile`) stands in it as written.
+
+        When it is not the whole of it, keys that a file must have may be missing.
+        """
+        return cls.model_validate(data, context=_IN_FILE if whole else _IN_PART, by_alias=True, by_name=False)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_what_is_missing(cls, data: Any, info: ValidationInfo) -> Any:
+        needed = [] if info.context is not _IN_FILE else [key for key, form in cls._forms() if form.needed]
+        return {**dict.fromkeys(needed, _ABSENT), **data} if isinstance(data, dict) and needed else data
+
+    @classmethod
+    def _forms(cls) -> Iterator[tuple[str, InFile]]:
+        """The key in files and the form of each field that files write otherwise."""
+        for name, field in cls.model_fields.items():
+            for form in field.metadata:
+                if isinstance(form, InFile):
+                    yield str(field.validation_alias or name), form
+
+    @classmethod
     def from_data(cls, data: Mapping[str, Any] | None) -> Self:
         """The part back from its `data`; what holds where nobody says anything for None."""
         return cls.model_validate(data or {}, strict=False)
@@ -186,17 +197,25 @@ class Part(BaseModel):
     @classmethod
     def __get_pydantic_json_schema__(cls, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler) -> Any:
         described = handler.resolve_ref_schema(handler(schema))
-        for name in cls.given_by_key():
-            described.get("properties", {}).pop(name, None)
-            described["required"] = [key for key in described.get("required", ()) if key != name]
-            if not described["required"]:
-                del described["required"]
-        return described
+        properties, about = described.get("properties", {}), described.get("description", "")
+        described |= {"description": about.partition("\n\n")[0]} if about else {}
+        required = {*described.pop("required", ()), *(key for key, form in cls._forms() if form.needed)}
+        for key in cls.unwritten():
+            properties.pop(key, None)
+        for key in required & properties.keys():
+            properties[key].pop("default", None)
+        needed = [key for key in properties if key in required]
+        return described | ({"required": needed} if needed else {})
 
     @classmethod
     def given_by_key(cls) -> list[str]:
         """The fields that a file gives as the key under which the part stands."""
         return [name for name, field in cls.model_fields.items() if BY_KEY in field.metadata]
+
+    @classmethod
+    def unwritten(cls) -> list[str]:
+        """The fields that are no keys of a file: given by the key of the part, or by the process or run."""
+        return [*cls.given_by_key(), *(key for key, form in cls._forms() if form.written is None)]
 
 
 class _ByKey:
@@ -205,6 +224,49 @@ class _ByKey:
 
 BY_KEY = _ByKey()
 Key = Annotated[str, BY_KEY]
+
+
+_IN_FILE, _IN_PART = "file", "part"
+"""The contexts of validation in which data is what a file says, the whole of it or some; None elsewhere."""
+_ABSENT = object()
+"""In the place of a key that a file must have and has not."""
+
+
+class InFile:
+    """Annotation of a field that a file writes in another form; without one, a file does not write it at all.
+
+    What is written is checked by that form and stands in the field until `suite.build` puts what it makes of it there:
+    that takes the suite's folder, its code and its other parts.
+    """
+
+    def __init__(self, written: Any = None, *, needed: bool = False) -> None:
+        self.written = written
+        self.needed = needed
+        self._form: TypeAdapter[Any] | None = None
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
+        def by_form(value: Any, usual: core_schema.ValidatorFunctionWrapHandler, info: ValidationInfo) -> Any:
+            if info.context is None:
+                return usual(value)
+            if self.written is None or value is _ABSENT:
+                raise PydanticKnownError("missing" if value is _ABSENT else "extra_forbidden")
+            return self.form.validate_python(value, strict=True, context=info.context, by_alias=True, by_name=False)
+
+        return core_schema.with_info_wrap_validator_function(by_form, handler(source))
+
+    @property
+    def form(self) -> TypeAdapter[Any]:
+        """What checks the form in which a file writes it."""
+        self._form = self._form or TypeAdapter(self.written)
+        return self._form
+
+    def __get_pydantic_json_schema__(self, _: Any, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        # Wrapped, so that what an annotation of the form says of its JSON schema counts.
+        written = core_schema.no_info_before_validator_function(lambda value: value, self.form.core_schema)
+        return {} if self.written is None else handler(written)
+
+
+UNWRITTEN = InFile()
 
 
 class Group:
@@ -271,14 +333,9 @@ def _label_text(value: Any) -> Any:
     return str(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else value
 
 
-def _pass_rule(value: Any) -> Any:
-    passing(value)
-    return value if isinstance(value, str) else f"score >= {value:g}"
-
-
 _SHARE_TEXT = {"type": "string", "pattern": r"^\s*[0-9.]+\s*%?\s*$", "examples": ["75 %"]}
 _SHARE_SCHEMA = {"anyOf": [{"type": "number", "minimum": 0, "maximum": 1}, _SHARE_TEXT]}
-_PASS_SCHEMA = {
+PASS_SCHEMA = {
     "anyOf": [
         {"type": "string", "pattern": r"^\s*(score\s*>=\s*)?[0-9.]+\s*%?\s*$", "examples": ["score >= 75 %"]},
         {"type": "number", "minimum": 0, "maximum": 1},
@@ -300,7 +357,6 @@ Time = Annotated[float, BeforeValidator(parse_time), WithJsonSchema(_TIME_SCHEMA
 Seconds = Annotated[float, BeforeValidator(seconds), WithJsonSchema(_SECONDS_SCHEMA)]
 Rate = Annotated[float, BeforeValidator(parse_rate), WithJsonSchema(_RATE_SCHEMA)]
 Share = Annotated[float, BeforeValidator(share), WithJsonSchema(_SHARE_SCHEMA)]
-PassRule = Annotated[str, BeforeValidator(_pass_rule), WithJsonSchema(_PASS_SCHEMA)]
 Label = Annotated[str, BeforeValidator(_label_text), WithJsonSchema({"type": ["string", "number"]})]
 Anything = Annotated[Any, WithJsonSchema({})]
 

@@ -209,7 +209,7 @@ class _Reader:
 
     def _alias(self, event: AliasEvent) -> Any:
         if event.anchor not in self.anchors:
-            message = f"*{event.anchor} stands for nothing that ends before it"
+            message = f"*{event.anchor} names no anchor that ends before it"
             raise SuiteError([self._problem(message, event)])
         data, n = self.anchors[event.anchor]
         self.n += n
@@ -412,13 +412,13 @@ def _keys(model: type[BaseModel], place: Place) -> list[str]:
 
 def written_keys(model: type[BaseModel]) -> list[str]:
     """The keys of a model that a file writes: all but the one under which the part stands."""
-    keys = model.given_by_key() if hasattr(model, "given_by_key") else ()
+    keys = model.unwritten() if hasattr(model, "unwritten") else ()
     return [key_name(model, name) for name in model.model_fields if name not in keys]
 
 
 def key_name(model: type[BaseModel], field: str) -> str:
     """The name of a field as it is written in files."""
-    return model.model_fields[field].alias or field
+    return str(model.model_fields[field].validation_alias or field)
 
 
 def _step_into(form: Any, step: str | int) -> list[Any]:

@@ -93,7 +93,7 @@ class TargetContext:
 class Target(Protocol):
     """The system under test. Users implement this; plug-ins register it under an entry point.
 
-    Built as `TargetClass(settings, surroundings)`, where `TargetClass.Settings` is the pydantic model of its part of
+    Built as `TargetClass(settings, context)`, where `TargetClass.Settings` is the pydantic model of its part of
     the suite file. Used as an async context manager around all calls of a run. One that has no use for a case's files
     says so with `sends_attachments = False`; for the others, a file that cannot be sent fails the case unasked. One
     that only gives back what was answered before says `makes_no_calls = True`: then its answers need no price.
@@ -173,7 +173,7 @@ class TargetSettings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
 
     shorthand: ClassVar[str | None] = None
-    """The setting that a bare text or list in the suite file stands for."""
+    """The setting that a bare text or list in the suite file sets."""
 
     @model_validator(mode="before")
     @classmethod
@@ -209,7 +209,7 @@ def read_variable(name: str, target_context: TargetContext, what: str) -> str:
     value = target_context.env.get(name, "")
     if not _VARIABLE.fullmatch(name):
         raise UsageError(
-            f"{what}: what stands there is not the name of an environment variable; if it is the key itself,"
+            f"{what}: the value is not the name of an environment variable; if it is the key itself,"
             " take it out of the file, export it, and write the variable's name"
         )
     if not value.strip():

@@ -36,7 +36,7 @@ from steelyard.targets.base import (
 # Runs one program in a process group of its own, and leaves nothing of it behind.
 
 ALWAYS_PASSED = ("PATH", "HOME", "LANG")
-"""Environment variables that every program gets, beside those that the suite names."""
+"""Environment variables that every program gets, besides those that the suite names."""
 GUARD = Path(__file__).with_name("guard.py")
 _STDERR_TAIL = 2000
 SPARE = 4096

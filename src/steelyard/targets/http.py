@@ -194,7 +194,7 @@ class HttpSettings(TargetSettings):
         description="Paths in the JSON body of a 2xx: anything but empty, null, false or 0 there is a failure.",
     )
     error_markers: Texts = Field(default=(), description="Texts whose presence in the body of a 2xx is a failure.")
-    usage: UsagePaths = Field(default=UsagePaths(), description="Where the JSON body tells tokens, cost and model.")
+    usage: UsagePaths = Field(default=UsagePaths(), description="Where the JSON body has tokens, cost and model.")
     max_bytes: int = Field(
         default=10_000_000, description="Largest body that is read; a larger one is a failure.", gt=0
     )
@@ -206,7 +206,7 @@ class HttpSettings(TargetSettings):
     )
     ready: ReadySettings | None = Field(
         default=None,
-        description="What tells that the service is ready: a path such as /health, or an address.",
+        description="How to see that the service is ready: a path such as /health, or an address.",
         json_schema_extra=_or_text,
     )
 

@@ -299,7 +299,7 @@ def _number(value: Any) -> float | None:
 
 
 def _time(value: Any) -> float:
-    """Seconds; 0 where none are told, because what it takes to read the file is not how long the system took."""
+    """Seconds; 0 where none are recorded, because what it takes to read the file is not how long the system took."""
     number = _number(value)
     return number if number is not None and 0 < number < math.inf else 0.0
 

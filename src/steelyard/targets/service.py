@@ -36,13 +36,13 @@ class StartSettings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     command: tuple[str, ...] = Field(
-        description="The program and its arguments, as a list or one text: no shell takes part. {port} stands for a "
-        "free port, {python} for the Python that Steelyard runs in.",
+        description="The program and its arguments, as a list or one text: no shell is used. {port} is a free port,"
+        " {python} the Python that Steelyard runs in.",
         min_length=1,
     )
     env: Values = Field(
         default_factory=dict,
-        description="Environment variables for the service: texts, in which {port} stands for the port, or {env: NAME} "
+        description="Environment variables for the service: texts, in which {port} is the port, or {env: NAME} "
         "for values from the environment. Besides these it gets PATH, HOME and LANG.",
     )
     timeout: float = Field(
@@ -172,8 +172,8 @@ class Readiness:
     def _message(self, tries: int, problem: str) -> str:
         times = "once" if tries == 1 else f"{tries} times"
         return (
-            f"the service is not ready: GET {self._url}, asked {times} within {self._settings.timeout:g} s, last said: "
-            f"{problem}. Start the service, fix `ready`, or raise ready.timeout"
+            f"the service is not ready: GET {self._url}, asked {times} within {self._settings.timeout:g} s, last"
+            f" result: {problem}. Start the service, fix `ready`, or raise ready.timeout"
         )
 
     async def _problem(self, seconds: float) -> str | None:

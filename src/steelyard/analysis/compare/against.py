@@ -13,14 +13,14 @@ from steelyard.analysis.compare.checks import EXPECTATIONS, ComparedCells, has_c
 from steelyard.analysis.compare.compare import compare, confounders, too_few_paired
 from steelyard.analysis.compare.findings import Findings
 from steelyard.analysis.compare.judge_drift import Drift, drift_between
-from steelyard.analysis.compare.metrics import UNTOUCHED, BoundedChange, Cut, Figure, SharedFigures, share
+from steelyard.analysis.compare.metrics import UNTOUCHED, BoundedChange, Cut, Figure, SharedFigures, metric_figure
 from steelyard.analysis.compare.model import Comparison, MetricChange, SignaturePair
 from steelyard.analysis.compare.pairing import ComparedRun, Lists, answered_cases, common_cases, pair
 from steelyard.analysis.compare.signatures import LOAD, compare_signatures
 from steelyard.analysis.compare.slices import cuts, failure_changes
 from steelyard.analysis.compare.unpaired import by_run
 from steelyard.metrics.expressions import Gate
-from steelyard.metrics.registry import Aggregate, Compared
+from steelyard.metrics.registry import Aggregate, Compared, metric
 from steelyard.metrics.table import Table, cut
 from steelyard.stats.arrays import Array
 from steelyard.stats.groups import Groups
@@ -175,9 +175,11 @@ class Against:
         else:
             # Found on neither side: none before, none after.
             a, b = (column * 0 for column in self._findings.total())
+        which = gate.of
         if gate.pattern.endswith((".rate", ".samples")):
-            return share(gate.metric, "findings", "lower", (a > 0).astype(float), (b > 0).astype(float))
-        return Figure(gate.metric, "findings", "count", "lower", a, b)
+            # A sum of samples is compared as the rate, and multiplied by the pairs.
+            which, a, b = metric("findings.<code>.rate"), (a > 0).astype(float), (b > 0).astype(float)
+        return metric_figure(which, self.a, a, b, gate.names, name=gate.metric)
 
 
 def _rows_of(groups: Groups | None, name: str, n: int) -> Array:
@@ -291,7 +293,7 @@ _MOST_LOOKED_AT = 200
 
 def compare_arms(a: ComparedRun, b: ComparedRun, *, allow_mismatch: bool = False) -> Comparison:
     """As `compare`; where each arm is one variant, and they are two, the variants are compared with each other."""
-    named = [run.suite.variants for run in (a, b)]
+    named = [run.suite.variant_names for run in (a, b)]
     if all(len(names) == 1 for names in named) and named[0] != named[1]:
         a, b = _unnamed(a), _unnamed(b)
     return compare(a, b, allow_mismatch=allow_mismatch)

@@ -52,15 +52,13 @@ WHY = "why"
 _SUMMED = {
     How.SCORED_AGAIN: "sum over pairs of (A's answer after the step - before it) / pairs",
     How.ANCHORS: "sum over pairs of the judge's shift (B's judge - before; mean of its band if not measured) / pairs",
-    How.LEFT: "sum over pairs of (B's reading - A's answer as last scored - the judge's shift, if it has one) / pairs",
+    How.LEFT: "sum over pairs of (B's score - A's answer as last scored - the judge's shift, if it has one) / pairs",
 }
 _COUNTED = {
-    Cause.CASES: "(B: mean of all readings - mean of those with a counterpart) - (the same of A)",
-    Cause.QUESTIONS: (
-        "(B: mean of readings with a counterpart - mean of those asked the same question) - (the same of A)"
-    ),
+    Cause.CASES: "(B: mean of all scores - mean of those with a counterpart) - (the same of A)",
+    Cause.QUESTIONS: ("(B: mean of scores with a counterpart - mean of those of the same question) - (the same of A)"),
     Cause.AVAILABILITY: (
-        "(B: mean of readings asked the same question - mean of those read on both sides) - (the same of A)"
+        "(B: mean of scores of the same question - mean of those scored on both sides) - (the same of A)"
     ),
 }
 
@@ -74,13 +72,13 @@ class Terms:
     adds: Array
     before: Array
     after: Array
-    """What it read before and after the step; of a reading on one side only both are the same."""
+    """Its score before and after the step; of a sample on one side only both are the same."""
     stated: str = ""
     """Words before that."""
 
 
 Traces = dict[tuple[Cause, ...], list[Terms]]
-"""By the causes of a portion, the readings behind it."""
+"""By the causes of a portion, its samples."""
 
 
 def explain_why(attribution: Attribution, traces: Traces, metric: str) -> list[Explanation]:
@@ -117,9 +115,9 @@ def explain_portion(attribution: Attribution, portion: Portion, terms: list[Term
         ),
         of="cases",
         reported=change,
-        computed=Computed(total, change.n, change.n_missing, (("readings that add to it", float(len(rows))),)),
+        computed=Computed(total, change.n, change.n_missing, (("samples that contribute", float(len(rows))),)),
         interval="over what each case adds",
-        excluded=(Counted("adds nothing", level),) if level else (),
+        excluded=(Counted("contributes 0", level),) if level else (),
         noted=(),
         order="what moves it most first; the values sum to it",
         contributing=tuple(rows),
@@ -211,8 +209,8 @@ class _Cut:
             for both in (pairs.met, pairs.asked)
         )
         yield Cause.CASES, everything, met, "without a counterpart: {} of A, {} of B"
-        yield Cause.QUESTIONS, met, asked, "asked another question: {} of A, {} of B"
-        yield Cause.AVAILABILITY, asked, [pairs.first, pairs.second], "read on one side only: {} of A, {} of B"
+        yield Cause.QUESTIONS, met, asked, "another question: {} of A, {} of B"
+        yield Cause.AVAILABILITY, asked, [pairs.first, pairs.second], "scored on one side only: {} of A, {} of B"
 
     def _sets(self) -> Iterator[Portion]:
         """The portions of what only one side has: cases, questions, and readings."""
@@ -229,7 +227,7 @@ class _Cut:
             n_cases = units.count(units.of_a[wide[0]], units.of_b[wide[1]])
             unread = pairs.unreadable if cause is Cause.AVAILABILITY else 0
             counts = message.format(*(f"{count - unread:,}" for count in left))
-            counts += f"; pairs that B's suite cannot read: {unread:,}" if unread else ""
+            counts += f"; pairs that B's suite cannot score: {unread:,}" if unread else ""
             self.traces[(cause,)] = [*self._dropped(wide, narrow)]
             yield Portion((cause,), (b - a).estimate(n_cases), How.COUNTED, message=counts)
 
@@ -364,12 +362,12 @@ class _Cut:
         self.traces[causes] = [*self._dropped(everything, [item[:0] for item in everything])]
         why = "the two runs have no case in common"
         if len(pairs.met[0]):
-            why = "no sample of the same question has a reading in both runs"
+            why = "no sample of the same question is scored in both runs"
         stands_on = "; ".join(message for _, message in results)
         done = replace(
             started,
             portions=(Portion(causes, Estimate(started.total, 0), How.LEFT, cannot_tell=True, message=stands_on),),
-            joined=(f"{why}: nothing can be told apart",),
+            joined=(f"{why}: causes cannot be separated",),
         )
         return replace(done, sentence=sentence(done))
 
@@ -443,7 +441,7 @@ def _words(verdict: Moved, attribution: Attribution, system: Portion, others: li
     if attribution.anchors.not_measured:
         sure = f"limited: {sure}, but {attribution.anchors.not_measured}"
     if verdict is Moved.SAME:
-        sure = "no answer moved by more than these parts; that says nothing about answers that may come"
+        sure = "no answer moved by more than these parts; that does not generalise to other answers"
     elif verdict is Moved.CANNOT_TELL:
         sure = f"not sure: the system's part {'may be noise' if ends else 'shows no spread, and has no interval'}"
     return f"{sentence} {points(change.value)} points{ends}, {parts} ({change.n:,} cases)", sure

@@ -22,12 +22,12 @@ class Cause(StrEnum):
     QUESTIONS = "questions"
     """Another question under the same id."""
     AVAILABILITY = "availability"
-    """No reading on one side: a call failed, or another kind of judge spoke."""
+    """Inconclusive on one side: a call failed, or another kind of judge was used."""
     SCORERS = "scorers"
     """Scorers, weights, bands, pass rule, schema, and what is made of a judge's words."""
     TRUTH = "truth"
     JUDGE = "judge"
-    """Another model or prompt, or the same one that judges otherwise than it did."""
+    """Another model or prompt, or the same one that has drifted."""
     SYSTEM = "system"
     """What is left: what one wants to know, and noise."""
 
@@ -36,7 +36,7 @@ class How(StrEnum):
     """Where a portion comes from."""
 
     COUNTED = "counted"
-    """From the recorded readings of both runs."""
+    """From the recorded scores of both runs."""
     SCORED_AGAIN = "rescored"
     """A's recorded answers scored again by B's suite."""
     ANCHORS = "anchors"
@@ -51,23 +51,23 @@ class Portion:
 
     causes: tuple[Cause, ...]
     change: Estimate
-    """`n` is the cases that it stands on. The interval says how far it would lie elsewhere with other cases like these:
+    """`n` is its number of cases. The interval says how far it would lie elsewhere with other cases like these:
     what was counted or scored again is exact for the cases of these runs."""
     how: How
     cannot_tell: bool = False
     """True when it may be noise alone; never of what is exact."""
     message: str = ""
-    """What it stands on, in words."""
+    """What it is based on, in words."""
 
     @property
     def is_joint(self) -> bool:
-        """True when several causes cannot be told apart."""
+        """True when several causes cannot be separated."""
         return len(self.causes) > 1
 
 
 @dataclass(frozen=True, slots=True)
 class Noise:
-    """How far the system's portion may be off: its value cannot be told apart from the portion's own."""
+    """How far the system's portion may be off: its value cannot be separated from the portion's own."""
 
     half_width: float
     """Half of the portion's 95 % interval."""
@@ -145,10 +145,10 @@ class Attribution:
 
     metric: str
     a: Estimate
-    """As A's own report has it; `n` is readings."""
+    """As A's own report has it; `n` is scored samples."""
     b: Estimate
     total: float | None
-    """None when a run has no reading at all."""
+    """None when a run has no scored sample."""
     portions: tuple[Portion, ...] = ()
     """Only what has, or may have, a part; the system is always last."""
     noise: Noise | None = None
@@ -158,7 +158,7 @@ class Attribution:
     """How many edits the ledger gives a reason of, and what the others come to, in sentences."""
     anchors: Anchors = field(default_factory=Anchors)
     joined: tuple[str, ...] = ()
-    """Why some causes could not be told apart, and what to do about it."""
+    """Why some causes could not be separated, and what to do about it."""
     sentence: str = ""
     method: str = ""
 
@@ -188,7 +188,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class ScoredAgain:
-    """A's answers on B's balance, a value for each wanted pair; NaN where B's balance gives no reading."""
+    """A's answers scored by B's suite, a value for each wanted pair; NaN where B's suite cannot score one."""
 
     scorers: Array | None = None
     """By B's scorers with A's truth and A's judge's words; None when that cannot be told."""
@@ -219,12 +219,12 @@ Identical = Callable[[Array, Array], Array]
 METHOD = (
     "from A's number to B's in this order: cases, questions, availability, scorers, truth, judge, system; 95 %"
     " intervals: Student t over what each case adds (exact portions: how far they would lie elsewhere with other cases"
-    " like these); what is left: as for the figures"
+    " like these); the remainder: as for the figures"
 )
 _NAMES = {
     Cause.CASES: "other cases",
     Cause.QUESTIONS: "other questions",
-    Cause.AVAILABILITY: "missing readings",
+    Cause.AVAILABILITY: "inconclusive samples",
     Cause.SCORERS: "scorers and weights",
     Cause.TRUTH: "truth edits",
     Cause.JUDGE: "judge",
@@ -235,8 +235,8 @@ _ASK = {
     Cause.SCORERS: "the scorers changed, and A's answers were not scored again by B's",
     Cause.TRUTH: "the truth changed or is not known, and A's answers were not scored again by B's",
     Cause.JUDGE: (
-        "judge and system cannot be told apart: fewer than two cases have the same answer in both runs;"
-        " --rejudge N lets B's judge read N answers of A"
+        "judge and system cannot be separated: fewer than two cases have the same answer in both runs;"
+        " --rejudge N lets B's judge score N answers of A"
     ),
 }
 
@@ -249,8 +249,8 @@ def ask_for(cause: Cause) -> str:
 def without_anchors(n: int, judged: int) -> str:
     """That the judge's shift is not known for some scores, and what to do about it."""
     return (
-        f"judge and system cannot be told apart in {n:,} of {judged:,} judged pairs: B's judge has read no answer of A"
-        " with such scores; --rejudge N lets it read N, of all scores"
+        f"judge and system cannot be separated in {n:,} of {judged:,} judged pairs: B's judge has scored no answer"
+        f" of A with such scores; --rejudge N lets it read N, of all scores"
     )
 
 
@@ -259,7 +259,7 @@ def sentence(attribution: Attribution) -> str:
     total = attribution.total
     if total is None:
         silent = "A" if attribution.a.value is None else "B"
-        return f"nobody can say why the number moved: run {silent} has no reading at all"
+        return f"the change cannot be attributed: run {silent} has no scored sample"
     whole = f"{points(total)} points"
     *others, system = attribution.portions
     unknown = f"; {attribution.anchors.not_measured}" if attribution.anchors.not_measured else ""
@@ -278,7 +278,7 @@ def _message(portion: Portion) -> str:
 
 
 def name_of(portion: Portion) -> str:
-    """The cause in words, or all that cannot be told apart."""
+    """The cause in words, or all that cannot be separated."""
     names = [_NAMES[cause] for cause in portion.causes]
     if len(names) == 1:
         return names[0]

@@ -41,7 +41,7 @@ from steelyard.stats.arrays import Array
 from steelyard.stats.intervals import Estimate, settled
 from steelyard.stats.paired import NO_CHANGE, case_starts
 from steelyard.suite.case import digest
-from steelyard.suite.truth import NAMES, SCORED_BY, TRUTH, LedgerLine, by_state, lines_kept
+from steelyard.suite.truth import NAMES, SCORED_BY, TRUTH, LedgerLine, by_state, stored_lines
 
 # The reasons that the ledger gives for what was edited from A to B: of truths, and of how answers are scored.
 
@@ -54,7 +54,7 @@ class Reasons:
 
     def __init__(self, b: ComparedRun, noted_since: Sequence[LedgerLine]) -> None:
         self._b = b
-        self._lines = by_state([*lines_kept(b.header.suite), *noted_since])
+        self._lines = by_state([*stored_lines(b.suite.ledger), *noted_since])
 
     def of_cases(self, ids: Sequence[str]) -> dict[str, Reason]:
         """By case the reason of its truth; those without one are left out."""
@@ -188,7 +188,7 @@ class SharedPairs:
 # A's answers scored again, one change of the signature after another: what each step moves.
 
 _MOST_LOST = 0.05
-"""Above this share of answers that B's balance cannot read, scoring again says nothing."""
+"""Above this share of answers that B's suite cannot score, scoring again shows nothing."""
 
 
 class Steps:
@@ -227,7 +227,7 @@ class Steps:
         """The causes that nothing has told from the system yet."""
 
     def _take_up_readable(self) -> None:
-        """Leave pairs out that B's balance has no reading of; when there are many, believe nothing of it."""
+        """Leave out pairs that B's suite cannot score; when there are many, use none of it."""
         n, again = len(self._pairs.first), self.again
         lost, retained = np.zeros(n, dtype=bool), {}
         untold = dict(again.untold)
@@ -238,7 +238,7 @@ class Steps:
         ):
             missing = np.zeros(n, dtype=bool) if values is None else np.isnan(values)
             if missing.sum() > _MOST_LOST * n:
-                untold[cause] = f"B's suite gives no reading of {int(missing.sum()):,} of {n:,} answers of A"
+                untold[cause] = f"B's suite cannot score {int(missing.sum()):,} of {n:,} answers of A"
                 values = None
             else:
                 lost |= missing
@@ -427,5 +427,5 @@ def stands_on(anchors: Anchors) -> str:
     """The anchors in words."""
     message = [f"the same answer in both runs: {anchors.identical:,}"] if anchors.identical else []
     if anchors.bought:
-        message.append(f"answers of A that B's judge read too: {anchors.bought:,}")
+        message.append(f"answers of A that B's judge scored, too: {anchors.bought:,}")
     return f"{'; '.join(message)}; of {anchors.judged:,} judged pairs" if message else ""

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from steelyard.analysis.compare.metrics import Cut, Figure, judged, share
+from steelyard.analysis.compare.metrics import Cut, Figure, judged, metric_figure
 from steelyard.analysis.compare.model import (
     MOST_LISTED,
     CellMoves,
@@ -21,10 +21,10 @@ from steelyard.analysis.compare.model import (
 )
 from steelyard.analysis.compare.pairing import CommonCases, ComparedRun, units_of
 from steelyard.metrics.cells import CASE_FAILED, CASE_PASSED, CellGroups, Counted, cells_passing, counted
+from steelyard.metrics.registry import metric
 from steelyard.metrics.stability import PRESENCE, seen_in
 from steelyard.stats.arrays import Array
 from steelyard.stats.groups import Groups
-from steelyard.stats.intervals import SHARES
 from steelyard.stats.paired import case_starts
 from steelyard.suite.models import RequiredRepeats
 
@@ -134,8 +134,10 @@ class ComparedCells:
         return CheckMove(case, variant, name, *self._a.passed_of(item), *self._b.passed_of(other))
 
     def _held(self, bounds: bool) -> list[MetricChange]:
-        cells = share("cases.passed", EXPECTATIONS, "higher", *_available(*self._states()))
-        checks = share("checks.passed", EXPECTATIONS, "higher", *_available(*self._holds()))
+        cells, checks = (
+            metric_figure(metric(name), self._a.run, *_available(*states))
+            for name, states in (("cases.passed", self._states()), ("checks.passed", self._holds()))
+        )
         case_of_check = self._unit[self._shared[0] // max(1, len(self._names))]
         return [
             *_cut(self._unit).of_all([cells], bounds=bounds),
@@ -176,14 +178,12 @@ class ComparedCells:
         # Cells whose answers are to have no items are in no figure.
         listing = self._listing()
         return [
-            Figure(
-                name if name == PRESENCE else f"stability.{name}",
-                STABILITY,
-                "share",
-                "higher",
+            metric_figure(
+                metric(PRESENCE if name == PRESENCE else "stability.<field>"),
+                self._a.run,
                 before[name][self._in_a][listing],
                 after[name][self._in_b][listing],
-                SHARES,
+                (name,),
             )
             for name in before
         ]

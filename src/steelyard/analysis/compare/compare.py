@@ -35,7 +35,7 @@ from steelyard.records import RunState, Verdict
 from steelyard.stats.arrays import RESAMPLES, SEED, Array
 from steelyard.stats.intervals import SHORT_INTERVALS, Estimate
 from steelyard.stats.paired import DRAWN_UP_TO, FEWEST_TO_SHOW, PATTERNS, Paired, case_starts, paired_mean
-from steelyard.suite.models import SuiteDescription
+from steelyard.suite.models import SuiteModel
 from steelyard.suite.values import MIN_PAIRED
 
 # The answer of a comparison in words: better, worse, the same or cannot tell, and how sure that is.
@@ -69,11 +69,13 @@ def headline(
     )
 
 
-def too_few_paired(suite: SuiteDescription, n: int, answered: int) -> str:
+def too_few_paired(suite: SuiteModel, n: int, answered: int) -> str:
     """Says that fewer cases that either run answered are in pairs than the suite asks for; "" when enough are."""
-    if not n or n >= suite.min_paired * answered:
+    if not n or n >= suite.limits.min_paired * answered:
         return ""
-    return f"{on_cases(n, answered)} can be compared, and a verdict asks for {percent(suite.min_paired, 0)} of them"
+    return (
+        f"{on_cases(n, answered)} can be compared, and a verdict asks for {percent(suite.limits.min_paired, 0)} of them"
+    )
 
 
 def turns_on_truth(by_b: MetricChange, by_a: MetricChange) -> str:
@@ -162,7 +164,7 @@ def _significance(verdict: Moved, main: MetricChange, confounded: Sequence[str],
             f"one {main.counts} shows no spread" if main.difference.n else "nothing can be compared"
         )
     if verdict is Moved.SAME:
-        return "no pair differs in pass or score; that says nothing about answers that may come"
+        return "no pair differs in pass or score; that does not generalise to other answers"
     if verdict is Moved.CANNOT_TELL:
         if main.difference.n < FEWEST_TO_SHOW:
             few = f"{main.difference.n} {main.counts}s are too few to show anything"
@@ -191,7 +193,7 @@ METHOD = (
     " whichever end is farther, two made-up cases added where most did not move, Bonett and Price for rates of single"
     f" samples; p-values: exact McNemar, sign flips (all patterns up to 12 cases that moved, {PATTERNS:,} drawn up to"
     f" {DRAWN_UP_TO}, then t), adjusted with their intervals for the figures of one table (Holm), each thing once, the"
-    " primary metric alone; an interval that says otherwise of no change than its p ends there;"
+    " primary metric alone; an interval that disagrees with its p about no change ends at 0;"
     f" {SHORT_INTERVALS}; {BY_RUN}"
 )
 _NO_READING = (Why.NO_READING, Why.NO_READING_IN_A, Why.NO_READING_IN_B)
@@ -322,9 +324,11 @@ def confounders(
     silent = sum(item.count for why, item in pairs.not_comparable.items() if why in _NO_READING)
     other_mode = pairs.not_comparable.get(Why.OTHER_MODE)
     asked = pairs.comparable + silent + (other_mode.count if other_mode else 0)
-    allowed = sum(run.suite.max_inconclusive for run in (a, b))
+    allowed = sum(run.suite.limits.max_inconclusive for run in (a, b))
     if silent > allowed * asked:
-        results.append(f"{silent} of {asked} pairs have no reading on one side: what is missing is seldom so by chance")
+        results.append(
+            f"{silent} of {asked} pairs are inconclusive on one side: such samples are seldom missing at random"
+        )
     return results
 
 
@@ -381,7 +385,7 @@ class Pool:
         if self._answers is None:
             place = cell
         elif answers is None:
-            raise ValueError("answers are told apart here")
+            raise ValueError("answers are counted by text here")
         else:
             wanted = _keyed(cell, answers[used])
             place = np.minimum(np.searchsorted(self._keys, wanted), len(self._keys) - 1)

@@ -21,7 +21,7 @@ from steelyard.metrics.table import FORMAT, Table
 from steelyard.stats.arrays import Array, distinct, translated
 from steelyard.store.base import Store
 from steelyard.store.contents import Confused, Contents
-from steelyard.suite.models import SuiteDescription
+from steelyard.suite.models import SuiteModel
 
 # The findings of comparable samples on either side: codes, confusions and sections, over all of them.
 
@@ -257,7 +257,7 @@ class NewConfusion:
 class RunConfusions:
     """The confusions of a run, each with the samples that it is in; those of inconclusive samples are left out."""
 
-    def __init__(self, table: Table, contents: Contents, suite: SuiteDescription) -> None:
+    def __init__(self, table: Table, contents: Contents, suite: SuiteModel) -> None:
         self._contents = contents
         self._none = {FORMAT} | {component.finding_code for component in suite.components if component.kind in _JUDGED}
         sample = contents.confusion_sample.astype(int)
@@ -289,7 +289,7 @@ class RunConfusions:
         ]
 
 
-def confusions_of(store: Store, run_id: str, suite: SuiteDescription) -> RunConfusions:
+def confusions_of(store: Store, run_id: str, suite: SuiteModel) -> RunConfusions:
     """The confusions of a stored run."""
     return RunConfusions(Table(store.columns(run_id), suite), store.contents(run_id), suite)
 

@@ -6,14 +6,13 @@ import hashlib
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from steelyard.analysis.compare.pairing import CommonCases, ComparedRun, Pairing, units_of
 from steelyard.analysis.summary import arm_of
 from steelyard.analysis.wording import percentage
-from steelyard.records import Mode, RunHeader
+from steelyard.records import Anchors, Mode
 from steelyard.stats.arrays import Array
 from steelyard.stats.intervals import Estimate, Z, settled, student
 from steelyard.stats.paired import FEWEST_TO_SHOW, NO_CHANGE, SIGNIFICANT, Paired, case_starts, paired_mean
@@ -93,7 +92,7 @@ class Units:
 
 
 def readings(run: ComparedRun, *, by_pass: bool) -> Array:
-    """For each sample what it adds to the headline number; NaN where there is no reading."""
+    """For each sample what it adds to the headline number; NaN where it is inconclusive."""
     table = run.table
     score, passed = table.score(), table.passed()
     values = passed.astype(float) if by_pass else score
@@ -105,8 +104,6 @@ def readings(run: ComparedRun, *, by_pass: bool) -> Array:
 
 # What anchors show of a judge: whether it reads the same answers otherwise than it did, and for which scores.
 
-ANCHORS = "anchors"
-"""Under what a run's options keep what its judge read of the anchors of other runs, by the id of each."""
 FEWEST_CASES = 2
 """Anchors of fewer cases show no spread, and so nothing about other answers."""
 _STEPS = 4
@@ -160,8 +157,8 @@ class Drift:
             return f"drift of the judge was not measured: {read} an answer that it has read in both runs"
         if self.uncovered > _MOST_UNCOVERED * self.judged:
             return (
-                f"drift of the judge was not measured for {self.uncovered:,} of {self.judged:,} answers: it has read"
-                " none with such scores in both runs"
+                f"drift of the judge was not measured for {self.uncovered:,} of {self.judged:,} answers: it scored"
+                f" none with such scores in both runs"
             )
         return ""
 
@@ -176,7 +173,7 @@ class Drift:
         if not min(low, 0.0) <= difference <= max(high, 0.0):
             return ""
         ends = f"{percentage(low):+.1f} to {percentage(high):+.1f} points"
-        return f"{self.n:,} answers that the judge has read in both runs do not rule out a drift as large ({ends})"
+        return f"{self.n:,} answers that the judge scored in both runs do not rule out a drift as large ({ends})"
 
 
 def band_of(score: Array) -> Array:
@@ -251,17 +248,15 @@ def identical(a: ComparedRun, b: ComparedRun, first: Array, second: Array) -> Ar
 def reread(a: ComparedRun, b: ComparedRun, first: Array, *, by_pass: bool) -> Array:
     """What B's judge read of answers of A when B was run; NaN for those that it was not asked about."""
     result = np.full(len(first), np.nan)
-    retained = kept_anchors(b.header).get(a.header.id, {}).get("readings", ())
-    try:
-        values = {(case, variant, repeat): both[by_pass] for case, variant, repeat, *both in retained}
-    except (TypeError, ValueError, IndexError):  # a file may say anything
-        return result
+    anchors = b.header.options.anchors.get(a.header.id, Anchors())
+    values = {
+        (item.case_id, item.variant, item.repeat): item.passed if by_pass else item.score for item in anchors.readings
+    }
     ids = {key[0] for key in values}
     codes = [code for code, name in enumerate(a.columns.case_ids) if name in ids]
     rows = np.flatnonzero(np.isin(a.columns.case[first], codes))
     for row, key in zip(rows.tolist(), keys_of(a, first[rows]), strict=True):
-        value = values.get(key)
-        if isinstance(value, int | float):
+        if (value := values.get(key)) is not None:
             result[row] = value
     return result
 
@@ -298,10 +293,3 @@ def drawn_anchors(run: ComparedRun, rows: Array, most: int) -> Array:
         nth = np.arange(len(here))
         place[here] = np.where(nth < FEWEST_CASES, 0.0, (nth + 1) / max(1, len(here)))
     return np.asarray(order[np.argsort(place, kind="stable")][:most])
-
-
-def kept_anchors(header: RunHeader) -> dict[str, dict[str, Any]]:
-    """What a run's judge read of other runs' anchors, by their ids; a file that says anything else says nothing."""
-    option = header.options.get(ANCHORS)
-    result = option if isinstance(option, dict) else {}
-    return {name: item for name, item in result.items() if isinstance(item, dict)}

@@ -35,7 +35,7 @@ from steelyard.stats.paired import (
     paired_ratio,
 )
 from steelyard.stats.sequential import BoundedMean, bounded_mean, bounded_ratios
-from steelyard.suite.models import ComponentDescription, MeasureDescription, SuiteDescription
+from steelyard.suite.models import Component, MeasureDescription, SuiteModel
 
 # Every figure that both runs have, over comparable pairs: in A, in B, the difference, and whether it is noise.
 
@@ -47,8 +47,6 @@ _TABLES = {
     "extra": "extra",
 }
 """By group, the table that its figures are tested with; all others are those of the first."""
-FORMAT = "format"
-"""The group of the share of answers in the wrong shape, which the schema has a part in."""
 EXTRA = ("extra", "counts")
 """Groups of figures that have no part in a score and are asked for by no gate: a table of their own."""
 UNTOUCHED = frozenset({"latency", "spending", "failures"})
@@ -290,15 +288,25 @@ def verdict_of(change: MetricChange, p: float | None) -> Moved:
     return Moved.BETTER if (value > 0) is (change.better_when == "higher") else Moved.WORSE
 
 
-def share(name: str, group: str, better_when: str, a: Array, b: Array) -> Figure:
-    """A figure of columns that hold 1, 0 or, where nothing is known, NaN."""
-    return Figure(name, group, "share", better_when, a, b, SHARES, rate=True)
-
-
 # Which figures two runs share, as columns of pairs, and which only one of them has.
 
 _UNITS = {"s": "seconds", "score": "share"}
 """What a comparison calls a unit."""
+
+
+def metric_figure(which: Metric, run: ComparedRun, a: Array, b: Array, names: Names = (), **more: Any) -> Figure:
+    """A metric of these columns, with the group, unit and direction that it declares; `more` is what is another."""
+    low, high = which.ends(run.data, names)
+    declared: dict[str, Any] = {
+        "name": which.compared_as or which.filled(names),
+        "group": which.group,
+        "unit": _UNITS.get(which.unit, which.unit),
+        "better_when": which.better_in(run.suite, names),
+        "scale": (low, high) if math.isfinite(high - low) and which.aggregate is not Aggregate.RATIO else None,
+        "point": which.point if which.aggregate is Aggregate.QUANTILE else None,
+        "rate": which.aggregate is Aggregate.RATE,
+    }
+    return Figure(a=a, b=b, **(declared | more))
 
 
 class SharedFigures:
@@ -328,22 +336,9 @@ class SharedFigures:
     def of_metric(self, which: Metric, names: Names = ()) -> Figure:
         """A metric of samples as columns of pairs; sums are compared as means."""
         a, b = (which.contributions(run.data, names) for run in (self._a, self._b))
-        low, high = which.ends(self._a.data, names)
         below = (None, None) if a.below is None or b.below is None else self._take(a.below, b.below)
         values = self._take(a.values, b.values)
-        return Figure(
-            name=which.compared_as or which.filled(names),
-            group=which.group,
-            unit=_UNITS.get(which.unit, which.unit),
-            better_when=which.better_in(self._a.suite, names),
-            a=values[0],
-            b=values[1],
-            scale=(low, high) if math.isfinite(high - low) and which.aggregate is not Aggregate.RATIO else None,
-            below_a=below[0],
-            below_b=below[1],
-            point=which.point if which.aggregate is Aggregate.QUANTILE else None,
-            rate=which.aggregate is Aggregate.RATE,
-        )
+        return metric_figure(which, self._a, *values, names, below_a=below[0], below_b=below[1])
 
     def components(self) -> list[Figure]:
         """Every component or dimension that both have on the same scale; the group of those that have no weight, and
@@ -415,14 +410,17 @@ class SharedFigures:
             why = "only one run says where in the text its findings are"
             self.not_compared.append(NotCompared("sections", "", why))
         return {
-            name: Figure(f"section.{name}", "sections", "count", "lower", *self._findings.of_section(name))
+            name: self._found(name, self._findings.of_section(name), name=f"section.{name}", group="sections")
             for name in self._findings.sections or ()
         }
+
+    def _found(self, code: str, columns: tuple[Array, Array], **more: Any) -> Figure:
+        return metric_figure(metric("findings.<code>"), self._a, *columns, (code,), **more)
 
     def _measures(self) -> Iterator[Figure]:
         a, b = self._a.table, self._b.table
         shared = self._common("measure", _measures(a.measures), _measures(b.measures))
-        for component, name in (full.split("\0") for full in shared):
+        for component, name in (pair.split("\0") for pair in shared):
             measure = a.measures[component][name]
             if _counts(measure) != _counts(b.measures[component][name]):
                 self.not_compared.append(
@@ -435,11 +433,18 @@ class SharedFigures:
                 continue
             if self._neither("measure", f"{component}.{name}", *above):
                 continue
-            full = f"score.{component}.{name}"
+            which, names = metric("score.<component>.<measure>"), (component, name)
             flag = self._declared[0][component].kind == "flag"
-            way = "lower" if flag else measure.better or self._gated.get(full, "")
-            group = "flags" if flag else "measures" if self._has_weight(component) else "extra"
-            yield Figure(full, group, "share", way, *above, None, *below)
+            yield metric_figure(
+                which,
+                self._a,
+                *above,
+                names,
+                group="flags" if flag else which.group if self._has_weight(component) else "extra",
+                better_when=which.better_in(self._a.suite, names) or self._gated.get(which.filled(names), ""),
+                below_a=below[0],
+                below_b=below[1],
+            )
 
     def _both_counted(self, component: str, count: str) -> tuple[Array, Array] | None:
         """A count in A and in B; what a component that was counted does not mention is none, where the other side has
@@ -481,10 +486,9 @@ class SharedFigures:
     def _result(self) -> Iterator[Figure]:
         changes = self._findings.by_code()
         if changes:
-            yield Figure("findings.total", "findings", "count", "lower", *self._findings.total())
+            yield metric_figure(metric("findings.total"), self._a, *self._findings.total())
         for change in changes:
-            columns = self._findings.of_code(change.code)
-            yield Figure(f"findings.{change.code}", "findings", "count", "lower", *columns)
+            yield self._found(change.code, self._findings.of_code(change.code))
 
     def _take(self, a: Array, b: Array) -> tuple[Array, Array]:
         return a[self._pairing.first].astype(float), b[self._pairing.second].astype(float)
@@ -513,7 +517,7 @@ def _anything_counted(run: ComparedRun, component: str) -> Array:
     return marks
 
 
-def _scored(table: Any, declared: dict[str, ComponentDescription]) -> list[str]:
+def _scored(table: Any, declared: dict[str, Component]) -> list[str]:
     """The components that have values; a flag is compared by its rate."""
     flags = {name for name, component in declared.items() if component.kind == "flag"}
     return [name for name in table.components if name not in flags and not np.isnan(table.component(name)).all()]
@@ -536,7 +540,7 @@ def _counts(measure: MeasureDescription) -> tuple[str, str]:
     return measure.numerator, measure.denominator
 
 
-def _gated(suite: SuiteDescription) -> dict[str, str]:
+def _gated(suite: SuiteModel) -> dict[str, str]:
     """Which way is better, of the metrics that a gate asks to be high or low."""
     results = {}
     for text in suite.gates:

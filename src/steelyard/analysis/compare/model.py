@@ -115,7 +115,7 @@ class Moved(StrEnum):
     BETTER = "better"
     WORSE = "worse"
     CHANGED = "changed"
-    """Beyond noise, in a figure of which nobody has said which way is better."""
+    """Beyond noise, in a figure that declares no better direction."""
     CANNOT_TELL = "cannot tell"
     SAME = "same"
     """No pair differs at all; of latency and cost, by less than matters."""
@@ -130,10 +130,10 @@ class Why(StrEnum):
     ONLY_IN_B = "only in B"
     CHANGED_QUESTION = "another question under the same id"
     CHANGED_TRUTH = "another truth"
-    NO_READING_IN_A = "no reading in A"
-    NO_READING_IN_B = "no reading in B"
-    NO_READING = "no reading in either"
-    OTHER_MODE = "read by another kind of judge"
+    NO_READING_IN_A = "inconclusive in A"
+    NO_READING_IN_B = "inconclusive in B"
+    NO_READING = "inconclusive in both"
+    OTHER_MODE = "judged by another kind of judge"
     """By rules on one side and by a model on the other, or otherwise than the rest of its run."""
 
 
@@ -228,7 +228,7 @@ class Pairs:
     n_cases: int
     """Cases with at least one comparable pair."""
     n_answered: int
-    """Cases that at least one of the runs has a reading of."""
+    """Cases scored in at least one of the runs."""
     by_pass: bool
     """True when both suites have a pass rule; without it nothing can be fixed or broken."""
     fixed: PairList = field(default_factory=PairList)
@@ -264,7 +264,7 @@ class MetricChange:
     unit: str
     """share (0 to 1), points (on `scale`), seconds, count (a sample), tokens, cost."""
     better_when: str
-    """higher, lower, or "" when nobody has said."""
+    """higher, lower, or "" when none is declared."""
     a: Estimate
     """`n` is comparable pairs in which the figure is known on both sides; of failures, pairs with the same question; of
     expectations and stability, checks or cells of both runs."""
@@ -371,7 +371,7 @@ class SectionChange:
     a: int
     b: int
     rate: MetricChange
-    """Findings a sample, over the samples that have a reading on both sides."""
+    """Findings a sample, over the samples that are conclusive on both sides."""
     codes: tuple[CodeChange, ...] = ()
 
 

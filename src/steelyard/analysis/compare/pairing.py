@@ -22,7 +22,7 @@ from steelyard.stats.paired import NO_CHANGE, case_starts
 from steelyard.store.base import Checks, Columns, Store
 from steelyard.store.contents import Contents
 from steelyard.suite.case import Case, bare_truth, digest
-from steelyard.suite.models import SuiteDescription
+from steelyard.suite.models import SuiteModel
 
 # One side of a comparison.
 
@@ -77,7 +77,7 @@ class ComparedRun:
         return self.by_truth_of_b or self
 
     @property
-    def suite(self) -> SuiteDescription:
+    def suite(self) -> SuiteModel:
         """The suite as the run's header describes it."""
         return self.header.description
 
@@ -93,7 +93,7 @@ class ComparedRun:
 
     @cached_property
     def same_runs(self) -> list[RunHeader]:
-        """This run, and the newest other runs that asked the same system anew for the same."""
+        """This run, and the newest other runs that ran the same system on the same samples."""
         mine = self.header
         if self.store is None or mine.target.get("kind") == "recorded" or answers_from(mine):
             return [mine]
@@ -114,7 +114,7 @@ class ComparedRun:
     @property
     def imported(self) -> bool:
         """True when another tool wrote it: what its file does not hold is unknown."""
-        return bool(self.header.options.get("imported"))
+        return self.header.options.imported is not None
 
     @property
     def only_scores(self) -> bool:

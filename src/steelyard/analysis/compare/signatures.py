@@ -11,7 +11,7 @@ import numpy as np
 from steelyard.analysis.compare.model import MOST_LISTED, Part, SignatureChange, SignaturePair
 from steelyard.analysis.compare.pairing import OTHER_QUESTION, OTHER_TRUTH, CommonCases, ComparedRun, names, unit_counts
 from steelyard.metrics.registry import NONE
-from steelyard.records import CheckState, Mode, RunState, Sample
+from steelyard.records import CheckState, Load, Mode, RunState, Sample
 from steelyard.stats.arrays import Array
 from steelyard.store.base import Checks, Columns
 from steelyard.store.contents import Confused, Contents, confusion_digest, confusion_label, is_confusion
@@ -20,10 +20,10 @@ from steelyard.suite.values import load_in_words
 # What differs between how two runs were made, in words, and what that means for comparing them.
 
 _SCALES = {
-    "judge": "the judge is another: readings of A and B are not on one scale",
-    "rules": "what is made of the judge's words is another: its rules, checks or rubric differ",
-    "scorers": "the scorers are others: a change may be theirs",
-    "schema": "the shape asked of answers is another, and so what counts as malformed",
+    "judge": "the judge differs: scores of A and B are not on one scale",
+    "rules": "the rules, checks or rubric of the judge differ",
+    "scorers": "the scorers differ: a change may be theirs",
+    "schema": "the answer schema differs, and so what counts as malformed",
 }
 _MOST_NAMED = 5
 _READINGS = "readings"
@@ -31,7 +31,6 @@ _NOT_NAMED = "a model that is not named"
 LOAD = "load"
 _NOT_IN_FILES = ("prompts", "schema")
 """Parts of the signature that no other tool writes down: the hash of an imported run stands for nothing."""
-_OF_A_LOAD = ("rate", "requests_per_second", "concurrency", "warm_up")
 
 
 def compare_signatures(
@@ -72,7 +71,7 @@ def _scales(a: ComparedRun, b: ComparedRun) -> Iterator[SignatureChange]:
             silent = "A" if before is None or (after is not None and _NOT_NAMED in _members(a)) else "B"
             message = f"run {silent} does not say which {part} it was scored with: cannot tell whether it is the same"
         elif part in ("judge", "rules") and not (before and after):
-            message = f"only {'A' if before else 'B'} has a judge: readings of A and B are not on one scale"
+            message = f"only {'A' if before else 'B'} has a judge: scores of A and B are not on one scale"
         else:
             message = sentence + _more(part, a, b)
         harmless = part == "schema" and not _malformed(a, b)
@@ -148,7 +147,7 @@ def _more(part: str, a: ComparedRun, b: ComparedRun) -> str:
         return f" ({judges[0]} -> {judges[1]})"
     if part != "scorers":
         return ""
-    strict = [bool(run.header.options.get("strict")) for run in (a, b)]
+    strict = [run.header.options.strict for run in (a, b)]
     if strict[0] == strict[1]:
         return ""
     return f" ({'A' if strict[0] else 'B'} was scored with strict rules, the other was not)"
@@ -173,7 +172,7 @@ def _cases(a: ComparedRun, b: ComparedRun, cases: CommonCases) -> Iterator[Signa
         yield SignatureChange(
             "cases",
             Part.NOTED,
-            f"the set of cases is another: {message}; excluded",
+            f"the set of cases differs: {message}; excluded",
             cases=ids[:MOST_LISTED],
             n_cases=n,
         )
@@ -209,8 +208,8 @@ def _changed_cases(
 
 def _unknown_cases(a: ComparedRun, b: ComparedRun) -> Iterator[SignatureChange]:
     for part, sentence in (
-        ("cases", "the cases are others, and which questions changed is not known"),
-        ("truth", "the truth is another, and of which cases is not known"),
+        ("cases", "the set of cases differs, and which questions changed is not known"),
+        ("truth", "the truth differs, and for which cases is not known"),
     ):
         before, after = (signed(run, part) for run in (a, b))
         if before != after:
@@ -221,19 +220,19 @@ def _subjects(a: ComparedRun, b: ComparedRun) -> Iterator[SignatureChange]:
     before, after = (str(run.header.signature.get("model") or "") for run in (a, b))
     another_model = before != after and not any(run.imported and not name for run, name in ((a, before), (b, after)))
     if another_model:
-        message = f"the model is another: {before or 'none named'} -> {after or 'none named'}"
+        message = f"the model differs: {before or 'none named'} -> {after or 'none named'}"
         yield SignatureChange("model", Part.SUBJECT, message, before, after)
     if None not in (signed(a, "prompts"), signed(b, "prompts")) and signed(a, "prompts") != signed(b, "prompts"):
-        yield _hashed("prompts", "the prompts or variants are others", a, b)
+        yield _hashed("prompts", "the prompts or variants differ", a, b)
     settings = [{k: v for k, v in run.header.target.items() if k not in ("model", "prompts")} for run in (a, b)]
     if a.imported != b.imported:
         message = f"run {_from_a_file(a)} was imported: cannot tell whether its target and prompts are the same"
         yield _hashed("target", message, a, b)
     elif settings[0] != settings[1]:
         keys = sorted(k for k in {*settings[0], *settings[1]} if settings[0].get(k) != settings[1].get(k))
-        yield _hashed("target", f"the target is another: {', '.join(keys)}", a, b)
+        yield _hashed("target", f"the target differs: {', '.join(keys)}", a, b)
     elif signed(a, "target") != signed(b, "target") and not another_model:
-        yield _hashed("target", "the target is another", a, b)
+        yield _hashed("target", "the target differs", a, b)
 
 
 def _hashed(part: str, sentence: str, a: ComparedRun, b: ComparedRun) -> SignatureChange:
@@ -245,7 +244,7 @@ def _settings(a: ComparedRun, b: ComparedRun) -> Iterator[SignatureChange]:
     before, after = (str(run.suite.repeats) for run in (a, b))
     if before != after:
         yield SignatureChange("repeats", Part.NOTED, f"repeats: {before} -> {after}", before, after)
-    before, after = (", ".join(name or NONE for name in run.suite.variants) for run in (a, b))
+    before, after = (", ".join(name or NONE for name in run.suite.variant_names) for run in (a, b))
     if before != after:
         yield SignatureChange("variants", Part.NOTED, f"variants: {before} -> {after}", before, after)
     yield from loads(a, b)
@@ -260,18 +259,18 @@ def _settings(a: ComparedRun, b: ComparedRun) -> Iterator[SignatureChange]:
 
 
 def loads(a: ComparedRun, b: ComparedRun) -> Iterator[SignatureChange]:
-    """Says when calls were made in another way; runs of before loads were kept, and recorded answers, have none."""
-    loads = [run.header.options.get("load") or {} for run in (a, b)]
-    if not all(loads) or all(loads[0].get(key) == loads[1].get(key) for key in _OF_A_LOAD):
+    """Says when calls were made in another way; recorded answers have no load."""
+    loads = [run.header.options.load for run in (a, b) if run.header.options.load is not None]
+    if len(loads) < 2 or loads[0].declared == loads[1].declared:
         return
     before, after = (_load_in_words(load) for load in loads)
-    message = f"the load is another: {before} -> {after}; how long answers took may be its doing"
+    message = f"the load differs: {before} -> {after}; a change of latency may be due to it"
     yield SignatureChange(LOAD, Part.NOTED, message, before, after)
 
 
-def _load_in_words(load: dict[str, Any]) -> str:
-    most = f", {load['concurrency']:,} at a time at most" if load.get("rate") and load.get("concurrency") else ""
-    warm = f" after {load['warm_up']:,} warm-up calls" if load.get("warm_up") else ""
+def _load_in_words(load: Load) -> str:
+    most = f", {load.concurrency:,} at a time at most" if load.rate else ""
+    warm = f" after {load.warm_up:,} warm-up calls" if load.warm_up else ""
     return load_in_words(load) + most + warm
 
 
@@ -282,7 +281,7 @@ def _several(changes: list[SignatureChange]) -> str:
     parts += [change.part for change in changes if change.part in ("repeats", "variants")]
     if len(parts) < 2:
         return ""
-    return f"{', '.join(parts[:-1])} and {parts[-1]} changed at once: cannot tell which of them did it"
+    return f"{', '.join(parts[:-1])} and {parts[-1]} changed at once: cannot tell which of them caused it"
 
 
 def _n_cases(n: int) -> str:

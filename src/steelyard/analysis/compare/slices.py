@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from steelyard.analysis.compare.metrics import FORMAT, Cut, Figure, judged, share
+from steelyard.analysis.compare.metrics import Cut, Figure, judged, metric_figure
 from steelyard.analysis.compare.model import MetricChange, SliceChange
 from steelyard.analysis.compare.pairing import ComparedRun, Pairing
 from steelyard.metrics.registry import NONE, metric
@@ -134,14 +134,14 @@ def failure_figures(a: ComparedRun, b: ComparedRun, first: Array, second: Array)
         return _is(a, outcomes)[first], _is(b, outcomes)[second]
 
     # Both kinds of failures are parts of the inconclusive.
-    better = metric("inconclusive_rate").better_in(a.suite)
-    yield share("inconclusive_rate", "failures", better, *sides(*_INCONCLUSIVE))
-    yield share("target_failed_rate", "failures", better, *sides(Outcome.TARGET_FAILED))
+    whole = metric("inconclusive_rate")
+    yield metric_figure(whole, a, *sides(*_INCONCLUSIVE))
+    yield metric_figure(whole, a, *sides(Outcome.TARGET_FAILED), name="target_failed_rate")
     if a.mode is not None or b.mode is not None:
-        yield share("judge_failed_rate", "failures", better, *sides(Outcome.JUDGE_FAILED))
+        yield metric_figure(whole, a, *sides(Outcome.JUDGE_FAILED), name="judge_failed_rate")
     silent = np.logical_or(*sides(*_INCONCLUSIVE))
     malformed = [np.where(silent, np.nan, column) for column in sides(Outcome.MALFORMED)]
-    yield share("malformed_rate", FORMAT, metric("malformed_rate").better_in(a.suite), malformed[0], malformed[1])
+    yield metric_figure(metric("malformed_rate"), a, malformed[0], malformed[1])
 
 
 def _is(run: ComparedRun, outcomes: tuple[Outcome, ...]) -> Array:

@@ -14,7 +14,7 @@ from steelyard.analysis.compare.model import MetricChange, Moved, Unpaired
 from steelyard.analysis.compare.pairing import ComparedRun
 from steelyard.analysis.compare.signatures import loads
 from steelyard.analysis.findings import top_confusions
-from steelyard.analysis.summary import same_system, stored_summary, summarise_stored
+from steelyard.analysis.summary import arm_of, same_system, stored_summary, summarise_stored
 from steelyard.metrics.registry import NONE, metric
 from steelyard.metrics.table import cut
 from steelyard.records import Outcome, RunHeader
@@ -22,12 +22,12 @@ from steelyard.stats import groups as clusters
 from steelyard.stats.arrays import Array
 from steelyard.stats.intervals import SHARES, Estimate, Scale, student, t_two_sided
 from steelyard.store.contents import Confused, confusion_digest
-from steelyard.suite.models import SuiteDescription
+from steelyard.suite.models import SuiteModel
 
 # Two runs that have no pair, side by side: the figures of either, and how far they lie apart.
 
 SENTENCE = (
-    "no sample of A can be compared with one of B, so that each side stands on its own samples: this shows how good"
+    "no sample of A can be compared with one of B, so each side is computed over its own samples: this shows how good"
     " each run is, not why they differ; a difference may be that of the cases, or of whatever else differs above, as"
     " well as the system's"
 )
@@ -198,7 +198,7 @@ def _p(away: float, error: float, df: int) -> float:
     return t_two_sided(away / error, df)
 
 
-def smallest_that_matters(suite: SuiteDescription, unit: str, before: float) -> float:
+def smallest_that_matters(suite: SuiteModel, unit: str, before: float) -> float:
     """The difference that a change of latency or cost must exceed to be better or worse, as the suite declares it."""
     share = suite.latency.smallest_share * abs(before)
     return max(suite.latency.smallest, share) if unit in ("s", "seconds") else share
@@ -226,8 +226,8 @@ def by_run(
         return change
     matters = smallest_that_matters(b.suite, change.unit, change.a.value or 0.0)
     if change.group == "latency" and not allow_mismatch and any(loads(a, b)):
-        return _untested(change, matters, "the load is another: not tested")
-    if change.name in _MEANS and "ab" in a.header.options and _block(a.header) == _block(b.header):
+        return _untested(change, matters, "the load differs: not tested")
+    if change.name in _MEANS and a.header.options.ab is not None and arm_of(a.header)[0] == arm_of(b.header)[0]:
         return replace(change, matters=matters)
     if reason := _why_untested(a, b):
         return _untested(change, matters, reason)
@@ -276,7 +276,7 @@ def _why_untested(a: ComparedRun, b: ComparedRun) -> str:
 
 def _figures(run: ComparedRun, metric: str, factor: str, name: str) -> dict[str, float]:
     """The figure of each run that has it, by the A/B or experiment that the run is an arm of, else by its name."""
-    values = {_block(header) or header.id: _figure(run, header, metric, factor, name) for header in run.same_runs}
+    values = {arm_of(header)[0] or header.id: _figure(run, header, metric, factor, name) for header in run.same_runs}
     return {key: value for key, value in values.items() if value is not None}
 
 
@@ -293,11 +293,3 @@ def _figure(run: ComparedRun, header: RunHeader, metric: str, factor: str, name:
         return part.latency[point].value if point in part.latency else None
     total = part.totals.get("cost")
     return None if total is None or total.value is None or not total.n else total.value / total.n
-
-
-def _block(header: RunHeader) -> str:
-    """The A/B, or the attempt of an experiment, that a run is an arm of; "" when it is of none."""
-    for kind, key in (("ab", "id"), ("experiment", "call_result")):
-        if isinstance(plan := header.options.get(kind), dict):
-            return f"{kind} {plan.get(key)}"
-    return ""

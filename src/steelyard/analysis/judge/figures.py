@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from steelyard.analysis.judge.model import Judged
 from steelyard.analysis.judge.votes import FAILED, DescribedRubric, Labels, described_rubric, is_unanswered, was_cut_off
@@ -18,7 +19,7 @@ from steelyard.stats.intervals import Estimate
 from steelyard.store.base import Spending
 from steelyard.suite.labels import Label
 
-# Why judges came to no reading, counted: a person must see at once what to fix.
+# Why judgements failed, counted: a person must see at once what to fix.
 
 LONGEST = 300
 """Characters of a reason that are kept."""
@@ -90,7 +91,7 @@ class VoteShare:
     """The remark that it counts; it is n/a where the judge cannot earn it."""
 
 
-_OTHER_MODE, _NO_ANSWER = "another kind of reading than the run's, or none", "never answered"
+_OTHER_MODE, _NO_ANSWER = "another mode than the run's, or no scores", "never answered"
 VOTE_SHARES = {
     "broken_rules": VoteShare(
         "votes that broke a binding rule / votes of the run's own mode",
@@ -123,6 +124,14 @@ VOTE_SHARES = {
 """By the name of its field."""
 
 
+VOTE_NAMES: dict[str, Callable[[Vote, DescribedRubric], set[str] | None]] = {
+    "mode": lambda vote, _: set() if vote.mode is None else {vote.mode.value},
+    "step": lambda vote, _: {vote.step},
+    "remark": lambda vote, rubric: {item.code for item in vote.remarks} if vote.mode == rubric.mode else None,
+}
+"""What votes are counted by, each by the names that it gives a vote; None when the vote is not looked at."""
+
+
 def votes_of(judgement: Judgement) -> Sequence[Vote]:
     """The votes on a text; a judge that gave none counts as one without an answer: a failure must not be out of
     sight."""
@@ -130,7 +139,7 @@ def votes_of(judgement: Judgement) -> Sequence[Vote]:
 
 
 def disagreed(judgement: Judgement, rubric: DescribedRubric) -> float | None:
-    """Whether the readings of a text lie far apart; None with fewer than two of the run's own mode."""
+    """Whether the votes on a text are far apart; None with fewer than two of the run's own mode."""
     several = sum(vote.mode == rubric.mode for vote in judgement.votes) > 1
     return float(any(remark.code == "DISAGREEMENT" for remark in judgement.remarks)) if several else None
 
@@ -239,9 +248,7 @@ class _Figures:
     def __init__(self, rubric: DescribedRubric) -> None:
         self._rubric = rubric
         self._n_texts = 0
-        self._modes: Counter[str] = Counter()
-        self._steps: Counter[str] = Counter()
-        self._remarks: Counter[str] = Counter()
+        self._names: dict[str, Counter[str]] = {kind: Counter() for kind in VOTE_NAMES}
         self._votes = {name: Running() for name in VOTE_SHARES}
         self._disagreed = Running()
         self._why = Reasons()
@@ -273,38 +280,33 @@ class _Figures:
                 item.add(*scores, self._rubric, labels.get(name))
 
     def _vote(self, vote: Vote) -> None:
-        self._steps[vote.step] += 1
+        for kind, names in VOTE_NAMES.items():
+            self._names[kind].update(names(vote, self._rubric) or ())
         for name, running in self._votes.items():
             if (value := VOTE_SHARES[name].value(vote, self._rubric)) is not None:
                 running.add(value)
-        if vote.mode is not None:
-            self._modes[vote.mode.value] += 1
-        if vote.mode == self._rubric.mode:
-            self._remarks.update({remark.code for remark in vote.remarks})
 
     def result(self) -> JudgeFigures:
         """What all of them come to."""
         self.close()
         n_votes = self._votes["unanswered"].n
-        shares = {
+        figures: dict[str, Any] = {
             name: running.share(n_votes - running.n)
             if not VOTE_SHARES[name].code or VOTE_SHARES[name].code in self._rubric.checked
             else Estimate(None, 0)
             for name, running in self._votes.items()
         }
+        figures |= {f"{kind}s": _most_frequent_first(counts) for kind, counts in self._names.items()}
         return JudgeFigures(
             mode=self._rubric.mode,
             n_texts=self._n_texts,
             n_votes=n_votes,
-            modes=_most_frequent_first(self._modes),
-            steps=_most_frequent_first(self._steps),
             disagreement=self._disagreed.share(self._n_texts - self._disagreed.n),
             why_failed=self._why.counted(),
             dimensions={
                 name: item.figure(self._rubric.scale, self._n_texts) for name, item in self._dimensions.items()
             },
-            remarks=_most_frequent_first(self._remarks),
-            **shares,
+            **figures,
         )
 
 
@@ -335,6 +337,16 @@ def _votes(
         return data.things(things, excluded)
 
     return contributions
+
+
+def _named(kind: str) -> Callable[[Vote, DescribedRubric, At], float | None]:
+    """Whether a vote has the name that a figure is of."""
+
+    def value(vote: Vote, rubric: DescribedRubric, at: At) -> float | None:
+        names = VOTE_NAMES[kind](vote, rubric)
+        return None if names is None else float(at.name(kind) in names)
+
+    return value
 
 
 def _texts(
@@ -390,7 +402,7 @@ def _is_checked(name: str) -> Callable[[RunData, At], bool]:
     return lambda data, _: not code or code in data.once(_rubric).checked
 
 
-_ASKED = "a text is a sample that a judge was asked about; a vote is one member's reading of it in one judging repeat"
+_ASKED = "a text is a sample that a judge was asked about; a vote is one member's scores for it in one judging repeat"
 _VOTES = Reported("judge.votes", "judge.n_votes", "votes", _ASKED, _votes(lambda *_: 1.0), Level.VOTE, better="")
 _TEXTS = replace(
     _VOTES, name="judge.texts", place="judge.n_texts", formula="texts", of="texts", contributions=_texts(lambda *_: 1.0)
@@ -401,16 +413,12 @@ REPORTED = (
     *(
         replace(
             _VOTES,
-            name=f"judge.{name}.<{name}>",
-            place=f"judge.{name}s.<{name}>",
-            formula=f"votes with that {name}",
-            contributions=_votes(value),
+            name=f"judge.{kind}.<{kind}>",
+            place=f"judge.{kind}s.<{kind}>",
+            formula=f"votes with that {kind}",
+            contributions=_votes(_named(kind)),
         )
-        for name, value in {
-            "mode": lambda vote, _, at: float(vote.mode == at.name("mode")),
-            "step": lambda vote, _, at: float(vote.step == at.name("step")),
-            "remark": lambda vote, rubric, at: _remarked(at.name("remark"))(vote, rubric),
-        }.items()
+        for kind in VOTE_NAMES
     ),
     *(
         Reported(
@@ -430,9 +438,9 @@ REPORTED = (
     Reported(
         "judge.disagreement",
         "judge.disagreement",
-        "texts whose readings lie far apart / texts with several",
+        "texts whose votes are far apart / texts with several",
         _ASKED,
-        _texts(lambda text, rubric, _: disagreed(text, rubric), "fewer than two readings of the run's own mode"),
+        _texts(lambda text, rubric, _: disagreed(text, rubric), "fewer than two votes of the run's own mode"),
         Level.VOTE,
         "share",
         Aggregate.MEAN,
@@ -442,7 +450,7 @@ REPORTED = (
     Reported(
         "judge.why_failed.<n>",
         "judge.why_failed.<n>",
-        "texts that came to no reading for that reason",
+        "texts that are inconclusive for that reason",
         "in the order of the report",
         lambda data, at: silent_texts(data, list(at.item)[int(at.name("n")) - 1]),
         Level.VOTE,
@@ -467,7 +475,7 @@ REPORTED = (
         "judge.spending.<what>",
         "judge.spending.<what>",
         "sum over the calls of the judge",
-        "calls that did not tell it add nothing",
+        "calls that did not report it add nothing",
         _spent,
         Level.VOTE,
         "number",

@@ -45,7 +45,7 @@ from steelyard.stats.groups import mean, share
 from steelyard.stats.intervals import SHARES, Estimate, bounded, wilson
 from steelyard.store.base import Spending
 from steelyard.suite.labels import Label
-from steelyard.suite.models import SuiteDescription
+from steelyard.suite.models import SuiteModel
 
 # The thresholds that a suite declares on its judge's health, compared with the figures.
 
@@ -122,7 +122,7 @@ def _result(threshold: Gate, estimate: Estimate) -> HealthResult:
     value, limit = estimate.value, threshold.threshold
     missing = f"; {estimate.n_missing} missing" if estimate.n_missing else ""
     if value is None:
-        reason = "n/a: nothing to stand on" + missing
+        reason = "n/a: no data" + missing
         return HealthResult(threshold.text, Verdict.AMBIGUOUS, value, estimate.n, reason, estimate)
     close = abs(value - limit) <= _TOLERANCE * max(1.0, abs(limit))
     holds = COMPARE[threshold.operator](limit if close else value, limit)
@@ -142,7 +142,7 @@ def _why_not_shown(threshold: Gate, estimate: Estimate, *, holds: bool, across: 
     if threshold.operator in ("==", "!="):
         return ""
     if across:
-        return "the 95 % interval reaches across the threshold"
+        return "the 95 % interval contains the threshold"
     if estimate.low is None:
         return "there is no interval"
     return f"n is below {FEWEST_LABELS}" if holds and estimate.n < FEWEST_LABELS else ""
@@ -179,11 +179,11 @@ def _itself(health: JudgeHealth) -> Iterator[str]:
     itself = health.itself
     if health.n_texts and not health.modes.get(health.mode):
         silent = itself.unanswered.value == 1
-        yield "the judge was never reached: no call was answered" if silent else "the judge answered nothing usable"
+        yield "the judge was never reached: no call was answered" if silent else "the judge gave no usable answer"
     if itself.unanswered.value:
-        yield f"no answer came for {_of(itself.unanswered)} readings: that says nothing of how it judges"
+        yield f"no answer for {_of(itself.unanswered)} votes: that shows nothing about how it judges"
     if health.n_failed:
-        yield f"came to no reading of {health.n_failed} of {health.n_texts} texts"
+        yield f"gave no scores for {health.n_failed} of {health.n_texts} texts"
     if health.n_excluded:
         basic = Mode.BASIC in health.modes
         why = "only bare scores could be read from its answers" if basic else "read in another mode"
@@ -194,14 +194,14 @@ def _itself(health: JudgeHealth) -> Iterator[str]:
         (itself.broken_rules, "broke a binding rule"),
         (itself.made_up_quotes, "quoted what the text does not say"),
         (itself.unproven, "gave a high score without a quote for it"),
-        (itself.contradictions, "complained of what the answer shows to be otherwise"),
+        (itself.contradictions, "made a complaint that the answer contradicts"),
         (itself.too_few_reasons, "gave fewer reasons than asked for"),
     ):
         if figure.value is not None and figure.value > _OFTEN:
-            yield f"{what} in {_of(figure)} readings"
+            yield f"{what} in {_of(figure)} votes"
     disagreed = itself.disagreement
     if disagreed.value:
-        yield f"readings of one text lie far apart in {_of(disagreed)} texts"
+        yield f"votes on one text are far apart in {_of(disagreed)} texts"
 
 
 def _scale(health: JudgeHealth) -> Iterator[str]:
@@ -209,7 +209,7 @@ def _scale(health: JudgeHealth) -> Iterator[str]:
     for name, item in health.dimensions.items():
         share = item.top_share
         if item.constant and share.n >= _FEWEST:
-            yield f"{name} is the same in all {share.n} texts: it tells none from another"
+            yield f"{name} is the same in all {share.n} texts: it separates none"
         if item.inflated:
             yield f"gives {top:g} of {top:g} for {name} in {_of(share)} texts: {_than_due(item)}"
         length = item.length
@@ -288,7 +288,7 @@ LabelsOf = Callable[[str], Labels | None] | Mapping[str, Labels]
 
 
 def judge_health(
-    judged: Iterable[JudgedText], suite: SuiteDescription, labels_of: LabelsOf, spending: Spending | None = None
+    judged: Iterable[JudgedText], suite: SuiteModel, labels_of: LabelsOf, spending: Spending | None = None
 ) -> JudgeHealth:
     """All figures of the judge of one run; `suite` is the suite as the run's header describes it.
 
@@ -485,7 +485,7 @@ def constant_judge(figures: JudgeFigures, scale: tuple[float, float]) -> str:
         for name, item in usual.items()
         if _is_contradicted(item)
     ]
-    return f"the judge hardly tells texts apart that differ by their labels ({', '.join(refused)})" if refused else ""
+    return f"the judge hardly separates texts that differ by their labels ({', '.join(refused)})" if refused else ""
 
 
 def hardly_distinguishes(usual: UsualScore | None, scale: tuple[float, float]) -> bool:

@@ -84,7 +84,7 @@ class CorrectedRate:
     """What the pass rate would be, were the judge's errors those that the labelled part shows."""
 
     rate: Estimate
-    """By the method below, inside 0..1; n/a when nothing can be told."""
+    """By the method below, inside 0..1; n/a when it cannot be computed."""
     reported: Estimate
     sensitivity: Estimate
     """Of the texts that pass by their labels, the share that the judge passes."""
@@ -122,7 +122,7 @@ def corrected_pass_rate(
     if not available.any():
         return replace(corrected_rate, message="no text was judged")
     if not both.any():
-        return replace(corrected_rate, message="no text has labels that tell whether it passes")
+        return replace(corrected_rate, message="no text has labels that decide whether it passes")
     if both.sum() == available.sum():
         return replace(
             corrected_rate, rate=corrected_rate.labels, method=LABELS_ALONE, why="every judged text is labelled"
@@ -238,7 +238,7 @@ def _why_not(sensitivity: Estimate, specificity: Estimate) -> str:
     if sensitivity.value + specificity.value <= 1 + 1e-12:
         return (
             f"the judge passes {percent(sensitivity.value)} of the texts that should pass and"
-            f" {percent(1 - specificity.value)} of those that should not: its passes tell nothing"
+            f" {percent(1 - specificity.value)} of those that should not: its passes carry no information"
         )
     return ""
 
@@ -251,7 +251,7 @@ def rogan_gladen(reported: float, sensitivity: float, specificity: float) -> flo
 def lang_reiczigel(
     reported: Trials, sensitivity: Trials, specificity: Trials, *, among: bool
 ) -> tuple[float, float] | None:
-    """The 95 % interval of the true rate, inside 0..1; None when it cannot be told.
+    """The 95 % interval of the true rate, inside 0..1; None when it cannot be computed.
 
     `among` says that the labelled texts are some of those that the rate is reported on, not others.
     """
@@ -355,7 +355,7 @@ class Disagreement:
     low: float
     high: float
     stated: float
-    """As the judge gave it, before any rule bound it; of several readings what they come to."""
+    """As the judge gave it, before any rule capped it; several votes are combined."""
     outside: float
     """Points beyond the nearer end of the range: above 0 too high, below 0 too low."""
 
@@ -389,11 +389,11 @@ class DimensionHealth:
     repeatability: Estimate
     """Of the texts that one judge read more than once, the share that got the same score each time."""
     moved: Estimate
-    """The mean difference between two readings of one text by one judge, in points."""
+    """The mean difference between two votes on one text by one judge, in points."""
     reliability: Estimate
     """Krippendorff's alpha, ordinal, between all votes on a text, be they of repeats or of members."""
     people: People | None = None
-    """What several people say beside the judge; None where labels do not name at least two."""
+    """The agreement of several people with each other and the judge; None where labels do not name at least two."""
     disagreements: tuple[Disagreement, ...] = ()
     """The texts farthest outside the reviewer's range, at most `MOST_LISTED`."""
     n_disagreements: int = 0
@@ -454,7 +454,7 @@ class SelfHealth:
     steps: dict[str, Estimate]
     """How answers were read, as shares of all votes, most frequent first."""
     disagreement: Estimate
-    """Share of the texts with several readings on which these lie far apart."""
+    """Share of the texts with several votes whose votes are far apart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -462,7 +462,7 @@ class JudgeHealth:
     """All that is known of how far a judge can be trusted."""
 
     mode: str
-    """The main mode: only votes of this mode count, the others are counted aside."""
+    """The main mode: only votes of this mode count, the others are counted separately."""
     scale: tuple[float, float]
     n_texts: int
     """Texts that came before the judge."""
@@ -472,7 +472,7 @@ class JudgeHealth:
     """Of those, how many have labels that were given for another text, or do not say for which."""
     n_votes: int
     modes: dict[str, int]
-    """Votes of each mode; those without a reading are in none."""
+    """Votes of each mode; those without scores are in none."""
     n_excluded: int
     """Texts whose judgement is in another mode: in no figure against labels or rubric."""
     n_failed: int
@@ -502,4 +502,4 @@ class HealthResult:
     reason: str
     estimate: Estimate
     across: bool = False
-    """True when the interval reaches across the threshold: another draw of texts could turn the verdict."""
+    """True when the interval contains the threshold: another draw of texts could turn the verdict."""

@@ -21,9 +21,9 @@ from steelyard.stats.groups import mean, share
 from steelyard.stats.intervals import ANYWHERE, Estimate, settled
 from steelyard.store.base import JudgedSample
 from steelyard.suite.case import MISSING, Case, compile_path
-from steelyard.suite.judge import JudgeDescription, JudgeModel, JudgeSettings
+from steelyard.suite.judge import JudgeModel
 from steelyard.suite.labels import Label, is_labelled, labels_of
-from steelyard.suite.models import SuiteDescription
+from steelyard.suite.models import SuiteModel
 
 # The rubric of a run's judge, read from the suite as the run's header describes it.
 
@@ -76,7 +76,7 @@ class DescribedRubric:
         return True not in flagged and share >= self.passing - _ROUNDING
 
 
-def described_rubric(suite: SuiteDescription) -> DescribedRubric | None:
+def described_rubric(suite: SuiteModel) -> DescribedRubric | None:
     """The rubric of the suite's judge; None for a suite without one."""
     judge = suite.judge
     if judge is None:
@@ -97,7 +97,7 @@ def described_rubric(suite: SuiteDescription) -> DescribedRubric | None:
     )
 
 
-def _checked(judge: JudgeDescription) -> frozenset[str]:
+def _checked(judge: JudgeModel) -> frozenset[str]:
     asked = {
         "RULE_BROKEN": judge.rules,
         "MADE_UP_QUOTE": judge.evidence,
@@ -401,7 +401,7 @@ def judge_check(
     )
 
 
-def labelled_samples(samples: Iterable[tuple[Sample, Case]], judge: JudgeSettings) -> frozenset[SampleKey]:
+def labelled_samples(samples: Iterable[tuple[Sample, Case]], judge: JudgeModel) -> frozenset[SampleKey]:
     """Those whose judged text is the one that the labels of their case are of."""
     judged, labelled = judged_text(judge.of), judge.labelled
     return frozenset(
@@ -437,7 +437,7 @@ def corrected_by_labels(passed: Array, passes: Array, case: Array, rubric: Descr
     if rubric.passing is None:
         return replace(result, message="the suite does not say when a text passes")
     if rubric.others_count:
-        message = "other components count in the score beside the judge, so labels do not tell which texts pass"
+        message = "other components besides the judge count in the score, so labels do not decide which texts pass"
         return replace(result, message=message)
     return result
 
@@ -447,9 +447,7 @@ def as_number(value: bool | None) -> float:
     return np.nan if value is None else float(value)
 
 
-def labels_by_case(
-    cases: Iterable[Case], judge: JudgeModel | JudgeDescription, *, skip_wrong: bool = False
-) -> dict[str, Labels]:
+def labels_by_case(cases: Iterable[Case], judge: JudgeModel, *, skip_wrong: bool = False) -> dict[str, Labels]:
     """The labels of those cases that have some; where one is wrong the case has none, or UsageError says so."""
     results: dict[str, Labels] = {}
     for case in cases:

@@ -23,9 +23,8 @@ def charts_of(summary: Summary, header: RunHeader | None = None) -> list[Chart]:
     Of a run that another tool recorded, whose `header` says what that tool states, also charts of what is stated and
     cannot be computed.
     """
-    stated: Mapping[str, Any] = {}
-    if header is not None:
-        stated = (header.options.get("imported") or {}).get("stated") or {}
+    imported = None if header is None else header.options.imported
+    stated = {} if imported is None else imported.stated
     charts: list[Chart | None] = []
     if summary.checks is not None:
         charts += [pass_fail(summary.checks), *counts(with_stated_values(summary.checks, stated))]

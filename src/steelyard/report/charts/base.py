@@ -15,7 +15,7 @@ from steelyard.suite.case import cell_name
 
 SCHEMA: Final = "https://vega.github.io/schema/vega-lite/v5.json"
 MOST_ROWS: Final = 100
-"""More cases than this make a picture that nobody can read: the ones to look at first are shown, and it is said."""
+"""More cases than this cannot be read in one picture: the ones to look at first are shown, and the chart says so."""
 ROW: Final = 18
 """Pixels that one case takes."""
 LONGEST_NAME: Final = 64
@@ -166,6 +166,48 @@ def columns_axis(names: Sequence[str]) -> dict[str, Any]:
 def height() -> dict[str, int]:
     """As high as there are rows: 8 and 100 cases are equally readable."""
     return {"step": ROW}
+
+
+def layer(values: Sequence[Mapping[str, Any]], mark: Mapping[str, Any], **places: Any) -> dict[str, Any]:
+    """One layer of a picture; `places` say where its values stand and how they look, None is left out."""
+    encoding = {name: item for name, item in places.items() if item is not None}
+    return {"data": {"values": values}, "mark": mark, "encoding": encoding}
+
+
+RECTANGLE: Final = {"type": "rect", "stroke": "white", "strokeWidth": 2}
+
+
+def grid(
+    name: str,
+    title: str,
+    texts: tuple[str, str],
+    rows: Sequence[str],
+    columns: Mapping[str, list[dict[str, Any]]],
+    step: int,
+    layers: list[dict[str, Any]],
+    dark: str,
+) -> Chart:
+    """A grid of cases and `columns`, which have a field for each row; `texts` are subtitle and description.
+
+    On what is `dark` the message of a field is white.
+    """
+    values = [
+        {"row": row, "column": column} | square
+        for at, row in enumerate(rows)
+        for column, square in ((column, squares[at]) for column, squares in columns.items())
+    ]
+    colour = {"condition": {"test": dark, "value": WHITE}, "value": BLACK}
+    message = {"mark": {"type": "text", "fontSize": 11}, "encoding": {"text": {"field": "message"}, "color": colour}}
+    return chart(
+        name,
+        title,
+        *texts,
+        data={"values": values},
+        width={"step": step},
+        height=height(),
+        encoding={"y": rows_axis(rows), "x": columns_axis([*columns])},
+        layer=[*layers, message],
+    )
 
 
 # Charts as pictures, by the library of the field; it is an extra, since it weighs 84 MB.

@@ -9,25 +9,25 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from steelyard.analysis.latency import CellLatency, LatencyFigures, Spread
+from steelyard.analysis.latency import CellLatency, LatencyFigures, Spread, latency_metrics, no_calls
 from steelyard.analysis.repeats import CellChecks, CheckOfCell, ChecksFigures
 from steelyard.analysis.stability import CellStability, StabilityFigures
 from steelyard.report.charts.base import (
-    BLACK,
     BLUE,
     DARK_VERMILLION,
     FAINT,
     LIGHT_BLUE,
     MOST_ROWS,
     PALE_BLUE,
+    RECTANGLE,
     VERMILLION,
-    WHITE,
     YELLOW,
     Chart,
     chart,
-    columns_axis,
     distinct,
+    grid,
     height,
+    layer,
     row_names,
     rows_axis,
     rows_shown,
@@ -91,51 +91,48 @@ def _counts(figures: ChecksFigures, name: str, file: str) -> Chart:
         f"{title} of every answer against the expected range, for {which}",
         width=520,
         height=height(),
-        layer=[_bands(bands, rows, x), _answers(marks, rows, x), *_missing(rows, checks)],
+        layer=[
+            layer(
+                bands,
+                {"type": "rule", "strokeWidth": 13, "color": PALE_BLUE},
+                y=rows_axis(rows),
+                x={"field": "low", **x},
+                x2={"field": "high"},
+            ),
+            _answers(marks, rows, x),
+            *_missing(rows, checks),
+        ],
     )
-
-
-def _bands(values: list[dict[str, Any]], rows: Sequence[str], x: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "data": {"values": values},
-        "mark": {"type": "rule", "strokeWidth": 13, "color": PALE_BLUE},
-        "encoding": {"y": rows_axis(rows), "x": {"field": "low", **x}, "x2": {"field": "high"}},
-    }
 
 
 def _answers(values: list[dict[str, Any]], rows: Sequence[str], x: dict[str, Any]) -> dict[str, Any]:
     sizes = sorted({value["answers"] for value in values})
     places = ["within", "outside"]
     where = {"field": "where", "type": "nominal", "title": None}
-    return {
-        "data": {"values": values},
-        "mark": {"type": "point", "filled": True, "opacity": 1},
-        "encoding": {
-            "y": rows_axis(rows),
-            "x": {"field": "value", **x},
-            "size": {
-                "field": "answers",
-                "type": "quantitative",
-                "title": "answers",
-                "scale": {"domain": [0, max(sizes, default=1)], "range": [20, 150]},
-                "legend": {"values": _some(sizes), "format": "d"} if len(sizes) > 1 else None,
-            },
-            "shape": {**where, "scale": {"domain": places, "range": ["circle", "cross"]}},
-            "color": {**where, "scale": {"domain": places, "range": [BLUE, VERMILLION]}},
-        },
+    # The smallest, the middle and the largest: enough to read the others by.
+    some = sorted({sizes[0], sizes[len(sizes) // 2], sizes[-1]}) if sizes else []
+    size = {
+        "field": "answers",
+        "type": "quantitative",
+        "title": "answers",
+        "scale": {"domain": [0, max(sizes, default=1)], "range": [20, 150]},
+        "legend": {"values": some, "format": "d"} if len(sizes) > 1 else None,
     }
+    return layer(
+        values,
+        {"type": "point", "filled": True, "opacity": 1},
+        y=rows_axis(rows),
+        x={"field": "value", **x},
+        size=size,
+        shape={**where, "scale": {"domain": places, "range": ["circle", "cross"]}},
+        color={**where, "scale": {"domain": places, "range": [BLUE, VERMILLION]}},
+    )
 
 
 def _missing(rows: Sequence[str], checks: Sequence[CheckOfCell]) -> list[dict[str, Any]]:
     values = [{"row": row} for row, check in zip(rows, checks, strict=True) if not check.values]
     mark = {"type": "text", "align": "left", "text": "no figure", "fontSize": 11}
-    encoding = {"y": rows_axis(rows), "x": {"value": 4}}
-    return [{"data": {"values": values}, "mark": mark, "encoding": encoding}] if values else []
-
-
-def _some(sizes: Sequence[int]) -> list[int]:
-    """The smallest, the middle and the largest: enough to read the others by."""
-    return sorted({sizes[0], sizes[len(sizes) // 2], sizes[-1]})
+    return [layer(values, mark, y=rows_axis(rows), x={"value": 4})] if values else []
 
 
 def _reach(checks: Sequence[CheckOfCell]) -> tuple[float, float, float]:
@@ -180,56 +177,45 @@ STATES = {"passed": LIGHT_BLUE, "failed": DARK_VERMILLION, "cannot tell": YELLOW
 _LETTERS = {"passed": "P", "failed": "F", "cannot tell": "?", "does not apply": "–"}
 _WHOLE = "all checks"
 _WIDE, _NARROW = 104, 72
-_OUTCOME_ORDER = {False: 0, None: 1, True: 2}
 
 
 def pass_fail(figures: ChecksFigures) -> Chart | None:
-    """A grid of cases and checks: P passed, F failed, ? cannot be told, – does not apply; None without checks."""
-    cells = _shown(figures.cells)
+    """A grid of cases and checks: P passed, F failed, ? undecided, – does not apply; None without checks."""
+    cells = figures.cells
     if not cells:
         return None
+    if len(cells) > MOST_ROWS:
+        # The failed ones before the others.
+        cells = tuple(sorted(cells, key=lambda item: _ORDER[item.holds])[:MOST_ROWS])
     in_order = [item.name for item in figures.by_check]
     declared = list(
         dict.fromkeys(map(_declared, [*in_order, *(check.name for cell in cells for check in cell.checks)]))
     )
     names, columns = row_names(cells), distinct([_WHOLE, *declared])
-    values = [
-        {"row": row, "column": column, **_square(cell, check)}
-        for row, cell in zip(names, cells, strict=True)
-        for column, check in zip(columns, [None, *declared], strict=True)
-    ]
     passed, total = figures.cells_passed, figures.n_cells
     which = rows_shown(cells, total, "failed", n_known=len(figures.cells))
-    return chart(
+    color = {
+        "field": "state",
+        "type": "nominal",
+        "scale": {"domain": list(STATES), "range": list(STATES.values())},
+        "legend": {"title": None, "orient": "bottom"},
+    }
+    return grid(
         "pass_fail",
         "Expectations by case",
-        f"{passed:,} of {total:,} passed; P passed, F failed, ? cannot tell, k/n: answers that passed; {which}",
-        f"Grid of {which} and {counted(len(declared), 'check')}; {passed:,} of {total:,} passed, "
-        f"{figures.cells_failed:,} failed, of {figures.cells_undecided:,} cannot tell",
-        data={"values": values},
-        width={"step": _WIDE if len(columns) <= 6 else _NARROW},
-        height=height(),
-        encoding={"y": rows_axis(names), "x": columns_axis(columns)},
-        layer=[
-            {
-                "mark": {"type": "rect", "stroke": "white", "strokeWidth": 2},
-                "encoding": {
-                    "color": {
-                        "field": "state",
-                        "type": "nominal",
-                        "scale": {"domain": list(STATES), "range": list(STATES.values())},
-                        "legend": {"title": None, "orient": "bottom"},
-                    }
-                },
-            },
-            {
-                "mark": {"type": "text", "fontSize": 11},
-                "encoding": {
-                    "text": {"field": "message"},
-                    "color": {"condition": {"test": "datum.state === 'failed'", "value": WHITE}, "value": BLACK},
-                },
-            },
-        ],
+        (
+            f"{passed:,} of {total:,} passed; P passed, F failed, ? cannot tell, k/n: answers that passed; {which}",
+            f"Grid of {which} and {counted(len(declared), 'check')}; {passed:,} of {total:,} passed, "
+            f"{figures.cells_failed:,} failed, of {figures.cells_undecided:,} cannot tell",
+        ),
+        names,
+        {
+            column: [_square(cell, check) for cell in cells]
+            for column, check in zip(columns, [None, *declared], strict=True)
+        },
+        _WIDE if len(columns) <= 6 else _NARROW,
+        [{"mark": RECTANGLE, "encoding": {"color": color}}],
+        "datum.state === 'failed'",
     )
 
 
@@ -242,10 +228,8 @@ def _square(cell: CellChecks, declared: str | None) -> dict[str, Any]:
     checks = [check for check in cell.checks if _declared(check.name) == declared]
     # Of a cell of which nothing came nobody knows which checks apply.
     state = _state([check.holds for check in checks] if cell.checks else [None])
-    if not checks:
-        return {"state": state, "message": _LETTERS[state]}
-    passed, n = sum(check.passed for check in checks), sum(check.n for check in checks)
-    return {"state": state, "message": f"{_LETTERS[state]} {passed}/{n}"}
+    counts = f" {sum(check.passed for check in checks)}/{sum(check.n for check in checks)}" if checks else ""
+    return {"state": state, "message": f"{_LETTERS[state]}{counts}"}
 
 
 def _state(holds: Sequence[bool | None]) -> str:
@@ -256,15 +240,6 @@ def _state(holds: Sequence[bool | None]) -> str:
     return "cannot tell" if None in holds else "passed"
 
 
-def _shown(cells: Sequence[CellChecks]) -> list[CellChecks]:
-    """All of them as they come, or the first that fit with the failed ones before the others."""
-    return (
-        list(cells)
-        if len(cells) <= MOST_ROWS
-        else sorted(cells, key=lambda item: _OUTCOME_ORDER[item.holds])[:MOST_ROWS]
-    )
-
-
 def _declared(name: str) -> str:
     return name.partition(":")[0]
 
@@ -273,7 +248,6 @@ def _declared(name: str) -> str:
 
 _PRESENCE = "presence"
 _CHECK = "check."
-_POINTS = ("mean", "min", "max", "p50", "p95", "p99")
 
 
 def stated_latency(stated: Mapping[str, Any]) -> LatencyFigures | None:
@@ -285,14 +259,14 @@ def stated_latency(stated: Mapping[str, Any]) -> LatencyFigures | None:
         CellLatency(
             case,
             "",
-            Spread(int(times.get("n", 0)), **{name: times.get(name) for name in _POINTS}),
+            Spread({"n": int(times.get("n", 0))} | {name: times.get(name) for name in latency_metrics()}),
             int(times.get("timeouts", 0)),
             int(times.get("failures", 0)),
         )
         for case, times in results.items()
     )
     timeouts, failures = sum(cell.timeouts for cell in cells), sum(cell.failures for cell in cells)
-    return LatencyFigures(Spread(0), timeouts, failures, cells=cells, n_cells=len(cells))
+    return LatencyFigures(no_calls(), timeouts, failures, cells=cells, n_cells=len(cells))
 
 
 def stated_stability(stated: Mapping[str, Any]) -> StabilityFigures | None:
@@ -302,7 +276,9 @@ def stated_stability(stated: Mapping[str, Any]) -> StabilityFigures | None:
     if not any(results.values()):
         return None
     cells = tuple(
-        CellStability(case, "", 0, 0, _share(shares, _PRESENCE), {name: _share(shares, name) for name in names})
+        CellStability(
+            case, "", 0, 0, Estimate(shares.get(_PRESENCE), 0), {name: Estimate(shares.get(name), 0) for name in names}
+        )
         for case, shares in results.items()
     )
     nothing = Estimate(None, 0)
@@ -321,7 +297,3 @@ def with_stated_values(figures: ChecksFigures, stated: Mapping[str, Any]) -> Che
                 checks[name] = replace(available, values=tuple(values.values()))
         cells.append(replace(cell, checks=tuple(checks.values())))
     return replace(figures, cells=tuple(cells))
-
-
-def _share(shares: Mapping[str, float | None], name: str) -> Estimate:
-    return Estimate(shares.get(name), 0)

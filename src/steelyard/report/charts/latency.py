@@ -5,26 +5,26 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from steelyard.analysis.latency import Bar, CellLatency, LatencyFigures, Spread
+from steelyard.analysis.latency import Bar, CellLatency, LatencyFigures, percentiles
 from steelyard.analysis.stability import CellStability, StabilityFigures
 from steelyard.analysis.wording import seconds
 from steelyard.report import format as words
 from steelyard.report.charts.base import (
-    BLACK,
     BLUE,
     GREY,
     INK,
     MOST_ROWS,
     MUTED,
     PALE_BLUE,
+    RECTANGLE,
     STATED,
-    WHITE,
     Chart,
     based_on,
     chart,
-    columns_axis,
     distinct,
+    grid,
     height,
+    layer,
     row_names,
     rows_axis,
     rows_shown,
@@ -42,7 +42,7 @@ def latency_by_case(figures: LatencyFigures, *, stated: bool = False) -> Chart |
 
     `stated` says that another tool states the figures.
     """
-    if all(cell.spread.mean is None for cell in figures.cells):
+    if all(cell.spread["mean"] is None for cell in figures.cells):
         return None
     shown = list(figures.cells)
     if len(shown) > MOST_ROWS:
@@ -96,9 +96,9 @@ def latency_histogram(figures: LatencyFigures) -> Chart | None:
     if not figures.bars:
         return None
     overall = figures.overall
-    unit, factor = _unit(overall.max or 0.0)
+    unit, factor = _unit(overall["max"] or 0.0)
     values = [_bar(bar, factor) for bar in figures.bars]
-    points = [(name, at) for name, at in (("p50", overall.p50), ("p95", overall.p95), ("p99", overall.p99)) if at]
+    points = [(name, at) for name in percentiles() if (at := overall[name])]
     ends = values[0]["low"], values[-1]["high"]
     x = {
         "type": "quantitative",
@@ -129,16 +129,14 @@ def latency_histogram(figures: LatencyFigures) -> Chart | None:
 def _bars(values: list[dict[str, Any]], x: dict[str, Any]) -> dict[str, Any]:
     highest = max(value["count"] for value in values)
     counts = {"values": list(range(highest + 1))} if highest <= 5 else {"tickCount": 5, "format": ",d"}
-    return {
-        "data": {"values": values},
-        "mark": {"type": "rect", "color": PALE_BLUE, "stroke": BLUE},
-        "encoding": {
-            "x": {"field": "low", **x},
-            "x2": {"field": "high"},
-            "y": {"field": "count", "type": "quantitative", "title": "calls", "axis": counts},
-            "y2": {"datum": 0},
-        },
-    }
+    return layer(
+        values,
+        {"type": "rect", "color": PALE_BLUE, "stroke": BLUE},
+        x={"field": "low", **x},
+        x2={"field": "high"},
+        y={"field": "count", "type": "quantitative", "title": "calls", "axis": counts},
+        y2={"datum": 0},
+    )
 
 
 def _percentiles(lines: list[tuple[str, float]], x: dict[str, Any], *, before: bool) -> list[dict[str, Any]]:
@@ -149,16 +147,12 @@ def _percentiles(lines: list[tuple[str, float]], x: dict[str, Any], *, before: b
     layers: list[dict[str, Any]] = []
     for place, (name, at) in enumerate(reversed(lines) if before else lines):
         top = _LINE * place + 8
-        across = {"x": {"field": "at", **x}}
-        data = {"values": [{"at": at, "name": name}]}
+        across, values = {"field": "at", **x}, [{"at": at, "name": name}]
         rule = {"type": "rule", "color": MUTED, "strokeDash": [4, 3]}
         side = {"align": "right", "dx": -4} if before else {"align": "left", "dx": 4}
         text = {"type": "text", "y": top, "color": INK, "fontSize": 11, "fontWeight": "bold", **side}
-        ends = {"y": {"value": top - 5}, "y2": {"value": _HEIGHT}}
-        layers.append({"data": data, "mark": rule, "encoding": {**across, **ends}})
-        layers.append(
-            {"data": data, "mark": text, "encoding": {**across, "text": {"field": "name", "type": "nominal"}}}
-        )
+        layers.append(layer(values, rule, x=across, y={"value": top - 5}, y2={"value": _HEIGHT}))
+        layers.append(layer(values, text, x=across, text={"field": "name", "type": "nominal"}))
     return layers
 
 
@@ -176,7 +170,7 @@ def _bar(bar: Bar, factor: float) -> dict[str, Any]:
 
 
 def _row(cell: CellLatency, factor: float) -> dict[str, Any]:
-    mean, (_, tail) = cell.spread.mean, cell.spread.tail
+    mean, (_, tail) = cell.spread["mean"], cell.spread.tail
     row: dict[str, Any] = {"message": _message(cell), "end": 0.0}
     if mean is not None and tail is not None:
         row |= {"mean": mean * factor, "tail": tail * factor, "end": max(mean, tail) * factor}
@@ -184,25 +178,21 @@ def _row(cell: CellLatency, factor: float) -> dict[str, Any]:
 
 
 def _message(cell: CellLatency) -> str:
-    parts = [_summed_up(cell.spread)]
-    if cell.timeouts:
-        parts.append(f"{cell.timeouts} timed out")
-    if cell.failures:
-        parts.append(f"{cell.failures} failed")
-    return ", ".join(parts)
+    name, tail = cell.spread.tail
+    text = "no answered call"
+    mean = cell.spread["mean"]
+    if mean is not None and tail is not None:
+        text = f"mean {seconds(mean)}, {name} {seconds(tail)} ({based_on(cell.spread.n)})"
+    return ", ".join([text, *_unanswered(cell, "")])
 
 
-def _summed_up(spread: Spread) -> str:
-    name, tail = spread.tail
-    if spread.mean is None or tail is None:
-        return "no answered call"
-    return f"mean {seconds(spread.mean)}, {name} {seconds(tail)} ({based_on(spread.n)})"
+def _unanswered(figures: CellLatency | LatencyFigures, thousands: str = ",") -> list[str]:
+    counts = ((figures.timeouts, "timed out"), (figures.failures, "failed"))
+    return [f"{count:{thousands}} {what}" for count, what in counts if count]
 
 
 def _missing(figures: LatencyFigures) -> str:
-    results = [
-        f"{count:,} {what}" for count, what in ((figures.timeouts, "timed out"), (figures.failures, "failed")) if count
-    ]
+    results = _unanswered(figures)
     return f"; {' and '.join(results)}, not in it" if results else ""
 
 
@@ -218,13 +208,10 @@ _DARK_BELOW = 0.46
 """Where the colours of the map become too light for white letters and light enough for black ones."""
 _LAYERS: list[dict[str, Any]] = [
     # A map of shares leaves out what has none.
-    {
-        "transform": [{"filter": "!isValid(datum.share)"}],
-        "mark": {"type": "rect", "stroke": "white", "strokeWidth": 2, "color": GREY},
-    },
+    {"transform": [{"filter": "!isValid(datum.share)"}], "mark": RECTANGLE | {"color": GREY}},
     {
         "transform": [{"filter": "isValid(datum.share)"}],
-        "mark": {"type": "rect", "stroke": "white", "strokeWidth": 2},
+        "mark": RECTANGLE,
         "encoding": {
             "color": {
                 "field": "share",
@@ -235,21 +222,8 @@ _LAYERS: list[dict[str, Any]] = [
             }
         },
     },
-    {
-        "mark": {"type": "text", "fontSize": 11},
-        "encoding": {
-            "text": {"field": "message"},
-            "color": {
-                "condition": {
-                    "test": f"isValid(datum.share) && datum.share < {_DARK_BELOW}",
-                    "value": WHITE,
-                },
-                "value": BLACK,
-            },
-        },
-    },
 ]
-"""What has no share in grey, what has one by colour, and the figure on both."""
+"""What has no share in grey, what has one by colour."""
 
 
 def stability(figures: StabilityFigures, *, stated: bool = False) -> Chart | None:
@@ -266,28 +240,25 @@ def stability(figures: StabilityFigures, *, stated: bool = False) -> Chart | Non
     if stated and all(cell.presence.value is None for cell in cells):
         fields.remove(_PRESENCE)
     columns, rows = distinct(fields), row_names(cells)
-    values = [
-        {"row": row, "column": column, **_square(estimate)}
-        for row, cell in zip(rows, cells, strict=True)
-        for column, estimate in zip(columns, _estimates(cell, fields), strict=True)
-    ]
     which = rows_shown(cells, figures.n_cells, "least stable", n_known=len(figures.cells))
-    return chart(
+    source = STATED if stated else ""
+    shares = [{**cell.fields, _PRESENCE: cell.presence} for cell in cells]
+    return grid(
         "stability",
         "Stability over repeats",
-        f"{STATED if stated else ''}100 %: the same every time; grey: nothing to compare; n: comparisons; {which}",
-        f"{STATED if stated else ''}Heat map of how alike the repeats of {which} are, by {', '.join(columns)}",
-        data={"values": values},
-        width={"step": _COLUMN},
-        height=height(),
-        encoding={"y": rows_axis(rows), "x": columns_axis(columns)},
-        layer=_LAYERS,
+        (
+            f"{source}100 %: the same every time; grey: nothing to compare; n: comparisons; {which}",
+            f"{source}Heat map of how alike the repeats of {which} are, by {', '.join(columns)}",
+        ),
+        rows,
+        {
+            column: [_square(share.get(field, Estimate(None, 0))) for share in shares]
+            for column, field in zip(columns, fields, strict=True)
+        },
+        _COLUMN,
+        _LAYERS,
+        f"isValid(datum.share) && datum.share < {_DARK_BELOW}",
     )
-
-
-def _estimates(cell: CellStability, fields: list[str]) -> list[Estimate]:
-    available = {**cell.fields, _PRESENCE: cell.presence}
-    return [available.get(name, Estimate(None, 0)) for name in fields]
 
 
 def _square(estimate: Estimate) -> dict[str, Any]:

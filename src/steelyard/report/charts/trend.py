@@ -22,6 +22,7 @@ from steelyard.report.charts.base import (
     Chart,
     chart,
     distinct,
+    layer,
     short_name,
 )
 
@@ -51,23 +52,6 @@ class Standing:
         return self.width * (self.names.index(run) + 0.5) / len(self.names)
 
 
-def layer(
-    values: list[dict[str, Any]],
-    mark: dict[str, Any],
-    x: dict[str, Any] | None,
-    y: dict[str, Any] | None,
-    y2: dict[str, Any] | None = None,
-    **more: Any,
-) -> dict[str, Any]:
-    """One layer of a picture."""
-    places = {"x": x, "y": y, "y2": y2, **more}
-    return {
-        "data": {"values": values},
-        "mark": mark,
-        "encoding": {name: item for name, item in places.items() if item is not None},
-    }
-
-
 def gate_lines(trend: Trend, y: dict[str, Any], size: tuple[float, float] | None) -> Iterator[dict[str, Any]]:
     """The gates on the figure, named to the right of a picture of that width and height; not named without one."""
     # The highest first, as their names stand.
@@ -76,7 +60,7 @@ def gate_lines(trend: Trend, y: dict[str, Any], size: tuple[float, float] | None
         {"value": limit, "message": f"gate {sign} {in_unit(limit, trend.unit)}"} for sign, limit in by_height
     ]
     rule = {"type": "rule", "color": GREEN, "strokeDash": [5, 4], "strokeWidth": 1.5}
-    yield layer(gates, rule, None, y | {"field": "value"})
+    yield layer(gates, rule, y=y | {"field": "value"})
     if size is None:
         return
     words = _WORDS | {"align": "left", "dx": _EXTRA, "color": GREEN}
@@ -85,7 +69,7 @@ def gate_lines(trend: Trend, y: dict[str, Any], size: tuple[float, float] | None
     for gate in gates:
         below = max(below + _LINE, size[1] * (high - gate["value"]) / (high - low))
         messages = {"field": "message", "type": "nominal"}
-        yield layer([gate], words, {"value": size[0]}, {"value": round(below, 1)}, text=messages)
+        yield layer([gate], words, x={"value": size[0]}, y={"value": round(below, 1)}, text=messages)
 
 
 def standing_lines(history: History, trend: Trend, standing: Standing, *, labels: bool) -> Iterator[dict[str, Any]]:
@@ -103,9 +87,9 @@ def standing_lines(history: History, trend: Trend, standing: Standing, *, labels
         for change in trend.changes
     ]
     rule = {"type": "rule", "strokeWidth": 1.5}
-    yield layer(changes, rule | {"color": VERMILLION, "strokeWidth": 4, "opacity": 0.55}, standing.x, None)
-    yield layer(subject, rule | {"color": MUTED, "strokeWidth": 0.75}, standing.x, None)
-    yield layer(signature_part, rule | {"color": INK, "strokeDash": [2, 3]}, standing.x, None)
+    yield layer(changes, rule | {"color": VERMILLION, "strokeWidth": 4, "opacity": 0.55}, x=standing.x)
+    yield layer(subject, rule | {"color": MUTED, "strokeWidth": 0.75}, x=standing.x)
+    yield layer(signature_part, rule | {"color": INK, "strokeDash": [2, 3]}, x=standing.x)
     if labels:
         others = [(item, INK) for item in signature_part] + [(item, MUTED) for item in subject]
         # From right to left, the words of a mark can stand above those that they would cross.
@@ -133,8 +117,8 @@ def _words(message: Sequence[tuple[dict[str, Any], str]], standing: Standing) ->
         rightwards = words.start > at
         extra = {"align": "left" if rightwards else "right", "dx": _EXTRA if rightwards else -_EXTRA}
         text = {"field": "message", "type": "nominal"}
-        yield layer([item], {"type": "rule", "color": color}, standing.x, height, {"value": 0})
-        yield layer([item], _WORDS | extra | {"color": color}, standing.x, height, text=text)
+        yield layer([item], {"type": "rule", "color": color}, x=standing.x, y=height, y2={"value": 0})
+        yield layer([item], _WORDS | extra | {"color": color}, x=standing.x, y=height, text=text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,12 +226,12 @@ def _panels(history: History, axis: _Axis) -> Chart:
 
 def _subtitle(history: History, trends: Sequence[Trend], axis: _Axis, which: str) -> list[str]:
     """How much there is, and below it how to read what is drawn."""
-    excluded = f", {len(axis.left_out)} more without a part in the trend (x)" if axis.left_out else ""
+    excluded = f", {len(axis.left_out)} more not in the trend (x)" if axis.left_out else ""
     first = f"{len(axis.trended)} runs with 95 % intervals{excluded}" + (f"; {which}" if which else "")
     parts = [
         ("green dashes: gate", any(trend.gates for trend in trends)),
         ("dotted: the signature or the truth changed", any(mark.signature_part for mark in history.marks)),
-        ("thin: what is scored changed", any(not mark.signature_part for mark in history.marks)),
+        ("thin: the target, model or prompts changed", any(not mark.signature_part for mark in history.marks)),
         ("thick orange: the level changed", any(trend.changes for trend in trends)),
     ]
     return [first, "; ".join(message for message, there in parts if there)]
@@ -280,13 +264,13 @@ def _layers(history: History, trend: Trend, axis: _Axis, *, labels: bool, last: 
     excluded = [{"run": name} for name in axis.left_out]
     standing = Standing(_WIDTH, axis.names, axis.trended, x)
     layers = [
-        layer([item for item in banded if item["stretch"] not in alone], band, x, low, high, detail=apart),
-        layer([item for item in banded if item["stretch"] in alone], bar, x, low, high),
+        layer([item for item in banded if item["stretch"] not in alone], band, x=x, y=low, y2=high, detail=apart),
+        layer([item for item in banded if item["stretch"] in alone], bar, x=x, y=low, y2=high),
         *gate_lines(trend, y, (_WIDTH, _HEIGHT) if labels else None),
         *standing_lines(history, trend, standing, labels=labels),
-        layer(values, {"type": "line", "color": BLUE, "strokeWidth": 2}, x, value, detail=apart),
-        layer(values, dot, x, value),
-        layer(excluded, cross, x, {"value": _HEIGHT if labels else _PANEL}),
+        layer(values, {"type": "line", "color": BLUE, "strokeWidth": 2}, x=x, y=value, detail=apart),
+        layer(values, dot, x=x, y=value),
+        layer(excluded, cross, x=x, y={"value": _HEIGHT if labels else _PANEL}),
     ]
     return [item for item in layers if item["data"]["values"]]
 

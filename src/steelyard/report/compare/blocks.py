@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from steelyard.analysis.compare.metrics import EXTRA
 from steelyard.analysis.compare.model import (
-    CheckMove,
     Comparison,
     MetricChange,
     Moved,
@@ -16,78 +15,62 @@ from steelyard.analysis.compare.model import (
     SliceChange,
     Standing,
 )
+from steelyard.report import document as doc
 from steelyard.report import format as fmt
 from steelyard.report.compare import changes as texts
-from steelyard.report.compare import sentences
 from steelyard.report.compare import sentences as words
-from steelyard.report.document import (
-    Block,
-    Bullet,
-    Bullets,
-    Column,
-    Document,
-    Facts,
-    Fold,
-    Headline,
-    Kind,
-    Section,
-    Table,
-    Text,
-    Tone,
-    bullets,
-    section,
-    table_section,
-)
+from steelyard.report.document import bullets, section, table_section
 from steelyard.report.model import header_data
 from steelyard.report.render.json import encode, encode_object
 from steelyard.report.wording import signature_line
 from steelyard.suite.case import cell_name
 
 FORMAT = "steelyard.compare/1"
-VERDICT = Column("Verdict", Kind.VERDICT)
 _MOST_ROWS = 12
-_MARKS = {Part.SCALE: Tone.WARNING, Part.SUBJECT: Tone.STRONG, Part.NOTED: Tone.PLAIN}
+_MARKS = {Part.SCALE: doc.Tone.WARNING, Part.SUBJECT: doc.Tone.STRONG, Part.NOTED: doc.Tone.PLAIN}
 _HEADING = ("headline", "components", "flags", "measures", "bands")
 _SPENT = ("latency", "spending")
 _FAILED = ("failures", "format")
 _OF_CELLS = ("expectations", "stability")
 _HOW = (
-    "difference B minus A, shares in percentage points; n: pairs (of fewer cases); effect: standard deviations of a"
-    " case's difference; W/T/L: cases better, the same and worse"
+    "difference: B minus A, shares in percentage points; n: pairs (of fewer cases); effect: in standard deviations"
+    " of a case's difference; W/T/L: cases better, the same and worse"
 )
-_OVER_FIGURES = "adjusted over the table (Holm), the first alone"
+_OVER_FIGURES = "adjusted over the table (Holm), except the first"
 _OVER_TABLE = "adjusted over the table (Holm)"
 _OVER_GROUPS = "adjusted over the groups (Holm)"
 
 
-def document(comparison: Comparison) -> Document:
+def document(comparison: Comparison) -> doc.Document:
     """What differs, the answer, how sure it is and what moved; then the pairs, all figures, and what is left out."""
-    main = [*sentences.tables(comparison), *main_tables(comparison)]
-    changed = comparison.signatures.changes if words.needs_table(comparison) else ()
-    blocks: list[Block] = [
+    main = [*words.tables(comparison), *main_tables(comparison)]
+    changed = comparison.signatures.changes
+    # The first of them are said at the top.
+    changed = changed if len(changed) > words.MOST_DIFFERENCES else ()
+    blocks: list[doc.Block] = [
         *answer(comparison),
-        *section("Pairs", Facts(words.pair_lists(comparison)), *_listed(comparison), main=True),
+        *section("Pairs", doc.Facts(words.pair_lists(comparison)), *_listed(comparison), main=True),
         *(item for table in main for item in table_section(table, main=True)),
         *(item for table in other_tables(comparison) for item in table_section(table)),
-        *section("Groups that did not move", Text(unmoved_slices(comparison))),
+        *section("Groups that did not move", doc.Text(unmoved_slices(comparison))),
         *section("Not compared", bullets(words.left_out(comparison.not_compared))),
-        *section("Everything that differs in how they were made", bullets(item.sentence for item in changed)),
-        *section("SignaturePair", Fold("Everything that differs, part by part", [signatures(comparison)])),
+        *section("All differences between the two runs' signatures", bullets(item.sentence for item in changed)),
+        *section("SignaturePair", doc.Fold("All differences, part by part", [signatures(comparison)])),
     ]
     sides = (("A", comparison.a), ("B", comparison.b))
-    footer = [f"Method: {sentences.method(comparison)}", *(f"{side}: {signature_line(run)}" for side, run in sides)]
+    footer = [f"Method: {words.method(comparison)}", *(f"{side}: {signature_line(run)}" for side, run in sides)]
     context = [f"{side}: {text}" for side, text in words.runs(comparison)]
-    return Document(f"{words.title(comparison)}: A to B", blocks, context, footer)
+    return doc.Document(f"{words.title(comparison)}: A to B", blocks, context, footer)
 
 
-def answer(comparison: Comparison) -> list[Block]:
+def answer(comparison: Comparison) -> list[doc.Block]:
     """What differs in how the runs were made, the verdict, how sure it is, and what moved."""
-    differ = Bullets([Bullet(text, _MARKS[means]) for means, text in words.differences(comparison)])
-    moved = Section("What moved", [bullets(words.what_moved(comparison))])
-    sure = [Bullet(text, label=label) for label, text in words.significance(comparison)]
+    differ = doc.Bullets([doc.Bullet(text, _MARKS[means]) for means, text in words.differences(comparison)])
+    moved = doc.Section("What moved", [bullets(words.what_moved(comparison))])
+    sure = [doc.Bullet(text, label=label) for label, text in words.significance(comparison)]
     verdict = comparison.headline.verdict.value
-    headline = Headline(verdict, words.answer(comparison), verdict.upper(), remarks=sure, extra=[moved])
-    return [Section("What differs in how they were made", [differ], main=True), headline]
+    headline = doc.Headline(verdict, words.answer(comparison), verdict.upper(), remarks=sure, extra=[moved])
+    return [doc.Section("Differences in signature and load", [differ], main=True), headline]
 
 
 def data(comparison: Comparison) -> dict[str, Any]:
@@ -105,56 +88,61 @@ def data(comparison: Comparison) -> dict[str, Any]:
     return results | {"pairs": results["pairs"] | counted}
 
 
-def _listed(comparison: Comparison) -> Iterable[Fold]:
+def _listed(comparison: Comparison) -> Iterable[doc.Fold]:
     """Every list of pairs, to be opened: the first samples with their scores."""
     pairs = comparison.pairs
     for label, result in words.comparable_lists(comparison):
-        yield Fold(f"{label} {words.listed(result, pairs.comparable)}", [pair_list(result)])
+        yield doc.Fold(f"{label} {words.listed(result, pairs.comparable)}", [pair_list(result)])
     for why, result in pairs.not_comparable.items():
-        yield Fold(f"Not comparable, {why.value} {words.listed(result)}", [pair_list(result)])
+        yield doc.Fold(f"Not comparable, {why.value} {words.listed(result)}", [pair_list(result)])
 
 
-def main_figures(comparison: Comparison) -> Table:
+def _figures(
+    comparison: Comparison, title: str, groups: Iterable[str], note: str = "", adjusted: str = _OVER_TABLE
+) -> doc.Table:
+    changes = [change for change in comparison.metrics if change.group in groups]
+    return _changed(title, changes, note, adjusted)
+
+
+def main_figures(comparison: Comparison) -> doc.Table:
     """Pass rate, average, components, flags, measures and bands: A, B, difference, interval, p, n and verdict."""
-    changes = [change for change in comparison.metrics if change.group in _HEADING]
-    return _figures("Figures", changes, _HOW, _OVER_FIGURES)
+    return _figures(comparison, "Figures", _HEADING, _HOW, _OVER_FIGURES)
 
 
-def of_cells(comparison: Comparison) -> Table:
+def of_cells(comparison: Comparison) -> doc.Table:
     """Cases and checks that hold, and how alike repeats are: what stands on a case with all its repeats."""
-    changes = [change for change in comparison.metrics if change.group in _OF_CELLS]
-    return _figures("Expectations and stability", changes, "n: cases, or checks, of both runs")
+    return _figures(comparison, "Expectations and stability", _OF_CELLS, "n: cases, or checks, of both runs")
 
 
-def failures(comparison: Comparison) -> Table:
+def failures(comparison: Comparison) -> doc.Table:
     """How often target or judge failed or an answer had the wrong shape; no rows when nothing of it ever happened."""
-    changes = [change for change in comparison.metrics if change.group in _FAILED]
-    happened = [change for change in changes if change.a.value or change.b.value]
-    return _figures("Failures", happened, "of all pairs with the same question; malformed: of those answered")
+    happened = [item for item in comparison.metrics if item.group in _FAILED and (item.a.value or item.b.value)]
+    return _changed("Failures", happened, "of all pairs with the same question; malformed: of those answered")
 
 
-def extra(comparison: Comparison) -> Table:
+def extra(comparison: Comparison) -> doc.Table:
     """Components that have no weight and what is counted, where it moved at all."""
     changes = [change for change in comparison.metrics if change.group in EXTRA and change.a.n]
     moved = [change for change in changes if change.verdict is not Moved.SAME]
     moved.sort(key=lambda change: _ORDER.index(change.verdict))
     still = len(changes) - len(moved)
-    note = f"{still:,} of {len(changes):,} did not move" if still else ""
-    return _figures("Beside the score", moved, note)
+    return _changed(
+        "Without weight in the score", moved, f"{still:,} of {len(changes):,} did not move" if still else ""
+    )
 
 
-def spending(comparison: Comparison) -> Table:
+def spending(comparison: Comparison) -> doc.Table:
     """Latency, tokens and cost, a sample each."""
-    changes = [change for change in comparison.metrics if change.group in _SPENT]
-    reasons = [f"latency and cost: {change.test}" for change in changes if change.verdict is Moved.NOT_TESTED]
-    return _figures("Latency and cost, a sample", changes, "; ".join(dict.fromkeys(reasons)))
+    untested = [item.test for item in comparison.metrics if item.group in _SPENT and item.verdict is Moved.NOT_TESTED]
+    note = "; ".join(f"latency and cost: {test}" for test in dict.fromkeys(untested))
+    return _figures(comparison, "Latency and cost, a sample", _SPENT, note)
 
 
-def _figures(title: str, changes: Sequence[MetricChange], note: str = "", adjusted: str = _OVER_TABLE) -> Table:
+def _changed(title: str, changes: Iterable[MetricChange], note: str = "", adjusted: str = _OVER_TABLE) -> doc.Table:
     available = _what_moved_first([change for change in changes if change.a.n])
-    rows = [(texts.name(change), *_cells(change)) for change in available]
-    columns = (Column("Figure", Kind.TEXT), *_COLUMNS)
-    return Table(title, columns, rows, note, signature=texts.of_changes(available, adjusted), most=_MOST_ROWS)
+    signature = texts.of_changes(available, adjusted)
+    columns = (("Figure", texts.name), *_COLUMNS)
+    return doc.table(title, available, *columns, note=note, signature=signature, most=_MOST_ROWS)
 
 
 def _what_moved_first(changes: list[MetricChange]) -> list[MetricChange]:
@@ -169,56 +157,51 @@ def _what_moved_first(changes: list[MetricChange]) -> list[MetricChange]:
 
 
 _ORDER = (Moved.WORSE, Moved.BETTER, Moved.CHANGED, Moved.CANNOT_TELL, Moved.NOT_TESTED, Moved.SAME)
-_COLUMNS = (
-    Column("A"),
-    Column("B"),
-    Column("Difference"),
-    Column("95 % interval", below=True),
-    Column("p"),
-    Column("n", Kind.STACKED),
-    Column("Effect", optional=True),
-    Column("W/T/L", below=True, optional=True),
-    VERDICT,
+_COLUMNS: tuple[doc.Written[MetricChange], ...] = (
+    ("A", texts.before),
+    ("B", texts.after),
+    ("Difference", texts.difference),
+    (doc.Column("95 % interval", below=True), texts.interval),
+    ("p", texts.chance),
+    (doc.Column("n", doc.Kind.STACKED), texts.base),
+    (doc.Column("Effect", optional=True), texts.effect),
+    (doc.Column("W/T/L", below=True, optional=True), texts.sides),
+    (doc.VERDICT, lambda change: change.verdict.value),
 )
 
 
-def _cells(change: MetricChange) -> tuple[str, ...]:
-    return (
-        texts.before(change),
-        texts.after(change),
-        texts.difference(change),
-        texts.interval(change),
-        texts.chance(change),
-        texts.base(change),
-        texts.effect(change),
-        texts.sides(change),
-        change.verdict.value,
-    )
+def _columns_of(of: Callable[[Any], MetricChange]) -> list[doc.Written[Any]]:
+    """The columns of a change that stands in each item."""
+    return [doc.inside(of, column) for column in _COLUMNS]
 
 
-def slices(comparison: Comparison) -> list[Table]:
+def slices(comparison: Comparison) -> list[doc.Table]:
     """By factor the groups that moved at all, what is beyond noise first; groups that did not are counted."""
     return [_slices(factor, groups, comparison) for factor, groups in comparison.slices.items() if len(groups) > 1]
 
 
-def _slices(factor: str, groups: Sequence[SliceChange], comparison: Comparison) -> Table:
+def _slices(factor: str, groups: Sequence[SliceChange], comparison: Comparison) -> doc.Table:
     moved = [(group, change) for group in groups for change in _moved(group)]
     moved.sort(key=lambda item: _most_first(item[1]))
     main = comparison.headline.metric
-    rows = []
-    for group, change in moved:
-        sides = (f"{group.fixed:,}", f"{group.broken:,}") if comparison.pairs.by_pass else ()
-        message = group.name if change.name == main else f"{group.name}: {texts.name(change)}"
-        rows.append((message, *sides, *_cells(change)))
-    sides_titles = (Column("Fixed"), Column("Broken", below=True)) if comparison.pairs.by_pass else ()
-    columns = (Column(factor.capitalize(), Kind.TEXT), *sides_titles, *_COLUMNS)
+    sides: list[doc.Written[tuple[SliceChange, MetricChange]]] = [
+        ("Fixed", lambda row: f"{row[0].fixed:,}"),
+        (doc.Column("Broken", below=True), lambda row: f"{row[0].broken:,}"),
+    ]
     still = len(groups) - len({group.name for group, _ in moved})
-    note = f"{still:,} of {len(groups):,} groups did not move" if still else ""
-    signature = texts.of_changes([change for _, change in moved], _OVER_GROUPS)
-    return Table(f"By {factor}: {_NAMES.get(main, main)}", columns, rows, note, signature=signature, most=_MOST_ROWS)
-
-
-_NAMES = {"pass_rate": "pass rate", "average": "average score"}
+    return doc.table(
+        f"By {factor}: {texts.METRICS.get(main, main)}",
+        moved,
+        (
+            factor.capitalize(),
+            lambda row: row[0].name if row[1].name == main else f"{row[0].name}: {texts.name(row[1])}",
+        ),
+        *(sides if comparison.pairs.by_pass else ()),
+        *_columns_of(lambda row: row[1]),
+        note=f"{still:,} of {len(groups):,} groups did not move" if still else "",
+        signature=texts.of_changes([change for _, change in moved], _OVER_GROUPS),
+        most=_MOST_ROWS,
+    )
 
 
 def _moved(group: SliceChange) -> list[MetricChange]:
@@ -237,75 +220,80 @@ def unmoved_slices(comparison: Comparison) -> str:
     return "" if not still else "nothing moved " + ", ".join(title.replace("By ", "by ", 1) for title in still)
 
 
-def codes(comparison: Comparison) -> Table:
+def codes(comparison: Comparison) -> doc.Table:
     """Every code that was found, what moved most first: findings and samples on either side, noise or not."""
-    by_name = {change.name: change for change in comparison.metrics}
-    rows, tested = [], []
-    for code in comparison.codes:
-        change = by_name.get(f"findings.{code.code}")
-        tested += [] if change is None else [change]
-        judged = ("", "") if change is None else (texts.chance(change), change.verdict.value)
-        counted = (f"{code.a:,}", f"{code.b:,}", f"{code.samples_a:,}", f"{code.samples_b:,}")
-        rows.append((code.code, *counted, code.standing.value, *judged))
-    columns = (
-        Column("Code", Kind.TEXT),
-        Column("A"),
-        Column("B"),
-        Column("Samples A"),
-        Column("Samples B", below=True),
-        Column("Change"),
-        Column("p"),
-        VERDICT,
+    findings = [change for change in comparison.metrics if change.name.startswith("findings.")]
+    by_name = {change.name.removeprefix("findings."): change for change in findings}
+    tested = [by_name[code.code] for code in comparison.codes if code.code in by_name]
+    return doc.table(
+        "Findings",
+        comparison.codes,
+        ("Code", lambda item: item.code),
+        *_BOTH,
+        ("Samples A", lambda item: f"{item.samples_a:,}"),
+        (doc.Column("Samples B", below=True), lambda item: f"{item.samples_b:,}"),
+        _CHANGE,
+        ("p", lambda item: texts.chance(by_name[item.code]) if item.code in by_name else ""),
+        (doc.VERDICT, lambda item: by_name[item.code].verdict.value if item.code in by_name else ""),
+        note=_of_pairs(comparison),
+        signature=texts.of_changes(tested, _OVER_TABLE, intervals=False),
+        most=_MOST_ROWS,
     )
-    signature = texts.of_changes(tested, _OVER_TABLE, intervals=False)
-    return Table("Findings", columns, rows, _of_pairs(comparison), signature=signature, most=_MOST_ROWS)
+
+
+_BOTH: list[doc.Written[Any]] = [("A", lambda item: f"{item.a:,}"), ("B", lambda item: f"{item.b:,}")]
+_CHANGE: doc.Written[Any] = ("Change", lambda item: item.standing.value)
 
 
 def _of_pairs(comparison: Comparison) -> str:
     return f"in {fmt.counted(comparison.pairs.comparable, 'comparable pair')}"
 
 
-def confusions(comparison: Comparison) -> Table:
+def confusions(comparison: Comparison) -> doc.Table:
     """What was taken for what, new ones first, then resolved ones, then those that moved."""
     result = comparison.confusions
-    moved = [item for item in result.listed if item.standing is not Standing.SAME]
-    rows = [(item.expected, item.got, item.code, f"{item.a:,}", f"{item.b:,}", item.standing.value) for item in moved]
-    columns = (
-        Column("Expected", Kind.TEXT),
-        Column("Got", Kind.TEXT),
-        Column("Code", Kind.TEXT),
-        Column("A"),
-        Column("B"),
-        Column("Change"),
+    return doc.table(
+        "Confusions",
+        [item for item in result.listed if item.standing is not Standing.SAME],
+        ("Expected", lambda item: item.expected),
+        (doc.words("Got"), lambda item: item.got),
+        (doc.words("Code"), lambda item: item.code),
+        *(*_BOTH, _CHANGE),
+        note=f"{words.confusion_counts(comparison)}, {_of_pairs(comparison)}",
+        total=result.n - result.counts.get(Standing.SAME, 0),
+        most=_MOST_ROWS,
     )
-    note = f"{words.confusion_counts(comparison)}, {_of_pairs(comparison)}"
-    in_all = result.n - result.counts.get(Standing.SAME, 0)
-    return Table("Confusions", columns, rows, note, total=in_all, most=_MOST_ROWS)
 
 
-def sections(comparison: Comparison) -> Table:
+def sections(comparison: Comparison) -> doc.Table:
     """Findings a sample in each section of the texts, and how many there are."""
     available = [item for item in comparison.sections if item.rate.a.n]
-    rows = [(item.section or words.NO_SECTION, f"{item.a:,}", f"{item.b:,}", *_cells(item.rate)) for item in available]
-    results = (Column("Found A"), Column("Found B", below=True))
-    columns = (Column("Section", Kind.TEXT), *results, *_COLUMNS)
-    note = "A, B and difference: findings a sample"
-    signature = texts.of_changes([item.rate for item in available], _OVER_TABLE)
-    return Table("Findings by section", columns, rows, note, signature=signature, most=_MOST_ROWS)
+    return doc.table(
+        "Findings by section",
+        available,
+        ("Section", lambda item: item.section or words.NO_SECTION),
+        ("Findings A", lambda item: f"{item.a:,}"),
+        (doc.Column("Findings B", below=True), lambda item: f"{item.b:,}"),
+        *_columns_of(lambda item: item.rate),
+        note="A, B and difference: findings a sample",
+        signature=texts.of_changes([item.rate for item in available], _OVER_TABLE),
+        most=_MOST_ROWS,
+    )
 
 
-def section_codes(comparison: Comparison) -> Table:
+def section_codes(comparison: Comparison) -> doc.Table:
     """The codes that moved in each section, by how much."""
-    moved = [
-        (section.section or words.NO_SECTION, code)
-        for section in comparison.sections
-        for code in section.codes
-        if code.standing is not Standing.SAME
-    ]
-    moved.sort(key=lambda pair: -abs(pair[1].b - pair[1].a))
-    rows = [(name, item.code, f"{item.a:,}", f"{item.b:,}", item.standing.value) for name, item in moved]
-    columns = (Column("Section", Kind.TEXT), Column("Code", Kind.TEXT), Column("A"), Column("B"), Column("Change"))
-    return Table("Codes by section", columns, rows, _of_pairs(comparison), most=_MOST_ROWS)
+    moved = [(section, code) for section in comparison.sections for code in section.codes]
+    moved = [pair for pair in moved if pair[1].standing is not Standing.SAME]
+    return doc.table(
+        "Codes by section",
+        sorted(moved, key=lambda pair: -abs(pair[1].b - pair[1].a)),
+        ("Section", lambda pair: pair[0].section or words.NO_SECTION),
+        (doc.words("Code"), lambda pair: pair[1].code),
+        *(doc.inside(lambda pair: pair[1], column) for column in (*_BOTH, _CHANGE)),
+        note=_of_pairs(comparison),
+        most=_MOST_ROWS,
+    )
 
 
 _UNPAIRED = {
@@ -318,17 +306,19 @@ _UNPAIRED = {
 }
 
 
-def unpaired(comparison: Comparison) -> list[Table]:
+def unpaired(comparison: Comparison) -> list[doc.Table]:
     """The figures of both runs side by side where there is no pair, a table a kind; the first says what it can show."""
     result = comparison.unpaired
     kinds: dict[str, list[MetricChange]] = {}
     for item in () if result is None else result.figures:
         kinds.setdefault(_UNPAIRED.get(item.group, f"by {item.group}"), []).append(item)
-    sides = [column for side in "AB" for column in (Column(f"{side}\n95 %", Kind.STACKED), Column(f"n {side}"))]
-    columns = (Column("Figure", Kind.TEXT), *sides, Column("B - A\n95 %", Kind.STACKED))
+    sides = [
+        column for side in "AB" for column in (doc.Column(f"{side}\n95 %", doc.Kind.STACKED), doc.Column(f"n {side}"))
+    ]
+    columns = (doc.words("Figure"), *sides, doc.Column("B - A\n95 %", doc.Kind.STACKED))
     message = iter(() if result is None else (result.sentence,))
     return [
-        Table(
+        doc.Table(
             f"Without pairs: {kind}",
             columns,
             [*map(_side_by_side, changes)],
@@ -353,60 +343,57 @@ def _side_by_side(change: MetricChange) -> tuple[str, ...]:
 _COUNTED = ("failures", "findings", "sections", "confusions")
 
 
-def signatures(comparison: Comparison) -> Table:
+def signatures(comparison: Comparison) -> doc.Table:
     """Everything that differs in how the runs were made."""
-    rows = [
+    return doc.table(
+        "SignaturePair",
+        comparison.signatures.changes,
+        ("Part", lambda change: change.part),
+        (doc.words("Means"), lambda change: words.MEANINGS[change.means]),
+        (doc.words("What differs"), lambda change: change.sentence),
+        (doc.words("A"), lambda change: change.a),
+        (doc.words("B"), lambda change: change.b),
         (
-            change.part,
-            words.MEANINGS[change.means],
-            change.sentence,
-            change.a,
-            change.b,
-            words.cases_of(change),
-        )
-        for change in comparison.signatures.changes
-    ]
-    columns = tuple(Column(title, Kind.TEXT) for title in ("Part", "Means", "What differs", "A", "B", "Cases"))
-    return Table("SignaturePair", columns, rows)
+            doc.words("Cases"),
+            lambda change: (
+                f"{change.n_cases:,}: {words.some(change.cases, change.n_cases, 5)}" if change.n_cases else ""
+            ),
+        ),
+    )
 
 
-def pair_list(result: PairList) -> Table:
+def pair_list(result: PairList) -> doc.Table:
     """The first samples of a list with their scores."""
-    rows = [(words.pair_name(line), fmt.percent(line.a), fmt.percent(line.b)) for line in result.lines]
-    columns = (Column("Sample", Kind.TEXT), Column("Score in A"), Column("Score in B"))
-    return Table("", columns, rows, total=result.count)
+    scores = (("Score in A", lambda line: fmt.percent(line.a)), ("Score in B", lambda line: fmt.percent(line.b)))
+    return doc.table("", result.lines, ("Sample", words.pair_name), *scores, total=result.count)
 
 
-def moved_checks(comparison: Comparison) -> Table:
+def moved_checks(comparison: Comparison) -> doc.Table:
     """Every check that holds in one run and is broken in the other, those that broke first."""
     result = comparison.checks
     if result is None:
-        return Table("", (), [])
-    rows = [*_check_rows(result.broken.lines, "broken"), *_check_rows(result.fixed.lines, "fixed")]
-    columns = (Column("Case", Kind.TEXT), Column("Check", Kind.TEXT), Column("A"), Column("B"), Column("Change"))
-    total = result.broken.count + result.fixed.count
-    return Table("Checks that moved", columns, rows, "k of n: repeats in which it passed", total=total, most=_MOST_ROWS)
+        return doc.NO_TABLE
+    moved = [(line, word) for word in ("broken", "fixed") for line in getattr(result, word).lines]
+    return doc.table(
+        "Checks that moved",
+        moved,
+        ("Case", lambda row: cell_name(row[0].case_id, row[0].variant)),
+        (doc.words("Check"), lambda row: row[0].name),
+        ("A", lambda row: f"{row[0].passed_a} of {row[0].n_a}"),
+        ("B", lambda row: f"{row[0].passed_b} of {row[0].n_b}"),
+        ("Change", lambda row: row[1]),
+        note="k of n: repeats in which it passed",
+        total=result.broken.count + result.fixed.count,
+        most=_MOST_ROWS,
+    )
 
 
-def _check_rows(lines: Sequence[CheckMove], change: str) -> list[tuple[str, ...]]:
-    return [
-        (
-            cell_name(line.case_id, line.variant),
-            line.name,
-            f"{line.passed_a} of {line.n_a}",
-            f"{line.passed_b} of {line.n_b}",
-            change,
-        )
-        for line in lines
-    ]
-
-
-def main_tables(comparison: Comparison) -> list[Table]:
+def main_tables(comparison: Comparison) -> list[doc.Table]:
     """What a reader looks at first: the main figures or, without pairs, both sides of all that there is."""
     return [main_figures(comparison)] if comparison.unpaired is None else unpaired(comparison)
 
 
-def other_tables(comparison: Comparison) -> list[Table]:
+def other_tables(comparison: Comparison) -> list[doc.Table]:
     """All other tables of figures in the order in which they are read."""
     return [
         of_cells(comparison),

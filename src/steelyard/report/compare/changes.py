@@ -15,9 +15,8 @@ _MCNEMAR, _QUANTILE, _DRAWN = "exact McNemar", "quantile", "drawn sign flips"
 _BOOTSTRAP, _STUDENT = "studentised bootstrap", "Student t"
 _MOST_DIGITS = 4
 _LONGEST_SECTION = 40
-_NAMES = {
-    "pass_rate": "pass rate",
-    "average": "average score",
+METRICS = {"pass_rate": "pass rate", "average": "average score"}
+_NAMES = METRICS | {
     "inconclusive_rate": "inconclusive",
     "target_failed_rate": "target failed",
     "judge_failed_rate": "judge failed",

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from steelyard.analysis.compare.attribution_model import Attribution, How, Portion, name_of, points
 from steelyard.analysis.compare.attribution_steps import reason_in_words
 from steelyard.analysis.compare.model import (
     CellMoves,
-    ChecksChange,
-    CodeChange,
     Comparison,
     Confusion,
     MetricChange,
@@ -18,15 +16,14 @@ from steelyard.analysis.compare.model import (
     PairLine,
     PairList,
     Part,
-    SignatureChange,
-    SliceChange,
     Standing,
 )
 from steelyard.analysis.summary import target_name
-from steelyard.records import RunHeader
+from steelyard.report import document as doc
 from steelyard.report import format as fmt
 from steelyard.report.compare import changes
-from steelyard.report.document import Column, Kind, Table
+from steelyard.report.compare.changes import METRICS
+from steelyard.report.document import Column, Table
 from steelyard.report.format import clipped
 from steelyard.stats.arrays import SEED
 from steelyard.suite.case import cell_name
@@ -34,14 +31,13 @@ from steelyard.suite.case import cell_name
 # Why the headline number moved, as tables and sentences that every view of a comparison shows.
 
 WHY = "Why"
-"""The label of the sentence beside the answer."""
+"""The label of the sentence on why the headline number moved."""
 LEDGER = "Ledger"
-_METRICS = {"pass_rate": "pass rate", "average": "average score"}
 _MEASURED = {
     How.COUNTED: "counted",
     How.SCORED_AGAIN: "A's answers scored again by B's suite",
     How.ANCHORS: "measured on anchors",
-    How.LEFT: "what is left",
+    How.LEFT: "the remainder",
 }
 
 
@@ -52,19 +48,18 @@ def shown(comparison: Comparison) -> Attribution | None:
 
 
 def why(comparison: Comparison) -> list[tuple[str, str]]:
-    """The sentence with its label, what the ledger says of the edits, and why some causes could not be told apart."""
+    """The sentence with its label, what the ledger says of the edits, and why some causes could not be separated."""
     result = shown(comparison)
     if result is None:
         return []
-    rows = [(WHY, f"{_headline(result)}{result.sentence}"), *((LEDGER, message) for message in result.ledger)]
-    return rows + [("Not split", message) for message in result.joined]
-
-
-def _headline(attribution: Attribution) -> str:
-    if attribution.total is None:
-        return ""
-    before, after = (fmt.percent(item.value) for item in (attribution.a, attribution.b))
-    return f"{_METRICS[attribution.metric]} of all readings {before} -> {after}: "
+    sentence = result.sentence
+    if result.total is not None:
+        before, after = (fmt.percent(item.value) for item in (result.a, result.b))
+        sentence = f"{METRICS[result.metric]} of all scored samples {before} -> {after}: {sentence}"
+    ledger, joined = (
+        [(label, text) for text in texts] for label, texts in ((LEDGER, result.ledger), ("Not split", result.joined))
+    )
+    return [(WHY, sentence), *ledger, *joined]
 
 
 def tables(comparison: Comparison) -> list[Table]:
@@ -72,7 +67,19 @@ def tables(comparison: Comparison) -> list[Table]:
     result = shown(comparison)
     if result is None or result.total is None:
         return []
-    return [_portions(result), *([_edits(result)] if result.truth_edits.listed else [])]
+    edits = result.truth_edits
+    listed = doc.table(
+        "Truth edits",
+        edits.listed,
+        ("Case", lambda edit: edit.case_id),
+        ("Pairs", lambda edit: f"{edit.n:,}"),
+        ("Moved by", lambda edit: points(edit.moved)),
+        ("Of the headline", lambda edit: points(edit.part)),
+        (doc.words("Reason"), lambda edit: reason_in_words(edit.reason)),
+        note=f"{edits.n_moved:,} of {fmt.counted(edits.n_cases, 'case')} with another truth moved the number",
+        total=edits.n_moved,
+    )
+    return [_portions(result), *([listed] if edits.listed else [])]
 
 
 def method(comparison: Comparison) -> str:
@@ -93,30 +100,23 @@ def _portions(attribution: Attribution) -> Table:
         )
         for portion in attribution.portions
     ]
-    if attribution.noise is not None:
-        width = fmt.percentage(attribution.noise.half_width)
-        rows.append(("noise, in the last", f"up to {width:.1f}", "", "", "", _repeats(attribution.noise.of_repeats)))
-    rows.append(
-        (
-            "together",
-            points(attribution.total),
-            "",
-            "",
-            "",
-            f"{attribution.a.n:,} readings of A, {attribution.b.n:,} of B",
-        )
+    if (noise := attribution.noise) is not None:
+        of_repeats = noise.of_repeats
+        share = "" if of_repeats is None else f"; {fmt.percent(of_repeats, 0)} of its variance is between repeats"
+        width = f"up to {fmt.percentage(noise.half_width):.1f}"
+        rows.append(("noise, in the last", width, "", "", "", f"half the interval above{share}"))
+    base = f"{attribution.a.n:,} scored samples of A, {attribution.b.n:,} of B"
+    rows.append(("together", points(attribution.total), "", "", "", base))
+    figures = map(Column, ("Points", "95 % interval", "Cases", "Significance"))
+    printed = sum(fmt.percentage(portion.change.value or 0.0) for portion in attribution.portions)
+    rounded = abs(printed - fmt.percentage(attribution.total or 0.0)) > 0.05
+    return Table(
+        f"Why the {METRICS[attribution.metric]} moved",
+        (doc.words("Cause"), *figures, doc.words("Based on")),
+        rows,
+        "figures are rounded after summing" if rounded else "",
+        signature=f"95 %: Student t over what each case adds; the remainder: as for the figures | seed {SEED}",
     )
-    columns = (
-        Column("Cause", Kind.TEXT),
-        Column("Points"),
-        Column("95 % interval"),
-        Column("Cases"),
-        Column("Significance"),
-        Column("Stands on", Kind.TEXT),
-    )
-    note = "figures are rounded, and sum before that" if _rounding_shows(attribution) else ""
-    signature = f"95 %: Student t over what each case adds; what is left: as for the figures | seed {SEED}"
-    return Table(f"Why the {_METRICS[attribution.metric]} moved", columns, rows, note, signature=signature)
 
 
 def _verdict(portion: Portion) -> str:
@@ -130,42 +130,16 @@ def _interval(portion: Portion) -> str:
     return "no interval" if low is None or high is None else f"[{points(low)}, {points(high)}]"
 
 
-def _repeats(share: float | None) -> str:
-    message = "half the interval above"
-    return message if share is None else f"{message}; {fmt.percent(share, 0)} of its variance is between repeats"
-
-
-def _rounding_shows(attribution: Attribution) -> bool:
-    printed = sum(fmt.percentage(portion.change.value or 0.0) for portion in attribution.portions)
-    return abs(printed - fmt.percentage(attribution.total or 0.0)) > 0.05
-
-
-def _edits(attribution: Attribution) -> Table:
-    edits = attribution.truth_edits
-    rows = [
-        (edit.case_id, f"{edit.n:,}", points(edit.moved), points(edit.part), reason_in_words(edit.reason))
-        for edit in edits.listed
-    ]
-    columns = (
-        Column("Case", Kind.TEXT),
-        Column("Pairs"),
-        Column("Moved by"),
-        Column("Of the headline"),
-        Column("Reason", Kind.TEXT),
-    )
-    message = f"{edits.n_moved:,} of {fmt.counted(edits.n_cases, 'case')} with another truth moved the number"
-    return Table("Truth edits", columns, rows, message, total=edits.n_moved)
-
-
 # What a comparison says in words, the same in every view: the answer, how sure, what differs, what moved.
 
 MEANINGS = {Part.SCALE: "blocks a verdict", Part.SUBJECT: "is compared", Part.NOTED: "noted"}
 NO_SECTION = "(no section)"
-_MOST_DIFFERENCES = 6
+MOST_DIFFERENCES = 6
 _MOST_FIGURES = 3
 _MOST_SLICES = 2
 _MOST_NAMED = 3
 _LONGEST_NAME = 40
+_LONGEST_MOVE = 200
 _FEWEST_TOGETHER = 3
 _BEYOND_NOISE = (Moved.WORSE, Moved.BETTER, Moved.CHANGED)
 _LAST_GROUPS = ("sections", "findings", "bands", "extra", "counts", "latency", "spending")
@@ -190,41 +164,26 @@ def answer(comparison: Comparison) -> str:
 
 def runs(comparison: Comparison) -> list[tuple[str, str]]:
     """Which run is A and which is B, when and of what it was made."""
-    sizes = (comparison.pairs.n_a, comparison.pairs.n_b)
-    sides = zip(("A", "B"), (comparison.a, comparison.b), sizes, strict=True)
-    return [(side, _run(header, size)) for side, header, size in sides]
-
-
-def _run(header: RunHeader, size: int) -> str:
-    verdict = header.verdict.value if header.verdict else ""
-    names = (
-        clipped(header.id, _LONGEST_NAME),
-        fmt.when(header.created_at),
-        clipped(target_name(header), 60),
-    )
-    return ", ".join(part for part in (*names, fmt.counted(size, "sample"), verdict) if part)
+    sides = (("A", comparison.a, comparison.pairs.n_a), ("B", comparison.b, comparison.pairs.n_b))
+    rows = []
+    for side, header, size in sides:
+        when, target = fmt.when(header.created_at), clipped(target_name(header), 60)
+        verdict = header.verdict.value if header.verdict else ""
+        parts = (clipped(header.id, _LONGEST_NAME), when, target, fmt.counted(size, "sample"), verdict)
+        rows.append((side, ", ".join(filter(None, parts))))
+    return rows
 
 
 def differences(comparison: Comparison) -> list[tuple[Part, str]]:
     """What differs in how the runs were made, what blocks a verdict first; the first few, and how many more."""
     changes = comparison.signatures.changes
     if not changes:
-        return [(Part.NOTED, "nothing is known to differ in how the two runs were made")]
-    results = [(change.means, change.sentence) for change in changes[:_MOST_DIFFERENCES]]
+        return [(Part.NOTED, "no difference in signature or load is known ")]
+    results = [(change.means, change.sentence) for change in changes[:MOST_DIFFERENCES]]
     if comparison.signatures.several:
         results.append((Part.SUBJECT, comparison.signatures.several))
-    left_off = len(changes) - _MOST_DIFFERENCES
+    left_off = len(changes) - MOST_DIFFERENCES
     return [*results, (Part.NOTED, f"and {left_off} more, below")] if left_off > 0 else results
-
-
-def needs_table(comparison: Comparison) -> bool:
-    """True when not every difference between the signatures is said at the top."""
-    return len(comparison.signatures.changes) > _MOST_DIFFERENCES
-
-
-def cases_of(change: SignatureChange) -> str:
-    """The cases that a difference concerns: how many, and the first of them."""
-    return "" if not change.n_cases else f"{change.n_cases:,}: {_named(list(change.cases), change.n_cases, 5)}"
 
 
 def significance(comparison: Comparison) -> list[tuple[str, str]]:
@@ -234,8 +193,8 @@ def significance(comparison: Comparison) -> list[tuple[str, str]]:
     rows += why(comparison)
     rows += [("Besides", reason) for reason in headline.confounded_by if reason not in headline.sentence]
     if headline.confounded_by and comparison.pairs.comparable:
-        rows.append(("To ask", "--allow-mismatch gives a verdict in spite of it"))
-    rows += [("In spite of", reason) for reason in headline.in_spite_of]
+        rows.append(("To override", "--allow-mismatch gives a verdict all the same"))
+    rows += [("Overridden", reason) for reason in headline.in_spite_of]
     if effect := changes.effect_in_words(comparison.metrics[0]) if comparison.metrics else "":
         rows.append(("Effect", effect))
     if headline.smallest:
@@ -281,7 +240,8 @@ def _slices(comparison: Comparison) -> Iterator[str]:
     every = [item for result in comparison.slices.values() if len(result) > 1 for item in result]
     moved = [item for item in every if item.metrics and item.metrics[0].verdict in _BEYOND_NOISE]
     for item in sorted(moved, key=lambda item: _worst_first(item.metrics[0]))[:_MOST_SLICES]:
-        yield f"{item.metrics[0].verdict} in {slice_name(item)}: {changes.sentence(item.metrics[0])}"
+        change, name = item.metrics[0], f"{item.factor} {clipped(item.name, _LONGEST_NAME)}"
+        yield f"{change.verdict} in {name}: {changes.sentence(change)}"
     if len(moved) > _MOST_SLICES:
         yield f"and {fmt.counted(len(moved) - _MOST_SLICES, 'more group')} beyond noise, below"
 
@@ -291,29 +251,23 @@ def _worst_first(change: MetricChange) -> tuple[int, int]:
     return late, _BEYOND_NOISE.index(change.verdict)
 
 
-def slice_name(slice_change: SliceChange) -> str:
-    """A group with its factor: `category levers`."""
-    return f"{slice_change.factor} {clipped(slice_change.name, _LONGEST_NAME)}"
-
-
 def _codes(comparison: Comparison) -> Iterator[str]:
     for standing in (Standing.NEW, Standing.RESOLVED):
-        results = [code for code in comparison.codes if code.standing is standing]
+        results = [
+            f"{clipped(code.code, _LONGEST_NAME)} {code.a:,} -> {code.b:,}"
+            for code in comparison.codes
+            if code.standing is standing
+        ]
         if results:
-            shown = _some([_code(item) for item in results], len(results), _MOST_NAMED)
+            shown = some(results, len(results), _MOST_NAMED, _LONGEST_MOVE)
             yield f"{standing} findings, in {comparison.pairs.comparable:,} pairs: {shown}"
 
 
-def _code(code_change: CodeChange) -> str:
-    return f"{clipped(code_change.code, _LONGEST_NAME)} {code_change.a:,} -> {code_change.b:,}"
-
-
 def _confusions(comparison: Comparison) -> Iterator[str]:
-    result = comparison.confusions
-    if not any(result.counts.get(standing) for standing in (Standing.NEW, Standing.RESOLVED)):
-        return
-    first = [item for item in result.listed if item.standing in (Standing.NEW, Standing.RESOLVED)]
-    yield f"{confusion_counts(comparison)}: {_some([_confusion(item) for item in first], len(first), 2)}"
+    result, moved = comparison.confusions, (Standing.NEW, Standing.RESOLVED)
+    if any(result.counts.get(standing) for standing in moved):
+        first = [_confusion(item) for item in result.listed if item.standing in moved]
+        yield f"{confusion_counts(comparison)}: {some(first, len(first), 2, _LONGEST_MOVE)}"
 
 
 def _confusion(confusion: Confusion) -> str:
@@ -332,7 +286,7 @@ def pair_lists(comparison: Comparison) -> list[tuple[str, str]]:
     """Every list with its count and the first few samples in it; the reasons of those that cannot be compared last."""
     pairs = comparison.pairs
     rows = [(label, listed(result, pairs.comparable)) for label, result in comparable_lists(comparison)]
-    rows.append(("Not comparable", f"{pairs.n_not_comparable:,}, no part of any figure"))
+    rows.append(("Not comparable", f"{pairs.n_not_comparable:,}, in no figure"))
     rows += [(f"  {why}", listed(result)) for why, result in pairs.not_comparable.items()]
     return rows
 
@@ -351,7 +305,7 @@ def comparable_lists(comparison: Comparison) -> list[tuple[str, PairList]]:
 def listed(pair_list: PairList, of: int | None = None) -> str:
     """A list in a line: `9 of 20: c10, c11, c12, c13 and 5 more`."""
     message = f"{pair_list.count:,}" if of is None else f"{pair_list.count:,} of {of:,}"
-    names = _named([pair_name(line) for line in pair_list.lines], pair_list.count, 4)
+    names = some([pair_name(line) for line in pair_list.lines], pair_list.count, 4)
     return f"{message}: {names}" if names else message
 
 
@@ -360,12 +314,9 @@ def pair_name(line: PairLine) -> str:
     return cell_name(line.case_id, line.variant) + (f" #{line.repeat + 1}" if line.repeat else "")
 
 
-def _named(names: list[str], count: int, most: int) -> str:
-    return _some([clipped(name, _LONGEST_NAME) for name in names], count, most)
-
-
-def _some(names: list[str], count: int, most: int) -> str:
-    shown = ", ".join(names[:most])
+def some(names: Sequence[str], count: int, most: int, longest: int = _LONGEST_NAME) -> str:
+    """The first names and how many more there are: `c10, c11 and 5 more`."""
+    shown = ", ".join(clipped(name, longest) for name in names[:most])
     more = count - min(len(names), most)
     return f"{shown} and {more:,} more" if more > 0 else shown
 
@@ -375,36 +326,23 @@ def checks_sentence(comparison: Comparison) -> str:
     result = comparison.checks
     if result is None:
         return ""
-    cells = _became(
-        f"{result.cells_fixed.count:,} fixed{_cells_named(result.cells_fixed)}",
-        f"{result.cells_failed.count:,} broken{_cells_named(result.cells_failed)}",
-        result.cells_unchanged,
-        result.cells_cannot_tell,
-    )
-    checks = _became(
-        f"{result.fixed.count:,} fixed", f"{result.broken.count:,} broken", result.unchanged, result.cannot_tell
-    )
-    extra = _only_in(result) + (f"; {result.confounded}" if result.confounded else "")
-    of = f"expectations of {fmt.counted(result.n_cells, 'case')}"
-    return f"{of}: {cells}; {fmt.counted(result.n, 'check')}: {checks}{extra}"
-
-
-def _became(fixed: str, broken: str, unchanged: int, cannot_tell: int) -> str:
-    message = f"{fixed}, {broken}, {unchanged:,} unchanged"
-    return f"{message}, {cannot_tell:,} cannot tell" if cannot_tell else message
+    moved = (("fixed", result.cells_fixed), ("broken", result.cells_failed))
+    cells = [f"{moves.count:,} {word}{_cells_named(moves)}" for word, moves in moved]
+    cells += [f"{result.cells_unchanged:,} unchanged"]
+    cells += [f"{result.cells_cannot_tell:,} cannot tell"] if result.cells_cannot_tell else []
+    checks = [f"{result.fixed.count:,} fixed", f"{result.broken.count:,} broken", f"{result.unchanged:,} unchanged"]
+    checks += [f"{result.cannot_tell:,} cannot tell"] if result.cannot_tell else []
+    alone = " and ".join(f"{n:,} only in {side}" for side, n in (("A", result.only_a), ("B", result.only_b)) if n)
+    parts = [
+        f"expectations of {fmt.counted(result.n_cells, 'case')}: {', '.join(cells)}",
+        f"{fmt.counted(result.n, 'check')}: {', '.join(checks)}",
+    ]
+    return "; ".join(filter(None, [*parts, alone, result.confounded]))
 
 
 def _cells_named(cell_moves: CellMoves) -> str:
-    names = [clipped(cell_name(*name), _LONGEST_NAME) for name in cell_moves.names[:_MOST_NAMED]]
-    if not names:
-        return ""
-    more = cell_moves.count - len(names)
-    return f" ({', '.join(names)}{f' and {more:,} more' if more else ''})"
-
-
-def _only_in(checks_change: ChecksChange) -> str:
-    sides = [f"{n:,} only in {side}" for side, n in (("A", checks_change.only_a), ("B", checks_change.only_b)) if n]
-    return f"; {' and '.join(sides)}" if sides else ""
+    names = some([cell_name(*name) for name in cell_moves.names], cell_moves.count, _MOST_NAMED)
+    return f" ({names})" if cell_moves.names else ""
 
 
 def left_out(not_compareds: Iterable[NotCompared]) -> list[str]:
@@ -412,7 +350,7 @@ def left_out(not_compareds: Iterable[NotCompared]) -> list[str]:
     alike: dict[tuple[str, str, str], list[NotCompared]] = {}
     for item in not_compareds:
         alike.setdefault((item.what, _owner(item), item.why), []).append(item)
-    return [message for some in alike.values() for message in _left_out(some)]
+    return [message for items in alike.values() for message in _left_out(items)]
 
 
 def _owner(not_compared: NotCompared) -> str:
@@ -420,14 +358,12 @@ def _owner(not_compared: NotCompared) -> str:
     return not_compared.name.rpartition(".")[0] if not_compared.what in ("measure", "count") else ""
 
 
-def _left_out(some: list[NotCompared]) -> list[str]:
-    if len(some) < _FEWEST_TOGETHER:
-        return [item.sentence for item in some]
-    first, owner = some[0], _owner(some[0])
-    names = [clipped(item.name.removeprefix(f"{owner}.") if owner else item.name, _LONGEST_NAME) for item in some]
-    more = len(names) - _MOST_NAMED
-    shown = ", ".join(names[:_MOST_NAMED]) + (f" and {more:,} more" if more > 0 else "")
+def _left_out(alike: list[NotCompared]) -> list[str]:
+    if len(alike) < _FEWEST_TOGETHER:
+        return [item.sentence for item in alike]
+    first, owner = alike[0], _owner(alike[0])
+    names = [item.name.removeprefix(f"{owner}.") if owner else item.name for item in alike]
     of = f" of {clipped(owner, _LONGEST_NAME)}" if owner else ""
     why = first.why.replace("has it", "has them").replace("have it", "have them")
-    kind = f"{first.what} ({len(some):,})" if " " in first.what else fmt.counted(len(some), first.what)
-    return [f"{kind}{of}: {why} ({shown})"]
+    kind = f"{first.what} ({len(alike):,})" if " " in first.what else fmt.counted(len(alike), first.what)
+    return [f"{kind}{of}: {why} ({some(names, len(names), _MOST_NAMED)})"]

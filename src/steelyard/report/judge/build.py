@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from steelyard.analysis.judge.figures import Reasons
 from steelyard.analysis.judge.health import check_health, judge_health
 from steelyard.analysis.judge.model import HealthResult, JudgeHealth
-from steelyard.analysis.judge.votes import Labels, is_unanswered, labelled_samples, labels_by_case, with_labelled
+from steelyard.analysis.judge.votes import is_unanswered, labelled_samples, labels_by_case, with_labelled
 from steelyard.errors import UsageError
 from steelyard.metrics.expressions import Gate, parse_judge_threshold
 from steelyard.records import Outcome, RunHeader, RunState, Verdict
 from steelyard.report.samples import remark_words
 from steelyard.store.base import JudgedSample, Store
-from steelyard.suite.judge import JudgeDescription, JudgeModel
+from steelyard.suite.judge import JudgeModel
 
 _MOST_EXAMPLES = 3
 
@@ -35,7 +35,7 @@ class JudgeCard:
     header: RunHeader
     health: JudgeHealth
     checks: tuple[tuple[Gate, HealthResult], ...]
-    """Every threshold of the suite with what came of it."""
+    """Every threshold of the suite with its result."""
     invalid: tuple[str, ...] = ()
     """Why the run says nothing about its judge; empty when it does."""
     examples: dict[str, list[Example]] = field(default_factory=dict)
@@ -45,7 +45,7 @@ class JudgeCard:
     outcomes: dict[str, int] = field(default_factory=dict)
     """How the samples of the run ended."""
     why_failed: dict[str, int] = field(default_factory=dict)
-    """Why texts came to no reading, in words that name the judge, most frequent first."""
+    """Why texts are inconclusive, as sentences that name the judge, most frequent first."""
     n_broken: int = 0
     """Texts without any vote, since a scorer or a judge that is code broke on them."""
 
@@ -74,7 +74,8 @@ def build_card(store: Store, header: RunHeader, judge: JudgeModel) -> JudgeCard:
     watch = _Watch()
     own = labelled_samples(store.samples(header.id), described.model_copy(update={"labelled": judge.labelled}))
     judged = watch.passing(with_labelled(store.judgements(header.id), own))
-    health = judge_health(judged, header.description, _labels(store, header, judge), store.judge_spending(header.id))
+    labels = labels_by_case(store.cases(header.id), judge) if judge.labels else {}
+    health = judge_health(judged, header.description, labels, store.judge_spending(header.id))
     outcomes = _outcomes(store, header)
     broken = outcomes.get(Outcome.JUDGE_FAILED.value, 0) - watch.n_failed
     thresholds = [parse_judge_threshold(text) for text in judge.health]
@@ -91,10 +92,10 @@ def build_card(store: Store, header: RunHeader, judge: JudgeModel) -> JudgeCard:
     )
 
 
-def _insist_on_same_rubric(header: RunHeader, judge: JudgeModel) -> JudgeDescription:
+def _insist_on_same_rubric(header: RunHeader, judge: JudgeModel) -> JudgeModel:
     described = header.description.judge
     if described is None:
-        raise UsageError(f"run {header.id} has no judge: its answers were only computed")
+        raise UsageError(f"run {header.id} has no judge")
     names, scale = described.rubric.names, described.rubric.scale
     if names != judge.rubric.names or scale != judge.rubric.scale:
         raise UsageError(
@@ -102,11 +103,6 @@ def _insist_on_same_rubric(header: RunHeader, judge: JudgeModel) -> JudgeDescrip
             f" {', '.join(names)} on {scale[0]:g} to {scale[1]:g}. Score it again first: steelyard rescore {header.id}"
         )
     return described
-
-
-def _labels(store: Store, header: RunHeader, judge: JudgeModel) -> dict[str, Labels]:
-    """The labels of the run's cases, by case."""
-    return labels_by_case(store.cases(header.id), judge) if judge.labels else {}
 
 
 def _outcomes(store: Store, header: RunHeader) -> dict[str, int]:
@@ -120,9 +116,9 @@ def _why_invalid(header: RunHeader, health: JudgeHealth, outcomes: dict[str, int
     if header.state is not RunState.ENDED:
         yield f"the run has not finished: it is {header.state.value}"
     if not health.n_texts:
-        yield "no text came before the judge"
+        yield "no text reached the judge"
         return
-    allowed = header.description.max_inconclusive
+    allowed = header.description.limits.max_inconclusive
     for count, message in (
         (outcomes.get(Outcome.TARGET_FAILED.value, 0), "the system gave no text for"),
         (broken, "a scorer, or the judge's own code, broke on"),

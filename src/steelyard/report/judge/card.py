@@ -2,42 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from steelyard.analysis.judge.model import (
     LABELS_ALONE,
     MOST_LISTED,
-    CorrectedRate,
     DimensionHealth,
 )
 from steelyard.records import Mode, Outcome, Verdict
+from steelyard.report import document as doc
 from steelyard.report import format as fmt
-from steelyard.report.document import (
-    Block,
-    Bullet,
-    Column,
-    Document,
-    Facts,
-    Headline,
-    Kind,
-    Section,
-    SmallTables,
-    Table,
-    Text,
-    Tone,
-    bullets,
-    section,
-    table_section,
-)
+from steelyard.report.document import bullets, section, table_section
 from steelyard.report.format import OF_A_JUDGE, clipped
 from steelyard.report.judge.build import JudgeCard
 from steelyard.report.judge.run import judged_by, labelled_otherwise, spending_words
 from steelyard.report.model import header_data
-from steelyard.report.render.json import encode, encode_object
+from steelyard.report.render.json import encode, encode_object, picked
 from steelyard.report.verdicts import NO_VERDICT
 from steelyard.report.wording import signature_line
-from steelyard.stats.agreement import ENOUGH_WON, FEWEST_PEOPLE, FEWEST_TEXTS, Confusion, FlagAgreement
+from steelyard.stats.agreement import ENOUGH_WON, FEWEST_PEOPLE, FEWEST_TEXTS
 from steelyard.stats.intervals import Estimate
 
 FORMAT = "steelyard.judge/1"
@@ -45,14 +29,13 @@ _OF_THRESHOLDS = ("text", "metric", "pattern", "subject", "operator", "threshold
 _MOST_PAIRS = 10
 _MOST_RULES = 20
 _ACROSS = "~"
-_DIMENSION = Column("Dimension", Kind.TEXT)
 Cell = Callable[[DimensionHealth], str]
 _MESSAGES = {
     "MADE_UP_QUOTE": "a made-up quote",
     "RULE_BROKEN": "a broken rule",
     "UNPROVEN": "an unproven score",
     "TOO_FEW_REASONS": "too few reasons",
-    "CONTRADICTION": "a complaint that is wrong",
+    "CONTRADICTION": "a contradicted complaint",
     "CUT_OFF": "an answer that broke off",
     "EXTRA_FIELD": "a field too many",
     "VIOLATION": "an answer that could not be used",
@@ -63,114 +46,107 @@ _MESSAGES = {
 _LONGEST_REASON = 240
 
 
-def document(card: JudgeCard) -> Document:
+def document(card: JudgeCard) -> doc.Document:
     """The verdict first, then the thresholds, what is wrong, and all that it stands on."""
     header = card.header
-    remarks = [Bullet(reason) for reason in card.invalid]
-    remarks += [Bullet(warning, Tone.WARNING) for warning in warnings(card)]
-    complaints = bullets(card.health.complaints) if card.health.complaints else Text("Nothing was found.")
-    wrong = Section("What is wrong", [complaints])
-    blocks: list[Block] = [
-        Headline(verdict_word(card), headline(card), remarks=remarks, extra=[wrong]),
+    remarks = [doc.Bullet(reason) for reason in card.invalid]
+    remarks += [doc.Bullet(warning, doc.Tone.WARNING) for warning in warnings(card)]
+    complaints = bullets(card.health.complaints) if card.health.complaints else doc.Text("No problems.")
+    wrong = doc.Section("What is wrong", [complaints])
+    blocks: list[doc.Block] = [
+        doc.Headline(verdict_word(card), headline(card), remarks=remarks, extra=[wrong]),
         *table_section(thresholds(card), main=True),
-        *(section("Pass rate", Facts(corrected(card)), main=True) if has_readings(card) else ()),
+        *(section("Pass rate", doc.Facts(corrected(card)), main=True) if has_readings(card) else ()),
         *(item for table in all_tables(card) for item in table_section(table)),
-        *section("Labels down, judge across", SmallTables(confusions(card), _CONFUSIONS)),
+        *section("Labels down, judge across", doc.SmallTables(confusions(card), _CONFUSIONS)),
         *section("For example", bullets(examples(card))),
-        *section("Stands on", Facts(standing(card))),
+        *section("Based on", doc.Facts(standing(card))),
     ]
     context = ["judge check", f"run {header.id}", *filter(None, [fmt.when(header.created_at)])]
     footer = [f"Signature: {signature_line(header)}", *([f"Steelyard {header.version}"] if header.version else [])]
-    return Document(f"Judge of {header.suite_name}", blocks, context, footer)
+    return doc.Document(f"Judge of {header.suite_name}", blocks, context, footer)
 
 
 def data(card: JudgeCard) -> dict[str, Any]:
     """The whole card as plain data."""
-    asked = [
-        {name: encode(getattr(threshold, name)) for name in _OF_THRESHOLDS} | encode_object(result)
-        for threshold, result in card.checks
-    ]
-    names = ("invalid", "outcomes", "n_broken", "why_failed", "examples", "health")
+    judge = card.header.description.judge
+    asked = [picked(threshold, *_OF_THRESHOLDS) | encode_object(result) for threshold, result in card.checks]
     return {
         "format": FORMAT,
         "run": header_data(card.header),
-        "judge": encode(card.header.suite.get("judge")),
+        "judge": None if judge is None else judge.data(),
         "verdict": encode(card.verdict),
         "headline": encode(headline(card)),
         "warnings": encode(warnings(card)),
         "labels": card.labels_at or None,
         "thresholds": asked,
         "complaints": encode(card.health.complaints),
-        **{name: encode(getattr(card, name)) for name in names},
+        **picked(card, "invalid", "outcomes", "n_broken", "why_failed", "examples", "health"),
     }
 
 
-_CONFUSIONS = "the reviewer's best score down, the judge's score across, as it was said; on the diagonal the same score"
+_CONFUSIONS = "the reviewer's best score down, the judge's uncapped score across; on the diagonal the same score"
 
 
-def thresholds(card: JudgeCard) -> Table:
+def thresholds(card: JudgeCard) -> doc.Table:
     """Every threshold with value, n, interval and verdict, in the suite's order."""
-    rows = [
-        (
-            threshold.text,
-            fmt.distinguished(result.value, threshold.unit, threshold.threshold),
-            fmt.bare_base(result.estimate),
-            fmt.interval(result.estimate, threshold.unit) + (f" {_ACROSS}" if result.across else ""),
-            result.verdict.value,
-        )
-        for threshold, result in card.checks
-    ]
-    columns = (
-        Column("Threshold", Kind.TEXT),
-        *map(Column, ("Value", "n", "95 % interval")),
-        Column("Verdict", Kind.VERDICT),
-    )
     doubt = [threshold.text for threshold, result in card.checks if result.across]
-    note = f"{_ACROSS} the interval reaches across the threshold, more texts would make it surer: {', '.join(doubt)}"
-    return Table("Thresholds", columns, rows, note if doubt else "", signature=OF_A_JUDGE)
+    note = f"{_ACROSS} the interval contains the threshold, more texts would narrow it : {', '.join(doubt)}"
+    return doc.table(
+        "Thresholds",
+        card.checks,
+        ("Threshold", lambda row: row[0].text),
+        ("Value", lambda row: fmt.distinguished(row[1].value, row[0].unit, row[0].threshold)),
+        doc.base(lambda row: row[1].estimate),
+        (
+            "95 % interval",
+            lambda row: fmt.interval(row[1].estimate, row[0].unit) + (f" {_ACROSS}" if row[1].across else ""),
+        ),
+        (doc.VERDICT, lambda row: row[1].verdict.value),
+        note=note if doubt else "",
+        signature=OF_A_JUDGE,
+    )
 
 
-def agreement(card: JudgeCard) -> Table:
+def _by_dimension(card: JudgeCard, title: str, cells: Iterable[tuple[str, Cell]], note: str) -> doc.Table:
+    """A table with a row for each dimension, figures with what they stand on one below the other."""
+    columns = [(doc.Column(head, doc.Kind.STACKED), cell) for head, cell in cells]
+    named = (doc.words("Dimension"), *(head for head, _ in columns))
+    rows = [(name, *(cell(item) for _, cell in columns)) for name, item in card.health.dimensions.items()]
+    return doc.Table(title, named, rows, note, signature=OF_A_JUDGE)
+
+
+def agreement(card: JudgeCard) -> doc.Table:
     """The judge against the labels, by dimension."""
-    if not card.health.n_labelled:
-        return Table("", (), [])
     cells: list[tuple[str, Cell]] = [
+        ("n", lambda item: _base(item.agreement.exact)),
         ("In range", lambda item: _share(item.agreement.exact)),
         ("Within one", lambda item: _share(item.agreement.within_one)),
         ("Kappa", lambda item: _points(item.agreement.kappa)),
         ("Alpha", lambda item: _points(item.agreement.alpha)),
         ("Bias", lambda item: _bias(item.agreement.bias)),
-        ("In range, bound", lambda item: _share(item.bound_exact)),
+        ("In range, capped", lambda item: _share(item.bound_exact)),
     ]
     note = (
-        "in range: inside what the reviewer allows; within one: at most a point outside; bound: after rules and checks;"
+        "in range: inside what the reviewer allows; within one: at most a point outside; capped: after rules;"
         " kappa: quadratic weights; alpha: Krippendorff's, ordinal; bias: judge minus best, above 0 is lenient"
     )
-    return _by_dimension(card, "Against labels", cells, note)
+    return _by_dimension(card, "Against labels", cells, note) if card.health.n_labelled else doc.NO_TABLE
 
 
-def _by_dimension(card: JudgeCard, title: str, cells: list[tuple[str, Cell]], note: str) -> Table:
-    rows = [
-        (name, _base(item.agreement.exact), *(cell(item) for _, cell in cells))
-        for name, item in card.health.dimensions.items()
-    ]
-    columns = (_DIMENSION, Column("n", Kind.STACKED), *(Column(name, Kind.STACKED) for name, _ in cells))
-    return Table(title, columns, rows, note, signature=OF_A_JUDGE)
-
-
-def correlations(card: JudgeCard) -> Table:
+def correlations(card: JudgeCard) -> doc.Table:
     """The correlations of the judge with the labels that the literature reports."""
     cells: list[tuple[str, Cell]] = [
+        ("n", lambda item: _base(item.agreement.exact)),
         ("Pearson", lambda item: _points(item.agreement.pearson)),
         ("Spearman", lambda item: _points(item.agreement.spearman)),
         ("Kendall", lambda item: _points(item.agreement.kendall)),
     ]
-    if not card.health.n_labelled:
-        return Table("", (), [])
-    return _by_dimension(card, "Correlation with labels", cells, "with the best score; Kendall: tau-b")
+    table = _by_dimension(card, "Correlation with labels", cells, "with the best score; Kendall: tau-b")
+    return table if card.health.n_labelled else doc.NO_TABLE
 
 
-def people(card: JudgeCard) -> Table:
+def people(card: JudgeCard) -> doc.Table:
     """How far people agree with each other, as the ceiling of what a judge can, and whether it may stand for one."""
     results = [(name, item.people) for name, item in card.health.dimensions.items() if item.people is not None]
     rows = [
@@ -191,60 +167,49 @@ def people(card: JudgeCard) -> Table:
         " advantage: texts on which it is at least as near to the others"
     )
     titles = ("People", "Judge, one", "Two people", "Alpha", "Won", "Advantage")
-    columns = (_DIMENSION, *(Column(title, Kind.STACKED) for title in titles))
-    return Table("People beside the judge", columns, rows, note if rows else "", signature=OF_A_JUDGE)
+    columns = (doc.words("Dimension"), *(doc.Column(title, doc.Kind.STACKED) for title in titles))
+    return doc.Table("Agreement of people and judge", columns, rows, note, signature=OF_A_JUDGE)
 
 
-def flags(card: JudgeCard) -> Table:
+def flags(card: JudgeCard) -> doc.Table:
     """Precision and recall of every flag, as the judge set it and as it counts."""
     rows = []
     for name, item in card.health.flags.items():
-        text, counts = item.agreement, item.capped
-        if text.hits + text.false_alarms + text.missed + text.quiet == 0:
-            continue
-        rows.append(_flag(name, text))
-        if counts != text:
-            rows.append(_flag(f"{name}, after rules", counts))
+        for called, result in ((name, item.agreement), (f"{name}, after rules", item.capped)):
+            counts = (result.hits, result.false_alarms, result.missed, result.quiet)
+            if sum(counts) and (called == name or result != item.agreement):
+                rates = (
+                    f"{_share(rate)}\n{fmt.base(rate.n, rate.n_missing)}" for rate in (result.precision, result.recall)
+                )
+                rows.append((called, *rates, *(f"{count:,}" for count in counts)))
     titles = ("Precision", "Recall", "Hits", "False alarms", "Missed", "Quiet")
-    columns = (Column("Flag", Kind.TEXT), *(Column(title, Kind.STACKED) for title in titles))
-    note = "precision: of the texts flagged; recall: of those that the reviewer flags" if rows else ""
-    return Table("Flags against labels", columns, rows, note, signature=OF_A_JUDGE)
+    columns = (doc.words("Flag"), *(doc.Column(title, doc.Kind.STACKED) for title in titles))
+    note = "precision: of the texts flagged; recall: of those that the reviewer flags"
+    return doc.Table("Flags against labels", columns, rows, note, signature=OF_A_JUDGE)
 
 
-def _flag(name: str, flag_agreement: FlagAgreement) -> tuple[str, ...]:
-    rates = (
-        f"{_share(item)}\n{fmt.base(item.n, item.n_missing)}"
-        for item in (flag_agreement.precision, flag_agreement.recall)
-    )
-    counts = (flag_agreement.hits, flag_agreement.false_alarms, flag_agreement.missed, flag_agreement.quiet)
-    return (name, *rates, *(f"{count:,}" for count in counts))
-
-
-def confusions(card: JudgeCard) -> list[Table]:
+def confusions(card: JudgeCard) -> list[doc.Table]:
     """By dimension, how often the judge gave which score where the reviewer's best was which."""
-    if not card.health.n_labelled:
-        return []
-    results = [(name, item.agreement.confusion) for name, item in card.health.dimensions.items()]
-    return [_confusion(name, item) for name, item in results if any(map(sum, item.counts))]
+    tables = []
+    for name, item in card.health.dimensions.items() if card.health.n_labelled else ():
+        confusion = item.agreement.confusion
+        levels = [f"{level:g}" for level in confusion.levels]
+        rows = [
+            (level, *(f"{count:,}" if count else "." for count in counts), f"{sum(counts):,}")
+            for level, counts in zip(levels, confusion.counts, strict=True)
+            if any(counts) or level.lstrip("-").isdigit()
+        ]
+        if any(map(sum, confusion.counts)):
+            tables.append(doc.Table(name, (doc.Column("best"), *map(doc.Column, levels), doc.Column("n")), rows))
+    return tables
 
 
-def _confusion(name: str, confusion: Confusion) -> Table:
-    levels = [f"{level:g}" for level in confusion.levels]
-    rows = [
-        (level, *(f"{count:,}" if count else "." for count in counts), f"{sum(counts):,}")
-        for level, counts in zip(levels, confusion.counts, strict=True)
-        if any(counts) or level.lstrip("-").isdigit()
-    ]
-    columns = (Column("best"), *(Column(level) for level in levels), Column("n"))
-    return Table(name, columns, rows)
-
-
-def rubric(card: JudgeCard) -> Table:
+def rubric(card: JudgeCard) -> doc.Table:
     """How the judge uses the scale."""
     low, high = card.health.scale
     rows = [
         (
-            _named(name, item),
+            "\n".join(filter(None, [name, _faults(item)])),
             _base(item.top_share),
             _share(item.top_share),
             f"{fmt.percent(item.top_labelled.value)}\n{fmt.base(item.top_labelled.n)}",
@@ -255,82 +220,63 @@ def rubric(card: JudgeCard) -> Table:
     ]
     titles = ("n", f"{high:g}s given", f"{high:g}s due", "Middle", "Spread")
     note = (
-        f"as the judge said, on {low:g} to {high:g}; due: by the labels; middle: the neutral score and the next above;"
+        f"uncapped scores, on {low:g} to {high:g}; due: by the labels; middle: the neutral score and the next above;"
         " spread: standard deviation in points"
     )
-    columns = (Column("Dimension", Kind.LINES), *(Column(title, Kind.STACKED) for title in titles))
-    return Table("Against the rubric", columns, rows, note, signature=OF_A_JUDGE)
+    columns = (doc.Column("Dimension", doc.Kind.LINES), *(doc.Column(title, doc.Kind.STACKED) for title in titles))
+    return doc.Table("Against the rubric", columns, rows, note, signature=OF_A_JUDGE)
 
 
-def _named(name: str, dimension_health: DimensionHealth) -> str:
-    faults = [
-        word
-        for word, holds in (("inflated", dimension_health.inflated), ("constant", dimension_health.constant))
-        if holds
-    ]
-    return f"{name}\n({', '.join(faults)})" if faults else name
+def _faults(item: DimensionHealth) -> str:
+    faults = [word for word, holds in (("inflated", item.inflated), ("constant", item.constant)) if holds]
+    return f"({', '.join(faults)})" if faults else ""
 
 
-def length(card: JudgeCard) -> Table:
+def length(card: JudgeCard) -> doc.Table:
     """Whether longer texts get more, from the judge and from the reviewer."""
-    rows = [
-        (
-            name,
-            fmt.plain(item.length.value),
-            fmt.interval(item.length, "size"),
-            fmt.bare_base(item.length),
-            fmt.plain(item.length_labelled.value),
-            fmt.bare_base(item.length_labelled),
-        )
-        for name, item in card.health.dimensions.items()
-    ]
-    columns = (_DIMENSION, *map(Column, ("Judge", "95 % interval", "n", "Labels", "n")))
-    return Table(
-        "Correlation with the length of the text", columns, rows, "rank correlation, -1 to 1", signature=OF_A_JUDGE
+    return doc.table(
+        "Correlation with the length of the text",
+        card.health.dimensions.items(),
+        ("Dimension", lambda row: row[0]),
+        *doc.estimate(lambda row: row[1].length, "Judge", "size"),
+        doc.value(lambda row: row[1].length_labelled, "Labels", "size"),
+        doc.base(lambda row: row[1].length_labelled),
+        note="rank correlation, -1 to 1",
+        signature=OF_A_JUDGE,
     )
 
 
-def together(card: JudgeCard) -> Table:
+def together(card: JudgeCard) -> doc.Table:
     """The dimensions that move together most."""
-    rows = [
-        (
-            f"{pair.first} and {pair.second}",
-            fmt.plain(pair.correlation.value),
-            fmt.interval(pair.correlation, "size"),
-            fmt.bare_base(pair.correlation),
-            "always the same" if pair.identical else "always together" if pair.always else "",
-        )
-        for pair in card.health.pairs[:_MOST_PAIRS]
-    ]
-    columns = (Column("Dimensions", Kind.TEXT), *map(Column, ("Correlation", "95 % interval", "n", "Always")))
-    left_off = len(card.health.pairs) - len(rows)
-    note = f"the {len(rows)} closest of {len(card.health.pairs)} pairs" if left_off else ""
-    return Table("Dimensions that move together", columns, rows, note, signature=OF_A_JUDGE)
+    pairs = card.health.pairs[:_MOST_PAIRS]
+    left_off = len(card.health.pairs) - len(pairs)
+    return doc.table(
+        "Dimensions that move together",
+        pairs,
+        ("Dimensions", lambda pair: f"{pair.first} and {pair.second}"),
+        *doc.estimate(lambda pair: pair.correlation, "Correlation", "size"),
+        ("Always", lambda pair: "always the same" if pair.identical else "always together" if pair.always else ""),
+        note=f"the {len(pairs)} closest of {len(card.health.pairs)} pairs" if left_off else "",
+        signature=OF_A_JUDGE,
+    )
 
 
-def repeatability(card: JudgeCard) -> Table:
+def repeatability(card: JudgeCard) -> doc.Table:
     """How far the judge agrees with itself on one text."""
-    result = card.health.dimensions
-    if not any(item.repeatability.n or item.reliability.n for item in result.values()):
-        return Table("", (), [])
-    rows = [
-        (
-            name,
-            _share(item.repeatability),
-            _base(item.repeatability),
-            fmt.plain(item.moved.value),
-            _points(item.reliability),
-            _base(item.reliability),
-        )
-        for name, item in result.items()
+    if not any(item.repeatability.n or item.reliability.n for item in card.health.dimensions.values()):
+        return doc.NO_TABLE
+    cells: list[tuple[str, Cell]] = [
+        ("Same again", lambda item: _share(item.repeatability)),
+        ("n", lambda item: _base(item.repeatability)),
+        ("Points apart", lambda item: fmt.plain(item.moved.value)),
+        ("Alpha", lambda item: _points(item.reliability)),
+        ("n", lambda item: _base(item.reliability)),
     ]
-    titles = ("Same again", "n", "Points apart", "Alpha", "n")
-    note = "same again: of the texts that one judge read several times; alpha: between all votes on a text"
-    columns = (_DIMENSION, *(Column(title, Kind.STACKED) for title in titles))
-    return Table("Repeatability", columns, rows, note, signature=OF_A_JUDGE)
+    note = "same again: of the texts that one judge scored several times; alpha: between all votes on a text"
+    return _by_dimension(card, "Repeatability", cells, note)
 
 
-def behaviour(card: JudgeCard) -> Table:
+def behaviour(card: JudgeCard) -> doc.Table:
     """What the judge did against its instructions, and how its answers could be read."""
     itself = card.health.itself
     named = [
@@ -344,61 +290,59 @@ def behaviour(card: JudgeCard) -> Table:
     if itself.cut_off.n and card.health.mode != Mode.RULES:
         named.insert(-1, ("broke off at the limit of tokens", itself.cut_off))
     if itself.contradictions.n:
-        named.insert(-1, ("complained of what is not so", itself.contradictions))
+        named.insert(-1, ("made a complaint that the answer contradicts", itself.contradictions))
     if itself.disagreement.n:
         named.append(("texts with votes far apart", itself.disagreement))
     named += [(f"read: {step.replace('_', ' ')}", share) for step, share in itself.steps.items() if step != "failed"]
-    rows = [
-        (
-            name,
-            fmt.band_count(share) if share.value is not None else "",
-            fmt.percent(share.value),
-            fmt.interval(share),
-            fmt.bare_base(share),
-        )
-        for name, share in named
-    ]
-    columns = (Column("Votes that", Kind.TEXT), *map(Column, ("Counted", "Share", "95 % interval", "n")))
-    return Table("Against itself", columns, rows, signature=OF_A_JUDGE)
+    return doc.table(
+        "Against itself",
+        named,
+        ("Votes that", lambda row: row[0]),
+        ("Counted", lambda row: fmt.band_count(row[1]) if row[1].value is not None else ""),
+        *doc.estimate(lambda row: row[1], "Share"),
+        signature=OF_A_JUDGE,
+    )
 
 
-def rules(card: JudgeCard) -> Table:
+def rules(card: JudgeCard) -> doc.Table:
     """Which rules the judge broke, most frequent first."""
-    n = card.health.itself.broken_rules.n
-    result = card.health.itself.by_rule
-    rows = [(rule, f"{count:,} of {n:,}") for rule, count in list(result.items())[:_MOST_RULES]]
-    return Table("Rules broken", (Column("Rule", Kind.TEXT), Column("Votes")), rows)
+    n, broken = card.health.itself.broken_rules.n, list(card.health.itself.by_rule.items())
+    columns = (("Rule", lambda row: row[0]), ("Votes", lambda row: f"{row[1]:,} of {n:,}"))
+    return doc.table("Rules broken", broken[:_MOST_RULES], *columns)
 
 
-def disagreements(card: JudgeCard) -> Table:
+def disagreements(card: JudgeCard) -> doc.Table:
     """By dimension, at most so many of the texts farthest outside what the reviewer allows."""
-    rows, left_off = [], []
-    for name, item in card.health.dimensions.items():
-        listed = item.disagreements[:MOST_LISTED]
-        rows += [
-            (name, far.case_id, f"{far.best:g} ({far.low:g} to {far.high:g})", f"{far.stated:g}", f"{far.outside:+g}")
-            for far in listed
-        ]
-        more = item.n_disagreements - len(listed)
-        left_off += [f"and {more:,} more of {name}"] if more else []
-    columns = (_DIMENSION, Column("Case", Kind.TEXT), *map(Column, ("Label", "Judge", "Outside by")))
-    note = "; ".join(["label: the reviewer's best score and the range allowed; judge: as it said", *left_off])
-    return Table("Farthest from the labels", columns, rows, note if rows else "")
+    dimensions = card.health.dimensions.items()
+    notes = ["label: the reviewer's best score and the range allowed; judge: its uncapped score"]
+    for name, item in dimensions:
+        more = item.n_disagreements - len(item.disagreements[:MOST_LISTED])
+        notes += [f"and {more:,} more of {name}"] if more else []
+    return doc.table(
+        "Farthest from the labels",
+        [(name, far) for name, item in dimensions for far in item.disagreements[:MOST_LISTED]],
+        ("Dimension", lambda row: row[0]),
+        (doc.words("Case"), lambda row: row[1].case_id),
+        ("Label", lambda row: f"{row[1].best:g} ({row[1].low:g} to {row[1].high:g})"),
+        ("Judge", lambda row: f"{row[1].stated:g}"),
+        ("Outside by", lambda row: f"{row[1].outside:+g}"),
+        note="; ".join(notes),
+    )
 
 
-def flagged_wrongly(card: JudgeCard) -> Table:
+def flagged_wrongly(card: JudgeCard) -> doc.Table:
     """At most so many of the texts whose flag the judge missed, and of those that it flagged for nothing."""
     rows, left_off = [], []
     for name, item in card.health.flags.items():
         for message, cases, count in (
             ("missed", item.missed, item.agreement.missed),
-            ("raised wrongly", item.false_alarms, item.agreement.false_alarms),
+            ("set wrongly", item.false_alarms, item.agreement.false_alarms),
         ):
             rows += [(name, case_id, message) for case_id in cases[:MOST_LISTED]]
             more = count - min(len(cases), MOST_LISTED)
             left_off += [f"and {more:,} more {message}"] if more else []
-    columns = (Column("Flag", Kind.TEXT), Column("Case", Kind.TEXT), Column("The judge's flag"))
-    return Table("Flags missed or raised wrongly", columns, rows, "; ".join(left_off))
+    columns = (doc.words("Flag"), doc.words("Case"), doc.Column("The judge's flag"))
+    return doc.Table("Flags missed or set wrongly", columns, rows, "; ".join(left_off))
 
 
 def has_readings(card: JudgeCard) -> bool:
@@ -406,36 +350,32 @@ def has_readings(card: JudgeCard) -> bool:
     return bool(card.health.modes.get(card.health.mode))
 
 
-def all_tables(card: JudgeCard) -> Iterator[Table]:
+def all_tables(card: JudgeCard) -> list[doc.Table]:
     """Every table but the thresholds and the confusions.
 
     Where nothing was read only what became of the answers is shown: all else is n/a.
     """
-    if not has_readings(card):
-        yield behaviour(card)
-        return
-    yield from (agreement(card), correlations(card), people(card), flags(card))
-    yield from (disagreements(card), flagged_wrongly(card))
-    yield from (rubric(card), length(card), together(card))
-    yield from (repeatability(card), behaviour(card), rules(card))
+    against_labels = (agreement, correlations, people, flags, disagreements, flagged_wrongly)
+    shown = (*against_labels, rubric, length, together, repeatability, behaviour, rules)
+    return [table(card) for table in (shown if has_readings(card) else (behaviour,))]
 
 
 def _share(estimate: Estimate) -> str:
-    return _with_interval(fmt.percent(estimate.value), estimate, "share")
+    return _stacked(estimate, fmt.percent, "share")
 
 
 def _points(estimate: Estimate) -> str:
-    return _with_interval(fmt.plain(estimate.value), estimate, "kappa")
+    return _stacked(estimate, fmt.plain, "kappa")
+
+
+def _stacked(estimate: Estimate, write: Callable[[float | None], str], unit: str) -> str:
+    figure = write(estimate.value)
+    return figure if estimate.value is None else f"{figure}\n{fmt.interval(estimate, unit)}"
 
 
 def _bias(estimate: Estimate) -> str:
-    if estimate.low is None or estimate.high is None:
-        return fmt.signed(estimate.value)
-    return f"{fmt.signed(estimate.value)}\n[{fmt.signed(estimate.low)}, {fmt.signed(estimate.high)}]"
-
-
-def _with_interval(figure: str, estimate: Estimate, unit: str) -> str:
-    return figure if estimate.value is None else f"{figure}\n{fmt.interval(estimate, unit)}"
+    ends = "" if estimate.low is None else f"\n[{fmt.signed(estimate.low)}, {fmt.signed(estimate.high)}]"
+    return f"{fmt.signed(estimate.value)}{ends}"
 
 
 def _base(estimate: Estimate) -> str:
@@ -453,27 +393,34 @@ def headline(card: JudgeCard) -> str:
     missed, untold = card.count(Verdict.FAIL), card.count(Verdict.AMBIGUOUS)
     also = f", {untold} not shown" if untold else ""
     if card.verdict is Verdict.INVALID:
-        return "This run says nothing about its judge: neither fit nor unfit"
+        return "This run shows nothing about its judge: neither fit nor unfit"
     if card.verdict is Verdict.FAIL:
         return f"This judge is not fit: {missed} of {fmt.counted(n, 'threshold')} missed{also}"
     if card.verdict is Verdict.AMBIGUOUS:
         return f"This judge is not shown to be fit: {untold} of {fmt.counted(n, 'threshold')} not shown"
     if card.verdict is Verdict.PASS:
         return f"This judge is fit: {fmt.counted(n, 'threshold')} reached"
-    return "The suite asks nothing of its judge: declare thresholds under judge.health"
+    return "The suite declares no thresholds for its judge: add them under judge.health"
 
 
 def standing(card: JudgeCard) -> list[tuple[str, str]]:
     """What the card stands on, as label and value."""
-    health = card.health
-    rows = [
-        ("Judged by", judged_by(card.header)),
-        ("Texts", _texts(card)),
-        ("Votes", f"{health.n_votes:,}, {_modes(card)}"),
-    ]
+    health, outcomes = card.health, card.outcomes
+    missing = (
+        (outcomes.get(Outcome.MALFORMED, 0), "malformed"),
+        (outcomes.get(Outcome.TARGET_FAILED, 0), "target failed"),
+        (card.n_broken, "not judged, since a scorer or the judge's own code broke"),
+        (card.header.n_planned - sum(outcomes.values()), "missing"),
+    )
+    others = ", ".join(f"{count:,} {message}" for count, message in missing if count > 0)
+    texts = f"{health.n_texts:,} of {fmt.counted(card.header.n_planned, 'sample')} reached the judge"
+    texts += f" ({others})" if others else ""
+    otherwise = labelled_otherwise(health.n_labelled_otherwise)
+    texts += f"; {health.n_labelled:,} of them are labelled" + (f"; {otherwise}" if otherwise else "")
+    rows = [("Judged by", judged_by(card.header)), ("Texts", texts), ("Votes", f"{health.n_votes:,}, {_modes(card)}")]
     if health.n_excluded:
-        texts = fmt.counted(health.n_excluded, "text")
-        rows.append(("Excluded", f"{texts}: only bare scores could be read from the judge's answers"))
+        excluded = fmt.counted(health.n_excluded, "text")
+        rows.append(("Excluded", f"{excluded}: only bare scores could be read from the judge's answers"))
     if why := no_labels(card):
         rows.append(("Labels", why))
     if health.spending is not None and health.spending.calls:
@@ -481,31 +428,15 @@ def standing(card: JudgeCard) -> list[tuple[str, str]]:
     return rows
 
 
-def _texts(card: JudgeCard) -> str:
-    health, outcomes = card.health, card.outcomes
-    never = max(0, card.header.n_planned - sum(outcomes.values()))
-    missing = (
-        (outcomes.get(Outcome.MALFORMED, 0), "malformed"),
-        (outcomes.get(Outcome.TARGET_FAILED, 0), "target failed"),
-        (card.n_broken, "not judged, since a scorer or the judge's own code broke"),
-        (never, "missing"),
-    )
-    others = [f"{count:,} {message}" for count, message in missing if count]
-    text = f"{health.n_texts:,} of {fmt.counted(card.header.n_planned, 'sample')} came before the judge"
-    text += f" ({', '.join(others)})" if others else ""
-    otherwise = labelled_otherwise(health.n_labelled_otherwise)
-    return f"{text}; {health.n_labelled:,} of them are labelled" + (f"; {otherwise}" if otherwise else "")
-
-
 def no_labels(card: JudgeCard) -> str:
     """Why nothing can be compared with labels; "" when something can."""
     if card.health.n_labelled:
         return ""
     if not card.labels_at:
-        return "n/a: the suite names no labels (judge.labels), so nothing tells how right the judge is"
+        return "n/a: the suite names no labels (judge.labels), so the judge's accuracy is unknown"
     if card.health.n_labelled_otherwise:
-        return "n/a: no labels were given for these texts, so nothing tells how right the judge is"
-    return f"n/a: none of the texts has labels at {card.labels_at}, so nothing tells how right the judge is"
+        return "n/a: no labels were given for these texts, so the judge's accuracy is unknown"
+    return f"n/a: none of the texts has labels at {card.labels_at}, so the judge's accuracy is unknown"
 
 
 def _modes(card: JudgeCard) -> str:
@@ -521,9 +452,11 @@ def _modes(card: JudgeCard) -> str:
 def corrected(card: JudgeCard) -> list[tuple[str, str]]:
     """The pass rate as the judge reports it, and corrected by its errors on the labelled texts."""
     result = card.health.corrected
+    cut = ", cut off at the end of the scale" if result.clipped else ""
+    rate = f"{fmt.with_base(result.rate)}; {result.method}{cut}: {result.why}"
     rows = [
         ("As reported", fmt.with_base(result.reported)),
-        ("Corrected", f"n/a: {result.message}" if result.message else _corrected(result)),
+        ("Corrected", f"n/a: {result.message}" if result.message else rate),
     ]
     if result.labels.n and result.method != LABELS_ALONE:
         rows.append(("By the labels alone", fmt.with_base(result.labels)))
@@ -531,11 +464,6 @@ def corrected(card: JudgeCard) -> list[tuple[str, str]]:
         rows.append(("Passes those that should", fmt.with_base(result.sensitivity)))
         rows.append(("Stops those that should not", fmt.with_base(result.specificity)))
     return rows
-
-
-def _corrected(corrected_rate: CorrectedRate) -> str:
-    cut = ", cut off at the end of the scale" if corrected_rate.clipped else ""
-    return f"{fmt.with_base(corrected_rate.rate)}; {corrected_rate.method}{cut}: {corrected_rate.why}"
 
 
 def warnings(card: JudgeCard) -> list[str]:

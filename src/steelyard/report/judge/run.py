@@ -4,25 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from steelyard.analysis.compare.judge_drift import kept_anchors
 from steelyard.analysis.judge.health import hardly_distinguishes
 from steelyard.analysis.judge.model import is_inflated
 from steelyard.analysis.judge.votes import FAILED, FEWEST_LABELS
 from steelyard.analysis.model import JudgeFigures
 from steelyard.records import BROKE_OFF, Mode, RunHeader
+from steelyard.report import document as doc
 from steelyard.report import format as fmt
-from steelyard.report.document import Column, Facts, Kind, Section, Table, section, table_section
+from steelyard.report.document import Facts, Section, Table, section, table_section
 from steelyard.report.format import OF_A_RUN, clipped
 from steelyard.report.model import JudgementDetail, Marked, Report, VoteDetail
 from steelyard.stats.intervals import Estimate
 from steelyard.store.base import Spending
-from steelyard.suite.judge import MemberDescription
+from steelyard.suite.judge import Member
 
 _FIX_CUT_OFF = "give the judge more max_tokens, then steelyard rescore --judge-again"
-_FIX_EXCLUDED = (
-    "let it be asked again with ask_again, or take one that keeps to the response's schema,"
-    " then steelyard rescore --judge-again"
-)
+_FIX_EXCLUDED = "set ask_again, or use a judge that keeps to the response schema, then steelyard rescore --judge-again"
 
 _LONGEST_PROBLEM = 300
 _FEWEST = 10
@@ -77,8 +74,8 @@ def judge_warnings(report: Report) -> list[str]:
     top = judge_scale(report.header)[1]
     results = [
         _warning(judge.broken_rules, _MUCH_BROKEN, "votes broke a rule of the suite"),
-        _warning(judge.made_up_quotes, _MUCH_MADE_UP, "votes quote what the text does not say"),
-        _warning(judge.disagreement, _MUCH_DISAGREEMENT, "texts have readings that lie far apart"),
+        _warning(judge.made_up_quotes, _MUCH_MADE_UP, "votes quote what is not in the text"),
+        _warning(judge.disagreement, _MUCH_DISAGREEMENT, "texts have votes that are far apart"),
     ]
     enough = {name: item for name, item in judge.dimensions.items() if item.top_share.n >= _FEWEST}
     same = [name for name, item in enough.items() if item.constant]
@@ -94,9 +91,9 @@ def judge_warnings(report: Report) -> list[str]:
     nearly = {name: item.usual for name, item in enough.items() if hardly_distinguishes(item.usual, scale)}
     if nearly:
         given = [f"{name} {item.score:g} in {item.n:,} of {item.n_texts:,}" for name, item in nearly.items() if item]
-        results.append(f"the same score for nearly every text tells few from another: {', '.join(given)}")
+        results.append(f"the same score for nearly every text separates few of them: {', '.join(given)}")
     if same:
-        results.append(f"the same score for every text tells none from another: {', '.join(same)}")
+        results.append(f"the same score for every text separates none of them: {', '.join(same)}")
     results.append(_unchecked(report))
     return [f"{item}; see steelyard judge check" for item in results if item]
 
@@ -107,7 +104,7 @@ def _unchecked(report: Report) -> str:
     if check is not None and check.enough:
         return labelled_otherwise(check.n_labelled_otherwise)
     n = check.n_labelled if check else 0
-    few = f"labels of {n} texts are too few, at least {FEWEST_LABELS} tell" if n else "no labels tell"
+    few = f"labels of {n} texts are too few (at least {FEWEST_LABELS}) to say" if n else "no labels show"
     others = labelled_otherwise(check.n_labelled_otherwise) if check else ""
     why = f" ({others})" if others else ""
     return f"the judge is unchecked: {few} how often it errs{why}, and no interval allows for that"
@@ -116,7 +113,7 @@ def _unchecked(report: Report) -> str:
 def labelled_otherwise(n: int) -> str:
     """Why the labels of so many texts do not count; "" for none."""
     texts = "1 text has labels" if n == 1 else f"{n:,} texts have labels"
-    return f"{texts} of another text, or of one that judge.labelled does not name" if n else ""
+    return f"{texts} given for another text, or for none that judge.labelled names" if n else ""
 
 
 def corrected_rate(report: Report) -> str:
@@ -144,7 +141,7 @@ def judged_by(header: RunHeader) -> str:
     return text
 
 
-def _member(member: MemberDescription) -> str:
+def _member(member: Member) -> str:
     if member.kind == "python":
         return f"{member.name} (code: {member.function})"
     model = member.model or ""
@@ -156,12 +153,6 @@ def judge_scale(header: RunHeader) -> tuple[float, float]:
     """Lowest and highest score of the rubric."""
     judge = header.description.judge
     return judge.rubric.scale if judge else (1, 5)
-
-
-def flag_names(header: RunHeader) -> list[str]:
-    """The flags of the rubric."""
-    judge = header.description.judge
-    return [flag.name for flag in judge.rubric.flags] if judge else []
 
 
 def failing_flags(header: RunHeader) -> list[str]:
@@ -205,11 +196,11 @@ def stated(value: float | bool | None) -> str:
 
 def judged_lines(judged: JudgementDetail) -> Iterator[str]:
     """What all votes come to, line by line."""
-    yield f"mode: {judged.mode or 'no reading'}" + (
+    yield f"mode: {judged.mode or 'inconclusive'}" + (
         f" (excluded: {judged.exclusion_reason})" if judged.excluded else ""
     )
     if judged.shortened:
-        yield "a judge saw only the head and the tail of this text"
+        yield "the judge saw only the beginning and the end of this text"
     if judged.message:
         yield judged.message
     yield from (mark_words(mark) for mark in judged.marks)
@@ -223,7 +214,7 @@ def vote_name(vote_detail: VoteDetail) -> str:
 
 def vote_lines(vote_detail: VoteDetail) -> Iterator[str]:
     """One vote, line by line: how it was read, its marks, what else it said, and what is wrong with it."""
-    yield f"read: {vote_detail.step.replace('_', ' ')}; mode: {vote_detail.mode or 'no reading'}"
+    yield f"read: {vote_detail.step.replace('_', ' ')}; mode: {vote_detail.mode or 'inconclusive'}"
     if vote_detail.message:
         yield vote_detail.message
     yield from (mark_words(mark) for mark in vote_detail.marks)
@@ -234,39 +225,33 @@ def vote_lines(vote_detail: VoteDetail) -> Iterator[str]:
 
 def dimensions(report: Report) -> Table:
     """Every dimension in points: the mean that counts, the mean as the judge said, and how often they differ."""
-    judge = report.summary.judge
-    if judge is None:
-        return Table("", (), [])
-    low, high = judge_scale(report.header)
-    rows = [
-        (
-            name,
-            weight_of(report.header, name),
-            fmt.plain(item.capped_mean.value),
-            fmt.interval(item.capped_mean, "points"),
-            fmt.plain(item.uncapped_mean.value),
-            fmt.percent(item.capped.value),
-            fmt.bare_base(item.capped_mean),
-        )
-        for name, item in judge.dimensions.items()
-    ]
-    titles = ("Weight", "Mean", "95 % interval", "As judged", "Bound", "n")
-    note = "mean: after rules and checks, in points; as judged: before; bound: share of the texts that differ"
-    columns = (Column("Dimension", Kind.TEXT), *map(Column, titles))
-    return Table(f"Dimensions (scores {low:g} to {high:g})", columns, rows, note if rows else "", signature=OF_A_RUN)
+    judge, (low, high) = report.summary.judge, judge_scale(report.header)
+    mean, interval, n = doc.estimate(lambda row: row[1].capped_mean, "Mean", "points")
+    return doc.table(
+        f"Dimensions (scores {low:g} to {high:g})",
+        judge.dimensions.items() if judge else (),
+        ("Dimension", lambda row: row[0]),
+        ("Weight", lambda row: weight_of(report.header, row[0])),
+        *(mean, interval, doc.value(lambda row: row[1].uncapped_mean, "Uncapped", "points")),
+        *(doc.value(lambda row: row[1].capped, "Capped"), n),
+        note="mean: after rules and checks, in points; uncapped: before; capped: share of texts that they changed",
+        signature=OF_A_RUN,
+    )
 
 
 def flags(report: Report) -> Table:
     """How many texts carry each flag after the rules."""
-    rows = []
-    for name in flag_names(report.header):
-        ratio = report.summary.overall.measures.get(name, {}).get(_RATE)
-        if ratio is not None:
-            rate = ratio.estimate
-            shown = (fmt.percent(rate.value), fmt.interval(rate), fmt.bare_base(rate))
-            rows.append((name, f"{ratio.numerator:,} of {ratio.denominator:,}", *shown))
-    columns = (Column("Flag", Kind.TEXT), *map(Column, ("Flagged", "Share", "95 % interval", "n")))
-    return Table("Flags", columns, rows, signature=OF_A_RUN)
+    judge, measures = report.header.description.judge, report.summary.overall.measures
+    names = [flag.name for flag in judge.rubric.flags] if judge else []
+    rates = [(name, measures.get(name, {}).get(_RATE)) for name in names]
+    return doc.table(
+        "Flags",
+        [(name, ratio) for name, ratio in rates if ratio is not None],
+        ("Flag", lambda row: row[0]),
+        ("Flagged", lambda row: f"{row[1].numerator:,} of {row[1].denominator:,}"),
+        *doc.estimate(lambda row: row[1].estimate, "Share"),
+        signature=OF_A_RUN,
+    )
 
 
 def judge(report: Report) -> list[tuple[str, str]]:
@@ -295,12 +280,10 @@ def judge(report: Report) -> list[tuple[str, str]]:
     others = [f"{code} {count:,}" for code, count in result.remarks.items() if code not in _SHOWN_ALWAYS]
     if others:
         of = fmt.counted(result.broken_rules.n, "vote")
-        rows.append(("Also remarked", f"{', '.join(others)} of {of} in mode {result.mode}"))
+        rows.append(("Other remarks", f"{', '.join(others)} of {of} in mode {result.mode}"))
     if report.spending is not None and report.spending.calls:
         rows.append(("Judging took", spending_words(report.spending)))
-    rows += [
-        ("Drift measured on", str(kept_anchor.get("message"))) for kept_anchor in kept_anchors(report.header).values()
-    ]
+    rows += [("Drift measured on", anchors.message) for anchors in report.header.options.anchors.values()]
     return rows
 
 

@@ -14,34 +14,8 @@ from xml.etree import ElementTree
 from markupsafe import Markup, escape
 
 from steelyard.errors import MissingExtra
+from steelyard.report import document as doc
 from steelyard.report.charts.base import Chart, can_draw, to_svg
-from steelyard.report.document import (
-    Block,
-    Bullet,
-    Bullets,
-    Cell,
-    Column,
-    Document,
-    Drawing,
-    Facts,
-    Fold,
-    Gauge,
-    Headline,
-    Kind,
-    LegendLine,
-    Link,
-    Picture,
-    Quote,
-    SampleBlock,
-    Samples,
-    Section,
-    SmallTables,
-    Table,
-    Text,
-    Tone,
-    has_content,
-    untitled,
-)
 from steelyard.report.format import counted, one_line, shortened, visible
 from steelyard.report.render.page_size import (
     FEW_FINDINGS,
@@ -59,21 +33,15 @@ _SHADES = 4
 _TALL = 900.0
 """Pixels; a chart that is taller is folded."""
 _AVAILABLE = {
-    "svg",
-    "g",
-    "path",
-    "rect",
-    "line",
-    "circle",
-    "text",
-    "tspan",
-    "defs",
-    "linearGradient",
-    "stop",
-    "clipPath",
+    *["svg", "g", "path", "rect", "line", "circle", "text", "tspan", "defs", "linearGradient", "stop", "clipPath"]
 }
-_TEXT = (Kind.TEXT, Kind.LINES)
-_TONES = {Tone.PLAIN: "any", Tone.STRONG: "any strong", Tone.MUTED: "muted small any", Tone.WARNING: "any strong"}
+_TEXT = (doc.Kind.TEXT, doc.Kind.LINES)
+_TONES = {
+    doc.Tone.PLAIN: "any",
+    doc.Tone.STRONG: "any strong",
+    doc.Tone.MUTED: "muted small any",
+    doc.Tone.WARNING: "any strong",
+}
 _LABELS_A_SIDE = 36
 """A label is so many times smaller than the longest side of its picture."""
 
@@ -97,7 +65,7 @@ def _harmless(value: object) -> Markup:
     return value if isinstance(value, Markup) else escape(visible(str(value)))
 
 
-def to_html(document: Document) -> str:
+def to_html(document: doc.Document) -> str:
     """The page. Texts of samples are shortened, visibly, so far that a thousand samples stay below three megabytes.
 
     Pictures and charts come on top of that.
@@ -141,52 +109,55 @@ def _source(text: str) -> str:
 class _Page:
     """Writes the blocks of one document; `longest` is how many characters of a quoted text are shown."""
 
-    def __init__(self, document: Document, longest: int) -> None:
+    def __init__(self, document: doc.Document, longest: int) -> None:
         self.document = document
         self.longest = longest
         self.roomy = longest >= ROOMY
         self.signatures: set[str] = set()
         self.anchors: dict[str, int] = {}
-        self.pictures: dict[str, Picture] = {}
+        self.pictures: dict[str, doc.Picture] = {}
         self.hinted = False
         self.in_samples = False
         self.in_fold = False
         self.ways: dict[type, Callable[[Any], Markup]] = {
-            Headline: self.headline,
-            Section: self.section,
-            Fold: self.fold,
-            Facts: self.facts,
-            Bullets: self.bullets,
-            Table: self.table,
-            SmallTables: self.small_tables,
-            Text: lambda block: tag("p", self.line(block.text), cls=_TONES[block.tone]),
-            Quote: self.quote,
+            doc.Headline: self.headline,
+            doc.Section: self.section,
+            doc.Fold: self.fold,
+            doc.Facts: self.facts,
+            doc.Bullets: self.bullets,
+            doc.Table: self.table,
+            doc.SmallTables: self.small_tables,
+            doc.Text: lambda block: tag("p", self.line(block.text), cls=_TONES[block.tone]),
+            doc.Quote: self.quote,
             Chart: self.chart,
-            Drawing: self.drawing,
-            Picture: self.picture,
-            Samples: self.samples,
+            doc.Drawing: self.drawing,
+            doc.Picture: self.picture,
+            doc.Samples: self.samples,
         }
 
     def body(self) -> Markup:
         """Everything between head and script."""
         document = self.document
-        main = [self.blocks(list(some), short=short) for short, some in groupby(document.blocks, _is_short)]
+        main = [
+            self.blocks(list(some), short=short)
+            for short, some in groupby(document.blocks, lambda block: getattr(block, "short", False))
+        ]
         footer = [tag("p", one_line(line)) for line in (*document.footer, *document.last)]
         head = [tag("h1", one_line(document.title, 200))]
         head.append(tag("p", self.line(" · ".join(document.context)), cls="muted small any"))
-        sampled = any(isinstance(block, Samples) for block in document.blocks)
+        sampled = any(isinstance(block, doc.Samples) for block in document.blocks)
         skip = tag("a", "Skip to the samples", cls="skip", href="#samples") if sampled else Markup("")
         wrap = tag("div", tag("header", *head, cls="page"), tag("main", *main), tag("footer", *footer), cls="wrap")
         return _all([skip, wrap, self.gallery()])
 
-    def blocks(self, blocks: Sequence[Block], *, short: bool = False) -> Markup:
+    def blocks(self, blocks: Sequence[doc.Block], *, short: bool = False) -> Markup:
         """The blocks one below the other; short sections share the width."""
         shown = _all([self.block(block) for block in blocks])
         return tag("div", shown, cls="pair") if short and len(blocks) > 1 else shown
 
-    def block(self, block: Block) -> Markup:
+    def block(self, block: doc.Block) -> Markup:
         """One block; "" when nothing would stand in it."""
-        return self.ways[type(block)](block) if has_content(block) else Markup("")
+        return self.ways[type(block)](block) if doc.has_content(block) else Markup("")
 
     def line(self, text: str, limit: int = _LONGEST_LINE) -> str:
         """A text on one line, shortened."""
@@ -203,7 +174,7 @@ class _Page:
         self.anchors[anchor] = self.anchors.get(anchor, 0) + 1
         return anchor if self.anchors[anchor] == 1 else None
 
-    def headline(self, block: Headline) -> Markup:
+    def headline(self, block: doc.Headline) -> Markup:
         """The verdict; what warns of a figure stands before it."""
         style = style_of(block.word)
         badge = tag(
@@ -221,49 +192,49 @@ class _Page:
         right = tag("div", *map(self.side_block, block.extra), cls="fix") if block.extra else Markup("")
         return tag("section", left, right, cls=f"card verdict {style.colour}", aria_labelledby="verdict")
 
-    def side_block(self, block: Block) -> Markup:
+    def side_block(self, block: doc.Block) -> Markup:
         """A block beside the headline, in the headline's own card."""
-        if not isinstance(block, Section) or not has_content(block):
+        if not isinstance(block, doc.Section) or not doc.has_content(block):
             return self.block(block)
         return _all([tag("h2", self.line(block.title)), *map(self.block, block.blocks)])
 
-    def section(self, block: Section) -> Markup:
+    def section(self, block: doc.Section) -> Markup:
         anchor = self.anchor(block.title)
         remark = [" ", tag("span", self.line(block.remark), cls="muted small light")] if block.remark else []
         title = tag("h2", self.line(block.title), *remark, id=anchor, tabindex="-1")
-        shown = [untitled(item, block.title) for item in block.blocks]
+        shown = [doc.untitled(item, block.title) for item in block.blocks]
         return tag("section", title, *map(self.block, shown), cls="card", aria_labelledby=anchor)
 
-    def fold(self, block: Fold) -> Markup:
+    def fold(self, block: doc.Fold) -> Markup:
         title = tag("summary", self.line(block.title), cls="small")
         outside, self.in_fold = self.in_fold, True
         shown = [self.block(item) for item in block.blocks]
         self.in_fold = outside
         return tag("details", title, *shown, cls="code", open=block.open)
 
-    def facts(self, block: Facts) -> Markup:
+    def facts(self, block: doc.Facts) -> Markup:
         rows = [tag("dt", self.line(label)) + tag("dd", self.line(value), cls="any") for label, value in block.rows]
         return tag("dl", *rows, cls="figures")
 
-    def bullets(self, block: Bullets) -> Markup:
+    def bullets(self, block: doc.Bullets) -> Markup:
         return self.items(block.items, "ol" if block.numbered else "ul", "plain")
 
-    def items(self, items: Sequence[Bullet], name: str = "ul", cls: str = "reasons") -> Markup:
+    def items(self, items: Sequence[doc.Bullet], name: str = "ul", cls: str = "reasons") -> Markup:
         """A list; what is to be noted is strong, a warning has a mark."""
         if not items:
             return Markup("")
         return tag(name, *(tag("li", *self.item(item)) for item in items), cls=cls, data_find=self.in_samples)
 
-    def item(self, item: Bullet) -> Iterator[object]:
+    def item(self, item: doc.Bullet) -> Iterator[object]:
         if item.label:
             yield tag("span", f"{item.label} ", cls="muted")
         text = self.line(item.text, 1_000)
-        if item.tone is Tone.WARNING:
+        if item.tone is doc.Tone.WARNING:
             yield tag("strong", f"⚠ {text}")
         else:
-            yield tag("strong", text) if item.tone is Tone.STRONG else text
+            yield tag("strong", text) if item.tone is doc.Tone.STRONG else text
 
-    def table(self, block: Table) -> Markup:
+    def table(self, block: doc.Table) -> Markup:
         """The table, so many rows of it, with what is said below it."""
         table = block.sound
         if table is None:
@@ -284,41 +255,39 @@ class _Page:
             return MOST_FINDINGS if self.roomy else FEW_FINDINGS
         return FEW_ROWS if self.in_fold and not self.roomy else MOST_ROWS
 
-    def row(self, table: Table, row: tuple[Cell, ...]) -> Markup:
+    def row(self, table: doc.Table, row: tuple[doc.Cell, ...]) -> Markup:
         first, *others = row
         cells = [tag("th", self.cell(first, table.columns[0]), scope="row", cls="any")]
         for cell, column in zip(others, table.columns[1:], strict=True):
             cells.append(tag("td", self.cell(cell, column), data_title=one_line(column.title, 60), cls=_class(column)))
         return tag("tr", *cells)
 
-    def cell(self, cell: Cell, column: Column) -> Markup:
+    def cell(self, cell: doc.Cell, column: doc.Column) -> Markup:
         """What stands in a cell: a verdict as a badge, a figure's place as a drawing, further lines below the first."""
-        if isinstance(cell, Gauge):
-            return self.gauge(cell) if column.kind is Kind.GAUGE else _bar(cell)
-        if isinstance(cell, Link):
+        if isinstance(cell, doc.Gauge):
+            return self.gauge(cell) if column.kind is doc.Kind.GAUGE else _bar(cell)
+        if isinstance(cell, doc.Link):
             return (
                 tag("a", self.line(cell.text), href=f"#{cell.anchor}")
                 if cell.anchor
                 else _harmless(self.line(cell.text))
             )
-        if column.kind is Kind.VERDICT and cell in STYLES:
+        if column.kind is doc.Kind.VERDICT and cell in STYLES:
             return _badge(cell)
         first, *others = cell.split("\n")
         below = [tag("span", self.line(part), cls="muted small below") for part in others]
         return _all([self.line(first), *(part for item in below for part in (" ", item))])
 
-    def below(self, table: Table, most: int) -> Iterator[Markup]:
-        left_off = table.left_off(most)
-        note = "; ".join(filter(None, [table.note, f"{left_off:,} more not shown" if left_off else ""]))
+    def below(self, table: doc.Table, most: int) -> Iterator[Markup]:
+        note, conclusion, signature = table.below(most, self.signatures)
         if note:
             yield tag("p", self.line(note), cls="muted small any")
-        if table.conclusion:
-            yield tag("p", tag("strong", self.line(table.conclusion)), cls="any")
-        if table.signature and table.signature not in self.signatures:
-            self.signatures.add(table.signature)
-            yield tag("p", self.line(table.signature), cls="muted small any")
+        if conclusion:
+            yield tag("p", tag("strong", self.line(conclusion)), cls="any")
+        if signature:
+            yield tag("p", self.line(signature), cls="muted small any")
 
-    def gauge(self, gauge: Gauge) -> Markup:
+    def gauge(self, gauge: doc.Gauge) -> Markup:
         """A line with the figure as a dot, its interval and the mark to compare it with."""
         value, low, high, mark = map(_place, (gauge.value, gauge.low, gauge.high, gauge.mark))
         lines = ['<line class="track" x1="6" x2="194" y1="8" y2="8"/>']
@@ -338,11 +307,11 @@ class _Page:
             aria_label=gauge.label,
         )
 
-    def small_tables(self, block: SmallTables) -> Markup:
+    def small_tables(self, block: doc.SmallTables) -> Markup:
         tables = tag("div", *map(self.small, block.tables), cls="smalls")
         return tables + (tag("p", self.line(block.note), cls="muted small") if block.note else Markup(""))
 
-    def small(self, table: Table) -> Markup:
+    def small(self, table: doc.Table) -> Markup:
         """A table of counts: the more, the darker; where row and column are the same is outlined."""
         counts = [int(str(cell).replace(",", "")) for row in table.rows for cell in row[1:-1] if cell != "."]
         head = [tag("th", column.title, scope="col", cls="number") for column in table.columns]
@@ -365,11 +334,11 @@ class _Page:
         caption = tag("caption", self.line(table.title))
         return tag("table", caption, tag("thead", tag("tr", *head)), tag("tbody", *body), cls="counts")
 
-    def quote(self, block: Quote) -> Markup:
+    def quote(self, block: doc.Quote) -> Markup:
         text = shortened(block.text, self.longest)
         return tag("div", tag("h3", self.line(block.title)), tag("pre", text, data_find=block.searched), cls="quote")
 
-    def drawing(self, block: Drawing) -> Markup:
+    def drawing(self, block: doc.Drawing) -> Markup:
         caption = tag("figcaption", self.line(block.caption), cls="muted small")
         return tag("figure", Markup(block.svg), caption, cls="chart")  # noqa: S704 - drawn by ourselves, its texts escaped
 
@@ -384,7 +353,7 @@ class _Page:
         self.hinted = True
         return tag("p", str(MissingExtra("drawing charts", "charts")), cls="muted small")
 
-    def picture(self, block: Picture) -> Markup:
+    def picture(self, block: doc.Picture) -> Markup:
         caption = tag("figcaption", one_line(block.name, 200), cls="muted small any")
         legend = tag("ul", *map(self.legend, block.legend), cls="legend") if block.legend else Markup("")
         if block.problem:
@@ -413,7 +382,7 @@ class _Page:
         )
         return tag("figure", svg, caption, cls="photo") + legend
 
-    def legend(self, line: LegendLine) -> Markup:
+    def legend(self, line: doc.LegendLine) -> Markup:
         name = [" ", tag("span", self.line(line.name), cls="muted")] if line.name else []
         elsewhere = f" ({line.n_elsewhere} without a box)" if line.n_elsewhere else ""
         return tag("li", swatch(line.style), " ", self.line(line.code), *name, f" {line.count}{elsewhere}")
@@ -435,7 +404,7 @@ class _Page:
         defs = tag("defs", *images)
         return tag("svg", defs, cls="gallery", width=0, height=0, aria_hidden="true", focusable="false")
 
-    def samples(self, block: Samples) -> Markup:
+    def samples(self, block: doc.Samples) -> Markup:
         """The list, with what filters and orders it."""
         title = tag("h2", "Samples", id="samples", tabindex="-1")
         card = {"cls": "card samples", "aria_labelledby": "samples"}
@@ -453,7 +422,7 @@ class _Page:
         listing = tag("div", *items, id="list", data_what=what)
         return tag("section", title, note, _controls(block), shown, listing, **card)
 
-    def sample(self, sample: SampleBlock) -> Markup:
+    def sample(self, sample: doc.SampleBlock) -> Markup:
         summary = [
             tag("span", _badge(sample.status), cls="state"),
             tag("span", self.line(sample.name), cls="name", data_find=True),
@@ -478,10 +447,14 @@ class _Page:
             data_name=one_line(sample.name, 200),
         )
 
-    def repeats(self, sample: SampleBlock) -> Iterator[Markup]:
+    def repeats(self, sample: doc.SampleBlock) -> Iterator[Markup]:
         """The blocks of a sample; of a case with several repeats each behind its own title, the worst of them open."""
         yield from self.body_of(sample.blocks)
-        worst = min(sample.repeats, key=_badness, default=None)
+        worst = min(
+            sample.repeats,
+            key=lambda item: (item.rank, -1.0 if item.score_value is None else item.score_value),
+            default=None,
+        )
         for repeat in sample.repeats:
             why = tag("span", one_line(repeat.why, 160), cls="muted")
             title = tag(
@@ -490,25 +463,17 @@ class _Page:
             settings = {"cls": "code repeat", "id": self.once(repeat.anchor), "open": repeat is worst}
             yield tag("details", title, *self.body_of(repeat.blocks), **settings)
 
-    def body_of(self, blocks: Sequence[Block]) -> Iterator[Markup]:
+    def body_of(self, blocks: Sequence[doc.Block]) -> Iterator[Markup]:
         """Pictures with what follows them beside, quotations side by side, all else below each other."""
-        pictures = [block for block in blocks if isinstance(block, Picture)]
-        first = next((at for at, block in enumerate(blocks) if isinstance(block, Picture)), 0)
+        pictures = [block for block in blocks if isinstance(block, doc.Picture)]
+        first = next((at for at, block in enumerate(blocks) if isinstance(block, doc.Picture)), 0)
         if pictures:
             yield from self.body_of(blocks[:first])
             extra, *blocks = blocks[first + len(pictures) :]
             yield tag("div", tag("div", *map(self.block, pictures)), tag("div", self.block(extra)), cls="seen")
-        for quoted, some in groupby(blocks, lambda block: isinstance(block, Quote)):
+        for quoted, some in groupby(blocks, lambda block: isinstance(block, doc.Quote)):
             shown = [self.block(block) for block in some]
             yield tag("div", *shown, cls="texts") if quoted else _all(shown)
-
-
-def _is_short(block: Block) -> bool:
-    return isinstance(block, Section) and block.short
-
-
-def _badness(sample: SampleBlock) -> tuple[int, float]:
-    return sample.rank, -1.0 if sample.score_value is None else sample.score_value
 
 
 def _badge(word: str) -> Markup:
@@ -522,7 +487,7 @@ def swatch(style: str) -> Markup:
     return tag("svg", *paths, cls="swatch", viewBox="0 0 40 14", aria_hidden="true")
 
 
-def _bar(gauge: Gauge) -> Markup:
+def _bar(gauge: doc.Gauge) -> Markup:
     track = tag("rect", cls="track", width=100, height=8)
     fill = tag("rect", cls="fill", width=round(100 * min(max(gauge.value or 0.0, 0.0), 1.0), 1), height=8)
     return tag("svg", track, fill, cls="bar", viewBox="0 0 100 8", preserveAspectRatio="none", aria_hidden="true")
@@ -532,21 +497,21 @@ def _place(share: float | None) -> float | None:
     return None if share is None else round(6 + 188 * min(max(share, 0.0), 1.0), 1)
 
 
-def _class(column: Column) -> str:
+def _class(column: doc.Column) -> str:
     if column.kind in _TEXT:
         return "any"
-    return {Kind.GAUGE: "pic", Kind.BAR: "drawn", Kind.VERDICT: "keep"}.get(column.kind, "number")
+    return {doc.Kind.GAUGE: "pic", doc.Kind.BAR: "drawn", doc.Kind.VERDICT: "keep"}.get(column.kind, "number")
 
 
-def _heading(column: Column, at: int) -> str | None:
-    return None if at == 0 or column.kind in (*_TEXT, Kind.VERDICT) else _class(column)
+def _heading(column: doc.Column, at: int) -> str | None:
+    return None if at == 0 or column.kind in (*_TEXT, doc.Kind.VERDICT) else _class(column)
 
 
 def _shade(cell: str, counts: Sequence[int]) -> str:
     return "" if cell == "." or not counts else f"h{max(1, round(_SHADES * int(cell.replace(',', '')) / max(counts)))}"
 
 
-def _controls(block: Samples) -> Markup:
+def _controls(block: doc.Samples) -> Markup:
     every = [item for sample in block.items for item in (sample, *sample.repeats)]
     statuses = list(dict.fromkeys(item.status for item in every))
     categories = sorted({sample.category for sample in block.items if sample.category})

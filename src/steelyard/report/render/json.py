@@ -39,16 +39,12 @@ def encode(value: Any) -> Any:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return encode_object(value)
     if isinstance(value, Mapping):
-        return {encode(_key(key)): encode(item) for key, item in value.items()}
+        return {encode(str(key.value if isinstance(key, Enum) else key)): encode(item) for key, item in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
         return [encode(item) for item in value]
     if hasattr(value, "model_dump"):
         return encode(value.model_dump())
     return str(value)
-
-
-def _key(key: Any) -> str:
-    return str(key.value if isinstance(key, Enum) else key)
 
 
 def encode_object(value: Any) -> dict[str, Any]:
@@ -63,6 +59,11 @@ def encode_object(value: Any) -> dict[str, Any]:
         else:
             data[field.metadata.get("name", field.name)] = item
     return data
+
+
+def picked(value: Any, *names: str) -> dict[str, Any]:
+    """Some attributes of an object by their own names."""
+    return {name: encode(getattr(value, name)) for name in names}
 
 
 def to_text(data: Any) -> str:

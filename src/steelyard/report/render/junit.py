@@ -22,7 +22,7 @@ _PROBLEMS = {"failures": "failure", "errors": "error", "skipped": "skipped"}
 def to_junit(report: Report) -> str:
     """JUnit XML: one testsuite of gates, then one a category with a testcase a sample.
 
-    A sample that did not pass is a failure, an inconclusive one an error; so are a gate or criterion that does not hold
+    A sample that did not pass is a failure, an inconclusive one an error; so are a gate or criterion that fails
     and one that cannot tell. A secondary criterion that does not pass decides nothing and is skipped.
     """
     root = ElementTree.Element("testsuites", {"name": _attribute(report.header.suite_name)})

@@ -7,27 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from steelyard.report.document import (
-    Block,
-    Bullet,
-    Bullets,
-    Cell,
-    Column,
-    Document,
-    Facts,
-    Fold,
-    Headline,
-    Kind,
-    Quote,
-    SampleBlock,
-    Samples,
-    Section,
-    SmallTables,
-    Table,
-    Text,
-    Tone,
-    has_content,
-)
+from steelyard.report import document as doc
 from steelyard.report.format import clipped, counted, one_line, shortened, visible
 from steelyard.report.verdicts import style_of
 
@@ -39,8 +19,8 @@ _LONGEST_QUOTE = 1_500
 _LONGEST_FOOTER = 2_000
 _MOST_SAMPLES = 25
 _MOST_BULLETS = 20
-_TONES = {Tone.MUTED: "<sub>{}</sub>", Tone.STRONG: "**{}**"}
-_MARKS = {Tone.PLAIN: "", Tone.STRONG: "", Tone.MUTED: "", Tone.WARNING: "⚠️ "}
+_TONES = {doc.Tone.MUTED: "<sub>{}</sub>", doc.Tone.STRONG: "**{}**"}
+_MARKS = {doc.Tone.PLAIN: "", doc.Tone.STRONG: "", doc.Tone.MUTED: "", doc.Tone.WARNING: "⚠️ "}
 # As a numeric reference a sign is never Markdown or HTML structure.
 _STRUCTURE = re.compile(r"[\\`*_\[\]<>#!|~&$@^]")
 _BEGINS_A_LIST = re.compile(r"[-+=]|\d+[.)]")
@@ -50,17 +30,17 @@ _LINKED_LATER = re.compile(r"(?<=[@#:])(?=\S)|(?<=\bwww)(?=\.)", re.IGNORECASE)
 _BREAK = "\u200b"
 
 
-def to_markdown(document: Document, *, room: int = ROOM) -> str:
+def to_markdown(document: doc.Document, *, room: int = ROOM) -> str:
     """Markdown that fits into one comment: main sections open, the others folded; samples left off beyond `room`."""
     page = _Page()
     head = "\n\n".join(page.parts(document))
     foot = "".join(f"<sub>{safe(line, _LONGEST_FOOTER)}</sub><br>\n" for line in (*document.footer, *document.last))
-    samples = [block for block in document.blocks if isinstance(block, Samples)]
+    samples = [block for block in document.blocks if isinstance(block, doc.Samples)]
     shown = [part for block in samples for part in page.samples(block, room - len(head) - len(foot))]
     return "\n\n".join(part for part in (head, *shown, foot) if part).rstrip() + "\n"
 
 
-def blocks_to_markdown(blocks: Iterable[Block]) -> list[str]:
+def blocks_to_markdown(blocks: Iterable[doc.Block]) -> list[str]:
     """Some blocks, as parts of a text that has a blank line between them."""
     page = _Page()
     return [part for block in blocks for part in page.block(block)]
@@ -72,7 +52,7 @@ class _Page:
     def __init__(self) -> None:
         self.signatures: set[str] = set()
 
-    def parts(self, document: Document) -> Iterator[str]:
+    def parts(self, document: doc.Document) -> Iterator[str]:
         headline = document.headline
         word = "" if headline is None else f": {safe(headline.shown or headline.word)}"
         sign = "" if headline is None else f"{style_of(headline.word).emoji} "
@@ -81,39 +61,39 @@ class _Page:
             yield f"<sub>{safe(' | '.join(document.context), _LONGEST_FOOTER)}</sub>"
         folded: list[str] = []
         for block in document.blocks:
-            if isinstance(block, Section) and not block.main:
+            if isinstance(block, doc.Section) and not block.main:
                 folded += self.block(block)
-            elif not isinstance(block, Samples):
+            elif not isinstance(block, doc.Samples):
                 yield from self.block(block)
         if folded:
             yield fold("Figures", folded)
 
-    def block(self, block: Block) -> Iterator[str]:
+    def block(self, block: doc.Block) -> Iterator[str]:
         """The parts of a block; none of what only a page can show."""
         ways: dict[type, Callable[[Any], Iterable[str]]] = {
-            Headline: self.headline,
-            Section: self.section,
-            Fold: self.fold,
-            Facts: lambda item: [facts("", item.rows)],
-            Bullets: lambda item: [_list(item.items, numbered=item.numbered)],
-            Table: self.table,
-            SmallTables: self.small_tables,
-            Text: lambda item: [_TONES.get(item.tone, "{}").format(safe(item.text))],
+            doc.Headline: self.headline,
+            doc.Section: self.section,
+            doc.Fold: self.fold,
+            doc.Facts: lambda item: [facts("", item.rows)],
+            doc.Bullets: lambda item: [_list(item.items, numbered=item.numbered)],
+            doc.Table: self.table,
+            doc.SmallTables: self.small_tables,
+            doc.Text: lambda item: [_TONES.get(item.tone, "{}").format(safe(item.text))],
         }
-        if has_content(block) and type(block) in ways:
+        if doc.has_content(block) and type(block) in ways:
             yield from ways[type(block)](block)
 
-    def fold(self, block: Fold) -> Iterator[str]:
+    def fold(self, block: doc.Fold) -> Iterator[str]:
         if not block.bulky:
             yield fold(safe(block.title), [part for item in block.blocks for part in self.block(item)])
 
-    def small_tables(self, block: SmallTables) -> Iterator[str]:
+    def small_tables(self, block: doc.SmallTables) -> Iterator[str]:
         for table in block.tables:
             yield from self.table(table)
         if block.note:
-            yield f"<sub>{safe(block.note)}</sub>"
+            yield _small(block.note)
 
-    def headline(self, block: Headline) -> Iterator[str]:
+    def headline(self, block: doc.Headline) -> Iterator[str]:
         yield f"**{safe(block.text)}**"
         if block.warnings:
             yield _list(block.warnings)
@@ -124,27 +104,27 @@ class _Page:
         for extra in block.extra:
             yield from self.block(extra)
 
-    def section(self, block: Section) -> Iterator[str]:
+    def section(self, block: doc.Section) -> Iterator[str]:
         title = f"{block.title} ({block.remark})" if block.remark else block.title
         first, *others = block.blocks
         rest = [part for other in others for part in self.block(other)]
-        if isinstance(first, Facts) and first.rows:
+        if isinstance(first, doc.Facts) and first.rows:
             yield facts(title, first.rows)
-        elif isinstance(first, Table) and first.title in ("", block.title):
+        elif isinstance(first, doc.Table) and first.title in ("", block.title):
             yield from self.table(replace(first, title=title))
         elif shown := [*self.block(first), *rest]:
             yield "\n\n".join([f"**{safe(title)}**", shown[0]])
             rest = shown[1:]
         yield from rest
 
-    def table(self, block: Table) -> Iterator[str]:
+    def table(self, block: doc.Table) -> Iterator[str]:
         """The table under its title, at most `MOST_ROWS` rows of it."""
         table = block.sound
         if table is None:
             return
-        drawn = (Kind.GAUGE, Kind.BAR)
+        drawn = (doc.Kind.GAUGE, doc.Kind.BAR)
         table = table.only([at for at, column in enumerate(table.columns) if column.kind not in drawn])
-        words = (Kind.TEXT, Kind.LINES, Kind.VERDICT)
+        words = (doc.Kind.TEXT, doc.Kind.LINES, doc.Kind.VERDICT)
         lines = [
             *([f"**{safe(table.title)}**", ""] if table.title else []),
             "| " + " | ".join(safe(column.title.replace("\n", " "), _LONGEST_CELL) for column in table.columns) + " |",
@@ -153,16 +133,16 @@ class _Page:
         for row in table.rows[:MOST_ROWS]:
             cells = zip(row, table.columns, strict=True)
             lines.append("| " + " | ".join(_cell(cell, column) for cell, column in cells) + " |")
-        left_off = table.left_off(MOST_ROWS)
-        note = "; ".join(filter(None, [table.note, f"{left_off:,} more not shown" if left_off else ""]))
-        lines += ["", f"<sub>{safe(note)}</sub>"] if note else []
-        lines += ["", safe(table.conclusion)] if table.conclusion else []
-        if table.signature and table.signature not in self.signatures:
-            self.signatures.add(table.signature)
-            lines += ["", f"<sub>{safe(table.signature)}</sub>"]
+        note, conclusion, signature = table.below(MOST_ROWS, self.signatures)
+        lines += [
+            line
+            for text in (note and _small(note), safe(conclusion), signature and _small(signature))
+            if text
+            for line in ("", text)
+        ]
         yield "\n".join(lines)
 
-    def samples(self, block: Samples, room: int) -> list[str]:
+    def samples(self, block: doc.Samples, room: int) -> list[str]:
         """The samples that did not pass, folded, as many as there is room for."""
         parts: list[str] = []
         for sample in [sample for sample in block.items if sample.status != "passed"][:_MOST_SAMPLES]:
@@ -179,31 +159,35 @@ class _Page:
         title = f"{counted(len(parts), 'sample')} that did not pass, the worst first"
         return [fold(title, [*parts, f"{left_off:,} more of {block.total:,} are not shown here."])]
 
-    def sample(self, sample: SampleBlock) -> str:
+    def sample(self, sample: doc.SampleBlock) -> str:
         result = sample.score if sample.status in ("passed", "failed", "scored") else f"{sample.status}, {sample.score}"
         why = f"{safe(sample.why, 300)}<br>" if sample.why else ""
         body = "".join(self.sample(repeat) for repeat in sample.repeats) or "".join(_quotes(sample.blocks))
         return f"<details><summary>{safe(sample.name, 200)}: {safe(result)}</summary>{why}{body}</details>"
 
 
-def _quotes(blocks: Sequence[Block]) -> Iterator[str]:
+def _quotes(blocks: Sequence[doc.Block]) -> Iterator[str]:
     """What was asked, expected and answered, and what a judge said, each part as a quotation."""
     for block in blocks:
-        if isinstance(block, Quote):
+        if isinstance(block, doc.Quote):
             yield f"<b>{safe(block.title, 200)}</b><pre>{quoted(block.text)}</pre>"
-        elif isinstance(block, Section | Fold):
-            lines = [item.text for entry in block.blocks if isinstance(entry, Bullets) for item in entry.items]
+        elif isinstance(block, doc.Section | doc.Fold):
+            lines = [item.text for entry in block.blocks if isinstance(entry, doc.Bullets) for item in entry.items]
             if lines:
                 yield f"<b>{safe(block.title, 200)}</b><pre>{quoted(chr(10).join(lines))}</pre>"
             yield from _quotes(block.blocks)
 
 
-def _cell(cell: Cell, column: Column) -> str:
+def _small(text: str) -> str:
+    return f"<sub>{safe(text)}</sub>"
+
+
+def _cell(cell: doc.Cell, column: doc.Column) -> str:
     text = str(cell)
-    return safe(clipped(text.replace("\n", "; ") if column.kind is Kind.LINES else text, _LONGEST_CELL))
+    return safe(clipped(text.replace("\n", "; ") if column.kind is doc.Kind.LINES else text, _LONGEST_CELL))
 
 
-def _list(items: Sequence[Bullet], *, numbered: bool = False) -> str:
+def _list(items: Sequence[doc.Bullet], *, numbered: bool = False) -> str:
     lines = [
         f"{f'{number}.' if numbered else '-'} {f'**{safe(item.label)}** ' if item.label else ''}"
         f"{_MARKS[item.tone]}{safe(item.text, 1_000)}"

@@ -14,26 +14,7 @@ from rich.padding import Padding
 from rich.table import Table as Grid
 from rich.text import Text as Line
 
-from steelyard.report.document import (
-    Block,
-    Bullet,
-    Bullets,
-    Cell,
-    Column,
-    Document,
-    Facts,
-    Fold,
-    Gauge,
-    Headline,
-    Kind,
-    Section,
-    SmallTables,
-    Table,
-    Text,
-    Tone,
-    has_content,
-    untitled,
-)
+from steelyard.report import document as doc
 from steelyard.report.format import ascii_only, clipped, one_line
 from steelyard.report.verdicts import STYLES, Colour, style_of
 
@@ -54,17 +35,17 @@ _COLOURS = {
     Colour.INVALID: "bold magenta",
     Colour.NONE: "bold",
 }
-_TONES = {Tone.PLAIN: "", Tone.STRONG: "bold", Tone.MUTED: "dim", Tone.WARNING: "bold yellow"}
-_MARKS = {Tone.PLAIN: "-", Tone.STRONG: "*", Tone.MUTED: "-", Tone.WARNING: "!"}
-_BROKEN_TEXT = (Kind.TEXT, Kind.LINES)
+_TONES = {doc.Tone.PLAIN: "", doc.Tone.STRONG: "bold", doc.Tone.MUTED: "dim", doc.Tone.WARNING: "bold yellow"}
+_MARKS = {doc.Tone.PLAIN: "-", doc.Tone.STRONG: "*", doc.Tone.MUTED: "-", doc.Tone.WARNING: "!"}
+_BROKEN_TEXT = (doc.Kind.TEXT, doc.Kind.LINES)
 
 
-def print_document(document: Document, console: Console) -> None:
+def print_document(document: doc.Document, console: Console) -> None:
     """Print it all; plain ASCII when the terminal cannot show more."""
     print_blocks(_parts(document, _Layout(console)), console)
 
 
-def print_fitting(documents: Iterable[Document], console: Console, lines: int) -> None:
+def print_fitting(documents: Iterable[doc.Document], console: Console, lines: int) -> None:
     """Print the first that takes no more than so many lines, or the last."""
     shown: list[RenderableType] = []
     for document in documents:
@@ -74,9 +55,9 @@ def print_fitting(documents: Iterable[Document], console: Console, lines: int) -
     print_blocks(iter(shown), console)
 
 
-def count_lines(blocks: Sequence[Block], console: Console) -> int:
+def count_lines(blocks: Sequence[doc.Block], console: Console) -> int:
     """How many lines some blocks take."""
-    return _n_lines(list(_parts(Document("", blocks), _Layout(console))), console)
+    return _n_lines(list(_parts(doc.Document("", blocks), _Layout(console))), console)
 
 
 def _n_lines(parts: Sequence[RenderableType], console: Console) -> int:
@@ -91,7 +72,7 @@ def print_blocks(parts: Iterator[RenderableType], console: Console) -> None:
         console.print(part, highlight=False, markup=False, emoji=False, soft_wrap=soft)
 
 
-def _parts(document: Document, layout: _Layout) -> Iterator[RenderableType]:
+def _parts(document: doc.Document, layout: _Layout) -> Iterator[RenderableType]:
     if document.title:
         lines = [clipped(document.title, 60)]
         for part in document.context:
@@ -116,22 +97,22 @@ class _Layout:
         self.plain = not console.encoding.startswith("utf")
         self.signatures: set[str] = set()
 
-    def block(self, block: Block) -> Iterator[RenderableType]:
+    def block(self, block: doc.Block) -> Iterator[RenderableType]:
         """The lines of a block; none of what only a page can show."""
         ways: dict[type, Callable[[Any], Iterable[RenderableType]]] = {
-            Headline: self.headline,
-            Section: lambda item: self.section(item.title, item.blocks, item.remark),
-            Fold: lambda item: () if item.bulky else self.section(item.title, item.blocks),
-            Facts: lambda item: [self.facts(item)],
-            Bullets: self.bullets,
-            Table: self.table,
-            SmallTables: self.small_tables,
-            Text: lambda item: [Padding(self.text(item.text, _TONES[item.tone]), (0, 0, 0, _INDENT))],
+            doc.Headline: self.headline,
+            doc.Section: lambda item: self.section(item.title, item.blocks, item.remark),
+            doc.Fold: lambda item: () if item.bulky else self.section(item.title, item.blocks),
+            doc.Facts: lambda item: [self.facts(item)],
+            doc.Bullets: self.bullets,
+            doc.Table: self.table,
+            doc.SmallTables: self.small_tables,
+            doc.Text: lambda item: [Padding(self.text(item.text, _TONES[item.tone]), (0, 0, 0, _INDENT))],
         }
-        if has_content(block) and type(block) in ways:
+        if doc.has_content(block) and type(block) in ways:
             yield from ways[type(block)](block)
 
-    def bullets(self, block: Bullets) -> Iterator[RenderableType]:
+    def bullets(self, block: doc.Bullets) -> Iterator[RenderableType]:
         """The items one below the other."""
         for number, item in enumerate(block.items, 1):
             yield self.bullet(item, number if block.numbered else 0)
@@ -150,7 +131,7 @@ class _Layout:
             shown.stylize(_COLOURS[style_of(word).colour], 0, len(word))
         return shown
 
-    def headline(self, block: Headline) -> Iterator[RenderableType]:
+    def headline(self, block: doc.Headline) -> Iterator[RenderableType]:
         yield Line()
         badge = self.text(block.shown or block.word)
         style = _COLOURS[style_of(block.word).colour] + " reverse"
@@ -163,16 +144,16 @@ class _Layout:
         for extra in block.extra:
             yield from self.block(extra)
 
-    def section(self, title: str, blocks: Sequence[Block], remark: str = "") -> Iterator[RenderableType]:
-        shown = [part for block in blocks for part in self.block(untitled(block, title))]
+    def section(self, title: str, blocks: Sequence[doc.Block], remark: str = "") -> Iterator[RenderableType]:
+        shown = [part for block in blocks for part in self.block(doc.untitled(block, title))]
         if shown:
             yield Line()
             yield self.text(f"{title} ({remark})" if remark else title, "bold")
             yield from shown
 
-    def bullet(self, item: Bullet, number: int = 0) -> RenderableType:
+    def bullet(self, item: doc.Bullet, number: int = 0) -> RenderableType:
         """A mark, or a label, and a sentence that is indented behind it."""
-        style = _TONES[item.tone] if item.tone is not Tone.STRONG else ""
+        style = _TONES[item.tone] if item.tone is not doc.Tone.STRONG else ""
         row = Grid.grid(padding=(0, 1))
         row.add_column(no_wrap=True, width=12 if item.label else None)
         row.add_column(overflow="fold")
@@ -180,7 +161,7 @@ class _Layout:
         row.add_row(self.text(mark, style), self.text(item.text, style))
         return Padding(row, (0, 0, 0, 1))
 
-    def facts(self, block: Facts) -> RenderableType:
+    def facts(self, block: doc.Facts) -> RenderableType:
         grid = Grid.grid(padding=(0, 2))
         grid.add_column(no_wrap=True)
         grid.add_column(overflow="fold")
@@ -188,7 +169,7 @@ class _Layout:
             grid.add_row(self.text(label), self.text(value))
         return Padding(grid, (0, 0, 0, _INDENT))
 
-    def table(self, block: Table) -> Iterator[RenderableType]:
+    def table(self, block: doc.Table) -> Iterator[RenderableType]:
         """The table under its title, in the first layout that fits.
 
         As it is, stacked, without what it can do without, or a paragraph a row.
@@ -199,7 +180,7 @@ class _Layout:
         if table.title:
             yield Line()
             yield self.text(table.title, "bold")
-        table = _without_gauges(table)
+        table = table.only([at for at, column in enumerate(table.columns) if column.kind is not doc.Kind.GAUGE])
         shown = replace(table, rows=table.rows[: table.most])
         needed = shown.only([at for at, column in enumerate(shown.columns) if not column.optional])
         layouts = [shown, _stacked(shown), needed, _stacked(needed)]
@@ -207,31 +188,23 @@ class _Layout:
             (layout for layout in layouts if sum(_least(layout)) + len(layout.columns) - 1 <= self.room), None
         )
         yield Padding(self.paragraphs(needed) if fitting is None else self.grid(fitting), (0, 0, 0, _INDENT))
-        for text, style in zip(self.below(table), ("dim", "", "dim"), strict=True):
+        for text, style in zip(table.below(table.most, self.signatures), ("dim", "", "dim"), strict=True):
             if text:
                 yield Padding(self.text(text, style), (0, 0, 0, _INDENT))
-
-    def below(self, table: Table) -> tuple[str, str, str]:
-        """Note, conclusion and signature."""
-        left_off = table.left_off(table.most)
-        note = "; ".join(filter(None, [table.note, f"{left_off:,} more not shown" if left_off else ""]))
-        signature = "" if table.signature in self.signatures else table.signature
-        self.signatures.add(signature)
-        return note, table.conclusion, signature
 
     @property
     def room(self) -> int:
         """Columns that a table has."""
         return self.width - _INDENT
 
-    def grid(self, table: Table) -> RenderableType:
+    def grid(self, table: doc.Table) -> RenderableType:
         """The table as it is; columns of text share the room that is left, and none is narrower than its words."""
         least, wish = _least(table), _wish(table)
         gap = 2 if sum(wish) + 2 * (len(wish) - 1) <= self.room or sum(least) + 2 * (len(least) - 1) <= self.room else 1
         widths = _shared_out(least, wish, self.room - gap * (len(least) - 1))
         grid = Grid(box=None, show_edge=False, pad_edge=False, padding=(0, gap, 0, 0), header_style="dim")
         for at, (column, width) in enumerate(zip(table.columns, widths, strict=True)):
-            left = column.kind in (*_BROKEN_TEXT, Kind.VERDICT, Kind.BAR) or (at == len(widths) - 1 and at > 0)
+            left = column.kind in (*_BROKEN_TEXT, doc.Kind.VERDICT, doc.Kind.BAR) or (at == len(widths) - 1 and at > 0)
             justify: JustifyMethod = "left" if left else "right"
             title = Line("\n").join(self.text(line) for line in _broken(column.title, width))
             # The padding of the last column is dropped.
@@ -241,20 +214,20 @@ class _Layout:
             grid.add_row(*(self.cell(cell, column.kind, width) for cell, column, width in cells))
         return grid
 
-    def cell(self, cell: Cell, kind: Kind, width: int) -> Line:
+    def cell(self, cell: doc.Cell, kind: doc.Kind, width: int) -> Line:
         """What stands in a cell, clipped; a verdict in its colour."""
-        if isinstance(cell, Gauge):
+        if isinstance(cell, doc.Gauge):
             return Line(self.bar(cell), "cyan")
         value = str(cell)
-        if kind in (Kind.STACKED, Kind.LINES):
-            part = Kind.FIGURE if kind is Kind.STACKED else Kind.TEXT
+        if kind in (doc.Kind.STACKED, doc.Kind.LINES):
+            part = doc.Kind.FIGURE if kind is doc.Kind.STACKED else doc.Kind.TEXT
             return Line("\n").join(self.cell(line, part, width) for line in value.split("\n"))
-        if kind is Kind.TEXT:
+        if kind is doc.Kind.TEXT:
             return self.text(at_dots(clipped(value, _LONGEST_CELL), width))
-        style = _COLOURS[style_of(value).colour] if kind is Kind.VERDICT and value in STYLES else ""
+        style = _COLOURS[style_of(value).colour] if kind is doc.Kind.VERDICT and value in STYLES else ""
         return self.text(clipped(value, _LONGEST_FIGURE), style)
 
-    def paragraphs(self, table: Table) -> RenderableType:
+    def paragraphs(self, table: doc.Table) -> RenderableType:
         """A paragraph a row, for a table that has no room beside: the name, then every figure with its title."""
         lines = Grid.grid(padding=(0, 1, 0, 0))
         lines.add_column(overflow="fold")
@@ -268,14 +241,14 @@ class _Layout:
             lines.add_row(Padding(self.text("; ".join(messages)), (0, 0, 0, _INDENT)))
         return lines
 
-    def bar(self, gauge: Gauge) -> str:
+    def bar(self, gauge: doc.Gauge) -> str:
         """A share as a bar; what is above nothing always shows a mark."""
         filled = 0.0 if gauge.value is None else min(max(gauge.value, 0.0), 1.0) * _BAR_WIDTH
         marks = max(round(filled), 1) if filled > 0 else 0
         full, rest = ("#", ".") if self.plain else ("█", "░")
         return full * marks + rest * (_BAR_WIDTH - marks)
 
-    def small_tables(self, block: SmallTables) -> Iterator[RenderableType]:
+    def small_tables(self, block: doc.SmallTables) -> Iterator[RenderableType]:
         """The small tables, as many beside each other as there is room for."""
         across = max(1, self.room // (max(_breadth(table) for table in block.tables) + 6))
         rows = Grid.grid(padding=(0, 4))
@@ -287,7 +260,7 @@ class _Layout:
         if block.note:
             yield Padding(self.text(block.note, "dim"), (0, 0, 0, _INDENT))
 
-    def small(self, table: Table) -> RenderableType:
+    def small(self, table: doc.Table) -> RenderableType:
         grid = Grid(box=None, show_edge=False, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
         grid.title, grid.title_justify, grid.title_style = self.text(table.title), "left", ""
         for column in table.columns:
@@ -297,11 +270,7 @@ class _Layout:
         return Padding(grid, (0, 0, 1, 0))
 
 
-def _without_gauges(table: Table) -> Table:
-    return table.only([at for at, column in enumerate(table.columns) if column.kind is not Kind.GAUGE])
-
-
-def _stacked(table: Table) -> Table:
+def _stacked(table: doc.Table) -> doc.Table:
     """The table with every column that may stand below the one before it standing there."""
     groups: list[list[int]] = []
     for at, column in enumerate(table.columns):
@@ -312,18 +281,18 @@ def _stacked(table: Table) -> Table:
     columns = tuple(
         table.columns[group[0]]
         if len(group) == 1
-        else Column("\n".join(dict.fromkeys(table.columns[at].title for at in group)), Kind.STACKED)
+        else doc.Column("\n".join(dict.fromkeys(table.columns[at].title for at in group)), doc.Kind.STACKED)
         for group in groups
     )
     rows = [tuple(_joined(row, group) for group in groups) for row in table.rows]
     return replace(table, columns=columns, rows=rows)
 
 
-def _joined(row: Sequence[Cell], group: Sequence[int]) -> Cell:
+def _joined(row: Sequence[doc.Cell], group: Sequence[int]) -> doc.Cell:
     return row[group[0]] if len(group) == 1 else "\n".join(str(row[at]) for at in group if str(row[at]))
 
 
-def _least(table: Table) -> list[int]:
+def _least(table: doc.Table) -> list[int]:
     """How narrow each column can be without a word broken inside.
 
     Text that a table can do without is shown only where all other text has room.
@@ -340,7 +309,7 @@ def _least(table: Table) -> list[int]:
     return least
 
 
-def _wish(table: Table) -> list[int]:
+def _wish(table: doc.Table) -> list[int]:
     """How wide each column would be with every cell on one line."""
     return [
         max([*map(cell_len, column.title.split("\n")), *_cells(table, at, _wide)])
@@ -348,13 +317,13 @@ def _wish(table: Table) -> list[int]:
     ]
 
 
-def _cells(table: Table, at: int, measure: Callable[[Cell, Kind], int]) -> Iterator[int]:
+def _cells(table: doc.Table, at: int, measure: Callable[[doc.Cell, doc.Kind], int]) -> Iterator[int]:
     kind = table.columns[at].kind
     yield from (measure(row[at], kind) for row in table.rows)
 
 
-def _narrow(cell: Cell, kind: Kind) -> int:
-    if isinstance(cell, Gauge):
+def _narrow(cell: doc.Cell, kind: doc.Kind) -> int:
+    if isinstance(cell, doc.Gauge):
         return _BAR_WIDTH
     if kind in _BROKEN_TEXT:
         words = (min(cell_len(word), _LONGEST_WORD) for word in _words(clipped(str(cell), _LONGEST_CELL)))
@@ -362,8 +331,8 @@ def _narrow(cell: Cell, kind: Kind) -> int:
     return _wide(cell, kind)
 
 
-def _wide(cell: Cell, kind: Kind) -> int:
-    if isinstance(cell, Gauge):
+def _wide(cell: doc.Cell, kind: doc.Kind) -> int:
+    if isinstance(cell, doc.Gauge):
         return _BAR_WIDTH
     longest = _LONGEST_CELL if kind in _BROKEN_TEXT else _LONGEST_FIGURE
     return max(min(cell_len(one_line(line)), longest) for line in str(cell).split("\n"))
@@ -414,6 +383,6 @@ def _at_dots(word: str, room: int) -> str:
     return " ".join(lines)
 
 
-def _breadth(table: Table) -> int:
+def _breadth(table: doc.Table) -> int:
     """How wide a small table is."""
     return max(len(table.title), sum(width + 2 for width in _wish(table)))

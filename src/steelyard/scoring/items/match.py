@@ -443,7 +443,7 @@ class MatchItems(Scorer):
         truth = self._truth(case)
         if truth is None:
             return UNKNOWN
-        seen = self.seen(answer)
+        seen = self.answer_value(answer)
         try:
             got = read_items(self.shapes, seen, _size(case))
         except SeveralShapes as error:
@@ -512,7 +512,7 @@ class MatchItems(Scorer):
         return None
 
     def _miscounted(self, n: int, case: Case) -> str | None:
-        text = self.available(case, "total")
+        text = self.expected_value(case, "total")
         if text is None or text == n:
             return None
         return f"{self.total} says {text!r}, but {n} items are listed"

@@ -456,7 +456,7 @@ class MatchSpans(Scorer):
         gold = self._gold(case)
         if gold is None:
             return UNKNOWN
-        seen = self.seen(answer)
+        seen = self.answer_value(answer)
         items = self.shape.result(seen)
         if items is None:
             return self._misshapen(gold, self._no_list(seen))
@@ -550,7 +550,7 @@ class MatchSpans(Scorer):
         items = self.expected.result(case)
         if not items:
             return None
-        text = self.available(case, "text")
+        text = self.expected_value(case, "text")
         if not isinstance(text, str):
             return f"{self.text} holds no text that the spans could be in"
         spans = self.placed(items, self.expected, text)
@@ -579,7 +579,7 @@ class MatchSpans(Scorer):
         # The same objects are the same truth: repeats and variants of a case need not read it again.
         if available is not None and available.source is case.expected and available.asked is case.input:
             return available
-        items, text = self.expected.result(case), self.available(case, "text")
+        items, text = self.expected.result(case), self.expected_value(case, "text")
         if items is None or not isinstance(text, str):
             return None
         spans = self.placed(items, self.expected, text)

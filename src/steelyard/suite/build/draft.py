@@ -14,9 +14,11 @@ from steelyard import plugins
 from steelyard.errors import Problem, SuiteError, UsageError
 from steelyard.plugins import PLACE, find_callable
 from steelyard.suite.files import text_inside
+from steelyard.suite.values import Part
 from steelyard.suite.yaml import Located, Place, dotted, explain, listed, result
 
 Checked = TypeVar("Checked", bound=BaseModel)
+Written = TypeVar("Written", bound=Part)
 
 
 @dataclass
@@ -67,11 +69,23 @@ class Draft:
     def check(self, model: type[Checked], data: Any, place: Place = ()) -> Checked | None:
         """The data as the model, or None with every problem noted."""
         try:
-            return model.model_validate(data)
+            return model.from_file(data) if issubclass(model, Part) else model.model_validate(data)
         except ValidationError as error:
             for problem in explain(error, data, model, place):
                 self.add_problem(problem.message, problem.place)
         return None
+
+    def check_keys(self, model: type[Written], data: dict[str, Any], place: Place = ()) -> tuple[Written, set[Any]]:
+        """The data as the model without its keys that are wrong, and these keys, whose problems are noted."""
+        checked = self.check(model, data, place)
+        if checked is not None:
+            return checked, set()
+        try:
+            model.from_file(data, whole=False)
+        except ValidationError as error:
+            wrong = {detail["loc"][0] for detail in error.errors(include_url=False) if detail["loc"]}
+            return model.from_file({key: data[key] for key in data if key not in wrong}, whole=False), wrong
+        return model.from_file(data, whole=False), set()
 
     def check_part(self, model: type[Checked], data: Any, place: Place) -> Checked | None:
         """As `check`, for the models of scorers and targets, whose own checks may raise anything."""

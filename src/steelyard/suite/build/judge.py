@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import jsonschema_rs
-from pydantic import ValidationError
 
 from steelyard.errors import SuiteError
 from steelyard.metrics.expression_checks import check_judge_threshold, judge_lacks
 from steelyard.metrics.expressions import parse_judge_threshold
 from steelyard.plugins import PLACE, find_callable
-from steelyard.suite.build.draft import Checked, Draft, own_code
+from steelyard.suite.build.draft import Draft, own_code
 from steelyard.suite.case import EACH, compile_path, split_path
 from steelyard.suite.judge import (
     BindingRule,
     Evidence,
     FigureFile,
-    JudgeFile,
     JudgeModel,
-    JudgeSettings,
-    JudgeSpec,
+    Member,
     Reasons,
     Rubric,
     SaidCount,
@@ -30,14 +26,14 @@ from steelyard.suite.judge import (
 )
 from steelyard.suite.labels import check_path
 from steelyard.suite.mapping import JUDGE_NAMES, SHOWN_NAMES, compile_template
-from steelyard.suite.models import AnswerShape, Component
+from steelyard.suite.models import AnswerShape, Component, MeasureDescription
 from steelyard.suite.readers import read_schema
 from steelyard.suite.rules import RESERVED, parse_rule
 from steelyard.suite.yaml import Place, dotted, listed, meant, meant_or_listed, read_yaml, result
 
 _AT: Place = ("judge",)
 _RUBRIC: Place = ("judge", "rubric")
-_TAKEN_CODES = {"FORMAT": "an answer that cannot be read", "JUDGE": "a judge that gave no reading"}
+_TAKEN_CODES = {"FORMAT": "an answer that cannot be read", "JUDGE": "a judge that failed"}
 """Codes of findings that a dimension's own would be taken for."""
 REASONS = "reasons"
 """The field of reasons in a schema that is made from the rubric, unless the suite names another."""
@@ -63,7 +59,7 @@ def build_judge(
     if not isinstance(raw, dict):
         draft.add_problem(f"judge is a group of keys (rubric, judges, ...); {result(raw)}", _AT)
         return None
-    part = draft.check(JudgeFile, raw, _AT)
+    part, _ = draft.check_keys(JudgeModel, raw, _AT)
     names = list(dict.fromkeys([*named, *(component.name for component in components)]))
     rubric = build_rubric(raw.get("rubric"), draft, names)
     specs = build_specs(raw.get("judges"), draft)
@@ -71,32 +67,27 @@ def build_judge(
     members = choose(raw.get("by"), specs, declared, draft)
     system, user = (_template(raw.get(key), (*_AT, key), draft) for key in ("system", "user"))
     shown = _template(raw.get("shown"), (*_AT, "shown"), draft, SHOWN_NAMES)
-    _check_paths(raw, answer, draft)
+    _check_paths(part, answer, draft)
     if rubric is None:
         return None
-    reasons = _valid(Reasons, raw.get("reasons"))
+    reasons = part.reasons
     if reasons is None and raw.get("response") is None:
         reasons = Reasons.from_data({"in": REASONS})  # a schema made from the rubric always has them
-    evidence = _evidence(_valid(Evidence, raw.get("evidence")), raw.get("evidence"), rubric, draft)
-    scores_in = raw["scores_in"] if isinstance(raw.get("scores_in"), str) else ""
-    response = build_response(raw.get("response"), rubric, Owed(scores_in, reasons, evidence), draft)
-    rules = _rules(raw.get("bind"), rubric, _metrics(components, names), draft)
-    means, counts = build_figures(part, rubric, response, names, draft)
-    settings = {} if part is None else {name: getattr(part, name) for name in JudgeSettings.model_fields}
-    judge = JudgeModel(
+    judge = part.judged_by(
+        members,
         rubric=rubric,
-        members=members,
         system=system,
         user=user,
         shown=shown,
-        response=response,
-        rules=rules,
+        rules=_rules(raw.get("bind"), rubric, _metrics(components, names), draft),
         check=own_code(raw.get("check"), (*_AT, "check"), draft),
-        means=means,
-        counts=counts,
+        reasons=reasons,
+        evidence=_evidence(part.evidence, rubric, draft),
         judges=specs,
-        **settings | {"reasons": reasons, "evidence": evidence},
     )
+    judge = judge.model_copy(update={"response": build_response(raw.get("response"), judge, draft)})
+    means, counts = build_figures(judge, names, draft)
+    judge = judge.model_copy(update={"means": means, "counts": counts})
     _check_health(judge, draft)
     return judge
 
@@ -114,28 +105,18 @@ def _template(raw: Any, place: Place, draft: Draft, names: tuple[str, ...] = JUD
     return text
 
 
-def _check_paths(raw: dict[str, Any], answer: AnswerShape, draft: Draft) -> None:
-    of = raw.get("of")
-    if isinstance(of, str) and of:
+def _check_paths(part: JudgeModel, answer: AnswerShape, draft: Draft) -> None:
+    if part.of:
         with draft.noting((*_AT, "of"), "judge.of: "):
-            compile_path(of)
+            compile_path(part.of)
         if answer.format != "json":
             draft.add_problem("judge.of is a path into a JSON answer: write answer: {format: json}", (*_AT, "of"))
-    for key in ("labels", "labelled"):
-        path = raw.get(key)
-        if isinstance(path, str) and path and (wrong := check_path(path)):
+    for key, path in (("labels", part.labels), ("labelled", part.labelled)):
+        if path and (wrong := check_path(path)):
             draft.add_problem(f"judge.{key}: {wrong}", (*_AT, key))
 
 
-def _valid(part: type[Checked], raw: Any) -> Checked | None:
-    """The part, or None when there is none or it is told to be wrong by the check of the whole judge."""
-    try:
-        return None if raw is None else part.model_validate(raw)
-    except ValidationError:
-        return None
-
-
-def _evidence(evidence: Evidence | None, raw: Any, rubric: Rubric, draft: Draft) -> Evidence | None:
+def _evidence(evidence: Evidence | None, rubric: Rubric, draft: Draft) -> Evidence | None:
     """The evidence with all dimensions that must be proven; those that the rubric does not have are noted."""
     if evidence is None:
         return None
@@ -144,7 +125,7 @@ def _evidence(evidence: Evidence | None, raw: Any, rubric: Rubric, draft: Draft)
         if name not in names:
             problem = f"there is no dimension {name!r}{meant_or_listed(name, names)}"
             draft.add_problem(f"judge.evidence.dimensions: {problem}", (*_AT, "evidence", "dimensions", at))
-    if raw.get("dimensions") in ([], ()):
+    if not evidence.dimensions and "dimensions" in evidence.model_fields_set:
         draft.add_problem("judge.evidence.dimensions is empty: leave it out for all", (*_AT, "evidence", "dimensions"))
     proven = tuple(name for name in names if not evidence.dimensions or name in evidence.dimensions)
     return evidence.model_copy(update={"dimensions": proven})
@@ -227,30 +208,21 @@ def _check_rubric_names(rubric: Rubric, place: Place, draft: Draft, components: 
             taken[name.casefold()] = f"the {word} {name}"
 
 
-@dataclass(frozen=True, slots=True)
-class Owed:
-    """Where in its answer a judge puts what it owes; "" and None for what is not asked for."""
-
-    scores_in: str = ""
-    """The field that holds scores and flags; "" is the top."""
-    reasons: Reasons | None = None
-    evidence: Evidence | None = None
-
-    def places(self) -> tuple[tuple[str, str], ...]:
-        """The key of the suite file and the path, for each of the two that may be a path."""
-        owed = (("reasons", self.reasons), ("evidence", self.evidence))
-        return tuple((key, part.place if part else "") for key, part in owed)
+def _places(judge: JudgeModel) -> tuple[tuple[str, str], ...]:
+    """Where in its answer a judge puts what it owes: the key of the suite file and the path, "" when it owes none."""
+    owed = (("reasons", judge.reasons), ("evidence", judge.evidence))
+    return tuple((key, part.place if part else "") for key, part in owed)
 
 
-def response_schema(rubric: Rubric, owed: Owed) -> dict[str, Any]:
+def response_schema(judge: JudgeModel) -> dict[str, Any]:
     """The schema of an answer: reasons first, then evidence by dimension, then each score and flag; all are asked for.
 
     A model writes the fields in this order, so that it has said why before it says how good.
     """
     properties: dict[str, Any] = {}
-    evidence = owed.evidence
-    if owed.reasons is not None:
-        properties[owed.reasons.place] = {**_TEXTS, "description": "Weaknesses found, before any score is given."}
+    evidence, rubric = judge.evidence, judge.rubric
+    if judge.reasons is not None:
+        properties[judge.reasons.place] = {**_TEXTS, "description": "Weaknesses found, before any score is given."}
     if evidence is not None:
         # Many a model gives one quote as a text, whatever it is told.
         quotes = {name: {"anyOf": [_TEXTS, {"type": "string"}]} for name in evidence.dimensions}
@@ -262,20 +234,20 @@ def response_schema(rubric: Rubric, owed: Owed) -> dict[str, Any]:
         scores[dimension.name] = score | ({"description": dimension.about} if dimension.about else {})
     for flag in rubric.flags:
         scores[flag.name] = {"type": "boolean"} | ({"description": flag.about} if flag.about else {})
-    return _closed(properties | ({owed.scores_in: _closed(scores)} if owed.scores_in else scores))
+    return _closed(properties | ({judge.scores_in: _closed(scores)} if judge.scores_in else scores))
 
 
-def build_response(given: Any, rubric: Rubric, owed: Owed, draft: Draft) -> dict[str, Any]:
+def build_response(given: Any, judge: JudgeModel, draft: Draft) -> dict[str, Any]:
     """The schema that the suite gives, or one made from the rubric; everything wrong with it is noted."""
     if given is None:
-        _check_own_names(rubric, owed, draft)
-        return response_schema(rubric, owed)
+        _check_own_names(judge, draft)
+        return response_schema(judge)
     schema = read_schema(given, _RESPONSE, draft)
     if schema is None:
         return {}
-    properties = _properties(schema)
-    holder = _properties(properties.get(owed.scores_in)) if owed.scores_in else properties
-    where = f" in {owed.scores_in}" if owed.scores_in else ""
+    properties, rubric, scores_in = _properties(schema), judge.rubric, judge.scores_in
+    holder = _properties(properties.get(scores_in)) if scores_in else properties
+    where = f" in {scores_in}" if scores_in else ""
     for name in rubric.names:
         if name not in holder:
             hint = meant(name, list(holder))
@@ -283,13 +255,12 @@ def build_response(given: Any, rubric: Rubric, owed: Owed, draft: Draft) -> dict
                 f"judge.response has no field {name!r}{where}, which the rubric asks for{hint}", _RESPONSE
             )
     names = list(properties)
-    for key, place in owed.places():
+    for key, place in _places(judge):
         if place and (first := split_path(place)[0]) not in names:
             problem = f"the response has no field {first!r}{meant_or_listed(first, names)}"
             draft.add_problem(f"judge.{key}.in: {problem}", ("judge", key, "in"))
-    _check_order(
-        names, (owed.scores_in,) if owed.scores_in else rubric.names, owed.reasons.place if owed.reasons else "", draft
-    )
+    reasons = judge.reasons.place if judge.reasons else ""
+    _check_order(names, (scores_in,) if scores_in else rubric.names, reasons, draft)
     _check_scale(schema, holder, rubric, draft)
     return schema
 
@@ -300,10 +271,10 @@ def _properties(schema: Any) -> dict[str, Any]:
     return fields if isinstance(fields, dict) else {}
 
 
-def _check_own_names(rubric: Rubric, owed: Owed, draft: Draft) -> None:
+def _check_own_names(judge: JudgeModel, draft: Draft) -> None:
     """Tell of fields of a made schema that would stand for two things."""
-    taken = [owed.scores_in] if owed.scores_in else list(rubric.names)
-    for key, name in owed.places():
+    taken = [judge.scores_in] if judge.scores_in else list(judge.rubric.names)
+    for key, name in _places(judge):
         if name and len(split_path(name)) > 1:
             draft.add_problem(
                 f"judge.{key}.in: without a response of your own, {name!r} must be one name", ("judge", key)
@@ -343,17 +314,18 @@ def _closed(properties: dict[str, Any]) -> dict[str, Any]:
 
 
 def build_figures(
-    part: JudgeFile | None, rubric: Rubric, response: dict[str, Any], names: Sequence[str], draft: Draft
+    judge: JudgeModel, names: Sequence[str], draft: Draft
 ) -> tuple[tuple[SaidMean, ...], tuple[SaidCount, ...]]:
     """The means and the counts; everything wrong is noted. `names` are those of all components."""
     means: list[SaidMean] = []
     counts: list[SaidCount] = []
-    for name, figure in (part.figures if part is not None else {}).items():
+    rubric = judge.rubric
+    for name, figure in judge.figures.items():
         place = (*_FIGURES, name)
         path, shape = _figure_path(name, figure, place, draft)
         if not path:
             continue
-        schema, keys = _looked_up(path, response, place, draft)
+        schema, keys = _looked_up(path, judge.response, place, draft)
         if schema is None:
             continue
         keys = list(figure.keys) or (_enumerated(schema) if figure.count else keys)
@@ -456,7 +428,7 @@ def _check_figure_names(
                 draft.add_problem(f"judge.figures.{count.name}: {problem}", (*_FIGURES, count.name))
 
 
-def build_specs(raw: Any, draft: Draft) -> dict[str, JudgeSpec]:
+def build_specs(raw: Any, draft: Draft) -> dict[str, Member]:
     """Every judge that can be built, by name; everything wrong with the others is noted."""
     declared = raw if isinstance(raw, dict) else {}
     built = {name: _spec(name, given, (*_JUDGES, name), draft) for name, given in declared.items()}
@@ -466,7 +438,7 @@ def build_specs(raw: Any, draft: Draft) -> dict[str, JudgeSpec]:
     return {name: spec for name, spec in built.items() if spec is not None}
 
 
-def _spec(name: str, raw: Any, place: Place, draft: Draft) -> JudgeSpec | None:
+def _spec(name: str, raw: Any, place: Place, draft: Draft) -> Member | None:
     given = draft.one_kind(raw, "judge", KINDS, place, f"{dotted(place)}: ")
     if given is None:
         return None
@@ -483,17 +455,17 @@ def _spec(name: str, raw: Any, place: Place, draft: Draft) -> JudgeSpec | None:
             f"{dotted((*place, kind))} must be a function: write module:function; {result(settings)}", place
         )
         return None
-    return JudgeSpec(name, kind, settings)
+    return Member(name=name, kind=kind, settings=settings)
 
 
-def settle_chat(name: str, settings: Any, place: Place, draft: Draft) -> JudgeSpec | None:
+def settle_chat(name: str, settings: Any, place: Place, draft: Draft) -> Member | None:
     """A judge that is a model, or None with everything wrong with its settings noted."""
     model = draft.registered("judges", "chat", place)
     checked = None if model is None else draft.check_part(model, settings, place)
-    return None if checked is None else JudgeSpec(name, "chat", checked)
+    return None if checked is None else Member(name=name, kind="chat", settings=checked)
 
 
-def choose(by: Any, specs: Mapping[str, JudgeSpec], declared: Sequence[str], draft: Draft) -> tuple[JudgeSpec, ...]:
+def choose(by: Any, specs: Mapping[str, Member], declared: Sequence[str], draft: Draft) -> tuple[Member, ...]:
     """Those named by `by`, or the only one there is; what is wrong with the choice is noted."""
     if by is None and len(declared) == 1:
         by = declared[0]
@@ -509,7 +481,7 @@ def choose(by: Any, specs: Mapping[str, JudgeSpec], declared: Sequence[str], dra
             return ()  # already told by the check of the whole judge
         if name in names[:at]:
             draft.add_problem(
-                f"judge.by names {name!r} twice: for several readings by one judge write repeats", ("judge", "by")
+                f"judge.by names {name!r} twice: for several votes by one judge write repeats", ("judge", "by")
             )
         elif name not in declared:
             draft.add_problem(f"no judge is called {name!r}{meant_or_listed(name, declared)}", ("judge", "by"))
@@ -521,8 +493,84 @@ def choose(by: Any, specs: Mapping[str, JudgeSpec], declared: Sequence[str], dra
     return members
 
 
-def _check_code(members: Sequence[JudgeSpec], draft: Draft) -> None:
+def _check_code(members: Sequence[Member], draft: Draft) -> None:
     for member in members:
         if member.kind == "python" and isinstance(member.settings, str):
             with draft.noting((*_JUDGES, member.name)):
                 find_callable(member.settings, draft.folder, "judge")
+
+
+def judged_components(judge: JudgeModel) -> tuple[Component, ...]:
+    """What a sample has a score of by its judge: dimensions, flags, and the figures of what else a judge says."""
+    return (*_rubric_components(judge.rubric), *_said_components(judge))
+
+
+def dimension_code(name: str) -> str:
+    """The code of a dimension that is below the neutral score, and of a flag that is set."""
+    return name.upper()
+
+
+def _rubric_components(rubric: Rubric) -> list[Component]:
+    dimensions = [
+        Component(
+            name=dimension.name,
+            kind="dimension",
+            weight=dimension.weight,
+            version=rubric.version,
+            code=dimension_code(dimension.name),
+            scale=(rubric.low, rubric.high),
+            wrong_below=(rubric.neutral - rubric.low) / (rubric.high - rubric.low),
+        )
+        for dimension in rubric.dimensions
+    ]
+    flags = [
+        Component(
+            name=flag.name,
+            kind="flag",
+            weight=0.0,
+            version=rubric.version,
+            code=dimension_code(flag.name),
+            when_unknown="skip",
+            wrong_below=0.0,
+            measures={
+                "rate": MeasureDescription(numerator="flagged", denominator="judged", about=_flagged(flag.about))
+            },
+        )
+        for flag in rubric.flags
+    ]
+    return dimensions + flags
+
+
+def _flagged(about: str) -> str:
+    return f"texts that are flagged: {about}" if about else "texts that are flagged"
+
+
+def _said_components(judge: JudgeModel) -> list[Component]:
+    """What is made of what a judge says beyond its scores: it has no weight."""
+    shared: dict[str, Any] = {
+        "kind": "stated",
+        "weight": 0.0,
+        "version": judge.rubric.version,
+        "when_unknown": "skip",
+        "wrong_below": 0.0,
+    }
+    means = [
+        Component(name=mean.name, scale=mean.scale, figure=mean.figure, key=mean.key, about=mean.about, **shared)
+        for mean in judge.means
+    ]
+    counts = [
+        Component(
+            name=count.name,
+            figure=count.name,
+            about=count.about,
+            measures={
+                word: MeasureDescription(
+                    numerator=word, denominator=LISTED, about=f"{word}, of all in {count.list_path}"
+                )
+                for word in count.words
+            },
+            **shared,
+        )
+        for count in judge.counts
+    ]
+    return means + counts

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
+from dataclasses import replace
 from typing import Any
 
 from pydantic import BaseModel
@@ -11,10 +13,10 @@ from steelyard import plugins
 from steelyard.alerts.rules import build_alerts
 from steelyard.errors import UsageError
 from steelyard.metrics.expression_checks import SuiteNames, check_gate, criteria_problems
-from steelyard.metrics.expressions import Bounds, parse_gate
+from steelyard.metrics.expressions import parse_gate
 from steelyard.plugins import PLACE, find_callable, source_digest
 from steelyard.suite.build.draft import Draft, own_code
-from steelyard.suite.build.judge import build_judge
+from steelyard.suite.build.judge import build_judge, dimension_code, judged_components
 from steelyard.suite.build.target import build_target, build_variants, prompts_of
 from steelyard.suite.case import CaseSurvey
 from steelyard.suite.cases import build_source, survey_cases
@@ -22,24 +24,21 @@ from steelyard.suite.chosen_judge import self_judged
 from steelyard.suite.judge import JudgeModel
 from steelyard.suite.models import (
     EXPECT,
-    PRESENCE,
     SCHEMA,
     AnswerShape,
+    CheckDescription,
     Component,
     ComponentSettings,
+    ExpectDescription,
     FindingKind,
-    LatencyRules,
     RequiredRepeats,
-    SuiteFile,
     SuiteModel,
     TargetSpec,
     Threshold,
-    Variant,
 )
 from steelyard.suite.readers import read_schema
 from steelyard.suite.redaction import RedactedCases, build_redactor
 from steelyard.suite.truth import read_ledger
-from steelyard.suite.values import passing
 from steelyard.suite.yaml import Place, listed, meant, meant_or_listed, result, unknown_key
 
 FORMAT = "FORMAT"
@@ -47,10 +46,10 @@ FORMAT = "FORMAT"
 
 
 def build_taxonomy(
-    part: SuiteFile | None, components: tuple[Component, ...], judge: JudgeModel | None
+    part: SuiteModel, components: tuple[Component, ...], judge: JudgeModel | None
 ) -> tuple[FindingKind, ...]:
     """Every kind of finding, in the order of detection: as declared, then as the scorers and the rubric give them."""
-    declared = {kind.code: kind for kind in (part.findings if part else ())}
+    declared = {kind.code: kind for kind in part.taxonomy}
     for component in components:
         # A scorer that a Python suite brought along need not have all that ours have.
         codes = component.scorer.fault_codes() if hasattr(component.scorer, "fault_codes") else {}
@@ -73,28 +72,21 @@ def build_taxonomy(
     return tuple(declared.values())
 
 
-def dimension_code(name: str) -> str:
-    """The code of a dimension that is below the neutral score, and of a flag that is set."""
-    return name.upper()
-
-
-def given_codes(
-    components: tuple[Component, ...], judge: JudgeModel | None, taxonomy: tuple[FindingKind, ...]
-) -> list[str]:
+def given_codes(suite: SuiteModel) -> list[str]:
     """The codes that findings can have; a scorer or check from elsewhere may give any that the suite lists."""
-    available = plugins.built_in("scorers") | plugins.built_in("expectations")
+    available, judge = plugins.built_in("scorers") | plugins.built_in("expectations"), suite.judge
     if (judge is not None and judge.check is not None) or any(
-        component.scorer_name not in available for component in components
+        component.scorer_name not in available for component in suite.computed
     ):
-        return [kind.code for kind in taxonomy]
-    given = [code for component in components for code in component.scorer.fault_codes() or (component.code,)]
+        return [kind.code for kind in suite.taxonomy]
+    given = [code for component in suite.computed for code in component.scorer.fault_codes() or (component.code,)]
     judged = [dimension_code(name) for name in judge.rubric.names] if judge else []
     return list(dict.fromkeys([*given, *judged, FORMAT]))
 
 
-def report_idle_codes(part: SuiteFile | None, suite_names: SuiteNames, draft: Draft) -> None:
+def report_idle_codes(part: SuiteModel, suite_names: SuiteNames, draft: Draft) -> None:
     """Tell of a code that no scorer gives: a gate on it could never fail."""
-    for code in (kind.code for kind in part.findings) if part is not None else ():
+    for code in (kind.code for kind in part.taxonomy):
         if suite_names.codes is not None and code not in suite_names.codes:
             hint = meant(code, suite_names.codes) or f"; they give: {listed(suite_names.codes)}"
             draft.add_problem(f"findings.{code}: no scorer of this suite gives this code{hint}", ("findings", code))
@@ -205,7 +197,9 @@ def build_expectations(raw: dict[str, Any], answer: AnswerShape, draft: Draft, *
         )
         return None
     if isinstance(raw.get("score"), dict) and EXPECT in raw["score"]:
-        draft.add_problem("score.expect: this name stands for the checks of expect: choose another", ("score", EXPECT))
+        draft.add_problem(
+            "score.expect: this name is reserved for the checks of expect: choose another", ("score", EXPECT)
+        )
     before = len(draft.problems)
     with_schema = answer.format == "json" and answer.json_schema is not None
     checks = {name: _check(str(name), part, answer, draft, with_schema=with_schema) for name, part in given.items()}
@@ -276,7 +270,8 @@ def _check_name(name: str, place: Place, draft: Draft, *, with_schema: bool) -> 
         )
     elif name == SCHEMA and with_schema:
         draft.add_problem(
-            "expect.schema: this name stands for the suite's schema, which is checked anyway: choose another", place
+            "expect.schema: this name is reserved for the suite's schema, which is checked anyway: choose another",
+            place,
         )
 
 
@@ -294,12 +289,9 @@ def _report_kind(name: str, part: dict[str, Any], named: list[str], kinds: list[
     draft.add_problem(f"expect.{name} names no kind of check; there are: {listed(kinds)}", place)
 
 
-_AS_WRITTEN = ("about", "version", "bands", "criteria", "repeats", "limits", "audit", "confidence", "stability")
-"""What a suite has as its file says it."""
-
-
-def _checked_file(raw: Any, draft: Draft) -> SuiteFile | None:
-    """The keys of the file; None when some are wrong, which is noted. SuiteError when there are no keys at all."""
+def _keys(draft: Draft) -> dict[str, Any]:
+    """The keys of the file; SuiteError when there are none at all."""
+    raw = draft.located.data
     draft.problems.extend(draft.located.problems)
     if not isinstance(raw, dict):
         draft.add_problem(f"a suite is a group of keys (suite, cases, target, score, ...); {result(raw)}")
@@ -308,18 +300,18 @@ def _checked_file(raw: Any, draft: Draft) -> SuiteFile | None:
         draft.add_problem(
             "latency is empty: write below: 100 ms, above: 10 s, smallest: 5 ms, or one of them", ("latency",)
         )
-    return draft.check(SuiteFile, raw)
+    return dict(raw)
 
 
 def build_suite(draft: Draft, path: str) -> SuiteModel:
     """The suite in the draft; SuiteError with every mistake when there are any."""
-    raw = draft.located.data
-    part = _checked_file(raw, draft)
-    components = build_components(raw.get("score"), draft)
+    raw = _keys(draft)
+    part, wrong = draft.check_keys(SuiteModel, raw)
+    score: dict[str, Any] = raw["score"] if "score" in raw and "score" not in wrong else {}
+    components = build_components(score, draft)
     target, targets = _targets(raw, draft)
-    answer = build_answer(raw.get("answer"), draft)
+    answer = build_answer(AnswerShape(format="json") if "answer" in wrong else part.answer, draft)
     variants, variant_prompts = build_variants(raw.get("variants"), draft)
-    score = raw["score"] if isinstance(raw.get("score"), dict) else {}
     judge = build_judge(raw.get("judge"), draft, components, answer, list(score))
     expectations = build_expectations(raw, answer, draft, alone=not score and raw.get("judge") is None)
     report_unreachable_errors(expectations, target, draft)
@@ -327,48 +319,37 @@ def build_suite(draft: Draft, path: str) -> SuiteModel:
     redactor = build_redactor(raw.get("redact"), draft)
     _check_weights(raw, components, judge, draft)
     _check_reads_json(raw, components, answer, draft)
-    if judge is not None and (wrong := self_judged(target, judge, variants)):
-        draft.add_problem(wrong, ("judge",))
+    if judge is not None and (itself := self_judged(target, judge, variants)):
+        draft.add_problem(itself, ("judge",))
     source = build_source(raw.get("cases"), draft)
     ledger = read_ledger(draft)
     noted = {line.case for line in ledger if line.case is not None}
-    survey = survey_cases(source, components, draft, judge, redactor, noted) if source is not None else CaseSurvey()
-    taxonomy = build_taxonomy(part, components, judge)
-    own_metrics = _metrics(raw.get("metrics"), draft)
-    available = _available(raw, components, judge, taxonomy, variants, survey, own_metrics)
-    report_idle_codes(part, available, draft)
-    _check_conditions(raw, available, draft)
-    alerts = build_alerts(raw.get("alerts"), draft, available)
-    snapshots = own_code(raw.get("snapshots"), ("snapshots",), draft, methods=("read", "write"))
-    prompts = prompts_of(target, ("target",), draft) | variant_prompts
-    draft.finish()
-    if part is None or target is None or source is None:
-        raise AssertionError("a suite that could not be built must have a mistake")
-    return SuiteModel(
-        **{name: getattr(part, name) for name in _AS_WRITTEN},
-        name=part.suite,
+    suite = part.changed(
         folder=draft.folder,
         path=path,
-        cases=source if redactor is None else RedactedCases(source, redactor),
+        cases=source if redactor is None or source is None else RedactedCases(source, redactor),
         target=target,
-        components=components,
-        answer=answer,
-        passing=_passing(part),
-        gates=tuple(part.gates),
-        variants=variants,
-        taxonomy=taxonomy,
-        prompts=prompts,
-        survey=survey,
         targets=targets,
+        components=components if judge is None else (*components, *judged_components(judge)),
+        answer=answer,
+        passing=_passing(part, judge),
+        variants=variants,
+        taxonomy=build_taxonomy(part, components, judge),
+        prompts=prompts_of(target, ("target",), draft) | variant_prompts,
+        survey=CaseSurvey() if source is None else survey_cases(source, components, draft, judge, redactor, noted),
         judge=judge,
         redactor=redactor,
-        snapshots=snapshots,
-        required_repeats=RequiredRepeats(part.required_repeats or RequiredRepeats.ALL),
-        latency=part.latency or LatencyRules(),
-        metrics=own_metrics,
-        alerts=alerts,
+        snapshots=own_code(raw.get("snapshots"), ("snapshots",), draft, methods=("read", "write")),
+        expect=None if expectations is None else _expected(expectations.scorer, part.required_repeats),
+        metrics=_metrics(raw.get("metrics"), draft),
         ledger=ledger,
     )
+    names = _names(suite, raw, wrong)
+    report_idle_codes(part, names, draft)
+    _check_conditions(raw, names, draft)
+    alerts = build_alerts(raw.get("alerts"), draft, names)
+    draft.finish()
+    return suite.changed(alerts=alerts)
 
 
 def _check_reads_json(
@@ -403,17 +384,31 @@ def _metrics(raw: Any, draft: Draft) -> tuple[dict[str, Any], ...]:
     return tuple(metrics.values())
 
 
-def _passing(part: SuiteFile) -> Threshold | None:
-    """The pass rule; where checks are expected and none is given, all of them must pass."""
-    if part.pass_ is not None:
-        return Threshold(at_least=passing(part.pass_), text=_rule(part.pass_))
-    return Threshold(at_least=1.0, text="score >= 100 %") if part.expect else None
+def _passing(part: SuiteModel, judge: JudgeModel | None) -> Threshold | None:
+    """The pass rule with all that a sample must not be flagged with; where checks are expected and none is given, all
+    of them must pass."""
+    rule = part.passing or (Threshold(at_least=1.0, text="score >= 100 %") if part.expect else None)
+    if rule is None or judge is None:
+        return rule
+    flags = [f" and no {flag.name}" for flag in judge.rubric.flags if flag.fails]
+    return Threshold(at_least=rule.at_least, text="".join([rule.text, *flags]))
+
+
+def _expected(expect: Any, written: str | None) -> ExpectDescription:
+    """The declared checks in their order, each with its code and how often it must pass."""
+    required = RequiredRepeats(written or RequiredRepeats.ALL)
+    checks = [
+        CheckDescription(name=name, code=expect.code_of(name), required_repeats=rule.required_repeats or required)
+        for name, rule in expect.checks.items()
+    ]
+    schema = [CheckDescription(name=SCHEMA, code=FORMAT, required_repeats=required)] if expect.with_schema else []
+    return ExpectDescription(required_repeats=required, checks=(*schema, *checks))
 
 
 def _check_weights(
     raw: dict[str, Any], components: tuple[Component, ...], judge: JudgeModel | None, draft: Draft
 ) -> None:
-    """Tell of a suite in which nothing counts; a part that is broken is told elsewhere."""
+    """Report a suite in which nothing counts; a part that is broken is reported elsewhere."""
     if raw.get("expect") is not None:
         return
     if raw.get("judge") is None and not raw.get("score"):
@@ -451,61 +446,36 @@ def _targets(raw: dict[str, Any], draft: Draft) -> tuple[TargetSpec | None, dict
     return build_target(given, ("target",), draft), named
 
 
-def build_answer(raw: Any, draft: Draft) -> AnswerShape:
+def build_answer(written: AnswerShape, draft: Draft) -> AnswerShape:
     """The shape of answers, its schema read; one that cannot be read or is none is noted."""
-    if not isinstance(raw, dict):
-        return AnswerShape(format="text")
-    given = raw.get("schema")
-    repair = raw.get("repair") is not False
-    if given is None:
-        return AnswerShape(format="json" if raw.get("format") == "json" else "text", repair=repair)
-    if raw.get("format") == "text":
+    if written.json_schema is None:
+        return written.model_copy(update={"format": written.format or "text"})
+    if written.format == "text":
         draft.add_problem("answer: a schema is for JSON answers: leave out format: text", ("answer", "format"))
-    schema = read_schema(given, ("answer", "schema"), draft)
-    return AnswerShape(format="json") if schema is None else AnswerShape(format="json", schema=schema, repair=repair)
+    schema = read_schema(written.json_schema, ("answer", "schema"), draft)
+    return written.model_copy(update={"format": "json", "json_schema": schema})
 
 
-def _available(
-    raw: dict[str, Any],
-    components: tuple[Component, ...],
-    judge: JudgeModel | None,
-    taxonomy: tuple[FindingKind, ...],
-    variants: tuple[Variant, ...],
-    survey: CaseSurvey,
-    metrics: tuple[dict[str, Any], ...],
-) -> SuiteNames:
-    """What gates and criteria may speak of; a part that is broken is told elsewhere and must not be told twice."""
-    score = raw.get("score")
-    measures: dict[str, list[str] | None] = dict.fromkeys(score if isinstance(score, dict) else ())
-    if raw.get("expect") is not None:
-        measures |= {EXPECT: None}
-    broken = len(components) < len(measures) or (judge is None and raw.get("judge") is not None)
-    measures |= {component.name: _measured(component) for component in components}
-    scales: dict[str, Bounds] = {component.name: component.scale for component in components}
-    if judge is not None:
-        rubric = judge.rubric
-        measures |= {dimension.name: [] for dimension in rubric.dimensions}
-        measures |= {flag.name: ["rate"] for flag in rubric.flags} | {mean.name: [] for mean in judge.means}
-        measures |= {count.name: list(count.words) for count in judge.counts}
-        scales |= {dimension.name: rubric.scale for dimension in rubric.dimensions}
-        scales |= {flag.name: (0.0, 1.0) for flag in rubric.flags} | {mean.name: mean.scale for mean in judge.means}
+def _names(suite: SuiteModel, raw: dict[str, Any], wrong: Collection[str]) -> SuiteNames:
+    """What gates and criteria may speak of; a broken part  is reported elsewhere and must not be reported twice."""
+    survey, score = suite.survey, raw.get("score")
     slices = {
         "category": list(survey.categories),
         "difficulty": list(survey.difficulties),
         "tag": list(survey.tags),
-        "variant": [variant.name for variant in variants if variant.name],
+        "variant": [name for name in suite.variant_names if name],
     }
-    return SuiteNames(
-        components=None if judge is None and raw.get("judge") is not None else measures,
-        means={component.name: list(getattr(component.scorer, "means", ())) for component in components},
-        codes=None if broken else given_codes(components, judge, taxonomy),
+    names = SuiteNames.of_run(suite, slices if survey.n else None)
+    declared = [*(score if isinstance(score, dict) else ()), *([EXPECT] if raw.get(EXPECT) is not None else ())]
+    no_judge = suite.judge is None and raw.get("judge") is not None
+    return replace(
+        names,
+        components=None if no_judge else {**dict.fromkeys(declared), **(names.components or {})},
+        codes=None if no_judge or len(suite.computed) < len(declared) else given_codes(suite),
         bands=list(map(str, raw["bands"])) if isinstance(raw.get("bands"), dict) else [],
-        slices=slices if survey.n else None,
-        passing=raw.get("pass") is not None or raw.get("expect") is not None,
-        scales=scales,
+        passing=raw.get("pass") is not None or raw.get(EXPECT) is not None,
         checks=_checks(raw),
-        stability=_compared(raw.get("stability")),
-        metrics=[metric["name"] for metric in metrics],
+        stability=None if "stability" in wrong else names.stability,
     )
 
 
@@ -519,19 +489,6 @@ def _checks(raw: dict[str, Any]) -> list[str] | None:
     return [SCHEMA, *map(str, given)] if isinstance(answer, dict) and answer.get("schema") else list(map(str, given))
 
 
-def _compared(raw: Any) -> list[str] | None:
-    """What repeats are compared in; None when it cannot be told."""
-    if raw is None:
-        return []
-    fields = raw.get("fields", {}) if isinstance(raw, dict) else None
-    return [PRESENCE, *map(str, fields)] if isinstance(fields, dict) else None
-
-
-def _measured(component: Component) -> list[str]:
-    """The names of what its scorer measures over all samples."""
-    return [*getattr(component.scorer, "measures", ()), *getattr(component.scorer, "means", ())]
-
-
 def _check_conditions(raw: dict[str, Any], suite_names: SuiteNames, draft: Draft) -> None:
     """Tell of gates and criteria that name what the suite does not have."""
     gates = raw.get("gates")
@@ -541,8 +498,3 @@ def _check_conditions(raw: dict[str, Any], suite_names: SuiteNames, draft: Draft
                 raise ValueError(problem)
     for message, place in criteria_problems(raw.get("criteria"), suite_names):
         draft.add_problem(message, place)
-
-
-def _rule(text: str) -> str:
-    """The pass rule as it is printed beside every pass rate: a bare share is the score's."""
-    return text.strip() if "score" in text else f"score >= {text.strip()}"

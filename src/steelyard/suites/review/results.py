@@ -30,8 +30,8 @@ class Format:
 
     def write(self, header: RunHeader, samples: Iterable[tuple[Sample, Case]]) -> dict[str, Any]:
         """The run as such a file: as it was when it was imported, else with the figures of the run."""
-        original = (header.options.get("kept") or {}).get("document")
-        return original if original is not None else results_document(header, samples)
+        original = header.options.original
+        return results_document(header, samples) if original is None else original.document
 
 
 def _is_result(result: Any) -> bool:

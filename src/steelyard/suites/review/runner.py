@@ -11,7 +11,6 @@ import json
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _evaluate(options: argparse.Namespace) -> int:
     # By its place: a folder `review` where the command is given may hold another suite.
     # The cases of whoever calls it are all that there are.
-    suite = replace(load_suite(Path(__file__).parent, cases=options.cases), other_cases="")
+    suite = load_suite(Path(__file__).parent, cases=options.cases).changed(other_cases="")
     suite = with_target(suite, "http", {"base_url": options.base_url})
     run = run_suite(
         suite,

@@ -35,7 +35,7 @@ class Facts(Scorer):
     }
 
     def read(self, answer: Any, case: Case) -> Reading:
-        items = self.seen(answer)
+        items = self.answer_value(answer)
         spans = placed(items if isinstance(items, list) else [], case)
         n = len(spans)
         gold = gold_spans(case)

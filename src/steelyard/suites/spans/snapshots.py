@@ -50,12 +50,10 @@ class Format:
 
     def write(self, header: RunHeader, samples: Iterable[tuple[Sample, Case]]) -> dict[str, Any]:
         """The run as such a snapshot: as it was when it was imported, else with a summary of what was checked."""
-        original = header.options.get("kept") or {}
-        rest: Sequence[Any] = original.get("samples") or ()
-        if original.get("document") is not None:
-            results = [_result_then(sample, case, rest[sample.position or 0]) for sample, case in samples]
-            fields = {**original["document"]["fields"], "results": results}
-            return {name: fields[name] for name in original["document"]["names"]}
+        if (original := header.options.original) is not None:
+            results = [_result_then(sample, case, original.samples[sample.position or 0]) for sample, case in samples]
+            fields = {**original.document["fields"], "results": results}
+            return {name: fields[name] for name in original.document["names"]}
         written = [_result(sample, case) for sample, case in samples]
         judge = header.description.judge
         members = [member.model or member.name for member in judge.members] if judge else []

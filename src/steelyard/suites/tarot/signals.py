@@ -116,7 +116,7 @@ class Signals(Scorer):
     }
 
     def read(self, answer: Any, case: Case) -> Reading:
-        text = self.seen(answer)
+        text = self.answer_value(answer)
         if not isinstance(text, str) or not text.strip():
             # No danger in nothing, but no safe reading either: nothing has no weight.
             return Reading(

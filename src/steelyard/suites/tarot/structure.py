@@ -242,10 +242,10 @@ class Structure(Scorer):
     cards: str = Field(default="input.cardsInfo", description="Path to the list of drawn cards in the case.")
 
     def read(self, answer: Any, case: Case) -> Reading:
-        drawn = drawn_cards(self.available(case, "cards"))
+        drawn = drawn_cards(self.expected_value(case, "cards"))
         if not drawn:
             return Reading(None, note="the case lists no cards")
-        text = self.seen(answer)
+        text = self.answer_value(answer)
         text = text if isinstance(text, str) else ""
         if too_long := length_problem(text):
             return Reading(0.0, counts=self.nothing(case), misshapen=too_long)
@@ -262,7 +262,7 @@ class Structure(Scorer):
         )
 
     def nothing(self, case: Case) -> Mapping[str, int]:
-        drawn = len(drawn_cards(self.available(case, "cards")))
+        drawn = len(drawn_cards(self.expected_value(case, "cards")))
         return {"covered": 0, "complete_sections": 0, "with_why": 0, "with_next": 0, "drawn": drawn} if drawn else {}
 
     def fault_codes(self) -> Mapping[str, str]:
@@ -274,7 +274,7 @@ class Structure(Scorer):
         }
 
     def check(self, case: Case) -> str | None:
-        return spread_mistake(self.available(case, "cards"), self.cards)
+        return spread_mistake(self.expected_value(case, "cards"), self.cards)
 
 
 def length_problem(text: str) -> str:

@@ -14,7 +14,7 @@ from steelyard.analysis.model import Summary
 from steelyard.decide.gates import evaluate
 from steelyard.decide.verdict import decide
 from steelyard.records import Verdict
-from steelyard.suite.models import SuiteDescription
+from steelyard.suite.models import SuiteModel
 
 
 def summary_of(modes: list[int], suite: dict[str, object]) -> Summary:
@@ -23,37 +23,37 @@ def summary_of(modes: list[int], suite: dict[str, object]) -> Summary:
     return summarise(given, suite)
 
 
-def test_too_many_set_aside_make_a_run_invalid() -> None:
+def test_too_many_excluded_make_a_run_invalid() -> None:
     suite = judged_suite(gates=["average >= 50 %"])
-    decision = decide(summary_of([0] * 17 + [1] * 3, suite), SuiteDescription.from_data(suite))
+    decision = decide(summary_of([0] * 17 + [1] * 3, suite), SuiteModel.from_data(suite))
     assert decision.verdict is Verdict.INVALID
     assert decision.reasons[0] == (
-        "3 of 20 samples are excluded, read by another kind of judge (15.0 %), more than the 5 % allowed"
+        "3 of 20 samples are excluded, judged by another kind of judge (15.0 %), more than the 5 % allowed"
     )
 
 
-def test_a_few_set_aside_are_allowed() -> None:
+def test_a_few_excluded_are_allowed() -> None:
     suite = judged_suite(gates=["average >= 50 %"])
-    assert decide(summary_of([0] * 19 + [1], suite), SuiteDescription.from_data(suite)).verdict is Verdict.PASS
+    assert decide(summary_of([0] * 19 + [1], suite), SuiteModel.from_data(suite)).verdict is Verdict.PASS
 
 
-def test_set_aside_and_failed_samples_are_counted_together() -> None:
-    suite = judged_suite(gates=["average >= 50 %"], max_inconclusive=0.1)
+def test_excluded_and_failed_samples_are_counted_together() -> None:
+    suite = judged_suite(gates=["average >= 50 %"], limits={"max_inconclusive": 0.1})
     made = [Made(f"c{i}", 0.8) for i in range(9)] + [Made("c9", None, "judge_failed")]
     given = replace(columns(made), mode=np.array([0] * 8 + [1, -1]), modes=["model", "basic"])
-    decision = decide(summarise(given, suite), SuiteDescription.from_data(suite))
+    decision = decide(summarise(given, suite), SuiteModel.from_data(suite))
     assert decision.verdict is Verdict.INVALID
     assert "1 of 10 samples is inconclusive and 1 of 10 samples is excluded" in decision.reasons[0]
 
 
-def test_all_set_aside_is_nothing_weighed() -> None:
+def test_all_excluded_is_nothing_scored() -> None:
     suite = judged_suite(gates=["average >= 50 %"])
-    decision = decide(summary_of([1, 1], suite), SuiteDescription.from_data(suite))
+    decision = decide(summary_of([1, 1], suite), SuiteModel.from_data(suite))
     assert decision.verdict is Verdict.INVALID
     assert decision.reasons[0] == "nothing was scored: 2 samples, 0 of them inconclusive, 2 excluded"
 
 
-def test_findings_stand_on_the_samples_that_were_not_set_aside() -> None:
+def test_findings_stand_on_the_samples_that_were_not_excluded() -> None:
     result = evaluate(["findings.total == 0"], summary_of([0, 0, 1], judged_suite()))[0]
     assert (result.value.n, result.value.n_missing) == (2, 1)
 

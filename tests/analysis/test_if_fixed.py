@@ -48,7 +48,7 @@ class TestMended:
         found = figures(only_name("a", 0.8, ("MISS", "name", 0.4)), only_name("b", 0.5))["MISS"]
         assert found.if_fixed.value == pytest.approx(0.75)
 
-    def test_a_component_that_weighs_nothing_gives_nothing(self) -> None:
+    def test_a_component_that_has_no_weight_gives_nothing(self) -> None:
         described = suite()
         described["components"][1]["weight"] = 0.0
         made = [
@@ -91,7 +91,7 @@ class TestMended:
 
 
 class TestWhatIsNotKnown:
-    def test_a_run_of_before_gains_were_noted_has_counts_and_no_mended_average(self) -> None:
+    def test_a_run_of_before_gains_were_noted_has_counts_and_no_fixed_average(self) -> None:
         old = Made("a", 0.3, parts={"name": 0.3}, findings=("NAME",))
         found = figures(old, Made("b", 1.0, parts={"name": 1.0}), n_planned=3)["NAME"]
         assert (found.count, found.samples.value) == (1, 0.5)
@@ -101,7 +101,7 @@ class TestWhatIsNotKnown:
         found = figures(Made("a", 1.0, parts={"name": 1.0}), Made("m", 0.0, "malformed", findings=("FORMAT",)))
         assert (found["FORMAT"].if_fixed.value, found["FORMAT"].at_most) == (1.0, True)
 
-    def test_a_code_with_a_finding_of_no_component_has_no_mended_average(self) -> None:
+    def test_a_code_with_a_finding_of_no_component_has_no_fixed_average(self) -> None:
         found = figures(only_name("a", 0.6, MISS, ("ODD", "", 0.4)), only_name("b", 0.9, ("ODD", "name", 0.1)))
         assert found["ODD"].if_fixed.value is None
         assert found["MISS"].if_fixed.value == pytest.approx(0.8)

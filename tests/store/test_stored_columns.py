@@ -52,12 +52,12 @@ def plain(value):
 
 def rows(store):
     with store.database.reading() as session:
-        return session.execute("SELECT count(*) FROM kept_columns")[0][0]
+        return session.execute("SELECT count(*) FROM stored_columns")[0][0]
 
 
 def forget(store):
     with store.database.writing() as session:
-        session.execute("DELETE FROM kept_columns")
+        session.execute("DELETE FROM stored_columns")
 
 
 @pytest.mark.parametrize("seed", [1, 2])
@@ -113,7 +113,7 @@ def test_rows_may_be_deleted_one_by_one(store, large):
     said = everything(store, "mixed-1")
     for name in ("columns.score", "checks.state", "contents.confusion", "digests.digest"):
         with store.database.writing() as session:
-            session.execute("DELETE FROM kept_columns WHERE name = ?", (name,))
+            session.execute("DELETE FROM stored_columns WHERE name = ?", (name,))
         assert everything(store, "mixed-1") == said
 
 
@@ -171,19 +171,19 @@ def test_columns_of_a_version_that_nobody_knows_are_not_believed(store, large, m
     put_mixed(store, "mixed-1", 1)
     assert rows(store) > 0
     monkeypatch.undo()
-    for reader in (contents.kept_columns, contents.kept_checks, contents.kept_digests):
+    for reader in (contents.stored_columns, contents.stored_checks, contents.stored_digests):
         with store.database.reading() as session:
             assert reader(session, 1) is None
-    assert contents.kept_contents(store.database.reading, 1) is None
+    assert contents.stored_contents(store.database.reading, 1) is None
     said = everything(store, "mixed-1")
     forget(store)
     assert everything(store, "mixed-1") == said
 
 
-def test_kept_columns_cannot_be_changed(store, large):
+def test_stored_columns_cannot_be_changed(store, large):
     put_mixed(store, "mixed-1", 1)
     with pytest.raises(StoreError), store.database.writing() as session:
-        session.execute("UPDATE kept_columns SET content = content")
+        session.execute("UPDATE stored_columns SET content = content")
 
 
 def test_comparisons_are_the_same_with_and_without(store, large):

@@ -91,7 +91,7 @@ def test_a_wrapped_answer_is_in_the_wrong_shape():
         ('Sure! {"name": "oak", "years": [1890, 19', {"name": "oak", "years": [1890, 19]}),
     ],
 )
-def test_broken_json_is_mended_last(text, value):
+def test_broken_json_is_fixed_last(text, value):
     found = extract_json(text, NAMED)
     assert (found.step, found.value) == ("repaired", value)
 
@@ -220,7 +220,7 @@ def test_schemas_never_fetch_anything():
         compile_schema({"$ref": "http://127.0.0.1:9/schema.json"})
 
 
-def test_a_broken_schema_is_told():
+def test_a_broken_schema_is_reported():
     with pytest.raises(ValueError, match="not a JSON schema"):
         compile_schema({"type": "thing"})
 
@@ -241,7 +241,7 @@ def test_any_object_comes_back_as_it_was_whole_and_in_noise(value, pretty):
 
 @settings(max_examples=examples(300))
 @given(st.text(alphabet="{}[]\",:\\`ab1 \n'", max_size=60))
-def test_no_text_makes_the_ladder_raise(text):
+def test_no_text_makes_the_extraction_raise(text):
     found = extract_json(text, NAMED)
     assert (found.step is None) == bool(found.problems)
 

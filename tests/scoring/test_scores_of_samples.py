@@ -1,6 +1,5 @@
 import json
 import math
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -103,7 +102,7 @@ def test_a_component_below_its_threshold_is_one_finding_with_code_place_and_both
 
 
 @pytest.mark.parametrize("text", ["", "no idea", "{}", '{"name": 3}', "null", '{"name": "oak"'[:5]])
-def test_a_malformed_answer_weighs_0_with_exactly_one_finding(text):
+def test_a_malformed_answer_scores_0_with_exactly_one_finding(text):
     weighed = evaluate(text)
     assert (weighed.outcome, weighed.score, weighed.passed, weighed.band) == (Outcome.MALFORMED, 0.0, False, "Failed")
     (finding,) = weighed.findings
@@ -135,13 +134,13 @@ def test_a_long_text_that_mentions_the_word_does_not_say_unknown():
     assert not says_unknown("A maker unknown to most, Hall made " + "fine tables and benches " * 5)
 
 
-def test_missing_truth_without_a_policy_is_never_weighed():
+def test_missing_truth_without_a_policy_is_never_scored():
     of = suite(Component(name="maker", scorer=Alternatives(expected="expected.maker")))
     with pytest.raises(SuiteError, match="case c: maker: the truth is missing"):
         evaluate({"name": "x"}, Case("c", expected={}), of)
 
 
-def test_a_case_with_nothing_to_weigh_is_never_weighed():
+def test_a_case_with_nothing_to_score_is_never_scored():
     of = suite(Component(name="maker", scorer=Alternatives(expected="expected.maker"), when_unknown="skip"))
     with pytest.raises(SuiteError, match="nothing to score"):
         evaluate({"name": "x"}, Case("c", expected={}), of)
@@ -192,7 +191,7 @@ def test_a_declared_scale_is_brought_to_fractions():
 def test_a_scorers_own_findings_stand_instead_of_the_usual_one():
     own = (Fault({"A": 0.5}, "x"), Fault({"B": 0.4, "C": 0.3}, "y", box=(0, 0, 1, 1)))
     kinds = (FindingKind(code="C", severity="minor"), FindingKind(code="B"), FindingKind(code="A"))
-    of = replace(suite(Component(name="parts", scorer=Fixed(at_value=0.1, faults=own))), taxonomy=kinds)
+    of = suite(Component(name="parts", scorer=Fixed(at_value=0.1, faults=own))).changed(taxonomy=kinds)
     # A has no rival; of B and C the one listed first is taken, with what it would gain.
     assert evaluate({"name": "x"}, CASE, of).findings == (
         Finding("A", "x", component="parts", gain=0.5),
@@ -209,21 +208,21 @@ def test_a_code_that_the_suite_does_not_list_is_a_broken_scale():
 @pytest.mark.parametrize("box", [(0, 0, 1), (0, 0, 1, math.nan), (0, 0, 1, "x")])
 def test_a_box_that_is_none_is_a_broken_scale(box):
     for odd in ({"faults": (Fault({"DATE": 0.5}, box=box),)}, {"marks": (Mark(box),)}):
-        of = replace(
-            FOUR, components=(Component(name="odd", scorer=Fixed.model_construct(at_value=0.5, answer="name", **odd)),)
+        of = FOUR.changed(
+            components=(Component(name="odd", scorer=Fixed.model_construct(at_value=0.5, answer="name", **odd)),)
         )
         with pytest.raises(UserCodeError, match=r"is no box|\.box: .*, not (such a list|a number)"):
             evaluate({"name": "x", "maker": "x", "era": "1900", "min": 1, "max": 2}, of=of)
 
 
-def test_a_text_answer_is_weighed_as_a_whole():
+def test_a_text_answer_is_scored_as_a_whole():
     of = suite(Component(name="says", scorer=Contains(expected=("oak",))), answer=AnswerShape(format="text"))
     assert evaluate("It is oak.", CASE, of).score == 1.0
     empty = evaluate("", CASE, of)
     assert (empty.outcome, empty.score, empty.step) == (Outcome.SCORED, 0.0, None)
 
 
-def test_a_component_looks_at_its_own_name_unless_told_otherwise():
+def test_a_component_looks_at_its_own_name_unless_reported_otherwise():
     of = suite(
         Component(name="name", scorer=Exact(expected="expected.name")),
         Component(name="odd.name", scorer=Exact(expected="id")),
@@ -235,7 +234,7 @@ def test_a_component_looks_at_its_own_name_unless_told_otherwise():
 
 
 def test_without_a_pass_mark_nothing_passes_or_fails():
-    of = replace(FOUR, passing=None, bands=())
+    of = FOUR.changed(passing=None, bands=())
     weighed = evaluate({"name": "x"}, CASE, of)
     assert (weighed.passed, weighed.band) == (None, None)
 
@@ -257,6 +256,6 @@ def test_unknown_is_said_in_at_most_twelve_words(words, stated):
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, 1.5, -0.1])
 def test_a_scorer_that_leaves_its_scale_is_a_broken_scale_not_a_score(value):
-    of = replace(FOUR, components=(Component(name="odd", scorer=Fixed(at_value=value)),))
+    of = FOUR.changed(components=(Component(name="odd", scorer=Fixed(at_value=value)),))
     with pytest.raises(ValueError, match="not on its scale"):
         evaluate({"name": "x", "maker": "x", "era": "1900", "min": 1, "max": 2}, of=of)

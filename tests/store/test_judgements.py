@@ -1,3 +1,5 @@
+"""What judges said of samples comes back exactly, with their calls and what these took, on both databases."""
+
 from __future__ import annotations
 
 from dataclasses import replace
@@ -14,10 +16,9 @@ from parts.any_judgements import any_judgements
 from parts.judged_samples import BY_RULES, FAILED, NOTHING, ODD, call, judge_failed, judged, judgement
 from parts.lengths import examples
 from parts.stored import case, failed, header, sample
-from steelyard.errors import RunNotFound, StoreError
-from steelyard.records import CallResult, Judgement, Mode, Outcome, RunState, Sample
+from steelyard.records import CallResult, Judgement, Mode, Outcome, Sample
 from steelyard.store import samples as samples_module
-from steelyard.store.base import JudgedSample, Spending
+from steelyard.store.base import JudgedSample, Spending, Store
 from steelyard.store.sql import SqlStore
 
 CASES = [case(number) for number in range(5)]
@@ -25,7 +26,7 @@ CASES = [case(number) for number in range(5)]
 _numbers = count()
 
 
-def keep(store: SqlStore, samples: list[Sample], run_id: str = "demo-1") -> list[Sample]:
+def keep(store: Store, samples: list[Sample], run_id: str = "demo-1") -> list[Sample]:
     store.create_run(header(run_id))
     store.add_samples(run_id, samples, CASES)
     return [back for back, _ in store.samples(run_id)]
@@ -43,14 +44,14 @@ def n_calls(store: SqlStore) -> list[tuple[int, int]]:
 
 @given(given_judgements=st.lists(any_judgements, min_size=1, max_size=3))
 @settings(max_examples=examples(60), suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_any_judgement_comes_back_exactly(store: SqlStore, given_judgements: list[Judgement]) -> None:
+def test_any_judgement_comes_back_exactly(store: Store, given_judgements: list[Judgement]) -> None:
     samples = [judged(CASES[n], n, said) for n, said in enumerate(given_judgements)]
     back = keep(store, samples, f"demo-{next(_numbers)}")
     assert [one.judgement for one in back] == given_judgements
     assert [exactly(one.judgement) for one in back] == [exactly(said) for said in given_judgements]
 
 
-def test_a_judged_sample_comes_back_whole(store: SqlStore) -> None:
+def test_a_judged_sample_comes_back_whole(store: Store) -> None:
     given_samples = [judged(CASES[0], 0), judge_failed(CASES[1], 1), judged(CASES[2], 2, BY_RULES), sample(CASES[3], 3)]
     back = keep(store, given_samples)
     assert [replace(one, case_hash="") for one in back] == given_samples
@@ -62,8 +63,7 @@ def test_a_judged_sample_comes_back_whole(store: SqlStore) -> None:
     assert [type(said) for said in back[0].judgement.capped.values()] == [float, float, bool]
 
 
-def test_judgements_are_found_on_every_page_and_by_case(store: SqlStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(samples_module, "PAGE", 2)
+def test_judgements_are_found_on_every_page_and_by_case(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(samples_module, "PAGE", 2)
     given_samples = [judged(of, n, judgement(message=f"{n}")) for n, of in enumerate(CASES)]
     given_samples[2] = sample(CASES[2], 2)
@@ -77,7 +77,7 @@ def test_judgements_are_found_on_every_page_and_by_case(store: SqlStore, monkeyp
     assert [one.judgement.message for one in store.judgements("demo-1")] == ["0", "1", "3", "4"]
 
 
-def test_other_mappings_and_numbers_of_numpy_are_kept_as_plain_ones(store: SqlStore) -> None:
+def test_other_mappings_and_numbers_of_numpy_are_kept_as_plain_ones(store: Store) -> None:
     said = judgement(
         uncapped=MappingProxyType({"tone": np.float64(4.0), "harmful": np.bool_(False)}),
         metrics={"facts": MappingProxyType({"missing": np.int64(2), "share": np.float32(0.5), "names": {"b", "a"}})},
@@ -89,7 +89,7 @@ def test_other_mappings_and_numbers_of_numpy_are_kept_as_plain_ones(store: SqlSt
 
 
 @pytest.mark.parametrize("nowhere", [float("nan"), float("inf"), np.float32("nan")])
-def test_a_score_that_is_no_number_was_not_given(store: SqlStore, nowhere: Any) -> None:
+def test_a_score_that_is_no_number_was_not_given(store: Store, nowhere: Any) -> None:
     said = judgement(capped={"tone": nowhere, "clarity": 2.0}, metrics={"facts": {"share": nowhere}})
     (back,) = keep(store, [judged(CASES[0], 0, said)])
     assert back.judgement is not None
@@ -110,7 +110,7 @@ def test_the_kind_of_judge_is_a_column(store: SqlStore) -> None:
         ]
 
 
-def test_a_run_without_a_judge_has_no_modes_and_nothing_to_tell_of_one(store: SqlStore) -> None:
+def test_a_run_without_a_judge_has_no_modes_and_nothing_to_tell_of_one(store: Store) -> None:
     keep(store, [sample(CASES[0], 0), failed(CASES[1], 1)])
     columns = store.columns("demo-1")
     assert (columns.mode.tolist(), columns.modes) == ([-1, -1], [])
@@ -118,7 +118,7 @@ def test_a_run_without_a_judge_has_no_modes_and_nothing_to_tell_of_one(store: Sq
     assert store.judge_spending("demo-1") == Spending()
 
 
-def test_judged_samples_are_told_without_answers_and_calls(store: SqlStore) -> None:
+def test_judged_samples_are_told_without_answers_and_calls(store: Store) -> None:
     texts = ["plain", ODD, "\x10" * 3, "", "é🪑"]
     samples = [judged(of, n, call_result=CallResult(text=texts[n])) for n, of in enumerate(CASES)]
     samples[0] = replace(samples[0], variant=ODD, repeat=7)
@@ -131,7 +131,7 @@ def test_judged_samples_are_told_without_answers_and_calls(store: SqlStore) -> N
     assert [one.text_length for one in told] == [5, len(ODD), 3, None, 2]
 
 
-def test_spending_adds_up_the_calls_that_told(store: SqlStore) -> None:
+def test_spending_adds_up_the_calls_that_told(store: Store) -> None:
     keep(
         store,
         [
@@ -178,56 +178,9 @@ def test_a_rescored_sample_shares_the_calls_of_the_run_that_made_them(store: Sql
     assert owners == [(1, 0, 1), (1, 1, 1), (1, 2, None), (2, 1, 1), (2, 2, None), (3, 1, 1)]
 
 
-def test_calls_that_nobody_made_before_belong_to_the_run_that_brings_them(store: SqlStore) -> None:
+def test_calls_that_nobody_made_before_belong_to_the_run_that_brings_them(store: Store) -> None:
     keep(store, [sample(CASES[0], 0), judged(CASES[1], 1, BY_RULES)])
     store.create_run(header("demo-2", rescored_from="demo-1"))
     store.add_rescored("demo-2", "demo-1", [judged(CASES[0]), judged(CASES[1])], CASES)
     assert n_calls(store) == [(2, 2)]
     assert [one.judgement for one, _ in store.samples("demo-2")] == [judgement(), judgement()]
-
-
-@pytest.mark.parametrize(
-    "statement",
-    [
-        "UPDATE judge_calls SET content = '[]'",
-        "DELETE FROM judge_calls",
-        "UPDATE judgements SET judge_run = NULL",
-        "DELETE FROM judgements",
-        "INSERT INTO judgements (run, seq, content) SELECT run, seq, 'x' FROM samples WHERE seq = 1",
-        "UPDATE samples SET mode = 'rules'",
-    ],
-)
-def test_what_a_judge_said_cannot_be_changed_after_the_end(store: SqlStore, statement: str) -> None:
-    before = keep(store, [judged(CASES[0], 0), sample(CASES[1], 1)])
-    store.update_run(header(state=RunState.ENDED))
-    # PostgreSQL looks at what refers to the calls before it looks at the run.
-    refused = pytest.raises(StoreError, match=r"the run has ended and cannot be changed|still referenced from table")
-    with refused, store.database.writing() as session:
-        session.execute(statement)
-    assert [one for one, _ in store.samples("demo-1")] == before
-    # The calls of an ended run can still be read and shared.
-    store.create_run(header("demo-2", rescored_from="demo-1"))
-    store.add_rescored("demo-2", "demo-1", [judged(CASES[0])], CASES)
-    assert n_calls(store) == [(1, 1)]
-
-
-def test_a_judgement_points_at_calls_that_are_there(store: SqlStore) -> None:
-    keep(store, [judged(CASES[0], 0)])
-    with pytest.raises(StoreError), store.database.writing() as session:
-        session.execute("DELETE FROM judge_calls")
-
-
-def test_a_batch_that_fails_leaves_no_judgement(store: SqlStore) -> None:
-    store.create_run(header())
-    broken = judged(CASES[1], call_result=CallResult(text="x", tries=None))  # type: ignore[arg-type] - a row the database refuses
-    with pytest.raises(StoreError):
-        store.add_samples("demo-1", [judged(CASES[0]), broken], CASES)
-    with store.database.reading() as session:
-        for table in ("judge_calls", "judgements"):
-            assert session.execute(f"SELECT count(*) FROM {table}") == [(0,)], table
-
-
-@pytest.mark.parametrize("method", ["judgements", "judge_spending", "journalled", "forget_journal"])
-def test_a_judge_of_a_run_that_is_not_there_is_not_found(store: SqlStore, method: str) -> None:
-    with pytest.raises(RunNotFound):
-        getattr(store, method)("nothing")
