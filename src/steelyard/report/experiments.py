@@ -146,7 +146,7 @@ def _facts(arm: Arm) -> dict[str, str]:
 
 def _criteria(report: ExperimentReport) -> doc.Table:
     """Every criterion with its figure on both sides, and whether it holds."""
-    note = "adopted when all criteria to adopt are met and none to reject ; rejected when one to reject is met"
+    note = "adopted when all criteria to adopt are met and none to reject; rejected when one to reject is met"
     if all(item.asks == "adopt" for item in report.ruling.criteria):
         note = "adopted when all are met; rejected when one is not"
     return doc.table(
@@ -254,7 +254,7 @@ def ab_figures(report: AbReport) -> doc.Table:
     ways = list(dict.fromkeys(effect.method for effect in effects if effect.method))
     # Of all that can make an interval, only a test that was fixed before draws.
     seed = f"seed {SEED}" if any(way.startswith("fixed") for way in ways) else "nothing drawn"
-    what = "cases scored in both arms " if report.kind == "offline" else "units"
+    what = "cases scored in both arms" if report.kind == "offline" else "units"
     return doc.table(
         "Figures",
         effects,
