@@ -83,7 +83,7 @@ def _blocks(explanation: Explanation | PairExplanation, limit: int | None) -> li
         Section(_headline(explanation), [Facts(rows[:-1]), Bullets([checked])]),
         *table_section(_reasons("Left out", explanation.excluded)),
         *table_section(_reasons("Counted with another value", noted)),
-        *table_section(_behind(explanation, limit)),
+        *table_section(_contributions(explanation, limit)),
     ]
 
 
@@ -175,7 +175,7 @@ def _reasons(title: str, rows: Sequence[Counted]) -> Table:
     )
 
 
-def _behind(explanation: Explanation | PairExplanation, limit: int | None) -> Table:
+def _contributions(explanation: Explanation | PairExplanation, limit: int | None) -> Table:
     """The samples, cells or pairs, as many as asked for."""
     columns: list[doc.Written[Any]] = [
         ("value", lambda row: _plain_value(row.value)),
