@@ -583,6 +583,8 @@ class RunHeader:
             return SuiteModel.from_data(self.suite)
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False)[0]
-            what = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+            # Steps such as "(list)" are of the form that was tried, not of the place.
+            place = ".".join(str(step) for step in first["loc"] if not str(step).startswith("("))
+            what = f"{place}: {first['msg']}"
             more = f", and {error.error_count() - 1} more" if error.error_count() > 1 else ""
             raise UsageError(f"run {self.id} does not say what its suite is: {what}{more}") from None

@@ -180,7 +180,7 @@ def test_a_criterion_that_lets_empty_answers_through_is_caught(tmp_path):
         Criterion(name="clean", passes="findings.NAME == 0"),
     )
     complaints = audit(generous(tmp_path).changed(gates=(), criteria=criteria)).complaints
-    through = "passes a system  that gives no answer at all (100.0 %)"
+    through = "passes a system that gives no answer at all (100.0 %)"
     assert [each for each in complaints if each.startswith("criterion")] == [
         f"criterion average (average >= 80 %) {through}",
         f"criterion steady (score >= 80 % in >= 2 of 3 repeats) {through}",

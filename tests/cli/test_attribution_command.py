@@ -277,7 +277,7 @@ def test_every_part_is_traced_to_the_readings_that_make_it(bench):
         "why.truth": pytest.approx(1 / 48),
         "why.system": pytest.approx(-1 / 48),
     }
-    assert found["why.truth"]["excluded"] == [{"why": "adds nothing", "count": 47, "cases": []}]
+    assert found["why.truth"]["excluded"] == [{"why": "contributes 0", "count": 47, "cases": []}]
     assert list(contributing("why.truth", code=4)) == ["why.truth"]
     said = " ".join(invoke("compare", "LAST~1", "LAST", "--explain", "why.truth", code=4).split())
     assert "why.truth = +2.1 points, n 48 cases" in said

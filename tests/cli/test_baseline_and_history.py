@@ -48,7 +48,7 @@ def test_an_invalid_run_is_refused_without_force_and_a_reason(in_folder):
     assert "requires --reason" in invoke("baseline", "set", "LAST", "--name", "odd", "--force", code=2)
     told = invoke("baseline", "set", "LAST", "--name", "odd", "--force", "--reason", "to see", "--by", "bob")
     assert "odd of words is now run words-" in told
-    assert "although it is no sound reading" in told
+    assert "although it is INVALID, suspect or partial" in told
     assert "FORCED   words/odd = words-" in invoke("baseline", "log")
     assert "by bob: to see" in invoke("baseline", "log", "odd")
     invoke("baseline", "remove", "odd", "--reason", "seen", "--by", "bob")
@@ -99,8 +99,8 @@ def test_a_run_of_a_part_is_no_baseline_unless_it_is_forced(part, in_folder):
     (in_folder / "words" / "said.txt").write_text(RIGHT)
     invoke("run", "words", *part)
     lock = ("baseline", "set", "LAST", "--name", "part")
-    assert "it scored only a part of the suite" in invoke(*lock, code=2)
-    assert "although it is no sound reading" in invoke(*lock, "--force", "--reason", "nothing else is there")
+    assert "it covers only a part of the suite" in invoke(*lock, code=2)
+    assert "although it is INVALID, suspect or partial" in invoke(*lock, "--force", "--reason", "nothing else is there")
     invoke("run", "words", "--limit", 12)
     assert "although" not in invoke(*lock)
     invoke("baseline", "remove", "part", "--reason", "seen")

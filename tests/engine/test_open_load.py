@@ -110,7 +110,7 @@ def test_latency_counts_from_when_a_call_was_due_and_the_waiting_is_reported(ser
         assert attempt.latency >= (number + 1) * 0.1 - number * 0.01 - 0.005
         assert attempt.latency - attempt.queued >= 0.095
     assert ending.held_up == header.options.load.held_up == 5
-    assert any("5 calls were due while 1 were under way" in said for said in progress.stated)
+    assert any("5 calls were due while 1 were in flight" in said for said in progress.stated)
     assert server.most_in_flight == 1
     (said,) = [note for note in notes(build_report(sqlite, header)) if "open load" in note]
     assert said == "open load: 100 a second, whatever comes back; 5 calls had to wait for one of the 1 under way"

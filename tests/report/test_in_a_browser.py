@@ -128,7 +128,7 @@ def test_without_javascript_samples_still_open(opened):
     page = opened(reports.rich_report(), javascript=False)
     assert not page.locator("#controls").is_visible()
     page.locator("details.sample summary").first.click()
-    assert page.get_by_text("No answer came.").first.is_visible()
+    assert page.get_by_text("There is no answer.").first.is_visible()
 
 
 CONTRAST = """() => {

@@ -136,7 +136,7 @@ def test_a_place_in_the_plan_is_taken_once(store: Store) -> None:
     store.create_run(header())
     one, two = case(1), case(2)
     store.add_samples("demo-1", [sample(one, 5)], [one])
-    with pytest.raises(StoreError, match="the same place in the plan: nothing of this batch was kept"):
+    with pytest.raises(StoreError, match="the same place in the plan: nothing of this batch was stored"):
         store.add_samples("demo-1", [sample(two, 5)], [two])
     assert list(store.columns("demo-1").case_ids) == [one.id]
 

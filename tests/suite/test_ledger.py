@@ -210,12 +210,11 @@ def test_a_run_keeps_the_lines_that_lead_to_what_it_is_scored_by_and_no_others(s
     assert kept_with_a_run(plain, signed) == ()
 
 
-@pytest.mark.parametrize("ledger", [(), ({"at": 3}, GOOD | {"by": 1})])
+@pytest.mark.parametrize("ledger", [(), [1], ({"at": 3}, GOOD | {"by": 1})])
 def test_what_an_old_or_foreign_run_keeps_blocks_nothing(ledger):
     assert stored_lines(ledger) == []
 
 
-@pytest.mark.parametrize("ledger", ["x", [1]])
-def test_a_run_whose_ledger_is_no_list_of_lines_does_not_say_what_its_suite_is(ledger):
+def test_a_run_whose_ledger_is_no_list_does_not_say_what_its_suite_is():
     with pytest.raises(UsageError, match="ledger"):
-        _ = header(suite={"name": "demo", "ledger": ledger}).description
+        _ = header(suite={"name": "demo", "ledger": "x"}).description

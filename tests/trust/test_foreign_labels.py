@@ -51,7 +51,7 @@ def test_labels_of_one_answer_do_not_check_the_judge_on_another(suite):
     assert checked(4) == {"n_labelled": 0, "n_labelled_otherwise": N}
     said = " ".join(invoke("report", "LAST").split())
     assert "the judge is unchecked" in said
-    assert f"{N} texts have labels of another text" in said
+    assert f"{N} texts have labels given for another text" in said
     assert "by the labels" not in said
     card = " ".join(invoke("judge", "check", "my", "--run", "LAST", code=0).split())
     assert "no labels were given for these texts" in card
@@ -60,7 +60,7 @@ def test_labels_of_one_answer_do_not_check_the_judge_on_another(suite):
 def test_the_answers_that_are_still_the_labelled_ones_count_and_the_others_are_reported(suite):
     answer(suite, "Somebody else wrote of number {number}.", range(2))
     assert checked(0) == {"n_labelled": N - 2, "n_labelled_otherwise": 2}
-    assert "2 texts have labels of another text" in " ".join(invoke("report", "LAST").split())
+    assert "2 texts have labels given for another text" in " ".join(invoke("report", "LAST").split())
 
 
 def test_labels_that_do_not_say_of_which_text_they_are_check_nothing(suite):

@@ -248,7 +248,7 @@ class TestAnchorsOfABaseline:
         lock()
         run(judge, 2, MIXED, "--max-cost", "1")
         shown = " ".join(invoke("report", "LAST", "--full").split())
-        assert f"20 answers of run {_last(1)} read again for {20 * CALL:.4g}" in shown
+        assert f"20 answers of run {_last(1)} judged again for {20 * CALL:.4g}" in shown
         asked = len(judge.requests)
         # There is room for the run, and for three calls more.
         run(judge, 3, MIXED, "--max-cost", str((N + 3.5) * CALL), "--concurrency", "1")

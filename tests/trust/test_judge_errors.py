@@ -85,7 +85,7 @@ class TestTheJudgesOwnErrors:
         [
             (None, "the judge is unchecked: 0 judged texts have labels, and at least 20 must"),
             (good_until(5, 5), "the judge is unchecked: 5 judged texts have labels"),
-            (good_until(10, 30), "by the labels it is 33.3 %"),
+            (good_until(10, 30), "according to the labels it is 33.3 %"),
         ],
     )
     def test_a_suite_that_requires_a_checked_judge_does_not_pass_on_its_word(

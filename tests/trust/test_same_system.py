@@ -67,7 +67,7 @@ class Mark(Scorer):
     case_paths = ()
 
     def read(self, answer, case):
-        return Reading(self.seen(answer) / 4)
+        return Reading(self.answer_value(answer) / 4)
 
 
 def judge(text, case, metrics):

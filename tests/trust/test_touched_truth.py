@@ -77,7 +77,7 @@ def test_truths_rewritten_to_what_the_broken_system_says_make_it_no_better(bench
     rewritten = ["wrong" if k < 100 else truth for k, truth in enumerate(TRUTHS)]
     gate = gated(bench, rewritten, CASE_FAILED, code=4)
     assert gate["verdict"] == "AMBIGUOUS"
-    assert "turns on the truth edits" in gate["reason"]
+    assert "depends on the truth edits" in gate["reason"]
     found = compared(code=4)
     assert found["headline"]["verdict"] == "cannot tell"
     # By B's truth A has 20 of 120 and B all of them, by A's the other way round.

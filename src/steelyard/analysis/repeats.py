@@ -295,7 +295,7 @@ def _of_every_check() -> Iterator[tuple[str, _Count]]:
 _CELL_COUNTS = {
     **{field: item for state, code in _STATES.items() for field, item in _in_state(state, code)},
     "n_cells": _Count(
-        "cases.count.all", "cells that came + cells that are missing", lambda data, _: np.ones(data.cells.n), True
+        "cases.count.all", "stored cells + cells that are missing", lambda data, _: np.ones(data.cells.n), True
     ),
     "cells_unknown": _Count("cases.count.unknown", "cells of which no check is known", _unknown, True),
 }

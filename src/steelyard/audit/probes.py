@@ -17,7 +17,7 @@ from steelyard.scoring.base import build_answer, merged
 from steelyard.scoring.evaluate import Evaluated, Evaluator
 from steelyard.scoring.expectations import Expectations
 from steelyard.scoring.text import truth_parts
-from steelyard.suite.case import EACH, Case, split_path
+from steelyard.suite.case import EVERY, Case, split_path
 from steelyard.suite.models import EXPECT, SuiteModel
 
 # What the truths of all cases have in common: the best answers that are the same for every case, and what guesses are.
@@ -331,7 +331,7 @@ class ProbeMaker:
         """What the schema says of this place; empty when nothing."""
         here: Any = resolved(self._schema)
         for step in split_path(path):
-            inner = (here.get("items") if step == EACH else here.get("properties", {}).get(step)) if here else None
+            inner = (here.get("items") if step == EVERY else here.get("properties", {}).get(step)) if here else None
             here = inner if isinstance(inner, dict) else {}
         return here if isinstance(here, dict) else {}
 

@@ -31,7 +31,7 @@ _PARTS = {
 _COVERS = {"target": ("service", "parameter"), "prompt": ("variant",)}
 """What else is seen when a factor changes."""
 _CONTRIBUTING = ("model", "prompt", "parameter")
-"""Factors that may be inside a service or a program , where they cannot be observed."""
+"""Factors that may be inside a service or a program, where they cannot be observed."""
 _LIMITS = ("timeout", "retries", "max_cost", "max_inconclusive", "judge_repeats")
 _LONGEST = 60
 

@@ -68,7 +68,7 @@ def why_unsound(store: Store, run: RunHeader) -> list[str]:
     absolute = run.description.model_copy(update={"gates": gates})
     summary = summarise_stored(store, run.id, run.description, only_for_gates=True)
     decision = decide(summary, absolute, state=run.state, suspect=run.suspect, gone=run.options.broken)
-    message = "it covers only a part of the suite , or other cases (see its report); the rest would have no baseline"
+    message = "it covers only a part of the suite, or other cases (see its report); the rest would have no baseline"
     partial = [message] if is_partial(run) else []
     if decision.verdict in (Verdict.INVALID, Verdict.AMBIGUOUS):
         return partial + [f"it is {decision.verdict.value}: {reason}" for reason in decision.reasons]

@@ -68,8 +68,8 @@ def confidence(result: ConfidenceFigures) -> list[tuple[str, str]]:
     raised = claims.raised
     by_rule = f"none: {raised.reason}"
     if raised.threshold is not None:
-        kept = f" at {raised.threshold:g}: {_split(raised.split)}" if raised.split else " "
-        by_rule = f"{raised.threshold:g}: {raised.reason};{kept}"
+        left = f" at {raised.threshold:g}: {_split(raised.split)}" if raised.split else " "
+        by_rule = f"{raised.threshold:g}: {raised.reason};{left}"
     rows = [
         ("Claims", f"{stands_on}; {claims.errors:,} wrong ({fmt.with_base(claims.error_rate)})"),
         ("Calibration error", error),

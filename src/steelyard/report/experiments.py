@@ -146,7 +146,7 @@ def _facts(arm: Arm) -> dict[str, str]:
 
 def _criteria(report: ExperimentReport) -> doc.Table:
     """Every criterion with its figure on both sides, and whether it holds."""
-    note = "adopted when all criteria to adopt are met and none to reject ; rejected when one to reject is met"
+    note = "adopted when all criteria to adopt are met and none to reject; rejected when one to reject is met"
     if all(item.asks == "adopt" for item in report.ruling.criteria):
         note = "adopted when all are met; rejected when one is not"
     return doc.table(
@@ -231,8 +231,8 @@ def ab_answer(report: AbReport) -> str:
     before, after = (fmt.in_unit(value, effect.unit) for value in (effect.a, effect.b))
     ends = f"({_interval(effect)})" if effect.low is not None else "(interval undefined)"
     moved = f"{fmt.difference(effect.difference, effect.unit)} {ends}, n = {effect.n:,}"
-    said = {Decided.A: ab_word(report), Decided.B: ab_word(report), Decided.SAME: "the same for all that matters"}
-    return f"{said.get(report.decided, 'cannot tell')}: {effect.name} {before} -> {after}, {moved}"
+    words = {Decided.A: ab_word(report), Decided.B: ab_word(report), Decided.SAME: "the same for all that matters"}
+    return f"{words.get(report.decided, 'cannot tell')}: {effect.name} {before} -> {after}, {moved}"
 
 
 def _interval(effect: Effect) -> str:
@@ -254,7 +254,7 @@ def ab_figures(report: AbReport) -> doc.Table:
     ways = list(dict.fromkeys(effect.method for effect in effects if effect.method))
     # Of all that can make an interval, only a test that was fixed before draws.
     seed = f"seed {SEED}" if any(way.startswith("fixed") for way in ways) else "nothing drawn"
-    what = "cases scored in both arms " if report.kind == "offline" else "units"
+    what = "cases scored in both arms" if report.kind == "offline" else "units"
     return doc.table(
         "Figures",
         effects,
@@ -345,8 +345,8 @@ def _power_tables(figures: PowerFigures) -> Iterator[doc.Table]:
     repeats = sorted({design.repeats for design, _ in figures.table})
     rows = [(f"{repeat:,}", *(smallest[Design(n, repeat)] for n in cases)) for repeat in repeats]
     columns = (doc.Column("Repeats"), *(doc.Column(f"{n:,} cases") for n in cases))
-    known = "" if figures.spread.within is not None else "; other repeats are unknown while no case is repeated"
-    yield doc.Table("Minimum detectable difference", columns, rows, f"points; today's cases first{known}")
+    unknown = "" if figures.spread.within is not None else "; other repeats are unknown while no case is repeated"
+    yield doc.Table("Minimum detectable difference", columns, rows, f"points; today's cases first{unknown}")
     if figures.detect is None:
         return
     n = fmt.counted(figures.spread.n_cases, "case")
@@ -362,7 +362,7 @@ def _power_tables(figures: PowerFigures) -> Iterator[doc.Table]:
         (doc.Column("Repeats"), lambda item: f"{item.repeats:,}"),
         ("Cases", lambda item: "more than 1,000,000" if item.cases is None else f"{item.cases:,}"),
         ("Calls", lambda item: "" if item.cases is None else f"{item.cases * item.repeats * variants:,}"),
-        note=note + known,
+        note=note + unknown,
     )
 
 

@@ -131,11 +131,11 @@ def _walked(node: dict[str, Any], value: Any, at: At, data: RunData) -> Iterator
             if isinstance(value, dict):
                 value = Estimate(**{name: value[name] for name in ("value", "n", "n_missing", "low", "high")})
             here = replace(at, value=value)
-            known = not isinstance(value, Estimate) or value.value is not None
+            is_available = not isinstance(value, Estimate) or value.value is not None
             yield from (
                 Figure(metric, here, data)
                 for metric in below
-                if (known or metric.even_unknown) and metric.when(data, here)
+                if (is_available or metric.even_unknown) and metric.when(data, here)
             )
         elif step.startswith(("<", "[")):
             for item, inner in _rows(step, value, at):

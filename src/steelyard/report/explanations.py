@@ -53,7 +53,7 @@ def _computed(computed: Computed) -> dict[str, Any]:
 
 ExplainedFacts = list[tuple[str, str]]
 _DIGITS = 4
-_WRONG = "THE REPORT'S FIGURE IS NOT WHAT ITS SAMPLES COME TO"
+_WRONG = "THE REPORT'S FIGURE DIFFERS FROM WHAT ITS SAMPLES GIVE"
 _WIDE_NAME = 40
 """Longer names push their places to the right."""
 
@@ -83,7 +83,7 @@ def _blocks(explanation: Explanation | PairExplanation, limit: int | None) -> li
         Section(_headline(explanation), [Facts(rows[:-1]), Bullets([checked])]),
         *table_section(_reasons("Left out", explanation.excluded)),
         *table_section(_reasons("Counted with another value", noted)),
-        *table_section(_behind(explanation, limit)),
+        *table_section(_contributions(explanation, limit)),
     ]
 
 
@@ -153,9 +153,9 @@ def _inputs(computed: Computed) -> str:
 def _checked(agrees: bool, sides: Sequence[tuple[str, Estimate, Computed]]) -> str:
     """Whether the figure is what its samples come to; if not, both, in capitals."""
     if agrees:
-        return "what the rows below come to: the same"
+        return "recomputed from the rows below: the same"
     message = "; ".join(f"{name} says {_exactly(text)}, its samples {_exactly(again)}" for name, text, again in sides)
-    return f"{_WRONG}: {message}. This is a fault of Steelyard: trust neither"
+    return f"{_WRONG}: {message}. This is a defect of Steelyard: trust neither"
 
 
 def _exactly(figure: Estimate | Computed) -> str:
@@ -175,7 +175,7 @@ def _reasons(title: str, rows: Sequence[Counted]) -> Table:
     )
 
 
-def _behind(explanation: Explanation | PairExplanation, limit: int | None) -> Table:
+def _contributions(explanation: Explanation | PairExplanation, limit: int | None) -> Table:
     """The samples, cells or pairs, as many as asked for."""
     columns: list[doc.Written[Any]] = [
         ("value", lambda row: _plain_value(row.value)),
@@ -190,7 +190,7 @@ def _behind(explanation: Explanation | PairExplanation, limit: int | None) -> Ta
     rows: Sequence[Any] = explanation.contributing[:limit]
     n = len(explanation.contributing)
     more = f"{n - len(rows):,} of {n:,} are not listed: --limit N lists more, --json all" if n > len(rows) else ""
-    return doc.table(f"Behind it ({explanation.order})", rows, ("case", _name), *columns, note=more, most=len(rows))
+    return doc.table(f"Contributions ({explanation.order})", rows, ("case", _name), *columns, note=more, most=len(rows))
 
 
 def _name(row: Contributing | BehindPair) -> str:

@@ -97,7 +97,7 @@ def errors(report: Report) -> Table:
         columns.append(("Severity", lambda figure: codes[figure.code].severity))
     note = "gain: points that the average would rise by if all findings of this code alone were fixed"
     if weightless:
-        note += f"; {NO_WEIGHT}: no weight in the score, so fixing it gains no points : judge by severity"
+        note += f"; {NO_WEIGHT}: no weight in the score, so fixing it gains no points: judge by severity"
     return doc.table(
         "Errors by code",
         listed,

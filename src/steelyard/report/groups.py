@@ -34,7 +34,7 @@ def slices(report: Report, factor: str) -> Table:
     groups = [group for group in every if group.n_planned >= fewest] or every
     notes = []
     if len(groups) < len(every):
-        notes.append(f"{len(every) - len(groups):,} with a single sample  are left out")
+        notes.append(f"{len(every) - len(groups):,} with a single sample are left out")
     if len(groups) > _MOST_GROUPS:
         notes.insert(0, f"the lowest averages of {len(groups):,} first")
         groups = sorted(groups, key=lambda group: (group.average.value is None, group.average.value or 0.0))

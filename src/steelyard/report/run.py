@@ -317,7 +317,7 @@ def failures(report: Report) -> doc.Table:
 
 
 def inconclusive(report: Report) -> doc.Table:
-    """The first inconclusive samples , each with its reason."""
+    """The first inconclusive samples, each with its reason."""
     lines = [detail.line for detail in report.details if not wording.is_conclusive(detail.line)]
     columns = (_case(report), _OUTCOME, (doc.words("Why"), lambda line: line.why))
     return doc.table("Inconclusive", lines[:_MOST_INCONCLUSIVE], *columns, total=len(lines))

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from steelyard.records import Box, Check, Claim, Mark, Span
-from steelyard.suite.case import EACH, MISSING, Case, Getter, compile_path, split_path
+from steelyard.suite.case import EVERY, MISSING, Case, Getter, compile_path, split_path
 
 
 # Not frozen, as the other small objects of scoring are not: a frozen one takes four times as long to make.
@@ -272,11 +272,11 @@ def _put(place: Any, steps: tuple[str, ...], value: Any) -> Any:
     if not steps:
         return merged(place, value)
     step, rest = steps[0], steps[1:]
-    if step == EACH and isinstance(value, list):
+    if step == EVERY and isinstance(value, list):
         return merged(place, [_put(None, rest, item) for item in value])
-    if step == EACH or step.isdigit():
+    if step == EVERY or step.isdigit():
         items = list(place) if isinstance(place, list) else []
-        index = 0 if step == EACH else int(step)
+        index = 0 if step == EVERY else int(step)
         items.extend([None] * (index + 1 - len(items)))
         items[index] = _put(items[index], rest, value)
         return items

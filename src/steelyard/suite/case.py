@@ -212,7 +212,7 @@ class _Missing:
 MISSING: Final = _Missing()
 """What a path gives when there is nothing at that place; a null that is there is None."""
 
-EACH: Final = "[]"
+EVERY: Final = "[]"
 """The step that goes on with every element of a list."""
 
 _STEP = re.compile(r'"((?:[^"\\]|\\.)*)"|([^.\[\]"]+)')
@@ -226,9 +226,9 @@ def split_path(text: str) -> tuple[str, ...]:
     steps: list[str] = []
     place = 0
     while place < len(text):
-        if steps and text.startswith(EACH, place):
-            steps.append(EACH)
-            place += len(EACH)
+        if steps and text.startswith(EVERY, place):
+            steps.append(EVERY)
+            place += len(EVERY)
             continue
         if steps:
             if text[place] != ".":
@@ -236,9 +236,9 @@ def split_path(text: str) -> tuple[str, ...]:
             place += 1
         match = _STEP.match(text, place)
         if match is None:
-            if not steps and text.startswith(EACH, place):
-                steps.append(EACH)
-                place += len(EACH)
+            if not steps and text.startswith(EVERY, place):
+                steps.append(EVERY)
+                place += len(EVERY)
                 continue
             raise ValueError(_broken(text, place))
         quoted, plain = match.groups()
@@ -268,8 +268,8 @@ def compile_path(text: str) -> Getter:
 
 
 def _getter(steps: Sequence[str]) -> Getter:
-    if EACH in steps:
-        at = list(steps).index(EACH)
+    if EVERY in steps:
+        at = list(steps).index(EVERY)
         return _every(_getter(steps[:at]), _getter(steps[at + 1 :]))
     walk = tuple((step, int(step) if step.isascii() and step.isdigit() else None) for step in steps)
 
@@ -343,9 +343,9 @@ def compile_place(text: str) -> AnswerPlace:
 
 def _dotted(text: str) -> AnswerPlace:
     steps, get = split_path(text), compile_path(text)
-    if EACH not in steps:
+    if EVERY not in steps:
         return AnswerPlace(text, True, steps, lambda answer: _single(get(answer)))
-    branches = steps.count(EACH)
+    branches = steps.count(EVERY)
 
     def values(answer: Any) -> Values | None:
         results = get(answer)
@@ -355,7 +355,7 @@ def _dotted(text: str) -> AnswerPlace:
             results = [value for part in results for value in part]
         return list(results)
 
-    return AnswerPlace(text, False, steps[: steps.index(EACH)], values)
+    return AnswerPlace(text, False, steps[: steps.index(EVERY)], values)
 
 
 def _query(text: str) -> AnswerPlace:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from steelyard.suite.case import EACH, MISSING, Case, compile_path, split_path
+from steelyard.suite.case import EVERY, MISSING, Case, compile_path, split_path
 from steelyard.suite.judge import JudgeModel, Rubric
 from steelyard.suite.yaml import meant_or_listed, result, shown, unknown_key
 
@@ -85,7 +85,7 @@ def check_path(path: str) -> str | None:
         return str(error)
     if not steps or steps[0] != ROOT:
         return f"labels are part of the truth: write {ROOT}.labels; {result(path)}"
-    return "one case has one set of labels: leave out []" if EACH in steps else None
+    return "one case has one set of labels: leave out []" if EVERY in steps else None
 
 
 def _without(data: Any, steps: Sequence[str]) -> Any:

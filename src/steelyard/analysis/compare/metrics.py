@@ -410,11 +410,11 @@ class SharedFigures:
             why = "only one run says where in the text its findings are"
             self.not_compared.append(NotCompared("sections", "", why))
         return {
-            name: self._found(name, self._findings.of_section(name), name=f"section.{name}", group="sections")
+            name: self._of_findings(name, self._findings.of_section(name), name=f"section.{name}", group="sections")
             for name in self._findings.sections or ()
         }
 
-    def _found(self, code: str, columns: tuple[Array, Array], **more: Any) -> Figure:
+    def _of_findings(self, code: str, columns: tuple[Array, Array], **more: Any) -> Figure:
         return metric_figure(metric("findings.<code>"), self._a, *columns, (code,), **more)
 
     def _measures(self) -> Iterator[Figure]:
@@ -488,7 +488,7 @@ class SharedFigures:
         if changes:
             yield metric_figure(metric("findings.total"), self._a, *self._findings.total())
         for change in changes:
-            yield self._found(change.code, self._findings.of_code(change.code))
+            yield self._of_findings(change.code, self._findings.of_code(change.code))
 
     def _take(self, a: Array, b: Array) -> tuple[Array, Array]:
         return a[self._pairing.first].astype(float), b[self._pairing.second].astype(float)

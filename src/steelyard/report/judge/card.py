@@ -91,7 +91,7 @@ _CONFUSIONS = "the reviewer's best score down, the judge's uncapped score across
 def thresholds(card: JudgeCard) -> doc.Table:
     """Every threshold with value, n, interval and verdict, in the suite's order."""
     doubt = [threshold.text for threshold, result in card.checks if result.across]
-    note = f"{_ACROSS} the interval contains the threshold, more texts would narrow it : {', '.join(doubt)}"
+    note = f"{_ACROSS} the interval contains the threshold, more texts would narrow it: {', '.join(doubt)}"
     return doc.table(
         "Thresholds",
         card.checks,

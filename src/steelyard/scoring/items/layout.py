@@ -14,7 +14,7 @@ from steelyard.records import Box
 from steelyard.scoring.base import build_answer
 from steelyard.scoring.items.boxes import Corners, Size, Units, raw_box, scale_box, units_of, write_box
 from steelyard.scoring.items.groups import Into, group_boxes, lay_out
-from steelyard.suite.case import EACH, MISSING, Getter, compile_path, split_path
+from steelyard.suite.case import EVERY, MISSING, Getter, compile_path, split_path
 
 # Lists of items found by path, and what each of their elements holds: the quick half of reading a layout.
 
@@ -41,7 +41,7 @@ def list_paths(path: str) -> tuple[str, ...]:
     paths: list[str] = []
     steps: list[str] = []
     for step in split_path(path):
-        if step == EACH:
+        if step == EVERY:
             paths.append(".".join(steps))
             steps = []
         else:
@@ -329,7 +329,7 @@ class ItemsLayout(BaseModel):
     @field_validator("items")
     @classmethod
     def _items_are_in_a_list(cls, path: str) -> str:
-        if split_path(path)[-1:] != (EACH,):
+        if split_path(path)[-1:] != (EVERY,):
             raise ValueError(f"{path!r} does not end in a list: write {path}[] if it is one")
         return path
 
@@ -339,7 +339,7 @@ class ItemsLayout(BaseModel):
         if paths == ():
             raise ValueError("an empty list names no place: name one, or leave it out")
         for path in each_path(paths):
-            if EACH in split_path(path):
+            if EVERY in split_path(path):
                 raise ValueError(f"{path!r} leads to a list, but an item has one of it: leave out the []")
         return paths
 

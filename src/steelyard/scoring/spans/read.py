@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 
 from steelyard.records import Span
 from steelyard.scoring.base import build_answer
-from steelyard.suite.case import EACH, MISSING, Getter, compile_path, split_path
+from steelyard.suite.case import EVERY, MISSING, Getter, compile_path, split_path
 
 # Offsets into a text, converted exactly between code points, UTF-8 bytes and UTF-16 units.
 
@@ -244,7 +244,7 @@ class SpansLayout(BaseModel):
     @classmethod
     def _spans_are_one_list(cls, path: str) -> str:
         steps = split_path(path)
-        if steps[-1:] != (EACH,) or steps.count(EACH) != 1:
+        if steps[-1:] != (EVERY,) or steps.count(EVERY) != 1:
             raise ValueError(f"{path!r} is not the path of one list: write it with a single [] at its end, as spans[]")
         return path
 
@@ -255,14 +255,14 @@ class SpansLayout(BaseModel):
         if self.text is None and self.start is None:
             raise ValueError("a span without text and offsets has no place: say where one of them is")
         for path in self._parts.values():
-            if EACH in split_path(path):
+            if EVERY in split_path(path):
                 raise ValueError(f"{path!r} leads to a list, but a span has one of it: leave out the []")
         return self
 
     @cached_property
     def list_path(self) -> str:
         """The path to the list itself."""
-        return self.spans.removesuffix(EACH)
+        return self.spans.removesuffix(EVERY)
 
     @cached_property
     def _parts(self) -> dict[str, str]:

@@ -12,7 +12,7 @@ from steelyard.metrics.expression_checks import check_judge_threshold, judge_lac
 from steelyard.metrics.expressions import parse_judge_threshold
 from steelyard.plugins import PLACE, find_callable
 from steelyard.suite.build.draft import Draft, own_code
-from steelyard.suite.case import EACH, compile_path, split_path
+from steelyard.suite.case import EVERY, compile_path, split_path
 from steelyard.suite.judge import (
     BindingRule,
     Evidence,
@@ -332,7 +332,7 @@ def build_figures(
         if not keys and (figure.count or ANY_KEY in path):
             draft.add_problem(f"{shape}: the response lists no keys there: write keys: [...]", place)
         elif figure.count:
-            at = path.index(EACH)
+            at = path.index(EVERY)
             paths = {"list_path": _joined(path[:at]), "word_path": _joined(path[at + 1 :])}
             counts.append(SaidCount(name=name, words=tuple(keys), about=figure.about, **paths))
         else:
@@ -352,9 +352,9 @@ def _figure_path(name: str, figure: FigureFile, place: Place, draft: Draft) -> t
         return (), shape
     with draft.noting((*place, kind), f"{shape}: "):
         steps = split_path(text)
-        if figure.count and (steps.count(EACH) != 1 or ANY_KEY in steps):
+        if figure.count and (steps.count(EVERY) != 1 or ANY_KEY in steps):
             raise ValueError("a path to the words of one list is written with one []: faults[].reason")
-        if figure.mean and (EACH in steps or steps.count(ANY_KEY) > 1):
+        if figure.mean and (EVERY in steps or steps.count(ANY_KEY) > 1):
             raise ValueError("a path to numbers has no [] and at most one *: categories.*.coverage")
         return steps, shape
     return (), shape
@@ -369,16 +369,16 @@ def _looked_up(
     """
     schema, keys = response, list[str]()
     for at, step in enumerate(steps):
-        inner = schema.get("items" if step == EACH else "properties")
+        inner = schema.get("items" if step == EVERY else "properties")
         if not isinstance(inner, dict) or not inner:
             return {}, keys
         if step == ANY_KEY:
             keys = list(inner)
-        elif step != EACH and step not in inner:
+        elif step != EVERY and step not in inner:
             problem = f"the response has no {_joined(steps[: at + 1])}{meant_or_listed(step, inner)}"
             draft.add_problem(f"judge.figures.{place[-1]}: {problem}", place)
             return None, keys
-        below = inner if step == EACH else next(iter(inner.values())) if step == ANY_KEY else inner[step]
+        below = inner if step == EVERY else next(iter(inner.values())) if step == ANY_KEY else inner[step]
         schema = below if isinstance(below, dict) else {}
     return schema, keys
 
@@ -400,8 +400,8 @@ def _joined(steps: Sequence[str]) -> str:
     """The path of these steps, each of them quoted where it must be."""
     written = ""
     for step in steps:
-        if step == EACH:
-            written += EACH
+        if step == EVERY:
+            written += EVERY
             continue
         plain = step.strip() == step and not set(step) & set('.[]"')
         quoted = step if plain else '"' + step.replace("\\", "\\\\").replace('"', '\\"') + '"'

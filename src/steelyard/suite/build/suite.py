@@ -457,7 +457,7 @@ def build_answer(written: AnswerShape, draft: Draft) -> AnswerShape:
 
 
 def _names(suite: SuiteModel, raw: dict[str, Any], wrong: Collection[str]) -> SuiteNames:
-    """What gates and criteria may speak of; a broken part  is reported elsewhere and must not be reported twice."""
+    """What gates and criteria may speak of; a broken part is reported elsewhere and must not be reported twice."""
     survey, score = suite.survey, raw.get("score")
     slices = {
         "category": list(survey.categories),
