@@ -361,7 +361,7 @@ def _guard_rows(execute: Executes, dialect: Dialect, table: str, function: str, 
             execute(f"CREATE TRIGGER {named} {f'WHEN {when}' if when else ''} {refuse}")
     else:
         execute(_POSTGRES_FUNCTION.format(name=function, message=message))
-        each_row = f"FOR EVERY ROW {f'WHEN ({when})' if when else ''} EXECUTE FUNCTION {function}()"
+        each_row = f"FOR EACH ROW {f'WHEN ({when})' if when else ''} EXECUTE FUNCTION {function}()"
         execute(f"CREATE TRIGGER {table}_guard BEFORE UPDATE OR DELETE ON {table} {each_row}")
 
 
@@ -376,7 +376,7 @@ def _guard_ended(execute: Executes, dialect: Dialect, table: str, event: str) ->
     else:
         execute(
             f"CREATE TRIGGER {name} AFTER {event} ON {table} REFERENCING {rows} TABLE AS touched "
-            "FOR EVERY STATEMENT EXECUTE FUNCTION refuse_change_of_ended()"
+            "FOR EACH STATEMENT EXECUTE FUNCTION refuse_change_of_ended()"
         )
 
 
