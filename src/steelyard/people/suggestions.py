@@ -138,7 +138,7 @@ def _questions(suite: SuiteModel) -> Iterator[_Question]:
             path = getattr(part, "expected", None)
             is_field = isinstance(part, Scorer) and not isinstance(part, Regex | Contains)
             if is_field and isinstance(path, str) and split_path(path)[:1] == ("expected",):
-                outer = scorer.seen if name else lambda answer: answer
+                outer = scorer.answer_value if name else lambda answer: answer
                 yield _Question(f"{component.name}{name}", component, part, outer)
 
 
