@@ -270,6 +270,34 @@ def estimate(
     show_document(estimates_document(part, header), people_data(header, part), markdown, html, as_json=as_json)
 
 
+@label_command.command("crowd")
+@run_name
+@click.option("--figure", metavar="NAME", default="", help="A dimension, flag or field. [default: passes]")
+@click.option("--propose", metavar="FILE", type=_FILE, help="Write the agreed items as proposed cases, one a line.")
+@_names
+@store_url
+@as_json
+def crowd(run: str, figure: str, propose: Path | None, names: bool, store_url: str | None, as_json: bool) -> None:
+    """Make one answer an item out of several people's labels of RUN, and say whom to rely on.
+
+    The method (majority, one-coin, MACE, Dawid-Skene) is the one that predicts held-out labels best. Cases with labels
+    or a truth of their own are gold questions.
+    """
+    from steelyard.cli.output import report_written, show_document
+    from steelyard.people.consensus import consensus_of, propose_cases
+    from steelyard.people.files import pseudonyms
+    from steelyard.report.people import consensus_document, people_data
+
+    with _opened(store_url, run) as (store, header):
+        person = {} if names else pseudonyms(store)
+        part = consensus_of(store, header, figure, lambda name: person.get(name, name))
+        if propose is not None:
+            propose_cases(store, header, part, propose)
+    show_document(consensus_document(part, header), people_data(header, part), as_json=as_json)
+    if not as_json:
+        report_written(propose)
+
+
 @label_command.command("experts")
 @click.argument("suite", metavar="SUITE")
 @_names

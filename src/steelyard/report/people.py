@@ -11,6 +11,7 @@ from steelyard.report.render.json import encode_object
 
 if TYPE_CHECKING:
     from steelyard.people.agreement import Agreement, FigureAgreement, Pair
+    from steelyard.people.consensus import Consensus
     from steelyard.people.estimates import Estimates, LabelEstimate
     from steelyard.people.experts import Experts
     from steelyard.records import RunHeader
@@ -225,6 +226,61 @@ def _standing(estimates: Estimates) -> list[tuple[str, str]]:
     if costs.judge_calls is not None:
         facts.append(("Judge calls cost", f"{costs.judge_calls:,.4f}"))
     return [fact for fact in facts if not fact[1].startswith("0 items")]
+
+
+def consensus_document(consensus: Consensus, header: RunHeader) -> Document:
+    """Which method and why, whom to rely on, and what needs another label."""
+    facts = [
+        ("Labels", f"{fmt.counted(consensus.n_labels, 'label')} of {fmt.counted(consensus.n_items, 'item')}"),
+        ("Gold items", f"{consensus.n_gold:,}"),
+        ("Method", consensus.method),
+        ("Agreed", fmt.counted(len(consensus.agreed), "item")),
+        ("Need a label", fmt.counted(len(consensus.needs_label), "item")),
+        *((f"Share of {value}", fmt.percent(share)) for value, share in zip(*_classes(consensus), strict=True)),
+    ]
+    blocks: list[Block] = [
+        *section(f"Crowd: {consensus.figure}", Facts(facts), Text(consensus.message), main=True),
+        *table_section(_methods(consensus)),
+        *table_section(_crowd(consensus)),
+        *table_section(_needs_label(consensus)),
+    ]
+    return Document(f"Labels of {header.suite_name}", blocks, ["crowd", f"run {header.id}"])
+
+
+def _classes(consensus: Consensus) -> tuple[list[str], tuple[float, ...]]:
+    words = {0.0: "no", 1.0: "yes"} if set(consensus.classes) <= {0.0, 1.0} else {}
+    return [words.get(value, fmt.as_text(value)) for value in consensus.classes], consensus.shares
+
+
+def _methods(consensus: Consensus) -> Table:
+    columns = _columns(["Method"], "Held-out labels", "Against majority", "Gold, right")
+    rows = [
+        (score.method, _number(score.held_out), _number(score.against_majority), _share(score.gold))
+        for score in consensus.scores
+    ]
+    note = "held-out labels: mean log-probability, 0 is the best; gold: share of gold items with the right answer"
+    return Table("Methods", columns, rows, note)
+
+
+def _crowd(consensus: Consensus) -> Table:
+    columns = _columns(["Person"], "n", "Reliability", "Gold, right", "Information")
+    rows = [
+        (
+            f"{item.name}{' (spammer)' if item.quality.spammer else ''}",
+            f"{item.quality.n_labels:,}",
+            _share(item.quality.reliability),
+            _share(item.quality.gold),
+            _number(item.quality.information),
+        )
+        for item in sorted(consensus.people, key=lambda item: item.quality.reliability.value or 0.0)
+    ]
+    note = "reliability: expected share of right labels; information: 0 when labels tell nothing, 1 at best"
+    return Table("People, the least reliable first", columns, rows, note)
+
+
+def _needs_label(consensus: Consensus) -> Table:
+    rows = [(f"{key[0]} [{key[1]}]" if key[1] else key[0],) for key in consensus.needs_label]
+    return Table("Items that need another label", _columns(["Case"]), rows)
 
 
 def experts_document(experts: Experts, suite: str) -> Document:
