@@ -90,6 +90,10 @@ def test_the_page_on_comparing_does_what_it_says(tmp_path):
     assert play(page("comparing.md"), tmp_path) == []
 
 
+def test_the_page_on_people_does_what_it_says(tmp_path):
+    assert play(page("people.md"), tmp_path) == []
+
+
 def test_the_page_on_truth_does_what_it_says(tmp_path):
     assert play(page("truth.md"), tmp_path) == []
 

@@ -6,7 +6,7 @@ import pytest
 from parts.judged_suite import write_judged
 from steelyard.api import run_suite
 from steelyard.people.agreement import agreement_of, answers_agreement, f1, pair
-from steelyard.people.estimates import estimates_of, powered_mean
+from steelyard.people.estimates import estimates_of, powered_mean, stratified_mean
 from steelyard.people.labels import Sheet, Terms, sheets
 from steelyard.store.people import RANDOM, LabelRecord
 from steelyard.store.sql import open_store
@@ -180,6 +180,14 @@ def test_a_judge_that_knows_nothing_gets_no_weight():
     assert (weight, estimate.value) == (0.0, 3.0)
 
 
+def test_what_people_pass_is_weighted_by_what_the_judge_passes():
+    """The judge passes 4 of 10. Of these people pass 1 and 1/2 (mean 3/4), of the others 0, 0 and 1/2 (mean 1/6)."""
+    judge = np.array([1.0, 1, 1, 1, 0, 0, 0, 0, 0, 0])
+    label_ = np.array([1.0, 0.5, NAN, NAN, 0, 0, 0.5, NAN, NAN, NAN])
+    assert stratified_mean(judge, label_, np.arange(10)).value == pytest.approx(0.4 * 3 / 4 + 0.6 / 6)
+    assert stratified_mean(judge[:5], label_[:5], np.arange(5)).value is None  # one label tells nothing of its spread
+
+
 @pytest.mark.parametrize("n", [30, 120])
 def test_the_interval_of_the_mean_holds_the_truth_19_times_in_20(n):
     rng = np.random.default_rng(n)
@@ -202,7 +210,7 @@ def test_estimates_stand_on_what_was_drawn_at_random(judged, labelled):
     assert (estimates.n_random, estimates.n_other) == (40, 0)
     passes = estimates.figures[0]
     assert passes.name == "passes"
-    # Of 40 labelled items people tie on those that Ben alone gave a 2 (c11, 13, 14, 15, 17, 18, 19 and c10): no vote.
-    assert passes.together.value == 1.0
+    # The judge passes all 40. On the eight that Ben gave a 2 people differ, and each passes in part: 32 + 8 / 2 of 40.
+    assert (passes.judge.value, passes.together.value, passes.method) == (1.0, 36 / 40, "post-stratified")
     assert estimates.costs.labels == 70 * 2.5
     assert estimates.costs.judge_calls is None

@@ -52,6 +52,7 @@ def _opened(store_url: str | None, run: str) -> Iterator[tuple[SqlStore, RunHead
 @click.option("--per-item", metavar="N", type=click.IntRange(min=1), default=1, help="People that label each.")
 @click.option("--again", metavar="SHARE", type=click.FloatRange(0, 1), help="Share that each person labels twice.")
 @click.option("--kind", metavar="KIND", default="", help="scores, verdict or answer. [default: scores with a judge]")
+@click.option("--seed", metavar="N", type=_n, help="Decides the draw, so that it can be repeated. [default: the run]")
 @_against
 @_person
 @store_url
@@ -63,6 +64,7 @@ def plan(
     per_item: int,
     again: float | None,
     kind: str,
+    seed: int | None,
     against: str | None,
     person: str,
     store_url: str | None,
@@ -76,7 +78,7 @@ def plan(
     with _opened(store_url, run) as (store, header):
         draw = Draw(random, disagreement, precision, per_item)
         other = None if against is None else store.run(against)
-        drawn = extend_plan(store, header, draw, kind=kind, again=again, by=person, against=other)
+        drawn = extend_plan(store, header, draw, kind=kind, again=again, by=person, against=other, seed=seed)
         for name, asked in (("random", random), ("disagreement", disagreement), ("precision", precision)):
             if asked:
                 click.echo(f"{name}: {drawn[name]} of {asked} drawn")

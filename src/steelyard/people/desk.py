@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -45,7 +45,7 @@ class Draw:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One item to label: what a person sees of it is neither who answered nor what anybody else said."""
+    """One item to label, as a person sees it: without its truth, who answered, and what anybody else said."""
 
     place: Place
     case: Case
@@ -68,11 +68,13 @@ def extend_plan(
     again: float | None = None,
     by: str = "",
     against: RunHeader | None = None,
+    seed: int | None = None,
 ) -> dict[str, int]:
     """Draw more items into the queue of a run; by how they were drawn, how many places were added.
 
     `again` is the share of items that each person gets a second time. With `against` people say whether they prefer the
-    answer of this run or of that one. UsageError when there is nothing to draw from.
+    answer of this run or of that one. `seed` decides the draw of a run's first plan; else the run's id does. UsageError
+    when there is nothing to draw from.
     """
     for run in (header, against):
         if run is not None and run.state is not RunState.ENDED:
@@ -81,7 +83,12 @@ def extend_plan(
     earlier, usual = store.people.plan(header.id, other), terms.kind if against is None else PREFERENCE
     if kind not in ("", *KINDS) or (PREFERENCE in (kind, usual) and kind not in ("", usual)):
         raise UsageError(f"there is no kind {kind!r} of labels of one answer{meant_or_listed(kind, KINDS[:-1])}")
-    plan = earlier or {"seed": _seed(header.id), "kind": kind or usual, "again": 0.0, "draws": []}
+    plan = earlier or {
+        "seed": _seed(header.id) if seed is None else seed,
+        "kind": kind or usual,
+        "again": 0.0,
+        "draws": [],
+    }
     if kind and kind != plan["kind"]:
         raise UsageError(f"the labels of run {header.id} are of the kind {plan['kind']}: one plan asks for one kind")
     plan["again"] = plan["again"] if again is None else again
@@ -241,7 +248,8 @@ class Desk:
         if self._other is not None:
             second = self._text(self._other, place)[1]
         first, second = (second, first) if swapped else (first, second)
-        return Task(place, case, first, second, swapped, self.n_given)
+        seen = replace(case, expected={}, tags=(), why="", source="", private=())
+        return Task(place, seen, first, second, swapped, self.n_given)
 
     def _text(self, run_id: str, place: Place) -> tuple[Case, str]:
         """The case, and the part of the answer that is labelled."""

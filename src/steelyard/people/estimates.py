@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from steelyard.analysis.judge.model import CorrectedRate, corrected_pass_rate
+from steelyard.analysis.judge.model import corrected_pass_rate
 from steelyard.people.agreement import FEWEST_IN_SLICE, judge_figures
 from steelyard.people.labels import PASSES, Sheet, Terms, sheets
 from steelyard.stats.groups import mean
@@ -93,7 +93,7 @@ def estimates_of(store: Store, header: RunHeader, *, label_cost: float | None = 
         table = _Table(judged.get(name, {}), told.get(name))
         for part in ("", *categories):
             inside = table.all_of(categories.get(part))
-            if part and table.n_labelled(inside) < FEWEST_IN_SLICE:
+            if table.n_labelled(inside) < (FEWEST_IN_SLICE if part else name != PASSES):
                 continue
             scale = None if rubric is None or name not in rubric.dimensions else rubric.scale
             figures.append(_estimate(name, part, table, inside, scale, stratified=stratified and name == PASSES))
@@ -138,12 +138,16 @@ def _estimate(
     if (~np.isnan(label)).sum() < FEWEST_LABELS:
         why = f"fewer than {FEWEST_LABELS} labels drawn at random"
         return LabelEstimate(name, part, reported, alone, Estimate(None, 0), "", why, None)
-    if scale is None:
-        # Where people differ, most of them decide; a tie tells nothing.
-        votes = np.where(label == _HALF, np.nan, np.round(label))
-        rate = corrected_pass_rate(judge, votes, case, stratified=stratified)
+    shared = bool(((label > 0) & (label < 1)).any())
+    if scale is None and not shared:
+        rate = corrected_pass_rate(judge, label, case, stratified=stratified)
         result, method, why = rate.rate, rate.method, rate.why or rate.message
-        more = _more_to_halve_rate(rate, judge, votes)
+        more = _more_to_halve_rate(rate.rate, judge, label)
+    elif scale is None:
+        # People differ on some items: each then passes in part.
+        result = stratified_mean(judge, label, case)
+        method, why = "post-stratified", "people differ on some items, which pass in part"
+        more = _more_to_halve_rate(result, judge, label)
     else:
         result, weight = powered_mean(judge, label, case, bounds)
         method, why = "prediction-powered", f"the judge counts with {weight:.2f} of its own weight"
@@ -169,6 +173,27 @@ def powered_mean(judge: Array, label: Array, case: Array, scale: tuple[float, fl
     return bounded(value, int(judged.sum()), int((~judged).sum()), limits, scale), weight
 
 
+def stratified_mean(judge: Array, label: Array, case: Array) -> Estimate:
+    """The share that passes by people, among what the judge passes and among the rest, weighted by all items."""
+    judged, labelled = ~np.isnan(judge), ~np.isnan(label) & ~np.isnan(judge)
+    total, value, variance, between = int(judged.sum()), 0.0, 0.0, 0.0
+    sides = [side for side in (1.0, 0.0) if (judge == side).any()]
+    means = {}
+    for side in sides:
+        of = labelled & (judge == side)
+        if of.sum() < 2:
+            return Estimate(None, total, int((~judged).sum()))
+        weight = float((judge[judged] == side).mean())
+        means[side] = (weight, float(label[of].mean()))
+        value += weight * means[side][1]
+        variance += weight**2 * _clustered_variance(label[of], case[of])
+    between = sum(weight * (share - value) ** 2 for weight, share in means.values()) / total
+    # No more degrees of freedom than the side with fewer labels has: an interval that is rather too wide.
+    fewest = min(len(np.unique(case[labelled & (judge == side)])) for side in sides)
+    bounds = score_bounds(value, math.sqrt(variance + between), fewest - 1, (0.0, 1.0)) if fewest > 1 else None
+    return bounded(value, total, int((~judged).sum()), bounds, (0.0, 1.0))
+
+
 def _clustered_variance(values: Array, case: Array) -> float:
     """The variance of a mean whose values come in clusters."""
     code = np.unique(case, return_inverse=True)[1]
@@ -179,15 +204,15 @@ def _clustered_variance(values: Array, case: Array) -> float:
     return float((sums**2).sum()) * clusters / (clusters - 1) / len(values) ** 2
 
 
-def _more_to_halve_rate(rate: CorrectedRate, judge: Array, votes: Array) -> int | None:
+def _more_to_halve_rate(rate: Estimate, judge: Array, votes: Array) -> int | None:
     """Labels that halve the interval: what labels add to the variance goes with 1 / n, what the judge adds stays."""
     labelled = ~np.isnan(votes) & ~np.isnan(judge)
     n = int(labelled.sum())
-    if rate.rate.value is None or n < FEWEST_LABELS:
+    if rate.value is None or n < FEWEST_LABELS:
         return None
     within = between = 0.0
     judged = judge[~np.isnan(judge)]
-    overall = rate.rate.value
+    overall = rate.value
     for side in (1.0, 0.0):
         of = labelled & (judge == side)
         share = (float(votes[of].sum()) + _HALF) / (int(of.sum()) + 1)

@@ -105,6 +105,7 @@ def _pairs(title: str, pairs: Iterable[tuple[str, Pair]]) -> Table:
             _number(pair.bias),
         )
         for name, pair in pairs
+        if pair.agreement.n
     ]
     note = "kappa: Cohen's; weighted: by squared distance; bias: the first minus the second"
     return Table(title, columns, rows, note if rows else "")
@@ -115,7 +116,7 @@ def _alternative(figures: Sequence[FigureAgreement]) -> Table:
     rows = [
         (item.name, str(item.test.n_people), fmt.percent(item.test.winning_rate), _share(item.test.advantage))
         for item in figures
-        if item.test is not None and item.test.n_people
+        if item.test is not None and item.test.winning_rate is not None
     ]
     note = "alternative annotator test: from a winning rate of 50 % on the judge may stand for one of the people"
     return Table("May the judge stand for a person?", columns, rows, note if rows else "")
