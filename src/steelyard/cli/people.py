@@ -111,7 +111,7 @@ def next_(run: str, person: str, lease: float, against: str | None, store_url: s
                 break
         else:
             click.echo("Nothing is left to label.")
-        click.echo(f"{desk.n_given} labelled. What they say:\n  steelyard label agreement {header.id}")
+        click.echo(f"\n{desk.n_given} labelled. What they say:\n  steelyard label agreement {header.id}")
 
 
 def _rubric(header: RunHeader) -> str:
