@@ -292,8 +292,8 @@ def _slices(
         if inside.sum() < FEWEST_IN_SLICE:
             continue
         alpha = _alpha(sheet.values[:, inside], case[inside], "nominal" if nominal else "ordinal")
-        known = ~(np.isnan(judge) | np.isnan(median))[inside]
-        yield Slice(name, alpha, share((judge == median)[inside], known, case[inside]))
+        available = ~(np.isnan(judge) | np.isnan(median))[inside]
+        yield Slice(name, alpha, share((judge == median)[inside], available, case[inside]))
 
 
 def _farthest(sheet: Sheet, shared: Array) -> Iterator[tuple[Key, dict[str, float]]]:
@@ -301,8 +301,8 @@ def _farthest(sheet: Sheet, shared: Array) -> Iterator[tuple[Key, dict[str, floa
     apart[shared] = np.nanmax(sheet.values[:, shared], axis=0) - np.nanmin(sheet.values[:, shared], axis=0)
     for at in np.argsort(-apart, kind="stable")[:_MOST_LISTED].tolist():
         if apart[at] > 0:
-            said = zip(sheet.people, sheet.values[:, at].tolist(), strict=True)
-            yield sheet.items[at], {person: value for person, value in said if value == value}
+            values = zip(sheet.people, sheet.values[:, at].tolist(), strict=True)
+            yield sheet.items[at], {person: value for person, value in values if value == value}
 
 
 # ---- people who answered cases: fields, items and spans

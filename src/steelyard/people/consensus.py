@@ -77,12 +77,12 @@ def consensus_of(
     """
     terms = Terms(header.description)
     labels = [label for label in store.people.labels(run_id=header.id) if label.round == 0]
-    said = _said(labels, terms)
-    figure = figure or (PASSES if PASSES in said else next(iter(said), ""))
-    if figure not in said:
-        there = meant_or_listed(figure, list(said)) if said else ": there are no labels yet"
+    values_by_figure = _values_by_figure(labels, terms)
+    figure = figure or (PASSES if PASSES in values_by_figure else next(iter(values_by_figure), ""))
+    if figure not in values_by_figure:
+        there = meant_or_listed(figure, list(values_by_figure)) if values_by_figure else ": there are no labels yet"
         raise UsageError(f"nobody labelled {figure or 'anything'} in run {header.id}{there}")
-    rows = said[figure]
+    rows = values_by_figure[figure]
     values = sorted({json.dumps(value, ensure_ascii=False) for _, _, value in rows})
     keys = sorted({key for key, _, _ in rows})
     people = sorted({names(person) for _, person, _ in rows})
@@ -96,23 +96,23 @@ def consensus_of(
     return _consensus(figure, crowd, choice, gold, keys, people, [json.loads(value) for value in values], enough)
 
 
-def _said(labels: list[LabelRecord], terms: Terms) -> dict[str, list[tuple[Key, str, Any]]]:
+def _values_by_figure(labels: list[LabelRecord], terms: Terms) -> dict[str, list[tuple[Key, str, Any]]]:
     """By figure, what each person said of each item."""
-    said: dict[str, list[tuple[Key, str, Any]]] = {}
+    values_by_figure: dict[str, list[tuple[Key, str, Any]]] = {}
     for label in labels:
         values: dict[str, Any] = dict(terms.figures(label))
         if label.kind == ANSWER:
             fields = label.value if isinstance(label.value, dict) else {"text": label.value}
             values = {name: value for name, value in fields.items() if isinstance(value, str | int | float | bool)}
         for name, value in values.items():
-            said.setdefault(name, []).append((label.key, label.person, value))
-    return said
+            values_by_figure.setdefault(name, []).append((label.key, label.person, value))
+    return values_by_figure
 
 
 def _gold(store: Store, header: RunHeader, figure: str, terms: Terms, keys: list[Key], codes: dict[str, int]) -> Array:
     """The class that the case's own labels, or its truth, give each item; -1 where they say nothing."""
     judge = header.description.judge
-    known: dict[str, float | Any] = {}
+    gold: dict[str, float | Any] = {}
     for case in store.cases(header.id):
         try:
             own = labels_of(case, judge) if judge is not None else {}
@@ -121,12 +121,12 @@ def _gold(store: Store, header: RunHeader, figure: str, terms: Terms, keys: list
         if figure == PASSES and own and terms.rubric is not None:
             passes = terms.rubric.passes(own)
             if passes is not None:
-                known[case.id] = float(passes)
+                gold[case.id] = float(passes)
         elif (label := own.get(figure)) is not None:
-            known[case.id] = float(label.best) if isinstance(label, Label) else float(label)
+            gold[case.id] = float(label.best) if isinstance(label, Label) else float(label)
         elif judge is None and isinstance(case.expected, dict) and figure in case.expected:
-            known[case.id] = case.expected[figure]
-    return np.array([codes.get(json.dumps(known.get(key[0]), ensure_ascii=False), -1) for key in keys], dtype=int)
+            gold[case.id] = case.expected[figure]
+    return np.array([codes.get(json.dumps(gold.get(key[0]), ensure_ascii=False), -1) for key in keys], dtype=int)
 
 
 def _consensus(

@@ -157,8 +157,10 @@ def _one_accuracy(counts: Array, shrinkage: float, _: Array | None) -> Array:
     n_classes = counts.shape[1]
     right, sizes = np.trace(counts, axis1=1, axis2=2), counts.sum(axis=(1, 2))
     everybody = float(right.sum() / max(sizes.sum(), _TINY))
-    known = sizes + shrinkage > 0
-    accuracy = np.where(known, (right + shrinkage * everybody) / np.where(known, sizes + shrinkage, 1.0), everybody)
+    available = sizes + shrinkage > 0
+    accuracy = np.where(
+        available, (right + shrinkage * everybody) / np.where(available, sizes + shrinkage, 1.0), everybody
+    )
     wrong = (1 - accuracy) / max(n_classes - 1, 1)
     return np.where(np.eye(n_classes, dtype=bool), accuracy[:, None, None], wrong[:, None, None])
 
@@ -173,9 +175,9 @@ def _truth_or_habit(counts: Array, shrinkage: float, before: Array | None) -> Ar
         by_habit = off_it / np.maximum(on_it, _TINY)
     habit, sizes = counts.sum(axis=1) - right + right * by_habit, counts.sum(axis=(1, 2))
     everybody = habit.sum(axis=0) / max(float(sizes.sum()), _TINY)
-    known = (sizes + shrinkage > 0)[:, None]
+    available = (sizes + shrinkage > 0)[:, None]
     chances = np.where(
-        known, (habit + shrinkage * everybody) / np.where(known, (sizes + shrinkage)[:, None], 1.0), everybody
+        available, (habit + shrinkage * everybody) / np.where(available, (sizes + shrinkage)[:, None], 1.0), everybody
     )
     truth = 1 - chances.sum(axis=1)
     return np.asarray(chances[:, None, :] + truth[:, None, None] * np.eye(counts.shape[1]))
@@ -342,9 +344,9 @@ def choose(labels: Labels, *, gold: Array | None = None, shrinkage: float = SHRI
     tested = scores[METHODS.index(DAWID_SKENE)]
     best = max((score for score in scores if score.method not in refuted), key=_by_held_out)
     worse = _below_zero(tested.against_majority) or DAWID_SKENE in refuted
-    known = tested.held_out.n + tested.gold.n > 0
+    is_tested = tested.held_out.n + tested.gold.n > 0
     message = " ".join((_reason(best, refuted), *_about_dawid_skene(tested)))
-    return Choice(scores, fits[best.method], worse if known else None, message)
+    return Choice(scores, fits[best.method], worse if is_tested else None, message)
 
 
 def _by_held_out(score: MethodScore) -> float:
@@ -379,13 +381,13 @@ def _held_out(labels: Labels, shrinkage: float) -> tuple[dict[str, Array], Array
     )
 
 
-def _log_chances(known: Labels, tested: Labels, method: str, shrinkage: float) -> Array:
+def _log_chances(rest: Labels, tested: Labels, method: str, shrinkage: float) -> Array:
     """The log-probability of labels that are not among the known ones."""
     if method == MAJORITY:
-        shares, confusion = _everybody_alike(known)
-        posterior = _posterior(known, shares, confusion)[0]
+        shares, confusion = _everybody_alike(rest)
+        posterior = _posterior(rest, shares, confusion)[0]
     else:
-        fit = _fit(known, method, shrinkage, _NEARLY_CONVERGED)
+        fit = _fit(rest, method, shrinkage, _NEARLY_CONVERGED)
         posterior, confusion = fit.posterior.T, fit.confusion
     total = np.zeros(len(tested))
     for true, chances in enumerate(posterior):
@@ -405,9 +407,9 @@ def _right(fit: Aggregation, gold: Array | None) -> Array:
     """For each gold item with labels, 1 when its winner is right, and a part of 1 when it is one of several."""
     if gold is None:
         return np.empty(0)
-    known = np.flatnonzero((np.asarray(gold) >= 0) & ((fit.winner >= 0) | fit.tied))
-    top = fit.posterior[known] >= fit.posterior[known].max(axis=1, keepdims=True, initial=0.0) - _TIED
-    return np.asarray(top[np.arange(len(known)), gold[known]] / np.maximum(top.sum(axis=1), 1))
+    available = np.flatnonzero((np.asarray(gold) >= 0) & ((fit.winner >= 0) | fit.tied))
+    top = fit.posterior[available] >= fit.posterior[available].max(axis=1, keepdims=True, initial=0.0) - _TIED
+    return np.asarray(top[np.arange(len(available)), gold[available]] / np.maximum(top.sum(axis=1), 1))
 
 
 def _below_zero(difference: Estimate) -> bool:

@@ -193,12 +193,12 @@ def _most_telling(
         side: [key for key, passed in judged.items() if passed == side and key not in by_chance] for side in (1, 0)
     }
     size = {side: sum(passed == side for passed in judged.values()) for side in (1, 0)}
-    told = {side: [passes for of, passes in labels if of == side] for side in (1, 0)}
+    labelled = {side: [passes for of, passes in labels if of == side] for side in (1, 0)}
     taken = dict.fromkeys((1, 0), 0)
     for _ in range(n):
         # One more trial, half a hit: nobody knows of few labels that the judge never errs.
         gains = {
-            side: _gain(size[side], told[side], taken[side]) for side in (1, 0) if taken[side] < len(waiting[side])
+            side: _gain(size[side], labelled[side], taken[side]) for side in (1, 0) if taken[side] < len(waiting[side])
         }
         if not gains:
             break
@@ -206,10 +206,10 @@ def _most_telling(
     return [key for side in (1, 0) for key in waiting[side][: taken[side]]]
 
 
-def _gain(size: int, told: Sequence[bool], taken: int) -> float:
+def _gain(size: int, labelled: Sequence[bool], taken: int) -> float:
     """By how much one more label of these lowers the variance of the rate."""
-    share = (sum(told) + 0.5) / (len(told) + 1)
-    n = len(told) + taken + 1
+    share = (sum(labelled) + 0.5) / (len(labelled) + 1)
+    n = len(labelled) + taken + 1
     return size * size * share * (1 - share) * (1 / n - 1 / (n + 1))
 
 

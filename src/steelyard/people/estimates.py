@@ -83,14 +83,14 @@ def estimates_of(store: Store, header: RunHeader, *, label_cost: float | None = 
     by_chance = [label for label in labels if label.drawn in (RANDOM, PRECISION)]
     at_random = [label for label in labels if label.drawn == RANDOM]
     # Only the pass rate knows how to weigh what was drawn for its precision.
-    told = sheets(at_random, terms) | {PASSES: sheets(by_chance, terms).get(PASSES, Sheet((), (), np.empty((0, 0))))}
+    tables = sheets(at_random, terms) | {PASSES: sheets(by_chance, terms).get(PASSES, Sheet((), (), np.empty((0, 0))))}
     stratified = len(by_chance) > len(at_random)
     categories = _categories(store, header)
     rubric = terms.rubric
     order = [PASSES] if rubric is None else [PASSES, *rubric.flags, *rubric.dimensions]
     figures = []
     for name in order:
-        table = _Table(judged.get(name, {}), told.get(name))
+        table = _Table(judged.get(name, {}), tables.get(name))
         for part in ("", *categories):
             inside = table.all_of(categories.get(part))
             if table.n_labelled(inside) < (FEWEST_IN_SLICE if part else name != PASSES):
@@ -116,10 +116,12 @@ class _Table:
     """One figure of all items: the judge's, and the mean of what people said; NaN where there is none."""
 
     def __init__(self, judged: Mapping[Key, float], sheet: Sheet | None) -> None:
-        said = {} if sheet is None or not sheet.items else dict(zip(sheet.items, sheet.consensus.tolist(), strict=True))
-        self.keys: Sequence[Key] = sorted(judged.keys() | said.keys())
+        by_people = (
+            {} if sheet is None or not sheet.items else dict(zip(sheet.items, sheet.consensus.tolist(), strict=True))
+        )
+        self.keys: Sequence[Key] = sorted(judged.keys() | by_people.keys())
         self.judge = np.array([judged.get(key, np.nan) for key in self.keys])
-        self.label = np.array([said.get(key, np.nan) for key in self.keys])
+        self.label = np.array([by_people.get(key, np.nan) for key in self.keys])
         self.case = np.unique([key[0] for key in self.keys], return_inverse=True)[1] if self.keys else np.empty(0, int)
 
     def all_of(self, cases: set[str] | None) -> Array:
@@ -240,7 +242,7 @@ def _more(n: int, by_labels: float, fixed: float, total: int) -> int | None:
 
 def _costs(store: Store, header: RunHeader, n_labels: int, more: int | None, label: float | None) -> Costs:
     spent = store.judge_spending(header.id)
-    known = spent.cost if spent.n_cost else None
+    cost = spent.cost if spent.n_cost else None
     if label is None:
-        return Costs(known, None, None, None)
-    return Costs(known, label, label * n_labels, None if more is None else label * more)
+        return Costs(cost, None, None, None)
+    return Costs(cost, label, label * n_labels, None if more is None else label * more)

@@ -66,12 +66,12 @@ def experts_of(store: Store, suite: SuiteModel, names: Callable[[str], str] = st
     rows = [(at, result) for at, case_id in enumerate(scored) for result in scored[case_id].values()]
     case = np.array([at for at, _ in rows], dtype=int)
     passed = np.array([bool(result.passed) for _, result in rows], dtype=bool)
-    known = np.array([result.passed is not None for _, result in rows], dtype=bool)
+    decided = np.array([result.passed is not None for _, result in rows], dtype=bool)
     earned = np.array([np.nan if result.score is None else result.score for _, result in rows])
     return Experts(
         n_cases=len(by_case),
         people=tuple(sorted({person for given in by_case.values() for person in given})),
-        by_truth=share(passed, known, case),
+        by_truth=share(passed, decided, case),
         score=mean(earned[~np.isnan(earned)], case[~np.isnan(earned)], (0.0, 1.0)),
         by_each_other=_each_other(by_case.values()),
         contested=tuple(_contested(by_case, scored)),

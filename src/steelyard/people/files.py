@@ -183,11 +183,11 @@ def _studio_value(results: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
             span = {key: value[key] for key in ("start", "end", "text") if key in value}
             spans.setdefault(name, []).append(span | {"label": value["labels"][0]})
             continue
-        said = _studio_said(region.get("type"), value)
+        value_of_region = _studio_said(region.get("type"), value)
         if name in (VERDICT, ANSWER, PREFERENCE, "comment"):
-            row[name] = said
+            row[name] = value_of_region
         else:
-            row.setdefault(SCORES, {})[name] = said
+            row.setdefault(SCORES, {})[name] = value_of_region
     return row | ({ANSWER: spans} if spans else {})
 
 

@@ -168,12 +168,12 @@ class Sheet:
 
 def sheets(labels: Iterable[LabelRecord], terms: Terms, *, round_: int = 0) -> dict[str, Sheet]:
     """By dimension, flag and `passes`, what each person said of each item; a label that was skipped says nothing."""
-    told: dict[str, dict[tuple[str, Key], float]] = {}
+    values: dict[str, dict[tuple[str, Key], float]] = {}
     for label in labels:
         if label.round == round_ and label.kind in (SCORES, VERDICT):
             for name, value in terms.figures(label).items():
-                told.setdefault(name, {})[label.person, label.key] = value
-    return {name: _sheet(values) for name, values in told.items()}
+                values.setdefault(name, {})[label.person, label.key] = value
+    return {name: _sheet(values) for name, values in values.items()}
 
 
 def _sheet(values: Mapping[tuple[str, Key], float]) -> Sheet:

@@ -157,10 +157,10 @@ def _disagreed(figures: Sequence[FigureAgreement]) -> Table:
         (
             key[0] + (f" [{key[1]}]" if key[1] else ""),
             item.name,
-            ", ".join(f"{who} {value:g}" for who, value in said.items()),
+            ", ".join(f"{who} {value:g}" for who, value in values.items()),
         )
         for item in figures
-        for key, said in item.disagreed
+        for key, values in item.disagreed
     ]
     return Table("Where people disagree most", columns, rows)
 

@@ -494,9 +494,9 @@ def _nearer(
 ) -> tuple[Array, Array, Array]:
     """By case, how often the judge, and how often the person, is at least as near to the other people as the other."""
     others = np.delete(labels, person, axis=0)[:, usable]
-    known = ~np.isnan(others)
+    available = ~np.isnan(others)
     ours, theirs = (
-        np.where(known, others != item[usable] if nominal else (others - item[usable]) ** 2, 0.0).sum(axis=0)
+        np.where(available, others != item[usable] if nominal else (others - item[usable]) ** 2, 0.0).sum(axis=0)
         for item in (judge, labels[person])
     )
     cases, code, size = np.unique(case[usable], return_inverse=True, return_counts=True)
