@@ -30,6 +30,7 @@ from steelyard.metrics.registry import (
 from steelyard.metrics.table import Table
 from steelyard.records import Load
 from steelyard.stats.arrays import Array
+from steelyard.stats.groups import quantile_of_sorted
 from steelyard.stats.intervals import fewest_for, settled
 from steelyard.suite.models import LatencyRules, SuiteModel
 from steelyard.suite.values import time_in_words
@@ -282,8 +283,7 @@ def _figure(which: Metric, ranked: Array) -> float | None:
         return None
     if point is None:
         return settled(float(ranked.mean()))
-    # The ends are taken as they are: a quantile of each would take most of the time of many cells.
-    return float(ranked[0 if point == 0.0 else -1] if point in (0.0, 1.0) else np.quantile(ranked, point))
+    return quantile_of_sorted(ranked, point)
 
 
 def _cells(table: Table, suite: SuiteModel, latency: Array) -> tuple[tuple[CellLatency, ...], int]:

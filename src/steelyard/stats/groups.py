@@ -274,7 +274,7 @@ class Groups:
         ranked = self._ranked(values)
         columns = []
         for point in points:
-            results = [_at(item, point) for item in ranked]
+            results = [quantile_of_sorted(item, point) for item in ranked]
             worth = self._quantile_worth(values, ranked, np.array(results), inner=0 < point < 1)
             columns.append([self._quantile(g, ranked[g], point, results[g], worth[g]) for g in range(len(self))])
         return [[column[g] for column in columns] for g in range(len(self))]
@@ -378,7 +378,7 @@ class Groups:
         )
 
 
-def _at(ranked: Array, point: float) -> float:
+def quantile_of_sorted(ranked: Array, point: float) -> float:
     """The quantile of sorted values, on the straight line between the two that are nearest; NaN of none."""
     if not len(ranked):
         return math.nan
