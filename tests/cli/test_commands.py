@@ -172,6 +172,7 @@ GROUPS = {
     "alerts": ("check", "list"),
     "baseline": ("set", "show", "list", "log", "remove"),
     "judge": ("check",),
+    "label": ("status", "log", "agreement", "estimate", "crowd", "experts"),
     "truth": ("log", "check", "note"),
 }
 

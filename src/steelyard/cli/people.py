@@ -351,13 +351,19 @@ def withdraw(number: int, store_url: str | None) -> None:
 @run_name
 @_names
 @store_url
-def log(run: str, names: bool, store_url: str | None) -> None:
+@as_json
+def log(run: str, names: bool, store_url: str | None, as_json: bool) -> None:
     """List the labels of RUN with their numbers, oldest first."""
-    from steelyard.people.files import pseudonyms
+    from steelyard.cli.output import print_json
+    from steelyard.people.files import label_row, pseudonyms
 
     with _opened(store_url, run) as (store, header):
-        person = {} if names else pseudonyms(store)
-        for label in store.people.labels(run_id=header.id):
+        person, labels = {} if names else pseudonyms(store), store.people.labels(run_id=header.id)
+        if as_json:
+            rows = [label_row(label, person.get(label.person, label.person)) for label in labels]
+            print_json([{"number": label.number} | row for label, row in zip(labels, rows, strict=True)])
+            return
+        for label in labels:
             variant = f" [{label.variant}]" if label.variant else ""
             repeat = f" #{label.repeat}" if label.repeat else ""
             comment = f"  {label.comment}" if label.comment else ""

@@ -262,7 +262,8 @@ def export_labels(store: Store, header: RunHeader, path: Path, *, names: bool = 
     return len(labels)
 
 
-def _row(label: LabelRecord, person: Mapping[str, str]) -> dict[str, Any]:
+def label_row(label: LabelRecord, person: str) -> dict[str, Any]:
+    """A label as a file has it; fields that say nothing are left out."""
     row = {
         "suite": label.suite_name,
         "run": label.run_id,
@@ -270,7 +271,7 @@ def _row(label: LabelRecord, person: Mapping[str, str]) -> dict[str, Any]:
         "case": label.case_id,
         "variant": label.variant,
         "repeat": label.repeat,
-        "person": person[label.person],
+        "person": person,
         "round": label.round,
         label.kind: True if label.kind == SKIPPED else label.value,
         "drawn": label.drawn,
@@ -286,7 +287,7 @@ def _iso(at: float) -> str:
 
 
 def _jsonl(labels: Sequence[LabelRecord], person: Mapping[str, str]) -> str:
-    return "".join(json.dumps(_row(label, person), ensure_ascii=False) + "\n" for label in labels)
+    return "".join(json.dumps(label_row(label, person[label.person]), ensure_ascii=False) + "\n" for label in labels)
 
 
 def _texts(store: Store, header: RunHeader, case_ids: Sequence[str]) -> dict[Key, dict[str, Any]]:
@@ -311,7 +312,7 @@ def _studio(
 def _csv(labels: Sequence[LabelRecord], person: Mapping[str, str]) -> str:
     from io import StringIO
 
-    rows = [_flat(_row(label, person)) for label in labels]
+    rows = [_flat(label_row(label, person[label.person])) for label in labels]
     columns = sorted({name for row in rows for name in row}, key=_column_order)
     page = StringIO()
     writer = csv.DictWriter(page, columns, lineterminator="\n")
