@@ -119,7 +119,7 @@ def clipped(text: str, limit: int) -> str:
     end = max(limit - 3, 1)
     # A word longer than half of the place is cut inside: little would be left without it.
     between = line.rfind(" ", end // 2, end + 1)
-    return line[: between if between > 0 else end].rstrip() + "..."
+    return line[: between if between > 0 else end].rstrip(" ,;") + "..."
 
 
 _WHOLE_BELOW = 1e15
