@@ -49,6 +49,7 @@ def test_contents_stand_beside_the_columns(store):
 
 def test_a_long_text_is_cut_and_keeps_its_beginning():
     assert confusion_label("x" * 500) == "x" * 199 + "…"
+    assert (confusion_label(1250.0), confusion_label(1250), confusion_label(1.25)) == ("1250", "1250", "1.25")
 
 
 @pytest.mark.parametrize(

@@ -55,6 +55,11 @@ def test_a_clipped_line_fits(text, limit):
     assert len(clipped(text, limit)) <= limit
 
 
+def test_a_line_is_clipped_between_words_unless_a_word_takes_half_of_it():
+    assert clipped("expected one thing, got another", 20) == "expected one..."
+    assert clipped("estimatedValueMinimum is missing", 15) == "estimatedVal..."
+
+
 @given(ANY_TEXT)
 def test_ascii_only_is_ascii(text):
     assert ascii_only(visible(text)).isascii()

@@ -10,6 +10,7 @@ from parts import item_reports, reports
 from parts.views import print_report
 from steelyard.decide.gates import Decision
 from steelyard.records import Outcome, RunFacts, RunState, Verdict
+from steelyard.report import document as doc
 from steelyard.report import run
 from steelyard.report.render.terminal import print_fitting
 from steelyard.report.wording import verdict_word
@@ -172,6 +173,27 @@ def test_a_run_that_is_no_reading_takes_ten_lines_and_says_what_failed_how_often
     assert len(told) <= 10
     assert "(scorers.py:4)" in " ".join(told)
     assert lines[-1] == f"Next: steelyard run parts/suite.yaml --retry-failed {report.header.id}"
+
+
+def test_the_first_message_stays_where_ten_lines_have_no_room_for_all_reasons():
+    why = {f"target: raised RuntimeError: {'no connection to the backend, ' * 6}(system.py:2)": 2}
+    report = replace(reports.inconclusive_report(), why_inconclusive=why)
+    lines = on_one_screen(report, 8)
+    assert any("2 of 2: target: raised RuntimeError: no connection" in line for line in lines)
+
+
+def test_a_table_whose_intervals_are_all_undefined_and_figures_all_missing_is_left_out():
+    columns = (
+        doc.Column("Category", doc.Kind.TEXT),
+        doc.Column("Average"),
+        doc.Column("95 % interval"),
+        doc.Column("n"),
+    )
+    none = doc.Table("By category", columns, [("chairs", "n/a", "undefined", "0, 5 missing")])
+    assert doc.table_section(none) == []
+    single = replace(none, rows=[("chairs", "40.0 %", "undefined", "1")])
+    assert len(doc.table_section(single)) == 1
+    assert single.sound == single
 
 
 def test_a_run_that_an_outage_stopped_says_so_with_the_command_that_goes_on():

@@ -90,7 +90,7 @@ def _ending(alert: AlertRecord) -> Notice:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What a run changed about the alerts of its suite, and what became of telling people."""
+    """What a run changed about the alerts of its suite, and whether each notice was sent."""
 
     notices: tuple[Notice, ...]
     still: tuple[AlertRecord, ...]

@@ -64,7 +64,7 @@ def compare_command(
     for CANNOT TELL, 3 when a run is INVALID. When no sample of A can be compared with one of B, the figures of
     both runs are shown side by side, and the verdict is CANNOT TELL.
 
-    Says also why the headline number moved: other cases, missing readings, scorers, truth, judge or the system. A's
+    Says also why the headline number moved: other cases, missing answers, scorers, truth, judge or the system. A's
     recorded answers are scored by B's suite for that, where the two signatures differ.
     """
     options = AttributionOptions(suite, no_attribution, rejudge, max_cost, yes)
@@ -121,7 +121,7 @@ def baseline_command() -> None:
 @store_url
 @as_json
 def set_(run: str, name: str, reason: str, force: bool, by: str | None, store_url: str | None, as_json: bool) -> None:
-    """Lock RUN under a name of its suite, in the place of what had the name before.
+    """Lock RUN under a name; a run that had the name before loses it.
 
     A run that is not finished, INVALID, AMBIGUOUS, suspect or of a part of its suite is refused without --force and a
     reason.
@@ -151,7 +151,7 @@ def set_(run: str, name: str, reason: str, force: bool, by: str | None, store_ur
 @store_url
 @as_json
 def list_(suite: str | None, store_url: str | None, as_json: bool) -> None:
-    """List the baselines that hold; with SUITE, those of the suite of that name."""
+    """List all baselines, or those of SUITE."""
     from steelyard.cli.output import print_json
     from steelyard.decide.baselines import baselines, entry_data
     from steelyard.store.sql import open_store
@@ -176,7 +176,10 @@ def list_(suite: str | None, store_url: str | None, as_json: bool) -> None:
 @store_url
 @as_json
 def show(name: str, suite: str | None, store_url: str | None, as_json: bool) -> None:
-    """Show what a baseline stands for: its run, verdict, figures and signature, who locked it, when and why."""
+    """Show a baseline's run, and who locked it, when and why.
+
+    With the run's verdict, figures and signature.
+    """
     from steelyard.cli.output import print_document, print_json
     from steelyard.decide.baselines import entry_data, find_baseline
     from steelyard.report.history import baseline_data, baseline_document
@@ -200,7 +203,7 @@ def show(name: str, suite: str | None, store_url: str | None, as_json: bool) -> 
 @store_url
 @as_json
 def log(name: str | None, suite: str | None, store_url: str | None, as_json: bool) -> None:
-    """Print every lock and removal, newest first; with NAME, those of one name."""
+    """Print every lock and removal, all or of NAME, newest first."""
     from steelyard.cli.output import print_json
     from steelyard.decide.baselines import entry_data
     from steelyard.store.sql import open_store

@@ -67,7 +67,7 @@ def check(
 ) -> None:
     """Compare a judge with labels, with its rubric and with itself.
 
-    Scores the labelled cases of SUITE and keeps the run; with --run, looks at a recorded one and calls nobody. Exit
+    Scores the labelled cases of SUITE and stores the run; with --run, looks at a recorded one and calls nobody. Exit
     code 1 when a threshold of the suite is missed, 4 when one cannot be told, 3 when the run says nothing of its judge.
     """
     from steelyard.engine.plan import RunOptions, Selection, parse_only

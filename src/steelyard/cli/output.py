@@ -234,7 +234,7 @@ def _ask_again(report: Report) -> str:
     if report.header.rescored_from is not None or report.summary.n_scorer_errors > 0 or not _has_failed(report):
         return ""
     again = same_command(report.header.id, "--retry-failed")
-    return f"Retry the failed samples only:\n  {again}"
+    return f"Next: {again}"
 
 
 def _has_failed(report: Report) -> bool:

@@ -42,7 +42,7 @@ def alerts_command() -> None:
 @store_url
 @as_json
 def check(run: str, suite: str | None, dry_run: bool, store_url: str | None, as_json: bool) -> None:
-    """Hold RUN against its suite's rules; tell every channel what is new.
+    """Check RUN by its suite's rules, and send what is new.
 
     What the suite does not say comes from steelyard.yaml in the working folder. Ends with 1 when something could not be
     delivered.
@@ -94,7 +94,7 @@ def _settings(header: RunHeader, suite: str | None) -> AlertSettings:
 @store_url
 @as_json
 def list_(suite: str | None, every: bool, store_url: str | None, as_json: bool) -> None:
-    """List the open alerts, and what became of telling people.
+    """List the open alerts, and whether each notice was sent.
 
     With SUITE, those of the suite of that name.
     """

@@ -351,7 +351,7 @@ def log(suite: str, as_json: bool) -> None:
 @store_url
 @as_json
 def check(suite: str, since: str | None, store_url: str | None, as_json: bool) -> None:
-    """Say what changed in truth and scorers since a run, each edit with its reason.
+    """List edits of truth and scorers since a run, with reasons.
 
     Exit code 1 when an edit has no reason in the ledger, 0 otherwise.
     """

@@ -1,4 +1,4 @@
-"""One call of the target, with its retries, time and cost."""
+"""One call of the target, with its retries (after a 429 and other failures that pass), time and cost."""
 
 from __future__ import annotations
 

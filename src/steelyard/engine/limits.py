@@ -1,4 +1,4 @@
-"""Limits of calls: rate, concurrency, and the circuit breaker."""
+"""Limits of calls: rate, concurrency (halved after a 429), and the circuit breaker."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a metric is, and the registry of all of them.
+"""The registry of all metrics, which is what a gate may name.
 
 A metric is a name (or a pattern: `band.<band>`), a unit, which way is better, a formula in words, what it is made of,
 how that is put together, and one function that gives the contributions. Adding one is one call of `register`.

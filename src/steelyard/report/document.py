@@ -123,7 +123,8 @@ class Table:
             return None
         drawn = [at for at, column in enumerate(self.columns) if column.kind in (Kind.GAUGE, Kind.BAR)]
         filled = [at for at in range(len(self.columns)) if any(_says(row[at]) for row in self.rows)]
-        if not any(at and self.columns[at].title != "n" for at in filled):
+        figures = [at for at in filled if any(_says(row[at]) and row[at] != fmt.UNDEFINED for row in self.rows)]
+        if not any(at and self.columns[at].title != "n" for at in figures):
             return self if len(self.columns) == 1 else None
         keep = [at for at in range(len(self.columns)) if at == 0 or at in filled or at in drawn]
         return self if len(keep) == len(self.columns) else self.only(keep)

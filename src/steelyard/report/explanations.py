@@ -77,10 +77,10 @@ def print_names(result: Sequence[tuple[str, str]], console: Console, *, title: s
 
 def _blocks(explanation: Explanation | PairExplanation, limit: int | None) -> list[Block]:
     rows = _pair_facts(explanation) if isinstance(explanation, PairExplanation) else _facts(explanation)
-    checked = Bullet(rows[-1][1], Tone.PLAIN if explanation.agrees else Tone.WARNING, "check:")
+    wrong = [] if explanation.agrees else [Bullets([Bullet(rows.pop()[1], Tone.WARNING, "check:")])]
     noted = () if isinstance(explanation, PairExplanation) else explanation.noted
     return [
-        Section(_headline(explanation), [Facts(rows[:-1]), Bullets([checked])]),
+        Section(_headline(explanation), [Facts(rows), *wrong]),
         *table_section(_reasons("Left out", explanation.excluded)),
         *table_section(_reasons("Counted with another value", noted)),
         *table_section(_contributions(explanation, limit)),

@@ -112,9 +112,14 @@ def shortened(text: str, limit: int) -> str:
 
 
 def clipped(text: str, limit: int) -> str:
-    """One line for a narrow place: at most `limit` characters, the cut shown by `...`."""
+    """One line for a narrow place: at most `limit` characters, the cut shown by `...` and made between words."""
     line = one_line(text)
-    return line if len(line) <= limit else line[: max(limit - 3, 1)].rstrip() + "..."
+    if len(line) <= limit:
+        return line
+    end = max(limit - 3, 1)
+    # A word longer than half of the place is cut inside: little would be left without it.
+    between = line.rfind(" ", end // 2, end + 1)
+    return line[: between if between > 0 else end].rstrip(" ,;") + "..."
 
 
 _WHOLE_BELOW = 1e15

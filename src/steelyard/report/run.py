@@ -154,7 +154,11 @@ def headline(report: Report, *, most: int | None = None, extra: Sequence[doc.Blo
         short += _MORE_OF_A_REASON * (most - 1)
     # The texts of each tone, and how many of them are shown.
     half = None if most is None else most // 2
-    texts = [(wording.reasons(report), doc.Tone.PLAIN, most), ([repeats.headline(report)], doc.Tone.STRONG, None)]
+    reasons = wording.reasons(report)
+    if most == 1 and is_invalid and (why := wording.commonest_failure(report)):
+        # The first message says what failed and how often: where one reason has room, it is this one.
+        reasons = [why]
+    texts = [(reasons, doc.Tone.PLAIN, most), ([repeats.headline(report)], doc.Tone.STRONG, None)]
     texts.append(([f"SUSPECT: {text}" for text in report.header.suspect], doc.Tone.WARNING, most))
     texts.append((run.judge_warnings(report), doc.Tone.WARNING, half))
     texts.append((wording.notes(report), doc.Tone.STRONG, None if half is None else half + 1))
@@ -181,8 +185,8 @@ def context(report: Report) -> list[str]:
 
 def footer(report: Report) -> list[str]:
     """How intervals were made, what the run was scored with, and by which version."""
-    method = [f"Intervals: {report.summary.method}"] if report.summary.method else []
     version = [f"Steelyard {report.header.version}"] if report.header.version else []
+    method = [report.summary.method] if report.summary.method else []
     return [*method, f"Signature: {wording.signature_line(report.header)}", *version]
 
 
@@ -237,7 +241,9 @@ def _headline_figures(report: Report) -> list[tuple[str, str]]:
         for name, value, interval, n in groups.own_metrics(report).rows
         if not str(name).startswith("variant.")
     ]
-    figures = [*((name, rows[name]) for name in shown if name in rows), *own]
+    # Too few answers for a percentile are no news; an average that there is not is.
+    figures = [(name, rows[name]) for name in shown if name in rows]
+    figures = [(name, text) for name, text in figures if name == "Average" or not text.startswith("n/a")] + own
     return [*figures, ("Outcomes", wording.outcomes_sentence(report))]
 
 

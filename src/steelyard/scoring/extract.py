@@ -1,4 +1,4 @@
-"""A structured answer out of a text: whole text, fenced blocks, balanced objects, repair."""
+"""JSON out of an answer's text: whole text, fenced blocks, balanced objects, repair."""
 
 from __future__ import annotations
 

@@ -1,14 +1,12 @@
-"""A judge's scores and flags beside those of a careful reviewer.
+"""Agreement of a judge with a careful reviewer: Cohen's kappa, Krippendorff's alpha, correlations, flags.
 
 NaN is "no score" or "no label". Rows without a label are not spoken of; rows with a label and no score are missing.
 Rows of one case are alike, and every interval allows for it.
 
-Agreement beyond chance: Cohen's weighted kappa, Krippendorff's alpha and correlations, with intervals over cases.
-
-All are figures of a table of which scores met which. Their standard error is the jackknife's, one case left out at a
-time, so that several texts of one case count as one; Fisher's transformation (of a correlation, which a kappa of
-squared distances nearly is) keeps the interval below 1. What shows no spread has no interval. scikit-learn,
-statsmodels and krippendorff are the oracles in the tests.
+Kappa, alpha and correlations are figures of a table of which scores met which. Their standard error is the
+jackknife's, one case left out at a time, so that several texts of one case count as one; Fisher's transformation (of a
+correlation, which a kappa of squared distances nearly is) keeps the interval below 1. What shows no spread has no
+interval. scikit-learn, statsmodels and krippendorff are the oracles in the tests.
 
 Rank correlation of any numbers, with its interval; undefined where one side does not vary or below three rows.
 

@@ -32,6 +32,7 @@ from steelyard.suite.case import Case
 
 PIECE = 1_000
 _LONGEST = 200
+_WHOLE_BELOW = 1e15
 _HASHES = "SELECT seq, case_hash FROM samples WHERE run = ? ORDER BY seq"
 _CONFUSED = """
 SELECT seq, position, code, expected, got FROM findings
@@ -96,6 +97,9 @@ def _value(message: Any) -> Any:
 def confusion_label(value: Any) -> str:
     """What a finding expected or got, in a few words: a text, the role of something that has one, or its JSON."""
     value = _value(value)
+    if isinstance(value, float) and value.is_integer() and abs(value) < _WHOLE_BELOW:
+        # 1250 and 1250.0 are one number, and written in one way.
+        value = int(value)
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True)
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
 

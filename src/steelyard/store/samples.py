@@ -1,4 +1,4 @@
-"""Samples into their tables and back, a page at a time, inside a transaction that somebody else opened.
+"""The SQL of samples: into their tables and back, a page at a time, inside a transaction that somebody else opened.
 
 The only place that knows which field of a sample lives in which column. It is the path of every answer: rows are laid
 out by hand where the codec would cost time.

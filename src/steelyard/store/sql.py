@@ -1,4 +1,4 @@
-"""The store on a SQL database: the same statements for SQLite and PostgreSQL."""
+"""The store on a SQL database: the same statements for SQLite and PostgreSQL; those of samples are in `samples`."""
 
 from __future__ import annotations
 
