@@ -187,6 +187,9 @@ def test_a_spending_limit_counts_what_judges_cost(store, tmp_path):
         header, ending = run(path, store, max_cost=0.35, concurrency=1)
         assert len(server.requests) == 3
     assert (header.state, "spending limit" in ending.stopped) == (RunState.INTERRUPTED, True)
+    # The journal holds nothing any more of the three samples that are complete.
+    assert [sample.position for sample in samples(store, header)] == [0, 1, 2]
+    assert {key.partition("/")[0] for key in store.journalled(header.id)} <= {"3"}
 
 
 def test_a_spending_limit_wants_the_judge_to_have_a_price(store, tmp_path):
