@@ -51,6 +51,13 @@ def test_few_and_many_cases_have_students_interval():
         assert studentised(values, np.ones(len(values))) == pytest.approx(expected, rel=1e-9)
 
 
+def test_cases_of_unlike_size_are_worth_fewer_degrees_of_freedom():
+    # Sizes 1, 1 and 4 are worth 6 * 6 / (1 + 1 + 16) = 2 cases by Kish: one degree of freedom, not two. The mean is
+    # 9 / 6, residuals are -1.5, -0.5 and 2, and the standard error is sqrt(3 / 2 * 6.5) / 6.
+    half = stats.t.ppf(0.975, 1) * math.sqrt(9.75) / 6
+    assert studentised(np.array([0.0, 1.0, 8.0]), np.array([1, 1, 4])) == pytest.approx((1.5 - half, 1.5 + half))
+
+
 def test_what_has_no_spread_has_no_interval():
     assert studentised(np.full(10, 0.3), np.ones(10)) is None
     assert studentised(np.array([0.3]), np.ones(1)) is None

@@ -96,6 +96,16 @@ def test_broken_json_is_fixed_last(text, value):
     assert (found.step, found.value) == ("repaired", value)
 
 
+def test_of_several_broken_documents_the_first_is_fixed_and_no_list_is_made_of_them():
+    found = extract_json('{"name": "oak",}, {"name": "elm",}')
+    assert (found.step, found.value) == ("repaired", {"name": "oak"})
+
+
+@pytest.mark.parametrize("text", ['{"so": she said "hello" there}', '{"key" "value"}'])
+def test_a_repair_with_a_key_that_nobody_wrote_is_no_answer(text):
+    assert extract_json(text).step is None
+
+
 @for_every(
     "prose",
     [

@@ -47,6 +47,17 @@ def test_a_judge_that_is_code_gives_scores_without_a_call(store, tmp_path):
     assert [[finding.code for finding in sample.findings] for sample in found] == [[], ["CLARITY"], ["HARM"], []]
 
 
+def test_dimensions_and_components_count_by_their_weights(store, tmp_path):
+    rubric = {"scale": [1, 5], "neutral": 3, "dimensions": {"clarity": {"weight": 3}, "tone": {"weight": 1}}}
+    score = {"size": {"python": "measures:Size", "weight": 2}}
+    with judge_server({"reasons": ["one", "two"], "clarity": 4, "tone": 2}) as server:
+        judge = chat_judge(server) | {"rubric": rubric, "suite": {"score": score}, "label": {"clarity": 3, "tone": 3}}
+        header, _ = run(write_judged(tmp_path, n=1, texts={0: "These are just five words."}, **judge), store)
+    # Five words are half the size; 4 and 2 of 1..5 are 3/4 and 1/4: (2 * 1/2 + 3 * 3/4 + 1 * 1/4) / (2 + 3 + 1).
+    (sample,) = samples(store, header)
+    assert sample.score == pytest.approx(3.5 / 6)
+
+
 def test_a_model_is_asked_once_for_each_text_and_its_answer_is_kept(store, tmp_path):
     with judge_server(verdict(4)) as server:
         header, _ = run(write_judged(tmp_path, **chat_judge(server)), store)
@@ -176,6 +187,9 @@ def test_a_spending_limit_counts_what_judges_cost(store, tmp_path):
         header, ending = run(path, store, max_cost=0.35, concurrency=1)
         assert len(server.requests) == 3
     assert (header.state, "spending limit" in ending.stopped) == (RunState.INTERRUPTED, True)
+    # The journal holds nothing any more of the three samples that are complete.
+    assert [sample.position for sample in samples(store, header)] == [0, 1, 2]
+    assert {key.partition("/")[0] for key in store.journalled(header.id)} <= {"3"}
 
 
 def test_a_spending_limit_wants_the_judge_to_have_a_price(store, tmp_path):

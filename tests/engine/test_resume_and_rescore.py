@@ -13,8 +13,9 @@ from parts.photos import noise, photo_bytes
 from parts.small_suite import write_suite
 from steelyard.engine.plan import RunOptions, Selection
 from steelyard.engine.process import _began
+from steelyard.engine.writer import Journal
 from steelyard.errors import UsageError
-from steelyard.records import Owner, RunState, Verdict
+from steelyard.records import CallResult, Failure, Owner, RunState, Verdict
 from steelyard.runner import run
 from steelyard.suite.load import load_suite
 
@@ -50,6 +51,32 @@ def test_a_resumed_run_keeps_its_selection_repeats_and_strictness(server, store,
     assert (ending.counts.planned, ending.counts.done, len(server.requests)) == (6, 6, 6)
     assert {sample.case_id for sample, _ in store.samples(header.id)} == {"c1", "c3", "c5"}
     assert header.options.strict is True
+
+
+def test_a_resumed_run_asks_for_every_variant_and_repeat_that_it_has_not(server, store, tmp_path):
+    suite = load_suite(write_suite(tmp_path / "s", n=1, target=priced(server), variants={"tone": ["dry", "warm"]}))
+    begun = stopped_after_two(suite, store, repeats=2)
+    header, _ = run.run(suite, store, RunOptions(resume=begun.id, max_cost=10))
+    found = [(sample.variant, sample.repeat) for sample, _ in store.samples(header.id)]
+    assert found == [("dry", 0), ("dry", 1), ("warm", 0), ("warm", 1)]
+    assert len(server.requests) == 4
+
+
+async def test_a_call_that_failed_is_not_in_the_journal_and_is_made_again():
+    stored = {}
+
+    async def store(entry):
+        stored.update([entry])
+
+    journal = Journal(3, {}, store)
+    await journal.put("target", CallResult(text="x", tries=2))
+    await journal.put("judge/a/0/0", CallResult(failure=Failure("timeout", "no answer")))
+    assert (list(stored), journal.keys) == (["3/target"], ["3/target"])
+    resumed = Journal(3, stored, store)
+    assert resumed.get("target") == CallResult(text="x", tries=2)
+    assert resumed.get("judge/a/0/0") is None
+    # What another sample was given is not taken.
+    assert Journal(4, stored, store).get("target") is None
 
 
 def test_what_was_spent_before_a_stop_counts_after_it(server, store, tmp_path):

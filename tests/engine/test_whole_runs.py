@@ -217,6 +217,7 @@ def test_the_number_of_calls_under_way_never_exceeds_the_limit(server, store, tm
     run.run(suite, store, RunOptions(concurrency=3))
     # Each call takes 50 ms: a fourth that began less than that after three others would make four at once.
     spans.sort()
+    assert len(spans) == 12
     assert all(later - earlier >= 0.045 for earlier, later in zip(spans, spans[3:], strict=False))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from steelyard.errors import SuiteError
 from steelyard.metrics import own
 from steelyard.metrics.registry import metrics
 from steelyard.suite.load import load_suite
+from steelyard.suite.signature import signature
 
 CODE = '''
 import numpy as np
@@ -179,16 +181,17 @@ def test_without_its_code_it_is_not_available_and_says_so(suite, ran):
 
 
 def test_its_code_is_part_of_the_signature(suite):
-    before = load_suite(suite)
-    from steelyard.suite.signature import signature
-
-    first = signature(before, {"kind": "python"})["scorers"]
-    file = suite.parent / "figures.py"
-    file.write_text(file.read_text().replace("pairs = []", "pairs = list()"))
+    # In a file of its own: that of the scorer is in the signature by itself.
+    file = suite.parent / "apart.py"
+    text = (
+        "import steelyard\n\n\n@steelyard.metric('mine', formula='x')\ndef mine(samples):\n    return samples.score()\n"
+    )
+    file.write_text(text)
+    suite.write_text(suite.read_text().replace("figures:cost_per_resolved", "apart:mine"))
+    first = signature(load_suite(suite), {"kind": "python"})["scorers"]
+    file.write_text(text.replace("samples.score()", "samples.passed()"))
     # A module is read once in a process.
-    import sys
-
-    sys.modules.pop("figures", None)
+    sys.modules.pop("apart", None)
     assert signature(load_suite(suite), {"kind": "python"})["scorers"] != first
 
 
@@ -255,7 +258,8 @@ def test_history_and_baselines_know_it_in_a_new_process(suite, ran):
     invoke("run", suite, "--store", ran, code=4)
     own.forget_metrics()
     shown = json.loads(invoke("history", "words", "--metric", "macro_f1", "--json", "--store", ran))
-    assert "macro_f1" in json.dumps(shown)
+    (trend,) = [each for each in shown["trends"] if each["metric"] == "macro_f1"]
+    assert [value["value"] for value in trend["values"]] == pytest.approx([MACRO_F1, MACRO_F1])
     own.forget_metrics()
     (gate,) = overall(ran)["gates"]
     assert (gate["metric"], gate["verdict"]) == ("cost_per_resolved", "AMBIGUOUS")

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from itertools import combinations
+from itertools import combinations, permutations
 from statistics import fmean
 
-from steelyard.metrics.stability import alikeness
 from steelyard.records import CheckState, Outcome
 
+CONCLUSIVE = (Outcome.SCORED, Outcome.MALFORMED)
 PASSED, FAILED = CheckState.PASSED, CheckState.FAILED
 BADNESS = {CheckState.PASSED: 0, CheckState.NOT_RUN: 1, CheckState.FAILED: 2}
 LEAST = {0.5: 1, 0.95: 20, 0.99: 100}
@@ -31,7 +31,7 @@ class Naive:
     def silent(self, sample):
         """Whether a sample says nothing about the system."""
         aside = sample.outcome is Outcome.SCORED and self.mode is not None and sample.mode != self.mode
-        return not sample.outcome.conclusive or aside
+        return sample.outcome not in CONCLUSIVE or aside
 
     def figure(self, pattern, names):
         """Value, n and missing."""
@@ -106,7 +106,7 @@ class Naive:
             if readable and sample.outcome is Outcome.MALFORMED:
                 continue
             counts = next((each.counts for each in sample.scores if each.name == component), {})
-            flagged = declared.get("kind") == "flag" and sample.outcome.conclusive and counts.get("flagged", 0) > 0
+            flagged = declared.get("kind") == "flag" and sample.outcome in CONCLUSIVE and counts.get("flagged", 0) > 0
             if self.silent(sample) and not flagged:
                 continue
             pairs = [(counts.get(part["numerator"]), counts.get(part["denominator"])) for part in parts]
@@ -198,14 +198,37 @@ class Cell:
         if not answers and any(each.outcome is Outcome.SCORED for each in self.samples):
             return "not asked for"
         if names:
-            fields = self.run.suite["stability"]["fields"]
-            found = alikeness(answers, list(fields.values()))
-            alike, of = found.alike[list(fields).index(names[0])], found.shared
+            alike, of = alike_and_shared(answers, self.run.suite["stability"]["fields"], names[0])
         else:
             counts = [Counter(item.key for item in answer) for answer in answers]
             alike = sum((one & other).total() for one, other in combinations(counts, 2))
             of = sum((one | other).total() for one, other in combinations(counts, 2))
         return alike / of if of else None
+
+
+def alike_and_shared(answers, fields, name):
+    """Over all pairs of repeats, how alike a field is in the items that both have, and how many these are.
+
+    Items have the same key; where several do, the best of all ways to pair them counts.
+    """
+    at, total, shared = list(fields).index(name), 0.0, 0
+    for pair in combinations(answers, 2):
+        for key in {item.key for item in pair[0]}:
+            few, many = sorted(([item.values[at] for item in one if item.key == key] for one in pair), key=len)
+            shared += len(few)
+            total += max(
+                sum(alike(*both, fields[name]) for both in zip(few, some, strict=True))
+                for some in permutations(many, len(few))
+            )
+    return total, shared
+
+
+def alike(one, other, how):
+    """1 for the same data; of two stretches that overlap, what they share of what they cover."""
+    if how == "equal" or not all(isinstance(each, list) and each[0] < each[1] for each in (one, other)):
+        return float(type(one) is type(other) and one == other)
+    common = max(0, min(one[1], other[1]) - max(one[0], other[0]))
+    return common / (one[1] - one[0] + other[1] - other[0] - common)
 
 
 def quantile(values, point):

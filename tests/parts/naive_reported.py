@@ -11,9 +11,8 @@ from collections import Counter, defaultdict
 from itertools import combinations
 from statistics import fmean, stdev
 
-from parts.naive_metrics import FAILED, LATENCY, PASSED, Cell, Naive, quantile
+from parts.naive_metrics import FAILED, LATENCY, PASSED, Cell, Naive, alike_and_shared, quantile
 from steelyard.metrics.registry import NONE
-from steelyard.metrics.stability import alikeness
 from steelyard.records import CheckState, Outcome, Vote
 from steelyard.stats.arrays import draws
 
@@ -587,8 +586,7 @@ def _(run, at, pattern):
     both, either = compared(run, cell)
     if pattern.endswith("presence"):
         return both / either
-    fields = run.suite["stability"]["fields"]
-    return alikeness(read, list(fields.values())).alike[list(fields).index(at.name("field"))] / both
+    return alike_and_shared(read, run.suite["stability"]["fields"], at.name("field"))[0] / both
 
 
 def calls(run, at):

@@ -50,6 +50,13 @@ def test_a_malformed_answer_is_a_failure():
     assert case.find("failure").get("type") == "Failed"
 
 
+def test_a_malformed_answer_is_a_failure_also_where_nothing_says_what_passes():
+    broken = reports.detail(replace(reports.line("broken", 0.0), outcome="malformed"), passed=None)
+    root = parsed(reports.rich_report(details=[broken]))
+    case = next(case for case in root.iter("testcase") if case.get("name") == "broken")
+    assert case.find("failure") is not None
+
+
 def test_the_stored_pass_is_believed_not_worked_out_again():
     edge = reports.detail(reports.line("edge", 0.7499999999), passed=True)
     root = parsed(reports.rich_report(details=[edge]))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import io
 import json
 import re
-from dataclasses import dataclass, field
+from collections import Counter
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from enum import StrEnum
 from html.parser import HTMLParser
 
@@ -142,6 +143,43 @@ class Elements(HTMLParser):
 
     def handle_data(self, data):
         self.text += data
+
+
+def apart(value, place, places):
+    """The same with another word in every place that holds "words"; `places` gets where each of them stands."""
+    if value == "words":
+        places.append(place)
+        return f"word{len(places)}."
+    if isinstance(value, (list, tuple)):
+        return type(value)(apart(each, place, places) for each in value)
+    if is_dataclass(value):
+        kind = "Samples" if place == "Samples" else type(value).__name__
+        names = [each.name for each in fields(value) if each.init]
+        found = {
+            name: apart(getattr(value, name), kind if kind == "Samples" else f"{kind}.{name}", places) for name in names
+        }
+        return replace(value, **found)
+    return value
+
+
+# A bulky fold has a title and a text.
+ONLY_ON_A_PAGE = {"Gauge.label": 2, "Drawing.caption": 1, "Chart.about": 1, "Fold.title": 1, "Text.text": 1}
+
+
+@pytest.mark.parametrize(
+    ("render", "left_out"),
+    [
+        (lambda d: printed(d, 200), ONLY_ON_A_PAGE | {"Samples": 16}),
+        # Of the sample that did not pass it has the name, why, the input and the answer.
+        (to_markdown, ONLY_ON_A_PAGE | {"Samples": 12}),
+        (to_html, {} if can_draw() else {"Chart.about": 1}),
+    ],
+)
+def test_every_place_of_every_block_is_shown_but_for_what_only_a_page_can_show(render, left_out):
+    places = []
+    out = render(apart(everything(), "", places))
+    assert len(places) == 45
+    assert Counter(place for number, place in enumerate(places, 1) if f"word{number}." not in out) == left_out
 
 
 def test_a_terminal_obeys_nothing_foreign_and_stays_within_its_width():

@@ -3,12 +3,29 @@
 from __future__ import annotations
 
 import re
+from dataclasses import fields
 
 import pytest
 
 from parts.stored import case, failed, header, sample
 from steelyard.errors import RunNotFound, StoreError
-from steelyard.records import CallResult, RunState, Verdict
+from steelyard.records import (
+    AbPlan,
+    AnchorReading,
+    Anchors,
+    BaselineGates,
+    CallResult,
+    ExperimentPlan,
+    ImportedFrom,
+    Load,
+    Original,
+    Owner,
+    Retried,
+    RunFacts,
+    RunState,
+    ScoringTime,
+    Verdict,
+)
 from steelyard.store.base import Store
 from steelyard.store.logs import BaselineEntry, Delivery, standing
 from steelyard.store.sql import SqlStore, new_run_id, open_store
@@ -18,6 +35,38 @@ def test_a_header_comes_back_whole(store: Store) -> None:
     first = header(suspect=("all answers are equal",), rescored_from="demo-0", summary={"average": 0.5})
     store.create_run(first)
     assert store.run("demo-1") == first
+
+
+EVERY_FACT = RunFacts(
+    only=("category=é\x00", "id=a"),
+    limit=3,
+    repeats=2,
+    strict=True,
+    cache=True,
+    answers_of="demo-0",
+    other_cases="other/*.yaml",
+    load=Load(8, 2.5, None, 4, True, 1, 2, 0.25, ScoringTime(0.125, 0.5)),
+    owner=Owner("here", 17, "4711"),
+    stopped="an outage",
+    broken="it was gone",
+    retried=Retried("demo-0", 5, 6, 0.75),
+    ab=AbPlan(7, "pass_rate", 40, True, 0.02, "ab-1", 30, "b"),
+    experiment=ExperimentPlan(
+        "e", "h", "demo", "model", ("x > 0",), ("x < 0",), "c1", {"a": {"t": 1}}, "d1", "e-1", "a"
+    ),
+    imported=ImportedFrom("old.json", "other", "f1", ("n",), ("note",), {"c": {"score": 0.5}}, undated=True),
+    original=Original({"version": 2}, ({"id": 1}, None)),
+    anchors={"demo-0": Anchors((AnchorReading("c", "v", 1, 0.5, False),), 0.25, "one failed")},
+    against=BaselineGates("@release", ({"gate": "average >= @release"},)),
+)
+
+
+def test_every_fact_of_a_run_comes_back_as_it_was_asked_for_and_went(store: Store) -> None:
+    assert [
+        each.name for each in fields(RunFacts) if getattr(EVERY_FACT, each.name) == getattr(RunFacts(), each.name)
+    ] == []
+    store.create_run(header(options=EVERY_FACT))
+    assert store.run("demo-1").options == EVERY_FACT
 
 
 def test_a_run_is_replaced_until_it_ends(store: Store) -> None:

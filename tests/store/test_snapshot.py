@@ -62,6 +62,17 @@ def test_cases_are_listed_by_the_bytes_of_their_ids_on_both_databases(store: Sql
     assert listed == sorted((of.id for of in cases), key=str.encode)
 
 
+def test_keys_are_ordered_by_their_bytes_whatever_the_language_of_the_server(postgres_store: str) -> None:
+    store = open_store(postgres_store)
+    with store.database.reading() as session:
+        by_bytes = session.execute(
+            "SELECT table_name, column_name FROM information_schema.columns"
+            " WHERE table_schema = 'steelyard' AND collation_name = 'C'"
+        )
+    store.close()
+    assert {("cases", "id"), ("cases", "hash"), ("samples", "case_id"), ("samples", "case_hash")} <= set(by_bytes)
+
+
 def test_a_case_changed_between_two_sittings_is_kept_twice(store: SqlStore, tmp_path: Path) -> None:
     store.create_run(header())
     before, after = case(1), case(1, expected="if_fixed")

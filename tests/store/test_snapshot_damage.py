@@ -150,24 +150,31 @@ def test_a_file_that_is_not_there_is_named(target: SqlStore, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    "forged",
+    ("part", "value", "named"),
     [
-        change("run.suite.components", "title"),
-        change("run.suite.bands", [{"at_least": 3}]),
-        change("run.suite.gates", ["pass_rate >>= 3"]),
-        change("run.suite.judge", {"dimensions": 3}),
+        ("components", "title", "components"),
+        ("bands", [{"at_least": 3}], "bands"),
+        ("gates", ["pass_rate >>= 3"], "its parts do not fit together"),
+        ("judge", {"dimensions": 3}, "judge"),
     ],
-    ids=["components", "bands", "gates", "judge"],
 )
 def test_a_forged_snapshot_fails_at_import_and_not_in_the_report(
-    tmp_path: Path, forged: Callable[[dict[str, Any]], dict[str, Any]]
+    tmp_path: Path, part: str, value: Any, named: str
 ) -> None:
     path = tmp_path / "run.json"
     invoke("run", write_suite(tmp_path / "s", n=3), "--store", tmp_path / "first.db", "--save", path)
-    path.write_text(json.dumps(sealed(forged(json.loads(path.read_text())))))
+    document = json.loads(path.read_text())
+    path.write_text(json.dumps(sealed(change(f"run.suite.{part}", value)(document))))
     told = invoke("import", path, "--store", tmp_path / "s.db", code=2)
+    assert named in told
     assert "Nothing was imported" in told
     assert invoke("runs", "--store", tmp_path / "s.db").startswith("no runs")
+
+
+def test_a_snapshot_that_is_written_anew_with_its_digest_is_taken(snapshot: Path, target: SqlStore) -> None:
+    snapshot.write_text(json.dumps(sealed(change("run.version", "0.2.0")(json.loads(snapshot.read_text())))))
+    assert read_snapshot(target, snapshot) == "demo-1"
+    assert target.run("demo-1").version == "0.2.0"
 
 
 def put(*path: str | int, value: Any) -> Callable[[Any], None]:

@@ -551,6 +551,13 @@ def test_what_can_change_a_judgement_is_in_the_signature(judged, change, parts):
     assert (before["text"] != after["text"]) == bool(parts)
 
 
+def test_the_order_in_which_a_judge_writes_its_fields_is_in_the_signature(judged):
+    names = ("weaknesses", "sense", "tone", "unsafe", "notes")
+    turned = RESPONSE | {"properties": {name: RESPONSE["properties"][name] for name in names}}
+    before, after = (signed(judged(response=each, reasons={"in": "weaknesses"})) for each in (RESPONSE, turned))
+    assert [name for name in PARTS if before[name] != after[name]] == ["judge"]
+
+
 @pytest.mark.parametrize(
     ("settings", "same"), [({"token": "OTHER"}, True), ({"timeout": 5}, True), ({"temperature": 1}, False)]
 )

@@ -9,6 +9,7 @@ from steelyard.records import CallResult, Failure
 from steelyard.suite.case import Case
 from steelyard.suite.load import load_suite
 from steelyard.suite.redaction import RedactedCases, Redactor, RedactPart
+from steelyard.suite.signature import signature
 
 
 def redactor(hook=None, **what):
@@ -117,6 +118,15 @@ def test_a_function_of_the_suite_sees_every_text_last():
 def test_nothing_is_taken_out_unless_it_is_asked_for():
     text = "Ann, a@b.de, +49 170 1234567"
     assert plain(text, names=["input.user"]) == text
+
+
+def test_what_is_taken_out_is_part_of_the_signature(write):
+    found = [
+        signature(load_suite(write({"redact": what})), {"kind": "python"})
+        for what in ({"emails": True}, {"phones": True})
+    ]
+    assert found[0]["redact"] != found[1]["redact"]
+    assert "redact" not in signature(load_suite(write()), {"kind": "python"})
 
 
 def test_a_path_to_names_that_leads_nowhere_is_a_mistake(tmp_path):

@@ -47,7 +47,9 @@ def measured(scorer, reading):
 
 
 def tagged(*tags):
-    return [reading for reading in READINGS if set(tags) & set(reading["tags"])]
+    found = [reading for reading in READINGS if set(tags) & set(reading["tags"])]
+    assert found, f"no reading is tagged {tags}"
+    return found
 
 
 def highest(reading, dimension):
