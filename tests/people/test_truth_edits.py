@@ -260,6 +260,15 @@ def test_a_case_is_added_from_a_file_and_a_mistake_is_told(makers):
     )
 
 
+def test_what_json_may_have_and_yaml_may_not_stands_where_it_stood():
+    text = '{"a":\t{"id": "a", "\\ud83d\\ude00": "\\/ \\\\ud83d \x7f\x85", "n":1},\n"b":{"n":2}}'
+    old = json.loads(text)
+    done = replaced(text, Spot(".json", None, (0,)), old["a"], old["a"] | {"n": 3})
+    assert done == text.replace('"n":1', '"n":3')
+    assert json.loads(appended(text, ".json", "", {"id": "c", "n": 4})) == old | {"c": {"n": 4}}
+    assert json.loads(replaced(text, Spot(".json", None, (0,)), old["a"], None)) == {"b": {"n": 2}}
+
+
 PLAIN = st.recursive(
     st.none() | st.booleans() | st.integers(-9, 9) | st.text("ab:#-é\"\\ '012,[]{}\n", max_size=6),
     lambda inner: (

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import os
-import shutil
 import tempfile
+from codecs import BOM_UTF8
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from steelyard.errors import SteelyardError, UsageError
-from steelyard.people.case_files import EDITABLE, Spot, appended, as_cell, cannot_edit, new_file, replaced
+from steelyard.people.case_files import EDITABLE, Spot, appended, as_cell, cannot_edit, leaves, new_file, replaced
 from steelyard.suite.build.draft import Draft
 from steelyard.suite.case import (
     MISSING,
@@ -26,11 +27,12 @@ from steelyard.suite.case import (
     split_path,
 )
 from steelyard.suite.cases import CaseFile, FileCases, ListCases, survey_cases
+from steelyard.suite.files import write_bytes
 from steelyard.suite.load import load_suite
 from steelyard.suite.models import SuiteModel
 from steelyard.suite.readers import Record, refuse
 from steelyard.suite.redaction import RedactedCases
-from steelyard.suite.truth import TRUTH, Decision, LedgerLine, append_lines, ledger_line
+from steelyard.suite.truth import TRUTH, Decision, LedgerLine, append_lines, ledger_line, wait_for_others
 from steelyard.suite.yaml import Located, meant
 
 _EXPECTED = "expected"
@@ -87,7 +89,7 @@ def add_case(place: str, record: Mapping[str, Any], author: Author, *, file: str
         if not case_id:
             raise UsageError("the case has no id")
         into = desk.file_for(case_id, file)
-        suffix = into.path.suffix.lower()
+        suffix = _suffix(into)
         if desk.source.one_each:
             new.pop("id")
             text = new_file(suffix, new)
@@ -155,7 +157,7 @@ def _steps(
             if path:
                 yield number, Difference(case, path, before, after)
                 continue
-            old, new = (dict(_leaves(_truth(record), _EXPECTED)) for record in (before, after))
+            old, new = (dict(leaves(_truth(record), _EXPECTED)) for record in (before, after))
             for inner in dict.fromkeys([*old, *new]):
                 yield number, Difference(case, inner, old.get(inner, MISSING), new.get(inner, MISSING))
 
@@ -213,7 +215,7 @@ def blame(suite: SuiteModel, case_id: str) -> list[Blame]:
         if line.case == case_id and line.what == TRUTH and line.change is None and line.after == state
     ]
     results = []
-    for path, value in _leaves(truth, _EXPECTED):
+    for path, value in leaves(truth, _EXPECTED):
         steps = [(number, step) for number, step in _steps(suite, case_id) if step.path == path]
         stated = [steps[-1][0]] if steps and _equal(steps[-1][1].after, value) else []
         number = max(stated or by_hand, default=None)
@@ -227,18 +229,12 @@ def blame(suite: SuiteModel, case_id: str) -> list[Blame]:
 @contextmanager
 def _alone(place: str) -> Iterator[_Desk]:
     """The suite as it is now, edited by nobody else meanwhile where the system knows such a thing."""
-    folder = load_suite(place).folder
-    descriptor = None
-    with suppress(ImportError, OSError):  # Windows
-        import fcntl
-
-        descriptor = os.open(folder, os.O_RDONLY)
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-    try:
+    with ExitStack() as stack:
+        with suppress(OSError):  # Windows
+            descriptor = os.open(load_suite(place).folder, os.O_RDONLY)
+            stack.callback(os.close, descriptor)
+            wait_for_others(descriptor)
         yield _Desk(load_suite(place))
-    finally:
-        if descriptor is not None:
-            os.close(descriptor)
 
 
 class _Desk:
@@ -257,20 +253,15 @@ class _Desk:
 
     def find(self, case_id: str) -> tuple[Record, Spot, CaseFile]:
         """The record of a case and where it stands."""
-        ids, files, counts = [], {file.name: file for file in self.source.files}, dict[str, int]()
+        ids, places = [], Counter[str]()
         for record, case in self.source.walk(refuse):
-            place = counts[record.file] = counts.get(record.file, -1) + 1
+            places[record.file] += 1
             if case is None or case.id != case_id:
                 ids.append("" if case is None else case.id)
                 continue
-            file = files.get(record.file)
-            suffix = "" if file is None else file.path.suffix.lower()
-            if file is None or suffix not in EDITABLE:
-                raise cannot_edit(f"{case_id} is in {record.file}, which cannot be edited as text")
-            steps: tuple[str | int, ...] = record.path
-            if suffix == ".json" and not self.source.one_each:
-                steps = (*split_path(self.source.at), place if record.key is None else record.key)
-            return record, Spot(suffix, record.line, steps), file
+            file = next(file for file in self.source.files if file.name == record.file)
+            steps = () if self.source.one_each else (*split_path(self.source.at), places[record.file] - 1)
+            return record, Spot(_suffix(file), record.line, steps), file
         raise UsageError(f"there is no case {case_id!r}{meant(case_id, ids)}")
 
     def file_for(self, case_id: str, name: str | None) -> CaseFile:
@@ -283,10 +274,7 @@ class _Desk:
             return CaseFile(path, str(Path(last.name).with_name(path.name)))
         if name is not None and name not in files:
             raise UsageError(f"{name} is no file of cases of {self.suite.name}{meant(name, files)}")
-        file = last if name is None else files[name]
-        if file.path.suffix.lower() not in EDITABLE:
-            raise cannot_edit(f"{file.name} cannot be edited as text")
-        return file
+        return last if name is None else files[name]
 
     def text(self, file: CaseFile) -> str:
         """The text of a file, line ends as they are and without a byte-order mark."""
@@ -297,7 +285,7 @@ class _Desk:
     ) -> LedgerLine:
         """Replace a file by another text, or take it away, and say why in the ledger; both or neither."""
         old = file.path.read_bytes() if file.path.exists() else None
-        mark = b"\xef\xbb\xbf" if old and old.startswith(b"\xef\xbb\xbf") else b""
+        mark = BOM_UTF8 if old and old.startswith(BOM_UTF8) else b""
         data = None if text is None else mark + text.encode()
         before, after = self._checked(file, data, case_id, new)
         edit = {"what": TRUTH, "case": case_id, "before": before, "after": after, "file": file.name} | content
@@ -334,28 +322,20 @@ class _Desk:
         return before, after
 
 
+def _suffix(file: CaseFile) -> str:
+    if (suffix := file.path.suffix.lower()) not in EDITABLE:
+        raise cannot_edit(f"{file.name} cannot be edited as text")
+    return suffix
+
+
 def _replace(path: Path, data: bytes | None) -> None:
-    """Put data into a file at once, so that nobody ever sees a half of it; None takes the file away."""
+    if data is not None:
+        write_bytes(path, data)
+        return
     try:
-        if data is None:
-            path.unlink()
-            return
-        descriptor, name = tempfile.mkstemp(prefix=".", suffix=".tmp", dir=path.parent)
-        try:
-            with os.fdopen(descriptor, "wb") as stream:
-                stream.write(data)
-                stream.flush()
-                os.fsync(stream.fileno())
-            if path.exists():
-                shutil.copymode(path, name)
-            else:
-                Path(name).chmod(0o644)
-            Path(name).replace(path)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
+        path.unlink()
     except OSError as error:
-        raise UsageError(f"{path} cannot be written: {error.strerror or error}") from None
+        raise UsageError(f"{path} cannot be taken away: {error.strerror}") from None
 
 
 # Values in plain data.
@@ -394,14 +374,6 @@ def _changes(old: Any, new: Any, path: str) -> Iterator[tuple[str, dict[str, Any
             yield from _changes(old.get(key, MISSING), new.get(key, MISSING), f"{path}.{path_step(key)}")
     elif not _equal(old, new):
         yield path, {side: value for side, value in (("before", old), ("after", new)) if value is not MISSING}
-
-
-def _leaves(value: Any, path: str) -> Iterator[tuple[str, Any]]:
-    if isinstance(value, dict):
-        for key, inner in value.items():
-            yield from _leaves(inner, f"{path}.{path_step(key)}")
-    elif value is not MISSING:
-        yield path, value
 
 
 def _equal(value: Any, other: Any) -> bool:
