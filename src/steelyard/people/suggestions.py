@@ -319,22 +319,20 @@ def decide(
     return line
 
 
-def accepted(suite: SuiteModel) -> list[LedgerLine]:
-    """The lines of the ledger that made a suggestion truth which still is."""
+def accepted(suite: SuiteModel) -> list[Decision]:
+    """What was decided of suggestions that became truth and still are."""
     lines = [line for line in suite.ledger if line.suggestion and line.change]
     cases = {case.id: case for case in written_cases(suite)} if lines else {}
 
-    def stands(path: str, after: Any, case: Case | None) -> bool:
-        now = compile_path(path)(case)
+    def stands(line: LedgerLine, path: str, after: Any) -> bool:
+        now = compile_path(path)(cases.get(line.case or ""))
         is_part = isinstance(now, list) and isinstance(after, list) and all(item in now for item in after)
         return is_part or now == after
 
     return [
-        line
+        line.suggestion
         for line in lines
-        if all(
-            stands(path, each.get("after"), cases.get(line.case or "")) for path, each in (line.change or {}).items()
-        )
+        if line.suggestion and all(stands(line, path, each.get("after")) for path, each in (line.change or {}).items())
     ]
 
 
