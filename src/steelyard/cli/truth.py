@@ -217,6 +217,7 @@ def _suggest(suite: str, every: bool, **options: Any) -> Told:
     for item in results:
         ways = ", ".join(f"as {way} {points:+.1f} points" for way, points in sorted(item.points.items()))
         n = f"{item.voters} of {item.n_voters} voters, {counted(item.systems, 'system')}"
+        n += f" and {counted(item.people, 'person', 'people')}" if item.people else ""
         lines += [
             f"{item.id}  {_named('truth', item.case)} {item.component}  ({item.place}) {item.decision}".rstrip(),
             f"    truth: {shown(item.truth)}",

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import isnan, nan
 from typing import Any, Literal
 
 from steelyard.engine.rescore import OtherBalance, reading_of, same_question
 from steelyard.errors import UsageError
+from steelyard.people.labels import ANSWER
 from steelyard.people.truth import Author, edit_case, put, written_cases
 from steelyard.plugins import checked_call
 from steelyard.records import Outcome, RunHeader, RunState
@@ -47,11 +50,12 @@ class Vote:
     """An answer of a run, or of a person, to one question of a case."""
 
     voter: str
-    """Who counts once. Runs of recorded answers are one voter; every other run is one of its own."""
+    """Who counts once: a person, or a run; runs of the same recorded answers are one voter."""
     system: str
+    """"" of a person."""
     case: str
-    component: str
-    value: Any
+    component: str = ""
+    value: Any = None
     is_right: bool = False
     run: str = ""
 
@@ -72,6 +76,8 @@ class Suggestion:
     n_voters: int
     """How many say so, of all who answered."""
     systems: int
+    people: int
+    """How many of those who say so are people."""
     answers: int
     n_answers: int
     runs: tuple[str, ...]
@@ -144,53 +150,85 @@ def _questions(suite: SuiteModel) -> Iterator[_Question]:
 
 def chosen_runs(store: Store, suite: SuiteModel, names: Sequence[str] = (), most: int = 50) -> list[RunHeader]:
     """The ended runs that are named, or the newest; of runs over the same answers, as of `rescore`, the newest."""
-    runs = [store.run(name) for name in names] or store.runs(suite.name)
-    for header in runs:
-        if header.suite_name != suite.name or (names and header.state is not RunState.ENDED):
-            raise UsageError(f"run {header.id} is no ended run of suite {suite.name}")
+    known = store.runs(suite.name)
+    runs = [store.run(name) for name in names] or [run for run in known if run.state is RunState.ENDED]
+    for run in runs:
+        if run.suite_name != suite.name or run.state is not RunState.ENDED:
+            raise UsageError(f"run {run.id} is no ended run of suite {suite.name}")
+    # The run whose answers another one has; of one that asked for all of its own there is none.
+    origin = {run.id: run.rescored_from or (run.options.retried.run if run.options.retried else None) for run in known}
     by_answers: dict[str, RunHeader] = {}
-    origin = {run.id: _origin(run) for run in store.runs(suite.name)}
-    for header in (run for run in runs if run.state is RunState.ENDED):
-        root = header.id
-        while origin.get(root):
-            root = str(origin[root])
-        by_answers.setdefault(root, header)
+    for run in runs:
+        root = run.id
+        while before := origin.get(root):
+            root = before
+        by_answers.setdefault(root, run)
     return list(by_answers.values())[:most]
 
 
+class _Reader:
+    """Reads answers as votes, by the truth as it is now; answers to another question are passed over."""
+
+    def __init__(self, suite: SuiteModel) -> None:
+        self.questions, self._shape = list(_questions(suite)), suite.answer
+        self._validator = None if suite.answer.schema_data is None else SchemaValidator(suite.answer.schema_data)
+        self._cases = {case.id: case for case in suite.cases} if self.questions else {}
+
+    def votes(self, text: str, as_voter: Vote, then: Case | None, *, cut_off: bool = False) -> Iterator[Vote]:
+        """What an answer says to each question; `then` is the case that was asked, None when that was not kept."""
+        case, answer = self._cases.get(as_voter.case), text
+        if case is None or (then is not None and not same_question(case, then)):
+            return
+        if self._shape.format == "json":
+            answer = extract_json(text, self._validator, repair=self._shape.repair and not cut_off).value
+        for question in self.questions if answer is not None else ():
+            truth = question.scorer.expected_value(case)
+            wrong = None if truth is None else question.is_wrong(answer, case)
+            value = question.value(answer, truth) if wrong else None
+            if wrong is not None and not (wrong and value is None):
+                yield replace(as_voter, component=question.name, value=value, is_right=not wrong)
+
+
 def votes_of(store: Store, suite: SuiteModel, runs: Iterable[RunHeader]) -> Iterator[Vote]:
-    """What the answers of runs say, scored by the truth as it is now; answers to another question are passed over."""
-    questions, schema = list(_questions(suite)), suite.answer.schema_data
-    validator = None if schema is None else SchemaValidator(schema)
-    now = {case.id: case for case in suite.cases}
-    for header in runs if questions else ():
+    """What the answers of runs say."""
+    reader = _Reader(suite)
+    for header in runs if reader.questions else ():
         made = digest([header.signature.get("target"), header.signature.get("prompts")])
+        recorded = header.signature.get("target_kind") == "recorded"
         for sample, then in store.samples(header.id):
-            case, text = now.get(sample.case_id), sample.call_result.text
-            if case is None or text is None or not sample.outcome.conclusive or not same_question(case, then):
-                continue
-            answer: Any = text
-            if suite.answer.format == "json":
-                repair = suite.answer.repair and not sample.call_result.cut_off
-                answer = extract_json(text, validator, repair=repair).value
-            system = f"{made} {sample.variant}"
-            is_recorded = header.signature.get("target_kind") == "recorded"
-            voter = system if is_recorded else f"{header.id} {sample.variant}"
-            for question in questions:
-                truth = question.scorer.expected_value(case)
-                wrong = None if truth is None or answer is None else question.is_wrong(answer, case)
-                value = question.value(answer, truth) if wrong else None
-                if wrong is not None and not (wrong and value is None):
-                    yield Vote(voter, system, case.id, question.name, value, not wrong, header.id)
+            call = sample.call_result
+            if call.text is not None and sample.outcome.conclusive:
+                system = f"{made} {sample.variant}"
+                voter = system if recorded else f"{header.id} {sample.variant}"
+                vote = Vote(voter, system, sample.case_id, run=header.id)
+                yield from reader.votes(call.text, vote, then, cut_off=call.cut_off)
+
+
+def votes_of_people(store: Store, suite: SuiteModel) -> Iterator[Vote]:
+    """What people say who answered cases themselves; what a person was asked beside a run is kept with that run."""
+    reader = _Reader(suite)
+    labels = [label for label in store.people.labels(suite=suite.name) if label.kind == ANSWER]
+    asked = {run: {case.id: case for case in store.cases(run)} for run in {label.run_id for label in labels} if run}
+    for label in labels:
+        text = label.value if isinstance(label.value, str) else json.dumps(label.value, ensure_ascii=False)
+        then = asked.get(label.run_id or "", {}).get(label.case_id)
+        yield from reader.votes(text, Vote(f"person {label.person}", "", label.case_id), then)
 
 
 def suggestions(
-    suite: SuiteModel, store: Store, runs: Sequence[RunHeader], rules: Rules | None = None, people: Iterable[Vote] = ()
+    suite: SuiteModel,
+    store: Store,
+    runs: Sequence[RunHeader],
+    rules: Rules | None = None,
+    people: Iterable[Vote] | None = None,
 ) -> list[Suggestion]:
-    """What voters agree on against the truth, worth most points first; those decided before say so."""
+    """What voters agree on against the truth, worth most points first; those decided before say so.
+
+    People vote by their answers in the store, unless their votes are given.
+    """
     rules = rules or Rules()
     votes: dict[tuple[str, str], list[Vote]] = defaultdict(list)
-    for vote in (*votes_of(store, suite, runs), *people):
+    for vote in (*votes_of(store, suite, runs), *(votes_of_people(store, suite) if people is None else people)):
         votes[vote.case, vote.component].append(vote)
     questions = {question.name: question for question in _questions(suite)}
     decided = {line.suggestion.id: line.suggestion.outcome for line in suite.ledger if line.suggestion}
@@ -240,7 +278,8 @@ def _suggestion(
         value=value,
         voters=len({vote.voter for vote in same}),
         n_voters=len({vote.voter for vote in votes}),
-        systems=len({vote.system for vote in same}),
+        systems=len({vote.system for vote in same if vote.system}),
+        people=len({vote.voter for vote in same if not vote.system}),
         answers=len(same),
         n_answers=len(votes),
         runs=tuple(sorted({vote.run for vote in same if vote.run})),
@@ -254,12 +293,11 @@ class _Worth:
     """What another truth is worth: answers to the case scored again, nobody called."""
 
     def __init__(self, suite: SuiteModel, store: Store, runs: Sequence[RunHeader]) -> None:
-        self._store = store
-        self._runs = []
+        self._store, self._runs = store, []
         for run in runs:
             columns = store.columns(run.id)
-            conclusive = [code for code, name in enumerate(columns.outcomes) if Outcome(name).conclusive]
-            if n := sum(int((columns.outcome == code).sum()) for code in conclusive):
+            conclusive = [Outcome(name).conclusive for name in columns.outcomes]
+            if n := sum(conclusive[code] for code in columns.outcome.tolist()):
                 self._runs.append((run, n, OtherBalance(suite, run.description.judge, same_judge=True)))
 
     def of(self, item: Suggestion, case: Case) -> dict[str, float]:
@@ -274,10 +312,9 @@ class _Worth:
         other, total = replace(case, **data), 0.0
         for run, n, balance in self._runs:
             for sample, then in self._store.samples(run.id, case_ids=[case.id]):
-                if not same_question(case, then):
-                    continue
-                before, after = (reading_of(balance.evaluate(sample, item), by_pass=False) for item in (case, other))
-                total += 0.0 if after != after or before != before else 100.0 * (after - before) / n
+                scored = (reading_of(balance.evaluate(sample, item), by_pass=False) for item in (case, other))
+                before, after = scored if same_question(case, then) else (nan, nan)
+                total += 0.0 if isnan(after - before) else 100.0 * (after - before) / n
         return round(total / len(self._runs), 10)
 
 
@@ -334,8 +371,3 @@ def accepted(suite: SuiteModel) -> list[Decision]:
         for line in lines
         if line.suggestion and all(stands(line, path, each.get("after")) for path, each in (line.change or {}).items())
     ]
-
-
-def _origin(run: RunHeader) -> str | None:
-    """The run whose answers this one has; None for one that asked for all of its own."""
-    return run.rescored_from or (run.options.retried.run if run.options.retried else None)
