@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from math import isnan, nan
 from typing import Any, Literal
@@ -98,6 +98,8 @@ class _Question:
     name: str
     component: Component
     scorer: Scorer
+    path: str
+    """Where in the case the truth is."""
     outer: Callable[[Any], Any]
 
     def value(self, answer: Any, truth: Any) -> Any:
@@ -145,7 +147,7 @@ def _questions(suite: SuiteModel) -> Iterator[_Question]:
             is_field = isinstance(part, Scorer) and not isinstance(part, Regex | Contains)
             if is_field and isinstance(path, str) and split_path(path)[:1] == ("expected",):
                 outer = scorer.answer_value if name else lambda answer: answer
-                yield _Question(f"{component.name}{name}", component, part, outer)
+                yield _Question(f"{component.name}{name}", component, part, path, outer)
 
 
 def chosen_runs(store: Store, suite: SuiteModel, names: Sequence[str] = (), most: int = 50) -> list[RunHeader]:
@@ -169,50 +171,48 @@ def chosen_runs(store: Store, suite: SuiteModel, names: Sequence[str] = (), most
 class _Reader:
     """Reads answers as votes, by the truth as it is now; answers to another question are passed over."""
 
-    def __init__(self, suite: SuiteModel) -> None:
-        self.questions, self._shape = list(_questions(suite)), suite.answer
-        self._validator = None if suite.answer.schema_data is None else SchemaValidator(suite.answer.schema_data)
-        self._cases = {case.id: case for case in suite.cases} if self.questions else {}
+    def __init__(self, suite: SuiteModel, store: Store) -> None:
+        self._suite, self._store = suite, store
+        self.questions = {question.name: question for question in _questions(suite)}
+        self.cases = {case.id: case for case in suite.cases} if self.questions else {}
+        schema = suite.answer.schema_data
+        self._validator = None if schema is None else SchemaValidator(schema)
 
-    def votes(self, text: str, as_voter: Vote, then: Case | None, *, cut_off: bool = False) -> Iterator[Vote]:
+    def of_runs(self, runs: Iterable[RunHeader]) -> Iterator[Vote]:
+        """What the answers of runs say."""
+        for header in runs if self.questions else ():
+            made = digest([header.signature.get("target"), header.signature.get("prompts")])
+            recorded = header.signature.get("target_kind") == "recorded"
+            for sample, then in self._store.samples(header.id):
+                call, system = sample.call_result, f"{made} {sample.variant}"
+                if call.text is not None and sample.outcome.conclusive:
+                    voter = system if recorded else f"{header.id} {sample.variant}"
+                    vote = Vote(voter, system, sample.case_id, run=header.id)
+                    yield from self._votes(vote, call.text, then, cut_off=call.cut_off)
+
+    def of_people(self) -> Iterator[Vote]:
+        """What people say who answered cases themselves; of those who labelled a run it is known what was asked."""
+        labels = [label for label in self._store.people.labels(suite=self._suite.name) if label.kind == ANSWER]
+        runs = {label.run_id for label in labels if label.run_id}
+        asked = {run: {case.id: case for case in self._store.cases(run)} for run in runs}
+        for label in labels:
+            text = label.value if isinstance(label.value, str) else json.dumps(label.value, ensure_ascii=False)
+            then = asked.get(label.run_id or "", {}).get(label.case_id)
+            yield from self._votes(Vote(f"person {label.person}", "", label.case_id), text, then)
+
+    def _votes(self, vote: Vote, text: str, then: Case | None, *, cut_off: bool = False) -> Iterator[Vote]:
         """What an answer says to each question; `then` is the case that was asked, None when that was not kept."""
-        case, answer = self._cases.get(as_voter.case), text
+        case, answer, shape = self.cases.get(vote.case), text, self._suite.answer
         if case is None or (then is not None and not same_question(case, then)):
             return
-        if self._shape.format == "json":
-            answer = extract_json(text, self._validator, repair=self._shape.repair and not cut_off).value
-        for question in self.questions if answer is not None else ():
+        if shape.format == "json":
+            answer = extract_json(text, self._validator, repair=shape.repair and not cut_off).value
+        for name, question in self.questions.items() if answer is not None else ():
             truth = question.scorer.expected_value(case)
             wrong = None if truth is None else question.is_wrong(answer, case)
             value = question.value(answer, truth) if wrong else None
             if wrong is not None and not (wrong and value is None):
-                yield replace(as_voter, component=question.name, value=value, is_right=not wrong)
-
-
-def votes_of(store: Store, suite: SuiteModel, runs: Iterable[RunHeader]) -> Iterator[Vote]:
-    """What the answers of runs say."""
-    reader = _Reader(suite)
-    for header in runs if reader.questions else ():
-        made = digest([header.signature.get("target"), header.signature.get("prompts")])
-        recorded = header.signature.get("target_kind") == "recorded"
-        for sample, then in store.samples(header.id):
-            call = sample.call_result
-            if call.text is not None and sample.outcome.conclusive:
-                system = f"{made} {sample.variant}"
-                voter = system if recorded else f"{header.id} {sample.variant}"
-                vote = Vote(voter, system, sample.case_id, run=header.id)
-                yield from reader.votes(call.text, vote, then, cut_off=call.cut_off)
-
-
-def votes_of_people(store: Store, suite: SuiteModel) -> Iterator[Vote]:
-    """What people say who answered cases themselves; what a person was asked beside a run is kept with that run."""
-    reader = _Reader(suite)
-    labels = [label for label in store.people.labels(suite=suite.name) if label.kind == ANSWER]
-    asked = {run: {case.id: case for case in store.cases(run)} for run in {label.run_id for label in labels} if run}
-    for label in labels:
-        text = label.value if isinstance(label.value, str) else json.dumps(label.value, ensure_ascii=False)
-        then = asked.get(label.run_id or "", {}).get(label.case_id)
-        yield from reader.votes(text, Vote(f"person {label.person}", "", label.case_id), then)
+                yield replace(vote, component=name, value=value, is_right=not wrong)
 
 
 def suggestions(
@@ -226,19 +226,17 @@ def suggestions(
 
     People vote by their answers in the store, unless their votes are given.
     """
-    rules = rules or Rules()
+    reader, worth = _Reader(suite, store), _Worth(suite, store, runs)
     votes: dict[tuple[str, str], list[Vote]] = defaultdict(list)
-    for vote in (*votes_of(store, suite, runs), *(votes_of_people(store, suite) if people is None else people)):
+    for vote in (*reader.of_runs(runs), *(reader.of_people() if people is None else people)):
         votes[vote.case, vote.component].append(vote)
-    questions = {question.name: question for question in _questions(suite)}
     decided = {line.suggestion.id: line.suggestion.outcome for line in suite.ledger if line.suggestion}
-    cases = {case.id: case for case in suite.cases}
     results = []
     for (case_id, name), given in votes.items():
-        if name in questions and case_id in cases and (key := _agreed(given, rules)):
-            results.append(_suggestion(cases[case_id], questions[name], key, given, decided))
-    worth = _Worth(suite, store, runs)
-    results = [replace(item, points=worth.of(item, cases[item.case])) for item in results]
+        case, question = reader.cases.get(case_id), reader.questions.get(name)
+        if case and question and (key := _agreed(given, rules or Rules())):
+            item = _suggestion(case, question, key, given)
+            results.append(replace(item, points=worth.of(item, case), decision=decided.get(item.id, "")))
     return sorted(results, key=lambda item: (-max(item.points.values(), default=0.0), item.case, item.component))
 
 
@@ -260,20 +258,16 @@ def _agreed(votes: Sequence[Vote], rules: Rules) -> str:
     return key if n >= rules.agree and n >= rules.share * len(by_voter) else _RIGHT
 
 
-def _suggestion(
-    case: Case, question: _Question, key: str, votes: Sequence[Vote], decided: Mapping[str, str]
-) -> Suggestion:
+def _suggestion(case: Case, question: _Question, key: str, votes: Sequence[Vote]) -> Suggestion:
     same = [vote for vote in votes if _key(vote) == key]
     spelled = Counter(repr(vote.value) for vote in same).most_common(1)[0][0]
     value = next(vote.value for vote in same if repr(vote.value) == spelled)
-    name = digest([case.id, question.name, key])[:8]
-    path = str(question.scorer.expected)  # type: ignore[attr-defined] # those without one are no question
     return Suggestion(
-        id=name,
+        id=digest([case.id, question.name, key])[:8],
         case=case.id,
         place=case.source,
         component=question.name,
-        path=path,
+        path=question.path,
         truth=question.scorer.expected_value(case),
         value=value,
         voters=len({vote.voter for vote in same}),
@@ -284,7 +278,6 @@ def _suggestion(
         n_answers=len(votes),
         runs=tuple(sorted({vote.run for vote in same if vote.run})),
         alternative=question.alternative(case, value),
-        decision=decided.get(name, ""),
         state=digest(case.expected),
     )
 
@@ -296,8 +289,8 @@ class _Worth:
         self._store, self._runs = store, []
         for run in runs:
             columns = store.columns(run.id)
-            conclusive = [Outcome(name).conclusive for name in columns.outcomes]
-            if n := sum(conclusive[code] for code in columns.outcome.tolist()):
+            conclusive = [code for code, name in enumerate(columns.outcomes) if Outcome(name).conclusive]
+            if n := sum(int((columns.outcome == code).sum()) for code in conclusive):
                 self._runs.append((run, n, OtherBalance(suite, run.description.judge, same_judge=True)))
 
     def of(self, item: Suggestion, case: Case) -> dict[str, float]:
@@ -329,26 +322,20 @@ def decide(
     author: Author,
 ) -> LedgerLine:
     """Make an answer the truth or an alternative to it, or reject it, with a line in the ledger that says why."""
-    results = [item for item in listed if item.id.startswith(name)] if name else []
-    if len(results) != 1:
-        several = f"{len(results)} suggestions begin with {name!r}" if results else f"there is no suggestion {name!r}"
+    matching = [item for item in listed if name and item.id.startswith(name)]
+    if len(matching) != 1:
+        several = f"{len(matching)} suggestions begin with {name!r}" if matching else f"there is no suggestion {name!r}"
         raise UsageError(f"{several}{meant(name, [item.id for item in listed])}; see `steelyard truth suggest --all`")
-    item = results[0]
-    decision = Decision(
-        id=item.id,
-        component=item.component,
-        value=item.value,
-        outcome=outcome,
-        runs=list(item.runs),
-        points=item.points.get(outcome),
-    )
-    if outcome == "alternative" and not item.alternative:
+    (item,) = matching
+    values = {"correction": {item.path: item.value}, "alternative": item.alternative}.get(outcome)
+    if values == {}:
         raise UsageError(
             f"the scorer of {item.component} knows one truth alone: accept it as a correction, or score it by"
             " alternatives with also"
         )
-    if outcome != "rejected":
-        values = {item.path: item.value} if outcome == "correction" else item.alternative
+    about = {"id": item.id, "component": item.component, "value": item.value, "runs": list(item.runs)}
+    decision = Decision(outcome=outcome, points=item.points.get(outcome), **about)
+    if values is not None:
         return edit_case(place, item.case, values, author, decision=decision, state=item.state)
     edit = {"what": SUGGESTION, "case": item.case, "before": item.state, "after": item.state, "suggestion": decision}
     line = ledger_line(by=author.by, reason=author.reason, **edit)
