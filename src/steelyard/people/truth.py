@@ -36,6 +36,7 @@ from steelyard.suite.truth import TRUTH, Decision, LedgerLine, append_lines, led
 from steelyard.suite.yaml import Located, meant
 
 _EXPECTED = "expected"
+_truth = compile_path(_EXPECTED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +75,7 @@ def edit_case(
             new = _as_cells(new, record.data)
         if not (change := dict(_changes(_truth(record.data), _truth(new), _EXPECTED))):
             raise UsageError(f"nothing was edited: the truth of {case_id} is so already")
-        text = replaced(desk.text(file), spot, record.data, new)
+        text = replaced(_text(file), spot, record.data, new)
         return desk.write(file, text, case_id, new, author, change=change, suggestion=decision)
 
 
@@ -83,19 +84,18 @@ def add_case(place: str, record: Mapping[str, Any], author: Author, *, file: str
 
     A suite with a file for each case gets another file.
     """
+    case_id = str(record.get("id") or "")
+    if not case_id:
+        raise UsageError("the case has no id")
     with _alone(place) as desk:
-        new = dict(record)
-        case_id = str(new.get("id") or "")
-        if not case_id:
-            raise UsageError("the case has no id")
-        into = desk.file_for(case_id, file)
+        into, new = desk.file_for(case_id, file), dict(record)
         suffix = _suffix(into)
         if desk.source.one_each:
             new.pop("id")
             text = new_file(suffix, new)
         else:
             new = _as_cells(new, {}) if suffix == ".csv" else new
-            text = appended(desk.text(into), suffix, desk.source.at, new)
+            text = appended(_text(into), suffix, desk.source.at, new)
         return desk.write(into, text, case_id, new, author, change={"": {"after": new}})
 
 
@@ -103,7 +103,7 @@ def retire_case(place: str, case_id: str, author: Author) -> LedgerLine:
     """Take a case out of its file; the ledger keeps it."""
     with _alone(place) as desk:
         record, spot, file = desk.find(case_id)
-        text = None if desk.source.one_each else replaced(desk.text(file), spot, record.data, None)
+        text = None if desk.source.one_each else replaced(_text(file), spot, record.data, None)
         data = record.data if record.key is None else {"id": case_id, **record.data}
         return desk.write(file, text, case_id, None, author, change={"": {"before": data}})
 
@@ -183,13 +183,12 @@ def changes_since_ledger(suite: SuiteModel, case: str | None = None) -> list[Dif
     now = {item.id: item for item in written_cases(suite) if item.id in lines}
     results = []
     for name, line in lines.items():
-        present = now.get(str(name))
-        if states.get(str(name)) == line.after:
-            continue
-        known = {step.path: step.after for _, step in _steps(suite, name)}
-        moved = [Difference(str(name), path, was, compile_path(path)(present)) for path, was in known.items()]
-        unknown = Difference(str(name), _EXPECTED, MISSING, MISSING if present is None else present.expected)
-        results += [item for item in moved if not _equal(item.before, item.after)] or [unknown]
+        if states.get(str(name)) != line.after:
+            known = {step.path: step.after for _, step in _steps(suite, name)}
+            present = now.get(str(name))
+            moved = [Difference(str(name), path, was, compile_path(path)(present)) for path, was in known.items()]
+            unknown = Difference(str(name), _EXPECTED, MISSING, MISSING if present is None else present.expected)
+            results += [item for item in moved if not _equal(item.before, item.after)] or [unknown]
     return results
 
 
@@ -206,19 +205,17 @@ class Blame:
 
 def blame(suite: SuiteModel, case_id: str) -> list[Blame]:
     """Who set each value of a case's truth, and why."""
-    truth = _case(written_cases(suite), case_id).expected
-    state = digest(_case(suite.cases, case_id).expected)
-    # An edit by hand may have set any of the values.
-    by_hand = [
-        number
-        for number, line in enumerate(suite.ledger, 1)
-        if line.case == case_id and line.what == TRUTH and line.change is None and line.after == state
-    ]
+    state, set_by = digest(_case(suite.cases, case_id).expected), dict[str, tuple[int, Any]]()
+    by_hand = None
+    for number, step in _steps(suite, case_id):
+        set_by[step.path] = number, step.after
+    for number, line in enumerate(suite.ledger, 1):
+        if (line.case, line.what, line.change, line.after) == (case_id, TRUTH, None, state):
+            by_hand = number  # may have set any of the values
     results = []
-    for path, value in leaves(truth, _EXPECTED):
-        steps = [(number, step) for number, step in _steps(suite, case_id) if step.path == path]
-        stated = [steps[-1][0]] if steps and _equal(steps[-1][1].after, value) else []
-        number = max(stated or by_hand, default=None)
+    for path, value in leaves(_case(written_cases(suite), case_id).expected, _EXPECTED):
+        last, after = set_by.get(path, (None, MISSING))
+        number = last if _equal(after, value) else by_hand
         results.append(Blame(path, value, number, None if number is None else suite.ledger[number - 1]))
     return results
 
@@ -253,16 +250,15 @@ class _Desk:
 
     def find(self, case_id: str) -> tuple[Record, Spot, CaseFile]:
         """The record of a case and where it stands."""
-        ids, places = [], Counter[str]()
+        _case(self.source, case_id)
+        places = Counter[str]()
         for record, case in self.source.walk(refuse):
+            if case is not None and case.id == case_id:
+                break
             places[record.file] += 1
-            if case is None or case.id != case_id:
-                ids.append("" if case is None else case.id)
-                continue
-            file = next(file for file in self.source.files if file.name == record.file)
-            steps = () if self.source.one_each else (*split_path(self.source.at), places[record.file] - 1)
-            return record, Spot(_suffix(file), record.line, steps), file
-        raise UsageError(f"there is no case {case_id!r}{meant(case_id, ids)}")
+        file = next(file for file in self.source.files if file.name == record.file)
+        steps = () if self.source.one_each else (*split_path(self.source.at), places[record.file])
+        return record, Spot(_suffix(file), record.line, steps), file
 
     def file_for(self, case_id: str, name: str | None) -> CaseFile:
         """The file that another case goes into."""
@@ -275,10 +271,6 @@ class _Desk:
         if name is not None and name not in files:
             raise UsageError(f"{name} is no file of cases of {self.suite.name}{meant(name, files)}")
         return last if name is None else files[name]
-
-    def text(self, file: CaseFile) -> str:
-        """The text of a file, line ends as they are and without a byte-order mark."""
-        return file.path.read_bytes().decode("utf-8-sig")
 
     def write(
         self, file: CaseFile, text: str | None, case_id: str, new: Any, author: Author, **content: Any
@@ -326,6 +318,11 @@ def _suffix(file: CaseFile) -> str:
     if (suffix := file.path.suffix.lower()) not in EDITABLE:
         raise cannot_edit(f"{file.name} cannot be edited as text")
     return suffix
+
+
+def _text(file: CaseFile) -> str:
+    """The text of a file, line ends as they are and without a byte-order mark."""
+    return file.path.read_bytes().decode("utf-8-sig")
 
 
 def _replace(path: Path, data: bytes | None) -> None:
@@ -382,26 +379,19 @@ def _equal(value: Any, other: Any) -> bool:
     return canonical(value) == canonical(other)
 
 
-def _truth(record: Any) -> Any:
-    return record.get(_EXPECTED, MISSING) if isinstance(record, dict) else MISSING
-
-
 def written_cases(suite: SuiteModel) -> CaseSource:
     """The cases as their files have them, personal data included."""
     return suite.cases.source if isinstance(suite.cases, RedactedCases) else suite.cases
 
 
 def _case(cases: CaseSource, case_id: str) -> Case:
-    ids = []
-    for case in cases:
-        if case.id == case_id:
-            return case
-        ids.append(case.id)
-    raise UsageError(f"there is no case {case_id!r}{meant(case_id, ids)}")
+    known = {case.id: case for case in cases}
+    if case_id not in known:
+        raise UsageError(f"there is no case {case_id!r}{meant(case_id, known)}")
+    return known[case_id]
 
 
 def _numbered(suite: SuiteModel, number: int) -> LedgerLine:
     if not 1 <= number <= len(suite.ledger):
         raise UsageError(f"the ledger has no line {number}: it has {len(suite.ledger)}; see `steelyard truth log`")
-    line: LedgerLine = suite.ledger[number - 1]
-    return line
+    return suite.ledger[number - 1]
