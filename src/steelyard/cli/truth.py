@@ -15,24 +15,12 @@ from steelyard.cli.options import as_json, file_reference, names_a_file, store_u
 from steelyard.cli.output import print_json
 from steelyard.decide.baselines import find_reference, whoever
 from steelyard.errors import SteelyardError, UsageError
-from steelyard.people.lint import lint
-from steelyard.people.suggestions import Rules, Suggestion, accepted, chosen_runs, decide, suggestions
-from steelyard.people.truth import (
-    Author,
-    add_case,
-    blame,
-    changes_between,
-    changes_since_ledger,
-    edit_case,
-    put,
-    retire_case,
-    revert_line,
-)
+from steelyard.people import lint, suggestions, truth
 from steelyard.report.format import counted, one_line
 from steelyard.runner.attribute import Changes, changes_since, newest_run
 from steelyard.runner.attribute import note as note_edits
 from steelyard.store.sql import open_store
-from steelyard.suite.case import split_path
+from steelyard.suite.case import put, split_path
 from steelyard.suite.files import text_of
 from steelyard.suite.load import load_suite
 from steelyard.suite.models import SuiteModel
@@ -74,7 +62,7 @@ def _writing(name: str, about: str, *options: Callable[[Any], Any]) -> Callable[
 
     def register(function: Callable[..., LedgerLine]) -> None:
         def write(suite: str, reason: str, by: str | None, **given: Any) -> Told:
-            line = function(suite, author=Author(by or whoever(), reason), **given)
+            line = function(suite, author=truth.Author(by or whoever(), reason), **given)
             return line.as_data(), [_message(line)], 0
 
         _command(name, about, *options, _REASON, _BY)(write)
@@ -129,7 +117,7 @@ _RUNS = (
     click.option("--file", metavar="NAME", help="The file of cases that it goes into. [default: the last]"),
 )
 def _add(
-    suite: str, author: Author, case_id: str, values: dict[str, Any], source: Path | None, file: str | None
+    suite: str, author: truth.Author, case_id: str, values: dict[str, Any], source: Path | None, file: str | None
 ) -> LedgerLine:
     given = {} if source is None else read_yaml(text_of(source, str(source)), str(source)).data
     if not isinstance(given, dict):
@@ -137,7 +125,7 @@ def _add(
     record: Any = {"id": case_id} | given | {"id": case_id}
     for path, value in values.items():
         record = put(record, split_path(path), value)
-    return add_case(suite, record, author, file=file)
+    return truth.add_case(suite, record, author, file=file)
 
 
 _writing(
@@ -146,13 +134,15 @@ _writing(
     _CASE,
     _SET,
     click.option("--unset", "removed", metavar="PATH", multiple=True, help="Take the value there away."),
-)(edit_case)
-_writing("retire", "Take a CASE out of its file; the ledger keeps it, and `revert` brings it back.", _CASE)(retire_case)
+)(truth.edit_case)
+_writing("retire", "Take a CASE out of its file; the ledger keeps it, and `revert` brings it back.", _CASE)(
+    truth.retire_case
+)
 _writing(
     "revert",
     "Undo what a LINE of the ledger changed, as `truth log` numbers them, with a new line.",
     click.argument("number", metavar="LINE", type=int),
-)(revert_line)
+)(truth.revert_line)
 
 
 @_command(
@@ -165,10 +155,13 @@ _writing(
 def _diff(suite: str, case: str | None, first: int | None, last: int | None) -> Told:
     loaded = load_suite(suite)
     if first is None and last is None:
-        results, nothing = changes_since_ledger(loaded, case), "the truth is as the ledger says"
+        results, nothing = truth.changes_since_ledger(loaded, case), "the truth is as the ledger says"
     else:
         end = len(loaded.ledger) if last is None else last
-        results, nothing = changes_between(loaded, first or 0, end, case), "these lines changed nothing that is kept"
+        results, nothing = (
+            truth.changes_between(loaded, first or 0, end, case),
+            "these lines changed nothing that is kept",
+        )
     rows = [item.as_data() for item in results]
     lines = []
     for row in rows:
@@ -179,7 +172,7 @@ def _diff(suite: str, case: str | None, first: int | None, last: int | None) -> 
 
 @_command("blame", "Show who set each value of the truth of a CASE, when and why.", _CASE)
 def _blame(suite: str, case_id: str) -> Told:
-    values = blame(load_suite(suite), case_id)
+    values = truth.blame(load_suite(suite), case_id)
     lines = []
     for item in values:
         why = "the ledger does not say" if item.line is None else f"#{item.number} {_reason(item.line)}"
@@ -236,27 +229,28 @@ def _suggest(suite: str, every: bool, **options: Any) -> Told:
     click.option("--as", "outcome", type=click.Choice(["alternative", "correction"]), required=True),
     *_RUNS,
 )
-def _accept(suite: str, author: Author, name: str, outcome: Any, **options: Any) -> LedgerLine:
-    return decide(suite, _suggested(suite, **options)[1], name, outcome, author)
+def _accept(suite: str, author: truth.Author, name: str, outcome: Any, **options: Any) -> LedgerLine:
+    return suggestions.decide(suite, _suggested(suite, **options)[1], name, outcome, author)
 
 
 @_writing("reject", "Say that the answer of a suggestion is wrong; it is not suggested again.", _ID, *_RUNS)
-def _reject(suite: str, author: Author, name: str, **options: Any) -> LedgerLine:
-    return decide(suite, _suggested(suite, **options)[1], name, "rejected", author)
+def _reject(suite: str, author: truth.Author, name: str, **options: Any) -> LedgerLine:
+    return suggestions.decide(suite, _suggested(suite, **options)[1], name, "rejected", author)
 
 
 def _suggested(
     suite: str, runs: Sequence[str], agree: int, store_url: str | None
-) -> tuple[SuiteModel, list[Suggestion], int]:
+) -> tuple[SuiteModel, list[suggestions.Suggestion], int]:
     loaded = load_suite(suite)
     with closing(open_store(store_url, create=False)) as store:
-        headers = chosen_runs(store, loaded, runs)
-        return loaded, suggestions(loaded, store, headers, Rules(agree=agree)), len(headers)
+        headers = suggestions.chosen_runs(store, loaded, runs)
+        rules = suggestions.Rules(agree=agree)
+        return loaded, suggestions.suggestions(loaded, store, headers, rules), len(headers)
 
 
 def _accepted(suite: SuiteModel) -> tuple[dict[str, Any], str]:
     """How many suggestions were accepted and what they are worth, as data and as a sentence."""
-    decisions = accepted(suite)
+    decisions = suggestions.accepted(suite)
     n, points = len(decisions), sum(item.points or 0.0 for item in decisions)
     one = "1 accepted suggestion is" if n == 1 else f"{n} accepted suggestions are"
     text = f"{one} worth {points:+.1f} points in the runs they came from" if n else ""
@@ -279,7 +273,7 @@ def _lint(suite: str, store_url: str | None) -> Told:
         # Without a store there are no runs to look at, unless one was asked for.
         with nullcontext() if store_url else suppress(SteelyardError):
             store = stack.enter_context(closing(open_store(store_url, create=False)))
-        results = lint(loaded, store)
+        results = lint.lint(loaded, store)
     n_errors = sum(item.severity == "error" for item in results)
     lines = []
     for item in results[:_MOST_SHOWN]:

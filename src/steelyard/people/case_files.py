@@ -14,7 +14,7 @@ import yaml
 from yaml.events import AliasEvent, DocumentStartEvent, MappingStartEvent, ScalarEvent
 
 from steelyard.errors import UsageError
-from steelyard.suite.case import MISSING, canonical, compile_path, path_step, split_path
+from steelyard.suite.case import canonical, compile_path, leaves, split_path
 from steelyard.suite.yaml import plain_scalar
 
 Step = str | int
@@ -238,15 +238,6 @@ def _csv_line(headings: Sequence[str], record: dict[str, Any], end: str) -> str:
     stream = io.StringIO(newline="")
     csv.writer(stream, lineterminator=end).writerow([as_cell(compile_path(name)(record)) for name in names])
     return stream.getvalue()
-
-
-def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """What groups of keys hold, by path."""
-    if isinstance(value, dict):
-        for key, inner in value.items():
-            yield from leaves(inner, f"{path}.{path_step(key)}" if path else path_step(key))
-    elif value is not MISSING:
-        yield path, value
 
 
 def as_cell(value: Any) -> str:

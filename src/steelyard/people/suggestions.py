@@ -9,10 +9,11 @@ from dataclasses import dataclass, field, replace
 from math import isnan, nan
 from typing import Any, Literal
 
+from steelyard.analysis.summary import answers_from
 from steelyard.engine.rescore import OtherBalance, reading_of, same_question
 from steelyard.errors import UsageError
 from steelyard.people.labels import ANSWER
-from steelyard.people.truth import Author, edit_case, put, written_cases
+from steelyard.people.truth import Author, edit_case
 from steelyard.plugins import checked_call
 from steelyard.records import Outcome, RunHeader, RunState
 from steelyard.scoring.base import Reading, Scorer
@@ -23,10 +24,10 @@ from steelyard.scoring.numbers import as_number
 from steelyard.scoring.structure import Fields
 from steelyard.scoring.text import Choice, Contains, Regex, as_phrases, as_text, chosen, normalise, says_unknown
 from steelyard.store.base import Store
-from steelyard.suite.case import Case, compile_path, digest, split_path
+from steelyard.suite.case import Case, compile_path, digest, put, split_path
 from steelyard.suite.load import load_suite
 from steelyard.suite.models import Component, SuiteModel
-from steelyard.suite.redaction import EMAIL, NAME, PHONE
+from steelyard.suite.redaction import EMAIL, NAME, PHONE, written_cases
 from steelyard.suite.truth import SUGGESTION, Decision, LedgerLine, append_lines, ledger_line
 from steelyard.suite.yaml import meant
 
@@ -157,8 +158,7 @@ def chosen_runs(store: Store, suite: SuiteModel, names: Sequence[str] = (), most
     for run in runs:
         if run.suite_name != suite.name or run.state is not RunState.ENDED:
             raise UsageError(f"run {run.id} is no ended run of suite {suite.name}")
-    # The run whose answers another one has; of one that asked for all of its own there is none.
-    origin = {run.id: run.rescored_from or (run.options.retried.run if run.options.retried else None) for run in known}
+    origin = {run.id: answers_from(run) for run in known}
     by_answers: dict[str, RunHeader] = {}
     for run in runs:
         root = run.id
@@ -346,7 +346,7 @@ def decide(
 def accepted(suite: SuiteModel) -> list[Decision]:
     """What was decided of suggestions that became truth and still are."""
     lines = [line for line in suite.ledger if line.suggestion and line.change]
-    cases = {case.id: case for case in written_cases(suite)} if lines else {}
+    cases = {case.id: case for case in written_cases(suite.cases)} if lines else {}
 
     def stands(line: LedgerLine, path: str, after: Any) -> bool:
         now = compile_path(path)(cases.get(line.case or ""))

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.errors import SteelyardError, UsageError
-from steelyard.people.case_files import EDITABLE, Spot, appended, as_cell, cannot_edit, leaves, new_file, replaced
+from steelyard.people.case_files import EDITABLE, Spot, appended, as_cell, cannot_edit, new_file, replaced
 from steelyard.suite.build.draft import Draft
 from steelyard.suite.case import (
     MISSING,
@@ -23,7 +23,9 @@ from steelyard.suite.case import (
     canonical,
     compile_path,
     digest,
+    leaves,
     path_step,
+    put,
     split_path,
 )
 from steelyard.suite.cases import CaseFile, FileCases, ListCases, survey_cases
@@ -31,7 +33,7 @@ from steelyard.suite.files import write_bytes
 from steelyard.suite.load import load_suite
 from steelyard.suite.models import SuiteModel
 from steelyard.suite.readers import Record, refuse
-from steelyard.suite.redaction import RedactedCases
+from steelyard.suite.redaction import written_cases
 from steelyard.suite.truth import TRUTH, Decision, LedgerLine, append_lines, ledger_line, wait_for_others
 from steelyard.suite.yaml import Located, meant
 
@@ -119,7 +121,7 @@ def revert_line(place: str, number: int, author: Author) -> LedgerLine:
         if "after" in whole:
             return retire_case(place, line.case, author)
         return add_case(place, whole["before"], author, file=line.file)
-    case = _case(written_cases(suite), line.case)
+    case = _case(written_cases(suite.cases), line.case)
     for path, change in line.change.items():
         if not _equal(compile_path(path)(case), change.get("after", MISSING)):
             where = f"{path} of {line.case} was edited since; see `steelyard truth log`"
@@ -180,7 +182,7 @@ def changes_since_ledger(suite: SuiteModel, case: str | None = None) -> list[Dif
     """
     lines = {line.case: line for line in suite.ledger if line.what == TRUTH and case in (None, line.case)}
     states = {item.id: digest(item.expected) for item in suite.cases if item.id in lines}
-    now = {item.id: item for item in written_cases(suite) if item.id in lines}
+    now = {item.id: item for item in written_cases(suite.cases) if item.id in lines}
     results = []
     for name, line in lines.items():
         if states.get(str(name)) != line.after:
@@ -213,7 +215,7 @@ def blame(suite: SuiteModel, case_id: str) -> list[Blame]:
         if (line.case, line.what, line.change, line.after) == (case_id, TRUTH, None, state):
             by_hand = number  # may have set any of the values
     results = []
-    for path, value in leaves(_case(written_cases(suite), case_id).expected, _EXPECTED):
+    for path, value in leaves(_case(written_cases(suite.cases), case_id).expected, _EXPECTED):
         last, after = set_by.get(path, (None, MISSING))
         number = last if _equal(after, value) else by_hand
         results.append(Blame(path, value, number, None if number is None else suite.ledger[number - 1]))
@@ -239,7 +241,7 @@ class _Desk:
 
     def __init__(self, suite: SuiteModel) -> None:
         self.suite = suite
-        cases = written_cases(suite)
+        cases = written_cases(suite.cases)
         if isinstance(cases, ListCases) and cases.located is not None:
             # Cases in the suite file stand in a file as all others do.
             file = CaseFile(suite.folder / cases.located.file, cases.located.file)
@@ -338,21 +340,6 @@ def _replace(path: Path, data: bytes | None) -> None:
 # Values in plain data.
 
 
-def put(data: Any, steps: Sequence[str], value: Any) -> Any:
-    """The data with a value at a path, or, for MISSING, with none there."""
-    if not steps:
-        return value
-    step, rest = steps[0], steps[1:]
-    if isinstance(data, list) and step.isdecimal() and int(step) < len(data):
-        inner = put(data[int(step)], rest, value)
-        return [*data[: int(step)], *([] if inner is MISSING else [inner]), *data[int(step) + 1 :]]
-    if data is not None and data is not MISSING and not isinstance(data, dict):
-        raise UsageError(f"there is no {step!r} in {data!r}: it is no group of keys")
-    fields: dict[str, Any] = data if isinstance(data, dict) else {}
-    inner = put(fields.get(step, MISSING), rest, value)
-    return {key: item for key, item in (fields | {step: inner}).items() if item is not MISSING}
-
-
 def _bare(record: Any) -> Any:
     """A record without what it does not hold, and without its id, which may be the key that it stands under."""
     return bare_truth({key: value for key, value in (record or {}).items() if key != "id"})
@@ -377,11 +364,6 @@ def _equal(value: Any, other: Any) -> bool:
     if value is MISSING or other is MISSING:
         return value is other
     return canonical(value) == canonical(other)
-
-
-def written_cases(suite: SuiteModel) -> CaseSource:
-    """The cases as their files have them, personal data included."""
-    return suite.cases.source if isinstance(suite.cases, RedactedCases) else suite.cases
 
 
 def _case(cases: CaseSource, case_id: str) -> Case:
