@@ -117,6 +117,20 @@ def test_a_row_of_a_table_is_edited_and_what_has_no_column_is_refused(tmp_path):
     assert (folder / "cases.csv").read_bytes().decode().endswith("c,,5,\r\n")
 
 
+def test_lists_of_a_table_are_read_as_they_were(tmp_path):
+    text = "id,input,tags,expected.maker,expected.also\na,q,old;oak,Kohn,K\nb,r,,Wedgwood,\n"
+    folder = write(tmp_path / "s", "cases.csv", text)
+    edit_case(str(folder), "a", {"expected.maker": "Thonet"}, ANN)
+    add_case(str(folder), {"id": "c", "input": "s", "expected": {"maker": "W"}}, ANN)
+    add_case(str(folder), {"id": "d", "input": "t", "tags": ["new", "ash"], "expected": {"maker": "W"}}, ANN)
+    retire_case(str(folder), "a", ANN)
+    revert_line(str(folder), 4, ANN)
+    assert {case.id: case.tags for case in load_suite(folder).cases} == {
+        "a": ("old", "oak"), "b": (), "c": (), "d": ("new", "ash"),
+    }  # fmt: skip
+    assert (folder / "cases.csv").read_text().endswith("a,q,old; oak,Thonet,K\n")
+
+
 def test_a_file_that_is_a_case_is_made_and_taken_away(tmp_path):
     folder = write(tmp_path / "s", "unused.yaml", "[]")
     (folder / "suite.yaml").write_text(SUITE.format(cases="{folder: cases}"))

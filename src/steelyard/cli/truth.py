@@ -165,7 +165,7 @@ def _diff(suite: str, case: str | None, first: int | None, last: int | None) -> 
     rows = [item.as_data() for item in results]
     lines = []
     for row in rows:
-        lines.append(f"{_named('truth', row['case'])} {row['path']}")
+        lines.append(f"{one_line(row['case'])} {row['path']}")
         lines += [f"  {sign} {shown(row[side])}" for side, sign in (("before", "-"), ("after", "+")) if side in row]
     return rows, lines or [nothing], 0
 
@@ -212,7 +212,7 @@ def _suggest(suite: str, every: bool, **options: Any) -> Told:
         n = f"{item.voters} of {item.n_voters} voters, {counted(item.systems, 'system')}"
         n += f" and {counted(item.people, 'person', 'people')}" if item.people else ""
         lines += [
-            f"{item.id}  {_named('truth', item.case)} {item.component}  ({item.place}) {item.decision}".rstrip(),
+            f"{item.id}  {one_line(item.case)} {item.component}  ({item.place}) {item.decision}".rstrip(),
             f"    truth: {shown(item.truth)}",
             f"    answer: {shown(item.value)}",
             f"    {n}, {item.answers} of {item.n_answers} answers; {ways}",
@@ -222,20 +222,18 @@ def _suggest(suite: str, every: bool, **options: Any) -> Told:
     return rows, [*lines, f"{total}; {worth}" if worth else total], 0
 
 
-@_writing(
+def _decide(suite: str, author: truth.Author, name: str, outcome: Any = "rejected", **options: Any) -> LedgerLine:
+    return suggestions.decide(suite, _suggested(suite, **options)[1], name, outcome, author)
+
+
+_writing(
     "accept",
     "Make the answer of a suggestion the truth, or an alternative to it.",
     _ID,
     click.option("--as", "outcome", type=click.Choice(["alternative", "correction"]), required=True),
     *_RUNS,
-)
-def _accept(suite: str, author: truth.Author, name: str, outcome: Any, **options: Any) -> LedgerLine:
-    return suggestions.decide(suite, _suggested(suite, **options)[1], name, outcome, author)
-
-
-@_writing("reject", "Say that the answer of a suggestion is wrong; it is not suggested again.", _ID, *_RUNS)
-def _reject(suite: str, author: truth.Author, name: str, **options: Any) -> LedgerLine:
-    return suggestions.decide(suite, _suggested(suite, **options)[1], name, "rejected", author)
+)(_decide)
+_writing("reject", "Say that the answer of a suggestion is wrong; it is not suggested again.", _ID, *_RUNS)(_decide)
 
 
 def _suggested(

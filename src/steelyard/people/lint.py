@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from steelyard.audit.cases import case_flaws, tokens
@@ -103,10 +104,10 @@ def _keywords(evaluator: Evaluator, cases: Sequence[Case]) -> Found:
             continue
         truths = [truth for case in drawn if isinstance(truth := scorer.truth(case), str)]
         others = list({normalise(truth): truth for truth in truths}.values())
-        loose = _Loose(scorer, others)
+        matches_anything = _matcher(scorer, others)
         for case in cases:
             for word in scorer.keywords_of(case) if isinstance(scorer, Contains | KeywordsOrFuzzy) else ():
-                if loose.matches_anything(word):
+                if matches_anything(word):
                     yield "keyword", case.id, f"{component.name}: the keyword {word!r} stands in almost any answer"
             if _fits_all(scorer, case, others):
                 yield "matches_anything", case.id, f"{component.name}: the truths of other cases earn full marks, too"
@@ -119,23 +120,20 @@ def _scorers(evaluator: Evaluator) -> Iterator[tuple[Component, Scorer]]:
             yield component, scorer
 
 
-class _Loose:
-    """Which keywords match anything: stop words, single letters, and what stands in half of all truths."""
+def _matcher(scorer: Scorer, truths: Sequence[str]) -> Callable[[str], bool]:
+    """Whether a keyword matches anything: stop words, single letters, and what stands in half of all truths."""
+    # By the rule that is not strict, a part of a word will do.
+    inside = isinstance(scorer, KeywordsOrFuzzy) and not scorer.strict
+    texts = [text.lower() if inside else normalise(text) for text in truths]
 
-    def __init__(self, scorer: Scorer, texts: Sequence[str]) -> None:
-        # By the rule that is not strict, a part of a word will do.
-        self._inside = isinstance(scorer, KeywordsOrFuzzy) and not scorer.strict
-        self._texts = [text.lower() if self._inside else normalise(text) for text in texts]
-        self._known: dict[str, bool] = {}
+    @cache
+    def matches_anything(word: str) -> bool:
+        plain = normalise(word)
+        short = plain in _STOP_WORDS.split() or (inside and len(plain) == 1 and plain.isascii())
+        n = sum(word.lower() in text if inside else has_phrase(text, plain) for text in texts)
+        return short or (len(texts) >= _FEWEST_OTHERS and 2 * n > len(texts))
 
-    def matches_anything(self, word: str) -> bool:
-        """Whether nearly every answer would hold it."""
-        if word not in self._known:
-            plain = normalise(word)
-            short = plain in _STOP_WORDS.split() or (self._inside and len(plain) == 1 and plain.isascii())
-            n = sum(word.lower() in text if self._inside else has_phrase(text, plain) for text in self._texts)
-            self._known[word] = short or (len(self._texts) >= _FEWEST_OTHERS and 2 * n > len(self._texts))
-        return self._known[word]
+    return matches_anything
 
 
 def _fits_all(scorer: Scorer, case: Case, others: Sequence[str]) -> bool:

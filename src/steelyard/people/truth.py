@@ -32,7 +32,7 @@ from steelyard.suite.cases import CaseFile, FileCases, ListCases, survey_cases
 from steelyard.suite.files import write_bytes
 from steelyard.suite.load import load_suite
 from steelyard.suite.models import SuiteModel
-from steelyard.suite.readers import Record, refuse
+from steelyard.suite.readers import Record, cell_value, refuse
 from steelyard.suite.redaction import written_cases
 from steelyard.suite.truth import TRUTH, Decision, LedgerLine, append_lines, ledger_line, wait_for_others
 from steelyard.suite.yaml import Located, meant
@@ -74,7 +74,7 @@ def edit_case(
         for path, value in (values | dict.fromkeys(removed, MISSING)).items():
             new = put(new, split_path(path), value)
         if spot.suffix == ".csv":
-            new = _as_cells(new, record.data)
+            new = _as_cells(new)
         if not (change := dict(_changes(_truth(record.data), _truth(new), _EXPECTED))):
             raise UsageError(f"nothing was edited: the truth of {case_id} is so already")
         text = replaced(_text(file), spot, record.data, new)
@@ -96,7 +96,7 @@ def add_case(place: str, record: Mapping[str, Any], author: Author, *, file: str
             new.pop("id")
             text = new_file(suffix, new)
         else:
-            new = _as_cells(new, {}) if suffix == ".csv" else new
+            new = _as_cells(new) if suffix == ".csv" else new
             text = appended(_text(into), suffix, desk.source.at, new)
         return desk.write(into, text, case_id, new, author, change={"": {"after": new}})
 
@@ -217,8 +217,8 @@ def blame(suite: SuiteModel, case_id: str) -> list[Blame]:
     results = []
     for path, value in leaves(_case(written_cases(suite.cases), case_id).expected, _EXPECTED):
         last, after = set_by.get(path, (None, MISSING))
-        number = last if _equal(after, value) else by_hand
-        results.append(Blame(path, value, number, None if number is None else suite.ledger[number - 1]))
+        setter = last if _equal(after, value) else by_hand
+        results.append(Blame(path, value, setter, None if setter is None else suite.ledger[setter - 1]))
     return results
 
 
@@ -259,8 +259,8 @@ class _Desk:
                 break
             places[record.file] += 1
         file = next(file for file in self.source.files if file.name == record.file)
-        steps = () if self.source.one_each else (*split_path(self.source.at), places[record.file])
-        return record, Spot(_suffix(file), record.line, steps), file
+        steps: list[str | int] = [] if self.source.one_each else [*split_path(self.source.at), places[record.file]]
+        return record, Spot(_suffix(file), record.line, tuple(steps)), file
 
     def file_for(self, case_id: str, name: str | None) -> CaseFile:
         """The file that another case goes into."""
@@ -342,14 +342,14 @@ def _replace(path: Path, data: bytes | None) -> None:
 
 def _bare(record: Any) -> Any:
     """A record without what it does not hold, and without its id, which may be the key that it stands under."""
-    return bare_truth({key: value for key, value in (record or {}).items() if key != "id"})
+    return bare_truth({key: value for key, value in (record or {}).items() if key != "id" and value != []})
 
 
-def _as_cells(data: Any, old: Any) -> Any:
-    """What a row of a table gives for these values: texts, where they are not as they were."""
+def _as_cells(data: Any, steps: tuple[str, ...] = ()) -> Any:
+    """What a row of a table gives for these values."""
     if isinstance(data, dict):
-        return {key: _as_cells(value, (old or {}).get(key)) for key, value in data.items()}
-    return data if data == old else as_cell(data) or None
+        return {key: _as_cells(value, (*steps, key)) for key, value in data.items()}
+    return cell_value(steps, as_cell(data))
 
 
 def _changes(old: Any, new: Any, path: str) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -376,4 +376,5 @@ def _case(cases: CaseSource, case_id: str) -> Case:
 def _numbered(suite: SuiteModel, number: int) -> LedgerLine:
     if not 1 <= number <= len(suite.ledger):
         raise UsageError(f"the ledger has no line {number}: it has {len(suite.ledger)}; see `steelyard truth log`")
-    return suite.ledger[number - 1]
+    line: LedgerLine = suite.ledger[number - 1]
+    return line
