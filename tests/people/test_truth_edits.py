@@ -186,6 +186,12 @@ def test_what_an_alias_or_a_mapping_stands_for_is_left_to_a_person(makers):
         edit_case(str(makers), "a", {"expected.maker": "Thonet"}, ANN)
 
 
+def test_who_may_read_a_file_stays(makers):
+    (makers / "cases.yaml").chmod(0o640)
+    edit_case(str(makers), "a", {"expected.maker": "Thonet"}, ANN)
+    assert (makers / "cases.yaml").stat().st_mode & 0o777 == 0o640
+
+
 def test_without_a_ledger_to_write_the_file_is_as_it_was(makers):
     (makers / "ledger.jsonl").mkdir()
     with pytest.raises(SuiteError):

@@ -6,6 +6,7 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from math import isnan, nan
 from typing import Any, Literal
 
@@ -228,7 +229,7 @@ def suggestions(
     """
     reader, worth = _Reader(suite, store), _Worth(suite, store, runs)
     votes: dict[tuple[str, str], list[Vote]] = defaultdict(list)
-    for vote in (*reader.of_runs(runs), *(reader.of_people() if people is None else people)):
+    for vote in chain(reader.of_runs(runs), reader.of_people() if people is None else people):
         votes[vote.case, vote.component].append(vote)
     decided = {line.suggestion.id: line.suggestion.outcome for line in suite.ledger if line.suggestion}
     results = []
