@@ -9,6 +9,7 @@ import pytest
 
 from parts.command import invoke
 from steelyard.people.suggestions import Rules, Vote, chosen_runs, suggestions
+from steelyard.store.people import LabelRecord
 from steelyard.store.sql import open_store
 from steelyard.suite.load import load_suite
 
@@ -172,6 +173,29 @@ def test_people_vote_like_runs(makers):
         assert (found.voters, found.value, found.points, found.runs) == (3, "Handel", {}, ())
         both = suggestions(suite, store, chosen_runs(store, suite), Rules(), people)
     assert next(each.voters for each in both if each.case == "c") == 5
+
+
+def test_people_who_answered_cases_vote_by_default(makers):
+    with closing(open_store(create=False)) as store:
+        run = store.run("LAST").id
+        said = [("ann", "c", "Handel"), ("bob", "c", "handel"), ("cy", "c", "Tiffany"), ("ann", "b", "unknown")]
+        labels = [
+            LabelRecord(
+                "makers", case, who, "answer", json.dumps({"maker": maker}), run_id=run if who == "bob" else None
+            )
+            for who, case, maker in said
+        ]
+        # What is no answer of a person, and what is of another suite, does not vote.
+        others = [LabelRecord("makers", "c", "dee", "verdict", True), LabelRecord("else", "c", "eve", "answer", "{}")]
+        store.people.add_labels([*labels, *others])
+    (found,) = [item for item in suggested()["suggestions"] if item["case"] == "c"]
+    assert (found["voters"], found["n_voters"], found["systems"], found["people"]) == (4, 5, 2, 2)
+    text = invoke("truth", "suggest", "makers")
+    assert "    4 of 5 voters, 2 systems and 2 people, 4 of 5 answers; as alternative +12.5 points" in text
+    # Of an answer that was given beside a run it is known what was asked: this is another question now.
+    cases = makers / "cases.jsonl"
+    cases.write_text(cases.read_text().replace('"input": "c"', '"input": "C?"'))
+    assert [item for item in suggested("--agree", 1)["suggestions"] if item["case"] == "c"] == []
 
 
 def test_a_suggestion_is_shown_and_never_rendered(makers):

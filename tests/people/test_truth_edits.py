@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from parts.command import invoke, steelyard
 from steelyard.errors import SuiteError, UsageError
-from steelyard.people.case_files import Spot, appended, replaced
 from steelyard.people.truth import Author, add_case, blame, changes_between, edit_case, retire_case, revert_line
 from steelyard.suite.case import canonical
+from steelyard.suite.case_files import Spot, appended, replaced
 from steelyard.suite.load import load_suite
 from steelyard.suite.yaml import read_yaml
 
@@ -117,6 +117,20 @@ def test_a_row_of_a_table_is_edited_and_what_has_no_column_is_refused(tmp_path):
     assert (folder / "cases.csv").read_bytes().decode().endswith("c,,5,\r\n")
 
 
+def test_lists_of_a_table_are_read_as_they_were(tmp_path):
+    text = "id,input,tags,expected.maker,expected.also\na,q,old;oak,Kohn,K\nb,r,,Wedgwood,\n"
+    folder = write(tmp_path / "s", "cases.csv", text)
+    edit_case(str(folder), "a", {"expected.maker": "Thonet"}, ANN)
+    add_case(str(folder), {"id": "c", "input": "s", "expected": {"maker": "W"}}, ANN)
+    add_case(str(folder), {"id": "d", "input": "t", "tags": ["new", "ash"], "expected": {"maker": "W"}}, ANN)
+    retire_case(str(folder), "a", ANN)
+    revert_line(str(folder), 4, ANN)
+    assert {case.id: case.tags for case in load_suite(folder).cases} == {
+        "a": ("old", "oak"), "b": (), "c": (), "d": ("new", "ash"),
+    }  # fmt: skip
+    assert (folder / "cases.csv").read_text().endswith("a,q,old; oak,Thonet,K\n")
+
+
 def test_a_file_that_is_a_case_is_made_and_taken_away(tmp_path):
     folder = write(tmp_path / "s", "unused.yaml", "[]")
     (folder / "suite.yaml").write_text(SUITE.format(cases="{folder: cases}"))
@@ -170,6 +184,12 @@ def test_what_an_alias_or_a_mapping_stands_for_is_left_to_a_person(makers):
     (makers / "suite.yaml").write_text(SUITE.format(cases=mapped))
     with pytest.raises(UsageError, match=r"does not read the truth of a from there \(cases: map\)"):
         edit_case(str(makers), "a", {"expected.maker": "Thonet"}, ANN)
+
+
+def test_who_may_read_a_file_stays(makers):
+    (makers / "cases.yaml").chmod(0o640)
+    edit_case(str(makers), "a", {"expected.maker": "Thonet"}, ANN)
+    assert (makers / "cases.yaml").stat().st_mode & 0o777 == 0o640
 
 
 def test_without_a_ledger_to_write_the_file_is_as_it_was(makers):
@@ -258,6 +278,15 @@ def test_a_case_is_added_from_a_file_and_a_mistake_is_told(makers):
         "is no PATH=VALUE"
         in steelyard("truth", "edit", "makers", "a", "--set", "x", "--reason", "y", cwd=makers).stderr
     )
+
+
+def test_what_json_may_have_and_yaml_may_not_stands_where_it_stood():
+    text = '{"a":\t{"id": "a", "\\ud83d\\ude00": "\\/ \\\\ud83d \x7f\x85", "n":1},\n"b":{"n":2}}'
+    old = json.loads(text)
+    done = replaced(text, Spot(".json", None, (0,)), old["a"], old["a"] | {"n": 3})
+    assert done == text.replace('"n":1', '"n":3')
+    assert json.loads(appended(text, ".json", "", {"id": "c", "n": 4})) == old | {"c": {"n": 4}}
+    assert json.loads(replaced(text, Spot(".json", None, (0,)), old["a"], None)) == {"b": {"n": 2}}
 
 
 PLAIN = st.recursive(

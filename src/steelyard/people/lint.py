@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Literal
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
 
 from steelyard.audit.cases import case_flaws, tokens
 from steelyard.audit.filling import resolved
@@ -38,12 +39,31 @@ de der die das la le les el un une und et il en
 """
 
 
+_KINDS: dict[str, tuple[str, str]] = {
+    "duplicate": ("error", "retire one of them"),
+    "two_truths": ("error", "correct one of them, or retire it"),
+    "in_prompt": ("error", "take it out of the prompt"),
+    "keyword": ("error", "take it out, or write a longer one"),
+    "matches_anything": ("error", "write a narrower truth"),
+    "range": ("error", "narrow it, or take it away"),
+    "truth_in_input": ("error", "take it out of what the target is sent"),
+    "told": ("warning", "word the question without it"),
+    "near_duplicate": ("warning", "retire one, or give both one cluster"),
+    "always_failed": ("warning", "is its truth right? see steelyard truth suggest"),
+    "always_passed": ("note", "a harder case would tell systems apart"),
+}
+"""How bad each kind is, and what to do about it; the worst first."""
+Flaws = Iterator[tuple[str, str, str]]
+"""The kind, the case ("" for the suite) and what is wrong."""
+
+
 @dataclass(frozen=True, slots=True)
 class LintFinding:
     """One thing that is wrong."""
 
     kind: str
-    severity: Literal["error", "warning", "note"]
+    severity: str
+    """`error`, `warning` or `note`."""
     case: str
     place: str
     """File and line of the case; "" when it is about the suite."""
@@ -53,35 +73,35 @@ class LintFinding:
 
 def lint(suite: SuiteModel, store: Store | None = None) -> list[LintFinding]:
     """Everything that is wrong, errors first; with a store also cases that every run passes or fails."""
-    cases = list(suite.cases)
-    evaluator = Evaluator(suite)
-    results = [*_flaws(suite), *_keywords(evaluator, cases), *_ranges(suite, evaluator, cases)]
-    results += _in_the_input(evaluator, cases)
-    results += [] if store is None else _always(suite, store, cases)
-    places = {case.id: case.source for case in cases}
-    order = ("error", "warning", "note")
-    placed = (replace(item, place=places.get(item.case, "")) for item in results)
-    return sorted(placed, key=lambda item: order.index(item.severity))
+    cases, evaluator = list(suite.cases), Evaluator(suite)
+    flaws = [
+        *_flaws(suite),
+        *_keywords(evaluator, cases),
+        *_ranges(suite, evaluator, cases),
+        *_given_away(evaluator, cases),
+    ]
+    flaws += [] if store is None else _always(suite, store, cases)
+    places, severities = {case.id: case.source for case in cases}, ["error", "warning", "note"]
+    results = []
+    for kind, case, message in flaws:
+        severity, fix = _KINDS[kind]
+        name = "truth_in_input" if kind == "told" else kind
+        results.append(LintFinding(name, severity, case, places.get(case, ""), message, fix))
+    return sorted(results, key=lambda item: severities.index(item.severity))
 
 
-def _flaws(suite: SuiteModel) -> Iterator[LintFinding]:
+def _flaws(suite: SuiteModel) -> Flaws:
     """What `audit` finds in the cases, each pair by itself."""
     flaws = case_flaws(suite)
-    for case, other in flaws.same:
-        yield LintFinding("duplicate", "error", other, "", f"asks the very same as {case}", "retire one of them")
+    yield from (("duplicate", other, f"asks the very same as {case}") for case, other in flaws.same)
     for case, other in flaws.two_truths:
-        message = f"asks the very same as {case}, with another truth"
-        yield LintFinding("two_truths", "error", other, "", message, "correct one of them, or retire it")
-    for case, other in flaws.near:
-        message = f"asks almost the same as {case}"
-        yield LintFinding("near_duplicate", "warning", other, "", message, "retire one, or give both one cluster")
-    for message in flaws.given_away:
-        yield LintFinding("truth_in_input", "error", "", "", message, "take it out of what the target is sent")
-    for case in flaws.shown:
-        yield LintFinding("in_prompt", "error", case, "", "stands in a prompt", "take it out of the prompt")
+        yield "two_truths", other, f"asks the very same as {case}, with another truth"
+    yield from (("near_duplicate", other, f"asks almost the same as {case}") for case, other in flaws.near)
+    yield from (("truth_in_input", "", message) for message in flaws.given_away)
+    yield from (("in_prompt", case, "stands in a prompt") for case in flaws.shown)
 
 
-def _keywords(evaluator: Evaluator, cases: Sequence[Case]) -> Iterator[LintFinding]:
+def _keywords(evaluator: Evaluator, cases: Sequence[Case]) -> Flaws:
     """Keywords and patterns that match whatever is said."""
     drawn = [cases[at] for at in even(len(cases), _OTHERS)]
     for component, scorer in _scorers(evaluator):
@@ -89,15 +109,13 @@ def _keywords(evaluator: Evaluator, cases: Sequence[Case]) -> Iterator[LintFindi
             continue
         truths = [truth for case in drawn if isinstance(truth := scorer.truth(case), str)]
         others = list({normalise(truth): truth for truth in truths}.values())
-        loose = _Loose(scorer, others)
+        matches_anything = _matcher(scorer, others)
         for case in cases:
             for word in scorer.keywords_of(case) if isinstance(scorer, Contains | KeywordsOrFuzzy) else ():
-                if loose.matches_anything(word):
-                    message = f"{component.name}: the keyword {word!r} stands in almost any answer"
-                    yield LintFinding("keyword", "error", case.id, "", message, "take it out, or write a longer one")
+                if matches_anything(word):
+                    yield "keyword", case.id, f"{component.name}: the keyword {word!r} stands in almost any answer"
             if _fits_all(scorer, case, others):
-                message = f"{component.name}: the truths of other cases earn full marks, too"
-                yield LintFinding("matches_anything", "error", case.id, "", message, "write a narrower truth")
+                yield "matches_anything", case.id, f"{component.name}: the truths of other cases earn full marks, too"
 
 
 def _scorers(evaluator: Evaluator) -> Iterator[tuple[Component, Scorer]]:
@@ -107,23 +125,20 @@ def _scorers(evaluator: Evaluator) -> Iterator[tuple[Component, Scorer]]:
             yield component, scorer
 
 
-class _Loose:
-    """Which keywords match anything: stop words, single letters, and what stands in half of all truths."""
+def _matcher(scorer: Scorer, truths: Sequence[str]) -> Callable[[str], bool]:
+    """Whether a keyword matches anything: stop words, single letters, and what stands in half of all truths."""
+    # By the rule that is not strict, a part of a word will do.
+    inside = isinstance(scorer, KeywordsOrFuzzy) and not scorer.strict
+    texts = [text.lower() if inside else normalise(text) for text in truths]
 
-    def __init__(self, scorer: Scorer, texts: Sequence[str]) -> None:
-        # By the rule that is not strict, a part of a word will do.
-        self._inside = isinstance(scorer, KeywordsOrFuzzy) and not scorer.strict
-        self._texts = [text.lower() if self._inside else normalise(text) for text in texts]
-        self._known: dict[str, bool] = {}
+    @cache
+    def matches_anything(word: str) -> bool:
+        plain = normalise(word)
+        short = plain in _STOP_WORDS.split() or (inside and len(plain) == 1 and plain.isascii())
+        n = sum(word.lower() in text if inside else has_phrase(text, plain) for text in texts)
+        return short or (len(texts) >= _FEWEST_OTHERS and 2 * n > len(texts))
 
-    def matches_anything(self, word: str) -> bool:
-        """Whether nearly every answer would hold it."""
-        if word not in self._known:
-            plain = normalise(word)
-            short = plain in _STOP_WORDS.split() or (self._inside and len(plain) == 1 and plain.isascii())
-            n = sum(word.lower() in text if self._inside else has_phrase(text, plain) for text in self._texts)
-            self._known[word] = short or (len(self._texts) >= _FEWEST_OTHERS and 2 * n > len(self._texts))
-        return self._known[word]
+    return matches_anything
 
 
 def _fits_all(scorer: Scorer, case: Case, others: Sequence[str]) -> bool:
@@ -137,22 +152,19 @@ def _fits_all(scorer: Scorer, case: Case, others: Sequence[str]) -> bool:
     return n >= _FEWEST_OTHERS
 
 
-def _ranges(suite: SuiteModel, evaluator: Evaluator, cases: Sequence[Case]) -> Iterator[LintFinding]:
+def _ranges(suite: SuiteModel, evaluator: Evaluator, cases: Sequence[Case]) -> Flaws:
     """Ranges that hold every value which the schema of answers allows."""
     schema = resolved(suite.answer.schema_data)
-    fix = "narrow it, or take the check away"
     for component, scorer in evaluator.components:
         for case in cases if isinstance(scorer, Number) else ():
-            low, high = _limits(schema, scorer.answer or "")
-            ends = [build_answer({scorer.answer or "": end}) for end in (low, high)]
-            if all(scorer.read(end, case).value == 1 for end in ends):
+            path = scorer.answer or ""
+            if all(scorer.read(build_answer({path: end}), case).value == 1 for end in _limits(schema, path)):
                 message = f"{component.name}: every number that an answer may hold is near enough to the truth"
-                yield LintFinding("range", "error", case.id, "", message, "narrow the tolerance")
+                yield "range", case.id, message
         for name, rule in scorer.checks.items() if isinstance(scorer, Expectations) else ():
             for case in cases:
                 if any(_cannot_fail(rule, asked, schema) for asked in rule.asked(case)):
-                    message = f"the check {name} passes for whatever the schema allows"
-                    yield LintFinding("range", "error", case.id, "", message, fix)
+                    yield "range", case.id, f"the check {name} passes for whatever the schema allows"
 
 
 def _cannot_fail(rule: Any, asked: Any, schema: Any) -> bool:
@@ -180,47 +192,33 @@ def _limits(schema: Any, path: str) -> tuple[float, float]:
     return part.get("minimum", -_FAR), part.get("maximum", _FAR)
 
 
-def _in_the_input(evaluator: Evaluator, cases: Sequence[Case]) -> Iterator[LintFinding]:
+def _given_away(evaluator: Evaluator, cases: Sequence[Case]) -> Flaws:
     """Truths of several words that stand in their question, where most others do not."""
     for component, scorer in _scorers(evaluator):
-        told, n = [], 0
+        leaked, n = [], 0
         for case in cases if not isinstance(scorer, Choice) else ():
             truth = scorer.truth(case)
             words = tokens(truth) if isinstance(truth, str) else ()
             n += bool(words)
             if len(words) > 1 and f" {' '.join(words)} " in f" {' '.join(tokens(str(case.input)))} ":
-                told.append(case)
-        for case in told if len(told) <= _RARE * n else ():
-            message = f"{component.name}: the question tells the truth, {scorer.truth(case)!r}"
-            yield LintFinding("truth_in_input", "warning", case.id, "", message, "word the question without it")
+                leaked.append((case.id, truth))
+        for name, truth in leaked if len(leaked) <= _RARE * n else ():
+            yield "told", name, f"{component.name}: the question tells the truth, {truth!r}"
 
 
-def _always(suite: SuiteModel, store: Store, cases: Sequence[Case]) -> Iterator[LintFinding]:
+def _always(suite: SuiteModel, store: Store, cases: Sequence[Case]) -> Flaws:
     """Cases that every run passes, or none, as they are now: another question or truth is another case."""
     runs = chosen_runs(store, suite)
     now = {case.id: int(case_row(case)[1], 16) for case in cases} if len(runs) >= FEWEST_RUNS else {}
-    outcomes: dict[str, set[int]] = defaultdict(set)
-    n_runs: Counter[str] = Counter()
+    outcomes: dict[str, dict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
     for run in runs if now else ():
         columns, hashes = store.columns(run.id), store.contents(run.id).case_hash
-        rows = zip(columns.case.tolist(), columns.passed.tolist(), hashes.tolist(), strict=True)
-        asked = {
-            (columns.case_ids[code], passed)
-            for code, passed, hashed in rows
-            if now.get(columns.case_ids[code]) == hashed
-        }
-        for name, passed in asked:
-            outcomes[name].add(passed)
-        n_runs.update({name for name, _ in asked})
-    for name, n in n_runs.items():
-        if n >= FEWEST_RUNS and outcomes[name] in ({0}, {1}):
-            passed = outcomes[name] == {1}
-            message = f"{'passed' if passed else 'failed'} in all {n} runs"
-            fix = (
-                "a harder case would tell systems apart"
-                if passed
-                else "is its truth right? see steelyard truth suggest"
-            )
-            yield LintFinding(
-                "always_passed" if passed else "always_failed", "note" if passed else "warning", name, "", message, fix
-            )
+        for code, passed, hashed in zip(columns.case.tolist(), columns.passed.tolist(), hashes.tolist(), strict=True):
+            name = columns.case_ids[code]
+            if now.get(name) == hashed:
+                outcomes[name][run.id].add(passed)
+    for name, by_run in outcomes.items():
+        ways = set().union(*by_run.values())
+        if len(by_run) >= FEWEST_RUNS and ways in ({0}, {1}):
+            how = "passed" if ways == {1} else "failed"
+            yield f"always_{how}", name, f"{how} in all {len(by_run)} runs"

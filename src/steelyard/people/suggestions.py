@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
+from math import isnan, nan
 from typing import Any, Literal
 
+from steelyard.analysis.summary import answers_from
 from steelyard.engine.rescore import OtherBalance, reading_of, same_question
 from steelyard.errors import UsageError
-from steelyard.people.truth import Author, edit_case, put, written_cases
+from steelyard.people.labels import ANSWER
+from steelyard.people.truth import Author, edit_case
 from steelyard.plugins import checked_call
 from steelyard.records import Outcome, RunHeader, RunState
 from steelyard.scoring.base import Reading, Scorer
@@ -20,10 +25,10 @@ from steelyard.scoring.numbers import as_number
 from steelyard.scoring.structure import Fields
 from steelyard.scoring.text import Choice, Contains, Regex, as_phrases, as_text, chosen, normalise, says_unknown
 from steelyard.store.base import Store
-from steelyard.suite.case import Case, compile_path, digest, split_path
+from steelyard.suite.case import Case, compile_path, digest, put, split_path
 from steelyard.suite.load import load_suite
 from steelyard.suite.models import Component, SuiteModel
-from steelyard.suite.redaction import EMAIL, NAME, PHONE
+from steelyard.suite.redaction import EMAIL, NAME, PHONE, written_cases
 from steelyard.suite.truth import SUGGESTION, Decision, LedgerLine, append_lines, ledger_line
 from steelyard.suite.yaml import meant
 
@@ -47,11 +52,12 @@ class Vote:
     """An answer of a run, or of a person, to one question of a case."""
 
     voter: str
-    """Who counts once. Runs of recorded answers are one voter; every other run is one of its own."""
+    """Who counts once: a person, or a run; runs of the same recorded answers are one voter."""
     system: str
+    """"" of a person."""
     case: str
-    component: str
-    value: Any
+    component: str = ""
+    value: Any = None
     is_right: bool = False
     run: str = ""
 
@@ -72,6 +78,8 @@ class Suggestion:
     n_voters: int
     """How many say so, of all who answered."""
     systems: int
+    people: int
+    """How many of those who say so are people."""
     answers: int
     n_answers: int
     runs: tuple[str, ...]
@@ -92,6 +100,8 @@ class _Question:
     name: str
     component: Component
     scorer: Scorer
+    path: str
+    """Where in the case the truth is."""
     outer: Callable[[Any], Any]
 
     def value(self, answer: Any, truth: Any) -> Any:
@@ -124,8 +134,8 @@ class _Question:
         present = as_phrases(compile_path(path)(case) or []) or []
         if isinstance(self.scorer, Alternatives):
             return {path: [*present, value]}
-        known = {word for phrase in present for word in normalise(phrase).split()}
-        return {path: [*present, *(word for word in normalise(as_text(value)).split() if word not in known)]}
+        present_words = {word for phrase in present for word in normalise(phrase).split()}
+        return {path: [*present, *(word for word in normalise(as_text(value)).split() if word not in present_words)]}
 
 
 def _questions(suite: SuiteModel) -> Iterator[_Question]:
@@ -139,68 +149,95 @@ def _questions(suite: SuiteModel) -> Iterator[_Question]:
             is_field = isinstance(part, Scorer) and not isinstance(part, Regex | Contains)
             if is_field and isinstance(path, str) and split_path(path)[:1] == ("expected",):
                 outer = scorer.answer_value if name else lambda answer: answer
-                yield _Question(f"{component.name}{name}", component, part, outer)
+                yield _Question(f"{component.name}{name}", component, part, path, outer)
 
 
 def chosen_runs(store: Store, suite: SuiteModel, names: Sequence[str] = (), most: int = 50) -> list[RunHeader]:
     """The ended runs that are named, or the newest; of runs over the same answers, as of `rescore`, the newest."""
-    runs = [store.run(name) for name in names] or store.runs(suite.name)
-    for header in runs:
-        if header.suite_name != suite.name or (names and header.state is not RunState.ENDED):
-            raise UsageError(f"run {header.id} is no ended run of suite {suite.name}")
+    stored = store.runs(suite.name)
+    runs = [store.run(name) for name in names] or [run for run in stored if run.state is RunState.ENDED]
+    for run in runs:
+        if run.suite_name != suite.name or run.state is not RunState.ENDED:
+            raise UsageError(f"run {run.id} is no ended run of suite {suite.name}")
+    origin = {run.id: answers_from(run) for run in present_words}
     by_answers: dict[str, RunHeader] = {}
-    origin = {run.id: _origin(run) for run in store.runs(suite.name)}
-    for header in (run for run in runs if run.state is RunState.ENDED):
-        root = header.id
-        while origin.get(root):
-            root = str(origin[root])
-        by_answers.setdefault(root, header)
+    for run in runs:
+        root = run.id
+        while before := origin.get(root):
+            root = before
+        by_answers.setdefault(root, run)
     return list(by_answers.values())[:most]
 
 
-def votes_of(store: Store, suite: SuiteModel, runs: Iterable[RunHeader]) -> Iterator[Vote]:
-    """What the answers of runs say, scored by the truth as it is now; answers to another question are passed over."""
-    questions, schema = list(_questions(suite)), suite.answer.schema_data
-    validator = None if schema is None else SchemaValidator(schema)
-    now = {case.id: case for case in suite.cases}
-    for header in runs if questions else ():
-        made = digest([header.signature.get("target"), header.signature.get("prompts")])
-        for sample, then in store.samples(header.id):
-            case, text = now.get(sample.case_id), sample.call_result.text
-            if case is None or text is None or not sample.outcome.conclusive or not same_question(case, then):
-                continue
-            answer: Any = text
-            if suite.answer.format == "json":
-                repair = suite.answer.repair and not sample.call_result.cut_off
-                answer = extract_json(text, validator, repair=repair).value
-            system = f"{made} {sample.variant}"
-            is_recorded = header.signature.get("target_kind") == "recorded"
-            voter = system if is_recorded else f"{header.id} {sample.variant}"
-            for question in questions:
-                truth = question.scorer.expected_value(case)
-                wrong = None if truth is None or answer is None else question.is_wrong(answer, case)
-                value = question.value(answer, truth) if wrong else None
-                if wrong is not None and not (wrong and value is None):
-                    yield Vote(voter, system, case.id, question.name, value, not wrong, header.id)
+class _Reader:
+    """Reads answers as votes, by the truth as it is now; answers to another question are passed over."""
+
+    def __init__(self, suite: SuiteModel, store: Store) -> None:
+        self._suite, self._store = suite, store
+        self.questions = {question.name: question for question in _questions(suite)}
+        self.cases = {case.id: case for case in suite.cases} if self.questions else {}
+        schema = suite.answer.schema_data
+        self._validator = None if schema is None else SchemaValidator(schema)
+
+    def of_runs(self, runs: Iterable[RunHeader]) -> Iterator[Vote]:
+        """What the answers of runs say."""
+        for header in runs if self.questions else ():
+            made = digest([header.signature.get("target"), header.signature.get("prompts")])
+            recorded = header.signature.get("target_kind") == "recorded"
+            for sample, then in self._store.samples(header.id):
+                call, system = sample.call_result, f"{made} {sample.variant}"
+                if call.text is not None and sample.outcome.conclusive:
+                    voter = system if recorded else f"{header.id} {sample.variant}"
+                    vote = Vote(voter, system, sample.case_id, run=header.id)
+                    yield from self._votes(vote, call.text, then, cut_off=call.cut_off)
+
+    def of_people(self) -> Iterator[Vote]:
+        """What people say who answered cases themselves; of those who labelled a run it is known what was asked."""
+        labels = [label for label in self._store.people.labels(suite=self._suite.name) if label.kind == ANSWER]
+        runs = {label.run_id for label in labels if label.run_id}
+        asked = {run: {case.id: case for case in self._store.cases(run)} for run in runs}
+        for label in labels:
+            text = label.value if isinstance(label.value, str) else json.dumps(label.value, ensure_ascii=False)
+            then = asked.get(label.run_id or "", {}).get(label.case_id)
+            yield from self._votes(Vote(f"person {label.person}", "", label.case_id), text, then)
+
+    def _votes(self, vote: Vote, text: str, then: Case | None, *, cut_off: bool = False) -> Iterator[Vote]:
+        """What an answer says to each question; `then` is the case that was asked, None when that was not kept."""
+        case, answer, shape = self.cases.get(vote.case), text, self._suite.answer
+        if case is None or (then is not None and not same_question(case, then)):
+            return
+        if shape.format == "json":
+            answer = extract_json(text, self._validator, repair=shape.repair and not cut_off).value
+        for name, question in self.questions.items() if answer is not None else ():
+            truth = question.scorer.expected_value(case)
+            wrong = None if truth is None else question.is_wrong(answer, case)
+            value = question.value(answer, truth) if wrong else None
+            if wrong is not None and not (wrong and value is None):
+                yield replace(vote, component=name, value=value, is_right=not wrong)
 
 
 def suggestions(
-    suite: SuiteModel, store: Store, runs: Sequence[RunHeader], rules: Rules | None = None, people: Iterable[Vote] = ()
+    suite: SuiteModel,
+    store: Store,
+    runs: Sequence[RunHeader],
+    rules: Rules | None = None,
+    people: Iterable[Vote] | None = None,
 ) -> list[Suggestion]:
-    """What voters agree on against the truth, worth most points first; those decided before say so."""
-    rules = rules or Rules()
+    """What voters agree on against the truth, worth most points first; those decided before say so.
+
+    People vote by their answers in the store, unless their votes are given.
+    """
+    reader, worth = _Reader(suite, store), _Worth(suite, store, runs)
     votes: dict[tuple[str, str], list[Vote]] = defaultdict(list)
-    for vote in (*votes_of(store, suite, runs), *people):
+    for vote in chain(reader.of_runs(runs), reader.of_people() if people is None else people):
         votes[vote.case, vote.component].append(vote)
-    questions = {question.name: question for question in _questions(suite)}
     decided = {line.suggestion.id: line.suggestion.outcome for line in suite.ledger if line.suggestion}
-    cases = {case.id: case for case in suite.cases}
     results = []
     for (case_id, name), given in votes.items():
-        if name in questions and case_id in cases and (key := _agreed(given, rules)):
-            results.append(_suggestion(cases[case_id], questions[name], key, given, decided))
-    worth = _Worth(suite, store, runs)
-    results = [replace(item, points=worth.of(item, cases[item.case])) for item in results]
+        case, question = reader.cases.get(case_id), reader.questions.get(name)
+        if case and question and (key := _agreed(given, rules or Rules())):
+            item = _suggestion(case, question, key, given)
+            results.append(replace(item, points=worth.of(item, case), decision=decided.get(item.id, "")))
     return sorted(results, key=lambda item: (-max(item.points.values(), default=0.0), item.case, item.component))
 
 
@@ -222,30 +259,26 @@ def _agreed(votes: Sequence[Vote], rules: Rules) -> str:
     return key if n >= rules.agree and n >= rules.share * len(by_voter) else _RIGHT
 
 
-def _suggestion(
-    case: Case, question: _Question, key: str, votes: Sequence[Vote], decided: Mapping[str, str]
-) -> Suggestion:
+def _suggestion(case: Case, question: _Question, key: str, votes: Sequence[Vote]) -> Suggestion:
     same = [vote for vote in votes if _key(vote) == key]
     spelled = Counter(repr(vote.value) for vote in same).most_common(1)[0][0]
     value = next(vote.value for vote in same if repr(vote.value) == spelled)
-    name = digest([case.id, question.name, key])[:8]
-    path = str(question.scorer.expected)  # type: ignore[attr-defined] # those without one are no question
     return Suggestion(
-        id=name,
+        id=digest([case.id, question.name, key])[:8],
         case=case.id,
         place=case.source,
         component=question.name,
-        path=path,
+        path=question.path,
         truth=question.scorer.expected_value(case),
         value=value,
         voters=len({vote.voter for vote in same}),
         n_voters=len({vote.voter for vote in votes}),
-        systems=len({vote.system for vote in same}),
+        systems=len({vote.system for vote in same if vote.system}),
+        people=len({vote.voter for vote in same if not vote.system}),
         answers=len(same),
         n_answers=len(votes),
         runs=tuple(sorted({vote.run for vote in same if vote.run})),
         alternative=question.alternative(case, value),
-        decision=decided.get(name, ""),
         state=digest(case.expected),
     )
 
@@ -254,8 +287,7 @@ class _Worth:
     """What another truth is worth: answers to the case scored again, nobody called."""
 
     def __init__(self, suite: SuiteModel, store: Store, runs: Sequence[RunHeader]) -> None:
-        self._store = store
-        self._runs = []
+        self._store, self._runs = store, []
         for run in runs:
             columns = store.columns(run.id)
             conclusive = [code for code, name in enumerate(columns.outcomes) if Outcome(name).conclusive]
@@ -274,10 +306,9 @@ class _Worth:
         other, total = replace(case, **data), 0.0
         for run, n, balance in self._runs:
             for sample, then in self._store.samples(run.id, case_ids=[case.id]):
-                if not same_question(case, then):
-                    continue
-                before, after = (reading_of(balance.evaluate(sample, item), by_pass=False) for item in (case, other))
-                total += 0.0 if after != after or before != before else 100.0 * (after - before) / n
+                scored = (reading_of(balance.evaluate(sample, item), by_pass=False) for item in (case, other))
+                before, after = scored if same_question(case, then) else (nan, nan)
+                total += 0.0 if isnan(after - before) else 100.0 * (after - before) / n
         return round(total / len(self._runs), 10)
 
 
@@ -292,26 +323,20 @@ def decide(
     author: Author,
 ) -> LedgerLine:
     """Make an answer the truth or an alternative to it, or reject it, with a line in the ledger that says why."""
-    results = [item for item in listed if item.id.startswith(name)] if name else []
-    if len(results) != 1:
-        several = f"{len(results)} suggestions begin with {name!r}" if results else f"there is no suggestion {name!r}"
+    matching = [item for item in listed if name and item.id.startswith(name)]
+    if len(matching) != 1:
+        several = f"{len(matching)} suggestions begin with {name!r}" if matching else f"there is no suggestion {name!r}"
         raise UsageError(f"{several}{meant(name, [item.id for item in listed])}; see `steelyard truth suggest --all`")
-    item = results[0]
-    decision = Decision(
-        id=item.id,
-        component=item.component,
-        value=item.value,
-        outcome=outcome,
-        runs=list(item.runs),
-        points=item.points.get(outcome),
-    )
-    if outcome == "alternative" and not item.alternative:
+    (item,) = matching
+    values = {"correction": {item.path: item.value}, "alternative": item.alternative}.get(outcome)
+    if values == {}:
         raise UsageError(
             f"the scorer of {item.component} knows one truth alone: accept it as a correction, or score it by"
             " alternatives with also"
         )
-    if outcome != "rejected":
-        values = {item.path: item.value} if outcome == "correction" else item.alternative
+    about = {"id": item.id, "component": item.component, "value": item.value, "runs": list(item.runs)}
+    decision = Decision(outcome=outcome, points=item.points.get(outcome), **about)
+    if values is not None:
         return edit_case(place, item.case, values, author, decision=decision, state=item.state)
     edit = {"what": SUGGESTION, "case": item.case, "before": item.state, "after": item.state, "suggestion": decision}
     line = ledger_line(by=author.by, reason=author.reason, **edit)
@@ -319,25 +344,18 @@ def decide(
     return line
 
 
-def accepted(suite: SuiteModel) -> list[LedgerLine]:
-    """The lines of the ledger that made a suggestion truth which still is."""
+def accepted(suite: SuiteModel) -> list[Decision]:
+    """What was decided of suggestions that became truth and still are."""
     lines = [line for line in suite.ledger if line.suggestion and line.change]
-    cases = {case.id: case for case in written_cases(suite)} if lines else {}
+    cases = {case.id: case for case in written_cases(suite.cases)} if lines else {}
 
-    def stands(path: str, after: Any, case: Case | None) -> bool:
-        now = compile_path(path)(case)
+    def stands(line: LedgerLine, path: str, after: Any) -> bool:
+        now = compile_path(path)(cases.get(line.case or ""))
         is_part = isinstance(now, list) and isinstance(after, list) and all(item in now for item in after)
         return is_part or now == after
 
     return [
-        line
+        line.suggestion
         for line in lines
-        if all(
-            stands(path, each.get("after"), cases.get(line.case or "")) for path, each in (line.change or {}).items()
-        )
+        if line.suggestion and all(stands(line, path, edit.get("after")) for path, edit in (line.change or {}).items())
     ]
-
-
-def _origin(run: RunHeader) -> str | None:
-    """The run whose answers this one has; None for one that asked for all of its own."""
-    return run.rescored_from or (run.options.retried.run if run.options.retried else None)

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import os
-import shutil
 import tempfile
+from codecs import BOM_UTF8
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from steelyard.errors import SteelyardError, UsageError
-from steelyard.people.case_files import EDITABLE, Spot, appended, as_cell, cannot_edit, new_file, replaced
 from steelyard.suite.build.draft import Draft
 from steelyard.suite.case import (
     MISSING,
@@ -22,18 +22,23 @@ from steelyard.suite.case import (
     canonical,
     compile_path,
     digest,
+    leaves,
     path_step,
+    put,
     split_path,
 )
+from steelyard.suite.case_files import EDITABLE, Spot, appended, as_cell, cannot_edit, new_file, replaced
 from steelyard.suite.cases import CaseFile, FileCases, ListCases, survey_cases
+from steelyard.suite.files import write_bytes
 from steelyard.suite.load import load_suite
 from steelyard.suite.models import SuiteModel
-from steelyard.suite.readers import Record, refuse
-from steelyard.suite.redaction import RedactedCases
-from steelyard.suite.truth import TRUTH, Decision, LedgerLine, append_lines, ledger_line
+from steelyard.suite.readers import Record, cell_value, refuse
+from steelyard.suite.redaction import written_cases
+from steelyard.suite.truth import TRUTH, Decision, LedgerLine, append_lines, ledger_line, wait_for_others
 from steelyard.suite.yaml import Located, meant
 
 _EXPECTED = "expected"
+_truth = compile_path(_EXPECTED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,10 +74,10 @@ def edit_case(
         for path, value in (values | dict.fromkeys(removed, MISSING)).items():
             new = put(new, split_path(path), value)
         if spot.suffix == ".csv":
-            new = _as_cells(new, record.data)
+            new = _as_cells(new)
         if not (change := dict(_changes(_truth(record.data), _truth(new), _EXPECTED))):
             raise UsageError(f"nothing was edited: the truth of {case_id} is so already")
-        text = replaced(desk.text(file), spot, record.data, new)
+        text = replaced(_text(file), spot, record.data, new)
         return desk.write(file, text, case_id, new, author, change=change, suggestion=decision)
 
 
@@ -81,19 +86,18 @@ def add_case(place: str, record: Mapping[str, Any], author: Author, *, file: str
 
     A suite with a file for each case gets another file.
     """
+    case_id = str(record.get("id") or "")
+    if not case_id:
+        raise UsageError("the case has no id")
     with _alone(place) as desk:
-        new = dict(record)
-        case_id = str(new.get("id") or "")
-        if not case_id:
-            raise UsageError("the case has no id")
-        into = desk.file_for(case_id, file)
-        suffix = into.path.suffix.lower()
+        into, new = desk.file_for(case_id, file), dict(record)
+        suffix = _suffix(into)
         if desk.source.one_each:
             new.pop("id")
             text = new_file(suffix, new)
         else:
-            new = _as_cells(new, {}) if suffix == ".csv" else new
-            text = appended(desk.text(into), suffix, desk.source.at, new)
+            new = _as_cells(new) if suffix == ".csv" else new
+            text = appended(_text(into), suffix, desk.source.at, new)
         return desk.write(into, text, case_id, new, author, change={"": {"after": new}})
 
 
@@ -101,7 +105,7 @@ def retire_case(place: str, case_id: str, author: Author) -> LedgerLine:
     """Take a case out of its file; the ledger keeps it."""
     with _alone(place) as desk:
         record, spot, file = desk.find(case_id)
-        text = None if desk.source.one_each else replaced(desk.text(file), spot, record.data, None)
+        text = None if desk.source.one_each else replaced(_text(file), spot, record.data, None)
         data = record.data if record.key is None else {"id": case_id, **record.data}
         return desk.write(file, text, case_id, None, author, change={"": {"before": data}})
 
@@ -117,7 +121,7 @@ def revert_line(place: str, number: int, author: Author) -> LedgerLine:
         if "after" in whole:
             return retire_case(place, line.case, author)
         return add_case(place, whole["before"], author, file=line.file)
-    case = _case(written_cases(suite), line.case)
+    case = _case(written_cases(suite.cases), line.case)
     for path, change in line.change.items():
         if not _equal(compile_path(path)(case), change.get("after", MISSING)):
             where = f"{path} of {line.case} was edited since; see `steelyard truth log`"
@@ -155,7 +159,7 @@ def _steps(
             if path:
                 yield number, Difference(case, path, before, after)
                 continue
-            old, new = (dict(_leaves(_truth(record), _EXPECTED)) for record in (before, after))
+            old, new = (dict(leaves(_truth(record), _EXPECTED)) for record in (before, after))
             for inner in dict.fromkeys([*old, *new]):
                 yield number, Difference(case, inner, old.get(inner, MISSING), new.get(inner, MISSING))
 
@@ -164,11 +168,11 @@ def changes_between(suite: SuiteModel, first: int, last: int, case: str | None =
     """What the lines after the first up to the last changed, each value once."""
     for number in (first or 1, last):
         _numbered(suite, number)
-    known: dict[tuple[str, str], Difference] = {}
+    by_key: dict[tuple[str, str], Difference] = {}
     for _, step in _steps(suite, case, first, last):
-        earlier = known.get((step.case, step.path), step)
-        known[step.case, step.path] = replace(step, before=earlier.before)
-    return [item for item in known.values() if not _equal(item.before, item.after)]
+        earlier = by_key.get((step.case, step.path), step)
+        by_key[step.case, step.path] = replace(step, before=earlier.before)
+    return [item for item in by_key.values() if not _equal(item.before, item.after)]
 
 
 def changes_since_ledger(suite: SuiteModel, case: str | None = None) -> list[Difference]:
@@ -178,16 +182,15 @@ def changes_since_ledger(suite: SuiteModel, case: str | None = None) -> list[Dif
     """
     lines = {line.case: line for line in suite.ledger if line.what == TRUTH and case in (None, line.case)}
     states = {item.id: digest(item.expected) for item in suite.cases if item.id in lines}
-    now = {item.id: item for item in written_cases(suite) if item.id in lines}
+    now = {item.id: item for item in written_cases(suite.cases) if item.id in lines}
     results = []
     for name, line in lines.items():
-        present = now.get(str(name))
-        if states.get(str(name)) == line.after:
-            continue
-        known = {step.path: step.after for _, step in _steps(suite, name)}
-        moved = [Difference(str(name), path, was, compile_path(path)(present)) for path, was in known.items()]
-        unknown = Difference(str(name), _EXPECTED, MISSING, MISSING if present is None else present.expected)
-        results += [item for item in moved if not _equal(item.before, item.after)] or [unknown]
+        if states.get(str(name)) != line.after:
+            by_key = {step.path: step.after for _, step in _steps(suite, name)}
+            present = now.get(str(name))
+            moved = [Difference(str(name), path, was, compile_path(path)(present)) for path, was in by_key.items()]
+            unknown = Difference(str(name), _EXPECTED, MISSING, MISSING if present is None else present.expected)
+            results += [item for item in moved if not _equal(item.before, item.after)] or [unknown]
     return results
 
 
@@ -204,20 +207,18 @@ class Blame:
 
 def blame(suite: SuiteModel, case_id: str) -> list[Blame]:
     """Who set each value of a case's truth, and why."""
-    truth = _case(written_cases(suite), case_id).expected
-    state = digest(_case(suite.cases, case_id).expected)
-    # An edit by hand may have set any of the values.
-    by_hand = [
-        number
-        for number, line in enumerate(suite.ledger, 1)
-        if line.case == case_id and line.what == TRUTH and line.change is None and line.after == state
-    ]
+    state, set_by = digest(_case(suite.cases, case_id).expected), dict[str, tuple[int, Any]]()
+    by_hand = None
+    for number, step in _steps(suite, case_id):
+        set_by[step.path] = number, step.after
+    for number, line in enumerate(suite.ledger, 1):
+        if (line.case, line.what, line.change, line.after) == (case_id, TRUTH, None, state):
+            by_hand = number  # may have set any of the values
     results = []
-    for path, value in _leaves(truth, _EXPECTED):
-        steps = [(number, step) for number, step in _steps(suite, case_id) if step.path == path]
-        stated = [steps[-1][0]] if steps and _equal(steps[-1][1].after, value) else []
-        number = max(stated or by_hand, default=None)
-        results.append(Blame(path, value, number, None if number is None else suite.ledger[number - 1]))
+    for path, value in leaves(_case(written_cases(suite.cases), case_id).expected, _EXPECTED):
+        last, after = set_by.get(path, (None, MISSING))
+        setter = last if _equal(after, value) else by_hand
+        results.append(Blame(path, value, setter, None if setter is None else suite.ledger[setter - 1]))
     return results
 
 
@@ -227,18 +228,12 @@ def blame(suite: SuiteModel, case_id: str) -> list[Blame]:
 @contextmanager
 def _alone(place: str) -> Iterator[_Desk]:
     """The suite as it is now, edited by nobody else meanwhile where the system knows such a thing."""
-    folder = load_suite(place).folder
-    descriptor = None
-    with suppress(ImportError, OSError):  # Windows
-        import fcntl
-
-        descriptor = os.open(folder, os.O_RDONLY)
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-    try:
+    with ExitStack() as stack:
+        with suppress(OSError):  # Windows
+            descriptor = os.open(load_suite(place).folder, os.O_RDONLY)
+            stack.callback(os.close, descriptor)
+            wait_for_others(descriptor)
         yield _Desk(load_suite(place))
-    finally:
-        if descriptor is not None:
-            os.close(descriptor)
 
 
 class _Desk:
@@ -246,7 +241,7 @@ class _Desk:
 
     def __init__(self, suite: SuiteModel) -> None:
         self.suite = suite
-        cases = written_cases(suite)
+        cases = written_cases(suite.cases)
         if isinstance(cases, ListCases) and cases.located is not None:
             # Cases in the suite file stand in a file as all others do.
             file = CaseFile(suite.folder / cases.located.file, cases.located.file)
@@ -257,21 +252,15 @@ class _Desk:
 
     def find(self, case_id: str) -> tuple[Record, Spot, CaseFile]:
         """The record of a case and where it stands."""
-        ids, files, counts = [], {file.name: file for file in self.source.files}, dict[str, int]()
+        _case(self.source, case_id)
+        places = Counter[str]()
         for record, case in self.source.walk(refuse):
-            place = counts[record.file] = counts.get(record.file, -1) + 1
-            if case is None or case.id != case_id:
-                ids.append("" if case is None else case.id)
-                continue
-            file = files.get(record.file)
-            suffix = "" if file is None else file.path.suffix.lower()
-            if file is None or suffix not in EDITABLE:
-                raise cannot_edit(f"{case_id} is in {record.file}, which cannot be edited as text")
-            steps: tuple[str | int, ...] = record.path
-            if suffix == ".json" and not self.source.one_each:
-                steps = (*split_path(self.source.at), place if record.key is None else record.key)
-            return record, Spot(suffix, record.line, steps), file
-        raise UsageError(f"there is no case {case_id!r}{meant(case_id, ids)}")
+            if case is not None and case.id == case_id:
+                break
+            places[record.file] += 1
+        file = next(file for file in self.source.files if file.name == record.file)
+        steps: list[str | int] = [] if self.source.one_each else [*split_path(self.source.at), places[record.file]]
+        return record, Spot(_suffix(file), record.line, tuple(steps)), file
 
     def file_for(self, case_id: str, name: str | None) -> CaseFile:
         """The file that another case goes into."""
@@ -283,21 +272,14 @@ class _Desk:
             return CaseFile(path, str(Path(last.name).with_name(path.name)))
         if name is not None and name not in files:
             raise UsageError(f"{name} is no file of cases of {self.suite.name}{meant(name, files)}")
-        file = last if name is None else files[name]
-        if file.path.suffix.lower() not in EDITABLE:
-            raise cannot_edit(f"{file.name} cannot be edited as text")
-        return file
-
-    def text(self, file: CaseFile) -> str:
-        """The text of a file, line ends as they are and without a byte-order mark."""
-        return file.path.read_bytes().decode("utf-8-sig")
+        return last if name is None else files[name]
 
     def write(
         self, file: CaseFile, text: str | None, case_id: str, new: Any, author: Author, **content: Any
     ) -> LedgerLine:
         """Replace a file by another text, or take it away, and say why in the ledger; both or neither."""
         old = file.path.read_bytes() if file.path.exists() else None
-        mark = b"\xef\xbb\xbf" if old and old.startswith(b"\xef\xbb\xbf") else b""
+        mark = BOM_UTF8 if old and old.startswith(BOM_UTF8) else b""
         data = None if text is None else mark + text.encode()
         before, after = self._checked(file, data, case_id, new)
         edit = {"what": TRUTH, "case": case_id, "before": before, "after": after, "file": file.name} | content
@@ -334,58 +316,40 @@ class _Desk:
         return before, after
 
 
+def _suffix(file: CaseFile) -> str:
+    if (suffix := file.path.suffix.lower()) not in EDITABLE:
+        raise cannot_edit(f"{file.name} cannot be edited as text")
+    return suffix
+
+
+def _text(file: CaseFile) -> str:
+    """The text of a file, line ends as they are and without a byte-order mark."""
+    return file.path.read_bytes().decode("utf-8-sig")
+
+
 def _replace(path: Path, data: bytes | None) -> None:
-    """Put data into a file at once, so that nobody ever sees a half of it; None takes the file away."""
+    if data is not None:
+        write_bytes(path, data)
+        return
     try:
-        if data is None:
-            path.unlink()
-            return
-        descriptor, name = tempfile.mkstemp(prefix=".", suffix=".tmp", dir=path.parent)
-        try:
-            with os.fdopen(descriptor, "wb") as stream:
-                stream.write(data)
-                stream.flush()
-                os.fsync(stream.fileno())
-            if path.exists():
-                shutil.copymode(path, name)
-            else:
-                Path(name).chmod(0o644)
-            Path(name).replace(path)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
+        path.unlink()
     except OSError as error:
-        raise UsageError(f"{path} cannot be written: {error.strerror or error}") from None
+        raise UsageError(f"{path} cannot be taken away: {error.strerror}") from None
 
 
 # Values in plain data.
 
 
-def put(data: Any, steps: Sequence[str], value: Any) -> Any:
-    """The data with a value at a path, or, for MISSING, with none there."""
-    if not steps:
-        return value
-    step, rest = steps[0], steps[1:]
-    if isinstance(data, list) and step.isdecimal() and int(step) < len(data):
-        inner = put(data[int(step)], rest, value)
-        return [*data[: int(step)], *([] if inner is MISSING else [inner]), *data[int(step) + 1 :]]
-    if data is not None and data is not MISSING and not isinstance(data, dict):
-        raise UsageError(f"there is no {step!r} in {data!r}: it is no group of keys")
-    fields: dict[str, Any] = data if isinstance(data, dict) else {}
-    inner = put(fields.get(step, MISSING), rest, value)
-    return {key: item for key, item in (fields | {step: inner}).items() if item is not MISSING}
-
-
 def _bare(record: Any) -> Any:
     """A record without what it does not hold, and without its id, which may be the key that it stands under."""
-    return bare_truth({key: value for key, value in (record or {}).items() if key != "id"})
+    return bare_truth({key: value for key, value in (record or {}).items() if key != "id" and value != []})
 
 
-def _as_cells(data: Any, old: Any) -> Any:
-    """What a row of a table gives for these values: texts, where they are not as they were."""
+def _as_cells(data: Any, steps: tuple[str, ...] = ()) -> Any:
+    """What a row of a table gives for these values."""
     if isinstance(data, dict):
-        return {key: _as_cells(value, (old or {}).get(key)) for key, value in data.items()}
-    return data if data == old else as_cell(data) or None
+        return {key: _as_cells(value, (*steps, key)) for key, value in data.items()}
+    return cell_value(steps, as_cell(data))
 
 
 def _changes(old: Any, new: Any, path: str) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -396,36 +360,17 @@ def _changes(old: Any, new: Any, path: str) -> Iterator[tuple[str, dict[str, Any
         yield path, {side: value for side, value in (("before", old), ("after", new)) if value is not MISSING}
 
 
-def _leaves(value: Any, path: str) -> Iterator[tuple[str, Any]]:
-    if isinstance(value, dict):
-        for key, inner in value.items():
-            yield from _leaves(inner, f"{path}.{path_step(key)}")
-    elif value is not MISSING:
-        yield path, value
-
-
 def _equal(value: Any, other: Any) -> bool:
     if value is MISSING or other is MISSING:
         return value is other
     return canonical(value) == canonical(other)
 
 
-def _truth(record: Any) -> Any:
-    return record.get(_EXPECTED, MISSING) if isinstance(record, dict) else MISSING
-
-
-def written_cases(suite: SuiteModel) -> CaseSource:
-    """The cases as their files have them, personal data included."""
-    return suite.cases.source if isinstance(suite.cases, RedactedCases) else suite.cases
-
-
 def _case(cases: CaseSource, case_id: str) -> Case:
-    ids = []
-    for case in cases:
-        if case.id == case_id:
-            return case
-        ids.append(case.id)
-    raise UsageError(f"there is no case {case_id!r}{meant(case_id, ids)}")
+    by_key = {case.id: case for case in cases}
+    if case_id not in by_key:
+        raise UsageError(f"there is no case {case_id!r}{meant(case_id, known)}")
+    return by_key[case_id]
 
 
 def _numbered(suite: SuiteModel, number: int) -> LedgerLine:

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from steelyard.errors import UsageError
+
 if TYPE_CHECKING:
     import regex
 
@@ -255,6 +257,30 @@ def path_step(name: str) -> str:
         escaped = name.replace("\\", "\\\\").replace('"', '\\"')
         return f'"{escaped}"'
     return name
+
+
+def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """What groups of keys hold, by path."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from leaves(inner, f"{path}.{path_step(key)}" if path else path_step(key))
+    elif value is not MISSING:
+        yield path, value
+
+
+def put(data: Any, steps: Sequence[str], value: Any) -> Any:
+    """The data with a value at a path, or, for MISSING, with none there."""
+    if not steps:
+        return value
+    step, rest = steps[0], steps[1:]
+    if isinstance(data, list) and step.isdecimal() and int(step) < len(data):
+        inner = put(data[int(step)], rest, value)
+        return [*data[: int(step)], *([] if inner is MISSING else [inner]), *data[int(step) + 1 :]]
+    if data is not None and data is not MISSING and not isinstance(data, dict):
+        raise UsageError(f"there is no {step!r} in {data!r}: it is no group of keys")
+    fields: dict[str, Any] = data if isinstance(data, dict) else {}
+    inner = put(fields.get(step, MISSING), rest, value)
+    return {key: item for key, item in (fields | {step: inner}).items() if item is not MISSING}
 
 
 @lru_cache(maxsize=4096)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import hashlib
 import importlib
 import mimetypes
+import os
 import re
 import stat
+import tempfile
 import threading
 import warnings
 from collections.abc import Iterator
@@ -17,6 +19,7 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import IO, Any
 from urllib.parse import urlsplit
 
+from steelyard.errors import UsageError
 from steelyard.suite.case import Attachment, Case
 from steelyard.suite.yaml import meant, result, shown
 
@@ -74,6 +77,32 @@ def text_of(path: Path, name: str) -> str:
         raise ValueError(f"{name} is not UTF-8 text: byte {error.object[error.start]:#04x} at {error.start}") from None
     except OSError as error:
         raise ValueError(f"{name} cannot be read: {error.strerror or error}") from None
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Put `content` at `path` in one step, durable on return; UsageError, and what was there stays, when it fails."""
+    waiting = None
+    try:
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        waiting = Path(name)
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        # Who may read a file does not change with what is in it.
+        waiting.chmod(stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o666 & ~_umask())
+        waiting.replace(path)
+    except OSError as error:
+        raise UsageError(f"cannot write {path}: {error.strerror}") from error
+    finally:
+        if waiting is not None:
+            waiting.unlink(missing_ok=True)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
 
 
 def _near(folder: Path, name: str) -> str:

@@ -236,7 +236,7 @@ def read_csv(path: Path, name: str, _at: str, report: Report) -> Iterator[Record
                     message = f"{len(row)} cells under {len(columns)} headings: is a comma missing its quotes?"
                     report(Problem(message, name, rows.line_num))
                 elif row:
-                    cells = [_cell(steps, cell) for steps, cell in zip(columns, row, strict=False)]
+                    cells = [cell_value(steps, cell) for steps, cell in zip(columns, row, strict=False)]
                     yield Record(_nested(columns, cells), name, rows.line_num)
         except csv.Error as error:
             report(Problem(f"not readable as CSV: {error}", name, rows.line_num))
@@ -284,7 +284,8 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _cell(steps: tuple[str, ...], cell: str) -> Any:
+def cell_value(steps: tuple[str, ...], cell: str) -> Any:
+    """What a cell of a table is read as, under the heading of these steps."""
     if steps == ("tags",):
         return split_list(cell)
     if steps == ("attachments",):

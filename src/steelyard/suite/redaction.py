@@ -172,6 +172,11 @@ class RedactedCases:
         return map(self._redactor.case, self.source)
 
 
+def written_cases(cases: CaseSource) -> CaseSource:
+    """The cases as their files have them, personal data included."""
+    return cases.source if isinstance(cases, RedactedCases) else cases
+
+
 def build_redactor(raw: Any, draft: Draft) -> Redactor | None:
     """The suite's redactor, or None when it has none or everything wrong with it is noted."""
     if raw is None:

@@ -167,7 +167,7 @@ def append_lines(folder: Path, lines: Sequence[LedgerLine]) -> Path:
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o666)
         try:
-            _wait_for_others(descriptor)
+            wait_for_others(descriptor)
             _append(descriptor, text.encode("utf-8", "replace"))
         finally:
             os.close(descriptor)
@@ -176,7 +176,7 @@ def append_lines(folder: Path, lines: Sequence[LedgerLine]) -> Path:
     return path
 
 
-def _wait_for_others(descriptor: int) -> None:
+def wait_for_others(descriptor: int) -> None:
     """Have the file alone until it is closed, where the system knows such a thing."""
     try:
         import fcntl

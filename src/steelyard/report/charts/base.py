@@ -10,8 +10,8 @@ from typing import Any, Final, Protocol
 
 from steelyard.errors import MissingExtra, UsageError
 from steelyard.report.format import one_line
-from steelyard.report.render.json import write_bytes
 from steelyard.suite.case import cell_name
+from steelyard.suite.files import write_bytes
 
 SCHEMA: Final = "https://vega.github.io/schema/vega-lite/v5.json"
 MOST_ROWS: Final = 100

@@ -1,20 +1,18 @@
-"""JSON, and files that are written whole or not at all."""
+"""JSON, and texts that are written whole or not at all."""
 
 from __future__ import annotations
 
 import dataclasses
 import json
 import math
-import os
-import tempfile
 from collections.abc import Mapping
 from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from steelyard.errors import UsageError
 from steelyard.report.format import escaped_json
 from steelyard.report.render.github import harmless_json
+from steelyard.suite.files import write_bytes
 
 FLAT = {"flat": True}
 """Metadata of a dataclass's field: in JSON its own fields stand in its place."""
@@ -72,32 +70,6 @@ def to_text(data: Any) -> str:
     return harmless_json(escaped_json(text))
 
 
-# Writes a report file whole or not at all.
-
-
 def write_text(path: Path, text: str) -> None:
     """Put `text` at `path` in one step; a failure leaves what was there."""
     write_bytes(path, text.encode("utf-8", "replace"))
-
-
-def write_bytes(path: Path, content: bytes) -> None:
-    """Put `content` at `path` in one step; a failure leaves what was there."""
-    try:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    except OSError as error:
-        raise UsageError(f"cannot write {path}: {error.strerror}") from error
-    waiting = Path(name)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        waiting.chmod(0o666 & ~_umask())
-        waiting.replace(path)
-    except OSError as error:
-        waiting.unlink(missing_ok=True)
-        raise UsageError(f"cannot write {path}: {error.strerror}") from error
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -11,37 +11,27 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import yaml
-from yaml.events import (
-    AliasEvent,
-    DocumentStartEvent,
-    MappingEndEvent,
-    MappingStartEvent,
-    ScalarEvent,
-    SequenceEndEvent,
-)
+from yaml.events import AliasEvent, DocumentStartEvent, MappingStartEvent, ScalarEvent
 
 from steelyard.errors import UsageError
-from steelyard.suite.case import canonical, compile_path, split_path
-from steelyard.suite.readers import DECODER
+from steelyard.suite.case import canonical, compile_path, leaves, split_path
 from steelyard.suite.yaml import plain_scalar
 
 Step = str | int
+"""A key, or the place of an entry or of a key."""
 Replacement = tuple[int, int, str]
 """From a character up to another, and what stands there instead."""
 EDITABLE = (".csv", ".json", ".jsonl", ".ndjson", ".yaml", ".yml")
 _LINES = (".jsonl", ".ndjson")
-_BY_HAND = "edit it by hand and say why with `steelyard truth note`"
-_SPACE = re.compile(r"[ \t\r\n]*")
 _PLAIN = re.compile(r"(?!(?:yes|no|on|off|y|n)$)[^\W\d_](?:[\w .&'/()+-]*[\w.)])?")
 """A text that means itself in YAML of any version without quotes, wherever it stands."""
+_NO_YAML = re.compile(r"\\u[dD][89a-fA-F][0-9a-fA-F]{2}|[\x7f-\x84\x86-\x9f\ufffe\uffff]")
+"""What JSON may have and YAML may not: halves of a pair of escapes, and characters that cannot be printed."""
 
 
 def cannot_edit(what: str) -> UsageError:
     """The error for what cannot be edited without risk to the rest of the file."""
-    return UsageError(f"{what}: {_BY_HAND}")
-
-
-# Where values stand in a text of JSON or YAML.
+    return UsageError(f"{what}: edit it by hand and say why with `steelyard truth note`")
 
 
 @dataclass(slots=True)
@@ -50,84 +40,55 @@ class _Node:
 
     start: int
     end: int
-    members: list[tuple[Step, int, _Node]] = field(default_factory=list)
+    members: list[tuple[str, int, _Node]] = field(default_factory=list)
     is_block: bool = False
     is_alias: bool = False
 
 
-def _skip(text: str, at: int) -> int:
-    match = _SPACE.match(text, at)
-    return at if match is None else match.end()
-
-
-def _json_node(text: str, at: int = 0) -> _Node:
-    """The value that begins here; the text was read before, so it is JSON."""
-    start = _skip(text, at)
-    if text[start] not in "{[":
-        return _Node(start, DECODER.raw_decode(text, start)[1])
-    members: list[tuple[Step, int, _Node]] = []
-    at = _skip(text, start + 1)
-    while text[at] not in "}]":
-        begin = at
-        key: Step = len(members)
-        if text[start] == "{":
-            key, at = DECODER.raw_decode(text, at)
-            at = _skip(text, at) + 1
-        value = _json_node(text, at)
-        members.append((key, begin, value))
-        at = _skip(text, value.end)
-        at = _skip(text, at + 1) if text[at] == "," else at
-    return _Node(start, at + 1, members)
-
-
-def _yaml_node(text: str) -> _Node:
-    events = yaml.parse(text, Loader=yaml.CSafeLoader)
-    for event in events:
-        if isinstance(event, DocumentStartEvent):
-            return _yaml_value(text, next(events), events)
-    return _Node(0, len(text))
-
-
-def _yaml_value(text: str, event: Any, events: Iterator[Any]) -> _Node:
+def _node(text: str, event: Any, events: Iterator[Any]) -> _Node:
     start, end = event.start_mark.index, event.end_mark.index
     if isinstance(event, AliasEvent | ScalarEvent):
         if getattr(event, "style", None) in ("|", ">"):
             # Line ends and comments behind a text of several lines are not part of it.
             end = start + len(text[start:end].rstrip())
         return _Node(start, end, is_alias=isinstance(event, AliasEvent))
-    members: list[tuple[Step, int, _Node]] = []
-    while not isinstance(inner := next(events), MappingEndEvent | SequenceEndEvent):
-        key: Step = len(members)
-        begin = inner.start_mark.index
+    node = _Node(start, end, is_block=not event.flow_style)
+    while hasattr(inner := next(events), "anchor"):
+        key, begin = str(len(node.members)), inner.start_mark.index
         if isinstance(event, MappingStartEvent):
             key, inner = getattr(inner, "value", ""), next(events)
-        elif not event.flow_style:
+        elif node.is_block:
             begin = text.rindex("-", 0, begin)
-        members.append((key, begin, _yaml_value(text, inner, events)))
-    last: Any = inner
+        node.members.append((key, begin, _node(text, inner, events)))
     # The parser ends a block where the next begins, behind comments that are not part of it.
-    end = members[-1][2].end if members and not event.flow_style else last.end_mark.index
-    return _Node(start, end, members, is_block=not event.flow_style)
-
-
-# What to replace, so that a record becomes another.
+    node.end = node.members[-1][2].end if node.members and node.is_block else inner.end_mark.index
+    return node
 
 
 class _Editor:
-    """Edits of one text in JSON or YAML."""
+    """Edits of one text in YAML or in JSON, whose values stand where those of YAML would."""
 
     def __init__(self, text: str, *, is_yaml: bool) -> None:
         self.text = text
-        self.root = _yaml_node(text) if is_yaml else _json_node(text)
+        self.root = _Node(0, len(text))
         self._is_yaml = is_yaml
         self._ascii = text.isascii() and "\\u" in text
         self._end = "\r\n" if "\r\n" in text else "\n"
+        # As long as before, so that all else stands where it stood.
+        read = text if is_yaml else _NO_YAML.sub(lambda match: r"\u0041"[-len(match[0]) :], text)
+        events = yaml.parse(read, Loader=yaml.CSafeLoader)
+        try:
+            if any(isinstance(event, DocumentStartEvent) for event in events):
+                self.root = _node(text, next(events), events)
+        except yaml.YAMLError:
+            raise cannot_edit("the file has characters that this command cannot place") from None
 
     def at(self, steps: Sequence[Step]) -> _Node:
         """The value at a place that is there."""
         node = self.root
         for step in steps:
-            node = next(value for key, _, value in node.members if key == step)
+            keys = [key for key, _, _ in node.members]
+            node = node.members[step if isinstance(step, int) else keys.index(step)][2]
             if node.is_alias:
                 raise cannot_edit("the case is shared by an alias (*)")
         return node
@@ -147,8 +108,8 @@ class _Editor:
         if node.is_alias:
             raise cannot_edit("the value is shared by an alias (*)")
         gone = [key for key in old if key not in new] if isinstance(old, dict) and isinstance(new, dict) else None
-        if gone is not None and node.members and len(gone) < min(2, len(old)):
-            for place, (key, _, value) in enumerate(node.members):
+        if gone is not None and old and len(gone) < min(2, len(old)):
+            for place, (key, (_, _, value)) in enumerate(zip(old, node.members, strict=True)):
                 if key in gone:
                     yield self.without(node, place)
                 else:
@@ -180,8 +141,7 @@ class _Editor:
             end = self.text.find("\n", last.end)
             end = len(self.text) if end < 0 else end - (self._end == "\r\n")
             entry = self.block(value if key is None else {key: value}, indent + 2 * (key is None))
-            new = self._end + " " * indent + ("- " if key is None else "") + entry
-            return end, end, new
+            return end, end, self._end + " " * indent + ("- " if key is None else "") + entry
         gap = self.text[len(self.text[:start].rstrip()) : start] or (" " if len(node.members) == 1 else "")
         pretty = "\n" in gap and isinstance(value, dict) and not self._is_yaml
         text = self._written(value, 2 if pretty else None).replace("\n", self._end + gap.rpartition("\n")[2])
@@ -196,15 +156,12 @@ class _Editor:
         """A value as YAML of several lines, but for lists."""
         if not isinstance(value, dict) or not value:
             return self._written(value)
-        lines = []
-        for key, inner in value.items():
-            nested = isinstance(inner, dict) and inner
-            below = f"{self._end}{' ' * (indent + 2)}{self.block(inner, indent + 2)}" if nested else ""
-            lines.append(f"{self._written(key)}:{below or ' ' + self._written(inner)}")
+        below = f"{self._end}{' ' * (indent + 2)}"
+        lines = (
+            f"{self._written(key)}:{below if isinstance(inner, dict) and inner else ' '}{self.block(inner, indent + 2)}"
+            for key, inner in value.items()
+        )
         return f"{self._end}{' ' * indent}".join(lines)
-
-
-# One record of a file.
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,12 +180,8 @@ def replaced(text: str, spot: Spot, old: dict[str, Any], new: dict[str, Any] | N
     if spot.suffix in _LINES:
         lines = text.split("\n")
         place = (spot.line or 1) - 1
-        if new is None:
-            del lines[place]
-        else:
-            editor = _Editor(lines[place], is_yaml=False)
-            lines[place] = editor.done(editor.changed(editor.root, old, new))
-        return "\n".join(lines)
+        line = [] if new is None else [replaced(lines[place], Spot(".json"), old, new)]
+        return "\n".join([*lines[:place], *line, *lines[place + 1 :]])
     editor = _Editor(text, is_yaml=spot.suffix != ".json")
     node = editor.at(spot.steps)
     if new is not None:
@@ -236,7 +189,7 @@ def replaced(text: str, spot: Spot, old: dict[str, Any], new: dict[str, Any] | N
     around = editor.at(spot.steps[:-1])
     if len(around.members) < 2:
         raise UsageError("it is the only case of its file: a suite without cases cannot be run")
-    place = next(place for place, (key, _, _) in enumerate(around.members) if key == spot.steps[-1])
+    place = next(place for place, (_, _, value) in enumerate(around.members) if value is node)
     return editor.done(iter([editor.without(around, place)]))
 
 
@@ -244,8 +197,7 @@ def appended(text: str, suffix: str, at: str, record: dict[str, Any]) -> str:
     """The file's text with one more record at its end; `at` is where in a document its records are."""
     end = "\r\n" if "\r\n" in text else "\n"
     if suffix == ".csv":
-        headings, *_ = csv.reader(io.StringIO(text, newline=""))
-        line = _csv_line([""] * len(headings), headings, record, end)
+        line = _csv_line(next(csv.reader(io.StringIO(text, newline=""))), record, end)
     elif suffix in _LINES:
         line = json.dumps(record, ensure_ascii=text.isascii() and "\\u" in text) + end
     else:
@@ -253,7 +205,7 @@ def appended(text: str, suffix: str, at: str, record: dict[str, Any]) -> str:
         node = editor.at(split_path(at))
         if not node.members:
             raise cannot_edit("there is no case yet behind which another could stand")
-        keyed = isinstance(node.members[0][0], str)
+        keyed = text[node.members[0][1]] != "-" if node.is_block else text[node.start] == "{"
         rest = {name: value for name, value in record.items() if not keyed or name != "id"}
         return editor.done(iter([editor.added(node, rest, str(record.get("id")) if keyed else None)]))
     return text + ("" if not text or text.endswith("\n") else end) + line
@@ -270,33 +222,22 @@ def _csv_replaced(text: str, line: int | None, new: dict[str, Any] | None) -> st
     lines = list(io.StringIO(text, newline=""))
     rows = csv.reader(lines, strict=True)
     headings, begin = next(rows), rows.line_num
-    for row in rows:
+    for _ in rows:
         if rows.line_num == line:
             end = "\r\n" if lines[line - 1].endswith("\r\n") else "\n"
-            lines[begin:line] = [] if new is None else [_csv_line(row, headings, new, end)]
+            lines[begin:line] = [] if new is None else [_csv_line(headings, new, end)]
             break
         begin = rows.line_num
     return "".join(lines)
 
 
-def _csv_line(row: list[str], headings: list[str], record: dict[str, Any], end: str) -> str:
+def _csv_line(headings: Sequence[str], record: dict[str, Any], end: str) -> str:
     names = [heading.strip() for heading in headings]
-    if lost := [path for path in _leaves(record) if path not in names]:
+    if lost := [path for path, value in leaves(record) if value not in (None, []) and path not in names]:
         raise cannot_edit(f"the file has no column {lost[0]}")
-    cells = [as_cell(compile_path(name)(record)) for name in names]
     stream = io.StringIO(newline="")
-    csv.writer(stream, lineterminator=end).writerow(
-        [old if i < len(row) and (old := row[i]) == cell else cell for i, cell in enumerate(cells)]
-    )
+    csv.writer(stream, lineterminator=end).writerow([as_cell(compile_path(name)(record)) for name in names])
     return stream.getvalue()
-
-
-def _leaves(record: Any, before: str = "") -> Iterator[str]:
-    for key, value in record.items():
-        if isinstance(value, dict):
-            yield from _leaves(value, f"{before}{key}.")
-        elif value is not None and value != []:
-            yield f"{before}{key}"
 
 
 def as_cell(value: Any) -> str:
