@@ -159,7 +159,7 @@ def chosen_runs(store: Store, suite: SuiteModel, names: Sequence[str] = (), most
     for run in runs:
         if run.suite_name != suite.name or run.state is not RunState.ENDED:
             raise UsageError(f"run {run.id} is no ended run of suite {suite.name}")
-    origin = {run.id: answers_from(run) for run in present_words}
+    origin = {run.id: answers_from(run) for run in stored}
     by_answers: dict[str, RunHeader] = {}
     for run in runs:
         root = run.id

@@ -369,7 +369,7 @@ def _equal(value: Any, other: Any) -> bool:
 def _case(cases: CaseSource, case_id: str) -> Case:
     by_key = {case.id: case for case in cases}
     if case_id not in by_key:
-        raise UsageError(f"there is no case {case_id!r}{meant(case_id, known)}")
+        raise UsageError(f"there is no case {case_id!r}{meant(case_id, by_key)}")
     return by_key[case_id]
 
 
