@@ -41,6 +41,11 @@ def test_all_gates_held_is_a_pass() -> None:
     assert [each.verdict for each in found.gates] == [Verdict.PASS, Verdict.PASS]
 
 
+def test_a_run_whose_system_was_gone_at_its_end_is_invalid_whatever_its_gates_say() -> None:
+    found = decision(run(9, 1), ["pass_rate >= 90 %"], gone="the service ended with exit code 7")
+    assert (found.verdict, found.reasons) == (Verdict.INVALID, ("the service ended with exit code 7",))
+
+
 def test_one_failed_gate_fails_the_run_even_when_another_is_undecided() -> None:
     found = decision(run(8, 2), ["pass_rate >= 90 %", "cost.total <= 1"])
     assert found.verdict is Verdict.FAIL
