@@ -28,7 +28,7 @@ from steelyard.analysis.compare.pairing import CommonCases, ComparedRun, Lists, 
 from steelyard.analysis.compare.signatures import compare_signatures
 from steelyard.analysis.compare.slices import cuts, failure_changes, slices
 from steelyard.analysis.compare.unpaired import METHOD as BY_RUN
-from steelyard.analysis.compare.unpaired import by_run, side_by_side
+from steelyard.analysis.compare.unpaired import by_run, corrected_changes, side_by_side
 from steelyard.analysis.wording import percent, percentage
 from steelyard.metrics.table import Table, clusters_in_words
 from steelyard.records import RunState, Verdict
@@ -229,7 +229,7 @@ def compare(
     metrics[len(main) : len(main)] = judged(failure_changes(a, b, pairing), confounded=confounded)
     cells = ComparedCells(a, b, cases, allow_mismatch=allow_mismatch) if has_cells(a, b) else None
     of_cells, checks = ([], None) if cells is None else cells.changes(confounded=confounded)
-    metrics += of_cells
+    metrics += [*of_cells, *judged(corrected_changes(a, b), confounded=confounded)]
     sliced = [*main, *(figure for figure in components if figure.group not in EXTRA)]
     sections = _sections(figures, findings, everything, confounded=confounded)
     moves = _moves(a, b, pairing)
