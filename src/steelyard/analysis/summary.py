@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import asdict, replace
-from typing import Any
+from dataclasses import asdict, fields, replace
+from typing import Any, TypeVar
+
+import numpy as np
 
 from steelyard.analysis.confidence import confidence_figures
 from steelyard.analysis.findings import (
@@ -44,6 +46,8 @@ from steelyard.store.base import Checks, ClaimColumns, Columns, Store
 from steelyard.store.contents import Contents
 from steelyard.suite.models import SuiteModel
 from steelyard.suite.values import load_in_words
+
+L = TypeVar("L", Columns, Checks)
 
 
 def summarise(
@@ -240,6 +244,55 @@ def summarise_stored(
         return summary
     client = bottleneck(summary.latency.overall["p50"], header.options.load)
     return replace(summary, latency=replace(summary.latency, bottleneck=client))
+
+
+def summarise_without(store: Store, header: RunHeader, cases: Collection[str]) -> tuple[Summary, int]:
+    """What gates stand on, over all but some cases, and how many samples were left out."""
+    columns, checks, suite = store.columns(header.id), store.checks(header.id), header.description
+    codes = [i for i, case_id in enumerate(columns.case_ids) if case_id in cases]
+    kept = ~np.isin(columns.case, codes)
+    place, n_out = np.cumsum(kept) - 1, int((~kept).sum())
+    items = ((int(place[at]), item) for at, item in store.items(header.id) if kept[at]) if suite.stability else None
+    planned = {"n_planned": suite.n_planned, "n_cases": suite.n_cases}
+    out = {"n_planned": n_out, "n_cases": len(codes)}
+    part = suite.model_copy(update={name: n and max(0, n - out[name]) for name, n in planned.items()})
+    load_metrics(header)
+    labels = read_labels(store, header.id, suite)
+    rest = _columns_at(columns, kept, place)
+    return summarise(rest, part, None, None, _listed_at(checks, "", kept, place), items, None, None, labels), n_out
+
+
+def _columns_at(columns: Columns, kept: Array, place: Array) -> Columns:
+    """The columns of the samples that are kept, whose new places are given."""
+    listed = _listed_at(_listed_at(columns, "tag_", kept, place), "finding_", kept, place)
+    mine: dict[str, Any] = {
+        name: value[kept]
+        for name in (field.name for field in fields(columns))
+        if isinstance(value := getattr(columns, name), np.ndarray)
+        and len(value) == columns.n
+        and name != "tag"
+        and not name.startswith(("tag_", "finding_"))
+    }
+    present, mine["case"] = np.unique(mine["case"], return_inverse=True)
+    return replace(
+        listed,
+        **mine,
+        n=int(kept.sum()),
+        case_ids=[columns.case_ids[code] for code in present.tolist()],
+        components={name: values[kept] for name, values in columns.components.items()},
+        counts={name: {key: item[kept] for key, item in some.items()} for name, some in columns.counts.items()},
+    )
+
+
+def _listed_at(listed: L, prefix: str, kept: Array, place: Array) -> L:
+    """What is listed by sample, of the samples that are kept: tags, findings or checks."""
+    sample = getattr(listed, f"{prefix}sample")
+    inside = kept[sample.astype(int)]
+    names = [field.name for field in fields(listed) if field.name.startswith(prefix) or field.name == prefix[:-1]]
+    columns = {name: value for name in names if isinstance(value := getattr(listed, name), np.ndarray)}
+    rows = {name: value[inside] for name, value in columns.items() if len(value) == len(sample)}
+    rows[f"{prefix}sample"] = place[sample[inside].astype(int)].astype(sample.dtype)
+    return replace(listed, **rows)
 
 
 def _load(header: RunHeader) -> str:
