@@ -5,6 +5,7 @@ import json
 import pytest
 
 from parts.command import invoke
+from parts.judged_suite import TEXT, write_judged
 from steelyard.analysis.compare.unpaired import apart
 from steelyard.stats.intervals import Estimate
 from steelyard.store.people import PRECISION, RANDOM, LabelRecord
@@ -157,3 +158,54 @@ def test_a_history_shows_the_labels_that_came_after_the_run(folder):
     store = open_store()
     assert "pass_rate.corrected" not in store.run("LAST").summary["overall"]["metrics"]
     store.close()
+
+
+def good_until(n, of):
+    """Labels of the first `of` cases, of which the first `n` are good and the others bad."""
+    return lambda k: {"clarity": {"best": 4 if k < n else 1}, "harm": False} if k < of else None
+
+
+def write_passing(folder, **more):
+    """A suite of 60 texts whose judge passes all, with clarity 3 or, of every second, 4."""
+    texts = {k: f"{TEXT.format(number=k)} How splendid." for k in range(0, N, 2)}
+    return write_judged(folder, n=N, texts=texts, **more)
+
+
+def scored(scores):
+    """People's scores of the last run, by number of a case, drawn at random."""
+    store = open_store()
+    run_id = store.run("LAST").id
+    given = [(f"c{k}", {"clarity": clarity, "harm": False}) for k, clarity in scores.items()]
+    store.people.add_labels(
+        [LabelRecord("numbers", case, "ann", "scores", value, run_id, drawn=RANDOM) for case, value in given]
+    )
+    store.close()
+
+
+def test_labels_of_cases_correct_a_judge_and_their_gate_needs_no_other_check(folder):
+    """The judge passes all 60; by the labels of 40 half are good."""
+    path = write_passing(folder / "my", label=good_until(20, 40), require_checked=True)
+    invoke("run", path, code=4)
+    assert [gate["verdict"] for gate in gated("pass_rate.corrected >= 45 %")] == ["PASS"]
+    (gate,) = gated("pass_rate.corrected >= 55 %", code=1)
+    assert gate["value"]["value"] == pytest.approx(0.5)
+
+
+def test_what_people_score_in_the_store_checks_a_judge(folder):
+    invoke("run", write_passing(folder / "my", label=None, require_checked=True), code=4)
+    scored({k: 4 if k < 24 else 1 for k in range(30)})
+    (by_judge,) = gated("pass_rate >= 70 %")
+    assert (by_judge["verdict"], by_judge["value"]["value"]) == ("PASS", 1.0)
+    # 24 of 30 pass by people's scores, and the judge, which passes all, adds nothing.
+    (gate,) = gated("pass_rate.corrected >= 70 %")
+    assert gate["value"]["value"] == pytest.approx(0.8)
+
+
+def test_labels_that_were_chosen_are_left_out_where_chance_drew_others(folder):
+    """By the chosen labels of 20 texts none is good; by those that chance drew 24 of 30 are."""
+    chosen = lambda k: good_until(0, N)(k) if k >= 40 else None  # noqa: E731
+    path = write_passing(folder / "my", label=chosen, labels_are="chosen")
+    invoke("run", path)
+    scored({k: 4 if k < 24 else 1 for k in range(30)})
+    (gate,) = gated("pass_rate.corrected >= 70 %")
+    assert gate["value"]["value"] == pytest.approx(0.8)
