@@ -93,13 +93,15 @@ def test_a_rate_that_labels_do_not_tell_is_unknown_and_says_why(folder):
     assert gated("pass_rate.corrected >= 45 %", code=4)[0]["reason"].startswith("n/a: 9 texts have labels")
 
 
-def test_where_people_differ_most_of_them_decide_and_a_tie_says_nothing(folder):
+def test_where_people_differ_an_answer_passes_in_part(folder):
     invoke("run", "suite.yaml")
     label(folder, split(12, 16, 0, 14), PRECISION)
-    # Of the good ones one is now a tie, and of the bad ones another: 11 of 14 are left, 40 / 60 x 11 / 14.
-    label(folder, {0: False, 15: True}, PRECISION, person="ben")
+    # One of the good ones, and one of those that did not pass, is half good: 40 / 60 x 11.5 / 16 + 20 / 60 x 0.5 / 14.
+    label(folder, {0: False, N_RIGHT: True}, PRECISION, person="ben")
     (gate,) = gated("pass_rate.corrected >= 45 %")
-    assert gate["value"]["value"] == pytest.approx(40 / 60 * 11 / 14)
+    assert gate["value"]["value"] == pytest.approx(40 / 60 * 11.5 / 16 + 20 / 60 * 0.5 / 14)
+    assert gate["value"]["low"] < 0.49 < gate["value"]["high"]
+    assert "(post-stratified)" in " ".join(invoke("report", "LAST").split())
 
 
 def test_a_malformed_answer_has_not_passed_whatever_labels_say_of_the_rest(folder):
@@ -149,6 +151,8 @@ def test_two_runs_are_compared_by_the_difference_of_their_estimates(folder):
     (gate,) = gated("pass_rate.corrected >= @release - 1 points")
     assert gate["value"]["value"] == pytest.approx(0.25)
     assert "pass_rate.corrected" in invoke("compare", "LAST~1", "LAST")
+    with pytest.raises(AssertionError, match="compared as two estimates, not pair by pair"):
+        invoke("compare", "LAST~1", "LAST", "--explain", "pass_rate.corrected")
 
 
 def test_a_history_shows_the_labels_that_came_after_the_run(folder):

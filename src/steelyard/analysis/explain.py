@@ -451,6 +451,11 @@ def explain_comparison(
     gate, name, changes = _changes(comparison, metric)
     cases = common_cases(a, b)
     change = changes[0][1]
+    if change.test == "unpaired":
+        raise UsageError(
+            f"metric {metric!r} is compared as two estimates, not pair by pair: steelyard report RUN --explain {metric}"
+            " explains that of each run"
+        )
     if change.group in (EXPECTATIONS, STABILITY):
         return [_over_cells(ComparedCells(a, b, cases, allow_mismatch=allow_mismatch), gate, change, comparison.method)]
     pairing = pair(a, b, cases, allow_mismatch=allow_mismatch)

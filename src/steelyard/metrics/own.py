@@ -64,7 +64,7 @@ class LabelledPasses:
     """What labels say of a run's samples."""
 
     passes: Array
-    """Whether a sample passes by its labels: 1, 0, or NaN where they do not tell."""
+    """Whether a sample passes by its labels: 1, 0, between them where people differ, or NaN where they do not tell."""
     rate: Callable[[Array], Estimate]
     """From samples to their pass rate by judge and labels together."""
 

@@ -60,7 +60,9 @@ def _corrected(data: RunData, names: Names) -> Contributions:
     result, labels = _passed(data, names), data.labels
     if labels is None:
         return replace(result, values=np.full(data.table.n, np.nan), excluded=(("the run has no labels", None),))
-    noted = (("labelled: passes", labels.passes == 1), ("labelled: does not pass", labels.passes == 0), *result.noted)
+    shared = (labels.passes > 0) & (labels.passes < 1)
+    told = (("labelled: passes", labels.passes == 1), ("labelled: does not pass", labels.passes == 0))
+    noted = (*told, ("labelled: people differ, passes in part", shared), *result.noted)
     return replace(result, noted=noted, estimate=labels.rate)
 
 

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from steelyard.analysis.judge.corrected import FEWEST
 from steelyard.analysis.judge.model import CorrectedRate, corrected_pass_rate
 from steelyard.people.agreement import FEWEST_IN_SLICE, judge_figures
 from steelyard.people.labels import PASSES, Sheet, Terms, sheets
@@ -29,6 +28,8 @@ if TYPE_CHECKING:
     from steelyard.store.base import Store
     from steelyard.store.people import Key
 
+FEWEST_LABELS = 10
+"""Fewer labels give no estimate worth showing."""
 _HALF = 0.5
 
 
@@ -134,8 +135,8 @@ def _estimate(
     judge, label, case = table.judge[inside], table.label[inside], table.case[inside]
     bounds = scale or (0.0, 1.0)
     alone, reported = (mean(values[~np.isnan(values)], case[~np.isnan(values)], bounds) for values in (label, judge))
-    if (~np.isnan(label)).sum() < FEWEST:
-        why = f"fewer than {FEWEST} labels drawn at random"
+    if (~np.isnan(label)).sum() < FEWEST_LABELS:
+        why = f"fewer than {FEWEST_LABELS} labels drawn at random"
         return LabelEstimate(name, part, reported, alone, Estimate(None, 0), "", why, None)
     if scale is None:
         # Where people differ, most of them decide; a tie tells nothing.
@@ -182,7 +183,7 @@ def _more_to_halve_rate(rate: CorrectedRate, judge: Array, votes: Array) -> int 
     """Labels that halve the interval: what labels add to the variance goes with 1 / n, what the judge adds stays."""
     labelled = ~np.isnan(votes) & ~np.isnan(judge)
     n = int(labelled.sum())
-    if rate.rate.value is None or n < FEWEST:
+    if rate.rate.value is None or n < FEWEST_LABELS:
         return None
     within = between = 0.0
     judged = judge[~np.isnan(judge)]

@@ -220,7 +220,7 @@ def compare(
     everything = groups.pop("")
     main, components = figures.headline(), figures.components()
     compared = everything.of_all(chain(main, components, figures.others(), figures.counts()))
-    changes = [by_run(change, a, b, allow_mismatch=allow_mismatch) for change in compared]
+    changes = [by_run(change, a, b, allow_mismatch=allow_mismatch) for change in compared] + corrected_changes(a, b)
     if not reasons and by_truth_of_a and (turned := turns_on_truth(changes[0], by_truth_of_a)):
         reasons.append(turned)
     confounded = bool(reasons) and not allow_mismatch
@@ -229,7 +229,7 @@ def compare(
     metrics[len(main) : len(main)] = judged(failure_changes(a, b, pairing), confounded=confounded)
     cells = ComparedCells(a, b, cases, allow_mismatch=allow_mismatch) if has_cells(a, b) else None
     of_cells, checks = ([], None) if cells is None else cells.changes(confounded=confounded)
-    metrics += [*of_cells, *judged(corrected_changes(a, b), confounded=confounded)]
+    metrics += of_cells
     sliced = [*main, *(figure for figure in components if figure.group not in EXTRA)]
     sections = _sections(figures, findings, everything, confounded=confounded)
     moves = _moves(a, b, pairing)

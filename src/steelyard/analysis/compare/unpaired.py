@@ -78,7 +78,7 @@ def corrected_changes(a: ComparedRun, b: ComparedRun) -> list[MetricChange]:
     before, after = map(_by_labels, (a, b))
     if before.value is None or after.value is None:
         return []
-    difference, p = apart(before, after), None
+    difference, p = replace(apart(before, after), n=min(before.n, after.n)), None
     value, low, high = difference.value or 0.0, difference.low, difference.high
     if low is not None and high is not None and high > low:
         half = value - low if value > 0 else high - value

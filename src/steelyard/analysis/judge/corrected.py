@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -28,7 +28,7 @@ from steelyard.metrics.own import LabelledPasses, RunData
 from steelyard.metrics.table import Table
 from steelyard.stats.arrays import Array
 from steelyard.stats.groups import share
-from steelyard.stats.intervals import SHARES, Estimate, bounded
+from steelyard.stats.intervals import SHARES, Estimate, bounded, score_bounds
 from steelyard.store.base import Columns, Store
 from steelyard.store.people import PRECISION, RANDOM, SCORES, VERDICT, LabelRecord
 from steelyard.suite.labels import Label
@@ -48,8 +48,8 @@ class RunLabels:
     """Those of its cases; None for a suite that names none."""
     own: Collection[SampleKey] = ()
     """The samples whose text the labels of their case are of."""
-    by_people: Mapping[SampleKey, bool] = field(default_factory=dict)
-    """Whether most people let a sample pass; samples on which they tie are left out."""
+    by_people: Mapping[SampleKey, float] = field(default_factory=dict)
+    """The share of people who let a sample pass."""
     stratified: bool = False
     """Whether some were drawn among what the judge passes and among the rest, not as many of each as there are."""
 
@@ -64,7 +64,7 @@ def read_labels(store: Store, run_id: str, suite: SuiteModel) -> RunLabels | Non
     return RunLabels(
         None if judge is None else labels_by_case(store.cases(run_id), judge, skip_wrong=True),
         frozenset() if judge is None else labelled_samples(store.samples(run_id), judge),
-        _majority(drawn, described_rubric(suite)),
+        _shares(drawn, described_rubric(suite)),
         any(label.drawn == PRECISION for label in drawn),
     )
 
@@ -79,16 +79,16 @@ def label_passes(label: LabelRecord, rubric: DescribedRubric | None) -> bool | N
     return rubric.passes({name: item if isinstance(item, bool) else Label(item, item, item) for name, item in scores})
 
 
-def _majority(labels: Iterable[LabelRecord], rubric: DescribedRubric | None) -> dict[SampleKey, bool]:
+def _shares(labels: Iterable[LabelRecord], rubric: DescribedRubric | None) -> dict[SampleKey, float]:
     votes: dict[SampleKey, list[bool]] = {}
     for label in labels:
         if label.round == 0 and (passes := label_passes(label, rubric)) is not None:
             votes.setdefault(label.key, []).append(passes)
-    return {key: 2 * sum(some) > len(some) for key, some in votes.items() if 2 * sum(some) != len(some)}
+    return {key: sum(some) / len(some) for key, some in votes.items()}
 
 
 class LabelColumns:
-    """The labels of a run beside its samples: 1, 0, or NaN for what is not known."""
+    """The labels of a run beside its samples: from 0 to 1, or NaN for what is not known."""
 
     def __init__(self, labels: RunLabels, columns: Columns, table: Table, suite: SuiteModel) -> None:
         self._labels, self._table, self._rubric = labels, table, described_rubric(suite)
@@ -100,7 +100,7 @@ class LabelColumns:
         by_case = [(labels.by_case or {}).get(case_id) or {} for case_id in columns.case_ids]
         self._own = np.array([key in labels.own for key in keys], dtype=bool)
         self._has_case = np.array([bool(item) for item in by_case], dtype=bool)[columns.case]
-        by_people = np.array([as_number(labels.by_people.get(key)) for key in keys], dtype=float)
+        by_people = np.array([labels.by_people.get(key, np.nan) for key in keys], dtype=float)
         rubric = self._rubric
         told = [None if rubric is None else rubric.passes(item) for item in by_case]
         of_case = np.array([as_number(item) for item in told], dtype=float)[columns.case]
@@ -141,10 +141,46 @@ class LabelColumns:
         return bounded(value, n, missing, (max(0.0, value - down), min(1.0, value + up)), SHARES)
 
     def _corrected(self, rows: Array) -> CorrectedRate:
-        columns = (self.judged[rows], self.passes[rows], self._table.unit[rows])
-        if self._rubric is None or self._labels.by_people:
-            return corrected_pass_rate(*columns, stratified=self._labels.stratified)
-        return corrected_by_labels(*columns, self._rubric)
+        judged, passes, unit = self.judged[rows], self.passes[rows], self._table.unit[rows]
+        if self._rubric is not None and not self._labels.by_people:
+            return corrected_by_labels(judged, passes, unit, self._rubric)
+        shared = (passes > 0) & (passes < 1)
+        result = corrected_pass_rate(judged, np.where(shared, np.nan, passes), unit, stratified=self._labels.stratified)
+        if not shared.any():
+            return result
+        rate = stratified_mean(judged, passes, unit)
+        if rate.value is None:
+            return replace(result, rate=rate, message="fewer than two labels of what the judge passes, or of the rest")
+        why = "people differ on some texts, which pass in part"
+        return replace(result, rate=rate, message="", method="post-stratified", why=why)
+
+
+def stratified_mean(judge: Array, label: Array, case: Array) -> Estimate:
+    """The share that passes by people, among what the judge passes and among the rest, weighted by all items."""
+    judged, labelled = ~np.isnan(judge), ~np.isnan(label) & ~np.isnan(judge)
+    total, missing, value, variance = int(judged.sum()), int((~judged).sum()), 0.0, 0.0
+    sides = {side: labelled & (judge == side) for side in (1.0, 0.0) if (judge == side).any()}
+    if not sides or min(of.sum() for of in sides.values()) < 2:
+        return Estimate(None, total, missing)
+    means = [(float((judge[judged] == side).mean()), float(label[of].mean())) for side, of in sides.items()]
+    value = sum(weight * share for weight, share in means)
+    for (weight, _), of in zip(means, sides.values(), strict=True):
+        variance += weight**2 * _clustered_variance(label[of], case[of])
+    variance += sum(weight * (share - value) ** 2 for weight, share in means) / total
+    # No more degrees of freedom than the side with fewer labels has: an interval that is rather too wide.
+    fewest = min(len(np.unique(case[of])) for of in sides.values())
+    bounds = score_bounds(value, math.sqrt(variance), fewest - 1, SHARES) if fewest > 1 else None
+    return bounded(value, total, missing, bounds, SHARES)
+
+
+def _clustered_variance(values: Array, case: Array) -> float:
+    """The variance of a mean whose values come in clusters."""
+    code = np.unique(case, return_inverse=True)[1]
+    clusters = int(code.max()) + 1
+    if clusters < 2:
+        return 0.0
+    sums = np.bincount(code, values - values.mean())
+    return float((sums**2).sum()) * clusters / (clusters - 1) / len(values) ** 2
 
 
 def why_unknown(check: JudgeCheck | None) -> str:
