@@ -5,18 +5,16 @@ from __future__ import annotations
 import pytest
 
 from parts.described import RunData, summarise_stored
-from parts.mixed_run import SUITE, put_mixed
+from parts.mixed_run import SUITE, put_labels, put_mixed
 from parts.naive_metrics import Naive
 from parts.naive_reported import FORMS, NaiveReport
 from parts.rich_run import put_rich
 from steelyard.analysis.judge.corrected import labels_of
 from steelyard.analysis.repeats import SHARE
 from steelyard.metrics.registry import NONE, metrics, reported
-from steelyard.records import Outcome
 from steelyard.report.build import build_report
 from steelyard.report.explain import data_of, own_figures, spelled
 from steelyard.stats.intervals import Estimate
-from steelyard.store.people import PRECISION, LabelRecord
 from steelyard.store.sql import open_store
 
 
@@ -31,17 +29,7 @@ def disagreeing(store, header):
     """The figures that are not what the samples come to, how many were looked at, and the metrics among them."""
     suite = header.suite
     samples = [sample for sample, _ in store.samples(header.id)]
-    labels = {
-        (sample.case_id, sample.variant, sample.repeat): at % 3 > 0
-        for at, sample in enumerate(samples)
-        if sample.outcome is Outcome.SCORED and at % 5 < 3
-    }
-    store.people.add_labels(
-        [
-            LabelRecord("mixed", case, "ann", "verdict", passes, header.id, variant, repeat, drawn=PRECISION)
-            for (case, variant, repeat), passes in labels.items()
-        ]
-    )
+    labels = put_labels(store, header)
     summary = summarise_stored(store, header.id, suite)
     data = RunData(store.columns(header.id), suite, store.checks(header.id), store.items(header.id))
     data.labels = labels_of(store, header.id, data)
