@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 
 from parts.described import RunData, summarise_stored
-from parts.mixed_run import SUITE, put_mixed
+from parts.mixed_run import SUITE, put_labels, put_mixed
 from parts.naive_metrics import Naive
 from parts.naive_reported import FORMS, NaiveReport
 from parts.rich_run import put_rich
+from steelyard.analysis.judge.corrected import labels_of
 from steelyard.analysis.repeats import SHARE
 from steelyard.metrics.registry import NONE, metrics, reported
 from steelyard.report.build import build_report
@@ -27,13 +28,15 @@ def in_slice(sample, factor, name):
 def disagreeing(store, header):
     """The figures that are not what the samples come to, how many were looked at, and the metrics among them."""
     suite = header.suite
+    samples = [sample for sample, _ in store.samples(header.id)]
+    labels = put_labels(store, header)
     summary = summarise_stored(store, header.id, suite)
     data = RunData(store.columns(header.id), suite, store.checks(header.id), store.items(header.id))
-    samples = [sample for sample, _ in store.samples(header.id)]
-    parts = [(summary.overall, Naive(samples, suite, suite["n_planned"] - len(samples)))]
+    data.labels = labels_of(store, header.id, data)
+    parts = [(summary.overall, Naive(samples, suite, suite["n_planned"] - len(samples), labels))]
     for factor, groups in summary.slices.items():
         mine = [[each for each in samples if in_slice(each, factor, part.name)] for part in groups]
-        parts += [(part, Naive(some, suite, 0)) for part, some in zip(groups, mine, strict=True)]
+        parts += [(part, Naive(some, suite, 0, labels)) for part, some in zip(groups, mine, strict=True)]
     wrong, n, seen = [], 0, set()
     for metric in metrics().values():
         for names in [()] if metric.all_names is None else metric.all_names(data):

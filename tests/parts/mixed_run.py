@@ -22,6 +22,7 @@ from steelyard.records import (
     Vote,
 )
 from steelyard.store.base import Store
+from steelyard.store.people import PRECISION, Key, LabelRecord
 from steelyard.suite.case import Case
 
 REPEATS, CASES, VARIANTS = 4, 24, ("plain", "long")
@@ -96,6 +97,22 @@ def put_mixed(store: Store, name: str, seed: int, **changes: Any) -> RunHeader:
         for repeat in range(REPEATS)
     ]
     return put_ended(store, header, samples, cases)
+
+
+def put_labels(store: Store, header: RunHeader) -> dict[Key, bool]:
+    """A person's labels of three in five scored samples, whatever the run passes; two in three of them pass."""
+    labels = {
+        (sample.case_id, sample.variant, sample.repeat): at % 3 > 0
+        for at, (sample, _) in enumerate(store.samples(header.id))
+        if sample.outcome is Outcome.SCORED and at % 5 < 3
+    }
+    store.people.add_labels(
+        [
+            LabelRecord("mixed", case, "ann", "verdict", passes, header.id, variant, repeat, drawn=PRECISION)
+            for (case, variant, repeat), passes in labels.items()
+        ]
+    )
+    return labels
 
 
 def put_ended(store: Store, header: RunHeader, samples: list[Sample], cases: list[Case]) -> RunHeader:

@@ -23,8 +23,8 @@ LATENCY = {"p50": 0.5, "p95": 0.95, "p99": 0.99, "min": 0.0, "max": 1.0}
 class Naive:
     """The samples of a run, or of a slice of it; `absent` were planned and are missing."""
 
-    def __init__(self, samples, suite, absent):
-        self.samples, self.suite, self.absent = samples, suite, absent
+    def __init__(self, samples, suite, absent, labels=()):
+        self.samples, self.suite, self.absent, self.labels = samples, suite, absent, dict(labels)
         self.components = {each["name"]: each for each in suite["components"]}
         self.mode = (suite.get("judge") or {}).get("mode")
 
@@ -47,12 +47,30 @@ class Naive:
             ]
             n, total = len(hits) + self.absent, sum(hits) + (self.absent if pattern == "inconclusive_rate" else 0)
             return (total / n if n else None), n, 0
+        if pattern == "pass_rate.corrected":
+            return self.corrected()
         if "<measure>" in pattern:
             return self.measure(*names, readable=pattern.endswith(".readable"))
         values = [self.value(pattern, names, sample) for sample in self.samples]
         known = [value for value in values if value is not None]
         missing = len(values) - len(known) + self.absent
         return self.together(pattern, known), len(known), missing
+
+    def corrected(self):
+        """By whether the judge passes them, the share of labelled samples that pass; malformed ones never do."""
+        heard = [each for each in self.samples if not self.silent(each)]
+        read = [each for each in heard if each.outcome is Outcome.SCORED and each.passed is not None]
+        malformed = sum(each.outcome is Outcome.MALFORMED for each in heard)
+        n, total, told = len(read) + malformed, 0.0, 0
+        for side in (True, False):
+            of_side = [each for each in read if each.passed is side]
+            said = [self.labels.get((each.case_id, each.variant, each.repeat)) for each in of_side]
+            said = [each for each in said if each is not None]
+            told += len(said)
+            if not said:
+                return None, n, len(self.samples) - n + self.absent
+            total += len(of_side) * sum(said) / len(said)
+        return (total / n if told >= 10 else None), n, len(self.samples) - n + self.absent
 
     def together(self, pattern, available):
         if not available:

@@ -4,7 +4,11 @@ import json
 
 import pytest
 
-from steelyard.people.experts import contested_cases, experts_of
+from parts.command import invoke
+from parts.mixed_run import put_ended, put_mixed
+from steelyard.analysis.summary import summarise_stored, summarise_without
+from steelyard.people.experts import contested_in, experts_of
+from steelyard.records import RunHeader
 from steelyard.store.people import LabelRecord
 from steelyard.store.sql import open_store
 from steelyard.suite.load import load_suite
@@ -46,6 +50,77 @@ def answered(tmp_path):
     store.close()
 
 
+@pytest.fixture
+def run(answered, tmp_path, monkeypatch):
+    """A run of the same four cases, right in c0 and c3; its experts answer in the same store."""
+    store, _ = answered
+    monkeypatch.chdir(tmp_path)
+    styles = ["Baroque", "Empire", "Rococo", "Biedermeier"]
+    rows = [{"case": f"c{k}", "answer": {"style": style}} for k, style in enumerate(styles)]
+    (tmp_path / "answers.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    invoke("run", "suite.yaml", "--store", "steelyard.db")
+    return store.run("LAST")
+
+
+def test_a_report_names_the_contested_cases_and_nobody_who_contests_them(run):
+    data = json.loads(invoke("report", "LAST", "--store", "steelyard.db", "--json"))
+    # Nobody is right in c2, one of two in c1; both have an answer that earns nothing, so they stand by their names.
+    assert "2 cases are contested by experts: c1, c2" in data["notes"]
+    assert data["contested"] == [
+        {"case_id": "c1", "why": "1 of 2 experts disagree with the truth; experts disagree with each other"},
+        {"case_id": "c2", "why": "2 of 2 experts disagree with the truth"},
+    ]
+    text = invoke("report", "LAST", "--store", "steelyard.db", "--full")
+    assert "contested by experts: c1, c2" in text
+    assert "ann" not in text.split()
+
+
+def test_gates_can_leave_contested_cases_out_and_say_so(run):
+    gate = ("gate", "LAST", "--store", "steelyard.db", "--gate", "pass_rate >= 60 %")
+    data = json.loads(invoke(*gate, "--json", code=1))
+    assert (data["gates"][0]["value"]["value"], data["gates"][0]["value"]["n"]) == (0.5, 4)
+    assert "without_contested" not in data
+    data = json.loads(invoke(*gate, "--without-contested", "--json"))
+    assert (data["verdict"], data["gates"][0]["value"]["value"], data["gates"][0]["value"]["n"]) == ("PASS", 1.0, 2)
+    assert data["gates"][0]["value"]["n_missing"] == 0
+    assert data["without_contested"] == {"cases": ["c1", "c2"], "n_samples": 2}
+    (line,) = [line for line in invoke(*gate, "--without-contested").splitlines() if line.startswith(" PASS;")]
+    assert "without 2 contested cases (2 samples): c1, c2" in line
+
+
+def test_what_two_runs_are_compared_over_is_all_their_cases(run):
+    invoke("baseline", "set", "LAST", "--name", "release", "--store", "steelyard.db")
+    gate = ("gate", "LAST", "--store", "steelyard.db", "--without-contested", "--json")
+    (result,) = json.loads(invoke(*gate, "--gate", "pass_rate >= @release", code=4))["gates"]
+    assert result["reason"].startswith("two runs are compared over all their cases")
+    with pytest.raises(AssertionError, match="cannot be used with --against"):
+        invoke(*gate, "--against", "release")
+
+
+def test_without_the_suite_experts_are_held_against_each_other(run, answered, tmp_path):
+    store, _ = answered
+    (tmp_path / "suite.yaml").unlink()
+    assert [(item.case_id, item.why) for item in contested_in(store, run)] == [
+        ("c1", "experts disagree with each other")
+    ]
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_figures_without_some_cases_are_those_of_a_run_that_never_had_them(tmp_path, seed):
+    """Every figure that gates stand on: scores, checks, stability, findings, tags and slices."""
+    store = open_store(str(tmp_path / "runs.db"))
+    whole = put_mixed(store, "whole", seed)
+    out = {"case-03", "case-10", "case-23"}
+    pairs = [(sample, case) for sample, case in store.samples("whole") if sample.case_id not in out]
+    n_out = len(out) * 8
+    suite = whole.suite | {"n_planned": whole.suite["n_planned"] - n_out}
+    header = RunHeader("part", "mixed", "", 1000.0, {}, target={"kind": "python"}, suite=suite)
+    put_ended(store, header, [sample for sample, _ in pairs], list({case.id: case for _, case in pairs}.values()))
+    part = summarise_stored(store, "part", header.description, only_for_gates=True)
+    assert summarise_without(store, store.run("whole"), out) == (part, n_out)
+    store.close()
+
+
 def test_experts_against_the_truth_and_each_other(answered):
     experts = experts_of(*answered)
     assert (experts.n_cases, experts.people) == (3, ("ann", "ben"))
@@ -62,4 +137,3 @@ def test_contested_cases_say_why(answered):
     assert contested["c1"].why == "1 of 2 experts disagree with the truth; experts disagree with each other"
     assert contested["c1"].scores == {"ann": 1.0, "ben": 0.0}
     assert contested["c2"].why == "2 of 2 experts disagree with the truth"
-    assert contested_cases(*answered) == {"c1", "c2"}

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from parts.command import invoke
-from parts.mixed_run import MISSING, SUITE, put_mixed
+from parts.mixed_run import MISSING, SUITE, put_labels, put_mixed
 from steelyard.analysis.explain import Computed
 from steelyard.cli.options import ExplainOptions
 from steelyard.errors import UsageError
@@ -44,6 +44,7 @@ def stored(tmp_path_factory):
     path = tmp_path_factory.mktemp("explained") / "runs.db"
     store = open_store(str(path))
     header = put_mixed(store, "mixed-1", 1)
+    put_labels(store, header)
     put_mixed(store, "mixed-2", 2)
     yield store, header, path
     store.close()

@@ -31,6 +31,7 @@ _INTERVALS = {
     Aggregate.RATE: f"Wilson's score interval; {_CLUSTERED}",
     Aggregate.MEAN: f"Wilson's score interval by the standard error of the mean; {_CLUSTERED}",
     Aggregate.QUANTILE: f"order statistics; {_CLUSTERED}",
+    Aggregate.ESTIMATE: f"Wilson's over as many trials as the estimate's variance is worth; {_CLUSTERED}",
     Aggregate.RATIO: "Wilson's score interval by the residuals of cases (numerator - ratio x denominator)",
 }
 _OVER_CELLS = "Wilson's score interval over cells; those of one case count as one cluster"
@@ -277,6 +278,9 @@ def _computed(
     formula: str,
 ) -> Computed:
     values, n = contributions.values[rows], len(rows)
+    if contributions.estimate is not None:
+        value = contributions.estimate(rows).value
+        return Computed(value, n, missing, (("passed", math.fsum(values)), ("n", float(n))))
     if contributions.undecided is not None and contributions.below is not None:
         hits, of, open_ = (
             math.fsum(item[rows]) for item in (contributions.values, contributions.below, contributions.undecided)
@@ -447,6 +451,11 @@ def explain_comparison(
     gate, name, changes = _changes(comparison, metric)
     cases = common_cases(a, b)
     change = changes[0][1]
+    if change.test == "unpaired":
+        raise UsageError(
+            f"metric {metric!r} is compared as two estimates, not pair by pair: steelyard report RUN --explain {metric}"
+            " explains that of each run"
+        )
     if change.group in (EXPECTATIONS, STABILITY):
         return [_over_cells(ComparedCells(a, b, cases, allow_mismatch=allow_mismatch), gate, change, comparison.method)]
     pairing = pair(a, b, cases, allow_mismatch=allow_mismatch)

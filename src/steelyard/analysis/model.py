@@ -312,7 +312,7 @@ class Summary:
     judge: JudgeFigures | None = None
     """None for a run without a judge."""
     judge_check: JudgeCheck | None = None
-    """What the labels of the run's cases say of its judge; None for a run without a judge or without labels."""
+    """What labels say of the run's judge or, without one, of its own pass and fail; None for a run without labels."""
     confidence: ConfidenceFigures | None = None
     """None for a run whose answers claim nothing with a confidence."""
     checks: ChecksFigures | None = None

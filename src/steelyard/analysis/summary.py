@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import asdict, replace
-from typing import Any
+from dataclasses import asdict, fields, replace
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -19,17 +19,12 @@ from steelyard.analysis.findings import (
     severities,
     top_confusions,
 )
+from steelyard.analysis.judge.corrected import LabelColumns, RunLabels, read_labels
 from steelyard.analysis.judge.figures import judge_figures
 from steelyard.analysis.judge.model import Judged
 from steelyard.analysis.judge.votes import (
     DescribedRubric,
-    JudgeCheck,
-    Labels,
-    SampleKey,
     described_rubric,
-    judge_check,
-    labelled_samples,
-    labels_by_case,
     with_labelled,
 )
 from steelyard.analysis.latency import bottleneck, latency_figures
@@ -52,6 +47,8 @@ from steelyard.store.contents import Contents
 from steelyard.suite.models import SuiteModel
 from steelyard.suite.values import load_in_words
 
+L = TypeVar("L", Columns, Checks)
+
 
 def summarise(
     columns: Columns,
@@ -62,8 +59,7 @@ def summarise(
     items: Iterable[Placed] | None = None,
     load: str | None = "",
     contents: Contents | None = None,
-    labels: Mapping[str, Labels] | None = None,
-    labelled: Collection[SampleKey] = (),
+    labels: RunLabels | None = None,
 ) -> Summary:
     """The summary of a run; `suite` is the suite as the run's header describes it.
 
@@ -71,9 +67,11 @@ def summarise(
     the run in the order of its plan; they are read once and none is kept. `claims` are what its answers claimed,
     `checks` what became of its expectations, `items` what its repeats are compared by and `contents` what its findings
     say. `load` says in words how the calls were made; None leaves out all about latency that no gate stands on.
-    `labels` are what reviewers say of its cases, by case, and `labelled` the samples whose text they said it of.
+    `labels` are what reviewers say of its cases and people of its answers.
     """
     data = RunData(columns, suite, checks, items)
+    by_labels = None if labels is None else LabelColumns(labels, columns, data.table, suite)
+    data.labels = None if by_labels is None else by_labels.column()
     table, groups = data.table, data.groups
     repeats = Repeats(table, suite)
     rubric = described_rubric(suite)
@@ -97,15 +95,12 @@ def summarise(
         best_variant=_best_variant(table, suite),
         repeats=int(columns.repeat.max()) + 1 - int(columns.repeat.min()) if columns.n else 1,
         method=_method(table, clustered=any(group.clustered for group in groups.values())),
-        extra={
-            "n_patterns": n_patterns,
-            "scales": {name: list(scale) for name, scale in table.scales.items()},
-        },
+        extra={"n_patterns": n_patterns, "scales": {name: list(scale) for name, scale in table.scales.items()}},
         modes=_modes(groups[""], table, rubric),
-        judge=None if judgements is None or rubric is None else judge_figures(judgements, rubric, labels),
-        judge_check=None
-        if labels is None or rubric is None
-        else _judge_check(table, columns, labels, labelled, rubric),
+        judge=None
+        if judgements is None or rubric is None
+        else judge_figures(judgements, rubric, None if labels is None else labels.by_case),
+        judge_check=None if by_labels is None else by_labels.check(),
         confidence=None if claims is None else confidence_figures(claims, table, suite),
         checks=checks_figures(data, overall.over_repeats),
         stability=stability_figures(data, overall.over_repeats),
@@ -113,22 +108,6 @@ def summarise(
         confusions=[] if contents is None else top_confusions(table, suite, contents),
         sections=section_figures(table, columns),
     )
-
-
-def _judge_check(
-    table: Table,
-    columns: Columns,
-    labels: Mapping[str, Labels],
-    labelled: Collection[SampleKey],
-    rubric: DescribedRubric,
-) -> JudgeCheck:
-    """What labels say of the judge, over the samples that it read."""
-    passed = table.passed()
-    available = table.scored & (passed >= 0)
-    places = zip(columns.case.tolist(), columns.variant.tolist(), columns.repeat.tolist(), strict=True)
-    keys = ((columns.case_ids[case], columns.variants[variant], repeat) for case, variant, repeat in places)
-    own = np.array([key in labelled for key in keys], dtype=bool)
-    return judge_check(np.where(available, passed, np.nan), columns.case, columns.case_ids, labels, own, rubric)
 
 
 def _slices(data: RunData, factor: str, repeats: Repeats) -> list[Slice]:
@@ -244,30 +223,76 @@ def summarise_stored(
     `only_for_gates` leaves out what no gate stands on: how a judge behaved, what confidences are worth, how long single
     cases took and what was taken for what.
     """
-    judge = suite.judge
-    judged = judge is not None and not only_for_gates
-    reviewed = judge if judge and judge.labels and (judged or judge.require_checked) else None
+    judged = suite.judge is not None and not only_for_gates
     columns = store.columns(run_id) if columns is None else columns
-    own = labelled_samples(store.samples(run_id), reviewed) if reviewed else frozenset()
+    labels = read_labels(store, run_id, suite)
     result = len(columns.finding_sample) > 0 and not only_for_gates
     header = header or store.run(run_id)
     load_metrics(header)
     summary = summarise(
         columns,
         suite,
-        with_labelled(store.judgements(run_id), own) if judged else None,
+        with_labelled(store.judgements(run_id), labels.own if labels else ()) if judged else None,
         None if only_for_gates else store.claims(run_id),
         store.checks(run_id),
         store.items(run_id) if suite.stability else None,
         None if only_for_gates else _load(header),
         store.contents(run_id) if result else None,
-        labels_by_case(store.cases(run_id), reviewed, skip_wrong=True) if reviewed else None,
-        own,
+        labels,
     )
     if summary.latency is None:
         return summary
     client = bottleneck(summary.latency.overall["p50"], header.options.load)
     return replace(summary, latency=replace(summary.latency, bottleneck=client))
+
+
+def summarise_without(store: Store, header: RunHeader, cases: Collection[str]) -> tuple[Summary, int]:
+    """What gates stand on, over all but some cases, and how many samples were left out."""
+    columns, checks, suite = store.columns(header.id), store.checks(header.id), header.description
+    codes = [i for i, case_id in enumerate(columns.case_ids) if case_id in cases]
+    kept = ~np.isin(columns.case, codes)
+    place, n_out = np.cumsum(kept) - 1, int((~kept).sum())
+    items = ((int(place[at]), item) for at, item in store.items(header.id) if kept[at]) if suite.stability else None
+    planned = {"n_planned": suite.n_planned, "n_cases": suite.n_cases}
+    out = {"n_planned": n_out, "n_cases": len(codes)}
+    part = suite.model_copy(update={name: n and max(0, n - out[name]) for name, n in planned.items()})
+    load_metrics(header)
+    labels = read_labels(store, header.id, suite)
+    rest = _columns_at(columns, kept, place)
+    return summarise(rest, part, None, None, _listed_at(checks, "", kept, place), items, None, None, labels), n_out
+
+
+def _columns_at(columns: Columns, kept: Array, place: Array) -> Columns:
+    """The columns of the samples that are kept, whose new places are given."""
+    listed = _listed_at(_listed_at(columns, "tag_", kept, place), "finding_", kept, place)
+    mine: dict[str, Any] = {
+        name: value[kept]
+        for name in (field.name for field in fields(columns))
+        if isinstance(value := getattr(columns, name), np.ndarray)
+        and len(value) == columns.n
+        and name != "tag"
+        and not name.startswith(("tag_", "finding_"))
+    }
+    present, mine["case"] = np.unique(mine["case"], return_inverse=True)
+    return replace(
+        listed,
+        **mine,
+        n=int(kept.sum()),
+        case_ids=[columns.case_ids[code] for code in present.tolist()],
+        components={name: values[kept] for name, values in columns.components.items()},
+        counts={name: {key: item[kept] for key, item in some.items()} for name, some in columns.counts.items()},
+    )
+
+
+def _listed_at(listed: L, prefix: str, kept: Array, place: Array) -> L:
+    """What is listed by sample, of the samples that are kept: tags, findings or checks."""
+    sample = getattr(listed, f"{prefix}sample")
+    inside = kept[sample.astype(int)]
+    names = [field.name for field in fields(listed) if field.name.startswith(prefix) or field.name == prefix[:-1]]
+    columns = {name: value for name in names if isinstance(value := getattr(listed, name), np.ndarray)}
+    rows = {name: value[inside] for name, value in columns.items() if len(value) == len(sample)}
+    rows[f"{prefix}sample"] = place[sample[inside].astype(int)].astype(sample.dtype)
+    return replace(listed, **rows)
 
 
 def _load(header: RunHeader) -> str:

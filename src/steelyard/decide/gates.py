@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from steelyard.analysis.judge.corrected import CORRECTED, why_unknown
 from steelyard.analysis.model import Repeated, Slice, Summary
 from steelyard.analysis.wording import distinguished, in_unit
 from steelyard.errors import UsageError
@@ -90,7 +91,7 @@ _TOLERANCE = 1e-9
 """What rounding may leave between 45 / 50 and 0.9."""
 _GROWING = ("count", "cost", "tokens")
 """Units of sums: a sample that is missing can only have added to them."""
-_OF_ALL = ("pass_rate", "average", "median")
+_OF_ALL = ("pass_rate", CORRECTED, "average", "median")
 """Figures of all samples: where more than half are missing, the rest does not represent all, whatever is allowed."""
 
 
@@ -223,6 +224,8 @@ def measure(gate: Gate, result: Slice, summary: Summary) -> Estimate:
 
 def _judge(gate: Gate, value: Estimate, summary: Summary, max_inconclusive: float) -> tuple[Verdict, str]:
     if value.value is None:
+        if gate.pattern == CORRECTED:
+            return Verdict.AMBIGUOUS, f"n/a: {why_unknown(summary.judge_check)}"
         return Verdict.AMBIGUOUS, "n/a: no data" + _more_repeats(gate, summary) + _missing(value)
     if value.n < gate.min_n:
         return Verdict.AMBIGUOUS, f"n {value.n} is below the {gate.min_n} that this gate asks for" + _missing(value)

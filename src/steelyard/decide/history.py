@@ -10,6 +10,7 @@ from itertools import pairwise
 from typing import Any
 
 from steelyard.analysis.compare.unpaired import smallest_that_matters
+from steelyard.analysis.judge.corrected import CORRECTED
 from steelyard.analysis.model import Summary
 from steelyard.analysis.summary import (
     answers_from,
@@ -393,6 +394,8 @@ class _Reader:
     def _summary(self, header: RunHeader) -> Summary | None:
         """What was kept when the run ended; computed again for a run that keeps nothing that can be read."""
         retained = stored_summary(header.summary, self._factors)
+        if any(gate.pattern == CORRECTED for gate in self._asked.values()) and header.state is RunState.ENDED:
+            retained = None  # labels may have come since
         if retained is not None or header.state is not RunState.ENDED:
             return retained
         return summarise_stored(self._store, header.id, header.description, only_for_gates=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from steelyard.analysis.judge.corrected import CORRECTED
 from steelyard.analysis.judge.votes import FEWEST_LABELS
 from steelyard.analysis.model import Slice, Summary
 from steelyard.analysis.stability import BANDS
@@ -55,6 +56,8 @@ def _why_not(result: GateResult, summary: Summary) -> str:
         n, others = (0, 0) if check is None else (check.n_labelled, check.n_labelled_otherwise)
         but = f" ({others:,} have labels of other texts)" if others else ""
         return f"the judge is unchecked: {n} judged texts have labels{but}, and at least {FEWEST_LABELS} must"
+    if result.metric.endswith(CORRECTED):
+        return ""
     rate, text = check.corrected.rate, summary.overall.pass_rate.value
     if result.metric != "pass_rate" or result.baseline:
         if text is None or rate.low is None or rate.high is None or rate.low <= text <= rate.high:

@@ -117,6 +117,10 @@ def aggregate(
     how: Aggregate, contributions: Contributions, groups: Groups, scale: Scale = SHARES, point: float | None = None
 ) -> Sequence[Figure]:
     """One metric in every group."""
+    if contributions.estimate is not None:
+        everything = np.ones(len(contributions.values), dtype=bool)
+        some = [contributions.estimate(groups.samples_where(g, everything)) for g in range(len(groups))]
+        return [replace(item, n_missing=int(groups.planned[g]) - item.n) for g, item in enumerate(some)]
     if contributions.undecided is not None:
         return _decided_shares(groups, contributions)
     if contributions.ratios:

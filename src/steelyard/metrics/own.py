@@ -15,6 +15,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -43,6 +44,7 @@ from steelyard.plugins import place_of, source_digest
 from steelyard.records import RunHeader, Sample
 from steelyard.stats.arrays import Array
 from steelyard.stats.groups import Groups
+from steelyard.stats.intervals import Estimate
 from steelyard.store.base import Checks, ClaimColumns, Columns
 from steelyard.suite.load import suite_of_run
 from steelyard.suite.models import SuiteModel
@@ -55,6 +57,16 @@ Thing = tuple[float | None, str]
 Things = Callable[[Sample, str], Iterable[Thing]]
 """What is in a sample, of which it is also told what went wrong."""
 _WHOLE = At()
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledPasses:
+    """What labels say of a run's samples."""
+
+    passes: Array
+    """Whether a sample passes by its labels: 1, 0, between them where people differ, or NaN where they do not tell."""
+    rate: Callable[[Array], Estimate]
+    """From samples to their pass rate by judge and labels together."""
 
 
 class RunData:
@@ -78,6 +90,8 @@ class RunData:
         self.absent = max(0, (suite.n_planned or 0) - columns.n)
         """Samples that were planned and are missing."""
         self.claims, self._read = claims, read
+        self.labels: LabelledPasses | None = None
+        """None for a run without labels."""
         self._made: dict[Callable[..., Any], Any] = {}
 
     @cached_property
@@ -298,7 +312,7 @@ def metric(
     `point`, `quantile`; numerators and denominators for `ratio`, or a list of such pairs for the mean of several
     ratios.
     """
-    available = [item.value for item in Aggregate]
+    available = [item.value for item in Aggregate if item is not Aggregate.ESTIMATE]
     if not _NAME.fullmatch(name) or name.partition(".")[0] in ("category", "difficulty", "variant", "tag"):
         raise ValueError(f"metric {name!r}: a name is words joined by dots, such as cost_per_resolved")
     if unit not in UNITS:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 if TYPE_CHECKING:
     from steelyard.metrics.own import RunData
     from steelyard.stats.arrays import Array
+    from steelyard.stats.intervals import Estimate
     from steelyard.suite.models import SuiteModel
 
 
@@ -53,6 +54,8 @@ class Aggregate(StrEnum):
     SUM = "sum"
     MIN = "min"
     MAX = "max"
+    ESTIMATE = "estimate"
+    """By a function of its own, from the rows and from what else is known of them."""
 
 
 class Compared(StrEnum):
@@ -88,6 +91,8 @@ class Contributions:
     """What is counted with another value."""
     absent: float | None = None
     """What a missing planned row counts as; None: it is missing."""
+    estimate: Callable[[Array], Estimate] | None = None
+    """Of an estimate, from rows to what they come to."""
     detail: Callable[[int], str] | None = None
     """How the value of a row came about, in words."""
     key: Callable[[int], Key] | None = None

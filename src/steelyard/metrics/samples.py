@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from steelyard.suite.models import SuiteModel
 
 _LEFT_OUT = "inconclusive samples, those excluded and those that are missing are left out"
+_MALFORMED_FAILED = f"a malformed answer has not passed; {_LEFT_OUT}"
 _CONCLUSIVE = f"a malformed answer counts as 0; {_LEFT_OUT}"
 _SCORED = (
     "a malformed answer counts as the lowest value of the scale, unless cases may skip the component; samples in which"
@@ -53,6 +54,16 @@ def _passed(data: RunData, _: Names) -> Contributions:
         excluded=(*table.left_out, ("nothing says whether it passed", None)),
         noted=(("malformed: has not passed", table.malformed),),
     )
+
+
+def _corrected(data: RunData, names: Names) -> Contributions:
+    result, labels = _passed(data, names), data.labels
+    if labels is None:
+        return replace(result, values=np.full(data.table.n, np.nan), excluded=(("the run has no labels", None),))
+    shared = (labels.passes > 0) & (labels.passes < 1)
+    told = (("labelled: passes", labels.passes == 1), ("labelled: does not pass", labels.passes == 0))
+    noted = (*told, ("labelled: people differ, passes in part", shared), *result.noted)
+    return replace(result, noted=noted, estimate=labels.rate)
 
 
 def _endings(data: RunData) -> Labels:
@@ -281,7 +292,7 @@ for _metric in (
         "share",
         "passed samples among those with a score",
         "passed / n",
-        f"a malformed answer has not passed; {_LEFT_OUT}",
+        _MALFORMED_FAILED,
         Aggregate.RATE,
         _passed,
         stands_on="conclusive samples",
@@ -355,6 +366,20 @@ for _metric in (
         place="outcome_rates.inconclusive",
         compared=Compared.WHOLE_RUN,
         group="failures",
+    ),
+    Metric(
+        "pass_rate.corrected",
+        "share",
+        "pass rate by judge and labels together; of a suite without a judge, its own pass and fail stand for it",
+        "share that passes by labels among what the judge passes, and among the rest, weighted by how many it passes",
+        f"labels of the cases, and those of people on samples that chance drew; at least 10; {_MALFORMED_FAILED}",
+        Aggregate.ESTIMATE,
+        _corrected,
+        stands_on="conclusive samples, some of them labelled",
+        all_names=lambda data: [] if data.labels is None else [()],
+        compared=Compared.WHOLE_RUN,
+        for_sure=False,
+        needs="pass",
     ),
     Metric(
         "band.<band>",

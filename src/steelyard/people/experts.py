@@ -10,13 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from steelyard.errors import SuiteError, UsageError
 from steelyard.people.agreement import f1, flatten, same
 from steelyard.people.labels import ANSWER
 from steelyard.scoring.evaluate import Evaluated, Evaluator
 from steelyard.stats.groups import mean, share
 from steelyard.stats.intervals import Estimate
+from steelyard.suite.load import suite_of_run
 
 if TYPE_CHECKING:
+    from steelyard.records import RunHeader
     from steelyard.store.base import Store
     from steelyard.store.people import LabelRecord
     from steelyard.suite.case import Case
@@ -78,9 +81,26 @@ def experts_of(store: Store, suite: SuiteModel, names: Callable[[str], str] = st
     )
 
 
-def contested_cases(store: Store, suite: SuiteModel) -> frozenset[str]:
-    """The ids of the cases whose truth is contested."""
-    return frozenset(item.case_id for item in experts_of(store, suite).contested)
+def contested_in(store: Store, header: RunHeader) -> tuple[Contested, ...]:
+    """The contested cases of a run, those whose answers earn least by the truth first.
+
+    The truth is that of the run's suite as it is found by its name now; where there is none experts are held against
+    each other alone.
+    """
+    labels = [label for label in store.people.labels(suite=header.suite_name) if label.kind == ANSWER]
+    if not labels:
+        return ()
+    try:
+        contested = experts_of(store, suite_of_run(header)).contested
+    except (UsageError, SuiteError):
+        by_case: dict[str, dict[str, LabelRecord]] = {}
+        for label in labels:
+            if label.round == 0:
+                by_case.setdefault(label.case_id, {})[label.person] = label
+        contested = tuple(_contested(by_case, {}))
+    present = set(store.columns(header.id).case_ids)
+    lowest = {item.case_id: min((score or 0.0 for score in item.scores.values()), default=0.0) for item in contested}
+    return tuple(sorted((i for i in contested if i.case_id in present), key=lambda i: (lowest[i.case_id], i.case_id)))
 
 
 def _scored(evaluator: Evaluator, answer: Any, case: Case) -> Evaluated:
@@ -113,7 +133,7 @@ def _contested(
     by_case: dict[str, dict[str, LabelRecord]], scored: dict[str, dict[str, Evaluated]]
 ) -> Iterable[Contested]:
     for case_id, given in by_case.items():
-        results = scored[case_id]
+        results = scored.get(case_id, {})
         against = [person for person, result in results.items() if result.passed is False]
         values = [label.value for label in given.values()]
         apart = any(not _alike(x, y) for x, y in combinations(values, 2))

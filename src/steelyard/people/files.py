@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from steelyard.errors import Problem, SuiteError, UsageError
-from steelyard.people.labels import ANSWER, KINDS, PREFERENCE, SCORES, VERDICT, Terms, truth_value
-from steelyard.store.people import ASKED, DISAGREEMENT, PRECISION, RANDOM, SKIPPED, Key, LabelRecord
+from steelyard.people.labels import ANSWER, KINDS, PREFERENCE, Terms, truth_value
+from steelyard.store.people import ASKED, DISAGREEMENT, PRECISION, RANDOM, SCORES, SKIPPED, VERDICT, Key, LabelRecord
 from steelyard.suite.readers import Record, read_records
 from steelyard.suite.yaml import meant_or_listed, result
 

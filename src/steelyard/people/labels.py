@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from steelyard.analysis.judge.corrected import label_passes
 from steelyard.analysis.judge.votes import DescribedRubric, described_rubric
 from steelyard.scoring.extract import SchemaValidator
-from steelyard.store.people import SKIPPED, Key, LabelRecord
-from steelyard.suite.labels import Label
+from steelyard.store.people import SCORES, SKIPPED, VERDICT, Key, LabelRecord
 from steelyard.suite.yaml import meant_or_listed, result
 
 if TYPE_CHECKING:
     from steelyard.stats.arrays import Array
     from steelyard.suite.models import SuiteModel
 
-SCORES, VERDICT, ANSWER, PREFERENCE = "scores", "verdict", "answer", "preference"
+ANSWER, PREFERENCE = "answer", "preference"
 KINDS = (SCORES, VERDICT, ANSWER, PREFERENCE)
 PASSES = "passes"
 """The name of the figure that every label of an answer has: whether the answer passes."""
@@ -59,16 +59,7 @@ class Terms:
 
     def passes(self, label: LabelRecord) -> bool | None:
         """Whether a person lets the answer pass; None when the label does not tell."""
-        if label.kind == VERDICT:
-            return bool(label.value)
-        if label.kind != SCORES or self.rubric is None:
-            return None
-        return self.rubric.passes(
-            {
-                name: value if isinstance(value, bool) else Label(value, value, value)
-                for name, value in label.value.items()
-            }
-        )
+        return label_passes(label, self.rubric)
 
     def figures(self, label: LabelRecord) -> dict[str, float]:
         """What a label says as numbers, by dimension and flag, and whether the answer passes, where it tells."""

@@ -13,6 +13,7 @@ from steelyard.analysis.wording import failure_reason
 from steelyard.decide.baselines import stored_results
 from steelyard.decide.gates import Decision
 from steelyard.decide.verdict import decide
+from steelyard.people.experts import contested_in
 from steelyard.records import SCORER_ERROR, Outcome, RunHeader, Sample
 from steelyard.report.judge.run import failing_flags
 from steelyard.report.model import Report, SampleDetail
@@ -76,6 +77,7 @@ def _built(store: Store, header: RunHeader, max_details: int, summary: Summary, 
         },
         why_inconclusive=_why_inconclusive(summary, details),
         spending=store.judge_spending(header.id) if judged else None,
+        contested=tuple((item.case_id, item.why) for item in contested_in(store, header)),
     )
 
 

@@ -15,6 +15,7 @@ from steelyard.analysis.explain import (
     explain,
     words_of,
 )
+from steelyard.analysis.judge.corrected import labels_of
 from steelyard.analysis.model import Slice, Summary
 from steelyard.analysis.repeats import SHARE
 from steelyard.analysis.summary import summarise_stored
@@ -55,7 +56,7 @@ def data_of(store: Store, header: RunHeader) -> RunData:
             sample.call_result = replace(sample.call_result, text=None)
         return samples
 
-    return RunData(
+    data = RunData(
         store.columns(header.id),
         header.description,
         store.checks(header.id),
@@ -63,6 +64,8 @@ def data_of(store: Store, header: RunHeader) -> RunData:
         lambda: store.claims(header.id),
         read,
     )
+    data.labels = labels_of(store, header.id, data)
+    return data
 
 
 @dataclass(frozen=True, slots=True)

@@ -105,6 +105,14 @@ class SampleDetail:
 
 
 @dataclass(frozen=True, slots=True)
+class LeftOut:
+    """What gates were evaluated without."""
+
+    cases: tuple[str, ...]
+    n_samples: int
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
     """A run, its figures and its decision."""
 
@@ -122,3 +130,7 @@ class Report:
     """Why samples are inconclusive, as sentences that name who failed, most frequent first."""
     spending: Spending | None = None
     """What the judge's calls took; None without a judge."""
+    contested: tuple[tuple[str, str], ...] = ()
+    """Cases on which experts disagree with the truth or each other, and why; the worst first."""
+    without_contested: LeftOut | None = None
+    """The contested cases that no gate stands on; None where gates stand on all cases."""

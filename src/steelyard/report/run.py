@@ -38,6 +38,8 @@ _OF_DECISIONS = (
     "format",
     "run",
     "verdict",
+    "contested",
+    "without_contested",
     "partial",
     "reasons",
     "suspect",
@@ -121,6 +123,10 @@ def data(report: Report) -> dict[str, Any]:
     }
     for gate in [*results["gates"], *(gate for item in results["by_variant"] for gate in item["criteria"])]:
         gate["unit"] = gate["unit"].removeprefix(DIFFERENCE)
+    if report.contested:
+        results["contested"] = [{"case_id": case_id, "why": why} for case_id, why in report.contested]
+    if report.without_contested is not None:
+        results["without_contested"] = encode(report.without_contested)
     if summary.judge is not None:
         results["judge"] |= {"spending": encode(report.spending)}
     if summary.confidence is not None:

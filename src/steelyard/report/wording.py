@@ -17,6 +17,7 @@ from steelyard.report.verdicts import NO_VERDICT
 from steelyard.store.base import Hit
 from steelyard.suite.case import cell_name
 from steelyard.suite.values import load_in_words
+from steelyard.suite.yaml import listed
 
 _KINDS = "what failed: "
 _LONGEST_REASON = 240
@@ -39,12 +40,12 @@ def verdict_word(report: Report) -> str:
 
 def verdict_title(report: Report) -> str:
     """The verdict, and whether it is that of a part of the suite."""
-    return "; ".join(filter(None, [verdict_word(report), _part(report)]))
+    return "; ".join(filter(None, [verdict_word(report), _part(report), _without(report)]))
 
 
 def verdict_meaning(report: Report) -> str:
     """What the verdict says, in a few words, and whether of a part of the suite."""
-    return "; ".join(filter(None, [bare_meaning(report), _part(report)]))
+    return "; ".join(filter(None, [bare_meaning(report), _part(report), _without(report)]))
 
 
 def bare_meaning(report: Report) -> str:
@@ -185,8 +186,28 @@ def notes(report: Report) -> list[str]:
         _load(options.load),
         mode_sentence(report),
         excluded_sentence(report),
+        contested_sentence(report),
     ]
     return [note for note in results if note]
+
+
+def contested_sentence(report: Report) -> str:
+    """How many cases experts contest, and which; "" for none."""
+    cases = [case_id for case_id, _ in report.contested]
+    verb = "case is" if len(cases) == 1 else "cases are"
+    return f"{len(cases):,} {verb} contested by experts: {listed(cases)}" if cases else ""
+
+
+def _without(report: Report) -> str:
+    """What gates were evaluated without; "" where they stand on all cases."""
+    left_out = report.without_contested
+    if left_out is None:
+        return ""
+    n, samples = len(left_out.cases), left_out.n_samples
+    if not n:
+        return "no case is contested, none left out"
+    some = f"{n:,} contested case{'' if n == 1 else 's'}"
+    return f"without {some} ({samples:,} sample{'' if samples == 1 else 's'}): {listed(left_out.cases)}"
 
 
 def _part(report: Report) -> str:

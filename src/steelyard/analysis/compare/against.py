@@ -18,7 +18,8 @@ from steelyard.analysis.compare.model import Comparison, MetricChange, Signature
 from steelyard.analysis.compare.pairing import ComparedRun, Lists, answered_cases, common_cases, pair
 from steelyard.analysis.compare.signatures import LOAD, compare_signatures
 from steelyard.analysis.compare.slices import cuts, failure_changes
-from steelyard.analysis.compare.unpaired import by_run
+from steelyard.analysis.compare.unpaired import by_run, corrected_changes
+from steelyard.analysis.judge.corrected import CORRECTED
 from steelyard.metrics.expressions import Gate
 from steelyard.metrics.registry import Aggregate, Compared, metric
 from steelyard.metrics.table import Table, cut
@@ -116,7 +117,8 @@ class Against:
         """
         if gate.of.compared is Compared.WHOLE_RUN:
             failures = failure_changes(self.a, self.b, self._pairing, bounds=True)
-            results = {failure.name: failure for failure in (*failures, *self._cells[0])}
+            by_labels = corrected_changes(self.a, self.b) if gate.pattern == CORRECTED else []
+            results = {change.name: change for change in (*failures, *self._cells[0], *by_labels)}
             return {"": results[gate.metric]} if gate.metric in results else {}
         figure, groups = self._figure(gate), self._cuts.get(gate.factor or "")
         if figure is None or groups is None:

@@ -28,7 +28,7 @@ from steelyard.analysis.compare.pairing import CommonCases, ComparedRun, Lists, 
 from steelyard.analysis.compare.signatures import compare_signatures
 from steelyard.analysis.compare.slices import cuts, failure_changes, slices
 from steelyard.analysis.compare.unpaired import METHOD as BY_RUN
-from steelyard.analysis.compare.unpaired import by_run, side_by_side
+from steelyard.analysis.compare.unpaired import by_run, corrected_changes, side_by_side
 from steelyard.analysis.wording import percent, percentage
 from steelyard.metrics.table import Table, clusters_in_words
 from steelyard.records import RunState, Verdict
@@ -220,7 +220,7 @@ def compare(
     everything = groups.pop("")
     main, components = figures.headline(), figures.components()
     compared = everything.of_all(chain(main, components, figures.others(), figures.counts()))
-    changes = [by_run(change, a, b, allow_mismatch=allow_mismatch) for change in compared]
+    changes = [by_run(change, a, b, allow_mismatch=allow_mismatch) for change in compared] + corrected_changes(a, b)
     if not reasons and by_truth_of_a and (turned := turns_on_truth(changes[0], by_truth_of_a)):
         reasons.append(turned)
     confounded = bool(reasons) and not allow_mismatch

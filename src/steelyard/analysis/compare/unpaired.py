@@ -14,13 +14,14 @@ from steelyard.analysis.compare.model import MetricChange, Moved, Unpaired
 from steelyard.analysis.compare.pairing import ComparedRun
 from steelyard.analysis.compare.signatures import loads
 from steelyard.analysis.findings import top_confusions
+from steelyard.analysis.judge.corrected import CORRECTED, labels_of
 from steelyard.analysis.summary import arm_of, same_system, stored_summary, summarise_stored
 from steelyard.metrics.registry import NONE, metric
 from steelyard.metrics.table import cut
 from steelyard.records import Outcome, RunHeader
 from steelyard.stats import groups as clusters
 from steelyard.stats.arrays import Array
-from steelyard.stats.intervals import SHARES, Estimate, Scale, student, t_two_sided
+from steelyard.stats.intervals import SHARES, Estimate, Scale, Z, student, t_two_sided
 from steelyard.store.contents import Confused, confusion_digest
 from steelyard.suite.models import SuiteModel
 
@@ -67,6 +68,29 @@ def apart(a: Estimate, b: Estimate) -> Estimate:
         return Estimate(difference, n)
     down, up = math.hypot(b.value - b.low, a.high - a.value), math.hypot(b.high - b.value, a.value - a.low)
     return Estimate(difference, n, 0, difference - down, difference + up)
+
+
+def corrected_changes(a: ComparedRun, b: ComparedRun) -> list[MetricChange]:
+    """The pass rates of two runs by their labels, and how far they lie apart; nothing where one of them has none.
+
+    They count as independent: where the same cases make them alike, the interval is rather too wide.
+    """
+    before, after = map(_by_labels, (a, b))
+    if before.value is None or after.value is None:
+        return []
+    difference, p = replace(apart(before, after), n=min(before.n, after.n)), None
+    value, low, high = difference.value or 0.0, difference.low, difference.high
+    if low is not None and high is not None and high > low:
+        half = value - low if value > 0 else high - value
+        p = math.erfc(abs(value) / half * Z / math.sqrt(2)) if half else 0.0
+    which = metric(CORRECTED)
+    ends = (before, after, difference)
+    return [MetricChange(CORRECTED, which.group, "share", "higher", *ends, p, test="unpaired", scale=SHARES)]
+
+
+def _by_labels(run: ComparedRun) -> Estimate:
+    labels = None if run.store is None else labels_of(run.store, run.header.id, run.data)
+    return Estimate(None, 0) if labels is None else labels.rate(np.arange(run.columns.n))
 
 
 class _Side:

@@ -381,26 +381,6 @@ class JudgeCheck:
         return self.n_labelled >= FEWEST_LABELS
 
 
-def judge_check(
-    passed: Array,
-    case: Array,
-    case_ids: Iterable[str],
-    labels: Mapping[str, Labels],
-    labelled: Array,
-    rubric: DescribedRubric,
-) -> JudgeCheck:
-    """The check by samples: `passed` holds 1, 0 or NaN (not judged), `case` codes into `case_ids`, and `labelled` says
-    whether the labels of its case are of the sample's text."""
-    by_case = [labels.get(case_id) or {} for case_id in case_ids]
-    has_labels = np.array([bool(item) for item in by_case], dtype=bool)[case] & ~np.isnan(passed)
-    passes = np.array([as_number(rubric.passes(item)) for item in by_case], dtype=float)[case]
-    return JudgeCheck(
-        int((has_labels & labelled).sum()),
-        int((has_labels & ~labelled).sum()),
-        corrected_by_labels(passed, np.where(labelled, passes, np.nan), case, rubric),
-    )
-
-
 def labelled_samples(samples: Iterable[tuple[Sample, Case]], judge: JudgeModel) -> frozenset[SampleKey]:
     """Those whose judged text is the one that the labels of their case are of."""
     judged, labelled = judged_text(judge.of), judge.labelled

@@ -1,0 +1,197 @@
+"""What labels say of a run's samples, and the pass rate by judge and labels together.
+
+Labels are those of the cases and those that people gave in the store, as far as chance drew what they are of. An ended
+run stays as it is and its labels do not: whoever asks gets the figures by the labels that are there.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from steelyard.analysis.judge.model import CorrectedRate, corrected_pass_rate
+from steelyard.analysis.judge.votes import (
+    DescribedRubric,
+    JudgeCheck,
+    Labels,
+    SampleKey,
+    as_number,
+    corrected_by_labels,
+    described_rubric,
+    labelled_samples,
+    labels_by_case,
+)
+from steelyard.metrics.own import LabelledPasses, RunData
+from steelyard.metrics.table import Table
+from steelyard.stats.arrays import Array
+from steelyard.stats.groups import share
+from steelyard.stats.intervals import SHARES, Estimate, bounded, score_bounds
+from steelyard.store.base import Columns, Store
+from steelyard.store.people import PRECISION, RANDOM, SCORES, VERDICT, LabelRecord
+from steelyard.suite.labels import Label
+from steelyard.suite.models import SuiteModel
+
+CORRECTED = "pass_rate.corrected"
+"""The metric."""
+FEWEST = 10
+"""Fewer labels than this give no rate that a gate can stand on."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunLabels:
+    """The labels of one run."""
+
+    by_case: Mapping[str, Labels] | None = None
+    """Those of its cases; None for a suite that names none."""
+    own: Collection[SampleKey] = ()
+    """The samples whose text the labels of their case are of."""
+    by_people: Mapping[SampleKey, float] = field(default_factory=dict)
+    """The share of people who let a sample pass."""
+    stratified: bool = False
+    """Whether some were drawn among what the judge passes and among the rest, not as many of each as there are."""
+
+
+def read_labels(store: Store, run_id: str, suite: SuiteModel) -> RunLabels | None:
+    """The labels of a stored run; None where there are none."""
+    given = [label for label in store.people.labels(run_id=run_id) if label.run_id == run_id]
+    drawn = [label for label in given if label.drawn in (RANDOM, PRECISION)]
+    judge = suite.judge if suite.judge and suite.judge.labels else None
+    if judge is None and not given:
+        return None
+    return RunLabels(
+        None if judge is None else labels_by_case(store.cases(run_id), judge, skip_wrong=True),
+        frozenset() if judge is None else labelled_samples(store.samples(run_id), judge),
+        _shares(drawn, described_rubric(suite)),
+        any(label.drawn == PRECISION for label in drawn),
+    )
+
+
+def label_passes(label: LabelRecord, rubric: DescribedRubric | None) -> bool | None:
+    """Whether a person lets the answer pass; None when the label does not tell."""
+    if label.kind == VERDICT:
+        return bool(label.value)
+    if label.kind != SCORES or rubric is None:
+        return None
+    scores = label.value.items()
+    return rubric.passes({name: item if isinstance(item, bool) else Label(item, item, item) for name, item in scores})
+
+
+def _shares(labels: Iterable[LabelRecord], rubric: DescribedRubric | None) -> dict[SampleKey, float]:
+    votes: dict[SampleKey, list[bool]] = {}
+    for label in labels:
+        if label.round == 0 and (passes := label_passes(label, rubric)) is not None:
+            votes.setdefault(label.key, []).append(passes)
+    return {key: sum(some) / len(some) for key, some in votes.items()}
+
+
+class LabelColumns:
+    """The labels of a run beside its samples: from 0 to 1, or NaN for what is not known."""
+
+    def __init__(self, labels: RunLabels, columns: Columns, table: Table, suite: SuiteModel) -> None:
+        self._labels, self._table, self._rubric = labels, table, described_rubric(suite)
+        passed = table.passed()
+        self.judged: Array = np.where(table.scored & (passed >= 0), passed, np.nan)
+        """Whether the judge passes a text; of a suite without a judge, its own rules."""
+        places = zip(columns.case.tolist(), columns.variant.tolist(), columns.repeat.tolist(), strict=True)
+        keys = [(columns.case_ids[case], columns.variants[variant], repeat) for case, variant, repeat in places]
+        by_case = [(labels.by_case or {}).get(case_id) or {} for case_id in columns.case_ids]
+        self._own = np.array([key in labels.own for key in keys], dtype=bool)
+        self._has_case = np.array([bool(item) for item in by_case], dtype=bool)[columns.case]
+        by_people = np.array([labels.by_people.get(key, np.nan) for key in keys], dtype=float)
+        rubric = self._rubric
+        told = [None if rubric is None else rubric.passes(item) for item in by_case]
+        of_case = np.array([as_number(item) for item in told], dtype=float)[columns.case]
+        # What somebody chose is no part of a draw by chance.
+        beside = self._own & ~(bool(labels.by_people) and rubric is not None and rubric.labels_chosen)
+        self._by_people = ~np.isnan(by_people)
+        self.passes: Array = np.where(self._by_people, by_people, np.where(beside, of_case, np.nan))
+        """Whether a text passes by its labels; what people said of the very text comes first."""
+
+    def check(self) -> JudgeCheck:
+        """What the labels say of the judge, over the samples that it read."""
+        known = ~np.isnan(self.judged)
+        labelled = known & (self._by_people | (self._has_case & self._own))
+        others = known & self._has_case & ~self._own & ~self._by_people
+        return JudgeCheck(int(labelled.sum()), int(others.sum()), self._corrected(np.arange(self._table.n)))
+
+    def column(self) -> LabelledPasses:
+        """As metrics take it."""
+        return LabelledPasses(self.passes, self.rate)
+
+    def rate(self, rows: Array) -> Estimate:
+        """The pass rate of some samples by judge and labels together; n/a with fewer labels than it takes.
+
+        Nobody labels a malformed answer: it has not passed. The interval is that of a product of two shares.
+        """
+        table, unit = self._table, self._table.unit[rows]
+        known, malformed = ~np.isnan(self.judged[rows]), table.malformed[rows]
+        n, missing = int((known | malformed).sum()), int((~known & ~malformed).sum())
+        corrected = self._corrected(rows)
+        rate, read = corrected.rate, share(known, known | malformed, unit)
+        if (known & ~np.isnan(self.passes[rows])).sum() < FEWEST or corrected.message or rate.value is None:
+            return Estimate(None, n, missing)
+        if rate.low is None or rate.high is None or read.value is None or not malformed.any():
+            return Estimate(rate.value * (read.value or 0.0), n, missing, rate.low, rate.high)
+        value, low, high = rate.value * read.value, read.low or 0.0, 1.0 if read.high is None else read.high
+        down = math.hypot(read.value * (rate.value - rate.low), rate.value * (read.value - low))
+        up = math.hypot(read.value * (rate.high - rate.value), rate.value * (high - read.value))
+        return bounded(value, n, missing, (max(0.0, value - down), min(1.0, value + up)), SHARES)
+
+    def _corrected(self, rows: Array) -> CorrectedRate:
+        judged, passes, unit = self.judged[rows], self.passes[rows], self._table.unit[rows]
+        if self._rubric is not None and not self._labels.by_people:
+            return corrected_by_labels(judged, passes, unit, self._rubric)
+        shared = (passes > 0) & (passes < 1)
+        result = corrected_pass_rate(judged, np.where(shared, np.nan, passes), unit, stratified=self._labels.stratified)
+        if not shared.any():
+            return result
+        rate = stratified_mean(judged, passes, unit)
+        if rate.value is None:
+            return replace(result, rate=rate, message="fewer than two labels of what the judge passes, or of the rest")
+        why = "people differ on some texts, which pass in part"
+        return replace(result, rate=rate, message="", method="post-stratified", why=why)
+
+
+def stratified_mean(judge: Array, label: Array, case: Array) -> Estimate:
+    """The share that passes by people, among what the judge passes and among the rest, weighted by all items."""
+    judged, labelled = ~np.isnan(judge), ~np.isnan(label) & ~np.isnan(judge)
+    total, missing, value, variance = int(judged.sum()), int((~judged).sum()), 0.0, 0.0
+    sides = {side: labelled & (judge == side) for side in (1.0, 0.0) if (judge == side).any()}
+    if not sides or min(of.sum() for of in sides.values()) < 2:
+        return Estimate(None, total, missing)
+    means = [(float((judge[judged] == side).mean()), float(label[of].mean())) for side, of in sides.items()]
+    value = sum(weight * share for weight, share in means)
+    for (weight, _), of in zip(means, sides.values(), strict=True):
+        variance += weight**2 * _clustered_variance(label[of], case[of])
+    variance += sum(weight * (share - value) ** 2 for weight, share in means) / total
+    # No more degrees of freedom than the side with fewer labels has: an interval that is rather too wide.
+    fewest = min(len(np.unique(case[of])) for of in sides.values())
+    bounds = score_bounds(value, math.sqrt(variance), fewest - 1, SHARES) if fewest > 1 else None
+    return bounded(value, total, missing, bounds, SHARES)
+
+
+def _clustered_variance(values: Array, case: Array) -> float:
+    """The variance of a mean whose values come in clusters."""
+    code = np.unique(case, return_inverse=True)[1]
+    clusters = int(code.max()) + 1
+    if clusters < 2:
+        return 0.0
+    sums = np.bincount(code, values - values.mean())
+    return float((sums**2).sum()) * clusters / (clusters - 1) / len(values) ** 2
+
+
+def why_unknown(check: JudgeCheck | None) -> str:
+    """Why there is no pass rate by labels, and what to do."""
+    if check is not None and check.corrected.message:
+        return check.corrected.message
+    n = 0 if check is None else check.n_labelled
+    return f"{n} texts have labels that count here, and at least {FEWEST} must; see steelyard label plan"
+
+
+def labels_of(store: Store, run_id: str, data: RunData) -> LabelledPasses | None:
+    """The labels of a stored run as metrics take them; None where there are none."""
+    labels = read_labels(store, run_id, data.suite)
+    return None if labels is None else LabelColumns(labels, data.columns, data.table, data.suite).column()
