@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from parts.judged_suite import write_judged
+from steelyard.analysis.judge.corrected import stratified_mean
 from steelyard.api import run_suite
 from steelyard.people.agreement import agreement_of, answers_agreement, f1, pair
-from steelyard.people.estimates import estimates_of, powered_mean, stratified_mean
+from steelyard.people.estimates import estimates_of, powered_mean
 from steelyard.people.labels import Sheet, Terms, sheets
 from steelyard.store.people import RANDOM, LabelRecord
 from steelyard.store.sql import open_store

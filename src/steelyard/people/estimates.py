@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from steelyard.analysis.judge.corrected import FEWEST, clustered_variance, stratified_mean
 from steelyard.analysis.judge.model import corrected_pass_rate
 from steelyard.people.agreement import FEWEST_IN_SLICE, judge_figures
 from steelyard.people.labels import PASSES, Sheet, Terms, sheets
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
     from steelyard.store.base import Store
     from steelyard.store.people import Key
 
-FEWEST_LABELS = 10
-"""Fewer labels give no estimate worth showing."""
 _HALF = 0.5
 
 
@@ -137,8 +136,8 @@ def _estimate(
     judge, label, case = table.judge[inside], table.label[inside], table.case[inside]
     bounds = scale or (0.0, 1.0)
     alone, reported = (mean(values[~np.isnan(values)], case[~np.isnan(values)], bounds) for values in (label, judge))
-    if (~np.isnan(label)).sum() < FEWEST_LABELS:
-        why = f"fewer than {FEWEST_LABELS} labels drawn at random"
+    if (~np.isnan(label)).sum() < FEWEST:
+        why = f"fewer than {FEWEST} labels drawn at random"
         return LabelEstimate(name, part, reported, alone, Estimate(None, 0), "", why, None)
     shared = bool(((label > 0) & (label < 1)).any())
     if scale is None and not shared:
@@ -169,48 +168,17 @@ def powered_mean(judge: Array, label: Array, case: Array, scale: tuple[float, fl
     weight = max(0.0, float(np.cov(y, f, ddof=1)[0, 1]) / spread) if spread > 0 else 0.0
     rest = y - weight * f
     value = min(scale[1], max(scale[0], weight * float(judge[judged].mean()) + float(rest.mean())))
-    variance = (1 - part) * _clustered_variance(rest, of) + part * _clustered_variance(y, of)
+    variance = (1 - part) * clustered_variance(rest, of) + part * clustered_variance(y, of)
     clusters = len(np.unique(of))
     limits = score_bounds(value, math.sqrt(variance), clusters - 1, scale) if clusters > 1 and variance > 0 else None
     return bounded(value, int(judged.sum()), int((~judged).sum()), limits, scale), weight
-
-
-def stratified_mean(judge: Array, label: Array, case: Array) -> Estimate:
-    """The share that passes by people, among what the judge passes and among the rest, weighted by all items."""
-    judged, labelled = ~np.isnan(judge), ~np.isnan(label) & ~np.isnan(judge)
-    total, value, variance, between = int(judged.sum()), 0.0, 0.0, 0.0
-    sides = [side for side in (1.0, 0.0) if (judge == side).any()]
-    means = {}
-    for side in sides:
-        of = labelled & (judge == side)
-        if of.sum() < 2:
-            return Estimate(None, total, int((~judged).sum()))
-        weight = float((judge[judged] == side).mean())
-        means[side] = (weight, float(label[of].mean()))
-        value += weight * means[side][1]
-        variance += weight**2 * _clustered_variance(label[of], case[of])
-    between = sum(weight * (share - value) ** 2 for weight, share in means.values()) / total
-    # No more degrees of freedom than the side with fewer labels has: an interval that is rather too wide.
-    fewest = min(len(np.unique(case[labelled & (judge == side)])) for side in sides)
-    bounds = score_bounds(value, math.sqrt(variance + between), fewest - 1, (0.0, 1.0)) if fewest > 1 else None
-    return bounded(value, total, int((~judged).sum()), bounds, (0.0, 1.0))
-
-
-def _clustered_variance(values: Array, case: Array) -> float:
-    """The variance of a mean whose values come in clusters."""
-    code = np.unique(case, return_inverse=True)[1]
-    clusters = int(code.max()) + 1
-    if clusters < 2:
-        return 0.0
-    sums = np.bincount(code, values - values.mean())
-    return float((sums**2).sum()) * clusters / (clusters - 1) / len(values) ** 2
 
 
 def _more_to_halve_rate(rate: Estimate, judge: Array, votes: Array) -> int | None:
     """Labels that halve the interval: what labels add to the variance goes with 1 / n, what the judge adds stays."""
     labelled = ~np.isnan(votes) & ~np.isnan(judge)
     n = int(labelled.sum())
-    if rate.value is None or n < FEWEST_LABELS:
+    if rate.value is None or n < FEWEST:
         return None
     within = between = 0.0
     judged = judge[~np.isnan(judge)]

@@ -165,7 +165,7 @@ def stratified_mean(judge: Array, label: Array, case: Array) -> Estimate:
     means = [(float((judge[judged] == side).mean()), float(label[of].mean())) for side, of in sides.items()]
     value = sum(weight * share for weight, share in means)
     for (weight, _), of in zip(means, sides.values(), strict=True):
-        variance += weight**2 * _clustered_variance(label[of], case[of])
+        variance += weight**2 * clustered_variance(label[of], case[of])
     variance += sum(weight * (share - value) ** 2 for weight, share in means) / total
     # No more degrees of freedom than the side with fewer labels has: an interval that is rather too wide.
     fewest = min(len(np.unique(case[of])) for of in sides.values())
@@ -173,7 +173,7 @@ def stratified_mean(judge: Array, label: Array, case: Array) -> Estimate:
     return bounded(value, total, missing, bounds, SHARES)
 
 
-def _clustered_variance(values: Array, case: Array) -> float:
+def clustered_variance(values: Array, case: Array) -> float:
     """The variance of a mean whose values come in clusters."""
     code = np.unique(case, return_inverse=True)[1]
     clusters = int(code.max()) + 1
