@@ -250,23 +250,25 @@ def summarise_without(store: Store, header: RunHeader, cases: Collection[str]) -
     """What gates stand on, over all but some cases, and how many samples were left out."""
     columns, checks, suite = store.columns(header.id), store.checks(header.id), header.description
     codes = [i for i, case_id in enumerate(columns.case_ids) if case_id in cases]
-    kept = ~np.isin(columns.case, codes)
-    place, n_out = np.cumsum(kept) - 1, int((~kept).sum())
-    items = ((int(place[at]), item) for at, item in store.items(header.id) if kept[at]) if suite.stability else None
+    remaining = ~np.isin(columns.case, codes)
+    place, n_out = np.cumsum(remaining) - 1, int((~remaining).sum())
+    items = (
+        ((int(place[at]), item) for at, item in store.items(header.id) if remaining[at]) if suite.stability else None
+    )
     planned = {"n_planned": suite.n_planned, "n_cases": suite.n_cases}
     out = {"n_planned": n_out, "n_cases": len(codes)}
     part = suite.model_copy(update={name: n and max(0, n - out[name]) for name, n in planned.items()})
     load_metrics(header)
     labels = read_labels(store, header.id, suite)
-    rest = _columns_at(columns, kept, place)
-    return summarise(rest, part, None, None, _listed_at(checks, "", kept, place), items, None, None, labels), n_out
+    rest = _columns_at(columns, remaining, place)
+    return summarise(rest, part, None, None, _listed_at(checks, "", remaining, place), items, None, None, labels), n_out
 
 
-def _columns_at(columns: Columns, kept: Array, place: Array) -> Columns:
+def _columns_at(columns: Columns, remaining: Array, place: Array) -> Columns:
     """The columns of the samples that are kept, whose new places are given."""
-    listed = _listed_at(_listed_at(columns, "tag_", kept, place), "finding_", kept, place)
+    listed = _listed_at(_listed_at(columns, "tag_", remaining, place), "finding_", remaining, place)
     mine: dict[str, Any] = {
-        name: value[kept]
+        name: value[remaining]
         for name in (field.name for field in fields(columns))
         if isinstance(value := getattr(columns, name), np.ndarray)
         and len(value) == columns.n
@@ -277,17 +279,17 @@ def _columns_at(columns: Columns, kept: Array, place: Array) -> Columns:
     return replace(
         listed,
         **mine,
-        n=int(kept.sum()),
+        n=int(remaining.sum()),
         case_ids=[columns.case_ids[code] for code in present.tolist()],
-        components={name: values[kept] for name, values in columns.components.items()},
-        counts={name: {key: item[kept] for key, item in some.items()} for name, some in columns.counts.items()},
+        components={name: values[remaining] for name, values in columns.components.items()},
+        counts={name: {key: item[remaining] for key, item in some.items()} for name, some in columns.counts.items()},
     )
 
 
-def _listed_at(listed: L, prefix: str, kept: Array, place: Array) -> L:
+def _listed_at(listed: L, prefix: str, remaining: Array, place: Array) -> L:
     """What is listed by sample, of the samples that are kept: tags, findings or checks."""
     sample = getattr(listed, f"{prefix}sample")
-    inside = kept[sample.astype(int)]
+    inside = remaining[sample.astype(int)]
     names = [field.name for field in fields(listed) if field.name.startswith(prefix) or field.name == prefix[:-1]]
     columns = {name: value for name in names if isinstance(value := getattr(listed, name), np.ndarray)}
     rows = {name: value[inside] for name, value in columns.items() if len(value) == len(sample)}

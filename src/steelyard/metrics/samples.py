@@ -61,8 +61,8 @@ def _corrected(data: RunData, names: Names) -> Contributions:
     if labels is None:
         return replace(result, values=np.full(data.table.n, np.nan), excluded=(("the run has no labels", None),))
     shared = (labels.passes > 0) & (labels.passes < 1)
-    told = (("labelled: passes", labels.passes == 1), ("labelled: does not pass", labels.passes == 0))
-    noted = (*told, ("labelled: people differ, passes in part", shared), *result.noted)
+    sides = (("labelled: passes", labels.passes == 1), ("labelled: does not pass", labels.passes == 0))
+    noted = (*sides, ("labelled: people differ, passes in part", shared), *result.noted)
     return replace(result, noted=noted, estimate=labels.rate)
 
 

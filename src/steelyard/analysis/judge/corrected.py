@@ -102,19 +102,19 @@ class LabelColumns:
         self._has_case = np.array([bool(item) for item in by_case], dtype=bool)[columns.case]
         by_people = np.array([labels.by_people.get(key, np.nan) for key in keys], dtype=float)
         rubric = self._rubric
-        told = [None if rubric is None else rubric.passes(item) for item in by_case]
-        of_case = np.array([as_number(item) for item in told], dtype=float)[columns.case]
+        passes_of_case = [None if rubric is None else rubric.passes(item) for item in by_case]
+        of_case = np.array([as_number(item) for item in passes_of_case], dtype=float)[columns.case]
         # What somebody chose is no part of a draw by chance.
-        beside = self._own & ~(bool(labels.by_people) and rubric is not None and rubric.labels_chosen)
+        by_case_labels = self._own & ~(bool(labels.by_people) and rubric is not None and rubric.labels_chosen)
         self._by_people = ~np.isnan(by_people)
-        self.passes: Array = np.where(self._by_people, by_people, np.where(beside, of_case, np.nan))
+        self.passes: Array = np.where(self._by_people, by_people, np.where(by_case_labels, of_case, np.nan))
         """Whether a text passes by its labels; what people said of the very text comes first."""
 
     def check(self) -> JudgeCheck:
         """What the labels say of the judge, over the samples that it read."""
-        known = ~np.isnan(self.judged)
-        labelled = known & (self._by_people | (self._has_case & self._own))
-        others = known & self._has_case & ~self._own & ~self._by_people
+        judged = ~np.isnan(self.judged)
+        labelled = judged & (self._by_people | (self._has_case & self._own))
+        others = judged & self._has_case & ~self._own & ~self._by_people
         return JudgeCheck(int(labelled.sum()), int(others.sum()), self._corrected(np.arange(self._table.n)))
 
     def column(self) -> LabelledPasses:
@@ -127,11 +127,11 @@ class LabelColumns:
         Nobody labels a malformed answer: it has not passed. The interval is that of a product of two shares.
         """
         table, unit = self._table, self._table.unit[rows]
-        known, malformed = ~np.isnan(self.judged[rows]), table.malformed[rows]
-        n, missing = int((known | malformed).sum()), int((~known & ~malformed).sum())
+        judged, malformed = ~np.isnan(self.judged[rows]), table.malformed[rows]
+        n, missing = int((judged | malformed).sum()), int((~judged & ~malformed).sum())
         corrected = self._corrected(rows)
-        rate, read = corrected.rate, share(known, known | malformed, unit)
-        if (known & ~np.isnan(self.passes[rows])).sum() < FEWEST or corrected.message or rate.value is None:
+        rate, read = corrected.rate, share(judged, judged | malformed, unit)
+        if (judged & ~np.isnan(self.passes[rows])).sum() < FEWEST or corrected.message or rate.value is None:
             return Estimate(None, n, missing)
         if rate.low is None or rate.high is None or read.value is None or not malformed.any():
             return Estimate(rate.value * (read.value or 0.0), n, missing, rate.low, rate.high)
