@@ -94,6 +94,31 @@ def test_a_label_that_is_taken_back_can_be_given_anew(store, labelled_run):
     assert desk.undo() is None
 
 
+def test_who_holds_what_they_labelled_elsewhere_gets_the_next_item(store, labelled_run):
+    """A label by another way (a file, a second terminal) must not leave a person with an item that cannot be saved."""
+    extend_plan(store, labelled_run, Draw(random=2))
+    held = Desk(store, labelled_run, "ann").next().place
+    store.people.add_labels([LabelRecord("demo", held.case_id, "ann", "verdict", True, run_id=RUN)])
+    assert Desk(store, labelled_run, "ann").next().place.key != held.key
+
+
+def test_a_label_given_anew_has_one_second_time(store, labelled_run):
+    extend_plan(store, labelled_run, Draw(random=1), again=1.0)
+    desk = Desk(store, labelled_run, "ann")
+    desk.save(desk.next(), True)
+    desk.undo()
+    assert [label.round for label in all_from(desk)] == [0, 1]
+    assert store.people.progress(RUN) == {RANDOM: (2, 2)}
+
+
+def test_another_seed_does_not_change_a_draw_that_began(store, labelled_run):
+    extend_plan(store, labelled_run, Draw(random=5), seed=7)
+    extend_plan(store, labelled_run, Draw(random=5), seed=7)
+    with pytest.raises(UsageError, match="began with the seed 7"):
+        extend_plan(store, labelled_run, Draw(random=5), seed=8)
+    assert len(keys_of(store, RANDOM)) == 10
+
+
 def test_a_planned_second_time_goes_to_the_same_person_at_the_end(store, labelled_run):
     extend_plan(store, labelled_run, Draw(random=6), again=1.0)
     labels = all_from(Desk(store, labelled_run, "ann"))

@@ -7,7 +7,7 @@ import pytest
 from parts.judged_suite import write_judged
 from steelyard.api import run_suite
 from steelyard.errors import SuiteError, UsageError
-from steelyard.people.files import export_labels, import_labels, pseudonyms
+from steelyard.people.files import export_labels, import_labels, people_names, pseudonyms
 from steelyard.store.sql import open_store
 from steelyard.suite.load import load_suite
 
@@ -81,6 +81,23 @@ def test_people_are_pseudonyms_unless_names_are_asked_for(judged, tmp_path):
         text = (tmp_path / name).read_text()
         assert "Ann" not in text
         assert "person-2" in text
+
+
+def test_nobody_gets_another_pseudonym_when_labels_are_taken_back(judged, tmp_path):
+    imported(judged, tmp_path, CSV)
+    store, _ = judged
+    for number in (1, 2):
+        store.people.withdraw(number)
+    assert pseudonyms(store)["Ben"] == "person-2"
+    assert people_names(store, names=False)("Ben") == "person-2"
+    assert people_names(store, names=True)("Ben") == "Ben"
+
+
+def test_who_comes_while_labels_are_read_has_a_pseudonym(judged, tmp_path):
+    store, _ = judged
+    called = people_names(store, names=False)
+    imported(judged, tmp_path, CSV)
+    assert [called(name) for name in ("Ann", "Ben")] == ["person-1", "person-2"]
 
 
 def test_every_mistake_is_said_with_its_line_and_no_label_is_kept(judged, tmp_path):

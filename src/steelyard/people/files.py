@@ -238,9 +238,24 @@ def _studio_result(label: LabelRecord) -> list[dict[str, Any]]:
 
 
 def pseudonyms(store: Store) -> dict[str, str]:
-    """A name for each person of the store that says nothing of who it is: numbers, by who labelled first."""
-    people = dict.fromkeys(label.person for label in store.people.labels())
-    return {name: f"person-{number}" for number, name in enumerate(people, start=1)}
+    """A name for each person of the store that says nothing of who it is: numbers, by who labelled first.
+
+    Nobody's number changes when labels are taken back.
+    """
+    return {name: f"person-{number}" for number, name in enumerate(store.people.everybody(), start=1)}
+
+
+def people_names(store: Store, *, names: bool) -> Callable[[str], str]:
+    """What people are called: by name where that is asked for, else by pseudonym."""
+    known: dict[str, str] = {}
+
+    def pseudonym(name: str) -> str:
+        # Who labels for the first time while we read has no number yet.
+        if name not in known:
+            known.update(pseudonyms(store))
+        return known[name]
+
+    return str if names else pseudonym
 
 
 def export_labels(store: Store, header: RunHeader, path: Path, *, names: bool = False) -> int:
