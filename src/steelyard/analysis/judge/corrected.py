@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from steelyard.analysis.judge.model import CorrectedRate, corrected_pass_rate
+from steelyard.analysis.judge.model import CorrectedRate, corrected_pass_rate, unlike
 from steelyard.analysis.judge.votes import (
     DescribedRubric,
     JudgeCheck,
@@ -144,15 +144,23 @@ class LabelColumns:
         judged, passes, unit = self.judged[rows], self.passes[rows], self._table.unit[rows]
         if self._rubric is not None and not self._labels.by_people:
             return corrected_by_labels(judged, passes, unit, self._rubric)
-        shared = (passes > 0) & (passes < 1)
-        result = corrected_pass_rate(judged, np.where(shared, np.nan, passes), unit, stratified=self._labels.stratified)
-        if not shared.any():
-            return result
-        rate = stratified_mean(judged, passes, unit)
-        if rate.value is None:
-            return replace(result, rate=rate, message="fewer than two labels of what the judge passes, or of the rest")
-        why = "people differ on some texts, which pass in part"
-        return replace(result, rate=rate, message="", method="post-stratified", why=why)
+        return labelled_rate(judged, passes, unit, stratified=self._labels.stratified)
+
+
+def labelled_rate(judge: Array, passes: Array, case: Array, *, stratified: bool) -> CorrectedRate:
+    """The pass rate by judge and labels together; what people differ on passes in part."""
+    shared = (passes > 0) & (passes < 1)
+    result = corrected_pass_rate(judge, np.where(shared, np.nan, passes), case, stratified=stratified)
+    if not shared.any():
+        return result
+    rate = stratified_mean(judge, passes, case)
+    if not stratified and (why := unlike(judge, ~np.isnan(passes), case)):
+        message = f"the labels are no random part of the texts: {why}"
+        return replace(result, rate=replace(result.rate, value=None, low=None, high=None), message=message, method="")
+    if rate.value is None:
+        return replace(result, rate=rate, message="fewer than two labels of what the judge passes, or of the rest")
+    why = "people differ on some texts, which pass in part"
+    return replace(result, rate=rate, message="", method="post-stratified", why=why)
 
 
 def stratified_mean(judge: Array, label: Array, case: Array) -> Estimate:
