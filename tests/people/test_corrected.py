@@ -93,6 +93,21 @@ def test_a_rate_that_labels_do_not_tell_is_unknown_and_says_why(folder):
     assert gated("pass_rate.corrected >= 45 %", code=4)[0]["reason"].startswith("n/a: 9 texts have labels")
 
 
+def test_a_random_draw_that_began_with_picked_texts_gates_nothing_until_it_is_labelled(folder):
+    invoke("run", "suite.yaml")
+    label(folder, split(12, 16, 0, 13))
+    store = open_store()
+    places = [((f"c{k:02d}", "", 0), RANDOM) for k in (*range(16), *range(N_RIGHT, N_RIGHT + 14))]
+    store.people.add_places(store.run("LAST").id, {"picked_first": True}, places)
+    store.close()
+    (gate,) = gated("pass_rate.corrected >= 45 %", code=4)
+    assert gate["reason"] == (
+        "n/a: some texts of the random draw were picked before, and of the others 1 have no label yet"
+    )
+    label(folder, {N_RIGHT + 13: False})
+    assert gated("pass_rate.corrected >= 45 %")[0]["value"]["value"] == pytest.approx(0.5)
+
+
 def test_where_people_differ_an_answer_passes_in_part(folder):
     invoke("run", "suite.yaml")
     label(folder, split(12, 16, 0, 14), PRECISION)

@@ -12,8 +12,10 @@ import pytest
 
 from parts.processes import ENVIRONMENT
 from parts.stored import ended_run, header
+from steelyard.analysis.judge.corrected import read_labels
 from steelyard.errors import StoreError, UsageError
 from steelyard.people.desk import Desk, Draw, extend_plan
+from steelyard.people.estimates import estimates_of
 from steelyard.people.labels import Terms
 from steelyard.store.people import ASKED, DISAGREEMENT, PRECISION, RANDOM, SKIPPED, LabelRecord
 
@@ -148,6 +150,27 @@ def test_what_was_drawn_for_precision_and_comes_up_at_random_counts_as_random(st
     extend_plan(store, labelled_run, Draw(random=60))
     assert len(store.people.queued(RUN)) == 60
     assert {label.drawn for label in store.people.labels(run_id=RUN)} == {RANDOM}
+
+
+def test_a_random_draw_that_picked_items_came_before_is_none_until_all_of_it_has_labels(store, labelled_run):
+    """Twelve that failed were picked and labelled. They are part of the draw of all 60, and not the draw."""
+    picked = [(f"case-{k:04d}", "", 0) for k in range(0, 36, 3)]
+    plan = {"seed": 1, "kind": "verdict", "again": 0.0, "draws": []}
+    store.people.add_places(RUN, plan, [(key, DISAGREEMENT) for key in picked])
+    ann = Desk(store, labelled_run, "ann")
+    labels = all_from(ann, value=False)
+    assert {label.key for label in labels} == set(picked)
+    assert store.people.waiting(RUN) == 0
+    extend_plan(store, labelled_run, Draw(random=60))
+    assert store.people.waiting(RUN) == 48
+    passes = estimates_of(store, labelled_run).figures[0]
+    assert (passes.together.value, passes.labels.n) == (None, 12)
+    assert passes.why == "some texts of the random draw were picked before, and of the others 48 have no label yet"
+    assert read_labels(store, RUN, labelled_run.description).unfinished == passes.why
+    ann.skip(ann.next())
+    all_from(ann)
+    assert store.people.waiting(RUN) == 0
+    assert estimates_of(store, labelled_run).figures[0].together.value is not None
 
 
 def test_precision_is_drawn_where_labels_differ_most_from_the_judge(store, labelled_run):

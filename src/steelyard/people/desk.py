@@ -98,6 +98,8 @@ def extend_plan(
         places[key] = DISAGREEMENT
     for key in _most_telling(store, terms, header.id, columns, order, queued | places, draw.precision):
         places[key] = PRECISION
+    if any(queued.get(key) == DISAGREEMENT for key, how in places.items() if how != DISAGREEMENT):
+        plan["picked_first"] = True
     plan["draws"].append({"at": time.time(), "by": by, "per_item": draw.per_item} | _counts(places))
     store.people.add_places(header.id, plan, list(places.items()), draw.per_item, other)
     return _counts(places)

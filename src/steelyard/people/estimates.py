@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from steelyard.analysis.judge.corrected import FEWEST, clustered_variance, labelled_rate
+from steelyard.analysis.judge.corrected import FEWEST, clustered_variance, labelled_rate, unfinished_draw
 from steelyard.analysis.judge.model import unlike
 from steelyard.people.agreement import FEWEST_IN_SLICE, judge_figures, units_by_case
 from steelyard.people.labels import PASSES, Sheet, Terms, sheets
@@ -93,6 +93,7 @@ def estimates_of(store: Store, header: RunHeader, *, label_cost: float | None = 
     # Only the pass rate knows how to weigh what was drawn for its precision.
     tables = sheets(at_random, terms) | {PASSES: sheets(by_chance, terms).get(PASSES, Sheet((), (), np.empty((0, 0))))}
     stratified = len(by_chance) > len(at_random)
+    unfinished = unfinished_draw(store, header.id)
     categories, units = _categories(store, header), units_by_case(store, header)
     rubric = terms.rubric
     order = [PASSES] if rubric is None else [PASSES, *rubric.flags, *rubric.dimensions]
@@ -106,7 +107,8 @@ def estimates_of(store: Store, header: RunHeader, *, label_cost: float | None = 
             if table.n_labelled(inside) < (FEWEST_IN_SLICE if part else name != PASSES):
                 continue
             scale = None if rubric is None or name not in rubric.dimensions else rubric.scale
-            figures.append(_estimate(name, part, table, inside, scale, stratified=stratified and name == PASSES))
+            by_side = stratified and name == PASSES
+            figures.append(_estimate(name, part, table, inside, scale, stratified=by_side, unfinished=unfinished))
     items = {drawn: {label.key for label in labels if label.drawn == drawn} for drawn in (RANDOM, PRECISION)}
     others = {label.key for label in labels} - items[RANDOM] - items[PRECISION]
     drawn = {label.key for label in given if label.kind == SKIPPED and label.drawn in items}
@@ -153,13 +155,21 @@ class _Table:
 
 
 def _estimate(
-    name: str, part: str, table: _Table, inside: Array, scale: tuple[float, float] | None, *, stratified: bool
+    name: str,
+    part: str,
+    table: _Table,
+    inside: Array,
+    scale: tuple[float, float] | None,
+    *,
+    stratified: bool,
+    unfinished: str,
 ) -> LabelEstimate:
     judge, label, case = table.judge[inside], table.label[inside], table.case[inside]
     bounds = scale or (0.0, 1.0)
     alone, reported = (mean(values[~np.isnan(values)], case[~np.isnan(values)], bounds) for values in (label, judge))
-    if (~np.isnan(label) & ~np.isnan(judge)).sum() < FEWEST:
-        why = f"fewer than {FEWEST} labels drawn at random of what the judge read"
+    few = (~np.isnan(label) & ~np.isnan(judge)).sum() < FEWEST
+    if few or unfinished:
+        why = unfinished or f"fewer than {FEWEST} labels drawn at random of what the judge read"
         return LabelEstimate(name, part, reported, alone, Estimate(None, 0), "", why, scale, None)
     if scale is None:
         rate = labelled_rate(judge, label, case, stratified=stratified)

@@ -128,6 +128,14 @@ _PROGRESS = """
 SELECT drawn, count(label), count(*) FROM label_queue WHERE run = ? AND other_run = ?
 GROUP BY drawn ORDER BY min(position)
 """
+_WAITING = f"""
+SELECT count(*) FROM (
+    SELECT DISTINCT case_id, variant, repeat FROM label_queue q WHERE {_QUEUE_OF} AND drawn IN (?, ?) AND NOT EXISTS (
+        SELECT 1 FROM labels l WHERE l.run = q.run AND l.other_run IS NULL AND l.case_id = q.case_id
+        AND l.variant = q.variant AND l.repeat = q.repeat AND l.withdrawn_at IS NULL
+    )
+) AS items
+"""  # noqa: S608 - our own words
 _RELEASE = f"UPDATE label_queue SET person = NULL, held_until = NULL {_MY_PLACE}"  # noqa: S608
 
 
@@ -216,6 +224,16 @@ class PeopleTables:
         """Every item in a run's queue, and how it was drawn."""
         with self._database.reading() as session:
             return _queued(session, self._runs(session, run_id, other))[0]
+
+    def waiting(self, run_id: str) -> int:
+        """How many items of a draw by chance that began with picked ones have no label yet, 0 for other draws.
+
+        What was picked by disagreement is labelled first: until the others are, a draw that it is part of leans to it.
+        """
+        if not (self.plan(run_id) or {}).get("picked_first"):
+            return 0
+        with self._database.reading() as session:
+            return int(session.execute(_WAITING, (*self._runs(session, run_id, None), RANDOM, PRECISION))[0][0])
 
     def next_place(
         self, run_id: str, person: str, lease: float, other: str | None = None, now: float | None = None
