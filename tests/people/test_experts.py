@@ -137,3 +137,18 @@ def test_contested_cases_say_why(answered):
     assert contested["c1"].why == "1 of 2 experts disagree with the truth; experts disagree with each other"
     assert contested["c1"].scores == {"ann": 1.0, "ben": 0.0}
     assert contested["c2"].why == "2 of 2 experts disagree with the truth"
+
+
+def test_the_order_of_items_contests_nothing_and_one_more_item_does(answered):
+    store, suite = answered
+    spans = [{"start": 0, "end": 4}, {"end": 9, "start": 5}]
+    given, years = {"cid": spans, "dan": spans[::-1], "eve": spans[:1]}, {"cid": 1820, "dan": 1820.0, "eve": 1820}
+    for n, names in enumerate((("cid", "dan"), ("cid", "eve"))):
+        case_id, style = ("c0", "Baroque") if n else ("c3", "Biedermeier")
+        store.people.add_labels(
+            [
+                LabelRecord("chairs", case_id, who, "answer", {"style": style, "year": years[who], "spans": given[who]})
+                for who in names
+            ]
+        )
+    assert [item.case_id for item in experts_of(store, suite).contested] == ["c0", "c1", "c2"]

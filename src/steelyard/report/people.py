@@ -118,7 +118,11 @@ def _alternative(figures: Sequence[FigureAgreement]) -> Table:
         for item in figures
         if item.test is not None and item.test.winning_rate is not None
     ]
-    note = "alternative annotator test: from a winning rate of 50 % on the judge may stand for one of the people"
+    epsilon = next((item.test.epsilon for item in figures if item.test is not None), 0.0)
+    note = (
+        "alternative annotator test: from a winning rate of 50 % on the judge may stand for one of the people; a judge"
+        f" that is worse by less than {epsilon:g} (epsilon) wins"
+    )
     return Table("May the judge stand for a person?", columns, rows, note if rows else "")
 
 
