@@ -14,6 +14,7 @@ from steelyard.people.estimates import estimates_of, powered_mean
 from steelyard.people.labels import Sheet, Terms, sheets
 from steelyard.report.people import estimates_document
 from steelyard.report.render.markdown import to_markdown
+from steelyard.stats.intervals import score_bounds
 from steelyard.store.people import ASKED, PRECISION, RANDOM, SKIPPED, LabelRecord
 from steelyard.store.sql import open_store
 from steelyard.suite.load import load_suite
@@ -194,6 +195,17 @@ def test_what_people_pass_is_weighted_by_what_the_judge_passes():
     assert stratified_mean(judge[:5], label_[:5], np.arange(5)).value is None  # one label tells nothing of its spread
 
 
+def test_the_interval_of_what_people_pass_by_hand():
+    """As above. Variances of the two means: 1/32 x 2/2 = 1/32 (of 3/4), and 1/6 x 3/2/9 = 1/36 (of 1/6); the judge's
+    40 % of ten add 0.4 x (3/4 - 0.4)^2 + 0.6 x (1/6 - 0.4)^2, over 10. One degree of freedom, as of two labels."""
+    judge = np.array([1.0, 1, 1, 1, 0, 0, 0, 0, 0, 0])
+    label_ = np.array([1.0, 0.5, NAN, NAN, 0, 0, 0.5, NAN, NAN, NAN])
+    variance = 0.16 / 16 + 0.36 / 36 + (0.4 * 0.35**2 + 0.6 * (1 / 6 - 0.4) ** 2) / 10
+    low, high = score_bounds(0.4, variance**0.5, 1, (0.0, 1.0))
+    estimate = stratified_mean(judge, label_, np.arange(10))
+    assert (estimate.low, estimate.high) == pytest.approx((low, high))
+
+
 @pytest.mark.parametrize("n", [30, 120])
 def test_the_interval_of_the_mean_holds_the_truth_19_times_in_20(n):
     rng = np.random.default_rng(n)
@@ -224,12 +236,14 @@ def test_estimates_stand_on_what_was_drawn_at_random(judged, labelled):
 
 @pytest.fixture
 def fresh(tmp_path):
-    """As `judged`, for one test alone; ten clusters of four cases."""
+    """As `judged`, for one test alone: every fourth text has clarity 2 and fails. Ten clusters, two categories."""
     texts = {k: f"A muddle of {k} words." for k in range(0, N, 4)}
     declared = {"cases": {"files": "cases.jsonl", "cluster": "document"}}
     suite = write_judged(tmp_path / "suite", n=N, texts=texts, suite=declared)
     rows = [json.loads(line) for line in (suite.parent / "cases.jsonl").read_text().splitlines()]
-    clustered = [row | {"document": f"document {k // 4}"} for k, row in enumerate(rows)]
+    clustered = [
+        row | {"document": f"document {k // 4}", "category": "many" if k < 34 else "few"} for k, row in enumerate(rows)
+    ]
     (suite.parent / "cases.jsonl").write_text("".join(json.dumps(row) + "\n" for row in clustered))
     run_suite(load_suite(str(suite)), store=str(tmp_path / "steelyard.db"))
     store = open_store(str(tmp_path / "steelyard.db"))
@@ -242,11 +256,11 @@ def shown(estimates, header):
 
 
 def test_an_estimate_counts_what_was_skipped_and_only_what_says_something(fresh):
-    """Twelve labels at random; three more were skipped, of which one was labelled by somebody else."""
+    """Twelve labels at random; three were skipped, one of which somebody labelled; a second time is no first one."""
     store, header = fresh
     given = [label(header, k, "ann", 3) for k in range(12)]
     given += [replace(label(header, k, "ben", 0), kind=SKIPPED, value=None) for k in (11, 12, 13)]
-    given += [label(header, 0, "ann", 1, round=1), replace(label(header, 20, "ann", 1), drawn=ASKED)]
+    given += [label(header, 30, "ann", 1, round=1), replace(label(header, 20, "ann", 1), drawn=ASKED)]
     given += [replace(label(header, 0, "cid", 3), drawn=PRECISION)]
     store.people.add_labels(given)
     estimates = estimates_of(store, header, label_cost=1.0)
@@ -255,6 +269,37 @@ def test_an_estimate_counts_what_was_skipped_and_only_what_says_something(fresh)
     clarity = next(figure for figure in estimates.figures if figure.name == "clarity")
     assert (clarity.labels.value, clarity.labels.n) == (3.0, 12)
     assert "2 items drawn by chance, in no estimate: people skip what is hard" in shown(estimates, header)
+
+
+def test_a_judge_that_is_against_people_gets_no_weight_and_four_times_the_labels_halve(fresh):
+    """Of ten labels three are a 4 where the judge gives its lowest, seven a 3: labels alone, 33 / 10."""
+    store, header = fresh
+    store.people.add_labels([label(header, k, "ann", 3 if k % 4 else 4) for k in range(10)])
+    clarity = next(figure for figure in estimates_of(store, header).figures if figure.name == "clarity")
+    assert clarity.together.value == pytest.approx(3.3)
+    assert clarity.why == "the judge counts with 0.00 of its own weight"
+    assert clarity.more_to_halve == 30
+
+
+def test_what_was_drawn_for_precision_is_weighed_in_the_pass_rate_and_in_no_mean(fresh):
+    """The judge passes 30 of 40. People pass 8 of the 9 of these that they labelled, and none of all ten others."""
+    store, header = fresh
+    at_random = [label(header, k, "ann", 1 if k % 4 == 0 or k == 1 else 3) for k in range(12)]
+    more = [replace(label(header, k, "ann", 1), drawn=PRECISION) for k in range(12, N, 4)]
+    store.people.add_labels(at_random + more)
+    estimates = estimates_of(store, header)
+    passes = estimates.figures[0]
+    assert (passes.method, passes.together.value) == ("prediction-powered", pytest.approx(0.75 * 8 / 9))
+    assert (estimates.n_random, estimates.n_precision) == (12, 7)
+    assert next(figure for figure in estimates.figures if figure.name == "clarity").labels.n == 12
+
+
+def test_a_category_of_few_items_is_no_slice(fresh):
+    store, header = fresh
+    store.people.add_labels([label(header, k, person, 3) for k in range(N) for person in ("ann", "ben")])
+    (part,) = by_name(agreement_of(store, header, str), "clarity").slices
+    # The judge gives a 3 to all but every fourth: 25 of 34.
+    assert (part.name, part.judge.n, part.judge.value) == ("many", 34, pytest.approx(25 / 34))
 
 
 def test_labels_that_claim_chance_and_cover_only_failures_are_noticed(fresh):

@@ -40,13 +40,13 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def label(folder, passes, drawn=RANDOM, run="LAST", person="ann"):
+def label(folder, passes, drawn=RANDOM, run="LAST", person="ann", round_=0):
     """Labels of a run: by number of a case, whether a person lets its answer pass."""
     store = open_store()
     run_id = store.run(run).id
     store.people.add_labels(
         [
-            LabelRecord("chairs", f"c{k:02d}", person, "verdict", value, run_id=run_id, drawn=drawn)
+            LabelRecord("chairs", f"c{k:02d}", person, "verdict", value, run_id=run_id, drawn=drawn, round=round_)
             for k, value in passes.items()
         ]
     )
@@ -69,6 +69,7 @@ def test_the_rate_is_weighted_by_what_the_run_itself_passes(folder, drawn):
     """12 of 16 that passed are good, none of 14 that did not: 40 / 60 x 12 / 16 = 50 %, not the 12 of 30 labels."""
     invoke("run", "suite.yaml")
     label(folder, split(12, 16, 0, 14), drawn)
+    label(folder, {0: False, N_RIGHT: True}, drawn, round_=1)  # a second time is for agreement with oneself alone
     (gate,) = gated("pass_rate.corrected >= 45 %")
     assert gate["value"]["value"] == pytest.approx(0.5)
     assert (gate["value"]["n"], gate["value"]["n_missing"], gate["verdict"]) == (60, 0, "PASS")

@@ -46,6 +46,9 @@ def answered(tmp_path):
             for person, style in zip(("ann", "ben"), styles, strict=True)
         ]
     )
+    # What Ann says the second time is for her agreement with herself alone.
+    again = LabelRecord("chairs", "c0", "ann", "answer", {"style": "Empire"}, round=1)
+    store.people.add_labels([again])
     yield store, suite
     store.close()
 
@@ -152,3 +155,11 @@ def test_the_order_of_items_contests_nothing_and_one_more_item_does(answered):
             ]
         )
     assert [item.case_id for item in experts_of(store, suite).contested] == ["c0", "c1", "c2"]
+
+
+def test_a_suite_that_says_not_what_passes_contests_only_where_experts_differ(answered, tmp_path):
+    store, _ = answered
+    (tmp_path / "suite.yaml").write_text(SUITE.replace("pass: score >= 50 %", ""))
+    experts = experts_of(store, load_suite(str(tmp_path / "suite.yaml")))
+    assert [(item.case_id, item.why) for item in experts.contested] == [("c1", "experts disagree with each other")]
+    assert (experts.by_truth.value, experts.by_truth.n_missing) == (None, 6)

@@ -259,7 +259,9 @@ class Desk:
         if self._other is not None:
             second = self._text(self._other, place)[1]
         first, second = (second, first) if swapped else (first, second)
-        seen = replace(case, expected={}, tags=(), why="", source="", private=())
+        # What a case is filed under tells what is expected of it, as its tags do.
+        filed = replace(case, category=None, difficulty=None, cluster=None, tags=())
+        seen = replace(filed, expected={}, why="", source="", private=())
         return Task(place, seen, first, second, swapped, self.n_given)
 
     def _text(self, run_id: str, place: Place) -> tuple[Case, str]:
