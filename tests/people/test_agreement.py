@@ -1,15 +1,21 @@
 """How far people and judge agree, and what both say of a run. Figures are calculated by hand beside each."""
 
+import json
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from parts.judged_suite import write_judged
-from steelyard.analysis.judge.corrected import stratified_mean
+from steelyard.analysis.judge.corrected import labelled_rate, stratified_mean
 from steelyard.api import run_suite
 from steelyard.people.agreement import agreement_of, answers_agreement, f1, pair
 from steelyard.people.estimates import estimates_of, powered_mean
 from steelyard.people.labels import Sheet, Terms, sheets
-from steelyard.store.people import RANDOM, LabelRecord
+from steelyard.report.people import estimates_document
+from steelyard.report.render.markdown import to_markdown
+from steelyard.stats.intervals import score_bounds
+from steelyard.store.people import ASKED, PRECISION, RANDOM, SKIPPED, LabelRecord
 from steelyard.store.sql import open_store
 from steelyard.suite.load import load_suite
 
@@ -189,6 +195,17 @@ def test_what_people_pass_is_weighted_by_what_the_judge_passes():
     assert stratified_mean(judge[:5], label_[:5], np.arange(5)).value is None  # one label tells nothing of its spread
 
 
+def test_the_interval_of_what_people_pass_by_hand():
+    """As above. Variances of the two means: 1/32 x 2/2 = 1/32 (of 3/4), and 1/6 x 3/2/9 = 1/36 (of 1/6); the judge's
+    40 % of ten add 0.4 x (3/4 - 0.4)^2 + 0.6 x (1/6 - 0.4)^2, over 10. One degree of freedom, as of two labels."""
+    judge = np.array([1.0, 1, 1, 1, 0, 0, 0, 0, 0, 0])
+    label_ = np.array([1.0, 0.5, NAN, NAN, 0, 0, 0.5, NAN, NAN, NAN])
+    variance = 0.16 / 16 + 0.36 / 36 + (0.4 * 0.35**2 + 0.6 * (1 / 6 - 0.4) ** 2) / 10
+    low, high = score_bounds(0.4, variance**0.5, 1, (0.0, 1.0))
+    estimate = stratified_mean(judge, label_, np.arange(10))
+    assert (estimate.low, estimate.high) == pytest.approx((low, high))
+
+
 @pytest.mark.parametrize("n", [30, 120])
 def test_the_interval_of_the_mean_holds_the_truth_19_times_in_20(n):
     rng = np.random.default_rng(n)
@@ -215,3 +232,133 @@ def test_estimates_stand_on_what_was_drawn_at_random(judged, labelled):
     assert (passes.judge.value, passes.together.value, passes.method) == (1.0, 36 / 40, "post-stratified")
     assert estimates.costs.labels == 70 * 2.5
     assert estimates.costs.judge_calls is None
+
+
+@pytest.fixture
+def fresh(tmp_path):
+    """As `judged`, for one test alone: every fourth text has clarity 2 and fails. Ten clusters, two categories."""
+    texts = {k: f"A muddle of {k} words." for k in range(0, N, 4)}
+    declared = {"cases": {"files": "cases.jsonl", "cluster": "document"}}
+    suite = write_judged(tmp_path / "suite", n=N, texts=texts, suite=declared)
+    rows = [json.loads(line) for line in (suite.parent / "cases.jsonl").read_text().splitlines()]
+    clustered = [
+        row | {"document": f"document {k // 4}", "category": "many" if k < 34 else "few"} for k, row in enumerate(rows)
+    ]
+    (suite.parent / "cases.jsonl").write_text("".join(json.dumps(row) + "\n" for row in clustered))
+    run_suite(load_suite(str(suite)), store=str(tmp_path / "steelyard.db"))
+    store = open_store(str(tmp_path / "steelyard.db"))
+    yield store, store.run("LAST")
+    store.close()
+
+
+def shown(estimates, header):
+    return " ".join(to_markdown(estimates_document(estimates, header)).split())
+
+
+def test_an_estimate_counts_what_was_skipped_and_only_what_says_something(fresh):
+    """Twelve labels at random; three were skipped, one of which somebody labelled; a second time is no first one."""
+    store, header = fresh
+    given = [label(header, k, "ann", 3) for k in range(12)]
+    given += [replace(label(header, k, "ben", 0), kind=SKIPPED, value=None) for k in (11, 12, 13)]
+    given += [label(header, 30, "ann", 1, round=1), replace(label(header, 20, "ann", 1), drawn=ASKED)]
+    given += [replace(label(header, 0, "cid", 3), drawn=PRECISION)]
+    store.people.add_labels(given)
+    estimates = estimates_of(store, header, label_cost=1.0)
+    assert (estimates.n_random, estimates.n_precision, estimates.n_other, estimates.n_skipped) == (12, 0, 1, 2)
+    assert estimates.costs.labels == 15
+    clarity = next(figure for figure in estimates.figures if figure.name == "clarity")
+    assert (clarity.labels.value, clarity.labels.n) == (3.0, 12)
+    assert "2 items drawn by chance, in no estimate: people skip what is hard" in shown(estimates, header)
+
+
+def test_a_judge_that_is_against_people_gets_no_weight_and_four_times_the_labels_halve(fresh):
+    """Of ten labels three are a 4 where the judge gives its lowest, seven a 3: labels alone, 33 / 10."""
+    store, header = fresh
+    store.people.add_labels([label(header, k, "ann", 3 if k % 4 else 4) for k in range(10)])
+    clarity = next(figure for figure in estimates_of(store, header).figures if figure.name == "clarity")
+    assert clarity.together.value == pytest.approx(3.3)
+    assert clarity.why == "the judge counts with 0.00 of its own weight"
+    assert clarity.more_to_halve == 30
+
+
+def test_what_was_drawn_for_precision_is_weighed_in_the_pass_rate_and_in_no_mean(fresh):
+    """The judge passes 30 of 40. People pass 8 of the 9 of these that they labelled, and none of all ten others."""
+    store, header = fresh
+    at_random = [label(header, k, "ann", 1 if k % 4 == 0 or k == 1 else 3) for k in range(12)]
+    more = [replace(label(header, k, "ann", 1), drawn=PRECISION) for k in range(12, N, 4)]
+    store.people.add_labels(at_random + more)
+    estimates = estimates_of(store, header)
+    passes = estimates.figures[0]
+    assert (passes.method, passes.together.value) == ("prediction-powered", pytest.approx(0.75 * 8 / 9))
+    assert (estimates.n_random, estimates.n_precision) == (12, 7)
+    assert next(figure for figure in estimates.figures if figure.name == "clarity").labels.n == 12
+
+
+def test_a_category_of_few_items_is_no_slice(fresh):
+    store, header = fresh
+    store.people.add_labels([label(header, k, person, 3) for k in range(N) for person in ("ann", "ben")])
+    (part,) = by_name(agreement_of(store, header, str), "clarity").slices
+    # The judge gives a 3 to all but every fourth: 25 of 34.
+    assert (part.name, part.judge.n, part.judge.value) == ("many", 34, pytest.approx(25 / 34))
+
+
+def test_labels_that_claim_chance_and_cover_only_failures_are_noticed(fresh):
+    """The judge fails ten texts of 40; the labels `at random` are of these ten, and of two that it passes."""
+    store, header = fresh
+    store.people.add_labels([label(header, k, "ann", 1) for k in (*range(0, N, 4), 1, 2)])
+    estimates = estimates_of(store, header)
+    assert estimates.not_random == "the judge passes 16.7 % of the labelled and 100.0 % of the other texts"
+    assert estimates.not_random in shown(estimates, header)
+
+
+def test_labels_that_claim_chance_are_noticed_where_people_differ_too():
+    judge = np.array([1.0] * 40 + [0.0] * 20)
+    passes = np.array([1.0, 1, NAN, NAN] + [NAN] * 36 + [0.5] + [0.0] * 19)
+    rate = labelled_rate(judge, passes, np.arange(60), stratified=False)
+    assert (rate.rate.value, rate.rate.n) == (None, 60)
+    assert rate.message.startswith("the labels are no random part of the texts: the judge passes 9.1 %")
+    # What was drawn for precision has as many of each as were asked for.
+    rate = labelled_rate(judge, passes, np.arange(60), stratified=True)
+    assert rate.rate.value == pytest.approx(2 / 3 + 1 / 3 * 0.5 / 20)
+
+
+def test_cases_of_one_cluster_are_one_unit_of_evidence(fresh):
+    """Both say the same of all texts of five documents and never of those of the other five: ten units, not 40."""
+    store, header = fresh
+    said = [3 if k % 2 else 4 for k in range(N)]
+    ann = [label(header, k, "ann", said[k]) for k in range(N)]
+    store.people.add_labels([*ann, *(label(header, k, "ben", said[k] if k < 20 else 5) for k in range(N))])
+    clarity = by_name(agreement_of(store, header, str), "clarity")
+    assert (clarity.agreement.value, clarity.agreement.n) == (0.5, 40)
+    # 40 units would give [0.35, 0.65]; of ten it is Wilson's interval of 5 of 10 at best.
+    assert clarity.agreement.high - clarity.agreement.low > 0.5
+    assert clarity.pairs[0].agreement.high - clarity.pairs[0].agreement.low > 0.5
+
+
+def test_the_judge_that_read_nothing_leaves_no_estimate(fresh, monkeypatch):
+    store, header = fresh
+    store.people.add_labels([label(header, k, "ann", 3) for k in range(12)])
+    monkeypatch.setattr("steelyard.people.estimates.judge_figures", lambda *_: {})
+    estimates = estimates_of(store, header)
+    assert estimates.n_unread == N
+    assert {figure.together.value for figure in estimates.figures} == {None}
+    assert "fewer than 10 labels drawn at random of what the judge read" in shown(estimates, header)
+
+
+def test_what_the_judge_did_not_read_is_missing():
+    both = pair("judge", "ann", np.array([1.0, NAN, 3, 3]), np.array([1.0, 2, NAN, 3]), np.arange(4), (1, 5))
+    assert (both.agreement.value, both.agreement.n, both.agreement.n_missing) == (1.0, 2, 1)
+    assert (both.kappa.n, both.kappa.n_missing, both.bias.n, both.bias.n_missing) == (2, 1, 2, 1)
+
+
+def test_a_mean_score_below_one_is_no_share(fresh):
+    """Points stay points, however few: a mean of 1 on a scale from 1 to 5 is not 100 %."""
+    store, header = fresh
+    store.people.add_labels([label(header, k, "ann", 1) for k in range(12)])
+    row = next(
+        line
+        for line in to_markdown(estimates_document(estimates_of(store, header), header)).splitlines()
+        if "clarity" in line
+    )
+    assert "1.00" in row
+    assert "%" not in row

@@ -41,6 +41,9 @@ def crowd(tmp_path_factory):
             for k, value in enumerate(values)
         ]
     )
+    # Ann changes her mind the second time: that is for her agreement with herself alone.
+    again = {"clarity": 1, "harm": True}
+    store.people.add_labels([LabelRecord(header.suite_name, "c0", "ann", "scores", again, header.id, round=1)])
     yield store, header, true, str(folder / "steelyard.db")
     store.close()
 
@@ -53,6 +56,11 @@ def test_the_crowd_comes_to_the_right_answer(crowd):
     assert len(right) + len(found.needs_label) == 60
     assert len(right) >= 54
     assert all(right)
+
+
+def test_what_is_not_probable_enough_needs_another_label(crowd):
+    found = consensus_of(*crowd[:2], "clarity", enough=1.1)
+    assert (found.agreed, len(found.needs_label)) == ((), 60)
 
 
 def test_who_always_says_the_same_is_a_spammer_and_nobody_else(crowd):

@@ -11,11 +11,14 @@ from contextlib import ExitStack
 import pytest
 
 from parts.processes import ENVIRONMENT
-from parts.stored import ended_run, header
+from parts.stored import ended_run, fill, header
+from steelyard.analysis.judge.corrected import read_labels
 from steelyard.errors import StoreError, UsageError
 from steelyard.people.desk import Desk, Draw, extend_plan
+from steelyard.people.estimates import estimates_of
 from steelyard.people.labels import Terms
 from steelyard.store.people import ASKED, DISAGREEMENT, PRECISION, RANDOM, SKIPPED, LabelRecord
+from steelyard.suite.case import Case
 
 RUN = "demo-1"
 
@@ -94,12 +97,53 @@ def test_a_label_that_is_taken_back_can_be_given_anew(store, labelled_run):
     assert desk.undo() is None
 
 
+def test_who_holds_what_they_labelled_elsewhere_gets_the_next_item(store, labelled_run):
+    """A label by another way (a file, a second terminal) must not leave a person with an item that cannot be saved."""
+    extend_plan(store, labelled_run, Draw(random=2))
+    held = Desk(store, labelled_run, "ann").next().place
+    store.people.add_labels([LabelRecord("demo", held.case_id, "ann", "verdict", True, run_id=RUN)])
+    assert Desk(store, labelled_run, "ann").next().place.key != held.key
+
+
+def test_a_label_given_anew_has_one_second_time(store, labelled_run):
+    extend_plan(store, labelled_run, Draw(random=1), again=1.0)
+    desk = Desk(store, labelled_run, "ann")
+    desk.save(desk.next(), True)
+    desk.undo()
+    assert [label.round for label in all_from(desk)] == [0, 1]
+    assert store.people.progress(RUN) == {RANDOM: (2, 2)}
+
+
+def test_another_seed_does_not_change_a_draw_that_began(store, labelled_run):
+    extend_plan(store, labelled_run, Draw(random=5), seed=7)
+    extend_plan(store, labelled_run, Draw(random=5), seed=7)
+    with pytest.raises(UsageError, match="began with the seed 7"):
+        extend_plan(store, labelled_run, Draw(random=5), seed=8)
+    assert len(keys_of(store, RANDOM)) == 10
+
+
 def test_a_planned_second_time_goes_to_the_same_person_at_the_end(store, labelled_run):
     extend_plan(store, labelled_run, Draw(random=6), again=1.0)
     labels = all_from(Desk(store, labelled_run, "ann"))
     assert [label.round for label in labels] == [0] * 6 + [1] * 6
     assert [label.key for label in labels[:6]] == [label.key for label in labels[6:]]
     assert Desk(store, labelled_run, "ben").next() is None
+
+
+def test_a_second_time_is_served_to_nobody_else(store, labelled_run):
+    extend_plan(store, labelled_run, Draw(random=1), again=1.0)
+    ann = Desk(store, labelled_run, "ann")
+    ann.save(ann.next(), True)
+    assert Desk(store, labelled_run, "ben").next() is None
+    assert ann.next().place.round == 1
+
+
+def test_what_chance_drew_stays_random_however_it_is_drawn_later(store, labelled_run):
+    extend_plan(store, labelled_run, Draw(random=5))
+    first = keys_of(store, RANDOM)
+    plan = store.people.plan(RUN)
+    assert store.people.add_places(RUN, plan, [(key, DISAGREEMENT) for key in first]) == 0
+    assert keys_of(store, RANDOM) == first
 
 
 def test_a_share_of_items_comes_a_second_time(store, labelled_run):
@@ -123,6 +167,78 @@ def test_what_was_drawn_for_precision_and_comes_up_at_random_counts_as_random(st
     extend_plan(store, labelled_run, Draw(random=60))
     assert len(store.people.queued(RUN)) == 60
     assert {label.drawn for label in store.people.labels(run_id=RUN)} == {RANDOM}
+
+
+def test_a_random_draw_that_picked_items_came_before_is_none_until_all_of_it_has_labels(store, labelled_run):
+    """Twelve that failed were picked and labelled. They are part of the draw of all 60, and not the draw."""
+    picked = [(f"case-{k:04d}", "", 0) for k in range(0, 36, 3)]
+    plan = {"seed": 1, "kind": "verdict", "again": 0.0, "draws": []}
+    store.people.add_places(RUN, plan, [(key, DISAGREEMENT) for key in picked])
+    ann = Desk(store, labelled_run, "ann")
+    labels = all_from(ann, value=False)
+    assert {label.key for label in labels} == set(picked)
+    assert store.people.waiting(RUN) == 0
+    extend_plan(store, labelled_run, Draw(random=60))
+    assert store.people.waiting(RUN) == 48
+    passes = estimates_of(store, labelled_run).figures[0]
+    assert (passes.together.value, passes.labels.n) == (None, 12)
+    assert passes.why == "some texts of the random draw were picked before, and of the others 48 have no label yet"
+    assert read_labels(store, RUN, labelled_run.description).unfinished == passes.why
+    ann.skip(ann.next())
+    all_from(ann)
+    assert store.people.waiting(RUN) == 0
+    assert estimates_of(store, labelled_run).figures[0].together.value is not None
+
+
+def test_a_person_sees_the_input_and_the_answer_and_nothing_else(store, labelled_run):
+    """Neither the truth nor what a case is filed under, who answered, or what the judge says."""
+    extend_plan(store, labelled_run, Draw(random=1))
+    task = Desk(store, labelled_run, "ann").next()
+    number = int(task.place.case_id[-4:])
+    assert task.case == Case(task.place.case_id, {"description": f"thing {number}"}, {})
+    assert (task.case.source, task.case.private) == ("", ())
+    assert (task.answer, task.second) == ('{"title": "Thing"}', "")
+    assert "model-x" not in repr(task)
+
+
+def test_who_answers_a_case_does_not_see_what_the_system_answered(store, labelled_run):
+    extend_plan(store, labelled_run, Draw(random=1), kind="answer")
+    assert Desk(store, labelled_run, "ann").next().answer == ""
+
+
+def test_a_draw_is_by_chance_and_another_seed_is_another_draw(store, labelled_run):
+    other = ended_run(store, 60, "demo-2")
+    draws = []
+    for run, seed in ((labelled_run, 1), (other, 2)):
+        extend_plan(store, run, Draw(random=20), seed=seed)
+        draws.append(list(store.people.queued(run.id)))
+    # Of 60 the chance that two draws of 20 are the same, or that one is in order, is below 1 in 10 ** 15.
+    assert set(draws[0]) != set(draws[1])
+    assert draws[0] != sorted(draws[0])
+
+
+def test_what_has_no_score_is_not_drawn(store):
+    """Of four samples one failed: nobody can label an answer that is not there."""
+    fill(store)
+    assert extend_plan(store, store.run(RUN), Draw(random=10))[RANDOM] == 3
+
+
+def test_what_judges_disagree_on_may_be_drawn_for_precision(store, labelled_run):
+    everything = [((f"case-{k:04d}", "", 0), DISAGREEMENT) for k in range(60)]
+    store.people.add_places(RUN, {"seed": 1, "kind": "verdict", "again": 0.0, "draws": []}, everything)
+    assert extend_plan(store, labelled_run, Draw(precision=10))[PRECISION] == 10
+    assert len(keys_of(store, PRECISION)) == 10
+    assert len(store.people.queued(RUN)) == 60
+
+
+def test_few_labels_that_all_agree_with_the_judge_leave_doubt(store, labelled_run):
+    """Twice as many pass, and of the others less is known: the next ones are drawn on either side."""
+    extend_plan(store, labelled_run, Draw(random=40))
+    desk = Desk(store, labelled_run, "ann")
+    while (task := desk.next()) is not None:
+        desk.save(task, int(task.place.case_id[-4:]) % 3 != 0)
+    extend_plan(store, labelled_run, Draw(precision=2))
+    assert sorted(int(case_id[-4:]) % 3 == 0 for case_id, _, _ in keys_of(store, PRECISION)) == [False, True]
 
 
 def test_precision_is_drawn_where_labels_differ_most_from_the_judge(store, labelled_run):

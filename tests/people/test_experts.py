@@ -46,6 +46,9 @@ def answered(tmp_path):
             for person, style in zip(("ann", "ben"), styles, strict=True)
         ]
     )
+    # What Ann says the second time is for her agreement with herself alone.
+    again = LabelRecord("chairs", "c0", "ann", "answer", {"style": "Empire"}, round=1)
+    store.people.add_labels([again])
     yield store, suite
     store.close()
 
@@ -137,3 +140,26 @@ def test_contested_cases_say_why(answered):
     assert contested["c1"].why == "1 of 2 experts disagree with the truth; experts disagree with each other"
     assert contested["c1"].scores == {"ann": 1.0, "ben": 0.0}
     assert contested["c2"].why == "2 of 2 experts disagree with the truth"
+
+
+def test_the_order_of_items_contests_nothing_and_one_more_item_does(answered):
+    store, suite = answered
+    spans = [{"start": 0, "end": 4}, {"end": 9, "start": 5}]
+    given, years = {"cid": spans, "dan": spans[::-1], "eve": spans[:1]}, {"cid": 1820, "dan": 1820.0, "eve": 1820}
+    for n, names in enumerate((("cid", "dan"), ("cid", "eve"))):
+        case_id, style = ("c0", "Baroque") if n else ("c3", "Biedermeier")
+        store.people.add_labels(
+            [
+                LabelRecord("chairs", case_id, who, "answer", {"style": style, "year": years[who], "spans": given[who]})
+                for who in names
+            ]
+        )
+    assert [item.case_id for item in experts_of(store, suite).contested] == ["c0", "c1", "c2"]
+
+
+def test_a_suite_that_says_not_what_passes_contests_only_where_experts_differ(answered, tmp_path):
+    store, _ = answered
+    (tmp_path / "suite.yaml").write_text(SUITE.replace("pass: score >= 50 %", ""))
+    experts = experts_of(store, load_suite(str(tmp_path / "suite.yaml")))
+    assert [(item.case_id, item.why) for item in experts.contested] == [("c1", "experts disagree with each other")]
+    assert (experts.by_truth.value, experts.by_truth.n_missing) == (None, 6)

@@ -7,7 +7,8 @@ import pytest
 from parts.judged_suite import write_judged
 from steelyard.api import run_suite
 from steelyard.errors import SuiteError, UsageError
-from steelyard.people.files import export_labels, import_labels, pseudonyms
+from steelyard.people.files import export_labels, import_labels, people_names, pseudonyms
+from steelyard.store.people import LabelRecord
 from steelyard.store.sql import open_store
 from steelyard.suite.load import load_suite
 
@@ -83,6 +84,23 @@ def test_people_are_pseudonyms_unless_names_are_asked_for(judged, tmp_path):
         assert "person-2" in text
 
 
+def test_nobody_gets_another_pseudonym_when_labels_are_taken_back(judged, tmp_path):
+    imported(judged, tmp_path, CSV)
+    store, _ = judged
+    for number in (1, 2):
+        store.people.withdraw(number)
+    assert pseudonyms(store)["Ben"] == "person-2"
+    assert people_names(store, names=False)("Ben") == "person-2"
+    assert people_names(store, names=True)("Ben") == "Ben"
+
+
+def test_who_comes_while_labels_are_read_has_a_pseudonym(judged, tmp_path):
+    store, _ = judged
+    called = people_names(store, names=False)
+    imported(judged, tmp_path, CSV)
+    assert [called(name) for name in ("Ann", "Ben")] == ["person-1", "person-2"]
+
+
 def test_every_mistake_is_said_with_its_line_and_no_label_is_kept(judged, tmp_path):
     text = """case,person,scores.clarity,verdict
 c0,ann,4,
@@ -124,6 +142,8 @@ c3,ann,,maybe
         ('{"case": "c0", "person": "ann", "verdict": true, "drawn": "picked"}', "drawn is one of random"),
         ('{"case": "c0", "person": "ann", "verdict": true, "at": "soon"}', "at must be a time"),
         ('{"case": "c0", "person": "ann", "verdict": true, "repeat": -1}', "repeat must be a whole number"),
+        ('{"case": "c0", "person": "ann", "verdict": true, "other_run": "x"}', "preference and other_run go together"),
+        ('{"case": "c0", "person": "ann", "preference": "a"}', "preference and other_run go together"),
         ("[1]", "a label is a group of keys"),
     ],
 )
@@ -187,3 +207,26 @@ def test_a_control_of_another_type_is_said(judged, tmp_path):
     wrong = [{"data": {"case": "c0"}, "annotations": [{"completed_by": 1, "result": [{"type": "brush", "value": {}}]}]}]
     with pytest.raises(SuiteError, match="type 'brush' cannot be read"):
         imported(judged, tmp_path, json.dumps(wrong), "export.json")
+
+
+def test_an_export_counts_what_it_holds_and_holds_no_label_of_another_run(judged, tmp_path):
+    """A second time, a skipped item and a preference in which the run is the other one."""
+    imported(judged, tmp_path, CSV)
+    store, header = judged
+    run_suite(load_suite(str(tmp_path / "suite" / "suite.yaml")), store=str(tmp_path / "steelyard.db"))
+    other, suite = store.run("LAST").id, header.suite_name
+    store.people.add_labels(
+        [
+            LabelRecord(suite, "c0", "Ann", "scores", {"clarity": 2}, header.id, round=1),
+            LabelRecord(suite, "c2", "Ann", "skipped", None, header.id),
+            LabelRecord(suite, "c0", "Ann", "preference", "a", other, other_run_id=header.id),
+        ]
+    )
+    assert export_labels(store, header, tmp_path / "out.jsonl") == 5
+    assert {json.loads(line)["run"] for line in (tmp_path / "out.jsonl").read_text().splitlines()} == {header.id}
+    assert export_labels(store, header, tmp_path / "out.json") == 3
+    tasks = json.loads((tmp_path / "out.json").read_text())
+    assert [len(task["annotations"]) for task in tasks] == [2, 1]
+    # What was written can be read, with other names for the same people.
+    (tmp_path / "out.json").write_text((tmp_path / "out.json").read_text().replace("person-", "reader "))
+    assert len(import_labels(store, header, tmp_path / "out.json")) == 3

@@ -202,12 +202,12 @@ def status(run: str, names: bool, store_url: str | None, as_json: bool) -> None:
     from collections import Counter
 
     from steelyard.cli.output import print_json
-    from steelyard.people.files import pseudonyms
+    from steelyard.people.files import people_names
 
     with _opened(store_url, run) as (store, header):
         progress, labels = store.people.progress(header.id), store.people.labels(run_id=header.id)
-        person = {} if names else pseudonyms(store)
-        by_person = Counter(person.get(label.person, label.person) for label in labels if label.kind != "skipped")
+        person = people_names(store, names=names)
+        by_person = Counter(person(label.person) for label in labels if label.kind != "skipped")
         if as_json:
             queue = {name: {"labelled": done, "planned": planned} for name, (done, planned) in progress.items()}
             print_json({"run": header.id, "queue": queue, "people": dict(by_person), "labels": by_person.total()})
@@ -233,12 +233,12 @@ def agreement(
     """Say how far people agree on RUN with each other and themselves, and the judge with them."""
     from steelyard.cli.output import show_document
     from steelyard.people.agreement import agreement_of
-    from steelyard.people.files import pseudonyms
+    from steelyard.people.files import people_names
     from steelyard.report.people import agreement_document, people_data
 
     with _opened(store_url, run) as (store, header):
-        person = {} if names else pseudonyms(store)
-        part = agreement_of(store, header, lambda name: person.get(name, name))
+        person = people_names(store, names=names)
+        part = agreement_of(store, header, person)
     _refuse_unlabelled(header, part.n_labels)
     show_document(agreement_document(part, header), people_data(header, part), markdown, html, as_json=as_json)
 
@@ -287,12 +287,12 @@ def crowd(run: str, figure: str, propose: Path | None, names: bool, store_url: s
     """
     from steelyard.cli.output import report_written, show_document
     from steelyard.people.consensus import consensus_of, propose_cases
-    from steelyard.people.files import pseudonyms
+    from steelyard.people.files import people_names
     from steelyard.report.people import consensus_document, people_data
 
     with _opened(store_url, run) as (store, header):
-        person = {} if names else pseudonyms(store)
-        part = consensus_of(store, header, figure, lambda name: person.get(name, name))
+        person = people_names(store, names=names)
+        part = consensus_of(store, header, figure, person)
         if propose is not None:
             propose_cases(store, header, part, propose)
     show_document(consensus_document(part, header), people_data(header, part), as_json=as_json)
@@ -309,7 +309,7 @@ def experts(suite: str, names: bool, store_url: str | None, as_json: bool) -> No
     """Hold experts' own answers against the truth of SUITE: which cases are contested."""
     from steelyard.cli.output import show_document
     from steelyard.people.experts import experts_of
-    from steelyard.people.files import pseudonyms
+    from steelyard.people.files import people_names
     from steelyard.report.people import experts_document
     from steelyard.report.render.json import encode_object
     from steelyard.store.sql import open_store
@@ -318,8 +318,8 @@ def experts(suite: str, names: bool, store_url: str | None, as_json: bool) -> No
     loaded = load_suite(suite)
     store = open_store(store_url, create=False)
     try:
-        person = {} if names else pseudonyms(store)
-        part = experts_of(store, loaded, lambda name: person.get(name, name))
+        person = people_names(store, names=names)
+        part = experts_of(store, loaded, person)
     finally:
         store.close()
     show_document(experts_document(part, loaded.name), {"suite": loaded.name} | encode_object(part), as_json=as_json)
@@ -355,19 +355,20 @@ def withdraw(number: int, store_url: str | None) -> None:
 def log(run: str, names: bool, store_url: str | None, as_json: bool) -> None:
     """List the labels of RUN with their numbers, oldest first."""
     from steelyard.cli.output import print_json
-    from steelyard.people.files import label_row, pseudonyms
+    from steelyard.people.files import label_row, people_names
 
     with _opened(store_url, run) as (store, header):
-        person, labels = {} if names else pseudonyms(store), store.people.labels(run_id=header.id)
+        labels = store.people.labels(run_id=header.id)
+        person = people_names(store, names=names)
         if as_json:
-            rows = [label_row(label, person.get(label.person, label.person)) for label in labels]
+            rows = [label_row(label, person(label.person)) for label in labels]
             print_json([{"number": label.number} | row for label, row in zip(labels, rows, strict=True)])
             return
         for label in labels:
             variant = f" [{label.variant}]" if label.variant else ""
             repeat = f" #{label.repeat}" if label.repeat else ""
             comment = f"  {label.comment}" if label.comment else ""
-            who, value = person.get(label.person, label.person), json.dumps(label.value, ensure_ascii=False)
+            who, value = person(label.person), json.dumps(label.value, ensure_ascii=False)
             click.echo(f"{label.number:>6}  {label.case_id}{variant}{repeat}  {who}  {value}  {label.drawn}{comment}")
 
 

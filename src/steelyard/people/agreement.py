@@ -129,11 +129,11 @@ def agreement_of(store: Store, header: RunHeader, names: Callable[[str], str]) -
     judged = judge_figures(store, header)
     first, again = sheets(labels, terms), sheets(labels, terms, round_=1)
     times = {(label.person, label.key): label.labelled_at for label in labels if label.round == 0}
-    categories = _categories(store, header)
+    categories, units = _categories(store, header), units_by_case(store, header)
     rubric = terms.rubric
     order = [PASSES] if rubric is None else [*rubric.dimensions, *rubric.flags, PASSES]
     figures = [
-        _figure(name, first[name], again.get(name), judged.get(name, {}), times, categories, _scale(name, terms))
+        _figure(name, first[name], again.get(name), judged.get(name, {}), times, categories, units, _scale(name, terms))
         for name in order
         if name in first
     ]
@@ -167,6 +167,13 @@ def judge_figures(store: Store, header: RunHeader) -> dict[str, dict[Key, float]
     return figures
 
 
+def units_by_case(store: Store, header: RunHeader) -> dict[str, int]:
+    """The unit of evidence of each case: itself, or the cluster that it is in."""
+    columns = store.columns(header.id)
+    cases = (columns.case_ids[case] for case in columns.case.tolist())
+    return dict(zip(cases, columns.units()[0].tolist(), strict=True))
+
+
 def _categories(store: Store, header: RunHeader) -> dict[str, str]:
     columns = store.columns(header.id)
     named = zip(columns.case.tolist(), columns.category.tolist(), strict=True)
@@ -180,15 +187,16 @@ def _figure(
     judged: Mapping[Key, float],
     times: Mapping[tuple[str, Key], float],
     categories: Mapping[str, str],
+    units: Mapping[str, int],
     scale: tuple[float, float],
 ) -> FigureAgreement:
     nominal = scale == (0.0, 1.0)
     judge = np.array([judged.get(key, np.nan) for key in sheet.items])
-    case = np.unique([key[0] for key in sheet.items], return_inverse=True)[1]
+    case = np.array([units[key[0]] for key in sheet.items])
     shared = (~np.isnan(sheet.values)).sum(axis=0) > 1
     rows = dict(zip(sheet.people, sheet.values, strict=True))
     with_people = [pair(JUDGE, person, judge, row, case, scale) for person, row in rows.items()]
-    has_judge = (bool(judged) and name != PASSES) or bool(judged)
+    has_judge = bool(judged)
     return FigureAgreement(
         name=name,
         scale=scale,
@@ -198,8 +206,8 @@ def _figure(
         alpha=_alpha(sheet.values, case, "nominal" if nominal else "ordinal"),
         alpha_interval=_alpha(sheet.values, case, "interval"),
         agreement=_among(sheet.values, case),
-        pairs=tuple(pair(a, b, rows[a], rows[b], case, scale) for a, b in combinations(rows, 2)),
-        itself=tuple(_itself(sheet, again, scale)),
+        pairs=tuple(_both(a, b, rows, case, scale) for a, b in combinations(rows, 2)),
+        itself=tuple(_itself(sheet, again, units, scale)),
         judge=(*with_people, pair(JUDGE, "people", judge, sheet.median, case, scale)) if has_judge else (),
         drift=dict(_drift(sheet, times, scale)),
         test=alternative_test(judge, sheet.values, case, 0.2, nominal=nominal) if has_judge else None,
@@ -223,15 +231,21 @@ def _among(values: Array, case: Array) -> Estimate:
     return share((first == second)[both], np.ones(int(both.sum()), dtype=bool), np.tile(case, len(pairs))[both])
 
 
+def _both(a: str, b: str, rows: Mapping[str, Array], case: Array, scale: tuple[float, float]) -> Pair:
+    """Two people on what both rated: nobody planned that they rate the rest."""
+    rated = ~(np.isnan(rows[a]) | np.isnan(rows[b]))
+    return pair(a, b, rows[a][rated], rows[b][rated], case[rated], scale)
+
+
 def pair(a: str, b: str, first: Array, second: Array, case: Array, scale: tuple[float, float]) -> Pair:
-    """All figures of two raters; items that one of them did not rate are missing."""
-    both = ~(np.isnan(first) | np.isnan(second))
-    x, y, of = first[both], second[both], case[both]
+    """All figures of two raters on what the second one rated; what the first one did not rate of it is missing."""
+    rated = ~np.isnan(second)
+    x, y, of = first[rated], second[rated], case[rated]
     width = scale[1] - scale[0]
     return Pair(
         first=a,
         second=b,
-        agreement=share(np.abs(x - y) < 1e-9, np.ones(len(x), dtype=bool), of),
+        agreement=share(np.abs(x - y) < 1e-9, ~np.isnan(x), of),
         kappa=weighted_kappa(x, y, power=0, case=of),
         kappa_weighted=weighted_kappa(x, y, case=of),
         spearman=score_correlation(x, y, "spearman", of),
@@ -241,13 +255,13 @@ def pair(a: str, b: str, first: Array, second: Array, case: Array, scale: tuple[
     )
 
 
-def _itself(sheet: Sheet, again: Sheet | None, scale: tuple[float, float]) -> Iterator[Pair]:
+def _itself(sheet: Sheet, again: Sheet | None, units: Mapping[str, int], scale: tuple[float, float]) -> Iterator[Pair]:
     for person in again.people if again is not None else ():
         if again is None or person not in sheet.people:
             continue
         before = dict(zip(sheet.items, sheet.row(person), strict=True))
         first = np.array([before.get(key, np.nan) for key in again.items])
-        case = np.unique([key[0] for key in again.items], return_inverse=True)[1]
+        case = np.array([units[key[0]] for key in again.items])
         yield pair(person, person, first, again.row(person), case, scale)
 
 

@@ -80,17 +80,7 @@ def extend_plan(
         if run is not None and run.state is not RunState.ENDED:
             raise UsageError(f"run {run.id} has not ended: labels are drawn from all of its answers")
     terms, other = Terms(header.description), None if against is None else against.id
-    earlier, usual = store.people.plan(header.id, other), terms.kind if against is None else PREFERENCE
-    if kind not in ("", *KINDS) or (PREFERENCE in (kind, usual) and kind not in ("", usual)):
-        raise UsageError(f"there is no kind {kind!r} of labels of one answer{meant_or_listed(kind, KINDS[:-1])}")
-    plan = earlier or {
-        "seed": _seed(header.id) if seed is None else seed,
-        "kind": kind or usual,
-        "again": 0.0,
-        "draws": [],
-    }
-    if kind and kind != plan["kind"]:
-        raise UsageError(f"the labels of run {header.id} are of the kind {plan['kind']}: one plan asks for one kind")
+    plan = _plan(store, header, terms.kind if against is None else PREFERENCE, kind, seed, other)
     plan["again"] = plan["again"] if again is None else again
     columns = store.columns(header.id)
     order = _shuffled(columns, plan["seed"])
@@ -108,9 +98,30 @@ def extend_plan(
         places[key] = DISAGREEMENT
     for key in _most_telling(store, terms, header.id, columns, order, queued | places, draw.precision):
         places[key] = PRECISION
+    if any(queued.get(key) == DISAGREEMENT for key, how in places.items() if how != DISAGREEMENT):
+        plan["picked_first"] = True
     plan["draws"].append({"at": time.time(), "by": by, "per_item": draw.per_item} | _counts(places))
     store.people.add_places(header.id, plan, list(places.items()), draw.per_item, other)
     return _counts(places)
+
+
+def _plan(
+    store: Store, header: RunHeader, usual: str, kind: str, seed: int | None, other: str | None
+) -> dict[str, Any]:
+    """The plan that a run has, or a new one; UsageError when it is of another kind or seed than is asked for."""
+    if kind not in ("", *KINDS) or (PREFERENCE in (kind, usual) and kind not in ("", usual)):
+        raise UsageError(f"there is no kind {kind!r} of labels of one answer{meant_or_listed(kind, KINDS[:-1])}")
+    plan = store.people.plan(header.id, other)
+    if plan is None:
+        first = _seed(header.id) if seed is None else seed
+        return {"seed": first, "kind": kind or usual, "again": 0.0, "draws": []}
+    if kind and kind != plan["kind"]:
+        raise UsageError(f"the labels of run {header.id} are of the kind {plan['kind']}: one plan asks for one kind")
+    if seed is not None and seed != plan["seed"]:
+        raise UsageError(
+            f"the draw of run {header.id} began with the seed {plan['seed']}: it goes on in the same order"
+        )
+    return plan
 
 
 def _counts(places: Mapping[Key, str]) -> dict[str, int]:
@@ -186,7 +197,7 @@ def _most_telling(
     labels = [
         (judged.get(label.key), passes)
         for label in store.people.labels(run_id=run_id)
-        if label.drawn in (RANDOM, PRECISION) and (passes := terms.passes(label)) is not None
+        if label.round == 0 and label.drawn in (RANDOM, PRECISION) and (passes := terms.passes(label)) is not None
     ]
     by_chance = {key for key, how in drawn.items() if how in (RANDOM, PRECISION)}
     waiting = {
@@ -248,7 +259,9 @@ class Desk:
         if self._other is not None:
             second = self._text(self._other, place)[1]
         first, second = (second, first) if swapped else (first, second)
-        seen = replace(case, expected={}, tags=(), why="", source="", private=())
+        # What a case is filed under tells what is expected of it, as its tags do.
+        filed = replace(case, category=None, difficulty=None, cluster=None, tags=())
+        seen = replace(filed, expected={}, why="", source="", private=())
         return Task(place, seen, first, second, swapped, self.n_given)
 
     def _text(self, run_id: str, place: Place) -> tuple[Case, str]:

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from steelyard.analysis.judge.corrected import FEWEST, clustered_variance, stratified_mean
-from steelyard.analysis.judge.model import corrected_pass_rate
-from steelyard.people.agreement import FEWEST_IN_SLICE, judge_figures
+from steelyard.analysis.judge.corrected import FEWEST, clustered_variance, labelled_rate, unfinished_draw
+from steelyard.analysis.judge.model import unlike
+from steelyard.people.agreement import FEWEST_IN_SLICE, judge_figures, units_by_case
 from steelyard.people.labels import PASSES, Sheet, Terms, sheets
 from steelyard.stats.groups import mean
 from steelyard.stats.intervals import Estimate, bounded, score_bounds
-from steelyard.store.people import PRECISION, RANDOM
+from steelyard.store.people import PRECISION, RANDOM, SCORES, SKIPPED, VERDICT
 
 if TYPE_CHECKING:
     from steelyard.records import RunHeader
@@ -46,6 +46,8 @@ class LabelEstimate:
     method: str
     why: str
     """Why that method, or why there is no estimate."""
+    scale: tuple[float, float] | None
+    """From the lowest to the highest score of a dimension; None of a share."""
     more_to_halve: int | None
     """How many more labels at random would halve the interval; None when labels alone cannot."""
 
@@ -71,35 +73,57 @@ class Estimates:
     n_precision: int
     n_other: int
     """Items labelled that were picked: they are in no estimate."""
+    n_skipped: int
+    """Items drawn by chance that were skipped and that nobody labelled: in no estimate, and rather the hard ones."""
+    n_unread: int
+    """Answers of which the judge says nothing, such as malformed ones: in no estimate."""
+    not_random: str
+    """Why the labels drawn at random do not look like a random part of the run; "" when they do."""
     figures: tuple[LabelEstimate, ...]
     costs: Costs
 
 
 def estimates_of(store: Store, header: RunHeader, *, label_cost: float | None = None) -> Estimates:
     """The figures of a run from its judge and its labels together, by category where there are enough labels."""
-    labels = store.people.labels(run_id=header.id)
+    given = [label for label in store.people.labels(run_id=header.id) if label.run_id == header.id]
+    labels = [label for label in given if label.kind in (SCORES, VERDICT) and label.round == 0]
     terms, judged = Terms(header.description), judge_figures(store, header)
     by_chance = [label for label in labels if label.drawn in (RANDOM, PRECISION)]
     at_random = [label for label in labels if label.drawn == RANDOM]
     # Only the pass rate knows how to weigh what was drawn for its precision.
     tables = sheets(at_random, terms) | {PASSES: sheets(by_chance, terms).get(PASSES, Sheet((), (), np.empty((0, 0))))}
     stratified = len(by_chance) > len(at_random)
-    categories = _categories(store, header)
+    unfinished = unfinished_draw(store, header.id)
+    categories, units = _categories(store, header), units_by_case(store, header)
     rubric = terms.rubric
     order = [PASSES] if rubric is None else [PASSES, *rubric.flags, *rubric.dimensions]
     figures = []
+    passes = _Table(judged.get(PASSES, {}), sheets(at_random, terms).get(PASSES), units)
+    not_random = unlike(passes.judge, ~np.isnan(passes.label), passes.case)
     for name in order:
-        table = _Table(judged.get(name, {}), tables.get(name))
+        table = _Table(judged.get(name, {}), tables.get(name), units)
         for part in ("", *categories):
             inside = table.all_of(categories.get(part))
             if table.n_labelled(inside) < (FEWEST_IN_SLICE if part else name != PASSES):
                 continue
             scale = None if rubric is None or name not in rubric.dimensions else rubric.scale
-            figures.append(_estimate(name, part, table, inside, scale, stratified=stratified and name == PASSES))
-    items = {drawn: len({label.key for label in labels if label.drawn == drawn}) for drawn in (RANDOM, PRECISION)}
-    n_other = len({label.key for label in labels}) - sum(items.values())
-    costs = _costs(store, header, len(labels), figures[0].more_to_halve, label_cost)
-    return Estimates(items[RANDOM], items[PRECISION], n_other, tuple(figures), costs)
+            by_side = stratified and name == PASSES
+            figures.append(_estimate(name, part, table, inside, scale, stratified=by_side, unfinished=unfinished))
+    items = {drawn: {label.key for label in labels if label.drawn == drawn} for drawn in (RANDOM, PRECISION)}
+    others = {label.key for label in labels} - items[RANDOM] - items[PRECISION]
+    drawn = {label.key for label in given if label.kind == SKIPPED and label.drawn in items}
+    return Estimates(
+        n_random=len(items[RANDOM]),
+        n_precision=len(items[PRECISION] - items[RANDOM]),
+        n_other=len(others),
+        n_skipped=len(drawn - items[RANDOM] - items[PRECISION]),
+        n_unread=store.columns(header.id).n - len(judged.get(PASSES, {})),
+        not_random=not_random,
+        figures=tuple(figures),
+        costs=_costs(
+            store, header, sum(label.kind != SKIPPED for label in given), figures[0].more_to_halve, label_cost
+        ),
+    )
 
 
 def _categories(store: Store, header: RunHeader) -> dict[str, set[str]]:
@@ -114,14 +138,14 @@ def _categories(store: Store, header: RunHeader) -> dict[str, set[str]]:
 class _Table:
     """One figure of all items: the judge's, and the mean of what people said; NaN where there is none."""
 
-    def __init__(self, judged: Mapping[Key, float], sheet: Sheet | None) -> None:
+    def __init__(self, judged: Mapping[Key, float], sheet: Sheet | None, units: Mapping[str, int]) -> None:
         by_people = (
             {} if sheet is None or not sheet.items else dict(zip(sheet.items, sheet.consensus.tolist(), strict=True))
         )
         self.keys: Sequence[Key] = sorted(judged.keys() | by_people.keys())
         self.judge = np.array([judged.get(key, np.nan) for key in self.keys])
         self.label = np.array([by_people.get(key, np.nan) for key in self.keys])
-        self.case = np.unique([key[0] for key in self.keys], return_inverse=True)[1] if self.keys else np.empty(0, int)
+        self.case = np.array([units[key[0]] for key in self.keys], dtype=int)
 
     def all_of(self, cases: set[str] | None) -> Array:
         return np.array([cases is None or key[0] in cases for key in self.keys], dtype=bool)
@@ -131,29 +155,31 @@ class _Table:
 
 
 def _estimate(
-    name: str, part: str, table: _Table, inside: Array, scale: tuple[float, float] | None, *, stratified: bool
+    name: str,
+    part: str,
+    table: _Table,
+    inside: Array,
+    scale: tuple[float, float] | None,
+    *,
+    stratified: bool,
+    unfinished: str,
 ) -> LabelEstimate:
     judge, label, case = table.judge[inside], table.label[inside], table.case[inside]
     bounds = scale or (0.0, 1.0)
     alone, reported = (mean(values[~np.isnan(values)], case[~np.isnan(values)], bounds) for values in (label, judge))
-    if (~np.isnan(label)).sum() < FEWEST:
-        why = f"fewer than {FEWEST} labels drawn at random"
-        return LabelEstimate(name, part, reported, alone, Estimate(None, 0), "", why, None)
-    shared = bool(((label > 0) & (label < 1)).any())
-    if scale is None and not shared:
-        rate = corrected_pass_rate(judge, label, case, stratified=stratified)
-        result, method, why = rate.rate, rate.method, rate.why or rate.message
+    few = (~np.isnan(label) & ~np.isnan(judge)).sum() < FEWEST
+    if few or unfinished:
+        why = unfinished or f"fewer than {FEWEST} labels drawn at random of what the judge read"
+        return LabelEstimate(name, part, reported, alone, Estimate(None, 0), "", why, scale, None)
+    if scale is None:
+        rate = labelled_rate(judge, label, case, stratified=stratified)
+        result, method, why = rate.rate, rate.method, rate.message or rate.why
         more = _more_to_halve_rate(rate.rate, judge, label)
-    elif scale is None:
-        # People differ on some items: each then passes in part.
-        result = stratified_mean(judge, label, case)
-        method, why = "post-stratified", "people differ on some items, which pass in part"
-        more = _more_to_halve_rate(result, judge, label)
     else:
         result, weight = powered_mean(judge, label, case, bounds)
         method, why = "prediction-powered", f"the judge counts with {weight:.2f} of its own weight"
         more = _more_to_halve_mean(judge, label, weight)
-    return LabelEstimate(name, part, reported, alone, result, method, why, more)
+    return LabelEstimate(name, part, reported, alone, result, method, why, scale, more)
 
 
 def powered_mean(judge: Array, label: Array, case: Array, scale: tuple[float, float]) -> tuple[Estimate, float]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from steelyard.errors import SuiteError, UsageError
-from steelyard.people.agreement import f1, flatten, same
+from steelyard.people.agreement import f1, flatten
 from steelyard.people.labels import ANSWER
 from steelyard.scoring.evaluate import Evaluated, Evaluator
 from steelyard.stats.groups import mean, share
@@ -125,8 +125,15 @@ def _things(answer: Any) -> list[Any]:
         if isinstance(value, list):
             things += [[name, item] for item in value]
         else:
-            things.append([name, " ".join(value.split()).casefold() if isinstance(value, str) else value])
+            things.append([name, _plain(value)])
     return things
+
+
+def _plain(value: Any) -> Any:
+    """A value without what makes no difference: white space and case of texts, and 1.0 for 1."""
+    if isinstance(value, str):
+        return " ".join(value.split()).casefold()
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _contested(
@@ -144,5 +151,6 @@ def _contested(
 
 
 def _alike(x: Any, y: Any) -> bool:
-    first, second = flatten(x), flatten(y)
-    return first.keys() == second.keys() and all(same(first[name], second[name]) for name in first)
+    """Whether two answers are the same; the order of items and spans says nothing, as in `_things`."""
+    first, second = (sorted(json.dumps(thing, sort_keys=True) for thing in _things(answer)) for answer in (x, y))
+    return first == second

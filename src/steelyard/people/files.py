@@ -92,6 +92,8 @@ def _label(data: Any, header: RunHeader, terms: Terms, keys: set[Key]) -> LabelR
         what = f"there are {' and '.join(kinds)}" if kinds else "there is none"
         raise ValueError(f"a label is one of {', '.join(KINDS)}: {what}")
     kind, value = kinds[0], given[kinds[0]]
+    if kind != SKIPPED and (kind == PREFERENCE) != ("other_run" in given):
+        raise ValueError(f"{PREFERENCE} and other_run go together: it is of the answers of two runs")
     if kind == ANSWER and isinstance(value, str) and terms.suite.answer.schema_data is not None:
         value = _json(value)
     key = (str(given.get("case", "")), str(given.get("variant", "")), _whole(given, "repeat"))
@@ -217,7 +219,6 @@ def _studio_task(
                 "result": _studio_result(label),
             }
             for label in labels
-            if label.kind in (SCORES, VERDICT)
         ],
     }
 
@@ -238,14 +239,32 @@ def _studio_result(label: LabelRecord) -> list[dict[str, Any]]:
 
 
 def pseudonyms(store: Store) -> dict[str, str]:
-    """A name for each person of the store that says nothing of who it is: numbers, by who labelled first."""
-    people = dict.fromkeys(label.person for label in store.people.labels())
-    return {name: f"person-{number}" for number, name in enumerate(people, start=1)}
+    """A name for each person of the store that says nothing of who it is: numbers, by who labelled first.
+
+    Nobody's number changes when labels are taken back.
+    """
+    return {name: f"person-{number}" for number, name in enumerate(store.people.everybody(), start=1)}
+
+
+def people_names(store: Store, *, names: bool) -> Callable[[str], str]:
+    """What people are called: by name where that is asked for, else by pseudonym."""
+    known: dict[str, str] = {}
+
+    def pseudonym(name: str) -> str:
+        # Who labels for the first time while we read has no number yet.
+        if name not in known:
+            known.update(pseudonyms(store))
+        return known[name]
+
+    return str if names else pseudonym
 
 
 def export_labels(store: Store, header: RunHeader, path: Path, *, names: bool = False) -> int:
     """Write the labels of a run by the file's ending: .csv, .jsonl, or .json for Label Studio; how many."""
-    labels = store.people.labels(run_id=header.id)
+    labels = [label for label in store.people.labels(run_id=header.id) if label.run_id == header.id]
+    if path.suffix == ".json":
+        # Label Studio has no place for second times, skipped items and people's own answers.
+        labels = [label for label in labels if label.kind in (SCORES, VERDICT) and label.round == 0]
     person = {label.person: label.person for label in labels} if names else pseudonyms(store)
     writers: dict[str, Callable[[Sequence[LabelRecord], Mapping[str, str]], str]] = {
         ".csv": _csv,

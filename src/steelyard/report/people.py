@@ -118,7 +118,11 @@ def _alternative(figures: Sequence[FigureAgreement]) -> Table:
         for item in figures
         if item.test is not None and item.test.winning_rate is not None
     ]
-    note = "alternative annotator test: from a winning rate of 50 % on the judge may stand for one of the people"
+    epsilon = next((item.test.epsilon for item in figures if item.test is not None), 0.0)
+    note = (
+        "alternative annotator test: from a winning rate of 50 % on the judge may stand for one of the people; a judge"
+        f" that is worse by less than {epsilon:g} (epsilon) wins"
+    )
     return Table("May the judge stand for a person?", columns, rows, note if rows else "")
 
 
@@ -177,8 +181,7 @@ def estimates_document(estimates: Estimates, header: RunHeader) -> Document:
 
 
 def _value(item: LabelEstimate, estimate: Estimate) -> str:
-    share = not (item.together.value is not None and abs(item.together.value) > 1)
-    return _share(estimate) if share and (estimate.value is None or abs(estimate.value) <= 1) else _number(estimate)
+    return _share(estimate) if item.scale is None else _number(estimate)
 
 
 def _line(estimate: Estimate) -> str:
@@ -218,8 +221,15 @@ def _standing(estimates: Estimates) -> list[tuple[str, str]]:
         ("Drawn at random", fmt.counted(estimates.n_random, "item")),
         ("Drawn for precision", fmt.counted(estimates.n_precision, "item")),
         ("Picked", f"{fmt.counted(estimates.n_other, 'item')}, in no estimate"),
-        ("Method", f"{estimates.figures[0].method}: {estimates.figures[0].why}"),
+        (
+            "Skipped",
+            f"{fmt.counted(estimates.n_skipped, 'item')} drawn by chance, in no estimate: people skip what is hard",
+        ),
+        ("Not read", f"{fmt.counted(estimates.n_unread, 'item')} without a verdict of the judge, in no estimate"),
+        ("Method", ": ".join(filter(None, (estimates.figures[0].method, estimates.figures[0].why)))),
     ]
+    if estimates.not_random:
+        facts.append(("Not a random part", estimates.not_random))
     if costs.labels is not None:
         facts.append(("Labels cost", f"{costs.labels:,.2f}"))
     if costs.halving is not None:

@@ -100,23 +100,26 @@ WHERE l.withdrawn_at IS NULL
 """
 _QUEUE = ("run", "other_run", "position", "case_id", "variant", "repeat", "drawn", "round", "only_for")
 _QUEUE_OF = "run = ? AND other_run = ?"
+# Nobody is served what they have labelled (or skipped) already, but for the planned second time.
 _PLACE = f"""
 SELECT position, case_id, variant, repeat, drawn, round FROM label_queue q WHERE {_QUEUE_OF} AND label IS NULL
-"""  # noqa: S608 - our own words
-_MINE = f"{_PLACE} AND person = ? AND held_until >= ? ORDER BY position LIMIT 1"
-# Nobody is served what they have labelled (or skipped) already, but for the planned second time.
-_FREE = f"""
-{_PLACE} AND (person IS NULL OR held_until < ?) AND (only_for IS NULL OR only_for = ?)
 AND NOT EXISTS (
     SELECT 1 FROM labels l WHERE l.run = q.run AND l.case_id = q.case_id AND l.variant = q.variant
     AND l.repeat = q.repeat AND l.person = ? AND l.round = q.round AND coalesce(l.other_run, 0) = q.other_run
     AND l.withdrawn_at IS NULL
 )
-ORDER BY position LIMIT 1
 """  # noqa: S608 - our own words
+_MINE = f"{_PLACE} AND person = ? AND held_until >= ? ORDER BY position LIMIT 1"
+_FREE = f"""
+{_PLACE} AND (person IS NULL OR held_until < ?) AND (only_for IS NULL OR only_for = ?) ORDER BY position LIMIT 1
+"""
 _MY_PLACE = f"WHERE {_QUEUE_OF} AND position = ? AND person = ?"
 _HOLD = f"UPDATE label_queue SET person = ?, held_until = ? WHERE {_QUEUE_OF} AND position = ?"  # noqa: S608
 _FILL = f"UPDATE label_queue SET label = ?, held_until = NULL {_MY_PLACE}"  # noqa: S608
+_SECOND = f"""
+SELECT 1 FROM label_queue
+WHERE {_QUEUE_OF} AND case_id = ? AND variant = ? AND repeat = ? AND round = ? AND only_for = ?
+"""  # noqa: S608 - our own words
 _DRAWN = "UPDATE {table} SET drawn = ? WHERE run = ? AND {other} = ? AND case_id = ? AND variant = ? AND repeat = ?"
 _ITEMS = """
 SELECT case_id, variant, repeat, drawn, position FROM label_queue WHERE run = ? AND other_run = ? ORDER BY position
@@ -125,6 +128,14 @@ _PROGRESS = """
 SELECT drawn, count(label), count(*) FROM label_queue WHERE run = ? AND other_run = ?
 GROUP BY drawn ORDER BY min(position)
 """
+_WAITING = f"""
+SELECT count(*) FROM (
+    SELECT DISTINCT case_id, variant, repeat FROM label_queue q WHERE {_QUEUE_OF} AND drawn IN (?, ?) AND NOT EXISTS (
+        SELECT 1 FROM labels l WHERE l.run = q.run AND l.other_run IS NULL AND l.case_id = q.case_id
+        AND l.variant = q.variant AND l.repeat = q.repeat AND l.withdrawn_at IS NULL
+    )
+) AS items
+"""  # noqa: S608 - our own words
 _RELEASE = f"UPDATE label_queue SET person = NULL, held_until = NULL {_MY_PLACE}"  # noqa: S608
 
 
@@ -152,7 +163,7 @@ class PeopleTables:
             return [_label(row) for row in session.execute(f"{_LABELS}{where} ORDER BY l.number", values)]
 
     def withdraw(self, number: int) -> LabelRecord:
-        """Take a label back; its place in the queue is its person's again. StoreError when there is no such label."""
+        """Take a label back; its place in the queue is free again. StoreError when there is no such label."""
         with self._database.writing() as session:
             rows = session.execute(f"{_LABELS} AND l.number = ?", (number,))
             if not rows:
@@ -163,6 +174,12 @@ class PeopleTables:
                 "UPDATE label_queue SET label = NULL, person = NULL, held_until = NULL WHERE label = ?", (number,)
             )
             return _label(rows[0])
+
+    def everybody(self) -> list[str]:
+        """Everybody who ever gave a label, who gave one first first; labels that were taken back count, too."""
+        with self._database.reading() as session:
+            rows = session.execute("SELECT person FROM labels GROUP BY person ORDER BY min(number)")
+            return [from_stored(row[0]) for row in rows]
 
     def plan(self, run_id: str, other: str | None = None) -> dict[str, Any] | None:
         """What was planned for the queue of a run, or of two runs to be compared; None when nothing was."""
@@ -208,6 +225,16 @@ class PeopleTables:
         with self._database.reading() as session:
             return _queued(session, self._runs(session, run_id, other))[0]
 
+    def waiting(self, run_id: str) -> int:
+        """How many items of a draw by chance that began with picked ones have no label yet, 0 for other draws.
+
+        What was picked by disagreement is labelled first: until the others are, a draw that it is part of leans to it.
+        """
+        if not (self.plan(run_id) or {}).get("picked_first"):
+            return 0
+        with self._database.reading() as session:
+            return int(session.execute(_WAITING, (*self._runs(session, run_id, None), RANDOM, PRECISION))[0][0])
+
     def next_place(
         self, run_id: str, person: str, lease: float, other: str | None = None, now: float | None = None
     ) -> Place | None:
@@ -219,7 +246,7 @@ class PeopleTables:
         name = to_stored(person)
         with self._database.writing() as session:
             runs = self._locked(session, run_id, other)
-            rows = session.execute(_MINE, (*runs, name, now)) or session.execute(_FREE, (*runs, now, name, name))
+            rows = session.execute(_MINE, (*runs, name, name, now)) or session.execute(_FREE, (*runs, name, now, name))
             if not rows:
                 return None
             position, case_id, variant, repeat, drawn, round_ = rows[0]
@@ -241,9 +268,11 @@ class PeopleTables:
             else:
                 session.execute(_FILL, (number, *runs, place.position, name))
             if again:
-                _, last = _queued(session, runs)
                 item = (to_stored(place.case_id), to_stored(place.variant), place.repeat)
-                session.insert("label_queue", _QUEUE, [(*runs, last, *item, place.drawn, place.round + 1, name)])
+                # A label that was taken back and given anew has its second place already.
+                if not session.execute(_SECOND, (*runs, *item, place.round + 1, name)):
+                    _, last = _queued(session, runs)
+                    session.insert("label_queue", _QUEUE, [(*runs, last, *item, place.drawn, place.round + 1, name)])
         return replace(label, number=number)
 
     def progress(self, run_id: str, other: str | None = None) -> dict[str, tuple[int, int]]:

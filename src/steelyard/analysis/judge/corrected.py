@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from steelyard.analysis.judge.model import CorrectedRate, corrected_pass_rate
+from steelyard.analysis.judge.model import CorrectedRate, corrected_pass_rate, unlike
 from steelyard.analysis.judge.votes import (
     DescribedRubric,
     JudgeCheck,
@@ -52,6 +52,14 @@ class RunLabels:
     """The share of people who let a sample pass."""
     stratified: bool = False
     """Whether some were drawn among what the judge passes and among the rest, not as many of each as there are."""
+    unfinished: str = ""
+    """Why the labels drawn by chance are none yet; "" when they are."""
+
+
+def unfinished_draw(store: Store, run_id: str) -> str:
+    """Why the labels that chance drew stand behind no figure yet; "" when they do."""
+    n = store.people.waiting(run_id)
+    return f"some texts of the random draw were picked before, and of the others {n} have no label yet" if n else ""
 
 
 def read_labels(store: Store, run_id: str, suite: SuiteModel) -> RunLabels | None:
@@ -66,6 +74,7 @@ def read_labels(store: Store, run_id: str, suite: SuiteModel) -> RunLabels | Non
         frozenset() if judge is None else labelled_samples(store.samples(run_id), judge),
         _shares(drawn, described_rubric(suite)),
         any(label.drawn == PRECISION for label in drawn),
+        unfinished_draw(store, run_id),
     )
 
 
@@ -144,15 +153,29 @@ class LabelColumns:
         judged, passes, unit = self.judged[rows], self.passes[rows], self._table.unit[rows]
         if self._rubric is not None and not self._labels.by_people:
             return corrected_by_labels(judged, passes, unit, self._rubric)
-        shared = (passes > 0) & (passes < 1)
-        result = corrected_pass_rate(judged, np.where(shared, np.nan, passes), unit, stratified=self._labels.stratified)
-        if not shared.any():
-            return result
-        rate = stratified_mean(judged, passes, unit)
-        if rate.value is None:
-            return replace(result, rate=rate, message="fewer than two labels of what the judge passes, or of the rest")
-        why = "people differ on some texts, which pass in part"
-        return replace(result, rate=rate, message="", method="post-stratified", why=why)
+        result = labelled_rate(judged, passes, unit, stratified=self._labels.stratified)
+        return without_rate(result, self._labels.unfinished) if self._labels.unfinished else result
+
+
+def labelled_rate(judge: Array, passes: Array, case: Array, *, stratified: bool) -> CorrectedRate:
+    """The pass rate by judge and labels together; what people differ on passes in part."""
+    shared = (passes > 0) & (passes < 1)
+    result = corrected_pass_rate(judge, np.where(shared, np.nan, passes), case, stratified=stratified)
+    if not shared.any():
+        return result
+    rate = stratified_mean(judge, passes, case)
+    if not stratified and (why := unlike(judge, ~np.isnan(passes), case)):
+        return without_rate(result, f"the labels are no random part of the texts: {why}")
+    if rate.value is None:
+        return replace(result, rate=rate, message="fewer than two labels of what the judge passes, or of the rest")
+    why = "people differ on some texts, which pass in part"
+    return replace(result, rate=rate, message="", method="post-stratified", why=why)
+
+
+def without_rate(result: CorrectedRate, message: str) -> CorrectedRate:
+    """The same without a corrected rate, and why."""
+    rate = Estimate(None, result.rate.n, result.rate.n_missing)
+    return replace(result, rate=rate, message=message, method="", why="")
 
 
 def stratified_mean(judge: Array, label: Array, case: Array) -> Estimate:

@@ -129,7 +129,7 @@ def corrected_pass_rate(
         )
     not_random = "the suite says that they were chosen" if chosen else ""
     if not chosen and not stratified:
-        not_random = _unlike(passed, available, both, case)
+        not_random = unlike(passed, both, case)
     if not_random:
         return _by_error_rates(corrected_rate, passed, labelled, case, not_random)
     powered = _prediction_powered(passed, labelled, both, case)
@@ -154,9 +154,12 @@ def _width(rate: Estimate) -> float:
     return math.inf if rate.low is None or rate.high is None else rate.high - rate.low
 
 
-def _unlike(passed: Array, available: Array, both: Array, case: Array) -> str:
+def unlike(passed: Array, labelled: Array, case: Array) -> str:
     """Why the labelled texts are no random part of all, by how often the judge passes them; "" when they may be."""
-    ours, others = (Trials(float(passed[of].mean()), worth(passed == 1, of, case)) for of in (both, available & ~both))
+    both, rest = (~np.isnan(passed) & of for of in (labelled, ~labelled))
+    if not both.any() or not rest.any():
+        return ""
+    ours, others = (Trials(float(passed[of].mean()), worth(passed == 1, of, case)) for of in (both, rest))
     pooled = (ours.share * ours.n + others.share * others.n) / max(ours.n + others.n, 1)
     if min(ours.n, others.n) < 2 or not 0 < pooled < 1:
         return ""
