@@ -378,13 +378,12 @@ def log(run: str, names: bool, store_url: str | None, as_json: bool) -> None:
 def import_(file: Path, run: str, store_url: str | None) -> None:
     """Read the labels of RUN from FILE: .csv, .jsonl or Label Studio's .json. One wrong row and none is kept."""
     from steelyard.people.files import import_labels
+    from steelyard.report.format import counted
 
     with _opened(store_url, run) as (store, header):
         labels = import_labels(store, header, file)
         people = len({label.person for label in labels})
-        click.echo(
-            f"{len(labels):,} labels of {people:,} {'person' if people == 1 else 'people'} are kept with {header.id}"
-        )
+        click.echo(f"{counted(len(labels), 'label')} of {counted(people, 'person', 'people')} kept with {header.id}")
 
 
 @label_command.command("export")
@@ -395,7 +394,8 @@ def import_(file: Path, run: str, store_url: str | None) -> None:
 def export(file: Path, run: str, names: bool, store_url: str | None) -> None:
     """Write the labels of RUN to FILE: .csv, .jsonl or Label Studio's .json. People are pseudonyms."""
     from steelyard.people.files import export_labels
+    from steelyard.report.format import counted
 
     with _opened(store_url, run) as (store, header):
         n = export_labels(store, header, file, names=names)
-        click.echo(f"{n:,} labels are in {file}")
+        click.echo(f"{counted(n, 'label')} written to {file}")

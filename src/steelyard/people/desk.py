@@ -80,10 +80,9 @@ def extend_plan(
         if run is not None and run.state is not RunState.ENDED:
             raise UsageError(f"run {run.id} has not ended: labels are drawn from all of its answers")
     terms, other = Terms(header.description), None if against is None else against.id
-    earlier, usual = store.people.plan(header.id, other), terms.kind if against is None else PREFERENCE
-    if kind not in ("", *KINDS) or (PREFERENCE in (kind, usual) and kind not in ("", usual)):
-        raise UsageError(f"there is no kind {kind!r} of labels of one answer{meant_or_listed(kind, KINDS[:-1])}")
-    plan = earlier or {
+    usual = terms.kind if against is None else PREFERENCE
+    _check_kind(header.id, kind, other)
+    plan = store.people.plan(header.id, other) or {
         "seed": _seed(header.id) if seed is None else seed,
         "kind": kind or usual,
         "again": 0.0,
@@ -111,6 +110,15 @@ def extend_plan(
     plan["draws"].append({"at": time.time(), "by": by, "per_item": draw.per_item} | _counts(places))
     store.people.add_places(header.id, plan, list(places.items()), draw.per_item, other)
     return _counts(places)
+
+
+def _check_kind(run_id: str, kind: str, other: str | None) -> None:
+    if other is None:
+        if kind not in ("", *KINDS[:-1]):
+            raise UsageError(f"there is no kind {kind!r} of labels of one answer{meant_or_listed(kind, KINDS[:-1])}")
+    elif other == run_id or kind not in ("", PREFERENCE):
+        mistake = f"is {run_id} itself" if other == run_id else f"takes no --kind {kind}"
+        raise UsageError(f"--against asks which answer of two runs is better: it {mistake}")
 
 
 def _counts(places: Mapping[Key, str]) -> dict[str, int]:
@@ -277,11 +285,11 @@ class Desk:
         return self._keep(task, SKIPPED, None, comment, again=False)
 
     def undo(self) -> LabelRecord | None:
-        """Take back what this person said last at this desk; None when there is nothing."""
+        """Take back what this person said last at this desk, which is served next; None when there is nothing."""
         if not self._given:
             return None
         label = self._given.pop()
-        return self._store.people.withdraw(label.number or 0)
+        return self._store.people.withdraw(label.number or 0, self._lease)
 
     def _keep(self, task: Task, kind: str, value: Any, comment: str, *, again: bool) -> LabelRecord:
         case_id, variant, repeat = task.place.key
