@@ -1,0 +1,53 @@
+"""`steelyard label` as a person types it: what is shown, what a slip of the finger costs, and where to go next."""
+
+import json
+
+import pytest
+
+from parts.command import invoke
+from parts.judged_suite import write_judged
+from steelyard.api import run_suite
+from steelyard.suite.load import load_suite
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    """The id of a run of four judged answers in the store that commands use."""
+    monkeypatch.setenv("STEELYARD_STORE", str(tmp_path / "steelyard.db"))
+    monkeypatch.chdir(tmp_path)
+    return run_suite(load_suite(str(write_judged(tmp_path / "suite"))), store=str(tmp_path / "steelyard.db")).id
+
+
+def labels(*fields):
+    return [
+        tuple(label[field] for field in fields) for label in json.loads(invoke("label", "log", "--names", "--json"))
+    ]
+
+
+def test_undo_within_scores_takes_back_the_last_score_alone(run):
+    invoke("label", "plan", "--random", 2)
+    shown = invoke("label", "next", "--as", "ann", typed="4\nno\n5\nu\n2\nyes\n")
+    assert labels("scores") == [({"clarity": 4, "harm": False},), ({"clarity": 2, "harm": True},)]
+    assert "Nothing is left for you to label." in shown
+    assert f"2 labelled. What they say:\n  steelyard label agreement {run}" in shown
+
+
+def test_a_verdict_is_p_or_f_and_a_comment_needs_a_text(run):
+    invoke("label", "plan", "--random", 1, "--kind", "verdict")
+    shown = invoke("label", "next", "--as", "ann", typed="u\n1\nc\nc hard to say\nP\n")
+    assert "there is nothing to take back" in shown
+    assert "say p (pass) or f (fail)" in shown
+    assert "no comment: give one as c TEXT" in shown
+    assert labels("verdict", "comment") == [(True, "hard to say")]
+
+
+def test_who_leaves_at_once_is_not_sent_to_labels_that_are_not_there(run):
+    invoke("label", "plan", "--random", 1)
+    assert invoke("label", "next", "--as", "ann", typed="").endswith("\n0 labelled.\n")
+
+
+def test_a_plan_without_anything_to_draw_says_so(run):
+    invoke("label", "plan", "--random", 4)
+    shown = invoke("label", "plan", "--random", 4)
+    assert shown.startswith("random: 0 of 4 drawn\nThere is nothing more to draw")
+    assert "label next" not in shown
