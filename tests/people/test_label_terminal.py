@@ -51,3 +51,32 @@ def test_a_plan_without_anything_to_draw_says_so(run):
     shown = invoke("label", "plan", "--random", 4)
     assert shown.startswith("random: 0 of 4 drawn\nThere is nothing more to draw")
     assert "label next" not in shown
+
+
+@pytest.mark.parametrize("command", ["agreement", "estimate", "crowd"])
+def test_a_run_without_labels_says_how_to_get_some(run, command):
+    invoke("label", "plan", "--random", 4)
+    invoke("label", "next", "--as", "ann", typed="s\ns\ns\ns\n")
+    assert f"run {run} has no labels yet" in invoke("label", command, code=2)
+
+
+def test_a_suite_without_experts_says_how_to_get_some(run, tmp_path):
+    assert "steelyard label plan RUN --kind answer" in invoke("label", "experts", tmp_path / "suite", code=2)
+
+
+def test_who_skipped_everything_has_not_labelled_and_what_was_skipped_is_in_no_count(run):
+    invoke("label", "plan", "--random", 4, "--per-item", 2, "--kind", "verdict")
+    invoke("label", "next", "--as", "ann", typed="p\nf\np\ns\n")
+    invoke("label", "next", "--as", "ben", typed="s\ns\ns\ns\n")
+    assert "3 labels of 1 person, 5 skipped" in invoke("label", "agreement")
+    shown = " ".join(invoke("label", "estimate", "--label-cost", 2).split())
+    assert f"fewer than 10 labels drawn at random. Draw some: steelyard label plan {run} --random 50" in shown
+    assert "Drawn at random 3 items Method none: fewer than 10" in shown
+    assert "Labels cost 6.00" in shown
+
+
+def test_what_one_person_says_is_not_agreed(run, tmp_path):
+    invoke("label", "plan", "--random", 4, "--kind", "verdict")
+    invoke("label", "next", "--as", "ann", typed="p\np\np\np\n")
+    data = json.loads(invoke("label", "crowd", "--json"))
+    assert (data["agreed"], len(data["needs_label"])) == ([], 4)

@@ -332,6 +332,7 @@ def crowd(run: str, figure: str, propose: Path | None, names: bool, store_url: s
 def experts(suite: str, names: bool, store_url: str | None, as_json: bool) -> None:
     """Hold experts' own answers against the truth of SUITE: which cases are contested."""
     from steelyard.cli.output import show_document
+    from steelyard.errors import UsageError
     from steelyard.people.experts import experts_of
     from steelyard.people.files import pseudonyms
     from steelyard.report.people import experts_document
@@ -346,6 +347,10 @@ def experts(suite: str, names: bool, store_url: str | None, as_json: bool) -> No
         part = experts_of(store, loaded, lambda name: person.get(name, name))
     finally:
         store.close()
+    if not part.n_cases:
+        raise UsageError(
+            f"nobody has answered a case of {loaded.name} yet: steelyard label plan RUN --kind answer --random 20"
+        )
     show_document(experts_document(part, loaded.name), {"suite": loaded.name} | encode_object(part), as_json=as_json)
 
 
@@ -353,7 +358,10 @@ def _refuse_unlabelled(header: RunHeader, n: int) -> None:
     from steelyard.errors import UsageError
 
     if not n:
-        raise UsageError(f"run {header.id} has no labels yet: steelyard label plan {header.id} --random 50")
+        raise UsageError(
+            f"run {header.id} has no labels yet that say how good an answer is:"
+            f" steelyard label plan {header.id} --random 50"
+        )
 
 
 @label_command.command("withdraw")

@@ -140,7 +140,7 @@ def agreement_of(store: Store, header: RunHeader, names: Callable[[str], str]) -
     return Agreement(
         n_labels=sum(label.kind in ("scores", "verdict", ANSWER) for label in labels),
         n_skipped=sum(label.kind == "skipped" for label in labels),
-        people=tuple(sorted({label.person for label in labels})),
+        people=tuple(sorted({label.person for label in labels if label.kind in ("scores", "verdict", ANSWER)})),
         figures=tuple(figures),
         answers=tuple(answers_agreement(labels)),
     )

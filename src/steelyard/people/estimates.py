@@ -21,7 +21,7 @@ from steelyard.people.agreement import FEWEST_IN_SLICE, judge_figures
 from steelyard.people.labels import PASSES, Sheet, Terms, sheets
 from steelyard.stats.groups import mean
 from steelyard.stats.intervals import Estimate, bounded, score_bounds
-from steelyard.store.people import PRECISION, RANDOM
+from steelyard.store.people import PRECISION, RANDOM, SCORES, VERDICT
 
 if TYPE_CHECKING:
     from steelyard.records import RunHeader
@@ -77,7 +77,7 @@ class Estimates:
 
 def estimates_of(store: Store, header: RunHeader, *, label_cost: float | None = None) -> Estimates:
     """The figures of a run from its judge and its labels together, by category where there are enough labels."""
-    labels = store.people.labels(run_id=header.id)
+    labels = [label for label in store.people.labels(run_id=header.id) if label.kind in (SCORES, VERDICT)]
     terms, judged = Terms(header.description), judge_figures(store, header)
     by_chance = [label for label in labels if label.drawn in (RANDOM, PRECISION)]
     at_random = [label for label in labels if label.drawn == RANDOM]

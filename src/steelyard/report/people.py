@@ -169,7 +169,7 @@ def estimates_document(estimates: Estimates, header: RunHeader) -> Document:
     """The pass rate by judge and labels first, then all figures and what more labels would bring."""
     first = estimates.figures[0]
     blocks: list[Block] = [
-        Text(_sentence(first), Tone.STRONG),
+        Text(_sentence(first, header.id), Tone.STRONG),
         *table_section(_figures(estimates.figures), main=True),
         *section("Stands on", Facts(_standing(estimates))),
     ]
@@ -185,9 +185,9 @@ def _line(estimate: Estimate) -> str:
     return _share(estimate).replace("\n", " ")
 
 
-def _sentence(item: LabelEstimate) -> str:
+def _sentence(item: LabelEstimate, run_id: str) -> str:
     if item.together.value is None:
-        return f"No estimate of the pass rate: {item.why}. Draw some: steelyard label plan RUN --random 50"
+        return f"No estimate of the pass rate: {item.why}. Draw some: steelyard label plan {run_id} --random 50"
     text = f"Pass rate by judge and labels together: {_line(item.together)}; the judge alone says {_line(item.judge)}"
     if item.more_to_halve is not None:
         text += f". Label {item.more_to_halve:,} more at random and the interval halves"
@@ -218,7 +218,7 @@ def _standing(estimates: Estimates) -> list[tuple[str, str]]:
         ("Drawn at random", fmt.counted(estimates.n_random, "item")),
         ("Drawn for precision", fmt.counted(estimates.n_precision, "item")),
         ("Picked", f"{fmt.counted(estimates.n_other, 'item')}, in no estimate"),
-        ("Method", f"{estimates.figures[0].method}: {estimates.figures[0].why}"),
+        ("Method", f"{estimates.figures[0].method or 'none'}: {estimates.figures[0].why}"),
     ]
     if costs.labels is not None:
         facts.append(("Labels cost", f"{costs.labels:,.2f}"))
