@@ -80,3 +80,18 @@ def test_what_one_person_says_is_not_agreed(run, tmp_path):
     invoke("label", "next", "--as", "ann", typed="p\np\np\np\n")
     data = json.loads(invoke("label", "crowd", "--json"))
     assert (data["agreed"], len(data["needs_label"])) == ([], 4)
+
+
+def test_how_often_people_prefer_the_answers_of_a_run(run, tmp_path):
+    other = run_suite(load_suite(str(tmp_path / "suite")), store=str(tmp_path / "steelyard.db")).id
+    said = [("c0", "ann", "a"), ("c1", "ann", "a"), ("c2", "ann", "tie"), ("c3", "ann", "b"), ("c0", "ben", "a")]
+    rows = "".join(f"{case},{person},{value},{other}\n" for case, person, value in said)
+    (tmp_path / "labels.csv").write_text(f"case,person,preference,other_run\n{rows}")
+    assert invoke("label", "import", "labels.csv", run) == f"5 labels of 2 people kept with {run}\n"
+    (mine,), (theirs,) = (
+        json.loads(invoke("label", "agreement", id_, "--json"))["preferences"] for id_ in (run, other)
+    )
+    assert (mine["other_run"], mine["better"], mine["ties"], mine["worse"]) == (other, 3, 1, 1)
+    assert mine["share"]["value"] == 0.7  # three and a half of five
+    assert (theirs["other_run"], theirs["better"], theirs["ties"], theirs["worse"]) == (run, 1, 1, 3)
+    assert "Which answer is better" in invoke("label", "agreement", run)

@@ -66,6 +66,7 @@ def agreement_document(agreement: Agreement, header: RunHeader) -> Document:
         *table_section(_drift(figures)),
         *table_section(_slices(figures)),
         *table_section(_answers(agreement)),
+        *table_section(_preferences(agreement, header.id)),
         *table_section(_disagreed(figures)),
     ]
     return Document(f"Labels of {header.suite_name}", blocks, ["agreement", f"run {header.id}"])
@@ -149,6 +150,23 @@ def _answers(agreement: Agreement) -> Table:
         rows += [(names, name, f"{value.n:,}", _share(value), "") for name, value in pair.fields.items()]
         rows += [(names, name, f"{value.n:,}", "", _share(value)) for name, value in pair.lists.items()]
     return Table("People's own answers", columns, rows)
+
+
+def _preferences(agreement: Agreement, run_id: str) -> Table:
+    columns = _columns(["Other run"], "n", "Better", "Ties", "Worse", "Preferred")
+    rows = [
+        (
+            item.other_run or fmt.NOT_AVAILABLE,
+            f"{item.share.n:,}",
+            f"{item.better:,}",
+            f"{item.ties:,}",
+            f"{item.worse:,}",
+            _share(item.share),
+        )
+        for item in agreement.preferences
+    ]
+    note = f"better: labels that prefer the answer of {run_id}; preferred: their share, a tie counts half"
+    return Table("Which answer is better", columns, rows, note)
 
 
 def _disagreed(figures: Sequence[FigureAgreement]) -> Table:
