@@ -95,3 +95,12 @@ def test_how_often_people_prefer_the_answers_of_a_run(run, tmp_path):
     assert mine["share"]["value"] == 0.7  # three and a half of five
     assert (theirs["other_run"], theirs["better"], theirs["ties"], theirs["worse"]) == (run, 1, 1, 3)
     assert "Which answer is better" in invoke("label", "agreement", run)
+
+
+def test_two_people_who_differ_do_not_make_a_crowd_that_agrees(run):
+    invoke("label", "plan", "--random", 4, "--per-item", 2, "--kind", "verdict")
+    invoke("label", "next", "--as", "ann", typed="p\np\np\np\n")
+    invoke("label", "next", "--as", "ben", typed="f\nq\n")
+    data = json.loads(invoke("label", "crowd", "--json"))
+    assert (data["method"], data["agreed"]) == ("majority", [])
+    assert "majority: 2 labels of items that two people labelled are too few to choose a method by." in data["message"]
