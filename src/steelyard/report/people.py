@@ -226,7 +226,7 @@ def _figures(figures: Sequence[LabelEstimate]) -> Table:
         )
         for item in figures
     ]
-    note = "together: prediction-powered, where that is tighter than the labels alone; to halve: labels at random"
+    note = "together: what the judge says of all answers, corrected by the labels; to halve: labels at random"
     return Table("Figures", columns, rows, note)
 
 
