@@ -121,16 +121,16 @@ def start_process(*arguments: object, cwd: Path, env: dict[str, str] | None = No
     )
 
 
-def invoke(*arguments: object, code: int = 0) -> str:
+def invoke(*arguments: object, code: int = 0, typed: str = "") -> str:
     """What `steelyard ARGUMENTS` prints on standard output, run in this process; of a deliberate error, its message."""
-    return outputs(*arguments, code=code)[0]
+    return outputs(*arguments, code=code, typed=typed)[0]
 
 
-def outputs(*arguments: object, code: int = 0) -> tuple[str, str]:
+def outputs(*arguments: object, code: int = 0, typed: str = "") -> tuple[str, str]:
     """The same, and what it prints on standard error."""
     # Before 8.2 click put both outputs into one unless it was told not to.
     apart = {"mix_stderr": False} if "mix_stderr" in signature(CliRunner).parameters else {}
-    done = CliRunner(**apart).invoke(group, [str(one) for one in arguments], prog_name="steelyard")
+    done = CliRunner(**apart).invoke(group, [str(one) for one in arguments], prog_name="steelyard", input=typed)
     if isinstance(done.exception, SteelyardError):
         assert done.exception.exit_code == code, str(done.exception)
         return f"{done.stderr}{done.exception}", done.stderr

@@ -122,6 +122,18 @@ def test_another_seed_does_not_change_a_draw_that_began(store, labelled_run):
     assert len(keys_of(store, RANDOM)) == 10
 
 
+def test_what_is_taken_back_is_served_next_and_planned_a_second_time_only_once(store, labelled_run):
+    extend_plan(store, labelled_run, Draw(random=3), again=1.0)
+    desk = Desk(store, labelled_run, "ann")
+    first = desk.next()
+    desk.save(first, True)
+    assert desk.next().place.key != first.place.key
+    desk.undo()
+    assert desk.next().place.key == first.place.key
+    assert len(all_from(desk)) == 6
+    assert store.people.progress(RUN) == {RANDOM: (6, 6)}
+
+
 def test_a_planned_second_time_goes_to_the_same_person_at_the_end(store, labelled_run):
     extend_plan(store, labelled_run, Draw(random=6), again=1.0)
     labels = all_from(Desk(store, labelled_run, "ann"))
@@ -393,3 +405,7 @@ def test_people_say_which_of_two_answers_is_better(store, labelled_run):
     assert len(all_from(Desk(store, labelled_run, "ann"))) == 1
     with pytest.raises(UsageError, match="no kind 'preference' of labels of one answer"):
         extend_plan(store, labelled_run, Draw(random=1), kind="preference")
+    with pytest.raises(UsageError, match="two runs is better: it takes no --kind answer"):
+        extend_plan(store, labelled_run, Draw(random=1), kind="answer", against=other)
+    with pytest.raises(UsageError, match="two runs is better: it is demo-1 itself"):
+        extend_plan(store, labelled_run, Draw(random=1), against=labelled_run)

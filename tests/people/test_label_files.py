@@ -144,17 +144,22 @@ c3,ann,,maybe
         ('{"case": "c0", "person": "ann", "verdict": true, "repeat": -1}', "repeat must be a whole number"),
         ('{"case": "c0", "person": "ann", "verdict": true, "other_run": "x"}', "preference and other_run go together"),
         ('{"case": "c0", "person": "ann", "preference": "a"}', "preference and other_run go together"),
+        ('{"case": "c0", "person": "ann", "verdict": true, "round": 99999999999999999999}', "round must be a whole"),
+        ('{"person": "ann", "verdict": true}', "case is missing"),
+        ('{"case": "c0", "person": "ann", "preference": "a", "other_run": ["x"]}', r"no run \"\['x'\]\""),
         ("[1]", "a label is a group of keys"),
     ],
 )
 def test_what_is_wrong_with_a_row_is_said(judged, tmp_path, row, words):
-    with pytest.raises(SuiteError, match=words):
+    with pytest.raises((SuiteError, UsageError), match=words):
         imported(judged, tmp_path, row, "labels.jsonl")
 
 
 def test_a_file_without_labels_and_one_of_another_kind(judged, tmp_path):
     with pytest.raises(UsageError, match="holds no label"):
         imported(judged, tmp_path, "case,person,verdict\n")
+    with pytest.raises(UsageError, match=r"read from \.csv, \.jsonl or"):
+        imported(judged, tmp_path, "", "labels.xlsx")
     with pytest.raises(UsageError, match=r"written as \.csv, \.jsonl or"):
         export_labels(*judged, tmp_path / "labels.xlsx")
 
@@ -195,7 +200,8 @@ def test_label_studio_annotations_are_read(judged, tmp_path):
 
 def test_label_studio_gets_what_people_saw_and_said(judged, tmp_path):
     imported(judged, tmp_path, CSV)
-    export_labels(*judged, tmp_path / "out.json")
+    imported(judged, tmp_path, "case,person,skipped\nc3,Ann,true\n")
+    assert export_labels(*judged, tmp_path / "out.json") == 3
     tasks = json.loads((tmp_path / "out.json").read_text())
     assert [task["data"]["case"] for task in tasks] == ["c0", "c1"]
     assert tasks[0]["data"]["answer"].startswith("Number 0 is a fine number")
@@ -230,3 +236,32 @@ def test_an_export_counts_what_it_holds_and_holds_no_label_of_another_run(judged
     # What was written can be read, with other names for the same people.
     (tmp_path / "out.json").write_text((tmp_path / "out.json").read_text().replace("person-", "reader "))
     assert len(import_labels(store, header, tmp_path / "out.json")) == 3
+
+
+def task(**annotation):
+    return {"data": {"case": "c0"}, "annotations": [{"completed_by": 1} | annotation]}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"data": {"case": "c0"}, "predictions": [{"result": []}]}, "holds no label"),
+        ({"data": {"case": "c0"}, "annotations": None}, "holds no label"),
+        ({"data": {"case": "c0"}, "annotations": {"id": 1}}, "annotations must be a list of groups"),
+        ({"data": {"case": "c0"}, "annotations": [17]}, "annotations must be a list of groups"),
+        ({"data": None, "annotations": []}, "no column 'annotations'"),
+        (task(result=None), "there is none"),
+        (task(result={"value": 1}), "result must be a list of groups"),
+        (task(result=["x"]), "result must be a list of groups"),
+        (task(result=[{"from_name": "verdict", "value": "pass"}]), "value of a Label Studio result must be a group"),
+        (task(result=[{"type": "labels", "value": {"start": 1, "labels": []}}]), "type 'labels' cannot be read"),
+        (
+            task(result=[{"from_name": "preference", "value": {"selected": ["left"]}}]),
+            "preference and other_run go together",
+        ),
+    ],
+)
+def test_a_label_studio_file_of_another_shape_is_refused_with_a_sentence(judged, tmp_path, wrong, words):
+    with pytest.raises((SuiteError, UsageError), match=words):
+        imported(judged, tmp_path, json.dumps([wrong]), "export.json")
+    assert rows(judged) == []

@@ -86,6 +86,11 @@ def test_what_all_say_is_suggested_with_evidence_and_worth(makers):
     assert second["points"] == {"correction": 6.25}
 
 
+def test_too_few_runs_to_agree_are_told_what_to_do(makers):
+    shown = invoke("truth", "suggest", "makers", "--agree", 4)
+    assert shown == "0 suggestions from 3 runs; 4 voters must say the same: run more systems, or lower --agree\n"
+
+
 def test_fewer_voters_may_do_and_who_says_unknown_does_not_vote(makers):
     found = {(item["case"], item["component"]): item for item in suggested("--agree", 2)["suggestions"]}
     assert set(found) == {("a", "maker"), ("b", "maker"), ("c", "maker"), ("d", "year")}
@@ -154,6 +159,7 @@ def test_a_rejected_one_is_not_offered_again_unless_asked_for(makers):
     ("words", "message"),
     [
         (("accept", "makers", "zzz", "--as", "correction"), "there is no suggestion 'zzz'"),
+        (("accept", "makers", "zzz", "--as", "correction"), "and give the same --agree and --run here as there"),
         (("accept", "makers", "", "--as", "correction"), "there is no suggestion ''"),
         (("accept", "makers", "YEAR", "--as", "alternative"), "the scorer of year knows one truth alone"),
         (("suggest", "makers", "--run", "nowhere"), "nowhere"),

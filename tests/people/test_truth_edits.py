@@ -161,6 +161,7 @@ def test_cases_in_the_suite_file_are_edited_there(tmp_path):
     [
         ({"expected.maker": ["x"]}, SuiteError, r"cases.yaml:5: expected.maker is \['x'\]: a name is needed"),
         ({"input": "x"}, UsageError, "input is no part of the truth: name a path such as expected.name"),
+        ({}, UsageError, "nothing was edited: say what, such as --set expected.maker=Thonet"),
         ({"expected.maker": "Kohn"}, UsageError, "nothing was edited: the truth of a is so already"),
         ({"expected.maker.first": "J"}, UsageError, "there is no 'first' in 'Kohn'"),
     ],
@@ -170,6 +171,12 @@ def test_what_would_break_the_suite_is_refused_and_nothing_is_written(makers, va
         edit_case(str(makers), "a", values, ANN)
     assert (makers / "cases.yaml").read_text() == FILES["cases.yaml"]
     assert not (makers / "ledger.jsonl").exists()
+
+
+def test_an_installed_suite_is_not_edited_where_it_is_installed():
+    same = next(iter(load_suite("antiques").cases))
+    with pytest.raises(UsageError, match=r"antiques is an installed suite.*copy the folder .*, and edit the copy"):
+        edit_case("antiques", same.id, {"expected.maker": same.expected["maker"]}, ANN)
 
 
 def test_what_an_alias_or_a_mapping_stands_for_is_left_to_a_person(makers):

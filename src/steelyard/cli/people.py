@@ -82,6 +82,9 @@ def plan(
         for name, asked in (("random", random), ("disagreement", disagreement), ("precision", precision)):
             if asked:
                 click.echo(f"{name}: {drawn[name]} of {asked} drawn")
+        if not any(drawn.values()):
+            click.echo("There is nothing more to draw: every answer is in the queue, or no judges disagree.")
+            return
         extra = "" if other is None else f" --against {other.id}"
         click.echo(f"Label them with:\n  steelyard label next {header.id}{extra}")
 
@@ -110,8 +113,11 @@ def next_(run: str, person: str, lease: float, against: str | None, store_url: s
             if not _asked(desk, task):
                 break
         else:
-            click.echo("Nothing is left to label.")
-        click.echo(f"\n{desk.n_given} labelled. What they say:\n  steelyard label agreement {header.id}")
+            click.echo("Nothing is left for you to label.")
+        what = f"experts {header.suite_name}" if desk.kind == "answer" else f"agreement {header.id}"
+        click.echo(
+            f"\n{desk.n_given} labelled." + (f" What they say:\n  steelyard label {what}" if desk.n_given else "")
+        )
 
 
 def _rubric(header: RunHeader) -> str:
@@ -119,9 +125,12 @@ def _rubric(header: RunHeader) -> str:
     judge = header.description.judge
     if judge is None:
         return ""
-    scored = [(item.name, item.about) for item in judge.rubric.dimensions]
-    flagged = [(item.name, item.about) for item in judge.rubric.flags]
-    return "\n".join(f"{name}: {about}" for name, about in scored + flagged)
+    lines = []
+    for item in judge.rubric.dimensions:
+        lines += [f"{item.name}: {item.about}", *(f"  {score}: {text}" for score, text in item.scores.items())]
+    for flag in judge.rubric.flags:
+        lines += [f"{flag.name}: {flag.about}", *(f"  - {text}" for text in flag.triggers)]
+    return "\n".join(lines)
 
 
 def _show(task: Task) -> None:
@@ -133,6 +142,8 @@ def _show(task: Task) -> None:
         else json.dumps(task.case.input, ensure_ascii=False, indent=2)
     )
     click.echo(f"\n--- {task.done + 1} ---\n\nInput\n\n{spelled_out(shown, keep=chr(10))}\n")
+    for attachment in task.case.attachments:
+        click.echo(f"Attachment: {spelled_out(attachment.place)}\n")
     for title, text in (("First answer" if task.second else "Answer", task.answer), ("Second answer", task.second)):
         if text:
             click.echo(f"{title}\n\n{spelled_out(text, keep=chr(10))}\n")
@@ -153,11 +164,15 @@ def _asked(desk: Desk, task: Task) -> bool:
         if text in ("s", "skip"):
             desk.skip(task, comment=comment)
             return True
+        if text in ("u", "undo") and value:
+            value.popitem()
+            continue
         if text in ("u", "undo"):
             click.echo("taken back" if desk.undo() else "there is nothing to take back")
             return True
-        if text.startswith("c "):
+        if text == "c" or text.startswith("c "):
             comment = text[2:].strip()
+            click.echo("this is the comment" if comment else "no comment: give one as c TEXT")
             continue
         try:
             value[name] = _read(desk, name, text)
@@ -179,13 +194,22 @@ def _read(desk: Desk, name: str, text: str) -> Any:
         if text not in ("1", "2", "tie"):
             raise ValueError("say 1, 2 or tie")
         return {"1": "first", "2": "second"}.get(text, text)
-    return desk.terms.check(desk.kind, {"p": "pass", "f": "fail"}.get(text, text) if desk.kind == "verdict" else text)
+    if desk.kind == "verdict":
+        if text.lower() not in ("p", "f", "pass", "fail"):
+            raise ValueError("say p (pass) or f (fail)")
+        return text.lower().startswith("p")
+    return desk.terms.check(desk.kind, text)
 
 
 def _questions(terms: Terms, kind: str) -> list[tuple[str, str]]:
     keys = "s skip, u undo, c TEXT comment, q quit"
     if kind != "scores" or terms.rubric is None:
-        asked = {"verdict": "p pass, f fail", "preference": "which is better: 1, 2 or tie"}.get(kind, "your answer")
+        schema = terms.suite.answer.schema_data
+        fields = schema.get("properties", {}) if isinstance(schema, dict) else {}
+        answer = (
+            "your answer" if schema is None else f"your answer as JSON{' with ' if fields else ''}{', '.join(fields)}"
+        )
+        asked = {"verdict": "p pass, f fail", "preference": "which is better: 1, 2 or tie"}.get(kind, answer)
         return [(kind, f"{asked}; {keys}")]
     rubric = terms.rubric
     scores = [(name, f"{name} {rubric.low:g} to {rubric.high:g}; {keys}") for name in rubric.dimensions]
@@ -308,6 +332,7 @@ def crowd(run: str, figure: str, propose: Path | None, names: bool, store_url: s
 def experts(suite: str, names: bool, store_url: str | None, as_json: bool) -> None:
     """Hold experts' own answers against the truth of SUITE: which cases are contested."""
     from steelyard.cli.output import show_document
+    from steelyard.errors import UsageError
     from steelyard.people.experts import experts_of
     from steelyard.people.files import people_names
     from steelyard.report.people import experts_document
@@ -322,6 +347,10 @@ def experts(suite: str, names: bool, store_url: str | None, as_json: bool) -> No
         part = experts_of(store, loaded, person)
     finally:
         store.close()
+    if not part.n_cases:
+        raise UsageError(
+            f"nobody has answered a case of {loaded.name} yet: steelyard label plan RUN --kind answer --random 20"
+        )
     show_document(experts_document(part, loaded.name), {"suite": loaded.name} | encode_object(part), as_json=as_json)
 
 
@@ -329,7 +358,10 @@ def _refuse_unlabelled(header: RunHeader, n: int) -> None:
     from steelyard.errors import UsageError
 
     if not n:
-        raise UsageError(f"run {header.id} has no labels yet: steelyard label plan {header.id} --random 50")
+        raise UsageError(
+            f"run {header.id} has no labels yet that say how good an answer is:"
+            f" steelyard label plan {header.id} --random 50"
+        )
 
 
 @label_command.command("withdraw")
@@ -379,13 +411,12 @@ def log(run: str, names: bool, store_url: str | None, as_json: bool) -> None:
 def import_(file: Path, run: str, store_url: str | None) -> None:
     """Read the labels of RUN from FILE: .csv, .jsonl or Label Studio's .json. One wrong row and none is kept."""
     from steelyard.people.files import import_labels
+    from steelyard.report.format import counted
 
     with _opened(store_url, run) as (store, header):
         labels = import_labels(store, header, file)
         people = len({label.person for label in labels})
-        click.echo(
-            f"{len(labels):,} labels of {people:,} {'person' if people == 1 else 'people'} are kept with {header.id}"
-        )
+        click.echo(f"{counted(len(labels), 'label')} of {counted(people, 'person', 'people')} kept with {header.id}")
 
 
 @label_command.command("export")
@@ -396,7 +427,8 @@ def import_(file: Path, run: str, store_url: str | None) -> None:
 def export(file: Path, run: str, names: bool, store_url: str | None) -> None:
     """Write the labels of RUN to FILE: .csv, .jsonl or Label Studio's .json. People are pseudonyms."""
     from steelyard.people.files import export_labels
+    from steelyard.report.format import counted
 
     with _opened(store_url, run) as (store, header):
         n = export_labels(store, header, file, names=names)
-        click.echo(f"{n:,} labels are in {file}")
+        click.echo(f"{counted(n, 'label')} written to {file}")

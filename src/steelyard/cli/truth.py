@@ -218,6 +218,8 @@ def _suggest(suite: str, every: bool, **options: Any) -> CommandResult:
             f"    {n}, {item.answers} of {item.n_answers} answers; {ways}",
         ]
     total = f"{counted(len(results), 'suggestion')} from {counted(n_runs, 'run')}"
+    if not results and n_runs < options["agree"]:
+        total += f"; {options['agree']} voters must say the same: run more systems, or lower --agree"
     rows = {"runs": n_runs, "accepted": data, "suggestions": list(map(asdict, results))}
     return rows, [*lines, f"{total}; {worth}" if worth else total], 0
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from steelyard.people.labels import ANSWER, PASSES, Sheet, Terms, sheets
+from steelyard.people.labels import ANSWER, PASSES, PREFERENCE, Sheet, Terms, sheets
 from steelyard.stats.agreement import (
     AlternativeTest,
     Confusion,
@@ -23,6 +23,7 @@ from steelyard.stats.agreement import (
 )
 from steelyard.stats.groups import mean, share
 from steelyard.stats.intervals import Estimate, student
+from steelyard.store.people import SKIPPED
 
 if TYPE_CHECKING:
     from steelyard.records import RunHeader
@@ -34,6 +35,7 @@ JUDGE = "judge"
 FEWEST_IN_SLICE = 10
 """Fewer items of a category show nothing of it."""
 _MOST_LISTED = 20
+_TIE = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +112,19 @@ class AnswerAgreement:
 
 
 @dataclass(frozen=True, slots=True)
+class Preferences:
+    """What people say when they compare the answers of a run with those of another one."""
+
+    other_run: str
+    """"" where a file of labels did not name it."""
+    better: int
+    ties: int
+    worse: int
+    share: Estimate
+    """Share of labels that prefer the run's answer; a tie counts half."""
+
+
+@dataclass(frozen=True, slots=True)
 class Agreement:
     """All that the labels of a run say of how far people and judge agree."""
 
@@ -118,6 +133,7 @@ class Agreement:
     people: tuple[str, ...]
     figures: tuple[FigureAgreement, ...]
     answers: tuple[AnswerAgreement, ...]
+    preferences: tuple[Preferences, ...]
 
 
 def agreement_of(store: Store, header: RunHeader, names: Callable[[str], str]) -> Agreement:
@@ -138,12 +154,28 @@ def agreement_of(store: Store, header: RunHeader, names: Callable[[str], str]) -
         if name in first
     ]
     return Agreement(
-        n_labels=sum(label.kind in ("scores", "verdict", ANSWER) for label in labels),
-        n_skipped=sum(label.kind == "skipped" for label in labels),
-        people=tuple(sorted({label.person for label in labels})),
+        n_labels=sum(label.kind != SKIPPED for label in labels),
+        n_skipped=sum(label.kind == SKIPPED for label in labels),
+        people=tuple(sorted({label.person for label in labels if label.kind != SKIPPED})),
         figures=tuple(figures),
         answers=tuple(answers_agreement(labels)),
+        preferences=tuple(_preferences(labels, header.id)),
     )
+
+
+def _preferences(labels: Iterable[LabelRecord], run_id: str) -> Iterator[Preferences]:
+    """By other run, how often people prefer this run's answer; where this run was the other one, sides are swapped."""
+    by_run: dict[str, list[tuple[str, float]]] = {}
+    for label in labels:
+        if label.kind == PREFERENCE and label.round == 0:
+            own, other = ("a", label.other_run_id) if label.run_id == run_id else ("b", label.run_id)
+            value = _TIE if label.value == "tie" else float(label.value == own)
+            by_run.setdefault(other or "", []).append((label.case_id, value))
+    for other, given in by_run.items():
+        values = np.array([value for _, value in given])
+        case = np.unique([case_id for case_id, _ in given], return_inverse=True)[1]
+        better, ties = int((values == 1).sum()), int((values == _TIE).sum())
+        yield Preferences(other, better, ties, len(given) - better - ties, mean(values, case, (0.0, 1.0)))
 
 
 def _scale(name: str, terms: Terms) -> tuple[float, float]:

@@ -65,7 +65,7 @@ class Consensus:
     people: tuple[CrowdPerson, ...]
     agreed: tuple[Agreed, ...]
     needs_label: tuple[Key, ...]
-    """Items whose likeliest class is tied, or not probable enough."""
+    """Items whose likeliest class is tied, not probable enough, or what one person says."""
 
 
 def consensus_of(
@@ -80,8 +80,13 @@ def consensus_of(
     values_by_figure = _values_by_figure(labels, terms)
     figure = figure or (PASSES if PASSES in values_by_figure else next(iter(values_by_figure), ""))
     if figure not in values_by_figure:
-        there = meant_or_listed(figure, list(values_by_figure)) if values_by_figure else ": there are no labels yet"
-        raise UsageError(f"nobody labelled {figure or 'anything'} in run {header.id}{there}")
+        if not values_by_figure:
+            raise UsageError(
+                f"run {header.id} has no labels yet: steelyard label plan {header.id} --per-item 3 --random 50"
+            )
+        raise UsageError(
+            f"nobody labelled {figure} in run {header.id}{meant_or_listed(figure, list(values_by_figure))}"
+        )
     rows = values_by_figure[figure]
     values = sorted({json.dumps(value, ensure_ascii=False) for _, _, value in rows})
     keys = sorted({key for key, _, _ in rows})
@@ -141,8 +146,9 @@ def _consensus(
 ) -> Consensus:
     fit = choice.chosen
     best = fit.posterior.max(axis=1)
-    settled = (fit.winner >= 0) & (best >= enough)
     counts = np.bincount(crowd.item, minlength=len(keys))
+    # What one person says is no agreement, whatever the method makes of it.
+    settled = (fit.winner >= 0) & (best >= enough) & (counts > 1)
     quality = people_quality(crowd, fit, gold=gold if (gold >= 0).any() else None)
     return Consensus(
         figure=figure,

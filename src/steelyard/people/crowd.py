@@ -37,6 +37,8 @@ SPAMMER_BELOW = 0.1
 FOLDS = 10
 ENOUGH_HELD_OUT = 50_000
 """From so many held-out labels on, further folds would tell nothing new."""
+FEWEST_HELD_OUT = 20
+"""Fewer held-out labels do not choose a method: by a few, one person is always right and another never."""
 _MOST_STEPS = 300
 _CONVERGED, _NEARLY_CONVERGED = 1e-8, 1e-7
 """The change of the log-likelihood, as a share of it, at which the steps end: of a result, and of a comparison."""
@@ -342,7 +344,10 @@ def choose(labels: Labels, *, gold: Array | None = None, shrinkage: float = SHRI
     )
     refuted = [score.method for score in scores if _below_zero(score.gold_against_majority)]
     tested = scores[METHODS.index(DAWID_SKENE)]
-    best = max((score for score in scores if score.method not in refuted), key=_by_held_out)
+    candidates = [score for score in scores if score.method not in refuted]
+    best = (
+        max(candidates, key=_by_held_out) if tested.held_out.n >= FEWEST_HELD_OUT else scores[METHODS.index(MAJORITY)]
+    )
     worse = _below_zero(tested.against_majority) or DAWID_SKENE in refuted
     is_tested = tested.held_out.n + tested.gold.n > 0
     message = " ".join((_reason(best, refuted), *_about_dawid_skene(tested)))
@@ -419,6 +424,10 @@ def _below_zero(difference: Estimate) -> bool:
 def _reason(best: MethodScore, refuted: list[str]) -> str:
     if best.held_out.value is None:
         return "majority: no item has labels of two people, so that nothing says which method is best."
+    if best.held_out.n < FEWEST_HELD_OUT:
+        return (
+            f"majority: {best.held_out.n} labels of items that two people labelled are too few to choose a method by."
+        )
     verb = "is" if len(refuted) == 1 else "are"
     but = f" but for {' and '.join(refuted)}, which {verb} right on fewer gold items than majority" if refuted else ""
     return f"{best.method} predicts held-out labels best{but} ({_of(best.held_out, ' nats a label')})."

@@ -109,8 +109,7 @@ def _plan(
     store: Store, header: RunHeader, usual: str, kind: str, seed: int | None, other: str | None
 ) -> dict[str, Any]:
     """The plan that a run has, or a new one; UsageError when it is of another kind or seed than is asked for."""
-    if kind not in ("", *KINDS) or (PREFERENCE in (kind, usual) and kind not in ("", usual)):
-        raise UsageError(f"there is no kind {kind!r} of labels of one answer{meant_or_listed(kind, KINDS[:-1])}")
+    _check_kind(header.id, kind, other)
     plan = store.people.plan(header.id, other)
     if plan is None:
         first = _seed(header.id) if seed is None else seed
@@ -122,6 +121,15 @@ def _plan(
             f"the draw of run {header.id} began with the seed {plan['seed']}: it goes on in the same order"
         )
     return plan
+
+
+def _check_kind(run_id: str, kind: str, other: str | None) -> None:
+    if other is None:
+        if kind not in ("", *KINDS[:-1]):
+            raise UsageError(f"there is no kind {kind!r} of labels of one answer{meant_or_listed(kind, KINDS[:-1])}")
+    elif other == run_id or kind not in ("", PREFERENCE):
+        mistake = f"is {run_id} itself" if other == run_id else f"takes no --kind {kind}"
+        raise UsageError(f"--against asks which answer of two runs is better: it {mistake}")
 
 
 def _counts(places: Mapping[Key, str]) -> dict[str, int]:
@@ -290,11 +298,11 @@ class Desk:
         return self._keep(task, SKIPPED, None, comment, again=False)
 
     def undo(self) -> LabelRecord | None:
-        """Take back what this person said last at this desk; None when there is nothing."""
+        """Take back what this person said last at this desk, which is served next; None when there is nothing."""
         if not self._given:
             return None
         label = self._given.pop()
-        return self._store.people.withdraw(label.number or 0)
+        return self._store.people.withdraw(label.number or 0, self._lease)
 
     def _keep(self, task: Task, kind: str, value: Any, comment: str, *, again: bool) -> LabelRecord:
         case_id, variant, repeat = task.place.key

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from steelyard.errors import Problem, SuiteError, UsageError
 from steelyard.people.labels import ANSWER, KINDS, PREFERENCE, Terms, truth_value
 from steelyard.store.people import ASKED, DISAGREEMENT, PRECISION, RANDOM, SCORES, SKIPPED, VERDICT, Key, LabelRecord
-from steelyard.suite.readers import Record, read_records
+from steelyard.suite.readers import READERS, Record, read_records
 from steelyard.suite.yaml import meant_or_listed, result
 
 if TYPE_CHECKING:
@@ -33,6 +33,8 @@ _FIELDS = (
     *("drawn", "blind", "comment", "at"),
 )
 _MOST_MESSAGES = 20
+_MOST_DIGITS = 9
+"""Of a whole number: what every database can store."""
 
 
 def import_labels(store: Store, header: RunHeader, path: Path) -> list[LabelRecord]:
@@ -64,8 +66,10 @@ def _keys(store: Store, header: RunHeader) -> set[Key]:
 
 
 def _rows(path: Path, problems: list[Problem]) -> Iterator[Record]:
+    if path.suffix.lower() not in READERS:
+        raise UsageError(f"{path.name}: labels are read from .csv, .jsonl or (of Label Studio) .json")
     for record in read_records(path, path.name, "", problems.append):
-        if isinstance(record.data, dict) and "annotations" in record.data and "data" in record.data:
+        if isinstance(record.data, dict) and isinstance(record.data.get("data"), dict):
             yield from _studio_rows(record, problems)
         else:
             yield replace(record, data=_from_cells(record.data)) if path.suffix.lower() == ".csv" else record
@@ -92,11 +96,12 @@ def _label(data: Any, header: RunHeader, terms: Terms, keys: set[Key]) -> LabelR
         what = f"there are {' and '.join(kinds)}" if kinds else "there is none"
         raise ValueError(f"a label is one of {', '.join(KINDS)}: {what}")
     kind, value = kinds[0], given[kinds[0]]
-    if kind != SKIPPED and (kind == PREFERENCE) != ("other_run" in given):
-        raise ValueError(f"{PREFERENCE} and other_run go together: it is of the answers of two runs")
+    _check_pair(kind, given)
     if kind == ANSWER and isinstance(value, str) and terms.suite.answer.schema_data is not None:
         value = _json(value)
-    key = (str(given.get("case", "")), str(given.get("variant", "")), _whole(given, "repeat"))
+    if "case" not in given:
+        raise ValueError("case is missing: the id of the case whose answer is labelled")
+    key = (str(given["case"]), str(given.get("variant", "")), _whole(given, "repeat"))
     if key not in keys:
         listed = (
             "" if key[0] in {case for case, _, _ in keys} else meant_or_listed(key[0], [case for case, _, _ in keys])
@@ -117,13 +122,18 @@ def _label(data: Any, header: RunHeader, terms: Terms, keys: set[Key]) -> LabelR
         run_id=header.id,
         variant=key[1],
         repeat=key[2],
-        other_run_id=given.get("other_run"),
+        other_run_id=str(given["other_run"]) if "other_run" in given else None,
         round=_whole(given, "round"),
         drawn=drawn,
         blind=truth_value(given.get("blind", False), "blind"),
         comment=str(given.get("comment", "")),
         labelled_at=_moment(given.get("at")),
     )
+
+
+def _check_pair(kind: str, given: Mapping[str, Any]) -> None:
+    if kind != SKIPPED and (kind == PREFERENCE) != ("other_run" in given):
+        raise ValueError(f"{PREFERENCE} and other_run go together: it is of the answers of two runs")
 
 
 def _beyond(key: Key) -> str:
@@ -139,7 +149,7 @@ def _json(text: str) -> Any:
 
 def _whole(given: Mapping[str, Any], name: str) -> int:
     text = str(given.get(name, 0))
-    if not text.isascii() or not text.isdecimal():
+    if not text.isascii() or not text.isdecimal() or len(text) > _MOST_DIGITS:
         raise ValueError(f"{name} must be a whole number; {result(given[name])}")
     return int(text)
 
@@ -161,7 +171,7 @@ def _studio_rows(record: Record, problems: list[Problem]) -> Iterator[Record]:
     """The labels of a task. The name of a control (`from_name`) is a dimension or flag, verdict, answer or comment."""
     task = record.data
     shown = {name: task["data"][name] for name in ("case", "variant", "repeat", "run") if name in task["data"]}
-    for annotation in task["annotations"]:
+    for annotation in _groups(task.get("annotations"), "annotations", record, problems):
         if annotation.get("was_cancelled"):
             continue
         by = annotation.get("completed_by")
@@ -169,19 +179,30 @@ def _studio_rows(record: Record, problems: list[Problem]) -> Iterator[Record]:
         row = shown | {"person": "" if person is None else str(person), "at": annotation.get("created_at")}
         row.pop("run", None)
         try:
-            row |= _studio_value(annotation.get("result") or [])
+            row |= _studio_value(_groups(annotation.get("result"), "result", record, problems))
         except ValueError as error:
             problems.append(record.problem(str(error)))
             continue
         yield Record(row, record.file, record.line)
 
 
-def _studio_value(results: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _groups(value: Any, name: str, record: Record, problems: list[Problem]) -> list[Mapping[str, Any]]:
+    """The groups of keys in a list of Label Studio's; what is not there is an empty list."""
+    items = [] if value is None else value
+    if isinstance(items, list) and all(isinstance(item, Mapping) for item in items):
+        return items
+    problems.append(record.problem(f"{name} must be a list of groups of keys, as Label Studio has it; {result(value)}"))
+    return []
+
+
+def _studio_value(regions: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     row: dict[str, Any] = {}
     spans: dict[str, list[Any]] = {}
-    for region in results:
-        name, value = str(region.get("from_name", "")), region.get("value") or {}
-        if "labels" in value and "start" in value:
+    for region in regions:
+        name, value = str(region.get("from_name", "")), region.get("value")
+        if not isinstance(value, Mapping):
+            raise ValueError(f"the value of a Label Studio result must be a group of keys; {result(value)}")
+        if value.get("labels") and "start" in value:
             span = {key: value[key] for key in ("start", "end", "text") if key in value}
             spans.setdefault(name, []).append(span | {"label": value["labels"][0]})
             continue
@@ -196,7 +217,7 @@ def _studio_value(results: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 def _studio_said(kind: Any, value: Mapping[str, Any]) -> Any:
     for name in ("rating", "number", "selected"):
         if name in value:
-            return {"left": "a", "right": "b"}.get(value[name], value[name])
+            return {"left": "a", "right": "b"}.get(str(value[name]), value[name])
     for name in ("choices", "text"):
         if value.get(name):
             return value[name][0] if isinstance(value[name], list) else value[name]

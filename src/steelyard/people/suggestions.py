@@ -326,7 +326,10 @@ def decide(
     matching = [item for item in listed if name and item.id.startswith(name)]
     if len(matching) != 1:
         several = f"{len(matching)} suggestions begin with {name!r}" if matching else f"there is no suggestion {name!r}"
-        raise UsageError(f"{several}{meant(name, [item.id for item in listed])}; see `steelyard truth suggest --all`")
+        raise UsageError(
+            f"{several}{meant(name, [item.id for item in listed])}; see `steelyard truth suggest --all`, and give"
+            " the same --agree and --run here as there"
+        )
     (item,) = matching
     values = {"correction": {item.path: item.value}, "alternative": item.alternative}.get(outcome)
     if values == {}:

@@ -30,7 +30,7 @@ from steelyard.suite.case import (
 from steelyard.suite.case_files import EDITABLE, Spot, appended, as_cell, cannot_edit, new_file, replaced
 from steelyard.suite.cases import CaseFile, FileCases, ListCases, survey_cases
 from steelyard.suite.files import write_bytes
-from steelyard.suite.load import load_suite
+from steelyard.suite.load import find_suite, load_suite
 from steelyard.suite.models import SuiteModel
 from steelyard.suite.readers import Record, cell_value, refuse
 from steelyard.suite.redaction import written_cases
@@ -64,6 +64,8 @@ def edit_case(
     UsageError or SuiteError, and nothing is changed, when that cannot be done or would break the suite, or when the
     truth is not any more the one whose digest is `state`.
     """
+    if not values and not removed:
+        raise UsageError(f"nothing was edited: say what, such as --set {_EXPECTED}.maker=Thonet")
     if wrong := [path for path in (*values, *removed) if split_path(path)[:1] != (_EXPECTED,)]:
         raise UsageError(f"{wrong[0]} is no part of the truth: name a path such as expected.name")
     with _alone(place) as desk:
@@ -233,7 +235,13 @@ def _alone(place: str) -> Iterator[_Desk]:
             descriptor = os.open(load_suite(place).folder, os.O_RDONLY)
             stack.callback(os.close, descriptor)
             wait_for_others(descriptor)
-        yield _Desk(load_suite(place))
+        suite, installed = load_suite(place), find_suite(place)
+        if installed is not None and suite.folder.resolve() == installed.parent.resolve():
+            raise UsageError(
+                f"{place} is an installed suite, and an update would undo the edit: copy the folder {installed.parent},"
+                " and edit the copy"
+            )
+        yield _Desk(suite)
 
 
 class _Desk:

@@ -66,6 +66,7 @@ def agreement_document(agreement: Agreement, header: RunHeader) -> Document:
         *table_section(_drift(figures)),
         *table_section(_slices(figures)),
         *table_section(_answers(agreement)),
+        *table_section(_preferences(agreement, header.id)),
         *table_section(_disagreed(figures)),
     ]
     return Document(f"Labels of {header.suite_name}", blocks, ["agreement", f"run {header.id}"])
@@ -155,6 +156,23 @@ def _answers(agreement: Agreement) -> Table:
     return Table("People's own answers", columns, rows)
 
 
+def _preferences(agreement: Agreement, run_id: str) -> Table:
+    columns = _columns(["Other run"], "n", "Better", "Ties", "Worse", "Preferred")
+    rows = [
+        (
+            item.other_run or fmt.NOT_AVAILABLE,
+            f"{item.share.n:,}",
+            f"{item.better:,}",
+            f"{item.ties:,}",
+            f"{item.worse:,}",
+            _share(item.share),
+        )
+        for item in agreement.preferences
+    ]
+    note = f"better: labels that prefer the answer of {run_id}; preferred: their share, a tie counts half"
+    return Table("Which answer is better", columns, rows, note)
+
+
 def _disagreed(figures: Sequence[FigureAgreement]) -> Table:
     columns = _columns(["Case", "Figure", "What they say"])
     rows = [
@@ -173,7 +191,7 @@ def estimates_document(estimates: Estimates, header: RunHeader) -> Document:
     """The pass rate by judge and labels first, then all figures and what more labels would bring."""
     first = estimates.figures[0]
     blocks: list[Block] = [
-        Text(_sentence(first), Tone.STRONG),
+        Text(_sentence(first, header.id), Tone.STRONG),
         *table_section(_figures(estimates.figures), main=True),
         *section("Stands on", Facts(_standing(estimates))),
     ]
@@ -188,9 +206,9 @@ def _line(estimate: Estimate) -> str:
     return _share(estimate).replace("\n", " ")
 
 
-def _sentence(item: LabelEstimate) -> str:
+def _sentence(item: LabelEstimate, run_id: str) -> str:
     if item.together.value is None:
-        return f"No estimate of the pass rate: {item.why}. Draw some: steelyard label plan RUN --random 50"
+        return f"No estimate of the pass rate: {item.why}. Draw some: steelyard label plan {run_id} --random 50"
     text = f"Pass rate by judge and labels together: {_line(item.together)}; the judge alone says {_line(item.judge)}"
     if item.more_to_halve is not None:
         text += f". Label {item.more_to_halve:,} more at random and the interval halves"
@@ -211,7 +229,7 @@ def _figures(figures: Sequence[LabelEstimate]) -> Table:
         )
         for item in figures
     ]
-    note = "together: prediction-powered, where that is tighter than the labels alone; to halve: labels at random"
+    note = "together: what the judge says of all answers, corrected by the labels; to halve: labels at random"
     return Table("Figures", columns, rows, note)
 
 

@@ -136,6 +136,10 @@ SELECT count(*) FROM (
     )
 ) AS items
 """  # noqa: S608 - our own words
+_NOT_AGAIN = f"""
+DELETE FROM label_queue WHERE {_QUEUE_OF} AND case_id = ? AND variant = ? AND repeat = ? AND round = ? AND only_for = ?
+AND label IS NULL
+"""  # noqa: S608 - our own words
 _RELEASE = f"UPDATE label_queue SET person = NULL, held_until = NULL {_MY_PLACE}"  # noqa: S608
 
 
@@ -162,18 +166,26 @@ class PeopleTables:
                 where, values = f"{where} AND l.suite_name = ?", [*values, to_stored(suite)]
             return [_label(row) for row in session.execute(f"{_LABELS}{where} ORDER BY l.number", values)]
 
-    def withdraw(self, number: int) -> LabelRecord:
-        """Take a label back; its place in the queue is free again. StoreError when there is no such label."""
+    def withdraw(self, number: int, lease: float = 0.0) -> LabelRecord:
+        """Take a label back; its person holds its place in the queue for `lease` seconds, and then it is free.
+
+        A second time that was planned because of it, and is still to come, is planned no more. StoreError when there
+        is no such label.
+        """
         with self._database.writing() as session:
             rows = session.execute(f"{_LABELS} AND l.number = ?", (number,))
             if not rows:
                 raise StoreError(f"there is no label {number}: `steelyard label log` lists them")
-            now = time.time()
+            now, label = time.time(), _label(rows[0])
             session.execute("UPDATE labels SET withdrawn_at = ? WHERE number = ?", (now, number))
             session.execute(
-                "UPDATE label_queue SET label = NULL, person = NULL, held_until = NULL WHERE label = ?", (number,)
+                "UPDATE label_queue SET label = NULL, held_until = ? WHERE label = ?", (now + lease, number)
             )
-            return _label(rows[0])
+            if label.run_id is not None:
+                runs = self._runs(session, label.run_id, label.other_run_id)
+                item = (to_stored(label.case_id), to_stored(label.variant), label.repeat)
+                session.execute(_NOT_AGAIN, (*runs, *item, label.round + 1, to_stored(label.person)))
+            return label
 
     def everybody(self) -> list[str]:
         """Everybody who ever gave a label, who gave one first first; labels that were taken back count, too."""

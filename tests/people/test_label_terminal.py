@@ -1,0 +1,109 @@
+"""`steelyard label` as a person types it: what is shown, what a slip of the finger costs, and where to go next."""
+
+import json
+
+import pytest
+
+from parts.command import invoke
+from parts.judged_suite import write_judged
+from steelyard.api import run_suite
+from steelyard.suite.load import load_suite
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    """The id of a run of four judged answers in the store that commands use."""
+    monkeypatch.setenv("STEELYARD_STORE", str(tmp_path / "steelyard.db"))
+    monkeypatch.chdir(tmp_path)
+    return run_suite(load_suite(str(write_judged(tmp_path / "suite"))), store=str(tmp_path / "steelyard.db")).id
+
+
+def labels(*fields):
+    return [
+        tuple(label[field] for field in fields) for label in json.loads(invoke("label", "log", "--names", "--json"))
+    ]
+
+
+def test_undo_within_scores_takes_back_the_last_score_alone(run):
+    invoke("label", "plan", "--random", 2)
+    shown = invoke("label", "next", "--as", "ann", typed="4\nno\n5\nu\n2\nyes\n")
+    assert labels("scores") == [({"clarity": 4, "harm": False},), ({"clarity": 2, "harm": True},)]
+    assert "Nothing is left for you to label." in shown
+    assert f"2 labelled. What they say:\n  steelyard label agreement {run}" in shown
+
+
+def test_a_verdict_is_p_or_f_and_a_comment_needs_a_text(run):
+    invoke("label", "plan", "--random", 1, "--kind", "verdict")
+    shown = invoke("label", "next", "--as", "ann", typed="u\n1\nc\nc hard to say\nP\n")
+    assert "there is nothing to take back" in shown
+    assert "say p (pass) or f (fail)" in shown
+    assert "no comment: give one as c TEXT" in shown
+    assert labels("verdict", "comment") == [(True, "hard to say")]
+
+
+def test_who_leaves_at_once_is_not_sent_to_labels_that_are_not_there(run):
+    invoke("label", "plan", "--random", 1)
+    assert invoke("label", "next", "--as", "ann", typed="").endswith("\n0 labelled.\n")
+
+
+def test_a_plan_without_anything_to_draw_says_so(run):
+    invoke("label", "plan", "--random", 4)
+    shown = invoke("label", "plan", "--random", 4)
+    assert shown.startswith("random: 0 of 4 drawn\nThere is nothing more to draw")
+    assert "label next" not in shown
+
+
+@pytest.mark.parametrize("command", ["agreement", "estimate", "crowd"])
+def test_a_run_without_labels_says_how_to_get_some(run, command):
+    invoke("label", "plan", "--random", 4)
+    invoke("label", "next", "--as", "ann", typed="s\ns\ns\ns\n")
+    assert f"run {run} has no labels yet" in invoke("label", command, code=2)
+
+
+def test_a_suite_without_experts_says_how_to_get_some(run, tmp_path):
+    assert "steelyard label plan RUN --kind answer" in invoke("label", "experts", tmp_path / "suite", code=2)
+
+
+def test_who_skipped_everything_has_not_labelled_and_what_was_skipped_is_in_no_count(run):
+    invoke("label", "plan", "--random", 4, "--per-item", 2, "--kind", "verdict")
+    invoke("label", "next", "--as", "ann", typed="p\nf\np\ns\n")
+    invoke("label", "next", "--as", "ben", typed="s\ns\ns\ns\n")
+    assert "3 labels of 1 person, 5 skipped" in invoke("label", "agreement")
+    shown = " ".join(invoke("label", "estimate", "--label-cost", 2).split())
+    assert (
+        f"fewer than 10 labels drawn at random of what the judge read. Draw some: steelyard label plan {run} --random 50"
+        in shown
+    )
+    assert "Method fewer than 10" in shown
+    assert "Labels cost 6.00" in shown
+
+
+def test_what_one_person_says_is_not_agreed(run, tmp_path):
+    invoke("label", "plan", "--random", 4, "--kind", "verdict")
+    invoke("label", "next", "--as", "ann", typed="p\np\np\np\n")
+    data = json.loads(invoke("label", "crowd", "--json"))
+    assert (data["agreed"], len(data["needs_label"])) == ([], 4)
+
+
+def test_how_often_people_prefer_the_answers_of_a_run(run, tmp_path):
+    other = run_suite(load_suite(str(tmp_path / "suite")), store=str(tmp_path / "steelyard.db")).id
+    said = [("c0", "ann", "a"), ("c1", "ann", "a"), ("c2", "ann", "tie"), ("c3", "ann", "b"), ("c0", "ben", "a")]
+    rows = "".join(f"{case},{person},{value},{other}\n" for case, person, value in said)
+    (tmp_path / "labels.csv").write_text(f"case,person,preference,other_run\n{rows}")
+    assert invoke("label", "import", "labels.csv", run) == f"5 labels of 2 people kept with {run}\n"
+    (mine,), (theirs,) = (
+        json.loads(invoke("label", "agreement", id_, "--json"))["preferences"] for id_ in (run, other)
+    )
+    assert (mine["other_run"], mine["better"], mine["ties"], mine["worse"]) == (other, 3, 1, 1)
+    assert mine["share"]["value"] == 0.7  # three and a half of five
+    assert (theirs["other_run"], theirs["better"], theirs["ties"], theirs["worse"]) == (run, 1, 1, 3)
+    assert "Which answer is better" in invoke("label", "agreement", run)
+
+
+def test_two_people_who_differ_do_not_make_a_crowd_that_agrees(run):
+    invoke("label", "plan", "--random", 4, "--per-item", 2, "--kind", "verdict")
+    invoke("label", "next", "--as", "ann", typed="p\np\np\np\n")
+    invoke("label", "next", "--as", "ben", typed="f\nq\n")
+    data = json.loads(invoke("label", "crowd", "--json"))
+    assert (data["method"], data["agreed"]) == ("majority", [])
+    assert "majority: 2 labels of items that two people labelled are too few to choose a method by." in data["message"]
