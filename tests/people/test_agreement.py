@@ -282,16 +282,16 @@ def test_a_judge_that_is_against_people_gets_no_weight_and_four_times_the_labels
 
 
 def test_what_was_drawn_for_precision_is_weighed_in_the_pass_rate_and_in_no_mean(fresh):
-    """The judge passes 30 of 40. People pass 8 of the 9 of these that they labelled, and none of all ten others."""
+    """The judge passes 30 of 40. People pass 2 of the 3 of these that they labelled, and none of all ten others."""
     store, header = fresh
-    at_random = [label(header, k, "ann", 1 if k % 4 == 0 or k == 1 else 3) for k in range(12)]
-    more = [replace(label(header, k, "ann", 1), drawn=PRECISION) for k in range(12, N, 4)]
+    at_random = [label(header, k, "ann", 3 if k in (2, 3) else 1) for k in range(4)]
+    more = [replace(label(header, k, "ann", 1), drawn=PRECISION) for k in range(4, N, 4)]
     store.people.add_labels(at_random + more)
     estimates = estimates_of(store, header)
     passes = estimates.figures[0]
-    assert (passes.method, passes.together.value) == ("prediction-powered", pytest.approx(0.75 * 8 / 9))
-    assert (estimates.n_random, estimates.n_precision) == (12, 7)
-    assert next(figure for figure in estimates.figures if figure.name == "clarity").labels.n == 12
+    assert (passes.method, passes.together.value) == ("prediction-powered", pytest.approx(0.75 * 2 / 3))
+    assert (estimates.n_random, estimates.n_precision) == (4, 9)
+    assert next(figure for figure in estimates.figures if figure.name == "clarity").labels.n == 4
 
 
 def test_a_category_of_few_items_is_no_slice(fresh):
