@@ -239,3 +239,9 @@ def test_many_values_are_left_out_in_groups_and_the_interval_hardly_moves(monkey
     for ours, grouped in zip(whole, (weighted_kappa(judge, best), krippendorff_alpha(ratings)), strict=True):
         assert (grouped.value, grouped.n) == (ours.value, ours.n)
         assert (grouped.low, grouped.high) == pytest.approx((ours.low, ours.high), abs=0.004)
+
+
+def test_a_figure_that_stands_on_one_unit_has_no_interval() -> None:
+    """Without the third unit both raters give one score alone, and kappa is undefined."""
+    found = weighted_kappa(np.array([1.0, 1, 2]), np.array([1.0, 1, 1]), power=0)
+    assert found == Estimate(0.0, 3)

@@ -88,6 +88,13 @@ class TestAlternativeAnnotatorTest:
         often = alternative_test(np.repeat(judge, 5), np.repeat(people, 5, axis=1), np.repeat(np.arange(N), 5), 0.1)
         assert often == alternative_test(judge, people, np.arange(N), 0.1)
 
+    def test_texts_that_one_person_alone_labelled_say_nothing(self) -> None:
+        judge, people = four_people("full")
+        alone = np.full((len(people), 30), np.nan)
+        alone[0] = 1.0
+        more = alternative_test(np.append(judge, np.full(30, 5.0)), np.hstack((people, alone)), np.arange(N + 30), 0.1)
+        assert more == alternative_test(judge, people, np.arange(N), 0.1)
+
     def test_a_judge_as_far_from_people_as_epsilon_allows_hardly_ever_wins_a_person(self) -> None:
         # People are right in 80 %; the judge in 50 %, so that it is nearer less often by more than 0.2.
         random, won = np.random.default_rng(3), []

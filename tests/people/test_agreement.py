@@ -279,19 +279,23 @@ def test_a_judge_that_is_against_people_gets_no_weight_and_four_times_the_labels
     assert clarity.together.value == pytest.approx(3.3)
     assert clarity.why == "the judge counts with 0.00 of its own weight"
     assert clarity.more_to_halve == 30
+    # Four times eleven labels are more than there are texts.
+    store.people.add_labels([label(header, 10, "ann", 3)])
+    clarity = next(figure for figure in estimates_of(store, header).figures if figure.name == "clarity")
+    assert clarity.more_to_halve is None
 
 
 def test_what_was_drawn_for_precision_is_weighed_in_the_pass_rate_and_in_no_mean(fresh):
-    """The judge passes 30 of 40. People pass 8 of the 9 of these that they labelled, and none of all ten others."""
+    """The judge passes 30 of 40. People pass 2 of the 3 of these that they labelled, and none of all ten others."""
     store, header = fresh
-    at_random = [label(header, k, "ann", 1 if k % 4 == 0 or k == 1 else 3) for k in range(12)]
-    more = [replace(label(header, k, "ann", 1), drawn=PRECISION) for k in range(12, N, 4)]
+    at_random = [label(header, k, "ann", 3 if k in (2, 3) else 1) for k in range(4)]
+    more = [replace(label(header, k, "ann", 1), drawn=PRECISION) for k in range(4, N, 4)]
     store.people.add_labels(at_random + more)
     estimates = estimates_of(store, header)
     passes = estimates.figures[0]
-    assert (passes.method, passes.together.value) == ("prediction-powered", pytest.approx(0.75 * 8 / 9))
-    assert (estimates.n_random, estimates.n_precision) == (12, 7)
-    assert next(figure for figure in estimates.figures if figure.name == "clarity").labels.n == 12
+    assert (passes.method, passes.together.value) == ("prediction-powered", pytest.approx(0.75 * 2 / 3))
+    assert (estimates.n_random, estimates.n_precision) == (4, 9)
+    assert next(figure for figure in estimates.figures if figure.name == "clarity").labels.n == 4
 
 
 def test_a_category_of_few_items_is_no_slice(fresh):
@@ -333,6 +337,17 @@ def test_cases_of_one_cluster_are_one_unit_of_evidence(fresh):
     # 40 units would give [0.35, 0.65]; of ten it is Wilson's interval of 5 of 10 at best.
     assert clarity.agreement.high - clarity.agreement.low > 0.5
     assert clarity.pairs[0].agreement.high - clarity.pairs[0].agreement.low > 0.5
+
+
+def test_an_estimate_has_the_interval_of_its_clusters(fresh):
+    """Five documents of four texts, all of a document alike: two with 1 and three with 5."""
+    store, header = fresh
+    store.people.add_labels([label(header, k, "ann", 1 if k < 8 else 5) for k in range(20)])
+    clarity = next(figure for figure in estimates_of(store, header).figures if figure.name == "clarity")
+    # 20 units would have a standard error of 0.45 points and an interval of 1.9; five have 0.98 and more than that.
+    assert clarity.labels.value == pytest.approx(3.4)
+    assert clarity.labels.high - clarity.labels.low > 2.5
+    assert clarity.together.high - clarity.together.low > 2.5
 
 
 def test_the_judge_that_read_nothing_leaves_no_estimate(fresh, monkeypatch):
