@@ -10,6 +10,7 @@ from __future__ import annotations
 import csv
 import json
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -41,9 +42,12 @@ def import_labels(store: Store, header: RunHeader, path: Path) -> list[LabelReco
     """Keep all labels of a file, as labels of one run; SuiteError with every wrong row, and none is kept."""
     problems: list[Problem] = []
     terms, keys = Terms(header.description), _keys(store, header)
+    others = {run.id for run in store.runs()} - {header.id}
     labels: dict[Any, LabelRecord] = {}
     for record in _rows(path, problems):
         try:
+            if isinstance(record.data, Mapping) and (run := str(record.data.get("run"))) in others:
+                raise ValueError(f"this labels an answer of run {run}: steelyard label import {path.name} {run}")
             label = _label(record.data, header, terms, keys)
             if labels.setdefault((label.key, label.person, label.round, label.other_run_id), label) is not label:
                 raise ValueError(f"{label.person} labels {label.case_id}{_beyond(label.key)} a second time")
@@ -164,14 +168,16 @@ def _moment(value: Any) -> float:
 def _studio_rows(record: Record, problems: list[Problem]) -> Iterator[Record]:
     """The labels of a task. The name of a control (`from_name`) is a dimension or flag, verdict, answer or comment."""
     task = record.data
-    shown = {name: task["data"][name] for name in ("case", "variant", "repeat", "run") if name in task["data"]}
+    shown = {name: task["data"][name] for name in ("case", "variant", "repeat", "run", "drawn") if name in task["data"]}
+    times = Counter[str]()
     for annotation in _groups(task.get("annotations"), "annotations", record, problems):
         if annotation.get("was_cancelled"):
             continue
         by = annotation.get("completed_by")
         person = by.get("email") or by.get("id") if isinstance(by, Mapping) else by
         row = shown | {"person": "" if person is None else str(person), "at": annotation.get("created_at")}
-        row.pop("run", None)
+        row["round"] = times[row["person"]]
+        times[row["person"]] += 1
         try:
             row |= _studio_value(_groups(annotation.get("result"), "result", record, problems))
         except ValueError as error:
@@ -226,7 +232,7 @@ def _studio_task(
     first = labels[0]
     data = {"case": first.case_id, "variant": first.variant, "repeat": first.repeat, "run": first.run_id}
     return {
-        "data": data | dict(texts.get(first.key, {})),
+        "data": data | {"drawn": first.drawn} | dict(texts.get(first.key, {})),
         "annotations": [
             {
                 "completed_by": person[label.person],
