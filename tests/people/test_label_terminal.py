@@ -104,3 +104,13 @@ def test_two_people_who_differ_do_not_make_a_crowd_that_agrees(run):
     data = json.loads(invoke("label", "crowd", "--json"))
     assert (data["method"], data["agreed"]) == ("majority", [])
     assert "majority: 2 labels of items that two people labelled are too few to choose a method by." in data["message"]
+
+
+def test_the_status_of_two_runs_that_are_compared_is_their_own(run, tmp_path):
+    other = run_suite(load_suite(str(tmp_path / "suite")), store=str(tmp_path / "steelyard.db")).id
+    invoke("label", "plan", run, "--random", 3, "--against", other)
+    invoke("label", "plan", run, "--random", 4)
+    invoke("label", "next", run, "--against", other, "--as", "ann", typed="1\nq\n")
+    shown = " ".join(invoke("label", "status", run, "--against", other).split())
+    assert shown == "random 1 of 3 labelled person-1 1 label"
+    assert "random 0 of 4 labelled" in " ".join(invoke("label", "status", run).split())

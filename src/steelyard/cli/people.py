@@ -218,10 +218,11 @@ def _questions(terms: Terms, kind: str) -> list[tuple[str, str]]:
 
 @label_command.command("status")
 @run_name
+@_against
 @_names
 @store_url
 @as_json
-def status(run: str, names: bool, store_url: str | None, as_json: bool) -> None:
+def status(run: str, against: str | None, names: bool, store_url: str | None, as_json: bool) -> None:
     """Say how far the labels of RUN are: by how they were drawn, and by person."""
     from collections import Counter
 
@@ -229,7 +230,10 @@ def status(run: str, names: bool, store_url: str | None, as_json: bool) -> None:
     from steelyard.people.files import pseudonyms
 
     with _opened(store_url, run) as (store, header):
-        progress, labels = store.people.progress(header.id), store.people.labels(run_id=header.id)
+        other = None if against is None else store.run(against).id
+        progress, labels = store.people.progress(header.id, other), store.people.labels(run_id=header.id)
+        if other is not None:
+            labels = [label for label in labels if other in (label.run_id, label.other_run_id)]
         person = {} if names else pseudonyms(store)
         by_person = Counter(person.get(label.person, label.person) for label in labels if label.kind != "skipped")
         if as_json:
@@ -239,7 +243,7 @@ def status(run: str, names: bool, store_url: str | None, as_json: bool) -> None:
         for name, (done, planned) in progress.items():
             click.echo(f"{name:<14} {done:>6} of {planned} labelled")
         for name, n in by_person.most_common():
-            click.echo(f"{name:<14} {n:>6} labels")
+            click.echo(f"{name:<14} {n:>6} label{'' if n == 1 else 's'}")
         if not labels and not progress:
             click.echo(f"no labels yet: steelyard label plan {header.id} --random 50")
 
