@@ -114,3 +114,11 @@ def test_the_status_of_two_runs_that_are_compared_is_their_own(run, tmp_path):
     shown = " ".join(invoke("label", "status", run, "--against", other).split())
     assert shown == "random 1 of 3 labelled person-1 1 label"
     assert "random 0 of 4 labelled" in " ".join(invoke("label", "status", run).split())
+
+
+def test_a_newer_run_without_labels_names_the_one_that_has_them(run, tmp_path):
+    invoke("label", "plan", "--random", 1, "--kind", "verdict")
+    invoke("label", "next", "--as", "ann", typed="p\n")
+    run_suite(load_suite(str(tmp_path / "suite")), store=str(tmp_path / "steelyard.db"))
+    for command, code in (("status", 0), ("agreement", 2), ("estimate", 2)):
+        assert f"(the labels given last are of run {run})" in invoke("label", command, code=code)
