@@ -209,6 +209,28 @@ def test_label_studio_gets_what_people_saw_and_said(judged, tmp_path):
     assert [annotation["completed_by"] for annotation in tasks[0]["annotations"]] == ["person-1", "person-2"]
 
 
+def test_label_studio_keeps_how_an_item_was_drawn_and_a_second_time(judged, tmp_path):
+    imported(judged, tmp_path, "case,person,verdict,drawn,round\nc0,Ann,pass,random,0\nc0,Ann,fail,random,1\n")
+    store, header = judged
+    assert export_labels(store, header, tmp_path / "out.json") == 2  # by pseudonym: somebody else for the store
+    import_labels(store, header, tmp_path / "out.json")
+    again = store.people.labels()[2:]
+    assert [(label.person, label.value, label.drawn, label.round) for label in again] == [
+        ("person-1", True, "random", 0),
+        ("person-1", False, "random", 1),
+    ]
+
+
+@pytest.mark.parametrize("name", ["out.csv", "out.json"])
+def test_labels_of_one_run_are_not_taken_for_those_of_another(judged, tmp_path, name):
+    imported(judged, tmp_path, CSV)
+    store, header = judged
+    export_labels(store, header, tmp_path / name)
+    run_suite(load_suite(str(tmp_path / "suite" / "suite.yaml")), store=str(tmp_path / "steelyard.db"))
+    with pytest.raises(SuiteError, match=rf"answer of run {header.id}: steelyard label import {name} {header.id}"):
+        import_labels(store, store.run("LAST"), tmp_path / name)
+
+
 def test_a_control_of_another_type_is_said(judged, tmp_path):
     wrong = [{"data": {"case": "c0"}, "annotations": [{"completed_by": 1, "result": [{"type": "brush", "value": {}}]}]}]
     with pytest.raises(SuiteError, match="type 'brush' cannot be read"):
@@ -230,12 +252,12 @@ def test_an_export_counts_what_it_holds_and_holds_no_label_of_another_run(judged
     )
     assert export_labels(store, header, tmp_path / "out.jsonl") == 5
     assert {json.loads(line)["run"] for line in (tmp_path / "out.jsonl").read_text().splitlines()} == {header.id}
-    assert export_labels(store, header, tmp_path / "out.json") == 3
+    assert export_labels(store, header, tmp_path / "out.json") == 4
     tasks = json.loads((tmp_path / "out.json").read_text())
-    assert [len(task["annotations"]) for task in tasks] == [2, 1]
+    assert [len(task["annotations"]) for task in tasks] == [3, 1]
     # What was written can be read, with other names for the same people.
     (tmp_path / "out.json").write_text((tmp_path / "out.json").read_text().replace("person-", "reader "))
-    assert len(import_labels(store, header, tmp_path / "out.json")) == 3
+    assert len(import_labels(store, header, tmp_path / "out.json")) == 4
 
 
 def task(**annotation):

@@ -70,10 +70,8 @@ def test_who_skipped_everything_has_not_labelled_and_what_was_skipped_is_in_no_c
     invoke("label", "next", "--as", "ben", typed="s\ns\ns\ns\n")
     assert "3 labels of 1 person, 5 skipped" in invoke("label", "agreement")
     shown = " ".join(invoke("label", "estimate", "--label-cost", 2).split())
-    assert (
-        f"fewer than 10 labels drawn at random of what the judge read. Draw some: steelyard label plan {run} --random 50"
-        in shown
-    )
+    few = "fewer than 10 labels drawn at random of what the judge read"
+    assert f"{few}. Draw some: steelyard label plan {run} --random 50" in shown
     assert "Method fewer than 10" in shown
     assert "Labels cost 6.00" in shown
 
@@ -107,3 +105,21 @@ def test_two_people_who_differ_do_not_make_a_crowd_that_agrees(run):
     data = json.loads(invoke("label", "crowd", "--json"))
     assert (data["method"], data["agreed"]) == ("majority", [])
     assert "majority: 2 labels of items that two people labelled are too few to choose a method by." in data["message"]
+
+
+def test_the_status_of_two_runs_that_are_compared_is_their_own(run, tmp_path):
+    other = run_suite(load_suite(str(tmp_path / "suite")), store=str(tmp_path / "steelyard.db")).id
+    invoke("label", "plan", run, "--random", 3, "--against", other)
+    invoke("label", "plan", run, "--random", 4)
+    invoke("label", "next", run, "--against", other, "--as", "ann", typed="1\nq\n")
+    shown = " ".join(invoke("label", "status", run, "--against", other).split())
+    assert shown == "random 1 of 3 labelled person-1 1 label"
+    assert "random 0 of 4 labelled" in " ".join(invoke("label", "status", run).split())
+
+
+def test_a_newer_run_without_labels_names_the_one_that_has_them(run, tmp_path):
+    invoke("label", "plan", "--random", 1, "--kind", "verdict")
+    invoke("label", "next", "--as", "ann", typed="p\n")
+    run_suite(load_suite(str(tmp_path / "suite")), store=str(tmp_path / "steelyard.db"))
+    for command, code in (("status", 0), ("agreement", 2), ("estimate", 2)):
+        assert f"(the labels given last are of run {run})" in invoke("label", command, code=code)

@@ -218,10 +218,11 @@ def _questions(terms: Terms, kind: str) -> list[tuple[str, str]]:
 
 @label_command.command("status")
 @run_name
+@_against
 @_names
 @store_url
 @as_json
-def status(run: str, names: bool, store_url: str | None, as_json: bool) -> None:
+def status(run: str, against: str | None, names: bool, store_url: str | None, as_json: bool) -> None:
     """Say how far the labels of RUN are: by how they were drawn, and by person."""
     from collections import Counter
 
@@ -229,7 +230,10 @@ def status(run: str, names: bool, store_url: str | None, as_json: bool) -> None:
     from steelyard.people.files import people_names
 
     with _opened(store_url, run) as (store, header):
-        progress, labels = store.people.progress(header.id), store.people.labels(run_id=header.id)
+        other = None if against is None else store.run(against).id
+        progress, labels = store.people.progress(header.id, other), store.people.labels(run_id=header.id)
+        if other is not None:
+            labels = [label for label in labels if other in (label.run_id, label.other_run_id)]
         person = people_names(store, names=names)
         by_person = Counter(person(label.person) for label in labels if label.kind != "skipped")
         if as_json:
@@ -239,9 +243,9 @@ def status(run: str, names: bool, store_url: str | None, as_json: bool) -> None:
         for name, (done, planned) in progress.items():
             click.echo(f"{name:<14} {done:>6} of {planned} labelled")
         for name, n in by_person.most_common():
-            click.echo(f"{name:<14} {n:>6} labels")
+            click.echo(f"{name:<14} {n:>6} label{'' if n == 1 else 's'}")
         if not labels and not progress:
-            click.echo(f"no labels yet: steelyard label plan {header.id} --random 50")
+            click.echo(f"no labels yet: steelyard label plan {header.id} --random 50{_elsewhere(store, header)}")
 
 
 @label_command.command("agreement")
@@ -263,7 +267,7 @@ def agreement(
     with _opened(store_url, run) as (store, header):
         person = people_names(store, names=names)
         part = agreement_of(store, header, person)
-    _refuse_unlabelled(header, part.n_labels)
+        _refuse_unlabelled(store, header, part.n_labels)
     show_document(agreement_document(part, header), people_data(header, part), markdown, html, as_json=as_json)
 
 
@@ -292,7 +296,7 @@ def estimate(
 
     with _opened(store_url, run) as (store, header):
         part = estimates_of(store, header, label_cost=label_cost)
-    _refuse_unlabelled(header, part.n_random + part.n_precision + part.n_other)
+        _refuse_unlabelled(store, header, part.n_random + part.n_precision + part.n_other)
     show_document(estimates_document(part, header), people_data(header, part), markdown, html, as_json=as_json)
 
 
@@ -354,13 +358,19 @@ def experts(suite: str, names: bool, store_url: str | None, as_json: bool) -> No
     show_document(experts_document(part, loaded.name), {"suite": loaded.name} | encode_object(part), as_json=as_json)
 
 
-def _refuse_unlabelled(header: RunHeader, n: int) -> None:
+def _elsewhere(store: SqlStore, header: RunHeader) -> str:
+    """The run of the suite that people labelled last: RUN is the newest one unless it is named."""
+    runs = [label.run_id for label in store.people.labels(suite=header.suite_name) if label.run_id is not None]
+    return f" (the labels given last are of run {runs[-1]})" if runs and runs[-1] != header.id else ""
+
+
+def _refuse_unlabelled(store: SqlStore, header: RunHeader, n: int) -> None:
     from steelyard.errors import UsageError
 
     if not n:
         raise UsageError(
             f"run {header.id} has no labels yet that say how good an answer is:"
-            f" steelyard label plan {header.id} --random 50"
+            f" steelyard label plan {header.id} --random 50{_elsewhere(store, header)}"
         )
 
 

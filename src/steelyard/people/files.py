@@ -10,6 +10,7 @@ from __future__ import annotations
 import csv
 import json
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -41,9 +42,12 @@ def import_labels(store: Store, header: RunHeader, path: Path) -> list[LabelReco
     """Keep all labels of a file, as labels of one run; SuiteError with every wrong row, and none is kept."""
     problems: list[Problem] = []
     terms, keys = Terms(header.description), _keys(store, header)
+    others = {run.id for run in store.runs()} - {header.id}
     labels: dict[Any, LabelRecord] = {}
     for record in _rows(path, problems):
         try:
+            if isinstance(record.data, Mapping) and (run := str(record.data.get("run"))) in others:
+                raise ValueError(f"this labels an answer of run {run}: steelyard label import {path.name} {run}")
             label = _label(record.data, header, terms, keys)
             if labels.setdefault((label.key, label.person, label.round, label.other_run_id), label) is not label:
                 raise ValueError(f"{label.person} labels {label.case_id}{_beyond(label.key)} a second time")
@@ -170,14 +174,16 @@ def _moment(value: Any) -> float:
 def _studio_rows(record: Record, problems: list[Problem]) -> Iterator[Record]:
     """The labels of a task. The name of a control (`from_name`) is a dimension or flag, verdict, answer or comment."""
     task = record.data
-    shown = {name: task["data"][name] for name in ("case", "variant", "repeat", "run") if name in task["data"]}
+    shown = {name: task["data"][name] for name in ("case", "variant", "repeat", "run", "drawn") if name in task["data"]}
+    times = Counter[str]()
     for annotation in _groups(task.get("annotations"), "annotations", record, problems):
         if annotation.get("was_cancelled"):
             continue
         by = annotation.get("completed_by")
         person = by.get("email") or by.get("id") if isinstance(by, Mapping) else by
         row = shown | {"person": "" if person is None else str(person), "at": annotation.get("created_at")}
-        row.pop("run", None)
+        row["round"] = times[row["person"]]
+        times[row["person"]] += 1
         try:
             row |= _studio_value(_groups(annotation.get("result"), "result", record, problems))
         except ValueError as error:
@@ -232,7 +238,7 @@ def _studio_task(
     first = labels[0]
     data = {"case": first.case_id, "variant": first.variant, "repeat": first.repeat, "run": first.run_id}
     return {
-        "data": data | dict(texts.get(first.key, {})),
+        "data": data | {"drawn": first.drawn} | dict(texts.get(first.key, {})),
         "annotations": [
             {
                 "completed_by": person[label.person],
@@ -269,13 +275,13 @@ def pseudonyms(store: Store) -> dict[str, str]:
 
 def people_names(store: Store, *, names: bool) -> Callable[[str], str]:
     """What people are called: by name where that is asked for, else by pseudonym."""
-    known: dict[str, str] = {}
+    pseudonym_of: dict[str, str] = {}
 
     def pseudonym(name: str) -> str:
         # Who labels for the first time while we read has no number yet.
-        if name not in known:
-            known.update(pseudonyms(store))
-        return known[name]
+        if name not in pseudonym_of:
+            pseudonym_of.update(pseudonyms(store))
+        return pseudonym_of[name]
 
     return str if names else pseudonym
 
@@ -284,8 +290,8 @@ def export_labels(store: Store, header: RunHeader, path: Path, *, names: bool = 
     """Write the labels of a run by the file's ending: .csv, .jsonl, or .json for Label Studio; how many."""
     labels = [label for label in store.people.labels(run_id=header.id) if label.run_id == header.id]
     if path.suffix == ".json":
-        # Label Studio has no place for second times, skipped items and people's own answers.
-        labels = [label for label in labels if label.kind in (SCORES, VERDICT) and label.round == 0]
+        # Label Studio has no place for skipped items and people's own answers.
+        labels = [label for label in labels if label.kind in (SCORES, VERDICT)]
     person = {label.person: label.person for label in labels} if names else pseudonyms(store)
     writers: dict[str, Callable[[Sequence[LabelRecord], Mapping[str, str]], str]] = {
         ".csv": _csv,
