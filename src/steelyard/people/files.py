@@ -49,6 +49,8 @@ def import_labels(store: Store, header: RunHeader, path: Path) -> list[LabelReco
             if isinstance(record.data, Mapping) and (run := str(record.data.get("run"))) in others:
                 raise ValueError(f"this labels an answer of run {run}: steelyard label import {path.name} {run}")
             label = _label(record.data, header, terms, keys)
+            if label.other_run_id is not None and label.other_run_id not in others:
+                raise ValueError(f"other_run must be another run of this store; {result(label.other_run_id)}")
             if labels.setdefault((label.key, label.person, label.round, label.other_run_id), label) is not label:
                 raise ValueError(f"{label.person} labels {label.case_id}{_beyond(label.key)} a second time")
         except ValueError as error:
