@@ -6,12 +6,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from parts import stored
 from parts.judged_suite import write_judged
 from steelyard.analysis.judge.corrected import labelled_rate, stratified_mean
 from steelyard.api import run_suite
 from steelyard.people.agreement import agreement_of, answers_agreement, f1, pair
 from steelyard.people.estimates import estimates_of, powered_mean
 from steelyard.people.labels import Sheet, Terms, sheets
+from steelyard.records import Outcome, RunFacts, RunState
 from steelyard.report.people import estimates_document
 from steelyard.report.render.markdown import to_markdown
 from steelyard.stats.intervals import score_bounds
@@ -377,3 +379,25 @@ def test_a_mean_score_below_one_is_no_share(fresh):
     )
     assert "1.00" in row
     assert "%" not in row
+
+
+def test_malformed_answers_have_not_passed(tmp_path):
+    """20 answers that the rules pass, of which people pass 8 of 10, and 20 that could not be read: 8 / 10 x 20 / 40."""
+    store = open_store(str(tmp_path / "malformed.db"))
+    run = stored.header(n_planned=40, options=RunFacts())
+    store.create_run(run)
+    cases = [stored.case(k) for k in range(40)]
+    ends = [{}, {"outcome": Outcome.MALFORMED, "passed": False, "score": 0.0, "scores": ()}]
+    store.add_samples(run.id, [stored.sample(of, k, **ends[k % 2]) for k, of in enumerate(cases)], cases)
+    run.state = RunState.ENDED
+    store.update_run(run)
+    labels = [
+        LabelRecord("demo", cases[2 * k].id, "ann", "verdict", k < 8, run_id=run.id, drawn=RANDOM) for k in range(10)
+    ]
+    store.people.add_labels(labels)
+    estimates = estimates_of(store, store.run(run.id))
+    passes = estimates.figures[0]
+    assert (estimates.n_malformed, estimates.n_unread) == (20, 0)
+    assert (passes.judge.value, passes.judge.n) == (20 / 40, 40)
+    assert (passes.together.value, passes.together.n) == (pytest.approx(8 / 10 * 20 / 40), 40)
+    store.close()

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from parts.command import invoke
+from parts.judged_suite import write_judged
 from parts.mixed_run import put_ended, put_mixed
 from steelyard.analysis.summary import summarise_stored, summarise_without
 from steelyard.people.experts import contested_in, experts_of
@@ -163,3 +164,17 @@ def test_a_suite_that_says_not_what_passes_contests_only_where_experts_differ(an
     experts = experts_of(store, load_suite(str(tmp_path / "suite.yaml")))
     assert [(item.case_id, item.why) for item in experts.contested] == [("c1", "experts disagree with each other")]
     assert (experts.by_truth.value, experts.by_truth.n_missing) == (None, 6)
+
+
+def test_an_answer_that_only_a_judge_could_score_is_missing_and_contests_nothing(tmp_path):
+    suite = load_suite(str(write_judged(tmp_path / "judged", n=2)))
+    store = open_store(str(tmp_path / "judged.db"))
+    store.people.add_labels(
+        [LabelRecord(suite.name, "c0", who, "answer", "A fine number, and all is said.") for who in ("ann", "ben")]
+    )
+    experts = experts_of(store, suite)
+    store.close()
+    assert (experts.by_truth.value, experts.by_truth.n, experts.by_truth.n_missing) == (None, 0, 2)
+    assert (experts.score.value, experts.score.n_missing) == (None, 2)
+    assert experts.contested == ()
+    assert experts.by_each_other.value == 1.0

@@ -263,7 +263,6 @@ def _runs(n: int) -> str:
 
 
 CODE = "code"
-GROUPINGS = (*FACTORS, CODE)
 DEFAULT_METRICS = ("average", "median", "pass_rate")
 MOST_GROUPS = 16
 """Slices or codes that get a trend of their own: those that moved most."""

@@ -11,13 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from steelyard.people.desk import has_outcome, key_at
 from steelyard.people.labels import ANSWER, PASSES, PREFERENCE, Sheet, Terms, sheets
+from steelyard.records import Outcome
 from steelyard.stats.agreement import (
     AlternativeTest,
     Confusion,
     alternative_test,
     confusion,
     krippendorff_alpha,
+    percent_agreement,
     score_correlation,
     weighted_kappa,
 )
@@ -35,6 +38,8 @@ JUDGE = "judge"
 FEWEST_IN_SLICE = 10
 """Fewer items of a category show nothing of it."""
 _MOST_LISTED = 20
+_EPSILON = 0.2
+"""How much less often than a person scorers may agree with the others, as for judges whose suite does not say."""
 _TIE = 0.5
 
 
@@ -149,7 +154,7 @@ def agreement_of(store: Store, header: RunHeader, names: Callable[[str], str]) -
     rubric = terms.rubric
     order = [PASSES] if rubric is None else [*rubric.dimensions, *rubric.flags, PASSES]
     figures = [
-        _figure(name, first[name], again.get(name), judged.get(name, {}), times, categories, units, _scale(name, terms))
+        _figure(name, first[name], again.get(name), judged.get(name, {}), times, categories, units, terms)
         for name in order
         if name in first
     ]
@@ -183,16 +188,14 @@ def _scale(name: str, terms: Terms) -> tuple[float, float]:
 
 
 def judge_figures(store: Store, header: RunHeader) -> dict[str, dict[Key, float]]:
-    """What the judge says of each item, by dimension and flag, after rules; and whether it passed."""
+    """What the judge says of each item, by dimension and flag, after rules; and whether it passed.
+
+    Malformed answers are not among them: nobody is asked to label one.
+    """
     figures: dict[str, dict[Key, float]] = {}
     columns = store.columns(header.id)
-    for position in np.flatnonzero(np.asarray(columns.passed) >= 0).tolist():
-        key = (
-            columns.case_ids[columns.case[position]],
-            columns.variants[columns.variant[position]],
-            int(columns.repeat[position]),
-        )
-        figures.setdefault(PASSES, {})[key] = float(columns.passed[position])
+    for position in np.flatnonzero((columns.passed >= 0) & has_outcome(columns, Outcome.SCORED)).tolist():
+        figures.setdefault(PASSES, {})[key_at(columns, position)] = float(columns.passed[position])
     for item in store.judgements(header.id):
         for name, value in item.judgement.capped.items():
             figures.setdefault(name, {})[item.case_id, item.variant, item.repeat] = float(value)
@@ -220,8 +223,9 @@ def _figure(
     times: Mapping[tuple[str, Key], float],
     categories: Mapping[str, str],
     units: Mapping[str, int],
-    scale: tuple[float, float],
+    terms: Terms,
 ) -> FigureAgreement:
+    scale, epsilon = _scale(name, terms), _EPSILON if terms.rubric is None else terms.rubric.epsilon
     nominal = scale == (0.0, 1.0)
     judge = np.array([judged.get(key, np.nan) for key in sheet.items])
     case = np.array([units[key[0]] for key in sheet.items])
@@ -237,12 +241,12 @@ def _figure(
         n_shared=int(shared.sum()),
         alpha=_alpha(sheet.values, case, "nominal" if nominal else "ordinal"),
         alpha_interval=_alpha(sheet.values, case, "interval"),
-        agreement=_among(sheet.values, case),
+        agreement=percent_agreement(sheet.values, case=case),
         pairs=tuple(_both(a, b, rows, case, scale) for a, b in combinations(rows, 2)),
         itself=tuple(_itself(sheet, again, units, scale)),
         judge=(*with_people, pair(JUDGE, "people", judge, sheet.median, case, scale)) if has_judge else (),
         drift=dict(_drift(sheet, times, scale)),
-        test=alternative_test(judge, sheet.values, case, 0.2, nominal=nominal) if has_judge else None,
+        test=alternative_test(judge, sheet.values, case, epsilon, nominal=nominal) if has_judge else None,
         slices=tuple(_slices(sheet, judge, case, categories, nominal=nominal)),
         disagreed=tuple(_farthest(sheet, shared)),
     )
@@ -251,16 +255,6 @@ def _figure(
 def _alpha(values: Array, case: Array, level: str) -> Estimate:
     labelled = ~np.isnan(values).all(axis=0)
     return krippendorff_alpha(values[:, labelled], level=level, case=case[labelled])
-
-
-def _among(values: Array, case: Array) -> Estimate:
-    """The share of pairs of people who say the same of an item; items count by their pairs."""
-    pairs = list(combinations(range(len(values)), 2))
-    if not pairs:
-        return Estimate(None, 0)
-    first, second = (values[list(side)].ravel() for side in zip(*pairs, strict=True))
-    both = ~(np.isnan(first) | np.isnan(second))
-    return share((first == second)[both], np.ones(int(both.sum()), dtype=bool), np.tile(case, len(pairs))[both])
 
 
 def _both(a: str, b: str, rows: Mapping[str, Array], case: Array, scale: tuple[float, float]) -> Pair:

@@ -142,8 +142,12 @@ def _seed(run_id: str) -> int:
 
 def _shuffled(columns: Columns, seed: int) -> np.ndarray:
     """The positions of all scored answers in one order by chance, the same whenever it is asked for."""
-    scored = np.isin(columns.outcome, [i for i, name in enumerate(columns.outcomes) if name == Outcome.SCORED])
-    return np.random.default_rng(seed).permutation(np.flatnonzero(scored))
+    return np.random.default_rng(seed).permutation(np.flatnonzero(has_outcome(columns, Outcome.SCORED)))
+
+
+def has_outcome(columns: Columns, outcome: Outcome) -> np.ndarray:
+    """Which samples ended so."""
+    return np.isin(columns.outcome, [i for i, name in enumerate(columns.outcomes) if name == outcome])
 
 
 def key_at(columns: Columns, position: int) -> Key:

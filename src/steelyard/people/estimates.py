@@ -15,11 +15,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from steelyard.analysis.judge.corrected import FEWEST, clustered_variance, labelled_rate, unfinished_draw
+from steelyard.analysis.judge.corrected import (
+    FEWEST,
+    clustered_variance,
+    counting_malformed,
+    labelled_rate,
+    unfinished_draw,
+)
 from steelyard.analysis.judge.model import unlike
 from steelyard.people.agreement import FEWEST_IN_SLICE, judge_figures, units_by_case
+from steelyard.people.desk import has_outcome
 from steelyard.people.labels import PASSES, Sheet, Terms, sheets
-from steelyard.stats.groups import mean
+from steelyard.records import Outcome
+from steelyard.stats.groups import mean, share
 from steelyard.stats.intervals import Estimate, bounded, score_bounds
 from steelyard.store.people import PRECISION, RANDOM, SCORES, SKIPPED, VERDICT
 
@@ -76,7 +84,9 @@ class Estimates:
     n_skipped: int
     """Items drawn by chance that were skipped and that nobody labelled: in no estimate, and rather the hard ones."""
     n_unread: int
-    """Answers of which the judge says nothing, such as malformed ones: in no estimate."""
+    """Answers of which the judge says nothing, because it or the system failed: in no estimate."""
+    n_malformed: int
+    """Answers that could not be read: they count as not passed, and are in no other figure."""
     not_random: str
     """Why the labels drawn at random do not look like a random part of the run; "" when they do."""
     figures: tuple[LabelEstimate, ...]
@@ -95,6 +105,8 @@ def estimates_of(store: Store, header: RunHeader, *, label_cost: float | None = 
     stratified = len(by_chance) > len(at_random)
     unfinished = unfinished_draw(store, header.id)
     categories, units = _categories(store, header), units_by_case(store, header)
+    columns = store.columns(header.id)
+    malformed = [columns.case_ids[case] for case in columns.case[has_outcome(columns, Outcome.MALFORMED)].tolist()]
     rubric = terms.rubric
     order = [PASSES] if rubric is None else [PASSES, *rubric.flags, *rubric.dimensions]
     figures = []
@@ -107,8 +119,11 @@ def estimates_of(store: Store, header: RunHeader, *, label_cost: float | None = 
             if table.n_labelled(inside) < (FEWEST_IN_SLICE if part else name != PASSES):
                 continue
             scale = None if rubric is None or name not in rubric.dimensions else rubric.scale
-            by_side = stratified and name == PASSES
-            figures.append(_estimate(name, part, table, inside, scale, stratified=by_side, unfinished=unfinished))
+            by_side, chosen = stratified and name == PASSES, categories.get(part)
+            failed = [units[case] for case in malformed if name == PASSES and (chosen is None or case in chosen)]
+            figures.append(
+                _estimate(name, part, table, inside, scale, failed, stratified=by_side, unfinished=unfinished)
+            )
     items = {drawn: {label.key for label in labels if label.drawn == drawn} for drawn in (RANDOM, PRECISION)}
     others = {label.key for label in labels} - items[RANDOM] - items[PRECISION]
     drawn = {label.key for label in given if label.kind == SKIPPED and label.drawn in items}
@@ -117,7 +132,8 @@ def estimates_of(store: Store, header: RunHeader, *, label_cost: float | None = 
         n_precision=len(items[PRECISION] - items[RANDOM]),
         n_other=len(others),
         n_skipped=len(drawn - items[RANDOM] - items[PRECISION]),
-        n_unread=store.columns(header.id).n - len(judged.get(PASSES, {})),
+        n_unread=columns.n - len(judged.get(PASSES, {})) - len(malformed),
+        n_malformed=len(malformed),
         not_random=not_random,
         figures=tuple(figures),
         costs=_costs(
@@ -160,20 +176,27 @@ def _estimate(
     table: _Table,
     inside: Array,
     scale: tuple[float, float] | None,
+    malformed: Sequence[int],
     *,
     stratified: bool,
     unfinished: str,
 ) -> LabelEstimate:
+    """`malformed` are the units of answers that could not be read, which have not passed."""
     judge, label, case = table.judge[inside], table.label[inside], table.case[inside]
     bounds = scale or (0.0, 1.0)
-    alone, reported = (mean(values[~np.isnan(values)], case[~np.isnan(values)], bounds) for values in (label, judge))
+    alone = mean(label[~np.isnan(label)], case[~np.isnan(label)], bounds)
+    all_units = np.concatenate((case[~np.isnan(judge)], np.array(malformed, dtype=int)))
+    reported = mean(np.concatenate((judge[~np.isnan(judge)], np.zeros(len(malformed)))), all_units, bounds)
     few = (~np.isnan(label) & ~np.isnan(judge)).sum() < FEWEST
     if few or unfinished:
         why = unfinished or f"fewer than {FEWEST} labels drawn at random of what the judge read"
         return LabelEstimate(name, part, reported, alone, Estimate(None, 0), "", why, scale, None)
     if scale is None:
         rate = labelled_rate(judge, label, case, stratified=stratified)
-        result, method, why = rate.rate, rate.method, rate.message or rate.why
+        could_be_read = np.arange(len(all_units)) < len(all_units) - len(malformed)
+        read = share(could_be_read, np.ones(len(all_units), dtype=bool), all_units)
+        result, method = counting_malformed(rate.rate, read, rate.rate.n_missing), rate.method
+        why = rate.message or rate.why
         more = _more_to_halve_rate(rate.rate, judge, label)
     else:
         result, weight = powered_mean(judge, label, case, bounds)

@@ -63,19 +63,24 @@ def experts_of(store: Store, suite: SuiteModel, names: Callable[[str], str] = st
             by_case.setdefault(label.case_id, {})[names(label.person)] = label
     evaluator = Evaluator(suite)
     scored = {
-        case_id: {person: _scored(evaluator, label.value, cases[case_id]) for person, label in given.items()}
+        case_id: {
+            person: result
+            for person, label in given.items()
+            if (result := _scored(evaluator, label.value, cases[case_id])) is not None
+        }
         for case_id, given in by_case.items()
     }
+    n_unscored = sum(map(len, by_case.values())) - sum(map(len, scored.values()))
     rows = [(at, result) for at, case_id in enumerate(scored) for result in scored[case_id].values()]
     case = np.array([at for at, _ in rows], dtype=int)
     passed = np.array([bool(result.passed) for _, result in rows], dtype=bool)
     decided = np.array([result.passed is not None for _, result in rows], dtype=bool)
-    earned = np.array([np.nan if result.score is None else result.score for _, result in rows])
+    earned = np.array([result.score for _, result in rows], dtype=float)
     return Experts(
         n_cases=len(by_case),
         people=tuple(sorted({person for given in by_case.values() for person in given})),
-        by_truth=share(passed, decided, case),
-        score=mean(earned[~np.isnan(earned)], case[~np.isnan(earned)], (0.0, 1.0)),
+        by_truth=share(passed, decided, case, n_unscored),
+        score=mean(earned, case, (0.0, 1.0), n_unscored),
         by_each_other=_each_other(by_case.values()),
         contested=tuple(_contested(by_case, scored)),
     )
@@ -103,9 +108,11 @@ def contested_in(store: Store, header: RunHeader) -> tuple[Contested, ...]:
     return tuple(sorted((i for i in contested if i.case_id in present), key=lambda i: (lowest[i.case_id], i.case_id)))
 
 
-def _scored(evaluator: Evaluator, answer: Any, case: Case) -> Evaluated:
+def _scored(evaluator: Evaluator, answer: Any, case: Case) -> Evaluated | None:
+    """What an expert's answer earns; None where only a judge could say, who is not asked."""
     text = answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
-    return evaluator.evaluate(text, case)
+    result = evaluator.evaluate(text, case)
+    return None if result.to_judge is not None else result
 
 
 def _each_other(cases: Iterable[dict[str, LabelRecord]]) -> Estimate:

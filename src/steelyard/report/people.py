@@ -243,6 +243,7 @@ def _standing(estimates: Estimates) -> list[tuple[str, str]]:
             "Skipped",
             f"{fmt.counted(estimates.n_skipped, 'item')} drawn by chance, in no estimate: people skip what is hard",
         ),
+        ("Malformed", f"{fmt.counted(estimates.n_malformed, 'item')}, counted as not passed"),
         ("Not read", f"{fmt.counted(estimates.n_unread, 'item')} without a verdict of the judge, in no estimate"),
         ("Method", ": ".join(filter(None, (estimates.figures[0].method, estimates.figures[0].why)))),
     ]

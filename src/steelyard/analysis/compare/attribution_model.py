@@ -167,10 +167,6 @@ class Attribution:
         """True when nothing but the system can have moved the number."""
         return all(portion.causes == (Cause.SYSTEM,) for portion in self.portions)
 
-    def portion_of(self, cause: Cause) -> Portion | None:
-        """The portion that the cause is in, alone or with others."""
-        return next((portion for portion in self.portions if cause in portion.causes), None)
-
 
 @dataclass(frozen=True, slots=True)
 class Wanted:

@@ -133,7 +133,7 @@ class LabelColumns:
     def rate(self, rows: Array) -> Estimate:
         """The pass rate of some samples by judge and labels together; n/a with fewer labels than it takes.
 
-        Nobody labels a malformed answer: it has not passed. The interval is that of a product of two shares.
+        Nobody labels a malformed answer: it has not passed.
         """
         table, unit = self._table, self._table.unit[rows]
         judged, malformed = ~np.isnan(self.judged[rows]), table.malformed[rows]
@@ -142,12 +142,7 @@ class LabelColumns:
         rate, read = corrected.rate, share(judged, judged | malformed, unit)
         if (judged & ~np.isnan(self.passes[rows])).sum() < FEWEST or corrected.message or rate.value is None:
             return Estimate(None, n, missing)
-        if rate.low is None or rate.high is None or read.value is None or not malformed.any():
-            return Estimate(rate.value * (read.value or 0.0), n, missing, rate.low, rate.high)
-        value, low, high = rate.value * read.value, read.low or 0.0, 1.0 if read.high is None else read.high
-        down = math.hypot(read.value * (rate.value - rate.low), rate.value * (read.value - low))
-        up = math.hypot(read.value * (rate.high - rate.value), rate.value * (high - read.value))
-        return bounded(value, n, missing, (max(0.0, value - down), min(1.0, value + up)), SHARES)
+        return counting_malformed(rate, read, missing)
 
     def _corrected(self, rows: Array) -> CorrectedRate:
         judged, passes, unit = self.judged[rows], self.passes[rows], self._table.unit[rows]
@@ -176,6 +171,21 @@ def without_rate(result: CorrectedRate, message: str) -> CorrectedRate:
     """The same without a corrected rate, and why."""
     rate = Estimate(None, result.rate.n, result.rate.n_missing)
     return replace(result, rate=rate, message=message, method="", why="")
+
+
+def counting_malformed(rate: Estimate, read: Estimate, missing: int) -> Estimate:
+    """A pass rate of the answers that could be read as one of all: a malformed answer has not passed.
+
+    `read` is the share that could be read. The interval is that of a product of two shares.
+    """
+    if rate.value is None or read.value is None:
+        return Estimate(None, read.n, missing)
+    if rate.low is None or rate.high is None or read.value == 1:
+        return Estimate(rate.value * read.value, read.n, missing, rate.low, rate.high)
+    value, low, high = rate.value * read.value, read.low or 0.0, 1.0 if read.high is None else read.high
+    down = math.hypot(read.value * (rate.value - rate.low), rate.value * (read.value - low))
+    up = math.hypot(read.value * (rate.high - rate.value), rate.value * (high - read.value))
+    return bounded(value, read.n, missing, (max(0.0, value - down), min(1.0, value + up)), SHARES)
 
 
 def stratified_mean(judge: Array, label: Array, case: Array) -> Estimate:
