@@ -37,7 +37,7 @@ from steelyard.suite.models import SuiteModel
 CORRECTED = "pass_rate.corrected"
 """The metric."""
 FEWEST = 10
-"""Fewer labels than this give no rate that a gate can stand on."""
+"""Fewer labels than this give no rate that a gate can stand on, unless every text has some."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +156,7 @@ class LabelColumns:
         """
         unit, judged, malformed = self._table.unit[rows], ~np.isnan(self.judged[rows]), self._table.malformed[rows]
         result, n = self._of_read(rows), int((judged & ~np.isnan(self.passes[rows])).sum())
-        if n < FEWEST and not result.message:
+        if n < min(FEWEST, int(judged.sum())) and not result.message:
             result = without_rate(result, _too_few(n))
         missing, answered = int((~judged & ~malformed).sum()), judged | malformed
         rate = Estimate(None, 0) if result.message else result.rate
