@@ -54,6 +54,20 @@ def test_a_sound_suite_passes_and_every_null_probe_earns_nothing(tmp_path):
         assert probe.average == (1.0 if name == "truth" else 0.0), name
 
 
+class Untold(Scorer):
+    """A user's scorer that does not say what would be right."""
+
+    def read(self, answer, case):
+        return Reading(float(answer == "six"))
+
+
+def test_a_scorer_that_does_not_say_what_is_right_is_tried_with_all_the_rest(tmp_path):
+    suite = write(tmp_path, answer={"format": "text"})
+    result = audit(suite.changed(components=(suite.components[0].model_copy(update={"scorer": Untold()}),)))
+    assert "truth" not in by_name(result)
+    assert by_name(result)["empty"].average == 0.0
+
+
 class Generous(Scorer):
     """Full marks for whatever comes: the kind of scorer that the audit is there to catch."""
 

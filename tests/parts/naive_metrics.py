@@ -70,7 +70,7 @@ class Naive:
             if not said:
                 return None, n, len(self.samples) - n + self.absent
             total += len(of_side) * sum(said) / len(said)
-        return (total / n if told >= 10 else None), n, len(self.samples) - n + self.absent
+        return (total / n if told >= min(10, len(read)) else None), n, len(self.samples) - n + self.absent
 
     def together(self, pattern, available):
         if not available:

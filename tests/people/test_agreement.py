@@ -3,12 +3,15 @@
 import json
 from dataclasses import replace
 
+import krippendorff
 import numpy as np
 import pytest
+from sklearn.metrics import cohen_kappa_score
 
 from parts import stored
 from parts.judged_suite import write_judged
 from steelyard.analysis.judge.corrected import labelled_rate, stratified_mean
+from steelyard.analysis.summary import summarise_stored
 from steelyard.api import run_suite
 from steelyard.people.agreement import agreement_of, answers_agreement, f1, pair
 from steelyard.people.estimates import estimates_of, powered_mean
@@ -131,10 +134,12 @@ def test_names_are_what_the_caller_wants(judged, labelled):
 
 def test_the_median_of_people():
     sheet = Sheet(
-        ("a", "b", "c"), (("x", "", 0),) * 5, np.array([[1, 1, 1, NAN, 2], [1, 2, 3, NAN, NAN], [2, 2, NAN, NAN, NAN]])
+        ("a", "b", "c"),
+        tuple((name, "", 0) for name in "wxyz"),
+        np.array([[1, 1, 1, 2], [1, 2, 3, NAN], [2, 2, NAN, NAN]]),
     )
-    np.testing.assert_array_equal(sheet.median, [1, 2, NAN, NAN, 2])
-    np.testing.assert_allclose(sheet.consensus, [4 / 3, 5 / 3, 2, NAN, 2])
+    np.testing.assert_array_equal(sheet.median, [1, 2, NAN, 2])
+    assert [value for _, value in sorted(sheet.by_item.items())] == pytest.approx([4 / 3, 5 / 3, 2, 2])
 
 
 def test_two_raters_without_an_item_in_common():
@@ -241,7 +246,7 @@ def fresh(tmp_path):
     """As `judged`, for one test alone: every fourth text has clarity 2 and fails. Ten clusters, two categories."""
     texts = {k: f"A muddle of {k} words." for k in range(0, N, 4)}
     declared = {"cases": {"files": "cases.jsonl", "cluster": "document"}}
-    suite = write_judged(tmp_path / "suite", n=N, texts=texts, suite=declared)
+    suite = write_judged(tmp_path / "suite", n=N, texts=texts, label=lambda _k: None, suite=declared)
     rows = [json.loads(line) for line in (suite.parent / "cases.jsonl").read_text().splitlines()]
     clustered = [
         row | {"document": f"document {k // 4}", "category": "many" if k < 34 else "few"} for k, row in enumerate(rows)
@@ -305,7 +310,30 @@ def test_a_category_of_few_items_is_no_slice(fresh):
     store.people.add_labels([label(header, k, person, 3) for k in range(N) for person in ("ann", "ben")])
     (part,) = by_name(agreement_of(store, header, str), "clarity").slices
     # The judge gives a 3 to all but every fourth: 25 of 34.
-    assert (part.name, part.judge.n, part.judge.value) == ("many", 34, pytest.approx(25 / 34))
+    judge = part.judge[-1].agreement
+    assert (part.name, judge.n, judge.value) == ("many", 34, pytest.approx(25 / 34))
+
+
+def test_a_slice_has_the_figures_of_the_whole(fresh):
+    """Of the 34 texts of one category alone, by scikit-learn; the other six would change every figure."""
+    store, header = fresh
+    rng = np.random.default_rng(11)
+    ann = rng.integers(1, 6, N)
+    ben = np.where(rng.random(N) < 0.6, ann, rng.integers(1, 6, N))
+    ben[34:] = 6 - ann[34:]
+    store.people.add_labels(
+        [label(header, k, name, int(given[k])) for k in range(N) for name, given in (("ann", ann), ("ben", ben))]
+    )
+    whole = by_name(agreement_of(store, header, str), "clarity")
+    (part,) = whole.slices
+    (both,) = part.pairs
+    x, y = ann[:34], ben[:34]
+    assert both.kappa.value == pytest.approx(cohen_kappa_score(x, y))
+    assert both.kappa_weighted.value == pytest.approx(cohen_kappa_score(x, y, weights="quadratic"))
+    assert both.pearson.value == pytest.approx(np.corrcoef(x, y)[0, 1])
+    nominal = krippendorff.alpha(np.array([x, y], dtype=float), level_of_measurement="nominal")
+    assert part.alpha_nominal.value == pytest.approx(nominal)
+    assert whole.alpha_nominal.value != pytest.approx(nominal)
 
 
 def test_labels_that_claim_chance_and_cover_only_failures_are_noticed(fresh):
@@ -352,14 +380,52 @@ def test_an_estimate_has_the_interval_of_its_clusters(fresh):
     assert clarity.together.high - clarity.together.low > 2.5
 
 
-def test_the_judge_that_read_nothing_leaves_no_estimate(fresh, monkeypatch):
+def test_a_score_that_the_judge_never_gave_has_no_estimate(fresh, monkeypatch):
     store, header = fresh
     store.people.add_labels([label(header, k, "ann", 3) for k in range(12)])
     monkeypatch.setattr("steelyard.people.estimates.judge_figures", lambda *_: {})
+    clarity = next(figure for figure in estimates_of(store, header).figures if figure.name == "clarity")
+    assert clarity.together.value is None
+    assert clarity.why == "fewer than 10 labels drawn at random of what the judge read"
+
+
+def test_labels_of_cases_and_of_people_give_one_pass_rate(tmp_path):
+    """Labels of the cases stand where nobody labelled the very text: the figure is the one that a gate takes."""
+    suite = write_judged(tmp_path, n=N)
+    run_suite(load_suite(str(suite)), store=str(tmp_path / "steelyard.db"))
+    store = open_store(str(tmp_path / "steelyard.db"))
+    header = store.run("LAST")
+    of_cases = estimates_of(store, header)
+    assert of_cases.n_of_cases > 10
+    store.people.add_labels([label(header, k, "ann", 1) for k in range(0, N, 2)])
+    both = estimates_of(store, header)
+    assert both.n_random == N // 2
+    gate = summarise_stored(store, header.id, header.description).overall.metrics["pass_rate.corrected"]
+    assert both.figures[0].together == gate
+    assert both.figures[0].together.value < of_cases.figures[0].together.value
+
+
+def test_labels_that_were_not_blind_are_counted(fresh):
+    store, header = fresh
+    given = [replace(label(header, k, "ann", 3), blind=k < 7) for k in range(12)]
+    store.people.add_labels(given)
     estimates = estimates_of(store, header)
-    assert estimates.n_unread == N
-    assert {figure.together.value for figure in estimates.figures} == {None}
-    assert "fewer than 10 labels drawn at random of what the judge read" in shown(estimates, header)
+    assert estimates.n_not_blind == 5
+    assert "5 items: labelled in sight of other verdicts" in shown(estimates, header)
+
+
+@pytest.mark.parametrize(("epsilon", "wins"), [(0.05, 0.0), (0.5, 1.0)])
+def test_the_suite_says_how_much_worse_than_a_person_its_judge_may_be(tmp_path, epsilon, wins):
+    """Three people agree on all of 40; the judge misses 4, 10 % less than each of them."""
+    suite = write_judged(tmp_path, n=N, epsilon=epsilon, label=lambda _k: None)
+    run_suite(load_suite(str(suite)), store=str(tmp_path / "steelyard.db"))
+    store = open_store(str(tmp_path / "steelyard.db"))
+    header = store.run("LAST")
+    people = [label(header, k, name, 5 if k < 4 else 3) for k in range(N) for name in ("ann", "ben", "cid")]
+    store.people.add_labels(people)
+    test = by_name(agreement_of(store, header, str), "clarity").test
+    assert (test.epsilon, test.winning_rate) == (epsilon, wins)
+    store.close()
 
 
 def test_what_the_judge_did_not_read_is_missing():

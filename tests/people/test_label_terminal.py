@@ -70,9 +70,9 @@ def test_who_skipped_everything_has_not_labelled_and_what_was_skipped_is_in_no_c
     invoke("label", "next", "--as", "ben", typed="s\ns\ns\ns\n")
     assert "3 labels of 1 person, 5 skipped" in invoke("label", "agreement")
     shown = " ".join(invoke("label", "estimate", "--label-cost", 2).split())
-    few = "fewer than 10 labels drawn at random of what the judge read"
+    few = "texts have labels that count here, and at least 10 must"
     assert f"{few}. Draw some: steelyard label plan {run} --random 50" in shown
-    assert "Method fewer than 10" in shown
+    assert "Method 4 texts have labels" in shown
     assert "Labels cost 6.00" in shown
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from steelyard.audit.filling import completed, filled, nulls, resolved, schema_of
 from steelyard.records import Outcome
-from steelyard.scoring.base import build_answer, merged
+from steelyard.scoring.base import Scorer, build_answer, merged
 from steelyard.scoring.evaluate import Evaluated, Evaluator
 from steelyard.scoring.expectations import Expectations
 from steelyard.scoring.text import truth_parts
@@ -196,7 +196,8 @@ class ProbeMaker:
 
     def _has_no_one_truth(self) -> bool:
         expects = any(component.scorer_name == EXPECT for component, _ in self._scorers)
-        return self._suite.judge is not None or expects
+        untold = any(scorer.needs_truth and type(scorer).truth is Scorer.truth for _, scorer in self._scorers)
+        return self._suite.judge is not None or expects or untold
 
     def _constants(self) -> Iterator[Probe]:
         """The best answers that are the same for every case; none of few cases, or without truths."""

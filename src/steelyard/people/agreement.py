@@ -62,43 +62,42 @@ class Pair:
     confusion: Confusion
 
 
-@dataclass(frozen=True, slots=True)
-class Slice:
-    """The agreement on the items of one category."""
+@dataclass(frozen=True, kw_only=True)
+class Raters:
+    """How far people, and the judge with them, agree on some items."""
 
     name: str
-    alpha: Estimate
-    judge: Estimate
-    """Share of items on which the judge says what most people say."""
-
-
-@dataclass(frozen=True, slots=True)
-class FigureAgreement:
-    """One dimension, flag, or whether answers pass."""
-
-    name: str
-    scale: tuple[float, float]
-    nominal: bool
-    """Whether it is yes or no; else its values have an order."""
+    """A dimension, a flag, or `passes`; of a slice, its category."""
     n_items: int
     """Items with a label of anybody."""
     n_shared: int
     """Items with labels of two people or more."""
     alpha: Estimate
     """Krippendorff's alpha of people: ordinal, of yes and no nominal."""
+    alpha_nominal: Estimate
     alpha_interval: Estimate
     agreement: Estimate
     """Share of pairs of people who say the same of an item: the ceiling of what a judge can reach."""
     pairs: tuple[Pair, ...]
-    itself: tuple[Pair, ...]
-    """Each person with what the same person said the second time."""
     judge: tuple[Pair, ...]
     """The judge with each person, and last with the median of what people say."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FigureAgreement(Raters):
+    """One dimension, flag, or whether answers pass."""
+
+    scale: tuple[float, float]
+    nominal: bool
+    """Whether it is yes or no; else its values have an order."""
+    itself: tuple[Pair, ...]
+    """Each person with what the same person said the second time."""
     drift: dict[str, Estimate]
     """By person, how much more the later half of the labels is above the other people than the earlier half."""
     test: AlternativeTest | None
     """Whether the judge may stand for a person; None without a judge."""
-    slices: tuple[Slice, ...]
+    slices: tuple[Raters, ...]
+    """By category, where it has enough items."""
     disagreed: tuple[tuple[Key, dict[str, float]], ...]
     """The items on which people lie farthest apart, and what each said."""
 
@@ -229,27 +228,44 @@ def _figure(
     nominal = scale == (0.0, 1.0)
     judge = np.array([judged.get(key, np.nan) for key in sheet.items])
     case = np.array([units[key[0]] for key in sheet.items])
-    shared = (~np.isnan(sheet.values)).sum(axis=0) > 1
-    rows = dict(zip(sheet.people, sheet.values, strict=True))
-    with_people = [pair(JUDGE, person, judge, row, case, scale) for person, row in rows.items()]
-    has_judge = bool(judged)
+    category = np.array([categories.get(key[0], "") for key in sheet.items])
+    test = alternative_test(judge, sheet.values, case, epsilon, nominal=nominal) if judged else None
+
+    def raters(inside: Array) -> dict[str, Any]:
+        part = judge[inside] if judged else None
+        return _raters(sheet.part(inside), part, case[inside], scale, nominal=nominal)
+
+    names = [name for name in sorted({*category.tolist()} - {""}) if (category == name).sum() >= FEWEST_IN_SLICE]
     return FigureAgreement(
         name=name,
+        **raters(np.ones(len(case), dtype=bool)),
         scale=scale,
         nominal=nominal,
-        n_items=len(sheet.items),
-        n_shared=int(shared.sum()),
-        alpha=_alpha(sheet.values, case, "nominal" if nominal else "ordinal"),
-        alpha_interval=_alpha(sheet.values, case, "interval"),
-        agreement=percent_agreement(sheet.values, case=case),
-        pairs=tuple(_both(a, b, rows, case, scale) for a, b in combinations(rows, 2)),
         itself=tuple(_itself(sheet, again, units, scale)),
-        judge=(*with_people, pair(JUDGE, "people", judge, sheet.median, case, scale)) if has_judge else (),
         drift=dict(_drift(sheet, times, scale)),
-        test=alternative_test(judge, sheet.values, case, epsilon, nominal=nominal) if has_judge else None,
-        slices=tuple(_slices(sheet, judge, case, categories, nominal=nominal)),
-        disagreed=tuple(_farthest(sheet, shared)),
+        test=test,
+        slices=tuple(Raters(name=part, **raters(category == part)) for part in names),
+        disagreed=tuple(_farthest(sheet)),
     )
+
+
+def _raters(
+    sheet: Sheet, judge: Array | None, case: Array, scale: tuple[float, float], *, nominal: bool
+) -> dict[str, Any]:
+    """The fields of `Raters` but its name; without a judge nothing is said of it."""
+    rows = dict(zip(sheet.people, sheet.values, strict=True))
+    with_judge = [] if judge is None else [pair(JUDGE, person, judge, row, case, scale) for person, row in rows.items()]
+    with_judge += [] if judge is None else [pair(JUDGE, "people", judge, sheet.median, case, scale)]
+    return {
+        "n_items": len(sheet.items),
+        "n_shared": int(sheet.shared.sum()),
+        "alpha": _alpha(sheet.values, case, "nominal" if nominal else "ordinal"),
+        "alpha_nominal": _alpha(sheet.values, case, "nominal"),
+        "alpha_interval": _alpha(sheet.values, case, "interval"),
+        "agreement": percent_agreement(sheet.values, case=case),
+        "pairs": tuple(_both(a, b, rows, case, scale) for a, b in combinations(rows, 2)),
+        "judge": tuple(with_judge),
+    }
 
 
 def _alpha(values: Array, case: Array, level: str) -> Estimate:
@@ -322,22 +338,8 @@ def _difference(late: Array, early: Array, scale: tuple[float, float]) -> Estima
     return Estimate(value, n, 0, low, high)
 
 
-def _slices(
-    sheet: Sheet, judge: Array, case: Array, categories: Mapping[str, str], *, nominal: bool
-) -> Iterator[Slice]:
-    named = np.array([categories.get(key[0], "") for key in sheet.items])
-    median = sheet.median
-    for name in sorted(set(named.tolist()) - {""}):
-        inside = named == name
-        if inside.sum() < FEWEST_IN_SLICE:
-            continue
-        alpha = _alpha(sheet.values[:, inside], case[inside], "nominal" if nominal else "ordinal")
-        available = ~(np.isnan(judge) | np.isnan(median))[inside]
-        yield Slice(name, alpha, share((judge == median)[inside], available, case[inside]))
-
-
-def _farthest(sheet: Sheet, shared: Array) -> Iterator[tuple[Key, dict[str, float]]]:
-    apart = np.zeros(len(sheet.items))
+def _farthest(sheet: Sheet) -> Iterator[tuple[Key, dict[str, float]]]:
+    apart, shared = np.zeros(len(sheet.items)), sheet.shared
     apart[shared] = np.nanmax(sheet.values[:, shared], axis=0) - np.nanmin(sheet.values[:, shared], axis=0)
     for at in np.argsort(-apart, kind="stable")[:_MOST_LISTED].tolist():
         if apart[at] > 0:

@@ -1,15 +1,15 @@
-"""What a run's figures are by people's labels and the judge together, and how many more labels a tighter one takes.
+"""What a run's figures are by labels and the judge together, and how many more labels a tighter one takes.
 
-Only labels drawn by chance stand behind an estimate. The pass rate and the rates of flags are post-stratified by what
-the judge says (see `analysis.judge.model`). A mean score is prediction-powered with the tuned weight of PPI++
-(Angelopoulos, Duchi and Zrnic 2023); the labelled items are some of those that the judge scored, so that the variance
-is that of the regression estimator.
+The pass rate is `pass_rate.corrected`. Labels are those of the cases and those of people, as far as chance drew them.
+The rates of passes and flags are post-stratified by what the judge says (see `analysis.judge.model`). A mean score is
+prediction-powered with the tuned weight of PPI++ (Angelopoulos, Duchi and Zrnic 2023); the labelled items are some of
+those that the judge scored, so that the variance is that of the regression estimator.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -17,25 +17,26 @@ import numpy as np
 
 from steelyard.analysis.judge.corrected import (
     FEWEST,
+    LabelColumns,
+    RunLabels,
     clustered_variance,
-    counting_malformed,
     labelled_rate,
-    unfinished_draw,
+    read_labels,
 )
-from steelyard.analysis.judge.model import unlike
-from steelyard.people.agreement import FEWEST_IN_SLICE, judge_figures, units_by_case
-from steelyard.people.desk import has_outcome
-from steelyard.people.labels import PASSES, Sheet, Terms, sheets
-from steelyard.records import Outcome
-from steelyard.stats.groups import mean, share
-from steelyard.stats.intervals import Estimate, bounded, score_bounds
+from steelyard.analysis.judge.model import PREDICTION_POWERED, ROGAN_GLADEN, unlike
+from steelyard.metrics.own import RunData
+from steelyard.people.agreement import FEWEST_IN_SLICE, judge_figures
+from steelyard.people.labels import PASSES, Terms, sheets
+from steelyard.stats.groups import mean
+from steelyard.stats.intervals import SHARES, Estimate, bounded, score_bounds
 from steelyard.store.people import PRECISION, RANDOM, SCORES, SKIPPED, VERDICT
 
 if TYPE_CHECKING:
+    from steelyard.metrics.table import Table
     from steelyard.records import RunHeader
     from steelyard.stats.arrays import Array
     from steelyard.store.base import Store
-    from steelyard.store.people import Key
+    from steelyard.store.people import LabelRecord
 
 _HALF = 0.5
 
@@ -79,8 +80,12 @@ class Estimates:
     n_random: int
     """Items labelled that were drawn at random."""
     n_precision: int
+    n_of_cases: int
+    """Items that nobody labelled and whose case has labels of the very text."""
     n_other: int
     """Items labelled that were picked: they are in no estimate."""
+    n_not_blind: int
+    """Items in an estimate whose labeller could see what the judge or others say."""
     n_skipped: int
     """Items drawn by chance that were skipped and that nobody labelled: in no estimate, and rather the hard ones."""
     n_unread: int
@@ -97,112 +102,97 @@ def estimates_of(store: Store, header: RunHeader, *, label_cost: float | None = 
     """The figures of a run from its judge and its labels together, by category where there are enough labels."""
     given = [label for label in store.people.labels(run_id=header.id) if label.run_id == header.id]
     labels = [label for label in given if label.kind in (SCORES, VERDICT) and label.round == 0]
-    terms, judged = Terms(header.description), judge_figures(store, header)
-    by_chance = [label for label in labels if label.drawn in (RANDOM, PRECISION)]
-    at_random = [label for label in labels if label.drawn == RANDOM]
-    # Only the pass rate knows how to weigh what was drawn for its precision.
-    tables = sheets(at_random, terms) | {PASSES: sheets(by_chance, terms).get(PASSES, Sheet((), (), np.empty((0, 0))))}
-    stratified = len(by_chance) > len(at_random)
-    unfinished = unfinished_draw(store, header.id)
-    categories, units = _categories(store, header), units_by_case(store, header)
-    columns = store.columns(header.id)
-    malformed = [columns.case_ids[case] for case in columns.case[has_outcome(columns, Outcome.MALFORMED)].tolist()]
-    rubric = terms.rubric
-    order = [PASSES] if rubric is None else [PASSES, *rubric.flags, *rubric.dimensions]
-    figures = []
-    passes = _Table(judged.get(PASSES, {}), sheets(at_random, terms).get(PASSES), units)
-    not_random = unlike(passes.judge, ~np.isnan(passes.label), passes.case)
-    for name in order:
-        table = _Table(judged.get(name, {}), tables.get(name), units)
-        for part in ("", *categories):
-            inside = table.all_of(categories.get(part))
-            if table.n_labelled(inside) < (FEWEST_IN_SLICE if part else name != PASSES):
-                continue
-            scale = None if rubric is None or name not in rubric.dimensions else rubric.scale
-            by_side, chosen = stratified and name == PASSES, categories.get(part)
-            failed = [units[case] for case in malformed if name == PASSES and (chosen is None or case in chosen)]
-            figures.append(
-                _estimate(name, part, table, inside, scale, failed, stratified=by_side, unfinished=unfinished)
-            )
+    columns, suite = store.columns(header.id), header.description
+    table = RunData(columns, suite).table
+    all_labels = read_labels(store, header.id, suite) or RunLabels()
+    by_labels = LabelColumns(all_labels, columns, table, suite)
+    figures = tuple(_figures(store, header, labels, by_labels, all_labels.unfinished, table))
     items = {drawn: {label.key for label in labels if label.drawn == drawn} for drawn in (RANDOM, PRECISION)}
-    others = {label.key for label in labels} - items[RANDOM] - items[PRECISION]
-    drawn = {label.key for label in given if label.kind == SKIPPED and label.drawn in items}
+    by_chance = items[RANDOM] | items[PRECISION]
+    skipped = {label.key for label in given if label.kind == SKIPPED and label.drawn in items}
+    labelled, judged = ~np.isnan(by_labels.passes), ~np.isnan(by_labels.judged)
+    at_random = labelled & np.array([key not in all_labels.for_precision for key in by_labels.keys], dtype=bool)
+    n_labels = sum(label.kind != SKIPPED for label in given)
     return Estimates(
         n_random=len(items[RANDOM]),
         n_precision=len(items[PRECISION] - items[RANDOM]),
-        n_other=len(others),
-        n_skipped=len(drawn - items[RANDOM] - items[PRECISION]),
-        n_unread=columns.n - len(judged.get(PASSES, {})) - len(malformed),
-        n_malformed=len(malformed),
-        not_random=not_random,
-        figures=tuple(figures),
-        costs=_costs(
-            store, header, sum(label.kind != SKIPPED for label in given), figures[0].more_to_halve, label_cost
-        ),
+        n_of_cases=int(labelled.sum()) - len(all_labels.by_people),
+        n_other=len({label.key for label in labels} - by_chance),
+        n_not_blind=len({label.key for label in labels if not label.blind} & by_chance),
+        n_skipped=len(skipped - by_chance),
+        n_unread=int((~judged & ~table.malformed).sum()),
+        n_malformed=int(table.malformed.sum()),
+        not_random=unlike(by_labels.judged, at_random, table.unit),
+        figures=figures,
+        costs=_costs(store, header, n_labels, figures[0].more_to_halve, label_cost),
     )
 
 
-def _categories(store: Store, header: RunHeader) -> dict[str, set[str]]:
-    columns = store.columns(header.id)
-    result: dict[str, set[str]] = {}
-    for case, category in zip(columns.case.tolist(), columns.category.tolist(), strict=True):
-        if category >= 0:
-            result.setdefault(columns.categories[category], set()).add(columns.case_ids[case])
-    return result if len(result) > 1 else {}
+def _figures(
+    store: Store,
+    header: RunHeader,
+    labels: Sequence[LabelRecord],
+    by_labels: LabelColumns,
+    unfinished: str,
+    table: Table,
+) -> Iterator[LabelEstimate]:
+    columns, terms = store.columns(header.id), Terms(header.description)
+    categories = {name: columns.category == code for code, name in enumerate(columns.categories)}
+    slices = {"": np.ones(columns.n, dtype=bool)} | (categories if len(categories) > 1 else {})
+    for name, inside in slices.items():
+        if not name or (~np.isnan(by_labels.passes) & inside).sum() >= FEWEST_IN_SLICE:
+            yield _pass_rate(name, by_labels, np.flatnonzero(inside), table)
+    if terms.rubric is None:
+        return
+    # Only the pass rate knows how to weigh what was drawn for its precision.
+    people = sheets([label for label in labels if label.drawn == RANDOM], terms)
+    judged = judge_figures(store, header)
+    for figure in (*terms.rubric.flags, *terms.rubric.dimensions):
+        judge = by_labels.by_key(judged.get(figure, {}))
+        label = by_labels.labelled(figure, people[figure].by_item if figure in people else {})
+        scale = terms.rubric.scale if figure in terms.rubric.dimensions else None
+        for name, inside in slices.items():
+            if (~np.isnan(label) & inside).sum() >= (FEWEST_IN_SLICE if name else 1):
+                sides = judge[inside], label[inside], table.unit[inside]
+                yield _estimate(figure, name, *sides, scale, unfinished)
 
 
-class _Table:
-    """One figure of all items: the judge's, and the mean of what people said; NaN where there is none."""
+def _pass_rate(part: str, by_labels: LabelColumns, rows: Array, table: Table) -> LabelEstimate:
+    judge, label, unit = by_labels.judged[rows], by_labels.passes[rows], table.unit[rows]
+    rate = by_labels.corrected(rows)
+    more = None if rate.message or rate.method == ROGAN_GLADEN else _more_to_halve_rate(judge, label)
+    why = rate.message or rate.why
+    return LabelEstimate(PASSES, part, rate.reported, _alone(label, unit), rate.rate, rate.method, why, None, more)
 
-    def __init__(self, judged: Mapping[Key, float], sheet: Sheet | None, units: Mapping[str, int]) -> None:
-        by_people = (
-            {} if sheet is None or not sheet.items else dict(zip(sheet.items, sheet.consensus.tolist(), strict=True))
-        )
-        self.keys: Sequence[Key] = sorted(judged.keys() | by_people.keys())
-        self.judge = np.array([judged.get(key, np.nan) for key in self.keys])
-        self.label = np.array([by_people.get(key, np.nan) for key in self.keys])
-        self.case = np.array([units[key[0]] for key in self.keys], dtype=int)
 
-    def all_of(self, cases: set[str] | None) -> Array:
-        return np.array([cases is None or key[0] in cases for key in self.keys], dtype=bool)
-
-    def n_labelled(self, inside: Array) -> int:
-        return int((~np.isnan(self.label) & inside).sum())
+def _alone(label: Array, unit: Array, scale: tuple[float, float] = SHARES) -> Estimate:
+    labelled = ~np.isnan(label)
+    return mean(label[labelled], unit[labelled], scale)
 
 
 def _estimate(
     name: str,
     part: str,
-    table: _Table,
-    inside: Array,
+    judge: Array,
+    label: Array,
+    unit: Array,
     scale: tuple[float, float] | None,
-    malformed: Sequence[int],
-    *,
-    stratified: bool,
     unfinished: str,
 ) -> LabelEstimate:
-    """`malformed` are the units of answers that could not be read, which have not passed."""
-    judge, label, case = table.judge[inside], table.label[inside], table.case[inside]
-    bounds = scale or (0.0, 1.0)
-    alone = mean(label[~np.isnan(label)], case[~np.isnan(label)], bounds)
-    all_units = np.concatenate((case[~np.isnan(judge)], np.array(malformed, dtype=int)))
-    reported = mean(np.concatenate((judge[~np.isnan(judge)], np.zeros(len(malformed)))), all_units, bounds)
-    few = (~np.isnan(label) & ~np.isnan(judge)).sum() < FEWEST
-    if few or unfinished:
+    """One flag (without a scale) or dimension."""
+    bounds = scale or SHARES
+    reported, alone = _alone(judge, unit, bounds), _alone(label, unit, bounds)
+    if unfinished or (~np.isnan(label) & ~np.isnan(judge)).sum() < FEWEST:
         why = unfinished or f"fewer than {FEWEST} labels drawn at random of what the judge read"
         return LabelEstimate(name, part, reported, alone, Estimate(None, 0), "", why, scale, None)
     if scale is None:
-        rate = labelled_rate(judge, label, case, stratified=stratified)
-        could_be_read = np.arange(len(all_units)) < len(all_units) - len(malformed)
-        read = share(could_be_read, np.ones(len(all_units), dtype=bool), all_units)
-        result, method = counting_malformed(rate.rate, read, rate.rate.n_missing), rate.method
-        why = rate.message or rate.why
-        more = _more_to_halve_rate(rate.rate, judge, label)
-    else:
-        result, weight = powered_mean(judge, label, case, bounds)
-        method, why = "prediction-powered", f"the judge counts with {weight:.2f} of its own weight"
-        more = _more_to_halve_mean(judge, label, weight)
-    return LabelEstimate(name, part, reported, alone, result, method, why, scale, more)
+        rate = labelled_rate(judge, label, unit, stratified=False)
+        more, why = _more_to_halve_rate(judge, label), rate.message or rate.why
+        return LabelEstimate(name, part, reported, alone, rate.rate, rate.method, why, scale, more)
+    result, weight = powered_mean(judge, label, unit, bounds)
+    why = f"the judge counts with {weight:.2f} of its own weight"
+    more = _more_to_halve_mean(judge, label, weight)
+    return LabelEstimate(name, part, reported, alone, result, PREDICTION_POWERED, why, scale, more)
 
 
 def powered_mean(judge: Array, label: Array, case: Array, scale: tuple[float, float]) -> tuple[Estimate, float]:
@@ -223,21 +213,15 @@ def powered_mean(judge: Array, label: Array, case: Array, scale: tuple[float, fl
     return bounded(value, int(judged.sum()), int((~judged).sum()), limits, scale), weight
 
 
-def _more_to_halve_rate(rate: Estimate, judge: Array, votes: Array) -> int | None:
+def _more_to_halve_rate(judge: Array, votes: Array) -> int | None:
     """Labels that halve the interval: what labels add to the variance goes with 1 / n, what the judge adds stays."""
-    labelled = ~np.isnan(votes) & ~np.isnan(judge)
+    labelled, judged = ~np.isnan(votes) & ~np.isnan(judge), judge[~np.isnan(judge)]
     n = int(labelled.sum())
-    if rate.value is None or n < FEWEST:
-        return None
-    within = between = 0.0
-    judged = judge[~np.isnan(judge)]
-    overall = rate.value
-    for side in (1.0, 0.0):
-        of = labelled & (judge == side)
-        share = (float(votes[of].sum()) + _HALF) / (int(of.sum()) + 1)
-        weight = float((judged == side).mean())
-        within += weight * share * (1 - share)
-        between += weight * (share - overall) ** 2
+    sides = [(float((judged == side).mean()), votes[labelled & (judge == side)]) for side in (1.0, 0.0)]
+    shares = [(weight, (float(of.sum()) + _HALF) / (len(of) + 1)) for weight, of in sides]
+    overall = sum(weight * share for weight, share in shares)
+    within = sum(weight * share * (1 - share) for weight, share in shares)
+    between = sum(weight * (share - overall) ** 2 for weight, share in shares)
     return _more(n, within / n, between / len(judged), len(judged))
 
 

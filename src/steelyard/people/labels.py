@@ -6,6 +6,7 @@ A person scores an answer by the rubric (`scores`), says whether it passes (`ver
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -139,6 +140,15 @@ class Sheet:
         values: Array = self.values[self.people.index(person)]
         return values
 
+    def part(self, inside: Array) -> Sheet:
+        """The labels of some items."""
+        return Sheet(self.people, tuple(itertools.compress(self.items, inside)), self.values[:, inside])
+
+    @property
+    def shared(self) -> Array:
+        """Which items have labels of two people or more."""
+        return np.asarray((~np.isnan(self.values)).sum(axis=0) > 1)
+
     @property
     def median(self) -> Array:
         """For each item the median of what people said, without those on which two halves differ; NaN for nothing."""
@@ -150,11 +160,9 @@ class Sheet:
         return np.asarray(np.where((counts > 0) & (lower == upper), lower, np.nan))
 
     @property
-    def consensus(self) -> Array:
-        """For each item the mean of what people said; NaN where nobody said anything."""
-        counts = (~np.isnan(self.values)).sum(axis=0)
-        sums: Array = np.nansum(self.values, axis=0)
-        return np.asarray(np.divide(sums, counts, out=np.full(len(self.items), np.nan), where=counts > 0))
+    def by_item(self) -> dict[Key, float]:
+        """For each item the mean of what people said."""
+        return dict(zip(self.items, np.nanmean(self.values, axis=0).tolist(), strict=True))
 
 
 def sheets(labels: Iterable[LabelRecord], terms: Terms, *, round_: int = 0) -> dict[str, Sheet]:

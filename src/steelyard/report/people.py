@@ -6,11 +6,24 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from steelyard.report import format as fmt
-from steelyard.report.document import Block, Column, Document, Facts, Kind, Table, Text, Tone, section, table_section
+from steelyard.report.document import (
+    Block,
+    Column,
+    Document,
+    Facts,
+    Kind,
+    SmallTables,
+    Table,
+    Text,
+    Tone,
+    section,
+    table_section,
+)
+from steelyard.report.judge.card import confusion_tables
 from steelyard.report.render.json import encode_object
 
 if TYPE_CHECKING:
-    from steelyard.people.agreement import Agreement, FigureAgreement, Pair
+    from steelyard.people.agreement import Agreement, FigureAgreement, Pair, Raters
     from steelyard.people.consensus import Consensus
     from steelyard.people.estimates import Estimates, LabelEstimate
     from steelyard.people.experts import Experts
@@ -18,6 +31,7 @@ if TYPE_CHECKING:
     from steelyard.stats.intervals import Estimate
 
 _TEXT = Kind.TEXT
+_CONFUSED = "the median of what people say down, the judge's score across; on the diagonal the same score"
 
 
 def _columns(texts: Sequence[str], *figures: str) -> tuple[Column, ...]:
@@ -27,7 +41,7 @@ def _columns(texts: Sequence[str], *figures: str) -> tuple[Column, ...]:
             Column(
                 title,
                 Kind.FIGURE if title in ("n", "People", "To halve") else Kind.STACKED,
-                optional=title in ("Weighted", "Spearman", "Bias"),
+                optional=title in ("Weighted", "Spearman", "Bias", "Judge, kappa"),
             )
             for title in figures
         ),
@@ -54,6 +68,7 @@ def agreement_document(agreement: Agreement, header: RunHeader) -> Document:
     people = fmt.counted(len(agreement.people), "person", "people")
     skipped = f", {agreement.n_skipped:,} skipped" if agreement.n_skipped else ""
     remarks = f"{fmt.counted(agreement.n_labels, 'label')} of {people}{skipped}"
+    confused = {item.name: item.judge[-1].confusion for item in figures if item.judge}
     blocks: list[Block] = [
         *section("Labels", Facts([("Labels", remarks), ("Run", header.id)]), main=True),
         *table_section(_ceiling(figures), main=True),
@@ -65,6 +80,7 @@ def agreement_document(agreement: Agreement, header: RunHeader) -> Document:
         ),
         *table_section(_drift(figures)),
         *table_section(_slices(figures)),
+        *section("People down, judge across", SmallTables(confusion_tables(confused, "people"), _CONFUSED)),
         *table_section(_answers(agreement)),
         *table_section(_preferences(agreement, header.id)),
         *table_section(_disagreed(figures)),
@@ -72,22 +88,27 @@ def agreement_document(agreement: Agreement, header: RunHeader) -> Document:
     return Document(f"Labels of {header.suite_name}", blocks, ["agreement", f"run {header.id}"])
 
 
+def _raters(item: Raters) -> tuple[str, ...]:
+    judge = item.judge[-1] if item.judge else None
+    return (
+        f"{item.n_shared:,}",
+        _share(item.agreement),
+        _number(item.alpha),
+        *((_share(judge.agreement), _number(judge.kappa_weighted)) if judge else (fmt.NOT_AVAILABLE,) * 2),
+    )
+
+
+_RATERS = ("n", "Same", "Alpha", "Judge, same", "Judge, kappa")
+
+
 def _ceiling(figures: Sequence[FigureAgreement]) -> Table:
-    columns = _columns(["Figure"], "n", "Same", "Alpha", "Judge, same")
-    rows = [
-        (
-            item.name,
-            f"{item.n_shared:,}",
-            _share(item.agreement),
-            _number(item.alpha),
-            _share(item.judge[-1].agreement) if item.judge else fmt.NOT_AVAILABLE,
-        )
-        for item in figures
-    ]
+    columns = _columns(["Figure"], *_RATERS)
+    rows = [(item.name, *_raters(item)) for item in figures]
     note = (
         "n: items with labels of two people or more; same: pairs of people who say the same of an item, about the"
         " most that a judge can reach; alpha:"
-        " Krippendorff's (ordinal, of yes and no nominal); judge: with the median of what people say"
+        " Krippendorff's (ordinal, of yes and no nominal); judge: with the median of what people say (kappa:"
+        " weighted by squared distance)"
     )
     return Table("How far people agree", columns, rows, note if rows else "")
 
@@ -137,13 +158,10 @@ def _drift(figures: Sequence[FigureAgreement]) -> Table:
 
 
 def _slices(figures: Sequence[FigureAgreement]) -> Table:
-    columns = _columns(["Figure", "Category"], "n", "Alpha", "Judge, same")
-    rows = [
-        (item.name, part.name, f"{part.judge.n:,}", _number(part.alpha), _share(part.judge))
-        for item in figures
-        for part in item.slices
-    ]
-    return Table("By category", columns, rows)
+    columns = _columns(["Figure", "Category"], *_RATERS)
+    return Table(
+        "By category", columns, [(item.name, part.name, *_raters(part)) for item in figures for part in item.slices]
+    )
 
 
 def _answers(agreement: Agreement) -> Table:
@@ -238,7 +256,9 @@ def _standing(estimates: Estimates) -> list[tuple[str, str]]:
     facts = [
         ("Drawn at random", fmt.counted(estimates.n_random, "item")),
         ("Drawn for precision", fmt.counted(estimates.n_precision, "item")),
+        ("Labels of cases", fmt.counted(estimates.n_of_cases, "item")),
         ("Picked", f"{fmt.counted(estimates.n_other, 'item')}, in no estimate"),
+        ("Not blind", f"{fmt.counted(estimates.n_not_blind, 'item')}: labelled in sight of other verdicts"),
         (
             "Skipped",
             f"{fmt.counted(estimates.n_skipped, 'item')} drawn by chance, in no estimate: people skip what is hard",

@@ -7,7 +7,7 @@ run stays as it is and its labels do not: whoever asks gets the figures by the l
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -37,7 +37,7 @@ from steelyard.suite.models import SuiteModel
 CORRECTED = "pass_rate.corrected"
 """The metric."""
 FEWEST = 10
-"""Fewer labels than this give no rate that a gate can stand on."""
+"""Fewer labels than this give no rate that a gate can stand on, unless every text has some."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +50,8 @@ class RunLabels:
     """The samples whose text the labels of their case are of."""
     by_people: Mapping[SampleKey, float] = field(default_factory=dict)
     """The share of people who let a sample pass."""
-    stratified: bool = False
-    """Whether some were drawn among what the judge passes and among the rest, not as many of each as there are."""
+    for_precision: Collection[SampleKey] = ()
+    """The samples drawn among what the judge passes and among the rest, not as many of each as there are."""
     unfinished: str = ""
     """Why the labels drawn by chance are none yet; "" when they are."""
 
@@ -73,7 +73,7 @@ def read_labels(store: Store, run_id: str, suite: SuiteModel) -> RunLabels | Non
         None if judge is None else labels_by_case(store.cases(run_id), judge, skip_wrong=True),
         frozenset() if judge is None else labelled_samples(store.samples(run_id), judge),
         _shares(drawn, described_rubric(suite)),
-        any(label.drawn == PRECISION for label in drawn),
+        frozenset(label.key for label in drawn if label.drawn == PRECISION),
         unfinished_draw(store, run_id),
     )
 
@@ -105,51 +105,78 @@ class LabelColumns:
         self.judged: Array = np.where(table.scored & (passed >= 0), passed, np.nan)
         """Whether the judge passes a text; of a suite without a judge, its own rules."""
         places = zip(columns.case.tolist(), columns.variant.tolist(), columns.repeat.tolist(), strict=True)
-        keys = [(columns.case_ids[case], columns.variants[variant], repeat) for case, variant, repeat in places]
-        by_case = [(labels.by_case or {}).get(case_id) or {} for case_id in columns.case_ids]
-        self._own = np.array([key in labels.own for key in keys], dtype=bool)
-        self._has_case = np.array([bool(item) for item in by_case], dtype=bool)[columns.case]
-        by_people = np.array([labels.by_people.get(key, np.nan) for key in keys], dtype=float)
-        rubric = self._rubric
-        passes_of_case = [None if rubric is None else rubric.passes(item) for item in by_case]
-        of_case = np.array([as_number(item) for item in passes_of_case], dtype=float)[columns.case]
-        # What somebody chose is no part of a draw by chance.
-        by_case_labels = self._own & ~(bool(labels.by_people) and rubric is not None and rubric.labels_chosen)
+        self.keys = [(columns.case_ids[case], columns.variants[variant], repeat) for case, variant, repeat in places]
+        self._case = columns.case
+        self._by_case = [(labels.by_case or {}).get(case_id) or {} for case_id in columns.case_ids]
+        self._own = np.array([key in labels.own for key in self.keys], dtype=bool)
+        self._for_precision = np.array([key in labels.for_precision for key in self.keys], dtype=bool)
+        by_people = self.by_key(labels.by_people)
         self._by_people = ~np.isnan(by_people)
-        self.passes: Array = np.where(self._by_people, by_people, np.where(by_case_labels, of_case, np.nan))
+        chosen = self._rubric is not None and self._rubric.labels_chosen
+        # What somebody chose is no part of a draw by chance.
+        of_case = np.full(columns.n, np.nan) if chosen and labels.by_people else self._of_case(self._passes_of_case)
+        self.passes: Array = np.where(self._by_people, by_people, of_case)
         """Whether a text passes by its labels; what people said of the very text comes first."""
+
+    def by_key(self, values: Mapping[SampleKey, float]) -> Array:
+        """Values of some samples as a column."""
+        return np.array([values.get(key, np.nan) for key in self.keys], dtype=float)
+
+    def labelled(self, name: str, by_people: Mapping[SampleKey, float]) -> Array:
+        """What labels say of one dimension or flag: people of the very text, or else the labels of its case."""
+        chosen = self._rubric is not None and self._rubric.labels_chosen
+        given = self.by_key(by_people)
+        return given if chosen else np.where(np.isnan(given), self._of_case(lambda own: _number(own.get(name))), given)
+
+    def _of_case(self, value: Callable[[Labels], float]) -> Array:
+        of_case = np.array([value(own) for own in self._by_case], dtype=float)[self._case]
+        return np.where(self._own, of_case, np.nan)
+
+    def _passes_of_case(self, own: Labels) -> float:
+        return as_number(None if self._rubric is None else self._rubric.passes(own))
 
     def check(self) -> JudgeCheck:
         """What the labels say of the judge, over the samples that it read."""
-        judged = ~np.isnan(self.judged)
-        labelled = judged & (self._by_people | (self._has_case & self._own))
-        others = judged & self._has_case & ~self._own & ~self._by_people
-        return JudgeCheck(int(labelled.sum()), int(others.sum()), self._corrected(np.arange(self._table.n)))
+        judged, has_case = (
+            ~np.isnan(self.judged),
+            np.array([bool(own) for own in self._by_case], dtype=bool)[self._case],
+        )
+        labelled = judged & (self._by_people | (has_case & self._own))
+        others = judged & has_case & ~self._own & ~self._by_people
+        return JudgeCheck(int(labelled.sum()), int(others.sum()), self.corrected(np.arange(self._table.n)))
 
     def column(self) -> LabelledPasses:
         """As metrics take it."""
-        return LabelledPasses(self.passes, self.rate)
+        return LabelledPasses(self.passes, lambda rows: self.corrected(rows).rate)
 
-    def rate(self, rows: Array) -> Estimate:
+    def corrected(self, rows: Array) -> CorrectedRate:
         """The pass rate of some samples by judge and labels together; n/a with fewer labels than it takes.
 
         Nobody labels a malformed answer: it has not passed.
         """
-        table, unit = self._table, self._table.unit[rows]
-        judged, malformed = ~np.isnan(self.judged[rows]), table.malformed[rows]
-        n, missing = int((judged | malformed).sum()), int((~judged & ~malformed).sum())
-        corrected = self._corrected(rows)
-        rate, read = corrected.rate, share(judged, judged | malformed, unit)
-        if (judged & ~np.isnan(self.passes[rows])).sum() < FEWEST or corrected.message or rate.value is None:
-            return Estimate(None, n, missing)
-        return counting_malformed(rate, read, missing)
+        unit, judged, malformed = self._table.unit[rows], ~np.isnan(self.judged[rows]), self._table.malformed[rows]
+        result, n = self._of_read(rows), int((judged & ~np.isnan(self.passes[rows])).sum())
+        if n < min(FEWEST, int(judged.sum())) and not result.message:
+            result = without_rate(result, _too_few(n))
+        missing, answered = int((~judged & ~malformed).sum()), judged | malformed
+        rate = Estimate(None, 0) if result.message else result.rate
+        rate = counting_malformed(rate, share(judged, answered, unit), missing)
+        return replace(result, rate=rate, reported=share(self.judged[rows] == 1, answered, unit))
 
-    def _corrected(self, rows: Array) -> CorrectedRate:
+    def _of_read(self, rows: Array) -> CorrectedRate:
+        """The same of the answers that could be read."""
         judged, passes, unit = self.judged[rows], self.passes[rows], self._table.unit[rows]
         if self._rubric is not None and not self._labels.by_people:
             return corrected_by_labels(judged, passes, unit, self._rubric)
-        result = labelled_rate(judged, passes, unit, stratified=self._labels.stratified)
+        for_precision = self._for_precision[rows]
+        result = labelled_rate(judged, passes, unit, stratified=bool(for_precision.any()))
+        if for_precision.any() and (why := unlike(judged, ~np.isnan(passes) & ~for_precision, unit)):
+            return without_rate(result, f"the labels drawn at random are no random part of the texts: {why}")
         return without_rate(result, self._labels.unfinished) if self._labels.unfinished else result
+
+
+def _number(label: Label | bool | None) -> float:
+    return np.nan if label is None else float(label.best if isinstance(label, Label) else label)
 
 
 def labelled_rate(judge: Array, passes: Array, case: Array, *, stratified: bool) -> CorrectedRate:
@@ -180,8 +207,10 @@ def counting_malformed(rate: Estimate, read: Estimate, missing: int) -> Estimate
     """
     if rate.value is None or read.value is None:
         return Estimate(None, read.n, missing)
-    if rate.low is None or rate.high is None or read.value == 1:
-        return Estimate(rate.value * read.value, read.n, missing, rate.low, rate.high)
+    if read.value == 1:
+        return replace(rate, n_missing=missing)
+    if rate.low is None or rate.high is None:
+        return Estimate(rate.value * read.value, read.n, missing)
     value, low, high = rate.value * read.value, read.low or 0.0, 1.0 if read.high is None else read.high
     down = math.hypot(read.value * (rate.value - rate.low), rate.value * (read.value - low))
     up = math.hypot(read.value * (rate.high - rate.value), rate.value * (high - read.value))
@@ -218,10 +247,15 @@ def clustered_variance(values: Array, case: Array) -> float:
 
 def why_unknown(check: JudgeCheck | None) -> str:
     """Why there is no pass rate by labels, and what to do."""
-    if check is not None and check.corrected.message:
-        return check.corrected.message
-    n = 0 if check is None else check.n_labelled
-    return f"{n} texts have labels that count here, and at least {FEWEST} must; see steelyard label plan"
+    # A rate of the run without one of its slice: the slice has too few.
+    message = (
+        _too_few(0) if check is None else check.corrected.message or f"fewer than {FEWEST} of its texts have labels"
+    )
+    return message if check is not None and check.n_labelled >= FEWEST else f"{message}; see steelyard label plan"
+
+
+def _too_few(n: int) -> str:
+    return f"{n} texts have labels that count here, and at least {FEWEST} must"
 
 
 def labels_of(store: Store, run_id: str, data: RunData) -> LabelledPasses | None:

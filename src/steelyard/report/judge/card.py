@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from steelyard.analysis.judge.model import (
@@ -21,7 +21,7 @@ from steelyard.report.model import header_data
 from steelyard.report.render.json import encode, encode_object, picked
 from steelyard.report.verdicts import NO_VERDICT
 from steelyard.report.wording import signature_line
-from steelyard.stats.agreement import ENOUGH_WON, FEWEST_PEOPLE, FEWEST_TEXTS
+from steelyard.stats.agreement import ENOUGH_WON, FEWEST_PEOPLE, FEWEST_TEXTS, Confusion
 from steelyard.stats.intervals import Estimate
 
 FORMAT = "steelyard.judge/1"
@@ -190,9 +190,14 @@ def flags(card: JudgeCard) -> doc.Table:
 
 def confusions(card: JudgeCard) -> list[doc.Table]:
     """By dimension, how often the judge gave which score where the reviewer's best was which."""
+    dimensions = card.health.dimensions if card.health.n_labelled else {}
+    return confusion_tables({name: item.agreement.confusion for name, item in dimensions.items()}, "best")
+
+
+def confusion_tables(by_name: Mapping[str, Confusion], rows_are: str) -> list[doc.Table]:
+    """A small table for each confusion that counts anything."""
     tables = []
-    for name, item in card.health.dimensions.items() if card.health.n_labelled else ():
-        confusion = item.agreement.confusion
+    for name, confusion in by_name.items():
         levels = [f"{level:g}" for level in confusion.levels]
         rows = [
             (level, *(f"{count:,}" if count else "." for count in counts), f"{sum(counts):,}")
@@ -200,7 +205,7 @@ def confusions(card: JudgeCard) -> list[doc.Table]:
             if any(counts) or level.lstrip("-").isdigit()
         ]
         if any(map(sum, confusion.counts)):
-            tables.append(doc.Table(name, (doc.Column("best"), *map(doc.Column, levels), doc.Column("n")), rows))
+            tables.append(doc.Table(name, (doc.Column(rows_are), *map(doc.Column, levels), doc.Column("n")), rows))
     return tables
 
 

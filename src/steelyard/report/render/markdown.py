@@ -145,13 +145,14 @@ class _Page:
     def samples(self, block: doc.Samples, room: int) -> list[str]:
         """The samples that did not pass, folded, as many as there is room for."""
         parts: list[str] = []
-        for sample in [sample for sample in block.items if sample.status != "passed"][:_MOST_SAMPLES]:
+        failed = [sample for sample in block.items if sample.status != "passed"]
+        for sample in failed[:_MOST_SAMPLES]:
             part = self.sample(sample)
             room -= len(part)
             if room < 0:
                 break
             parts.append(part)
-        left_off = block.total - sum(sample.n for sample in block.items[: len(parts)])
+        left_off = block.total - sum(sample.n for sample in failed[: len(parts)])
         if not parts:
             return []
         if left_off <= 0:
