@@ -8,7 +8,6 @@ from contextlib import closing
 import pytest
 
 from parts.command import invoke
-from steelyard.people.suggestions import Rules, Vote, chosen_runs, suggestions
 from steelyard.store.people import LabelRecord
 from steelyard.store.sql import open_store
 from steelyard.suite.load import load_suite
@@ -169,16 +168,6 @@ def test_a_mistake_is_told_and_nothing_is_written(makers, words, message):
     given = [of("d", "year")["id"] if word == "YEAR" else word for word in words]
     assert message in invoke("truth", *given, *(["--reason", "x"] if words[0] == "accept" else []), code=2)
     assert not (makers / "ledger.jsonl").exists()
-
-
-def test_people_vote_like_runs(makers):
-    suite = load_suite("makers")
-    people = [Vote(name, name, "c", "maker", "Handel") for name in ("ann", "bob", "cy")]
-    with closing(open_store(create=False)) as store:
-        (found,) = [each for each in suggestions(suite, store, [], Rules(), people) if each.case == "c"]
-        assert (found.voters, found.value, found.points, found.runs) == (3, "Handel", {}, ())
-        both = suggestions(suite, store, chosen_runs(store, suite), Rules(), people)
-    assert next(each.voters for each in both if each.case == "c") == 5
 
 
 def test_people_who_answered_cases_vote_by_default(makers):
