@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from parts.command import invoke, steelyard
 from steelyard.errors import SuiteError, UsageError
-from steelyard.people.truth import Author, add_case, blame, edit_case, retire_case, revert_line
+from steelyard.people.truth import Author, blame, change_case, revert_line
 from steelyard.suite.case import MISSING, canonical
 from steelyard.suite.case_files import with_record
 from steelyard.suite.load import load_suite
@@ -77,7 +77,7 @@ def ledger(folder):
 def test_an_edit_changes_its_lines_alone_and_is_reverted_to_the_same_truth(tmp_path, name):
     folder = write(tmp_path / "s", name, FILES[name])
     before = {case.id: case for case in load_suite(folder).cases}
-    edit_case(str(folder), "a", {"expected.maker": "Thonet", "expected.also": ["J. Kohn", "Gebrüder: T"]}, ANN)
+    change_case(str(folder), "a", {"expected.maker": "Thonet", "expected.also": ["J. Kohn", "Gebrüder: T"]}, ANN)
     assert (folder / name).read_text() == EDITED[name]
     assert ledger(folder)[0]["change"] == {
         "expected.maker": {"before": "Kohn", "after": "Thonet"},
@@ -93,8 +93,8 @@ def test_an_edit_changes_its_lines_alone_and_is_reverted_to_the_same_truth(tmp_p
 def test_a_case_is_added_and_one_is_retired_and_both_come_back(tmp_path, name):
     folder = write(tmp_path / "s", name, FILES[name])
     before = {case.id: case for case in load_suite(folder).cases}
-    add_case(str(folder), "c", {"input": {"text": "x"}, "expected.maker": "no"}, ANN)
-    retire_case(str(folder), "b", ANN)
+    change_case(str(folder), "c", {"": {"id": "c", "input": {"text": "x"}, "expected": {"maker": "no"}}}, ANN)
+    change_case(str(folder), "b", {"": MISSING}, ANN)
     after = {case.id: case.expected for case in load_suite(folder).cases}
     assert after == {"a": before["a"].expected, "c": {"maker": "no"}}
     assert [(row["before"] is None, row["after"] is None) for row in ledger(folder)] == [(True, False), (False, True)]
@@ -107,12 +107,12 @@ def test_what_cannot_be_edited_says_what_can(tmp_path):
     folder = write(tmp_path / "s", "cases.csv", "id,input,expected.maker,expected.also\na,q,Kohn,K\n")
     forms = r"is no file of several cases in the form of .json, .jsonl, .ndjson, .yaml, .yml: edit it by hand and say"
     with pytest.raises(UsageError, match=f"cases.csv {forms} why with `steelyard truth note`"):
-        edit_case(str(folder), "a", {"expected.maker": "Thonet"}, ANN)
+        change_case(str(folder), "a", {"expected.maker": "Thonet"}, ANN)
     (folder / "suite.yaml").write_text(SUITE.format(cases="{folder: cases}"))
     (folder / "cases").mkdir()
     (folder / "cases" / "a.yaml").write_text("input: q\nexpected: {maker: Kohn, also: [K]}\n")
     with pytest.raises(UsageError, match=f"cases/a.yaml {forms}"):
-        retire_case(str(folder), "a", ANN)
+        change_case(str(folder), "a", {"": MISSING}, ANN)
 
 
 def test_a_field_that_nothing_else_has_must_be_meant(makers):
@@ -133,7 +133,7 @@ def test_cases_in_the_suite_file_are_edited_there(tmp_path):
     inside = "\n  - {id: a, input: q, expected: {maker: Kohn, also: [K]}} # one\n"
     (folder / "suite.yaml").write_text(SUITE.format(cases=inside))
     (folder / "answers.jsonl").write_text('{"case": "a", "answer": {"maker": "Thonet"}}\n')
-    edit_case(str(folder), "a", {"expected.also": ["K", "J. K."]}, ANN)
+    change_case(str(folder), "a", {"expected.also": ["K", "J. K."]}, ANN)
     assert (folder / "suite.yaml").read_text() == SUITE.format(cases=inside.replace("[K]", "[K, J. K.]"))
 
 
@@ -149,7 +149,7 @@ def test_cases_in_the_suite_file_are_edited_there(tmp_path):
 )
 def test_what_would_break_the_suite_is_refused_and_nothing_is_written(makers, values, error, message):
     with pytest.raises(error, match=message):
-        edit_case(str(makers), "a", values, ANN)
+        change_case(str(makers), "a", values, ANN)
     assert (makers / "cases.yaml").read_text() == FILES["cases.yaml"]
     assert not (makers / "ledger.jsonl").exists()
 
@@ -157,7 +157,7 @@ def test_what_would_break_the_suite_is_refused_and_nothing_is_written(makers, va
 def test_an_installed_suite_is_not_edited_where_it_is_installed():
     same = next(iter(load_suite("antiques").cases))
     with pytest.raises(UsageError, match=r"antiques is an installed suite.*copy the folder .*, and edit the copy"):
-        edit_case("antiques", same.id, {"expected.maker": same.expected["maker"]}, ANN)
+        change_case("antiques", same.id, {"expected.maker": same.expected["maker"]}, ANN)
 
 
 def test_what_an_alias_or_a_mapping_stands_for_is_left_to_a_person(makers):
@@ -166,35 +166,35 @@ def test_what_an_alias_or_a_mapping_stands_for_is_left_to_a_person(makers):
     )
     for case in ("a", "b"):
         with pytest.raises(UsageError, match="edit it by hand and say why with `steelyard truth note`"):
-            edit_case(str(makers), case, {"expected.maker": "Thonet"}, ANN)
+            change_case(str(makers), case, {"expected.maker": "Thonet"}, ANN)
     (makers / "cases.yaml").write_text("- {id: a, label: Kohn, also: [K], expected: {}}\n")
     mapped = "{files: cases.yaml, map: {expected: {maker: label, also: also}}}"
     (makers / "suite.yaml").write_text(SUITE.format(cases=mapped))
     with pytest.raises(UsageError, match=r"does not read the truth of a from there \(cases: map\)"):
-        edit_case(str(makers), "a", {"expected.maker": "Thonet"}, ANN)
+        change_case(str(makers), "a", {"expected.maker": "Thonet"}, ANN)
 
 
 def test_who_may_read_a_file_stays(makers):
     (makers / "cases.yaml").chmod(0o640)
-    edit_case(str(makers), "a", {"expected.maker": "Thonet"}, ANN)
+    change_case(str(makers), "a", {"expected.maker": "Thonet"}, ANN)
     assert (makers / "cases.yaml").stat().st_mode & 0o777 == 0o640
 
 
 def test_without_a_ledger_to_write_the_file_is_as_it_was(makers):
     (makers / "ledger.jsonl").mkdir()
     with pytest.raises(SuiteError):
-        edit_case(str(makers), "a", {"expected.maker": "Thonet"}, ANN)
+        change_case(str(makers), "a", {"expected.maker": "Thonet"}, ANN)
     assert (makers / "cases.yaml").read_text() == FILES["cases.yaml"]
 
 
 def test_an_edit_that_was_killed_half_way_is_named(makers):
-    edit_case(str(makers), "a", {"expected.maker": "Thonet"}, ANN)
+    change_case(str(makers), "a", {"expected.maker": "Thonet"}, ANN)
     invoke("run", "makers")
     code = """
 import os, sys
 from steelyard.people import truth
 truth.append_lines = lambda *_: os.kill(os.getpid(), 9)
-truth.edit_case("makers", "a", {"expected.maker": "Fischel"}, truth.Author("ann", "x"))
+truth.change_case("makers", "a", {"expected.maker": "Fischel"}, truth.Author("ann", "x"))
 """
     done = subprocess.run([sys.executable, "-c", code], cwd=makers.parent, check=False)
     assert done.returncode == -9

@@ -20,7 +20,7 @@ from steelyard.report.format import counted, one_line
 from steelyard.runner.attribute import Changes, changes_since, newest_run
 from steelyard.runner.attribute import note as note_edits
 from steelyard.store.sql import open_store
-from steelyard.suite.case import MISSING
+from steelyard.suite.case import MISSING, put, split_path
 from steelyard.suite.load import load_suite
 from steelyard.suite.models import SuiteModel
 from steelyard.suite.readers import decode
@@ -107,20 +107,31 @@ _RUNS = (
 # Edits.
 
 
-_writing("add", "Add a CASE of this id to SUITE: --set input.text=... and expected.name=...", _CASE, _SET, _NEW_FIELD)(
-    truth.add_case
-)
-_writing(
+@_writing("add", "Add a CASE of this id to SUITE: --set input.text=... and expected.name=...", _CASE, _SET, _NEW_FIELD)
+def _add(suite: str, case_id: str, values: dict[str, Any], **options: Any) -> LedgerLine:
+    record: Any = {"id": case_id}
+    for path, value in values.items():
+        record = put(record, split_path(path), value)
+    return truth.change_case(suite, case_id, {"": record}, **options)
+
+
+@_writing(
     "edit",
     "Edit the truth of a CASE in its file; the rest of the file stays as it is.",
     _CASE,
     _SET,
     click.option("--unset", "removed", metavar="PATH", multiple=True, help="Take the value there away."),
     _NEW_FIELD,
-)(truth.edit_case)
-_writing("retire", "Take a CASE out of its file; the ledger keeps it, and `revert` brings it back.", _CASE)(
-    truth.retire_case
 )
+def _edit(suite: str, case_id: str, values: dict[str, Any], removed: Sequence[str], **options: Any) -> LedgerLine:
+    return truth.change_case(suite, case_id, values | dict.fromkeys(removed, MISSING), **options)
+
+
+@_writing("retire", "Take a CASE out of its file; the ledger keeps it, and `revert` brings it back.", _CASE)
+def _retire(suite: str, case_id: str, author: truth.Author) -> LedgerLine:
+    return truth.change_case(suite, case_id, {"": MISSING}, author)
+
+
 _writing(
     "revert",
     "Undo what a LINE of the ledger changed, as `truth log` numbers them, with a new line.",

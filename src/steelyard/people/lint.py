@@ -23,7 +23,7 @@ from steelyard.scoring.text import Choice, Contains, Exact, has_phrase, normalis
 from steelyard.store.base import Store
 from steelyard.store.samples import case_row
 from steelyard.suite.case import Case, split_path
-from steelyard.suite.models import Component, SuiteModel
+from steelyard.suite.models import SuiteModel
 
 FEWEST_RUNS = 5
 """Fewer runs do not tell that a case is passed or failed by all."""
@@ -93,8 +93,9 @@ def _flaws(suite: SuiteModel) -> Flaws:
 def _keywords(evaluator: Evaluator, cases: Sequence[Case]) -> Flaws:
     """Keywords and patterns that match whatever is said."""
     drawn = [cases[at] for at in even(len(cases), _OTHERS)]
-    for component, scorer in _scorers(evaluator):
-        if isinstance(scorer, Exact | Choice | Number):
+    for component, scorer in evaluator.components:
+        # One of a suite's own need not know a perfect answer.
+        if is_own(type(scorer)) or not scorer.needs_truth or isinstance(scorer, Exact | Choice | Number):
             continue
         truths = [truth for case in drawn if isinstance(truth := scorer.truth(case), str)]
         others = list({normalise(truth): truth for truth in truths}.values())
@@ -105,13 +106,6 @@ def _keywords(evaluator: Evaluator, cases: Sequence[Case]) -> Flaws:
                     yield "keyword", case.id, f"{component.name}: the keyword {word!r} stands in almost any answer"
             if _fits_all(scorer, case, others):
                 yield "matches_anything", case.id, f"{component.name}: the truths of other cases earn full marks, too"
-
-
-def _scorers(evaluator: Evaluator) -> Iterator[tuple[Component, Scorer]]:
-    """Those of Steelyard that compare with a truth; one of a suite's own may know none."""
-    for component, scorer in evaluator.components:
-        if not is_own(type(scorer)) and scorer.needs_truth:
-            yield component, scorer
 
 
 def _matcher(scorer: Scorer, truths: Sequence[str]) -> Callable[[str], bool]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from math import isnan, nan
 from typing import Any, Literal
 
-from steelyard.analysis.summary import answers_from
+from steelyard.analysis.summary import origin
 from steelyard.engine.rescore import OtherBalance, reading_of, same_question
 from steelyard.errors import UsageError
 from steelyard.people.labels import ANSWER
@@ -26,6 +26,7 @@ from steelyard.scoring.text import Choice, Contains, Regex, as_phrases, as_text,
 from steelyard.store.base import Store
 from steelyard.store.people import LabelRecord
 from steelyard.suite.case import Case, compile_path, digest, put, split_path
+from steelyard.suite.case_files import cannot_edit
 from steelyard.suite.load import load_suite
 from steelyard.suite.models import Component, SuiteModel
 from steelyard.suite.redaction import EMAIL, NAME, PHONE, written_cases
@@ -77,20 +78,21 @@ class Suggestion:
 
 @dataclass(frozen=True, slots=True)
 class _Vote:
-    """Who answered a case, and what that says to one question."""
+    """What somebody's answer says to one question."""
 
     voter: str
     """Who counts once: a person, or a run; runs of the same recorded answers are one voter."""
     system: str = ""
-    """"" of a person."""
     run: str = ""
+    """Both "" of a person."""
     value: Any = None
     """None when the answer is right."""
 
     @property
     def key(self) -> str:
-        """What it says, whatever its spelling; "" when the answer is right."""
-        return normalise(self.value) if isinstance(self.value, str) else "" if self.value is None else repr(self.value)
+        """The value, whatever its spelling; "" when the answer is right."""
+        text = self.value if isinstance(self.value, str) else repr(self.value)
+        return "" if self.value is None else normalise(text) or text
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +106,13 @@ class _Question:
     """Where in the case the truth is."""
     outer: Callable[[Any], Any]
 
+    def is_wrong(self, answer: Any, case: Case) -> bool | None:
+        """Whether an answer counts as wrong; None where nothing is scored."""
+        who, part = f"the scorer of {self.name}", self.outer(answer)
+        reading = checked_call(who, self.scorer.read, part, case, returns=Reading)
+        low, high = self.component.scale
+        return None if reading.value is None else (reading.value - low) / (high - low) < self.component.wrong_below
+
     def value(self, answer: Any, truth: Any) -> Any:
         """The answer in the terms of the truth; None when it says nothing that could be one."""
         got = self.scorer.answer_value(self.outer(answer))
@@ -115,16 +124,8 @@ class _Question:
         text = as_text(got).strip()
         if isinstance(self.scorer, Choice):
             return chosen(text, self.scorer.labels, inside=self.scorer.inside)
-        if not normalise(text) or len(text) > _LONGEST or any(mark in text for mark in (EMAIL, PHONE, NAME)):
-            return None
-        return None if says_unknown(text) else text
-
-    def is_wrong(self, answer: Any, case: Case) -> bool | None:
-        """Whether an answer counts as wrong; None where nothing is scored."""
-        who = f"the scorer of {self.name}"
-        reading = checked_call(who, self.scorer.read, self.outer(answer), case, returns=Reading)
-        low, high = self.component.scale
-        return None if reading.value is None else (reading.value - low) / (high - low) < self.component.wrong_below
+        is_name = normalise(text) and len(text) <= _LONGEST and not says_unknown(text) and not _is_redacted(text)
+        return text if is_name else None
 
     def alternative(self, case: Case, value: Any) -> dict[str, Any]:
         """By path, the truth with this value beside the others."""
@@ -136,6 +137,10 @@ class _Question:
             return {path: [*present, value]}
         present_words = {word for phrase in present for word in normalise(phrase).split()}
         return {path: [*present, *(word for word in normalise(as_text(value)).split() if word not in present_words)]}
+
+
+def _is_redacted(text: str) -> bool:
+    return any(mark in text for mark in (EMAIL, PHONE, NAME))
 
 
 def _questions(suite: SuiteModel) -> Iterator[_Question]:
@@ -154,18 +159,13 @@ def _questions(suite: SuiteModel) -> Iterator[_Question]:
 
 def chosen_runs(store: Store, suite: SuiteModel, names: Sequence[str] = (), most: int = 50) -> list[RunHeader]:
     """The ended runs that are named, or the newest; of runs over the same answers, as of `rescore`, the newest."""
-    stored = store.runs(suite.name)
-    runs = [store.run(name) for name in names] or [run for run in stored if run.state is RunState.ENDED]
+    stored = {run.id: run for run in store.runs(suite.name)}
+    runs = [store.run(name) for name in names] or [run for run in stored.values() if run.state is RunState.ENDED]
+    by_answers: dict[str, RunHeader] = {}
     for run in runs:
         if run.suite_name != suite.name or run.state is not RunState.ENDED:
             raise UsageError(f"run {run.id} is no ended run of suite {suite.name}")
-    origin = {run.id: answers_from(run) for run in stored}
-    by_answers: dict[str, RunHeader] = {}
-    for run in runs:
-        root = run.id
-        while before := origin.get(root):
-            root = before
-        by_answers.setdefault(root, run)
+        by_answers.setdefault(origin(run, stored), run)
     return list(by_answers.values())[:most]
 
 
@@ -307,20 +307,18 @@ def decide(
     matching = [item for item in listed if name and item.id.startswith(name)]
     if len(matching) != 1:
         several = f"{len(matching)} suggestions begin with {name!r}" if matching else f"there is no suggestion {name!r}"
-        raise UsageError(
-            f"{several}{meant(name, [item.id for item in listed])}; see `steelyard truth suggest --all`, and give"
-            " the same --agree and --run here as there"
-        )
+        where = "see `steelyard truth suggest --all`, and give the same --agree and --run here as there"
+        raise UsageError(f"{several}{meant(name, [item.id for item in listed])}; {where}")
     (item,) = matching
     about = {"id": item.id, "component": item.component, "value": item.value, "runs": list(item.runs)}
     decision = Decision(outcome=outcome, points=item.points.get(outcome), **about)
-    if outcome in item.ways:
-        return change_case(place, item.case, item.ways[outcome], author, state=item.state, decision=decision)
+    if values := item.ways.get(outcome):
+        if _is_redacted(json.dumps(values)):
+            raise cannot_edit(f"the truth of {item.case} holds personal data, which the suite redacts")
+        return change_case(place, item.case, values, author, state=item.state, decision=decision)
     if outcome != "rejected":
-        raise UsageError(
-            f"the scorer of {item.component} knows one truth alone: accept it as a correction, or score it by"
-            " alternatives with also"
-        )
+        why = f"the scorer of {item.component} knows one truth alone"
+        raise UsageError(f"{why}: accept it as a correction, or score it by alternatives with also")
     edit = {"what": SUGGESTION, "case": item.case, "before": item.state, "after": item.state, "suggestion": decision}
     line = ledger_line(by=author.by, reason=author.reason, **edit)
     append_lines(load_suite(place).folder, [line])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from codecs import BOM_UTF8
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -36,56 +36,6 @@ class Author:
     reason: str
 
 
-def add_case(
-    place: str, case_id: str, values: Mapping[str, Any], author: Author, *, new_field: bool = False
-) -> LedgerLine:
-    """Put a case with these values, by path into a record as the suite's files have them, behind all others."""
-    record: Any = {"id": case_id}
-    for path, value in values.items():
-        record = put(record, split_path(path), value)
-    return change_case(place, case_id, {"": record}, author, new_field=new_field)
-
-
-def edit_case(
-    place: str,
-    case_id: str,
-    values: Mapping[str, Any],
-    author: Author,
-    *,
-    removed: Sequence[str] = (),
-    new_field: bool = False,
-) -> LedgerLine:
-    """Set values in the truth of a case by path, such as `expected.maker`, and take away those at other paths."""
-    changed = {**values, **dict.fromkeys(removed, MISSING)}
-    if not changed:
-        raise UsageError("nothing was edited: say what, such as --set expected.maker=Thonet")
-    if wrong := [path for path in changed if split_path(path)[:1] != (_EXPECTED,)]:
-        raise UsageError(f"{wrong[0]} is no part of the truth: name a path such as expected.name")
-    return change_case(place, case_id, changed, author, new_field=new_field)
-
-
-def retire_case(place: str, case_id: str, author: Author) -> LedgerLine:
-    """Take a case out of its file; the ledger keeps it."""
-    return change_case(place, case_id, {"": MISSING}, author)
-
-
-def revert_line(place: str, number: int, author: Author) -> LedgerLine:
-    """Undo what a line of the ledger (1 is the first) has changed, with a line of its own."""
-    ledger = load_suite(place).ledger
-    if not 1 <= number <= len(ledger):
-        raise UsageError(f"the ledger has no line {number}: it has {len(ledger)}; see `steelyard truth log`")
-    line: LedgerLine = ledger[number - 1]
-    if line.change is None or line.case is None:
-        why = "it rejected a suggestion" if line.suggestion else "it does not keep what was edited"
-        raise UsageError(f"line {number} cannot be reverted: {why}")
-    sides = ({path: pair.get(side, MISSING) for path, pair in line.change.items()} for side in ("before", "after"))
-    before, after = sides
-    try:
-        return change_case(place, line.case, before, author, now=after, file=line.file, new_field=True)
-    except _EditedSince as error:
-        raise UsageError(f"line {number} cannot be reverted: {error}; see `steelyard truth log`") from None
-
-
 class _EditedSince(UsageError):
     """What is to be changed is not what it was."""
 
@@ -102,12 +52,17 @@ def change_case(
     new_field: bool = False,
     decision: Decision | None = None,
 ) -> LedgerLine:
-    """Put values at paths into the record of a case; the path "" is all of it, and MISSING takes away what is there.
+    """Put values at paths of a case, as in `{"expected.maker": "Thonet"}`; MISSING takes away what is there.
 
-    The file of cases and the ledger change together. UsageError or SuiteError, and nothing changes, when that cannot be
-    done or would break the suite, or when there is something else by now: `now` says what is there by path, `state` is
-    the digest of the truth. `file` is where a new case goes; `new_field` allows fields that nothing else has.
+    The path "" is the whole record: one that is not there yet is a new case, MISSING retires one. The file of cases and
+    the ledger change together. UsageError or SuiteError, and nothing changes, when that cannot be done or would break
+    the suite, or when there is something else by now: `now` says what is there by path, `state` is the digest of the
+    truth. `file` is where a new case goes; `new_field` allows fields that nothing else has.
     """
+    if not values:
+        raise UsageError("nothing was edited: say what, such as --set expected.maker=Thonet")
+    if wrong := [path for path in values if path and split_path(path)[0] != _EXPECTED]:
+        raise UsageError(f"{wrong[0]} is no part of the truth: name a path such as expected.name")
     with _alone(place) as suite:
         files = _Files(suite)
         old = files.record(case_id, is_new=values.get("", MISSING) is not MISSING)
@@ -135,6 +90,24 @@ def change_case(
             write_bytes(target.path, content)
             raise
         return line
+
+
+def revert_line(place: str, number: int, author: Author) -> LedgerLine:
+    """Undo what a line of the ledger (1 is the first) has changed, with a line of its own."""
+    ledger = load_suite(place).ledger
+    if not 1 <= number <= len(ledger):
+        raise UsageError(f"the ledger has no line {number}: it has {len(ledger)}; see `steelyard truth log`")
+    line: LedgerLine = ledger[number - 1]
+    if line.change is None or line.case is None:
+        why = "it rejected a suggestion" if line.suggestion else "it does not keep what was edited"
+        raise UsageError(f"line {number} cannot be reverted: {why}")
+    before, after = (
+        {path: sides.get(side, MISSING) for path, sides in line.change.items()} for side in ("before", "after")
+    )
+    try:
+        return change_case(place, line.case, before, author, now=after, file=line.file, new_field=True)
+    except _EditedSince as error:
+        raise UsageError(f"line {number} cannot be reverted: {error}; see `steelyard truth log`") from None
 
 
 @contextmanager
