@@ -125,6 +125,10 @@ def test_a_field_that_nothing_else_has_must_be_meant(makers):
     invoke(*words, "--new-field")
     # Another case has it by now.
     invoke("truth", "edit", "makers", "b", "--set", "expected.makr=Spode", "--reason", "x")
+    suite = makers / "suite.yaml"
+    fields = "  all:\n    fields: {answer: '', expected: expected, skip_unknown: true, fields: {maker: 1, year: 1}}\n"
+    suite.write_text(suite.read_text() + fields)
+    invoke("truth", "edit", "makers", "b", "--set", "expected.year=1900", "--reason", "a field of a scorer")
 
 
 def test_cases_in_the_suite_file_are_edited_there(tmp_path):
@@ -141,6 +145,7 @@ def test_cases_in_the_suite_file_are_edited_there(tmp_path):
     ("values", "error", "message"),
     [
         ({"expected.maker": ["x"]}, SuiteError, r"cases.yaml:5: expected.maker is \['x'\]: a name is needed"),
+        ({"expected..x": 1}, UsageError, "'expected..x' is not a path: it breaks at character 10"),
         ({"input": "x"}, UsageError, "input is no part of the truth: name a path such as expected.name"),
         ({}, UsageError, "nothing was edited: say what, such as --set expected.maker=Thonet"),
         ({"expected.maker": "Kohn"}, UsageError, "nothing was edited: the truth of a is so already"),

@@ -20,7 +20,7 @@ from steelyard.report.format import counted, one_line
 from steelyard.runner.attribute import Changes, changes_since, newest_run
 from steelyard.runner.attribute import note as note_edits
 from steelyard.store.sql import open_store
-from steelyard.suite.case import MISSING, put, split_path
+from steelyard.suite.case import MISSING
 from steelyard.suite.load import load_suite
 from steelyard.suite.models import SuiteModel
 from steelyard.suite.readers import decode
@@ -109,10 +109,7 @@ _RUNS = (
 
 @_writing("add", "Add a CASE of this id to SUITE: --set input.text=... and expected.name=...", _CASE, _SET, _NEW_FIELD)
 def _add(suite: str, case_id: str, values: dict[str, Any], **options: Any) -> LedgerLine:
-    record: Any = {"id": case_id}
-    for path, value in values.items():
-        record = put(record, split_path(path), value)
-    return truth.change_case(suite, case_id, {"": record}, **options)
+    return truth.change_case(suite, case_id, {"": {"id": case_id}, **values}, **options)
 
 
 @_writing(

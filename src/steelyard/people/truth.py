@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.errors import SteelyardError, UsageError
+from steelyard.scoring.structure import Fields
 from steelyard.suite.build.draft import Draft
 from steelyard.suite.case import MISSING, Case, canonical, compile_path, digest, leaves, path_step, put, split_path
 from steelyard.suite.case_files import EDITABLE, cannot_edit, with_record
@@ -54,24 +55,21 @@ def change_case(
 ) -> LedgerLine:
     """Put values at paths of a case, as in `{"expected.maker": "Thonet"}`; MISSING takes away what is there.
 
-    The path "" is the whole record: one that is not there yet is a new case, MISSING retires one. The file of cases and
-    the ledger change together. UsageError or SuiteError, and nothing changes, when that cannot be done or would break
-    the suite, or when there is something else by now: `now` says what is there by path, `state` is the digest of the
-    truth. `file` is where a new case goes; `new_field` allows fields that nothing else has.
+    The path "" is the whole record: that of a new case, or MISSING to retire one. The file of cases and the ledger
+    change together. UsageError or SuiteError, and nothing changes, when that cannot be done or would break the suite,
+    or when there is something else by now: `now` says what is there by path, `state` is the digest of the truth.
+    `file` is where a new case goes; `new_field` allows fields that nothing else has.
     """
-    if not values:
-        raise UsageError("nothing was edited: say what, such as --set expected.maker=Thonet")
-    if wrong := [path for path in values if path and split_path(path)[0] != _EXPECTED]:
-        raise UsageError(f"{wrong[0]} is no part of the truth: name a path such as expected.name")
+    steps = _steps(values)
     with _alone(place) as suite:
         files = _Files(suite)
         old = files.record(case_id, is_new=values.get("", MISSING) is not MISSING)
         for path, value in (now or {}).items():
             if not _equal(compile_path(path)(old), value):
-                raise _EditedSince(f"{f'{path} of ' * bool(path)}{case_id} was edited since")
+                raise _EditedSince(f"{path} of {case_id} was edited since" if path else f"{case_id} was edited since")
         new = old
         for path, value in values.items():
-            new = put(new, split_path(path), value)
+            new = put(new, steps[path], value)
         if not (change := dict(_changes(old, new))):
             raise UsageError(f"nothing was edited: the truth of {case_id} is so already")
         if not new_field:
@@ -90,6 +88,19 @@ def change_case(
             write_bytes(target.path, content)
             raise
         return line
+
+
+def _steps(values: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+    """The steps of the path to each value; UsageError for what is no path, or none into the truth."""
+    try:
+        steps = {path: split_path(path) for path in values}
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    if wrong := [path for path in values if "" not in values and steps[path][0] != _EXPECTED]:
+        raise UsageError(f"{wrong[0]} is no part of the truth: name a path such as expected.name")
+    if not steps:
+        raise UsageError("nothing was edited: say what, such as --set expected.maker=Thonet")
+    return steps
 
 
 def revert_line(place: str, number: int, author: Author) -> LedgerLine:
@@ -136,9 +147,6 @@ class _Files:
             source = FileCases(suite.folder, (file,), at="cases", mapping=source.mapping)
         if not isinstance(source, FileCases):
             raise cannot_edit(f"the cases of {suite.name} are given in Python")
-        for file in source.files:
-            if source.one_each or file.path.suffix.lower() not in EDITABLE:
-                raise cannot_edit(f"{file.name} is no file of several cases in the form of {listed(EDITABLE)}")
         self._source, self._cases = source, _read(source)
 
     def record(self, case_id: str, *, is_new: bool) -> Any:
@@ -149,23 +157,26 @@ class _Files:
 
     def refuse_unknown(self, new: Any) -> None:
         """UsageError when the truth has a field that is in no case and that no scorer names."""
-        known = {path for component in self._suite.components for _, path in case_paths(component.scorer)}
+        scorers: list[Any] = [component.scorer for component in self._suite.components]
+        scorers += [part for scorer in scorers if isinstance(scorer, Fields) for _, _, part in scorer.parts]
+        known = {path for scorer in scorers for _, path in case_paths(scorer)}
         for record, _ in self._cases.values():
             known.update(path for path, _ in leaves(_truth(record.data), _EXPECTED))
         for path, _ in leaves(_truth(new), _EXPECTED):
             if path not in known:
                 hint = meant_or_listed(path, sorted(known))
-                raise UsageError(f"{path} is in no case, and no scorer names it{hint} (--new-field: it is meant)")
+                raise UsageError(f"{path} is in no case, and no scorer names it{hint} (--new-field if it is meant)")
 
     def with_case(self, case_id: str, new: Any, name: str | None) -> tuple[CaseFile, bytes]:
         """The file of a case, for a new one that of this name or the last, and its content with another record."""
         if case_id in self._cases:
             name = self._cases[case_id][0].file
         file = next((file for file in self._source.files if file.name == name), self._source.files[-1])
+        if self._source.one_each or (suffix := file.path.suffix.lower()) not in EDITABLE:
+            raise cannot_edit(f"{file.name} is no file of several cases in the form of {listed(EDITABLE)}")
         ids = [key for key, (record, _) in self._cases.items() if record.file == file.name]
         at, content = ids.index(case_id) if case_id in ids else len(ids), file.path.read_bytes()
-        text = content.decode("utf-8-sig")
-        text = with_record(text, file.path.suffix.lower(), self._source.at, at, new, case_id)
+        text = with_record(content.decode("utf-8-sig"), suffix, self._source.at, at, new, case_id)
         # What is no text is refused when it is read again.
         return file, BOM_UTF8 * content.startswith(BOM_UTF8) + text.encode("utf-8", "surrogatepass")
 
