@@ -144,9 +144,8 @@ _writing(
 def _diff(suite: str, case: str | None) -> CommandResult:
     rows, lines = [], []
     for item in truth.changes_since_ledger(load_suite(suite), case):
-        sides = {
-            side: value for side, value in (("before", item.recorded), ("after", item.now)) if value is not MISSING
-        }
+        sides = {"before": item.recorded, "after": item.now}
+        sides = {side: value for side, value in sides.items() if value is not MISSING}
         rows.append({"case": item.case, "path": item.path, **sides})
         lines.append(f"{one_line(item.case)} {item.path}")
         lines += [f"  {'-' if side == 'before' else '+'} {shown(value)}" for side, value in sides.items()]
@@ -159,9 +158,8 @@ def _blame(suite: str, case_id: str) -> CommandResult:
     for item in truth.blame(loaded, case_id):
         line = loaded.ledger[item.number - 1] if item.number and item.as_recorded else None
         value = None if item.now is MISSING else item.now
-        rows.append(
-            {"path": item.path, "value": value, "number": line and item.number, "line": line and line.as_data()}
-        )
+        set_by = {"number": line and item.number, "line": line and line.as_data()}
+        rows.append({"path": item.path, "value": value, **set_by})
         lines.append(f"{item.path}: {shown(value)}" if item.path else f"{one_line(case_id)} is retired")
         lines.append(f"    #{item.number} {_reason(line)}" if line else "    the ledger does not say")
     return rows, lines, 0
@@ -170,8 +168,8 @@ def _blame(suite: str, case_id: str) -> CommandResult:
 @_command("log", "List the ledger of SUITE, newest first: who edited what, and why.")
 def _log(suite: str) -> CommandResult:
     loaded = load_suite(suite)
-    numbers = {id(line): number for number, line in enumerate(loaded.ledger, 1)}
     newest, worth = newest_first(loaded.ledger), _accepted(loaded)[1]
+    numbers = {id(line): number for number, line in enumerate(loaded.ledger, 1)}
     lines = [f"#{numbers[id(line)]}  {_message(line)}" for line in newest]
     nothing = f"there is no {LEDGER_FILE} yet: steelyard truth note {suite} --reason TEXT writes its first lines"
     return [line.as_data() for line in newest], [*lines, *([worth] if worth else [])] or [nothing], 0
@@ -315,22 +313,16 @@ def _check(suite: str, since: str | None, store_url: str | None) -> CommandResul
     """,
     _REASON,
     click.option("--case", "cases", metavar="ID", multiple=True, help="Of this case. May be given more than once."),
-    click.option("--scorers", is_flag=True, help="Of scorers, weights, pass rule, schema and the judge's rules."),
+    click.option(
+        "--scorers", "evaluation", is_flag=True, help="Of scorers, weights, pass rule, schema and the judge's rules."
+    ),
     _BY,
     _SINCE,
     store_url,
 )
-def _note(
-    suite: str,
-    reason: str,
-    cases: tuple[str, ...],
-    scorers: bool,
-    by: str | None,
-    since: str | None,
-    store_url: str | None,
-) -> CommandResult:
+def _note(suite: str, by: str | None, since: str | None, store_url: str | None, **options: Any) -> CommandResult:
     loaded, changes = _changes(suite, since, store_url)
-    noted = note_edits(loaded, changes, by=by or whoever(), reason=reason, cases=cases, evaluation=scorers)
+    noted = note_edits(loaded, changes, by=by or whoever(), **options)
     left = len(changes.without_reason) - len(noted)
     still = f"; {counted(left, 'edit')} without a reason {'is' if left == 1 else 'are'} left" if left else ""
     path = loaded.folder / LEDGER_FILE
