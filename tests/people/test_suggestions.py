@@ -170,6 +170,17 @@ def test_a_mistake_is_told_and_nothing_is_written(makers, words, message):
     assert not (makers / "ledger.jsonl").exists()
 
 
+def test_what_was_redacted_is_not_written_over_the_truth(makers):
+    suite, cases = makers / "suite.yaml", makers / "cases.jsonl"
+    suite.write_text(suite.read_text() + "redact: {emails: true}\n")
+    cases.write_text(text := cases.read_text().replace("x y", "kohn@example.org"))
+    words = ("truth", "accept", "makers", of("a")["id"], "--reason", "x", "--as")
+    assert "the truth of a holds personal data, which the suite redacts" in invoke(*words, "alternative", code=2)
+    assert cases.read_text() == text
+    invoke(*words, "correction")
+    assert cases.read_text() == text.replace("Kohn", "Thonet")
+
+
 def test_people_who_answered_cases_vote_by_default(makers):
     with closing(open_store(create=False)) as store:
         run = store.run("LAST").id
