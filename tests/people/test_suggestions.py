@@ -79,7 +79,10 @@ def test_what_all_say_is_suggested_with_evidence_and_worth(makers):
     assert (first["place"], first["voters"], first["n_voters"], first["systems"]) == ("cases.jsonl:1", 3, 3, 3)
     # 3 of 4 points of one of four cases, in each of the runs.
     assert first["points"] == {"alternative": 18.75, "correction": 18.75}
-    assert first["alternative"] == {"expected.also": ["x y", "Thonet"]}
+    assert first["ways"] == {
+        "correction": {"expected.maker": "Thonet"},
+        "alternative": {"expected.also": ["x y", "Thonet"]},
+    }
     # The year counts for 1 of 4; as a number it has no alternatives.
     assert (second["case"], second["component"], second["value"]) == ("d", "year", 1905)
     assert second["points"] == {"correction": 6.25}
@@ -219,7 +222,7 @@ def test_words_of_a_name_become_keywords_as_the_seed_has_it(makers):
         )
     )
     found = of("a")
-    assert found["alternative"] == {"expected.also": ["x y", "thonet"]}
+    assert found["ways"]["alternative"] == {"expected.also": ["x y", "thonet"]}
     # One of two keywords found is half of 3 of 4 points; the likeness of the names gave some of them before.
     assert found["points"]["correction"] == pytest.approx(18.75 * (1 - likeness("Kohn", "Thonet")))
     assert found["points"]["alternative"] == pytest.approx(18.75 * (0.5 - likeness("Kohn", "Thonet")))
@@ -230,7 +233,7 @@ def test_a_field_of_an_object_is_suggested_and_what_was_redacted_is_not(makers):
     fields = "score: {all: {fields: {answer: '', expected: expected, fields: {maker: 3, year: 1}}}}\n"
     path.write_text(path.read_text().partition("score:")[0] + fields)
     found = of("a", "all.maker")
-    assert (found["path"], found["value"], found["points"]) == ("expected.maker", "Thonet", {"correction": 18.75})
+    assert (found["ways"], found["points"]) == ({"correction": {"expected.maker": "Thonet"}}, {"correction": 18.75})
     for name in ANSWERS:
         answers = makers / f"{name}.jsonl"
         answers.write_text(answers.read_text().replace("Thonet", "[NAME] Thonet").replace("THONET", "[NAME] Thonet"))

@@ -48,7 +48,6 @@ class Suggestion:
     place: str
     """File and line of the case."""
     component: str
-    path: str
     truth: Any
     value: Any
     voters: int
@@ -60,20 +59,15 @@ class Suggestion:
     answers: int
     n_answers: int
     runs: tuple[str, ...]
-    alternative: dict[str, Any]
-    """By path, what to set to accept it beside the truth; empty where the scorer knows one truth alone."""
+    ways: dict[str, dict[str, Any]]
+    """By how it is accepted (`correction`, and `alternative` where the scorer takes several), what is set at which
+    path."""
     state: str
     """The digest of the case's truth."""
     points: dict[str, float] = field(default_factory=dict)
     """By how it is accepted, the mean rise of the average score of all runs looked at, in points."""
     decision: str = ""
     """What was decided before."""
-
-    @property
-    def ways(self) -> dict[str, dict[str, Any]]:
-        """By how it is accepted, what to set at which path."""
-        ways = {"correction": {self.path: self.value}, "alternative": self.alternative}
-        return {way: values for way, values in ways.items() if values}
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,16 +121,16 @@ class _Question:
         is_name = normalise(text) and len(text) <= _LONGEST and not says_unknown(text) and not _is_redacted(text)
         return text if is_name else None
 
-    def alternative(self, case: Case, value: Any) -> dict[str, Any]:
-        """By path, the truth with this value beside the others."""
+    def ways(self, case: Case, value: Any) -> dict[str, dict[str, Any]]:
+        """What to set at which path to make a value the truth, or one of several."""
+        ways = {"correction": {self.path: value}}
         path = getattr(self.scorer, "also" if isinstance(self.scorer, Alternatives) else "keywords", None)
-        if not isinstance(path, str) or split_path(path)[0] != "expected":
-            return {}
-        present = as_phrases(compile_path(path)(case) or []) or []
-        if isinstance(self.scorer, Alternatives):
-            return {path: [*present, value]}
-        present_words = {word for phrase in present for word in normalise(phrase).split()}
-        return {path: [*present, *(word for word in normalise(as_text(value)).split() if word not in present_words)]}
+        if isinstance(path, str) and split_path(path)[0] == "expected":
+            present = as_phrases(compile_path(path)(case) or []) or []
+            words = {word for phrase in present for word in normalise(phrase).split()}
+            more = [word for word in normalise(as_text(value)).split() if word not in words]
+            ways["alternative"] = {path: [*present, *([value] if isinstance(self.scorer, Alternatives) else more)]}
+        return ways
 
 
 def _is_redacted(text: str) -> bool:
@@ -254,7 +248,6 @@ def _suggestion(case: Case, question: _Question, same: Sequence[_Vote], votes: S
         case=case.id,
         place=case.source,
         component=question.name,
-        path=question.path,
         truth=question.scorer.expected_value(case),
         value=value,
         voters=len({vote.voter for vote in same}),
@@ -264,7 +257,7 @@ def _suggestion(case: Case, question: _Question, same: Sequence[_Vote], votes: S
         answers=len(same),
         n_answers=len(votes),
         runs=tuple(sorted({vote.run for vote in same if vote.run})),
-        alternative=question.alternative(case, value),
+        ways=question.ways(case, value),
         state=digest(case.expected),
     )
 
