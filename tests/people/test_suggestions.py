@@ -8,7 +8,6 @@ from contextlib import closing
 import pytest
 
 from parts.command import invoke
-from steelyard.people.suggestions import Rules, Vote, chosen_runs, suggestions
 from steelyard.store.people import LabelRecord
 from steelyard.store.sql import open_store
 from steelyard.suite.load import load_suite
@@ -80,7 +79,10 @@ def test_what_all_say_is_suggested_with_evidence_and_worth(makers):
     assert (first["place"], first["voters"], first["n_voters"], first["systems"]) == ("cases.jsonl:1", 3, 3, 3)
     # 3 of 4 points of one of four cases, in each of the runs.
     assert first["points"] == {"alternative": 18.75, "correction": 18.75}
-    assert first["alternative"] == {"expected.also": ["x y", "Thonet"]}
+    assert first["ways"] == {
+        "correction": {"expected.maker": "Thonet"},
+        "alternative": {"expected.also": ["x y", "Thonet"]},
+    }
     # The year counts for 1 of 4; as a number it has no alternatives.
     assert (second["case"], second["component"], second["value"]) == ("d", "year", 1905)
     assert second["points"] == {"correction": 6.25}
@@ -171,14 +173,15 @@ def test_a_mistake_is_told_and_nothing_is_written(makers, words, message):
     assert not (makers / "ledger.jsonl").exists()
 
 
-def test_people_vote_like_runs(makers):
-    suite = load_suite("makers")
-    people = [Vote(name, name, "c", "maker", "Handel") for name in ("ann", "bob", "cy")]
-    with closing(open_store(create=False)) as store:
-        (found,) = [each for each in suggestions(suite, store, [], Rules(), people) if each.case == "c"]
-        assert (found.voters, found.value, found.points, found.runs) == (3, "Handel", {}, ())
-        both = suggestions(suite, store, chosen_runs(store, suite), Rules(), people)
-    assert next(each.voters for each in both if each.case == "c") == 5
+def test_what_was_redacted_is_not_written_over_the_truth(makers):
+    suite, cases = makers / "suite.yaml", makers / "cases.jsonl"
+    suite.write_text(suite.read_text() + "redact: {emails: true}\n")
+    cases.write_text(text := cases.read_text().replace("x y", "kohn@example.org"))
+    words = ("truth", "accept", "makers", of("a")["id"], "--reason", "x", "--as")
+    assert "the truth of a holds personal data, which the suite redacts" in invoke(*words, "alternative", code=2)
+    assert cases.read_text() == text
+    invoke(*words, "correction")
+    assert cases.read_text() == text.replace("Kohn", "Thonet")
 
 
 def test_people_who_answered_cases_vote_by_default(makers):
@@ -219,7 +222,7 @@ def test_words_of_a_name_become_keywords_as_the_seed_has_it(makers):
         )
     )
     found = of("a")
-    assert found["alternative"] == {"expected.also": ["x y", "thonet"]}
+    assert found["ways"]["alternative"] == {"expected.also": ["x y", "thonet"]}
     # One of two keywords found is half of 3 of 4 points; the likeness of the names gave some of them before.
     assert found["points"]["correction"] == pytest.approx(18.75 * (1 - likeness("Kohn", "Thonet")))
     assert found["points"]["alternative"] == pytest.approx(18.75 * (0.5 - likeness("Kohn", "Thonet")))
@@ -230,7 +233,7 @@ def test_a_field_of_an_object_is_suggested_and_what_was_redacted_is_not(makers):
     fields = "score: {all: {fields: {answer: '', expected: expected, fields: {maker: 3, year: 1}}}}\n"
     path.write_text(path.read_text().partition("score:")[0] + fields)
     found = of("a", "all.maker")
-    assert (found["path"], found["value"], found["points"]) == ("expected.maker", "Thonet", {"correction": 18.75})
+    assert (found["ways"], found["points"]) == ({"correction": {"expected.maker": "Thonet"}}, {"correction": 18.75})
     for name in ANSWERS:
         answers = makers / f"{name}.jsonl"
         answers.write_text(answers.read_text().replace("Thonet", "[NAME] Thonet").replace("THONET", "[NAME] Thonet"))

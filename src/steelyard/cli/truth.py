@@ -14,19 +14,18 @@ import click
 from steelyard.cli.options import as_json, file_reference, names_a_file, store_url
 from steelyard.cli.output import print_json
 from steelyard.decide.baselines import find_reference, whoever
-from steelyard.errors import SteelyardError, UsageError
+from steelyard.errors import SteelyardError
 from steelyard.people import lint, suggestions, truth
 from steelyard.report.format import counted, one_line
 from steelyard.runner.attribute import Changes, changes_since, newest_run
 from steelyard.runner.attribute import note as note_edits
 from steelyard.store.sql import open_store
-from steelyard.suite.case import put, split_path
-from steelyard.suite.files import text_of
+from steelyard.suite.case import MISSING
 from steelyard.suite.load import load_suite
 from steelyard.suite.models import SuiteModel
 from steelyard.suite.readers import decode
 from steelyard.suite.truth import LEDGER_FILE, NAMES, LedgerLine, kind_of, newest_first
-from steelyard.suite.yaml import read_yaml, shown
+from steelyard.suite.yaml import shown
 
 CommandResult = tuple[Any, Sequence[str], int]
 """What a command has to say: as data, in lines, and with which exit code."""
@@ -91,7 +90,7 @@ _SET = click.option(
     callback=lambda _, __, given: dict(map(_assigned, given)),
     help="Put this value there: expected.maker=Thonet; JSON where it is any. May be given more than once.",
 )
-_FROM = click.Path(exists=True, dir_okay=False, path_type=Path)
+_NEW_FIELD = click.option("--new-field", is_flag=True, help="A field of the truth that no case has yet is meant.")
 _SINCE = click.option(
     "--since",
     metavar="RUN|@BASELINE|FILE",
@@ -108,36 +107,28 @@ _RUNS = (
 # Edits.
 
 
+@_writing("add", "Add a CASE of this id to SUITE: --set input.text=... and expected.name=...", _CASE, _SET, _NEW_FIELD)
+def _add(suite: str, case_id: str, values: dict[str, Any], **options: Any) -> LedgerLine:
+    return truth.change_case(suite, case_id, {"": {"id": case_id}, **values}, **options)
+
+
 @_writing(
-    "add",
-    "Add a CASE of this id to SUITE: --set input.text=... and expected.name=..., or --from a YAML or JSON file.",
-    _CASE,
-    _SET,
-    click.option("--from", "source", metavar="PATH", type=_FROM),
-    click.option("--file", metavar="NAME", help="The file of cases that it goes into. [default: the last]"),
-)
-def _add(
-    suite: str, author: truth.Author, case_id: str, values: dict[str, Any], source: Path | None, file: str | None
-) -> LedgerLine:
-    given = {} if source is None else read_yaml(text_of(source, str(source)), str(source)).data
-    if not isinstance(given, dict):
-        raise UsageError(f"{source} is no case: a group of keys is needed")
-    record: Any = {"id": case_id} | given | {"id": case_id}
-    for path, value in values.items():
-        record = put(record, split_path(path), value)
-    return truth.add_case(suite, record, author, file=file)
-
-
-_writing(
     "edit",
     "Edit the truth of a CASE in its file; the rest of the file stays as it is.",
     _CASE,
     _SET,
     click.option("--unset", "removed", metavar="PATH", multiple=True, help="Take the value there away."),
-)(truth.edit_case)
-_writing("retire", "Take a CASE out of its file; the ledger keeps it, and `revert` brings it back.", _CASE)(
-    truth.retire_case
+    _NEW_FIELD,
 )
+def _edit(suite: str, case_id: str, values: dict[str, Any], removed: Sequence[str], **options: Any) -> LedgerLine:
+    return truth.change_case(suite, case_id, values | dict.fromkeys(removed, MISSING), **options)
+
+
+@_writing("retire", "Take a CASE out of its file; the ledger keeps it, and `revert` brings it back.", _CASE)
+def _retire(suite: str, case_id: str, author: truth.Author) -> LedgerLine:
+    return truth.change_case(suite, case_id, {"": MISSING}, author)
+
+
 _writing(
     "revert",
     "Undo what a LINE of the ledger changed, as `truth log` numbers them, with a new line.",
@@ -147,44 +138,38 @@ _writing(
 
 @_command(
     "diff",
-    "Show what is another than the ledger says, or what some of its lines changed.",
+    "Show what is another than the ledger says: edits by hand, or a command that was killed half-way.",
     click.argument("case", metavar="[CASE]", required=False),
-    click.option("--since-line", "first", metavar="LINE", type=int, help="After this line of the ledger; 0: all."),
-    click.option("--until-line", "last", metavar="LINE", type=int, help="Up to this line. [default: the last]"),
 )
-def _diff(suite: str, case: str | None, first: int | None, last: int | None) -> CommandResult:
-    loaded = load_suite(suite)
-    if first is None and last is None:
-        results, nothing = truth.changes_since_ledger(loaded, case), "the truth is as the ledger says"
-    else:
-        end = len(loaded.ledger) if last is None else last
-        results, nothing = (
-            truth.changes_between(loaded, first or 0, end, case),
-            "these lines changed nothing that is kept",
-        )
-    rows = [item.as_data() for item in results]
-    lines = []
-    for row in rows:
-        lines.append(f"{one_line(row['case'])} {row['path']}")
-        lines += [f"  {sign} {shown(row[side])}" for side, sign in (("before", "-"), ("after", "+")) if side in row]
-    return rows, lines or [nothing], 0
+def _diff(suite: str, case: str | None) -> CommandResult:
+    rows, lines = [], []
+    for item in truth.changes_since_ledger(load_suite(suite), case):
+        sides = {"before": item.recorded, "after": item.now}
+        sides = {side: value for side, value in sides.items() if value is not MISSING}
+        rows.append({"case": item.case, "path": item.path, **sides})
+        lines.append(f"{one_line(item.case)} {item.path}")
+        lines += [f"  {'-' if side == 'before' else '+'} {shown(value)}" for side, value in sides.items()]
+    return rows, lines or ["the truth is as the ledger says"], 0
 
 
-@_command("blame", "Show who set each value of the truth of a CASE, when and why.", _CASE)
+@_command("blame", "Show who set each value of the truth of a CASE, when and why, or who retired it.", _CASE)
 def _blame(suite: str, case_id: str) -> CommandResult:
-    values = truth.blame(load_suite(suite), case_id)
-    lines = []
-    for item in values:
-        why = "the ledger does not say" if item.line is None else f"#{item.number} {_reason(item.line)}"
-        lines += [f"{item.path}: {shown(item.value)}", f"    {why}"]
-    return [asdict(item) | {"line": item.line and item.line.as_data()} for item in values], lines, 0
+    loaded, rows, lines = load_suite(suite), [], []
+    for item in truth.blame(loaded, case_id):
+        line = loaded.ledger[item.number - 1] if item.number and item.as_recorded else None
+        value = None if item.now is MISSING else item.now
+        set_by = {"number": line and item.number, "line": line and line.as_data()}
+        rows.append({"path": item.path, "value": value, **set_by})
+        lines.append(f"{item.path}: {shown(value)}" if item.path else f"{one_line(case_id)} is retired")
+        lines.append(f"    #{item.number} {_reason(line)}" if line else "    the ledger does not say")
+    return rows, lines, 0
 
 
 @_command("log", "List the ledger of SUITE, newest first: who edited what, and why.")
 def _log(suite: str) -> CommandResult:
     loaded = load_suite(suite)
-    numbers = {id(line): number for number, line in enumerate(loaded.ledger, 1)}
     newest, worth = newest_first(loaded.ledger), _accepted(loaded)[1]
+    numbers = {id(line): number for number, line in enumerate(loaded.ledger, 1)}
     lines = [f"#{numbers[id(line)]}  {_message(line)}" for line in newest]
     nothing = f"there is no {LEDGER_FILE} yet: steelyard truth note {suite} --reason TEXT writes its first lines"
     return [line.as_data() for line in newest], [*lines, *([worth] if worth else [])] or [nothing], 0
@@ -244,8 +229,7 @@ def _suggested(
     loaded = load_suite(suite)
     with closing(open_store(store_url, create=False)) as store:
         headers = suggestions.chosen_runs(store, loaded, runs)
-        rules = suggestions.Rules(agree=agree)
-        return loaded, suggestions.suggestions(loaded, store, headers, rules), len(headers)
+        return loaded, suggestions.suggestions(loaded, store, headers, agree), len(headers)
 
 
 def _accepted(suite: SuiteModel) -> tuple[dict[str, Any], str]:
@@ -329,22 +313,16 @@ def _check(suite: str, since: str | None, store_url: str | None) -> CommandResul
     """,
     _REASON,
     click.option("--case", "cases", metavar="ID", multiple=True, help="Of this case. May be given more than once."),
-    click.option("--scorers", is_flag=True, help="Of scorers, weights, pass rule, schema and the judge's rules."),
+    click.option(
+        "--scorers", "evaluation", is_flag=True, help="Of scorers, weights, pass rule, schema and the judge's rules."
+    ),
     _BY,
     _SINCE,
     store_url,
 )
-def _note(
-    suite: str,
-    reason: str,
-    cases: tuple[str, ...],
-    scorers: bool,
-    by: str | None,
-    since: str | None,
-    store_url: str | None,
-) -> CommandResult:
+def _note(suite: str, by: str | None, since: str | None, store_url: str | None, **options: Any) -> CommandResult:
     loaded, changes = _changes(suite, since, store_url)
-    noted = note_edits(loaded, changes, by=by or whoever(), reason=reason, cases=cases, evaluation=scorers)
+    noted = note_edits(loaded, changes, by=by or whoever(), **options)
     left = len(changes.without_reason) - len(noted)
     still = f"; {counted(left, 'edit')} without a reason {'is' if left == 1 else 'are'} left" if left else ""
     path = loaded.folder / LEDGER_FILE

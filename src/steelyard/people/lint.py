@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from steelyard.audit.cases import case_flaws, tokens
+from steelyard.audit.cases import case_flaws
 from steelyard.audit.filling import resolved
 from steelyard.audit.probes import even
 from steelyard.people.suggestions import chosen_runs
@@ -23,22 +23,18 @@ from steelyard.scoring.text import Choice, Contains, Exact, has_phrase, normalis
 from steelyard.store.base import Store
 from steelyard.store.samples import case_row
 from steelyard.suite.case import Case, split_path
-from steelyard.suite.models import Component, SuiteModel
+from steelyard.suite.models import SuiteModel
 
 FEWEST_RUNS = 5
 """Fewer runs do not tell that a case is passed or failed by all."""
 _OTHERS = 200
 """Truths of other cases that a keyword is looked for in."""
 _FEWEST_OTHERS = 5
-_RARE = 0.2
-"""Where more truths than this share stand in their question, the question is to extract them."""
 _FAR = 1e18
 _STOP_WORDS = """
 a an and are as at be by for from in is it its of on or that the this to was with
 de der die das la le les el un une und et il en
 """
-
-
 _KINDS: dict[str, tuple[str, str]] = {
     "duplicate": ("error", "retire one of them"),
     "two_truths": ("error", "correct one of them, or retire it"),
@@ -47,7 +43,6 @@ _KINDS: dict[str, tuple[str, str]] = {
     "matches_anything": ("error", "write a narrower truth"),
     "range": ("error", "narrow it, or take it away"),
     "truth_in_input": ("error", "take it out of what the target is sent"),
-    "told": ("warning", "word the question without it"),
     "near_duplicate": ("warning", "retire one, or give both one cluster"),
     "always_failed": ("warning", "is its truth right? see steelyard truth suggest"),
     "always_passed": ("note", "a harder case would tell systems apart"),
@@ -74,19 +69,13 @@ class LintFinding:
 def lint(suite: SuiteModel, store: Store | None = None) -> list[LintFinding]:
     """Everything that is wrong, errors first; with a store also cases that every run passes or fails."""
     cases, evaluator = list(suite.cases), Evaluator(suite)
-    flaws = [
-        *_flaws(suite),
-        *_keywords(evaluator, cases),
-        *_ranges(suite, evaluator, cases),
-        *_given_away(evaluator, cases),
-    ]
+    flaws = [*_flaws(suite), *_keywords(evaluator, cases), *_ranges(suite, evaluator, cases)]
     flaws += [] if store is None else _always(suite, store, cases)
     places, severities = {case.id: case.source for case in cases}, ["error", "warning", "note"]
-    results = []
-    for kind, case, message in flaws:
-        severity, fix = _KINDS[kind]
-        name = "truth_in_input" if kind == "told" else kind
-        results.append(LintFinding(name, severity, case, places.get(case, ""), message, fix))
+    results = [
+        LintFinding(kind, _KINDS[kind][0], case, places.get(case, ""), message, _KINDS[kind][1])
+        for kind, case, message in flaws
+    ]
     return sorted(results, key=lambda item: severities.index(item.severity))
 
 
@@ -104,8 +93,9 @@ def _flaws(suite: SuiteModel) -> Flaws:
 def _keywords(evaluator: Evaluator, cases: Sequence[Case]) -> Flaws:
     """Keywords and patterns that match whatever is said."""
     drawn = [cases[at] for at in even(len(cases), _OTHERS)]
-    for component, scorer in _scorers(evaluator):
-        if isinstance(scorer, Exact | Choice | Number):
+    for component, scorer in evaluator.components:
+        # One of a suite's own need not know a perfect answer.
+        if is_own(type(scorer)) or not scorer.needs_truth or isinstance(scorer, Exact | Choice | Number):
             continue
         truths = [truth for case in drawn if isinstance(truth := scorer.truth(case), str)]
         others = list({normalise(truth): truth for truth in truths}.values())
@@ -116,13 +106,6 @@ def _keywords(evaluator: Evaluator, cases: Sequence[Case]) -> Flaws:
                     yield "keyword", case.id, f"{component.name}: the keyword {word!r} stands in almost any answer"
             if _fits_all(scorer, case, others):
                 yield "matches_anything", case.id, f"{component.name}: the truths of other cases earn full marks, too"
-
-
-def _scorers(evaluator: Evaluator) -> Iterator[tuple[Component, Scorer]]:
-    """Those of Steelyard that compare with a truth; one of a suite's own may know none."""
-    for component, scorer in evaluator.components:
-        if not is_own(type(scorer)) and scorer.needs_truth:
-            yield component, scorer
 
 
 def _matcher(scorer: Scorer, truths: Sequence[str]) -> Callable[[str], bool]:
@@ -190,20 +173,6 @@ def _limits(schema: Any, path: str) -> tuple[float, float]:
     """The least and the largest number that an answer may hold there."""
     part = _part(schema, path)
     return part.get("minimum", -_FAR), part.get("maximum", _FAR)
-
-
-def _given_away(evaluator: Evaluator, cases: Sequence[Case]) -> Flaws:
-    """Truths of several words that stand in their question, where most others do not."""
-    for component, scorer in _scorers(evaluator):
-        leaked, n = [], 0
-        for case in cases if not isinstance(scorer, Choice) else ():
-            truth = scorer.truth(case)
-            words = tokens(truth) if isinstance(truth, str) else ()
-            n += bool(words)
-            if len(words) > 1 and f" {' '.join(words)} " in f" {' '.join(tokens(str(case.input)))} ":
-                leaked.append((case.id, truth))
-        for name, truth in leaked if len(leaked) <= _RARE * n else ():
-            yield "told", name, f"{component.name}: the question tells the truth, {truth!r}"
 
 
 def _always(suite: SuiteModel, store: Store, cases: Sequence[Case]) -> Flaws:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,15 +12,14 @@ import yaml
 from yaml.events import AliasEvent, DocumentStartEvent, MappingStartEvent, ScalarEvent
 
 from steelyard.errors import UsageError
-from steelyard.suite.case import canonical, compile_path, leaves, split_path
-from steelyard.suite.yaml import plain_scalar
+from steelyard.suite.case import MISSING, canonical, compile_path, put, split_path
+from steelyard.suite.readers import decode
+from steelyard.suite.yaml import plain_scalar, read_yaml
 
-Step = str | int
-"""A key, or the place of an entry or of a key."""
 Replacement = tuple[int, int, str]
 """From a character up to another, and what stands there instead."""
-EDITABLE = (".csv", ".json", ".jsonl", ".ndjson", ".yaml", ".yml")
 _LINES = (".jsonl", ".ndjson")
+EDITABLE = (".json", *_LINES, ".yaml", ".yml")
 _PLAIN = re.compile(r"(?!(?:yes|no|on|off|y|n)$)[^\W\d_](?:[\w .&'/()+-]*[\w.)])?")
 """A text that means itself in YAML of any version without quotes, wherever it stands."""
 _NO_YAML = re.compile(r"\\u[dD][89a-fA-F][0-9a-fA-F]{2}|[\x7f-\x84\x86-\x9f\ufffe\uffff]")
@@ -34,34 +31,76 @@ def cannot_edit(what: str) -> UsageError:
     return UsageError(f"{what}: edit it by hand and say why with `steelyard truth note`")
 
 
+def with_record(text: str, suffix: str, at: str, place: int, record: Any, case_id: str = "") -> str:
+    """The text of a file of cases with another record at a place, with one more (a place behind the last), or, for
+    MISSING, without the one there; `at` is where in a document the records are."""
+    if suffix in _LINES:
+        return _with_line(text, place, record)
+    old = decode(text) if suffix == ".json" else read_yaml(text, "").data
+    records = compile_path(at)(old)
+    if isinstance(records, dict):
+        # Their ids are the keys.
+        key = [*records, case_id][place]
+        if record is not MISSING and "id" not in records.get(key, {}):
+            record = {name: value for name, value in record.items() if name != "id"}
+        new = put(records, [key], record)
+    else:
+        new = [*records[:place], *([] if record is MISSING else [record]), *records[place + 1 :]]
+    return rewritten(text, old, put(old, split_path(at), new), is_yaml=suffix != ".json")
+
+
+def _with_line(text: str, place: int, record: Any) -> str:
+    lines = re.findall(r"[^\n]*\n|[^\n]+", text)
+    filled = [number for number, line in enumerate(lines) if line.strip()]
+    if place < len(filled):
+        line = lines[filled[place]]
+        lines[filled[place]] = "" if record is MISSING else rewritten(line, decode(line), record, is_yaml=False)
+    else:
+        end = "\r\n" if "\r\n" in text else "\n"
+        line = json.dumps(record, ensure_ascii=text.isascii() and "\\u" in text) + end
+        lines.append(line if not text or text.endswith("\n") else end + line)
+    return "".join(lines)
+
+
+def rewritten(text: str, old: Any, new: Any, *, is_yaml: bool) -> str:
+    """The text of an old value as that of a new one; what is the same in both stays as it is written."""
+    editor = _Editor(text, is_yaml=is_yaml)
+    # From the end on, so that what is not yet replaced stands where it stood; of several at one place the last first.
+    for start, end, other in sorted(editor.changed(editor.root, old, new), key=lambda item: item[0])[::-1]:
+        text = text[:start] + other + text[end:]
+    return text
+
+
 @dataclass(slots=True)
 class _Node:
-    """A value in a text; `members` are those of an object or list, each with its key and where it begins."""
+    """A value in a text, and the members of an object or list."""
 
+    begin: int
+    """Where its key or the dash before it stands."""
     start: int
     end: int
-    members: list[tuple[str, int, _Node]] = field(default_factory=list)
+    members: list[_Node] = field(default_factory=list)
     is_block: bool = False
     is_alias: bool = False
 
 
-def _node(text: str, event: Any, events: Iterator[Any]) -> _Node:
+def _node(text: str, event: Any, events: Iterator[Any], begin: int = 0) -> _Node:
     start, end = event.start_mark.index, event.end_mark.index
     if isinstance(event, AliasEvent | ScalarEvent):
         if getattr(event, "style", None) in ("|", ">"):
             # Line ends and comments behind a text of several lines are not part of it.
             end = start + len(text[start:end].rstrip())
-        return _Node(start, end, is_alias=isinstance(event, AliasEvent))
-    node = _Node(start, end, is_block=not event.flow_style)
+        return _Node(begin, start, end, is_alias=isinstance(event, AliasEvent))
+    node = _Node(begin, start, end, is_block=not event.flow_style)
     while hasattr(inner := next(events), "anchor"):
-        key, begin = str(len(node.members)), inner.start_mark.index
+        begin = inner.start_mark.index
         if isinstance(event, MappingStartEvent):
-            key, inner = getattr(inner, "value", ""), next(events)
+            inner = next(events)
         elif node.is_block:
             begin = text.rindex("-", 0, begin)
-        node.members.append((key, begin, _node(text, inner, events)))
+        node.members.append(_node(text, inner, events, begin))
     # The parser ends a block where the next begins, behind comments that are not part of it.
-    node.end = node.members[-1][2].end if node.members and node.is_block else inner.end_mark.index
+    node.end = node.members[-1].end if node.members and node.is_block else inner.end_mark.index
     return node
 
 
@@ -69,37 +108,18 @@ class _Editor:
     """Edits of one text in YAML or in JSON, whose values stand where those of YAML would."""
 
     def __init__(self, text: str, *, is_yaml: bool) -> None:
-        self.text = text
-        self.root = _Node(0, len(text))
-        self._is_yaml = is_yaml
+        self.text, self._is_yaml = text, is_yaml
         self._ascii = text.isascii() and "\\u" in text
         self._end = "\r\n" if "\r\n" in text else "\n"
         # As long as before, so that all else stands where it stood.
         read = text if is_yaml else _NO_YAML.sub(lambda match: r"\u0041"[-len(match[0]) :], text)
         events = yaml.parse(read, Loader=yaml.CSafeLoader)
         try:
-            if any(isinstance(event, DocumentStartEvent) for event in events):
-                self.root = _node(text, next(events), events)
+            while not isinstance(next(events), DocumentStartEvent):
+                pass
+            self.root = _node(text, next(events), events)
         except yaml.YAMLError:
             raise cannot_edit("the file has characters that this command cannot place") from None
-
-    def at(self, steps: Sequence[Step]) -> _Node:
-        """The value at a place that is there."""
-        node = self.root
-        for step in steps:
-            keys = [key for key, _, _ in node.members]
-            node = node.members[step if isinstance(step, int) else keys.index(step)][2]
-            if node.is_alias:
-                raise cannot_edit("the case is shared by an alias (*)")
-        return node
-
-    def done(self, replacements: Iterator[Replacement]) -> str:
-        """The text with everything replaced."""
-        text = self.text
-        # Of several at one place the last is put in first.
-        for start, end, new in sorted(replacements, key=lambda item: item[0])[::-1]:
-            text = text[:start] + new + text[end:]
-        return text
 
     def changed(self, node: _Node, old: Any, new: Any) -> Iterator[Replacement]:
         """What makes the old value at a node the new one."""
@@ -107,42 +127,36 @@ class _Editor:
             return
         if node.is_alias:
             raise cannot_edit("the value is shared by an alias (*)")
-        gone = [key for key in old if key not in new] if isinstance(old, dict) and isinstance(new, dict) else None
-        if gone is not None and old and len(gone) < min(2, len(old)):
-            for place, (key, (_, _, value)) in enumerate(zip(old, node.members, strict=True)):
-                if key in gone:
-                    yield self.without(node, place)
-                else:
-                    yield from self.changed(value, old[key], new[key])
-            yield from (self.added(node, value, key) for key, value in new.items() if key not in old)
-        elif isinstance(old, list) and isinstance(new, list) and 0 < len(old) <= len(new):
-            for place, (_, _, value) in enumerate(node.members):
-                yield from self.changed(value, old[place], new[place])
-            yield from (self.added(node, value) for value in new[len(old) :])
+        kept, gone, more = _members(old, new)
+        if kept and len(gone) < 2:
+            yield from (self._without(node, place) for place in gone)
+            for place, before, after in kept:
+                yield from self.changed(node.members[place], before, after)
+            yield from (self._added(node, key, value) for key, value in more)
         else:
             # Nothing at all stands behind the colon of an empty YAML value.
             yield node.start, node.end, f"{' ' if node.start == node.end else ''}{self._written(new)}"
 
-    def without(self, node: _Node, place: int) -> Replacement:
+    def _without(self, node: _Node, place: int) -> Replacement:
         """What takes a member of an object or list away; it is not the only one."""
-        _, start, value = node.members[place]
-        line = self.text.rfind("\n", 0, start) + 1
-        if node.is_block and not self.text[line:start].strip():
-            end = self.text.find("\n", value.end)
+        member = node.members[place]
+        line = self.text.rfind("\n", 0, member.begin) + 1
+        if node.is_block and not self.text[line : member.begin].strip():
+            end = self.text.find("\n", member.end)
             return line, len(self.text) if end < 0 else end + 1, ""
-        return (node.members[place - 1][2].end, value.end, "") if place else (start, node.members[1][1], "")
+        return (node.members[place - 1].end, member.end, "") if place else (member.begin, node.members[1].begin, "")
 
-    def added(self, node: _Node, value: Any, key: str | None = None) -> Replacement:
+    def _added(self, node: _Node, key: str | None, value: Any) -> Replacement:
         """What puts a member behind the last one of an object or list that has some."""
-        _, start, last = node.members[-1]
+        last, begin = node.members[-1], node.members[0].begin
         if node.is_block:
-            first = node.members[0][1]
-            indent = first - self.text.rfind("\n", 0, first) - 1
+            indent = begin - self.text.rfind("\n", 0, begin) - 1
             end = self.text.find("\n", last.end)
             end = len(self.text) if end < 0 else end - (self._end == "\r\n")
-            entry = self.block(value if key is None else {key: value}, indent + 2 * (key is None))
+            entry = self._block(value if key is None else {key: value}, indent + 2 * (key is None))
             return end, end, self._end + " " * indent + ("- " if key is None else "") + entry
-        gap = self.text[len(self.text[:start].rstrip()) : start] or (" " if len(node.members) == 1 else "")
+        gap = self.text[len(self.text[: last.begin].rstrip()) : last.begin]
+        gap = gap or (" " if len(node.members) == 1 else "")
         pretty = "\n" in gap and isinstance(value, dict) and not self._is_yaml
         text = self._written(value, 2 if pretty else None).replace("\n", self._end + gap.rpartition("\n")[2])
         return last.end, last.end, f",{gap}{'' if key is None else self._written(key) + ': '}{text}"
@@ -152,98 +166,28 @@ class _Editor:
             return value
         return json.dumps(value, ensure_ascii=self._ascii, indent=indent)
 
-    def block(self, value: Any, indent: int) -> str:
+    def _block(self, value: Any, indent: int) -> str:
         """A value as YAML of several lines, but for lists."""
         if not isinstance(value, dict) or not value:
             return self._written(value)
-        below = f"{self._end}{' ' * (indent + 2)}"
-        lines = (
-            f"{self._written(key)}:{below if isinstance(inner, dict) and inner else ' '}{self.block(inner, indent + 2)}"
-            for key, inner in value.items()
-        )
+        lines = []
+        for key, inner in value.items():
+            gap = f"{self._end}{' ' * (indent + 2)}" if isinstance(inner, dict) and inner else " "
+            lines.append(f"{self._written(key)}:{gap}{self._block(inner, indent + 2)}")
         return f"{self._end}{' ' * indent}".join(lines)
 
 
-@dataclass(frozen=True, slots=True)
-class Spot:
-    """Where a record stands in its file: by its line, or by the steps to it in a document."""
-
-    suffix: str
-    line: int | None = None
-    steps: tuple[Step, ...] = ()
-
-
-def replaced(text: str, spot: Spot, old: dict[str, Any], new: dict[str, Any] | None) -> str:
-    """The file's text with another record at a place, or, for None, without it."""
-    if spot.suffix == ".csv":
-        return _csv_replaced(text, spot.line, new)
-    if spot.suffix in _LINES:
-        lines = text.split("\n")
-        place = (spot.line or 1) - 1
-        line = [] if new is None else [replaced(lines[place], Spot(".json"), old, new)]
-        return "\n".join([*lines[:place], *line, *lines[place + 1 :]])
-    editor = _Editor(text, is_yaml=spot.suffix != ".json")
-    node = editor.at(spot.steps)
-    if new is not None:
-        return editor.done(editor.changed(node, old, new))
-    around = editor.at(spot.steps[:-1])
-    if len(around.members) < 2:
-        raise UsageError("it is the only case of its file: a suite without cases cannot be run")
-    place = next(place for place, (_, _, value) in enumerate(around.members) if value is node)
-    return editor.done(iter([editor.without(around, place)]))
-
-
-def appended(text: str, suffix: str, at: str, record: dict[str, Any]) -> str:
-    """The file's text with one more record at its end; `at` is where in a document its records are."""
-    end = "\r\n" if "\r\n" in text else "\n"
-    if suffix == ".csv":
-        line = _csv_line(next(csv.reader(io.StringIO(text, newline=""))), record, end)
-    elif suffix in _LINES:
-        line = json.dumps(record, ensure_ascii=text.isascii() and "\\u" in text) + end
-    else:
-        editor = _Editor(text, is_yaml=suffix != ".json")
-        node = editor.at(split_path(at))
-        if not node.members:
-            raise cannot_edit("there is no case yet behind which another could stand")
-        keyed = text[node.members[0][1]] != "-" if node.is_block else text[node.start] == "{"
-        rest = {name: value for name, value in record.items() if not keyed or name != "id"}
-        return editor.done(iter([editor.added(node, rest, str(record.get("id")) if keyed else None)]))
-    return text + ("" if not text or text.endswith("\n") else end) + line
-
-
-def new_file(suffix: str, record: dict[str, Any]) -> str:
-    """A file that is one case."""
-    if suffix == ".json":
-        return json.dumps(record, ensure_ascii=False, indent=2) + "\n"
-    return _Editor("", is_yaml=True).block(record, 0) + "\n"
-
-
-def _csv_replaced(text: str, line: int | None, new: dict[str, Any] | None) -> str:
-    lines = list(io.StringIO(text, newline=""))
-    rows = csv.reader(lines, strict=True)
-    headings, begin = next(rows), rows.line_num
-    for _ in rows:
-        if rows.line_num == line:
-            end = "\r\n" if lines[line - 1].endswith("\r\n") else "\n"
-            lines[begin:line] = [] if new is None else [_csv_line(headings, new, end)]
-            break
-        begin = rows.line_num
-    return "".join(lines)
-
-
-def _csv_line(headings: Sequence[str], record: dict[str, Any], end: str) -> str:
-    names = [heading.strip() for heading in headings]
-    if lost := [path for path, value in leaves(record) if value not in (None, []) and path not in names]:
-        raise cannot_edit(f"the file has no column {lost[0]}")
-    stream = io.StringIO(newline="")
-    csv.writer(stream, lineterminator=end).writerow([as_cell(compile_path(name)(record)) for name in names])
-    return stream.getvalue()
-
-
-def as_cell(value: Any) -> str:
-    """A value as the cell of a table has it."""
-    if isinstance(value, list):
-        return "; ".join(map(as_cell, value))
-    if isinstance(value, bool):
-        return str(value).lower()
-    return str(value) if value or value == 0 else ""
+def _members(old: Any, new: Any) -> tuple[list[tuple[int, Any, Any]], list[int], list[tuple[str | None, Any]]]:
+    """Which members stay, by place with what they were and are, which go, and which come behind them."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        kept = [(place, old[key], new[key]) for place, key in enumerate(old) if key in new]
+        gone = [place for place, key in enumerate(old) if key not in new]
+        return kept, gone, [(key, value) for key, value in new.items() if key not in old]
+    if not isinstance(old, list) or not isinstance(new, list):
+        return [], [], []
+    places, gone = list(range(len(old))), list(range(len(new), len(old)))
+    if len(gone) == 1:
+        differs = (place for place, value in enumerate(new) if canonical(old[place]) != canonical(value))
+        gone = [places.pop(next(differs, len(new)))]
+    kept = [(place, old[place], value) for place, value in zip(places, new, strict=False)]
+    return kept, gone, [(None, value) for value in new[len(places) :]]

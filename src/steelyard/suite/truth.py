@@ -427,7 +427,7 @@ def _watch(component: Component) -> _Component:
     where: Place = (EXPECT,) if is_expect else ("score", component.name, component.scorer_name)
     asked = [
         _Asked(path, compile_path(path), (*where, *_steps(name, dotted=is_expect)))
-        for name, path in _case_paths(component.scorer)
+        for name, path in case_paths(component.scorer)
     ]
     fields = [split_path(item.path)[-1] for item in asked if item.path]
     check = getattr(component.scorer, "check", None)
@@ -453,7 +453,7 @@ def _labels(judge: JudgeModel | None) -> _Asked | None:
     return _Asked(judge.labels, compile_path(judge.labels), ("judge", "labels"))
 
 
-def _case_paths(scorer: Any) -> Iterator[tuple[str, str]]:
+def case_paths(scorer: Any) -> Iterator[tuple[str, str]]:
     """The scorer's parameters that name a place in the case, with the path each holds."""
     for name in getattr(scorer, "case_paths", ()):
         path = getattr(scorer, name, None)
