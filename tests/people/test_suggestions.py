@@ -131,6 +131,11 @@ def test_an_accepted_one_is_truth_with_its_reason_and_its_points(makers):
     assert json.loads(invoke("report", "LAST", "--json"))["overall"]["average"]["value"] - before == pytest.approx(
         0.1875
     )
+    # A run whose truth it is says what it is worth, and keeps nothing else of it.
+    assert "1 accepted suggestion is worth +18.8 points" in " ".join(invoke("report", "LAST").split())
+    with closing(open_store()) as store:
+        (kept,) = store.run("LAST").description.ledger
+    assert (kept["suggestion"]["points"], kept["suggestion"]["value"], "change" in kept) == (18.75, None, False)
     invoke("truth", "revert", "makers", 1, "--reason", "it was not", "--by", "bob")
     assert suggested()["accepted"] == {"n": 0, "points": 0}
 

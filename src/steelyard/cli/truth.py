@@ -24,7 +24,7 @@ from steelyard.suite.case import MISSING
 from steelyard.suite.load import load_suite
 from steelyard.suite.models import SuiteModel
 from steelyard.suite.readers import decode
-from steelyard.suite.truth import LEDGER_FILE, NAMES, LedgerLine, kind_of, newest_first
+from steelyard.suite.truth import LEDGER_FILE, NAMES, LedgerLine, kind_of, newest_first, worth
 from steelyard.suite.yaml import shown
 
 CommandResult = tuple[Any, Sequence[str], int]
@@ -168,11 +168,11 @@ def _blame(suite: str, case_id: str) -> CommandResult:
 @_command("log", "List the ledger of SUITE, newest first: who edited what, and why.")
 def _log(suite: str) -> CommandResult:
     loaded = load_suite(suite)
-    newest, worth = newest_first(loaded.ledger), _accepted(loaded)[1]
+    newest, message = newest_first(loaded.ledger), worth(suggestions.accepted(loaded))[1]
     numbers = {id(line): number for number, line in enumerate(loaded.ledger, 1)}
     lines = [f"#{numbers[id(line)]}  {_message(line)}" for line in newest]
     nothing = f"there is no {LEDGER_FILE} yet: steelyard truth note {suite} --reason TEXT writes its first lines"
-    return [line.as_data() for line in newest], [*lines, *([worth] if worth else [])] or [nothing], 0
+    return [line.as_data() for line in newest], [*lines, *([message] if message else [])] or [nothing], 0
 
 
 # Suggestions.
@@ -190,7 +190,7 @@ def _log(suite: str) -> CommandResult:
 def _suggest(suite: str, every: bool, **options: Any) -> CommandResult:
     loaded, results, n_runs = _suggested(suite, **options)
     results = [item for item in results if every or not item.decision]
-    data, worth = _accepted(loaded)
+    data, message = worth(suggestions.accepted(loaded))
     lines = []
     for item in results:
         ways = ", ".join(f"as {way} {points:+.1f} points" for way, points in sorted(item.points.items()))
@@ -206,7 +206,7 @@ def _suggest(suite: str, every: bool, **options: Any) -> CommandResult:
     if not results and n_runs < options["agree"]:
         total += f"; {options['agree']} voters must say the same: run more systems, or lower --agree"
     rows = {"runs": n_runs, "accepted": data, "suggestions": list(map(asdict, results))}
-    return rows, [*lines, f"{total}; {worth}" if worth else total], 0
+    return rows, [*lines, f"{total}; {message}" if message else total], 0
 
 
 def _decide(suite: str, author: truth.Author, name: str, outcome: Any = "rejected", **options: Any) -> LedgerLine:
@@ -230,15 +230,6 @@ def _suggested(
     with closing(open_store(store_url, create=False)) as store:
         headers = suggestions.chosen_runs(store, loaded, runs)
         return loaded, suggestions.suggestions(loaded, store, headers, agree), len(headers)
-
-
-def _accepted(suite: SuiteModel) -> tuple[dict[str, Any], str]:
-    """How many suggestions were accepted and what they are worth, as data and as a sentence."""
-    decisions = suggestions.accepted(suite)
-    n, points = len(decisions), sum(item.points or 0.0 for item in decisions)
-    counted = "1 accepted suggestion is" if n == 1 else f"{n} accepted suggestions are"
-    text = f"{counted} worth {points:+.1f} points in the runs they came from" if n else ""
-    return {"n": n, "points": points}, text
 
 
 @_command(

@@ -16,6 +16,7 @@ from steelyard.report.model import Report, SampleDetail
 from steelyard.report.verdicts import NO_VERDICT
 from steelyard.store.base import Hit
 from steelyard.suite.case import cell_name
+from steelyard.suite.truth import stored_lines, worth
 from steelyard.suite.values import load_in_words
 from steelyard.suite.yaml import listed
 
@@ -187,6 +188,7 @@ def notes(report: Report) -> list[str]:
         mode_sentence(report),
         excluded_sentence(report),
         contested_sentence(report),
+        worth([line.suggestion for line in stored_lines(header.description.ledger) if line.suggestion])[1],
     ]
     return [note for note in results if note]
 

@@ -226,13 +226,25 @@ def kept_with_a_run(suite: SuiteModel, signature: dict[str, Any]) -> tuple[Ledge
 
     Added cases stay out: a set of cases that was brought in at once would be most of
     every run's header, and no reading rests on why a case is there. So does the content of edits: a run has its cases.
+    Of a suggestion stays what it was worth.
     """
     now: set[State] = {(part, None, signature.get(part)) for part in SCORED_BY}
     now |= {(TRUTH, case, digest) for case, digest in suite.survey.noted_truths.items()}
     lines = by_state(suite.ledger).items()
-    bare = dict.fromkeys(_CONTENT)
     retained = (line for state, line in lines if state in now and line.before is not None)
-    return tuple(line.model_copy(update=bare) for line in retained)
+    return tuple(line.model_copy(update=dict.fromkeys(_CONTENT) | {"suggestion": _bare(line)}) for line in retained)
+
+
+def _bare(line: LedgerLine) -> Decision | None:
+    return line.suggestion and line.suggestion.model_copy(update={"value": None, "runs": []})
+
+
+def worth(decisions: Sequence[Decision]) -> tuple[dict[str, Any], str]:
+    """How many accepted suggestions these are and what they are worth, as data and as a sentence; "" for none."""
+    n, points = len(decisions), sum(item.points or 0.0 for item in decisions)
+    counted = "1 accepted suggestion is" if n == 1 else f"{n} accepted suggestions are"
+    text = f"{counted} worth {points:+.1f} points in the runs they came from" if n else ""
+    return {"n": n, "points": points}, text
 
 
 def stored_lines(ledger: Iterable[dict[str, Any]]) -> list[LedgerLine]:
