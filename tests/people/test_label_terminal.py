@@ -123,3 +123,13 @@ def test_a_newer_run_without_labels_names_the_one_that_has_them(run, tmp_path):
     run_suite(load_suite(str(tmp_path / "suite")), store=str(tmp_path / "steelyard.db"))
     for command, code in (("status", 0), ("agreement", 2), ("estimate", 2)):
         assert f"(the labels given last are of run {run})" in invoke("label", command, code=code)
+
+
+def test_a_run_has_verdicts_and_experts_answers_side_by_side(run):
+    invoke("label", "plan", "--random", 4, "--kind", "verdict")
+    assert f"steelyard label next {run} --kind answer" in invoke("label", "plan", "--random", 2, "--kind", "answer")
+    invoke("label", "next", "--as", "ann", typed="p\nq\n")
+    invoke("label", "next", "--as", "ann", "--kind", "answer", typed="A number\ns\n")
+    status = " ".join(invoke("label", "status").split())
+    assert status == "random 1 of 4 labelled random, answer 1 of 2 labelled person-1 2 labels"
+    assert "no plan of scores yet" in invoke("label", "next", "--kind", "scores", code=2)

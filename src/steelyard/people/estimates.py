@@ -20,6 +20,7 @@ from steelyard.analysis.judge.corrected import (
     clustered_variance,
     counting_malformed,
     labelled_rate,
+    not_at_random,
     unfinished_draw,
 )
 from steelyard.analysis.judge.model import unlike
@@ -102,7 +103,8 @@ def estimates_of(store: Store, header: RunHeader, *, label_cost: float | None = 
     at_random = [label for label in labels if label.drawn == RANDOM]
     # Only the pass rate knows how to weigh what was drawn for its precision.
     tables = sheets(at_random, terms) | {PASSES: sheets(by_chance, terms).get(PASSES, Sheet((), (), np.empty((0, 0))))}
-    stratified = len(by_chance) > len(at_random)
+    turned = unfinished_draw(store, header.id, PRECISION)
+    stratified = bool(turned) or len(by_chance) > len(at_random)
     unfinished = unfinished_draw(store, header.id)
     categories, units = _categories(store, header), units_by_case(store, header)
     columns = store.columns(header.id)
@@ -120,10 +122,12 @@ def estimates_of(store: Store, header: RunHeader, *, label_cost: float | None = 
                 continue
             scale = None if rubric is None or name not in rubric.dimensions else rubric.scale
             by_side, chosen = stratified and name == PASSES, categories.get(part)
-            failed = [units[case] for case in malformed if name == PASSES and (chosen is None or case in chosen)]
-            figures.append(
-                _estimate(name, part, table, inside, scale, failed, stratified=by_side, unfinished=unfinished)
+            # What was drawn for precision first leans to one side, which only the pass rate weighs.
+            why_not = unfinished or (
+                turned if name != PASSES else not_at_random(not_random) if by_side and not turned else ""
             )
+            failed = [units[case] for case in malformed if name == PASSES and (chosen is None or case in chosen)]
+            figures.append(_estimate(name, part, table, inside, scale, failed, stratified=by_side, unfinished=why_not))
     items = {drawn: {label.key for label in labels if label.drawn == drawn} for drawn in (RANDOM, PRECISION)}
     others = {label.key for label in labels} - items[RANDOM] - items[PRECISION]
     drawn = {label.key for label in given if label.kind == SKIPPED and label.drawn in items}

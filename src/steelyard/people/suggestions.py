@@ -13,7 +13,6 @@ from typing import Any, Literal
 from steelyard.analysis.summary import answers_from
 from steelyard.engine.rescore import OtherBalance, reading_of, same_question
 from steelyard.errors import UsageError
-from steelyard.people.labels import ANSWER
 from steelyard.people.truth import Author, edit_case
 from steelyard.plugins import checked_call
 from steelyard.records import Outcome, RunHeader, RunState
@@ -25,6 +24,7 @@ from steelyard.scoring.numbers import as_number
 from steelyard.scoring.structure import Fields
 from steelyard.scoring.text import Choice, Contains, Regex, as_phrases, as_text, chosen, normalise, says_unknown
 from steelyard.store.base import Store
+from steelyard.store.people import ANSWER
 from steelyard.suite.case import Case, compile_path, digest, put, split_path
 from steelyard.suite.load import load_suite
 from steelyard.suite.models import Component, SuiteModel

@@ -30,7 +30,7 @@ from steelyard.stats.arrays import Array
 from steelyard.stats.groups import share
 from steelyard.stats.intervals import SHARES, Estimate, bounded, score_bounds
 from steelyard.store.base import Columns, Store
-from steelyard.store.people import PRECISION, RANDOM, SCORES, VERDICT, LabelRecord
+from steelyard.store.people import DISAGREEMENT, PRECISION, RANDOM, SCORES, VERDICT, LabelRecord
 from steelyard.suite.labels import Label
 from steelyard.suite.models import SuiteModel
 
@@ -52,13 +52,15 @@ class RunLabels:
     """The share of people who let a sample pass."""
     stratified: bool = False
     """Whether some were drawn among what the judge passes and among the rest, not as many of each as there are."""
+    at_random: Collection[SampleKey] = ()
+    """Of a draw that is stratified, the part at random: the judge must pass as much of it as of the rest."""
     unfinished: str = ""
     """Why the labels drawn by chance are none yet; "" when they are."""
 
 
-def unfinished_draw(store: Store, run_id: str) -> str:
-    """Why the labels that chance drew stand behind no figure yet; "" when they do."""
-    n = store.people.waiting(run_id)
+def unfinished_draw(store: Store, run_id: str, before: str = DISAGREEMENT) -> str:
+    """Why the labels that chance drew, some of it `before` by another way, stand behind no figure yet; or ""."""
+    n = store.people.waiting(run_id, before)
     return f"some texts of the random draw were picked before, and of the others {n} have no label yet" if n else ""
 
 
@@ -69,11 +71,15 @@ def read_labels(store: Store, run_id: str, suite: SuiteModel) -> RunLabels | Non
     judge = suite.judge if suite.judge and suite.judge.labels else None
     if judge is None and not given:
         return None
+    turned = store.people.waiting(run_id, PRECISION) > 0
+    stratified = turned or any(label.drawn == PRECISION for label in drawn)
     return RunLabels(
         None if judge is None else labels_by_case(store.cases(run_id), judge, skip_wrong=True),
         frozenset() if judge is None else labelled_samples(store.samples(run_id), judge),
         _shares(drawn, described_rubric(suite)),
-        any(label.drawn == PRECISION for label in drawn),
+        stratified,
+        # What was drawn for precision before it came up at random is part of it once all has labels.
+        () if turned else frozenset(label.key for label in drawn if stratified and label.drawn == RANDOM),
         unfinished_draw(store, run_id),
     )
 
@@ -116,6 +122,7 @@ class LabelColumns:
         # What somebody chose is no part of a draw by chance.
         by_case_labels = self._own & ~(bool(labels.by_people) and rubric is not None and rubric.labels_chosen)
         self._by_people = ~np.isnan(by_people)
+        self._at_random = np.array([key in labels.at_random for key in keys], dtype=bool)
         self.passes: Array = np.where(self._by_people, by_people, np.where(by_case_labels, of_case, np.nan))
         """Whether a text passes by its labels; what people said of the very text comes first."""
 
@@ -149,7 +156,13 @@ class LabelColumns:
         if self._rubric is not None and not self._labels.by_people:
             return corrected_by_labels(judged, passes, unit, self._rubric)
         result = labelled_rate(judged, passes, unit, stratified=self._labels.stratified)
-        return without_rate(result, self._labels.unfinished) if self._labels.unfinished else result
+        message = self._labels.unfinished or not_at_random(unlike(judged, self._at_random[rows], unit))
+        return without_rate(result, message) if message else result
+
+
+def not_at_random(why: str) -> str:
+    """Why there is no rate of labels that are not what they claim to be; "" when nothing speaks against it."""
+    return why and f"the labels drawn at random are no random part of the texts: {why}"
 
 
 def labelled_rate(judge: Array, passes: Array, case: Array, *, stratified: bool) -> CorrectedRate:
