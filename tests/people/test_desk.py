@@ -427,7 +427,7 @@ def test_ten_people_at_once_lose_nothing_and_get_no_item_twice(url, store):
     run = ended_run(store, 300)
     extend_plan(store, run, Draw(random=300))
     with ExitStack() as stack:
-        processes = [stack.enter_context(started(url, f"person-{n}", 1.0)) for n in range(10)]
+        processes = [stack.enter_context(started(url, f"person-{n}", 3.0)) for n in range(10)]
         for process in processes:
             assert process.stdout.readline() == "ready\n"
         for process in processes:
@@ -441,7 +441,7 @@ def test_ten_people_at_once_lose_nothing_and_get_no_item_twice(url, store):
         said += [list(process.stdout) for process in processes[4:]]
         assert [process.wait(120) for process in processes[4:]] == [0] * 6
     # What a killed person held is free when its lease has ended.
-    time.sleep(1.0)
+    time.sleep(3.0)
     late = Desk(store, run, "late")
     rest = all_from(late)
     labels = store.people.labels(run_id=RUN)

@@ -33,7 +33,13 @@ from steelyard.suite.load import load_suite
 
 Shown = tuple[Document | Sequence[str], Any]
 """What a command has to say: as a report or in lines, and as data."""
-_Option = Callable[[Any], Any]
+
+
+def _option(spelled: str, about: str, kind: Any = None, default: Any = None) -> Callable[[Any], Any]:
+    """An option with a value: `--random N`, what it means, and of which type it is."""
+    name, metavar = spelled.split()
+    return click.option(name, metavar=metavar, type=kind, default=default, help=about)
+
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 _N = click.IntRange(min=0)
@@ -42,10 +48,10 @@ _person = click.option(
     "--as", "person", metavar="NAME", default=getpass.getuser, help="Who labels: a name or a pseudonym. [default: you]"
 )
 _names = click.option("--names", is_flag=True, help="Show people by name; else by pseudonym.")
-_against = click.option("--against", metavar="RUN", help="Ask which answer is better: RUN's or that of this one.")
+_against = _option("--against RUN", "Ask which answer is better: RUN's or that of this one.")
 _written = (
-    click.option("--markdown", metavar="FILE", type=_FILE, help="Write it as Markdown, too."),
-    click.option("--html", metavar="FILE", type=_FILE, help="Write it as one self-contained HTML file, too."),
+    _option("--markdown FILE", "Write it as Markdown, too.", _FILE),
+    _option("--html FILE", "Write it as one self-contained HTML file, too.", _FILE),
 )
 
 
@@ -54,28 +60,27 @@ def label_command() -> None:
     """Let people label answers, and say how far they agree."""
 
 
-def _command(name: str, *options: _Option) -> Callable[[Callable[..., Shown]], Callable[..., Shown]]:
+def _command(name: str, *options: Callable[[Any], Any]) -> Callable[[Callable[..., Shown]], None]:
     """A command on a store. Its function takes the store and the options; its docstring is the help."""
 
-    def register(function: Callable[..., Shown]) -> Callable[..., Shown]:
+    def register(function: Callable[..., Shown]) -> None:
         def command(store_url: str | None, **given: Any) -> None:
-            output = {option: given.pop(option, None) for option in ("markdown", "html")}
+            paths = {option: given.pop(option, None) for option in ("markdown", "html")}
             is_json = given.pop("as_json", False)
             with closing(open_store(store_url, create=False)) as store:
                 shown, data = function(store, **given)
             if isinstance(shown, Document):
-                show_document(shown, data, **output, as_json=is_json)
+                show_document(shown, data, **paths, as_json=is_json)
+                report_written(None if is_json else given.get("propose"))
             elif is_json:
                 print_json(data)
-            for line in () if is_json or isinstance(shown, Document) else shown:
-                click.echo(line)
-            if not is_json:
-                report_written(given.get("propose"))
+            else:
+                for line in shown:
+                    click.echo(line)
 
         for option in (store_url, *options[::-1]):
             command = option(command)
         label_command.command(name, help=function.__doc__)(command)
-        return function
 
     return register
 
@@ -87,19 +92,13 @@ def _other(store: SqlStore, against: str | None) -> RunHeader | None:
 @_command(
     "plan",
     run_name,
-    click.option(
-        "--random", metavar="N", type=_N, default=0, help="This many more at random: estimates stand on them."
-    ),
-    click.option("--disagreement", metavar="N", type=_N, default=0, help="This many on which judges disagree most."),
-    click.option("--precision", metavar="N", type=_N, default=0, help="This many that tighten the pass rate most."),
-    click.option("--per-item", metavar="N", type=click.IntRange(min=1), default=1, help="People that label each."),
-    click.option("--again", metavar="SHARE", type=click.FloatRange(0, 1), help="Share that each person labels twice."),
-    click.option(
-        "--kind", metavar="KIND", default="", help="scores, verdict or answer. [default: scores with a judge]"
-    ),
-    click.option(
-        "--seed", metavar="N", type=_N, help="Decides the draw, so that it can be repeated. [default: the run]"
-    ),
+    _option("--random N", "This many more at random: estimates stand on them.", _N, 0),
+    _option("--disagreement N", "This many on which judges disagree most.", _N, 0),
+    _option("--precision N", "This many that tighten the pass rate most.", _N, 0),
+    _option("--per-item N", "People that label each.", click.IntRange(min=1), 1),
+    _option("--again SHARE", "Share that each person labels twice.", click.FloatRange(0, 1)),
+    _option("--kind KIND", "scores, verdict or answer. [default: scores with a judge]", default=""),
+    _option("--seed N", "Decides the draw, so that it can be repeated. [default: the run]", _N),
     _against,
     _person,
 )
@@ -121,10 +120,8 @@ def _plan(store: SqlStore, run: str, per_item: int, against: str | None, person:
     "next",
     run_name,
     _person,
-    click.option("--kind", metavar="KIND", default="", help="answer, where a run has a plan of experts' answers, too."),
-    click.option(
-        "--lease", metavar="MINUTES", type=click.FloatRange(min=0, min_open=True), default=30.0, show_default=True
-    ),
+    _option("--kind KIND", "answer, where a run has a plan of experts' answers, too.", default=""),
+    _option("--lease MINUTES", "How long an answer is held. [default: 30]", click.FloatRange(0, min_open=True), 30.0),
     _against,
 )
 def _next(store: SqlStore, run: str, person: str, kind: str, lease: float, against: str | None) -> Shown:
@@ -146,9 +143,8 @@ def _next(store: SqlStore, run: str, person: str, kind: str, lease: float, again
     else:
         click.echo("Nothing is left for you to label.")
     what = f"experts {header.suite_name}" if desk.kind == ANSWER else f"agreement {header.id}"
-    return [
-        f"\n{desk.n_given} labelled." + (f" What they say:\n  steelyard label {what}" if desk.n_given else "")
-    ], None
+    more = f" What they say:\n  steelyard label {what}" if desk.n_given else ""
+    return [f"\n{desk.n_given} labelled.{more}"], None
 
 
 def _rubric(header: RunHeader) -> str:
@@ -222,17 +218,9 @@ def _questions(terms: Terms, kind: str) -> dict[str, tuple[str, Callable[[str], 
         better = {"1": "first", "2": "second", "tie": "tie"}
         return {kind: ("which is better: 1, 2 or tie", _one_of(better, "say 1, 2 or tie"))}
     schema = terms.suite.answer.schema_data
-    if schema is None:
-        return {kind: ("your answer", lambda text: terms.check(kind, text))}
-    fields = ", ".join(schema.get("properties", {}))
-
-    def answer(text: str) -> Any:
-        try:
-            return terms.check(kind, json.loads(text))
-        except json.JSONDecodeError as error:
-            raise ValueError(f"this is no JSON: {error}") from None
-
-    return {kind: (f"your answer as JSON{' with ' if fields else ''}{fields}", answer)}
+    fields = ", ".join((schema or {}).get("properties", {}))
+    how = "" if schema is None else f" as JSON{' with ' if fields else ''}{fields}"
+    return {kind: (f"your answer{how}", lambda text: terms.read(kind, text))}
 
 
 def _one_of(words: Mapping[str, Any], message: str) -> Callable[[str], Any]:
@@ -262,7 +250,7 @@ def _status(store: SqlStore, run: str, against: str | None, names: bool) -> Show
     lines = [f"{name:<14} {done:>6} of {planned} labelled" for name, (done, planned) in progress.items()]
     lines += [f"{name:<14} {n:>6} label{'' if n == 1 else 's'}" for name, n in by_person.most_common()]
     if not labels and not progress:
-        lines = [f"no labels yet: steelyard label plan {header.id} --random 50{_elsewhere(store, header)}"]
+        lines = [f"no labels yet: {_how_to_get_some(store, header)}"]
     queue = {name: {"labelled": done, "planned": planned} for name, (done, planned) in progress.items()}
     return lines, {"run": header.id, "queue": queue, "people": dict(by_person), "labels": by_person.total()}
 
@@ -279,7 +267,7 @@ def _agreement(store: SqlStore, run: str, names: bool) -> Shown:
 @_command(
     "estimate",
     run_name,
-    click.option("--label-cost", metavar="COST", type=click.FloatRange(min=0), help="What one label costs."),
+    _option("--label-cost COST", "What one label costs.", click.FloatRange(min=0)),
     *_written,
     as_json,
 )
@@ -297,8 +285,8 @@ def _estimate(store: SqlStore, run: str, label_cost: float | None) -> Shown:
 @_command(
     "crowd",
     run_name,
-    click.option("--figure", metavar="NAME", default="", help="A dimension, flag or field. [default: passes]"),
-    click.option("--propose", metavar="FILE", type=_FILE, help="Write the agreed items as proposed cases, one a line."),
+    _option("--figure NAME", "A dimension, flag or field. [default: passes]", default=""),
+    _option("--propose FILE", "Write the agreed items as proposed cases, one a line.", _FILE),
     _names,
     as_json,
 )
@@ -326,18 +314,17 @@ def _experts(store: SqlStore, suite: str, names: bool) -> Shown:
     return report.experts_document(part, loaded.name), {"suite": loaded.name} | encode_object(part)
 
 
-def _elsewhere(store: SqlStore, header: RunHeader) -> str:
-    """The run of the suite that people labelled last: RUN is the newest one unless it is named."""
+def _how_to_get_some(store: SqlStore, header: RunHeader) -> str:
+    """The command, and the run of the suite that people labelled last: RUN is the newest one unless it is named."""
     runs = [label.run_id for label in store.people.labels(suite=header.suite_name) if label.run_id is not None]
-    return f" (the labels given last are of run {runs[-1]})" if runs and runs[-1] != header.id else ""
+    last = f" (the labels given last are of run {runs[-1]})" if runs and runs[-1] != header.id else ""
+    return f"steelyard label plan {header.id} --random 50{last}"
 
 
 def _refuse_unlabelled(store: SqlStore, header: RunHeader, n: int) -> None:
     if not n:
-        raise UsageError(
-            f"run {header.id} has no labels yet that say how good an answer is:"
-            f" steelyard label plan {header.id} --random 50{_elsewhere(store, header)}"
-        )
+        missing = f"run {header.id} has no labels yet that say how good an answer is"
+        raise UsageError(f"{missing}: {_how_to_get_some(store, header)}")
 
 
 @_command("withdraw", click.argument("number", type=int))

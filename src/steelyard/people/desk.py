@@ -178,7 +178,9 @@ def disagreements(store: Store, header: RunHeader) -> dict[Key, float]:
     """By item, how far the readings of its panel, or the judge and its rules, lie apart; as a share of the scale."""
     rubric = Terms(header.description).rubric
     apart: dict[Key, float] = {}
-    for item in store.judgements(header.id) if rubric is not None else ():
+    if rubric is None:
+        return apart
+    for item in store.judgements(header.id):
         votes = [vote.capped for vote in item.judgement.votes if vote.capped]
         sides = [votes, [item.judgement.uncapped, item.judgement.capped]]
         spreads = [0.0]

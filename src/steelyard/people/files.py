@@ -19,19 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from steelyard.errors import Problem, SuiteError, UsageError
 from steelyard.people.labels import KINDS, PREFERENCE, Terms, case_key, truth_value
-from steelyard.store.people import (
-    ANSWER,
-    ASKED,
-    DISAGREEMENT,
-    PRECISION,
-    RANDOM,
-    SCORES,
-    SKIPPED,
-    VERDICT,
-    Key,
-    LabelRecord,
-    person_key,
-)
+from steelyard.store.people import ANSWER, DRAWN, SCORES, SKIPPED, VERDICT, Key, LabelRecord, person_key
 from steelyard.suite.readers import READERS, Record, read_records
 from steelyard.suite.yaml import meant_or_listed, result
 
@@ -46,10 +34,6 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """What a spreadsheet takes for a formula begins so: such cells get an apostrophe."""
 
 
-def _text(value: Any, _name: str) -> str:
-    return str(value).strip()
-
-
 def _whole(value: Any, name: str) -> int:
     text = str(value)
     if not text.isascii() or not text.isdecimal() or len(text) > _MOST_DIGITS:
@@ -58,8 +42,8 @@ def _whole(value: Any, name: str) -> int:
 
 
 def _drawn(value: Any, name: str) -> str:
-    if value not in (RANDOM, DISAGREEMENT, PRECISION, ASKED):
-        raise ValueError(f"{name} is one of {RANDOM}, {DISAGREEMENT}, {PRECISION}, {ASKED}; {result(value)}")
+    if value not in DRAWN:
+        raise ValueError(f"{name} is one of {', '.join(DRAWN)}; {result(value)}")
     return str(value)
 
 
@@ -81,7 +65,7 @@ class _Column:
 
     name: str
     field: str
-    read: Callable[[Any, str], Any] = _text
+    read: Callable[[Any, str], Any] = lambda value, _: str(value)
     write: Callable[[Any], Any] = lambda value: value
 
 
@@ -92,12 +76,12 @@ _COLUMNS = (
     _Column("case", "case_id"),
     _Column("variant", "variant"),
     _Column("repeat", "repeat", _whole),
-    _Column("person", "person"),
+    _Column("person", "person", lambda value, _: str(value).strip()),
     _Column("round", "round", _whole),
     *(_Column(kind, "") for kind in (*KINDS, SKIPPED)),
     _Column("drawn", "drawn", _drawn),
     _Column("blind", "blind", truth_value),
-    _Column("comment", "comment", lambda value, _: str(value)),
+    _Column("comment", "comment"),
     _Column("at", "labelled_at", _moment, _iso),
 )
 _NAMES = tuple(column.name for column in _COLUMNS)
@@ -144,7 +128,9 @@ def _rows(path: Path, problems: list[Problem]) -> Iterator[Record]:
 
 def _from_cells(row: dict[str, Any]) -> dict[str, Any]:
     """A row of a table without its empty cells, and without the apostrophes that keep spreadsheets from calculating."""
-    plain = {name: value[1:] if isinstance(value, str) and _is_quoted(value) else value for name, value in row.items()}
+    plain: dict[str, Any] = {
+        name: value[1:] if isinstance(value, str) and _is_quoted(value) else value for name, value in row.items()
+    }
     scores = {name: value for name, value in (plain.get(SCORES) or {}).items() if value is not None}
     return plain | {SCORES: scores or None}
 
@@ -182,17 +168,16 @@ class _Reader:
         self._check_runs(kinds[0], fields.pop("run_id", None), fields.get("other_run_id"))
         if not fields.get("person"):
             raise ValueError("person is missing: a name or a pseudonym")
-        value = given[kinds[0]]
-        if kinds[0] == ANSWER and isinstance(value, str) and self._terms.suite.answer.schema_data is not None:
-            value = _json(value)
-        fields |= {"suite_name": self._header.suite_name, "run_id": self._header.id, "kind": kinds[0], "value": value}
-        label = self._of_answer(LabelRecord(**{"case_id": "", **fields}))
-        return replace(label, value=self._terms.check(label.kind, value))
+        own = {"suite_name": self._header.suite_name, "run_id": self._header.id}
+        label = self._of_answer(
+            LabelRecord(**{"case_id": "", "kind": kinds[0], "value": given[kinds[0]], **fields, **own})
+        )
+        return replace(label, value=self._terms.read(label.kind, label.value))
 
     def _check_runs(self, kind: str, run: str | None, other: str | None) -> None:
         own = self._header.id
         if run not in (None, own) and (run in self._runs or not self._of_any_run):
-            where = "" if run in self._runs else ", which is not in this store. If it is another name of this run"
+            where = "" if run in self._runs else ", which is not in this store; if it is this run"
             raise ValueError(f"this labels an answer of run {run}{where}: {self._command} {own if where else run}")
         if kind != SKIPPED and (kind == PREFERENCE) != (other is not None):
             raise ValueError(f"{PREFERENCE} and other_run go together: it is of the answers of two runs")
@@ -215,13 +200,6 @@ def _beyond(key: Key) -> str:
     return f" [{key[1]}], repeat {key[2]}" if key[1] or key[2] else ""
 
 
-def _json(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError as error:
-        raise ValueError(f"answer is no JSON: {error}") from None
-
-
 # ---- Label Studio: a list of tasks, each with what was shown (`data`) and what people said of it (`annotations`)
 
 _SHOWN = ("case", "variant", "repeat", "run", "drawn")
@@ -232,26 +210,28 @@ def _studio_rows(record: Record, problems: list[Problem]) -> Iterator[Record]:
     task = record.data
     shown = {name: task["data"][name] for name in _SHOWN if name in task["data"]}
     times = Counter[str]()
-    try:
-        for annotation in _groups(task.get("annotations"), "annotations"):
-            if annotation.get("was_cancelled"):
-                continue
-            by = annotation.get("completed_by")
-            person = by.get("email") or by.get("id") if isinstance(by, Mapping) else by
-            row = shown | {"person": "" if person is None else str(person), "at": annotation.get("created_at")}
+    for annotation in _groups(task.get("annotations"), "annotations", record, problems):
+        by = annotation.get("completed_by")
+        person = by.get("email") or by.get("id") if isinstance(by, Mapping) else by
+        row = shown | {"person": "" if person is None else str(person), "at": annotation.get("created_at")}
+        if not annotation.get("was_cancelled"):
             row["round"] = times[row["person"]]
             times[row["person"]] += 1
-            yield replace(record, data=row | _studio_value(_groups(annotation.get("result"), "result")))
-    except ValueError as error:
-        problems.append(record.problem(str(error)))
+            try:
+                said = _studio_value(_groups(annotation.get("result"), "result", record, problems))
+                yield replace(record, data=row | said)
+            except ValueError as error:
+                problems.append(record.problem(str(error)))
 
 
-def _groups(value: Any, name: str) -> list[Mapping[str, Any]]:
+def _groups(value: Any, name: str, record: Record, problems: list[Problem]) -> list[Mapping[str, Any]]:
     """The groups of keys in a list of Label Studio's; what is not there is an empty list."""
-    items = [] if value is None else value
-    if isinstance(items, list) and all(isinstance(item, Mapping) for item in items):
-        return items
-    raise ValueError(f"{name} must be a list of groups of keys, as Label Studio has it; {result(value)}")
+    if isinstance(value, list) and all(isinstance(item, Mapping) for item in value):
+        return value
+    if value is not None:
+        wrong = f"{name} must be a list of groups of keys, as Label Studio has it; {result(value)}"
+        problems.append(record.problem(wrong))
+    return []
 
 
 def _studio_value(regions: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -272,34 +252,33 @@ def _studio_value(regions: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _studio_said(kind: Any, value: Mapping[str, Any]) -> Any:
-    for name in ("rating", "number", "selected"):
-        if name in value:
-            return {"left": "a", "right": "b"}.get(str(value[name]), value[name])
-    for name in ("choices", "text"):
-        if value.get(name):
-            return value[name][0] if isinstance(value[name], list) else value[name]
+    for name in ("rating", "number", "selected", "choices", "text"):
+        said = value.get(name)
+        if said or said == 0:
+            first = said[0] if isinstance(said, list) else said
+            return {"left": "a", "right": "b"}.get(str(first), first) if name == "selected" else first
     known = "use choices, rating, number or labels"
     raise ValueError(f"a Label Studio result of the type {kind!r} cannot be read: {known}")
 
 
-def _studio(rows: Sequence[Mapping[str, Any]], texts: Mapping[str, Mapping[Key, Mapping[str, Any]]]) -> str:
+def _studio(rows: Sequence[Mapping[str, Any]], texts: Mapping[Key, dict[str, Any]]) -> str:
     tasks: dict[Key, dict[str, Any]] = {}
     for row in rows:
         key = (row["case"], row.get("variant", ""), row["repeat"])
-        shown = {name: row[name] for name in _SHOWN if name in row} | texts.get(row["case"], {}).get(key, {})
+        shown = {name: row[name] for name in _SHOWN if name in row} | texts.get(key, {})
         task = tasks.setdefault(key, {"data": shown, "annotations": []})
-        said = [_studio_result(name, value) for name, value in (row.get(SCORES) or {VERDICT: row.get(VERDICT)}).items()]
-        said += [_studio_result("comment", row["comment"])] if "comment" in row else []
-        task["annotations"].append({"completed_by": row["person"], "created_at": row["at"], "result": said})
+        said = (row.get(SCORES) or {VERDICT: row[VERDICT]}) | {name: row[name] for name in ("comment",) if name in row}
+        results = [_studio_result(name, value) for name, value in said.items()]
+        task["annotations"].append({"completed_by": row["person"], "created_at": row["at"], "result": results})
     return json.dumps(list(tasks.values()), ensure_ascii=False, indent=2) + "\n"
 
 
 def _studio_result(name: str, value: Any) -> dict[str, Any]:
     if isinstance(value, bool):
-        said: tuple[str, dict[str, Any]] = ("choices", {"choices": ["yes" if value else "no"]})
+        kind, said = "choices", dict[str, Any](choices=["yes" if value else "no"])
     else:
-        said = ("textarea", {"text": [value]}) if isinstance(value, str) else ("rating", {"rating": value})
-    return {"from_name": name, "to_name": ANSWER, "type": said[0], "value": said[1]}
+        kind, said = ("textarea", {"text": [value]}) if isinstance(value, str) else ("rating", {"rating": value})
+    return {"from_name": name, "to_name": ANSWER, "type": kind, "value": said}
 
 
 # ---- out
@@ -337,11 +316,9 @@ def export_labels(store: Store, header: RunHeader, path: Path, *, names: bool = 
     person = people_names(store, names=names)
     rows = [label_row(label, person(label.person)) for label in labels]
     if path.suffix == ".json":
-        # With what people saw of each item.
-        texts: dict[str, dict[Key, dict[str, Any]]] = {}
-        for sample, case in store.samples(header.id, case_ids=sorted({label.case_id for label in labels})):
-            texts.setdefault(case.id, {})[sample.key] = {"input": case.input, "answer": sample.call_result.text}
-        text = _studio(rows, texts)
+        samples = store.samples(header.id, case_ids=sorted({label.case_id for label in labels}))
+        seen = {sample.key: {"input": case.input, "answer": sample.call_result.text} for sample, case in samples}
+        text = _studio(rows, seen)
     elif path.suffix == ".csv":
         text = _csv(rows)
     else:

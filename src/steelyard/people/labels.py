@@ -6,6 +6,7 @@ A person scores an answer by the rubric (`scores`), says whether it passes (`ver
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -66,6 +67,15 @@ class Terms:
                 return str(value)
         raise ValueError(f"there is no kind of label {kind!r}{meant_or_listed(kind, KINDS)}")
 
+    def read(self, kind: str, value: Any) -> Any:
+        """The same of a value that may be written as a text: an answer that is no plain text is JSON."""
+        if kind == ANSWER and isinstance(value, str) and self.suite.answer.schema_data is not None:
+            try:
+                value = json.loads(value)
+            except ValueError as error:
+                raise ValueError(f"answer is no JSON: {error}") from None
+        return self.check(kind, value)
+
     def passes(self, label: LabelRecord) -> bool | None:
         """Whether a person lets the answer pass; None when the label does not tell."""
         return label_passes(label, self.rubric)
@@ -108,9 +118,9 @@ class Terms:
 def truth_value(value: Any, name: str) -> bool:
     """True or false, also as files spell it; ValueError with a sentence otherwise."""
     text = str(value).strip().lower()
-    if isinstance(value, bool) or text in _YES or text in _NO:
-        return value if isinstance(value, bool) else text in _YES
-    raise ValueError(f"{name} must be true or false (or pass or fail); {result(value)}")
+    if text not in (*_YES, *_NO):
+        raise ValueError(f"{name} must be true or false (or pass or fail); {result(value)}")
+    return text in _YES
 
 
 def case_key(case_id: str) -> Key:

@@ -19,6 +19,7 @@ from steelyard.store.databases import Database, Session
 RANDOM, DISAGREEMENT, PRECISION, ASKED = "random", "disagreement", "precision", "asked"
 """How an item was drawn: at random, because judges disagree on it, at random within what the judge passes or not so
 that the estimate gets tight, or because somebody asked for it."""
+DRAWN = (RANDOM, DISAGREEMENT, PRECISION, ASKED)
 SCORES, VERDICT = "scores", "verdict"
 """The kinds of labels that say how good an answer is: by the rubric, or whether it passes."""
 ANSWER = "answer"
