@@ -27,7 +27,7 @@ from steelyard.report import people as report
 from steelyard.report.document import Document
 from steelyard.report.format import counted, spelled_out
 from steelyard.report.render.json import encode_object
-from steelyard.store.people import ANSWER, SCORES, SKIPPED, VERDICT, AlreadyLabelled, Queue
+from steelyard.store.people import ANSWER, SCORES, SKIPPED, VERDICT, AlreadyLabelled, Queue, person_key
 from steelyard.store.sql import SqlStore, open_store
 from steelyard.suite.load import load_suite
 
@@ -352,7 +352,7 @@ def _import(store: SqlStore, file: Path, run: str) -> Shown:
     """Read the labels of RUN from FILE: .csv, .jsonl or Label Studio's .json. One wrong row and none is kept."""
     header = store.run(run)
     labels = files.import_labels(store, header, file, of_any_run=run != "LAST")
-    people = counted(len({label.person for label in labels}), "person", "people")
+    people = counted(len({person_key(label.person) for label in labels}), "person", "people")
     return [f"{counted(len(labels), 'label')} of {people} kept with {header.id}"], None
 
 

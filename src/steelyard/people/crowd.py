@@ -145,7 +145,7 @@ MatrixFrom = Callable[[Array, float, Array | None], Array]
 def _shrunk(hits: Array, sizes: Array, shrinkage: float, everybody: Any, unknown: Any) -> Array:
     """A person's shares of hits, everybody's counted in as so many labels; `unknown` where there is neither."""
     total = sizes + shrinkage
-    return np.where(total > 0, (hits + shrinkage * everybody) / np.where(total > 0, total, 1.0), unknown)
+    return np.asarray(np.where(total > 0, (hits + shrinkage * everybody) / np.where(total > 0, total, 1.0), unknown))
 
 
 def _any_matrix(counts: Array, shrinkage: float, _: Array | None) -> Array:
@@ -264,7 +264,7 @@ def _everybody_alike(labels: Labels) -> tuple[Array, Array]:
     together = replace(labels, person=np.zeros_like(labels.person), n_people=1)
     matrix = _pooled(_expected_counts(together, winners))
     confusion = np.broadcast_to(matrix, (labels.n_people, *matrix.shape))
-    return _class_shares(winners, winners.any(axis=0)), confusion
+    return _class_shares(winners, winners.sum(axis=0) > 0), confusion
 
 
 def _winners(labels: Labels) -> Array:

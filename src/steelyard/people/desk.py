@@ -322,8 +322,8 @@ class Desk:
         return self._store.people.withdraw(label.number or 0, self._lease)
 
     def leave(self, task: Task) -> None:
-        """Let go of an item without a label: it is free for everybody."""
-        self._store.people.release(task.place)
+        """Stop before an item has a label: while it is held, it is served at the next desk of the same person."""
+        self._store.people.leave_desk(task.place)
 
     def _keep(self, task: Task, kind: str, value: Any, comment: str, *, again: bool) -> LabelRecord:
         place, header = task.place, self._header

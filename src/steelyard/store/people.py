@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -143,7 +143,7 @@ _LABELLED = """EXISTS (
 _OPEN = f"""
 SELECT position, case_id, variant, repeat, drawn, round FROM label_queue q WHERE {_IN_QUEUE} AND label IS NULL
 AND NOT {_LABELLED} AND l.person = ? AND l.round = q.round) AND """  # noqa: S608 - our own words
-_HELD_HERE = "person = ? AND desk = ? AND held_until >= ?"
+_HELD_HERE = "person = ? AND desk IN ('', ?) AND held_until >= ?"
 _FREE = "(person IS NULL OR held_until < ?) AND (only_for IS NULL OR only_for = ?)"
 _HELD_ELSEWHERE = "person = ?"
 _WAITING = f"""
@@ -223,19 +223,15 @@ class PeopleTables:
         session.insert("label_people", ("person", "name"), people, unless_there=True)
         numbers = []
         for label in labels:
-            runs = {
-                name: None if (run_id := getattr(label, name)) is None else self._number_of(session, run_id)
-                for name in ("run_id", "other_run_id")
-            }
-            row = dict(zip(columns_of(LabelRecord), to_row(label), strict=True)) | runs
+            row = dict(zip(columns_of(LabelRecord), to_row(label), strict=True))
+            for name in ("run_id", "other_run_id"):
+                row[name] = row[name] and self._number_of(session, row[name])
             row |= {"person": to_stored(person_key(label.person)), "of_case": int(label.of_case)}
             inserted = session.execute(_NEW_LABEL, [row[name] for name in _COLUMNS])
             if not inserted:
-                item = f"{label.case_id}{f' [{label.variant}]' if label.variant else ''}"
-                raise AlreadyLabelled(
-                    f"{label.person} has labelled {item} already: take that label back first"
-                    " (`steelyard label withdraw`)"
-                )
+                what = f"{label.case_id}{f' [{label.variant}]' if label.variant else ''} already"
+                undo = "take that label back first (`steelyard label withdraw`)"
+                raise AlreadyLabelled(f"{label.person} has labelled {what}: {undo}")
             numbers.append(int(inserted[0][0]))
         return numbers
 
@@ -248,7 +244,7 @@ class PeopleTables:
             rows = session.execute(sql, self._numbers(session, queue))
         return decode(Plan, json.loads(rows[0][0])) if rows else None
 
-    def add_places(self, queue: Queue, plan: Plan, places: Iterable[tuple[Key, str]], per_item: int = 1) -> int:
+    def add_places(self, queue: Queue, plan: Plan, places: Sequence[tuple[Key, str]], per_item: int = 1) -> int:
         """Keep a plan and put places for items that have none at the end of its queue; how many were added.
 
         An item that is there already and now is drawn at random counts as random from now on, and so do its labels: it
@@ -327,48 +323,38 @@ class PeopleTables:
         with self._database.writing() as session:
             numbers = self._locked(session, place.queue)
             (number,) = self._insert(session, [label])
-            if label.kind == SKIPPED:
-                _leave(session, numbers, place)
-            else:
-                _leave(session, numbers, place, "label = ?, held_until = NULL", number)
+            _end_lease(session, numbers, place, None if label.kind == SKIPPED else number)
             second = (*_item(place.key), place.round + 1, to_stored(person_key(place.person)))
             # A label that was taken back and given anew has its second place already.
             if again and not session.execute(f"SELECT 1 {_SECOND_TIME}", (*numbers, *second)):
-                last = _queued(session, numbers)[1]
-                row = (*numbers, last, *_item(place.key), place.drawn, *second[3:])
+                row = (*numbers, _queued(session, numbers)[1], *second[:3], place.drawn, *second[3:])
                 session.insert("label_queue", _QUEUE, [row])
         return replace(label, number=number)
 
-    def release(self, place: Place) -> None:
-        """Let go of a place that a person holds: it is free for everybody."""
+    def leave_desk(self, place: Place) -> None:
+        """Let the person have the place, as long as it is held, at whatever desk they come back to."""
         with self._database.writing() as session:
-            _leave(session, self._locked(session, place.queue), place)
+            sql = f"UPDATE label_queue SET desk = '' WHERE {_IN_QUEUE} AND position = ? AND desk = ?"  # noqa: S608
+            session.execute(sql, (*self._locked(session, place.queue), place.position, place.desk))
 
     def _numbers(self, session: Session, queue: Queue) -> tuple[int, int, int]:
-        other = queue.other_run_id
-        compared = 0 if other is None else self._number_of(session, other)
+        compared = 0 if queue.other_run_id is None else self._number_of(session, queue.other_run_id)
         return self._number_of(session, queue.run_id), compared, int(queue.of_cases)
 
     def _locked(self, session: Session, queue: Queue) -> tuple[int, int, int]:
         """The numbers of a queue that is locked: two people who ask at once are served one after the other."""
-        numbers = self._numbers(session, queue)
+        numbers, run = self._numbers(session, queue), queue.run_id
         lock = f"SELECT 1 FROM label_plans WHERE {_IN_QUEUE}{self._database.dialect.lock_rows}"  # noqa: S608
         if not session.execute(lock, numbers):
-            run = queue.run_id
             raise StoreError(f"run {run} has no plan of labels yet: make one with `steelyard label plan {run}`")
         return numbers
 
 
-def _leave(
-    session: Session,
-    queue: tuple[int, ...],
-    place: Place,
-    change: str = "person = NULL, held_until = NULL",
-    *values: Any,
-) -> None:
-    """Change a place, unless somebody else holds it by now."""
-    sql = f"UPDATE label_queue SET {change} WHERE {_IN_QUEUE} AND position = ? AND person = ?"  # noqa: S608
-    session.execute(sql, (*values, *queue, place.position, to_stored(person_key(place.person))))
+def _end_lease(session: Session, queue: tuple[int, ...], place: Place, label: int | None = None) -> None:
+    """Fill a place with a label, or free it without one; unless somebody else holds it by now."""
+    change = "person = NULL" if label is None else f"label = {label}"
+    sql = f"UPDATE label_queue SET {change}, held_until = NULL WHERE {_IN_QUEUE} AND position = ? AND person = ?"  # noqa: S608
+    session.execute(sql, (*queue, place.position, to_stored(person_key(place.person))))
 
 
 def _queued(session: Session, queue: tuple[int, ...]) -> tuple[dict[Key, str], int]:
