@@ -7,6 +7,8 @@ import pytest
 from parts.command import invoke
 from parts.judged_suite import write_judged
 from steelyard.api import run_suite
+from steelyard.people.desk import Desk
+from steelyard.store.sql import open_store
 from steelyard.suite.load import load_suite
 
 
@@ -133,3 +135,20 @@ def test_a_run_has_verdicts_and_experts_answers_side_by_side(run):
     status = " ".join(invoke("label", "status").split())
     assert status == "random 1 of 4 labelled random, answer 1 of 2 labelled person-1 2 labels"
     assert "no plan of scores yet" in invoke("label", "next", "--kind", "scores", code=2)
+
+
+def test_what_the_same_person_labels_in_another_terminal_meanwhile_is_passed_over(run, monkeypatch):
+    invoke("label", "plan", "--random", 1, "--kind", "verdict")
+
+    def typed_late(*_, **__):
+        store = open_store()
+        other = Desk(store, store.run(run), "Ann ")
+        other.save(other.next(), True)
+        store.close()
+        return "f"
+
+    monkeypatch.setattr("click.prompt", typed_late)
+    shown = invoke("label", "next", "--as", "ann")
+    assert "you labelled this one elsewhere meanwhile: that label stays" in shown
+    assert shown.endswith("Nothing is left for you to label.\n\n0 labelled.\n")
+    assert labels("person", "verdict") == [("Ann", True)]

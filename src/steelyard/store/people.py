@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from steelyard.errors import StoreError
-from steelyard.store.codec import columns_of, decode, encode, from_row, from_stored, to_json, to_row, to_stored
+from steelyard.store.codec import Row, columns_of, decode, encode, from_row, from_stored, to_json, to_row, to_stored
 from steelyard.store.databases import Database, Session
 
 RANDOM, DISAGREEMENT, PRECISION, ASKED = "random", "disagreement", "precision", "asked"
@@ -119,9 +119,10 @@ class Place:
 
 # A person is known by the folded name; the first spelling is the one that is shown.
 _ELSEWHERE = {"run_id": "r.id", "other_run_id": "o.id", "person": "p.name"}
+_RUNS = {"run_id": "run", "other_run_id": "other_run"}
 _COLUMNS = (*(name for name in columns_of(LabelRecord) if name != "number"), "of_case")
 _NEW_LABEL = f"""
-INSERT INTO labels ({", ".join(name.removesuffix("_id") if "run" in name else name for name in _COLUMNS)})
+INSERT INTO labels ({", ".join(_RUNS.get(name, name) for name in _COLUMNS)})
 VALUES ({", ".join("?" * len(_COLUMNS))}) ON CONFLICT DO NOTHING RETURNING number
 """  # noqa: S608 - our own names
 _LABELS = f"""
@@ -224,7 +225,7 @@ class PeopleTables:
         numbers = []
         for label in labels:
             row = dict(zip(columns_of(LabelRecord), to_row(label), strict=True))
-            for name in ("run_id", "other_run_id"):
+            for name in _RUNS:
                 row[name] = row[name] and self._number_of(session, row[name])
             row |= {"person": to_stored(person_key(label.person)), "of_case": int(label.of_case)}
             inserted = session.execute(_NEW_LABEL, [row[name] for name in _COLUMNS])
@@ -239,9 +240,7 @@ class PeopleTables:
 
     def plan(self, queue: Queue) -> Plan | None:
         """What was planned for a queue; None when nothing was."""
-        with self._database.reading() as session:
-            sql = f"SELECT content FROM label_plans WHERE {_IN_QUEUE}"  # noqa: S608 - our own words
-            rows = session.execute(sql, self._numbers(session, queue))
+        rows = self._read(queue, f"SELECT content FROM label_plans WHERE {_IN_QUEUE}")  # noqa: S608 - our own words
         return decode(Plan, json.loads(rows[0][0])) if rows else None
 
     def add_places(self, queue: Queue, plan: Plan, places: Sequence[tuple[Key, str]], per_item: int = 1) -> int:
@@ -276,8 +275,7 @@ class PeopleTables:
     def progress(self, queue: Queue) -> dict[str, tuple[int, int]]:
         """How many places of a queue are filled, and how many there are, by how they were drawn."""
         sql = f"SELECT drawn, count(label), count(*) FROM label_queue WHERE {_IN_QUEUE}"  # noqa: S608 - our own words
-        with self._database.reading() as session:
-            rows = session.execute(f"{sql} GROUP BY drawn ORDER BY min(position)", self._numbers(session, queue))
+        rows = self._read(queue, f"{sql} GROUP BY drawn ORDER BY min(position)")
         return {drawn: (filled, planned) for drawn, filled, planned in rows}
 
     def waiting(self, run_id: str, before: str = DISAGREEMENT) -> int:
@@ -286,10 +284,8 @@ class PeopleTables:
         Those are labelled first: until the others are, a random draw that they are part of leans to them.
         """
         plan = self.plan(Queue(run_id))
-        if plan is None or before not in plan.turned:
-            return 0
-        with self._database.reading() as session:
-            return int(session.execute(_WAITING, (*self._numbers(session, Queue(run_id)), RANDOM, PRECISION))[0][0])
+        turned = plan is not None and before in plan.turned
+        return int(self._read(Queue(run_id), _WAITING, RANDOM, PRECISION)[0][0]) if turned else 0
 
     def next_place(
         self, queue: Queue, person: str, lease: float, desk: str = "", now: float | None = None
@@ -336,6 +332,10 @@ class PeopleTables:
         with self._database.writing() as session:
             sql = f"UPDATE label_queue SET desk = '' WHERE {_IN_QUEUE} AND position = ? AND desk = ?"  # noqa: S608
             session.execute(sql, (*self._locked(session, place.queue), place.position, place.desk))
+
+    def _read(self, queue: Queue, sql: str, *values: Any) -> list[Row]:
+        with self._database.reading() as session:
+            return session.execute(sql, (*self._numbers(session, queue), *values))
 
     def _numbers(self, session: Session, queue: Queue) -> tuple[int, int, int]:
         compared = 0 if queue.other_run_id is None else self._number_of(session, queue.other_run_id)
