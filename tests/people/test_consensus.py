@@ -107,3 +107,12 @@ def test_the_command_shows_pseudonyms_methods_and_what_it_wrote(crowd, tmp_path,
     assert f"written: {tmp_path / 'p.jsonl'}" in shown
     data = json.loads(invoke("label", "crowd", "--figure", "clarity", "--names", "--json"))
     assert [item["name"] for item in data["people"]] == ["ann", "ben", "cid", "sam"]
+
+
+def test_texts_that_differ_in_case_and_spaces_alone_are_one_answer(crowd):
+    store, header, *_ = crowd
+    said = {"ann": "A Fine number", "ben": " a fine  number", "cid": "Another"}
+    store.people.add_labels(
+        [LabelRecord(header.suite_name, "c0", who, "answer", text, header.id) for who, text in said.items()]
+    )
+    assert consensus_of(store, header, "text").classes == ("A Fine number", "Another")

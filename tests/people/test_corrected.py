@@ -7,8 +7,9 @@ import pytest
 from parts.command import invoke
 from parts.judged_suite import TEXT, write_judged
 from steelyard.analysis.compare.unpaired import apart
+from steelyard.people.estimates import estimates_of
 from steelyard.stats.intervals import Estimate
-from steelyard.store.people import PRECISION, RANDOM, LabelRecord
+from steelyard.store.people import DISAGREEMENT, PRECISION, RANDOM, LabelRecord, Plan, Queue
 from steelyard.store.sql import open_store
 
 SUITE = """
@@ -99,7 +100,7 @@ def test_a_random_draw_that_began_with_picked_texts_gates_nothing_until_it_is_la
     label(folder, split(12, 16, 0, 13))
     store = open_store()
     places = [((f"c{k:02d}", "", 0), RANDOM) for k in (*range(16), *range(N_RIGHT, N_RIGHT + 14))]
-    store.people.add_places(store.run("LAST").id, {"picked_first": True}, places)
+    store.people.add_places(Queue(store.run("LAST").id), Plan("verdict", turned=(DISAGREEMENT,)), places)
     store.close()
     (gate,) = gated("pass_rate.corrected >= 45 %", code=4)
     assert gate["reason"] == (
@@ -107,6 +108,20 @@ def test_a_random_draw_that_began_with_picked_texts_gates_nothing_until_it_is_la
     )
     label(folder, {N_RIGHT + 13: False})
     assert gated("pass_rate.corrected >= 45 %")[0]["value"]["value"] == pytest.approx(0.5)
+
+
+def test_one_label_for_precision_makes_no_random_part_of_labels_that_are_none(folder):
+    """All but one of 21 labels `at random` are of what did not pass."""
+    invoke("run", "suite.yaml")
+    label(folder, split(1, 1, 0, 20))
+    label(folder, {5: True}, PRECISION)
+    (gate,) = gated("pass_rate.corrected >= 45 %", code=4)
+    assert gate["reason"].startswith(
+        "n/a: the labels drawn at random are no random part of the texts: the judge passes 4.8 % of the labelled"
+    )
+    store = open_store()
+    assert estimates_of(store, store.run("LAST")).figures[0].why.startswith("the labels drawn at random are no random")
+    store.close()
 
 
 def test_where_people_differ_an_answer_passes_in_part(folder):

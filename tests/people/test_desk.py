@@ -1,6 +1,7 @@
 """Who labels what next, on both databases: nothing is lost, and nobody gets what another one holds."""
 
 import collections
+import itertools
 import random
 import signal
 import subprocess
@@ -10,21 +11,32 @@ from contextlib import ExitStack
 
 import pytest
 
+from parts.mixed_run import put_ended
 from parts.processes import ENVIRONMENT
-from parts.stored import ended_run, fill, header
+from parts.stored import case, ended_run, fill, header, sample
 from steelyard.analysis.judge.corrected import read_labels
 from steelyard.errors import StoreError, UsageError
 from steelyard.people.desk import Desk, Draw, extend_plan
 from steelyard.people.estimates import estimates_of
 from steelyard.people.labels import Terms
-from steelyard.store.people import ASKED, DISAGREEMENT, PRECISION, RANDOM, SKIPPED, LabelRecord
+from steelyard.store.people import (
+    ASKED,
+    DISAGREEMENT,
+    PRECISION,
+    RANDOM,
+    SKIPPED,
+    AlreadyLabelled,
+    LabelRecord,
+    Plan,
+    Queue,
+)
 from steelyard.suite.case import Case
 
 RUN = "demo-1"
 
 
 def keys_of(store, drawn):
-    return {key for key, how in store.people.queued(RUN).items() if how == drawn}
+    return {key for key, how in store.people.queued(Queue(RUN)).items() if how == drawn}
 
 
 def all_from(desk, value=True):
@@ -58,23 +70,60 @@ def test_what_is_to_be_labelled_twice_is_labelled_by_two_people(store, labelled_
 
 def test_an_item_that_is_held_is_not_served_until_its_lease_ends(store, labelled_run):
     extend_plan(store, labelled_run, Draw(random=1))
-    held = store.people.next_place(RUN, "ann", 60, now=1000.0)
-    assert store.people.next_place(RUN, "ben", 60, now=1060.0) is None
-    taken = store.people.next_place(RUN, "ben", 60, now=1061.0)
+    held = store.people.next_place(Queue(RUN), "ann", 60, now=1000.0)
+    assert store.people.next_place(Queue(RUN), "ben", 60, now=1060.0) is None
+    taken = store.people.next_place(Queue(RUN), "ben", 60, now=1061.0)
     assert taken.key == held.key
     # What the first one says after all is kept, too, and the place stays the second one's.
     for place, value in ((held, True), (taken, False)):
         label = LabelRecord("demo", place.case_id, place.person, "verdict", value, run_id=RUN)
         store.people.fill(place, label)
-        assert store.people.progress(RUN) == {RANDOM: (int(value is False), 1)}
+        assert store.people.progress(Queue(RUN)) == {RANDOM: (int(value is False), 1)}
     assert [(label.person, label.value) for label in store.people.labels(run_id=RUN)] == [("ann", True), ("ben", False)]
-    assert store.people.next_place(RUN, "ann", 60) is None
+    assert store.people.next_place(Queue(RUN), "ann", 60) is None
 
 
 def test_who_asks_again_gets_the_item_that_is_held_already(store, labelled_run):
     extend_plan(store, labelled_run, Draw(random=3))
-    first = Desk(store, labelled_run, "ann").next()
-    assert Desk(store, labelled_run, "ann").next().place.position == first.place.position
+    first = Desk(store, labelled_run, "ann", name="browser").next()
+    assert Desk(store, labelled_run, "ann", name="browser").next().place.position == first.place.position
+
+
+def test_the_same_person_at_two_desks_gets_other_items_until_one_is_left(store, labelled_run):
+    extend_plan(store, labelled_run, Draw(random=2))
+    desks = [Desk(store, labelled_run, name) for name in ("Ann", " ann")]
+    tasks = [desk.next() for desk in desks]
+    assert tasks[0].place.key != tasks[1].place.key
+    desks[0].leave(tasks[0])
+    desks[1].save(tasks[1], True)
+    # What is held at a desk that nobody sits at any more goes to the same person when nothing else is left.
+    (held, again) = (desk.next() for desk in desks)
+    assert held.place.key == again.place.key == tasks[0].place.key
+    desks[0].save(held, True)
+    with pytest.raises(AlreadyLabelled, match="take that label back first"):
+        desks[1].save(again, False)
+    assert desks[1].next() is None
+    assert [(label.person, label.value) for label in store.people.labels()] == [("ann", True), ("ann", True)]
+    assert store.people.everybody() == ["ann"]
+
+
+def test_experts_answer_each_case_of_a_run_once_beside_the_labels_of_its_answers(store):
+    """Two variants and two repeats of ten cases: 40 answers to label, 10 cases to answer."""
+    cases = [case(number) for number in range(10)]
+    samples = [
+        sample(of, position, variant=variant, repeat=repeat)
+        for position, (of, variant, repeat) in enumerate(itertools.product(cases, ("short", "long"), (0, 1)))
+    ]
+    run = put_ended(store, header(RUN, suite=header().suite | {"n_planned": 40}), samples, cases)
+    assert extend_plan(store, run, Draw(random=40), kind="verdict")[RANDOM] == 40
+    assert extend_plan(store, run, Draw(random=40), kind="answer")[RANDOM] == 10
+    with pytest.raises(UsageError, match=r"labelled by verdict: draw more with --kind verdict.*--kind answer"):
+        extend_plan(store, run, Draw(random=1), kind="scores")
+    experts = Desk(store, run, "ann", kind="answer")
+    experts.skip(experts.next())
+    assert {label.key for label in all_from(experts, "a chair")} < {(of.id, "", 0) for of in cases}
+    assert len(all_from(Desk(store, run, "ann"))) == 40
+    assert store.people.progress(Queue(RUN, of_cases=True)) == {RANDOM: (9, 10)}
 
 
 def test_an_item_that_was_skipped_goes_to_somebody_else(store, labelled_run):
@@ -111,7 +160,7 @@ def test_a_label_given_anew_has_one_second_time(store, labelled_run):
     desk.save(desk.next(), True)
     desk.undo()
     assert [label.round for label in all_from(desk)] == [0, 1]
-    assert store.people.progress(RUN) == {RANDOM: (2, 2)}
+    assert store.people.progress(Queue(RUN)) == {RANDOM: (2, 2)}
 
 
 def test_another_seed_does_not_change_a_draw_that_began(store, labelled_run):
@@ -131,7 +180,7 @@ def test_what_is_taken_back_is_served_next_and_planned_a_second_time_only_once(s
     desk.undo()
     assert desk.next().place.key == first.place.key
     assert len(all_from(desk)) == 6
-    assert store.people.progress(RUN) == {RANDOM: (6, 6)}
+    assert store.people.progress(Queue(RUN)) == {RANDOM: (6, 6)}
 
 
 def test_a_planned_second_time_goes_to_the_same_person_at_the_end(store, labelled_run):
@@ -153,8 +202,8 @@ def test_a_second_time_is_served_to_nobody_else(store, labelled_run):
 def test_what_chance_drew_stays_random_however_it_is_drawn_later(store, labelled_run):
     extend_plan(store, labelled_run, Draw(random=5))
     first = keys_of(store, RANDOM)
-    plan = store.people.plan(RUN)
-    assert store.people.add_places(RUN, plan, [(key, DISAGREEMENT) for key in first]) == 0
+    plan = store.people.plan(Queue(RUN))
+    assert store.people.add_places(Queue(RUN), plan, [(key, DISAGREEMENT) for key in first]) == 0
     assert keys_of(store, RANDOM) == first
 
 
@@ -177,15 +226,15 @@ def test_what_was_drawn_for_precision_and_comes_up_at_random_counts_as_random(st
     all_from(Desk(store, labelled_run, "ann"))
     assert {label.drawn for label in store.people.labels(run_id=RUN)} == {PRECISION}
     extend_plan(store, labelled_run, Draw(random=60))
-    assert len(store.people.queued(RUN)) == 60
+    assert len(store.people.queued(Queue(RUN))) == 60
     assert {label.drawn for label in store.people.labels(run_id=RUN)} == {RANDOM}
 
 
 def test_a_random_draw_that_picked_items_came_before_is_none_until_all_of_it_has_labels(store, labelled_run):
     """Twelve that failed were picked and labelled. They are part of the draw of all 60, and not the draw."""
     picked = [(f"case-{k:04d}", "", 0) for k in range(0, 36, 3)]
-    plan = {"seed": 1, "kind": "verdict", "again": 0.0, "draws": []}
-    store.people.add_places(RUN, plan, [(key, DISAGREEMENT) for key in picked])
+    plan = Plan("verdict", 1)
+    store.people.add_places(Queue(RUN), plan, [(key, DISAGREEMENT) for key in picked])
     ann = Desk(store, labelled_run, "ann")
     labels = all_from(ann, value=False)
     assert {label.key for label in labels} == set(picked)
@@ -200,6 +249,25 @@ def test_a_random_draw_that_picked_items_came_before_is_none_until_all_of_it_has
     all_from(ann)
     assert store.people.waiting(RUN) == 0
     assert estimates_of(store, labelled_run).figures[0].together.value is not None
+
+
+def test_what_was_drawn_for_precision_is_weighed_as_such_until_all_of_a_later_random_draw_has_labels(
+    store, labelled_run
+):
+    """Thirty of the forty that pass were drawn for precision, by people who differ on them; then all at random."""
+    passing = [(f"case-{k:04d}", "", 0) for k in range(60) if k % 3][:30]
+    failing = [(f"case-{k:04d}", "", 0) for k in range(0, 9, 3)]
+    store.people.add_places(Queue(RUN), Plan("verdict", 1), [(key, PRECISION) for key in (*passing, *failing)])
+    ann = Desk(store, labelled_run, "ann")
+    while (task := ann.next()) is not None:
+        ann.save(task, task.place.key in passing[:15])
+    before = estimates_of(store, labelled_run).figures[0].together
+    extend_plan(store, labelled_run, Draw(random=60))
+    assert {label.drawn for label in store.people.labels()} == {RANDOM}
+    assert read_labels(store, RUN, labelled_run.description).stratified
+    assert estimates_of(store, labelled_run).figures[0].together == before
+    all_from(ann)
+    assert not read_labels(store, RUN, labelled_run.description).stratified
 
 
 def test_a_person_sees_the_input_and_the_answer_and_nothing_else(store, labelled_run):
@@ -223,7 +291,7 @@ def test_a_draw_is_by_chance_and_another_seed_is_another_draw(store, labelled_ru
     draws = []
     for run, seed in ((labelled_run, 1), (other, 2)):
         extend_plan(store, run, Draw(random=20), seed=seed)
-        draws.append(list(store.people.queued(run.id)))
+        draws.append(list(store.people.queued(Queue(run.id))))
     # Of 60 the chance that two draws of 20 are the same, or that one is in order, is below 1 in 10 ** 15.
     assert set(draws[0]) != set(draws[1])
     assert draws[0] != sorted(draws[0])
@@ -237,10 +305,10 @@ def test_what_has_no_score_is_not_drawn(store):
 
 def test_what_judges_disagree_on_may_be_drawn_for_precision(store, labelled_run):
     everything = [((f"case-{k:04d}", "", 0), DISAGREEMENT) for k in range(60)]
-    store.people.add_places(RUN, {"seed": 1, "kind": "verdict", "again": 0.0, "draws": []}, everything)
+    store.people.add_places(Queue(RUN), Plan("verdict", 1), everything)
     assert extend_plan(store, labelled_run, Draw(precision=10))[PRECISION] == 10
     assert len(keys_of(store, PRECISION)) == 10
-    assert len(store.people.queued(RUN)) == 60
+    assert len(store.people.queued(Queue(RUN))) == 60
 
 
 def test_few_labels_that_all_agree_with_the_judge_leave_doubt(store, labelled_run):
@@ -386,7 +454,7 @@ def test_ten_people_at_once_lose_nothing_and_get_no_item_twice(url, store):
     # A killed process may have kept a label that it did not get to say; none that was said is missing.
     assert {label.number for label in labels} >= {int(line) for lines in said for line in lines if line.endswith("\n")}
     assert len(rest) <= 4
-    assert store.people.progress(RUN) == {RANDOM: (300, 300)}
+    assert store.people.progress(Queue(RUN)) == {RANDOM: (300, 300)}
 
 
 def test_people_say_which_of_two_answers_is_better(store, labelled_run):

@@ -231,6 +231,29 @@ def test_labels_of_one_run_are_not_taken_for_those_of_another(judged, tmp_path, 
         import_labels(store, store.run("LAST"), tmp_path / name)
 
 
+def test_a_run_of_another_store_must_be_named_to_be_taken_for_this_one(judged, tmp_path):
+    text = "case,person,verdict,run\nc0,ann,pass,far-away\n"
+    (tmp_path / "labels.csv").write_text(text)
+    with pytest.raises(SuiteError, match=r"labels\.csv:2: this labels an answer of run far-away, which is not in this"):
+        import_labels(*judged, tmp_path / "labels.csv", of_any_run=False)
+    assert len(import_labels(*judged, tmp_path / "labels.csv")) == 1
+
+
+def test_one_person_in_two_spellings_labels_an_item_once(judged, tmp_path):
+    with pytest.raises(SuiteError, match=r"labels\.csv:3: ann labels c0 a second time"):
+        imported(judged, tmp_path, "case,person,verdict\nc0,Ann,pass\nc0, ann ,pass\n")
+    imported(judged, tmp_path, "case,person,verdict\nc0,Ann,pass\nc1,ANN,fail\n")
+    assert [row[1] for row in rows(judged)] == ["Ann", "Ann"]
+
+
+def test_an_answer_is_to_the_case_whatever_repeat_a_row_names(judged, tmp_path):
+    text = "case,person,answer,repeat\nc0,ann,A number,0\nc0,ben,A number,7\nc0,ann,A word,7\n"
+    with pytest.raises(SuiteError, match=r"labels\.csv:4: ann labels c0 a second time"):
+        imported(judged, tmp_path, text)
+    imported(judged, tmp_path, text.rsplit("c0,ann", 1)[0])
+    assert {label.key for label in judged[0].people.labels()} == {("c0", "", 0)}
+
+
 def test_a_control_of_another_type_is_said(judged, tmp_path):
     wrong = [{"data": {"case": "c0"}, "annotations": [{"completed_by": 1, "result": [{"type": "brush", "value": {}}]}]}]
     with pytest.raises(SuiteError, match="type 'brush' cannot be read"):

@@ -7,6 +7,8 @@ import pytest
 from parts.command import invoke
 from parts.judged_suite import write_judged
 from steelyard.api import run_suite
+from steelyard.people.desk import Desk
+from steelyard.store.sql import open_store
 from steelyard.suite.load import load_suite
 
 
@@ -123,3 +125,30 @@ def test_a_newer_run_without_labels_names_the_one_that_has_them(run, tmp_path):
     run_suite(load_suite(str(tmp_path / "suite")), store=str(tmp_path / "steelyard.db"))
     for command, code in (("status", 0), ("agreement", 2), ("estimate", 2)):
         assert f"(the labels given last are of run {run})" in invoke("label", command, code=code)
+
+
+def test_a_run_has_verdicts_and_experts_answers_side_by_side(run):
+    invoke("label", "plan", "--random", 4, "--kind", "verdict")
+    assert f"steelyard label next {run} --kind answer" in invoke("label", "plan", "--random", 2, "--kind", "answer")
+    invoke("label", "next", "--as", "ann", typed="p\nq\n")
+    invoke("label", "next", "--as", "ann", "--kind", "answer", typed="A number\ns\n")
+    status = " ".join(invoke("label", "status").split())
+    assert status == "random 1 of 4 labelled random, answer 1 of 2 labelled person-1 2 labels"
+    assert "no plan of scores yet" in invoke("label", "next", "--kind", "scores", code=2)
+
+
+def test_what_the_same_person_labels_in_another_terminal_meanwhile_is_passed_over(run, monkeypatch):
+    invoke("label", "plan", "--random", 1, "--kind", "verdict")
+
+    def typed_late(*_, **__):
+        store = open_store()
+        other = Desk(store, store.run(run), "Ann ")
+        other.save(other.next(), True)
+        store.close()
+        return "f"
+
+    monkeypatch.setattr("click.prompt", typed_late)
+    shown = invoke("label", "next", "--as", "ann")
+    assert "you labelled this one elsewhere meanwhile: that label stays" in shown
+    assert shown.endswith("Nothing is left for you to label.\n\n0 labelled.\n")
+    assert labels("person", "verdict") == [("Ann", True)]

@@ -2,30 +2,57 @@
 
 from __future__ import annotations
 
-import contextlib
 import getpass
 import json
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from steelyard.cli.options import as_json, run_name, store_url
+from steelyard.cli.output import print_json, report_written, show_document
+from steelyard.errors import UsageError
+from steelyard.people import files
+from steelyard.people.agreement import agreement_of
+from steelyard.people.consensus import consensus_of, propose_cases
+from steelyard.people.desk import Desk, Draw, Task, extend_plan
+from steelyard.people.estimates import estimates_of
+from steelyard.people.experts import experts_of
+from steelyard.people.labels import PREFERENCE, Terms
+from steelyard.records import RunHeader
+from steelyard.report import people as report
+from steelyard.report.document import Document
+from steelyard.report.format import counted, spelled_out
+from steelyard.report.render.json import encode_object
+from steelyard.store.people import ANSWER, SCORES, SKIPPED, VERDICT, AlreadyLabelled, Queue, person_key
+from steelyard.store.sql import SqlStore, open_store
+from steelyard.suite.load import load_suite
 
-if TYPE_CHECKING:
-    from steelyard.people.desk import Desk, Task
-    from steelyard.people.labels import Terms
-    from steelyard.records import RunHeader
-    from steelyard.store.sql import SqlStore
+Shown = tuple[Document | Sequence[str], Any]
+"""What a command has to say: as a report or in lines, and as data."""
+
+
+def _option(spelled: str, about: str, kind: Any = None, default: Any = None) -> Callable[[Any], Any]:
+    """An option with a value: `--random N`, what it means, and of which type it is."""
+    name, metavar = spelled.split()
+    return click.option(name, metavar=metavar, type=kind, default=default, help=about)
+
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
+_N = click.IntRange(min=0)
+_file = click.argument("file", type=_FILE)
 _person = click.option(
     "--as", "person", metavar="NAME", default=getpass.getuser, help="Who labels: a name or a pseudonym. [default: you]"
 )
 _names = click.option("--names", is_flag=True, help="Show people by name; else by pseudonym.")
-_n = click.IntRange(min=0)
-_against = click.option("--against", metavar="RUN", help="Ask which answer is better: RUN's or that of this one.")
+_against = _option("--against RUN", "Ask which answer is better: RUN's or that of this one.")
+_written = (
+    _option("--markdown FILE", "Write it as Markdown, too.", _FILE),
+    _option("--html FILE", "Write it as one self-contained HTML file, too.", _FILE),
+)
 
 
 @click.group("label")
@@ -33,114 +60,107 @@ def label_command() -> None:
     """Let people label answers, and say how far they agree."""
 
 
-@contextlib.contextmanager
-def _opened(store_url: str | None, run: str) -> Iterator[tuple[SqlStore, RunHeader]]:
-    from steelyard.store.sql import open_store
+def _command(name: str, *options: Callable[[Any], Any]) -> Callable[[Callable[..., Shown]], None]:
+    """A command on a store. Its function takes the store and the options; its docstring is the help."""
 
-    store = open_store(store_url, create=False)
-    try:
-        yield store, store.run(run)
-    finally:
-        store.close()
+    def register(function: Callable[..., Shown]) -> None:
+        def command(store_url: str | None, **given: Any) -> None:
+            paths = {option: given.pop(option, None) for option in ("markdown", "html")}
+            is_json = given.pop("as_json", False)
+            with closing(open_store(store_url, create=False)) as store:
+                shown, data = function(store, **given)
+            if isinstance(shown, Document):
+                show_document(shown, data, **paths, as_json=is_json)
+                report_written(None if is_json else given.get("propose"))
+            elif is_json:
+                print_json(data)
+            else:
+                for line in shown:
+                    click.echo(line)
 
+        for option in (store_url, *options[::-1]):
+            command = option(command)
+        label_command.command(name, help=function.__doc__)(command)
 
-@label_command.command("plan")
-@run_name
-@click.option("--random", metavar="N", type=_n, default=0, help="This many more at random: estimates stand on them.")
-@click.option("--disagreement", metavar="N", type=_n, default=0, help="This many on which judges disagree most.")
-@click.option("--precision", metavar="N", type=_n, default=0, help="This many that tighten the pass rate most.")
-@click.option("--per-item", metavar="N", type=click.IntRange(min=1), default=1, help="People that label each.")
-@click.option("--again", metavar="SHARE", type=click.FloatRange(0, 1), help="Share that each person labels twice.")
-@click.option("--kind", metavar="KIND", default="", help="scores, verdict or answer. [default: scores with a judge]")
-@click.option("--seed", metavar="N", type=_n, help="Decides the draw, so that it can be repeated. [default: the run]")
-@_against
-@_person
-@store_url
-def plan(
-    run: str,
-    random: int,
-    disagreement: int,
-    precision: int,
-    per_item: int,
-    again: float | None,
-    kind: str,
-    seed: int | None,
-    against: str | None,
-    person: str,
-    store_url: str | None,
-) -> None:
-    """Draw answers of RUN into the queue of what is to be labelled."""
-    from steelyard.errors import UsageError
-    from steelyard.people.desk import Draw, extend_plan
-
-    if not random + disagreement + precision:
-        raise UsageError("say how many answers to draw: --random 50, and then --disagreement or --precision")
-    with _opened(store_url, run) as (store, header):
-        draw = Draw(random, disagreement, precision, per_item)
-        other = None if against is None else store.run(against)
-        drawn = extend_plan(store, header, draw, kind=kind, again=again, by=person, against=other, seed=seed)
-        for name, asked in (("random", random), ("disagreement", disagreement), ("precision", precision)):
-            if asked:
-                click.echo(f"{name}: {drawn[name]} of {asked} drawn")
-        if not any(drawn.values()):
-            click.echo("There is nothing more to draw: every answer is in the queue, or no judges disagree.")
-            return
-        extra = "" if other is None else f" --against {other.id}"
-        click.echo(f"Label them with:\n  steelyard label next {header.id}{extra}")
+    return register
 
 
-@label_command.command("next")
-@run_name
-@_person
-@click.option(
-    "--lease", metavar="MINUTES", type=click.FloatRange(min=0, min_open=True), default=30.0, show_default=True
+def _other(store: SqlStore, against: str | None) -> RunHeader | None:
+    return None if against is None else store.run(against)
+
+
+@_command(
+    "plan",
+    run_name,
+    _option("--random N", "This many more at random: estimates stand on them.", _N, 0),
+    _option("--disagreement N", "This many on which judges disagree most.", _N, 0),
+    _option("--precision N", "This many that tighten the pass rate most.", _N, 0),
+    _option("--per-item N", "People that label each.", click.IntRange(min=1), 1),
+    _option("--again SHARE", "Share that each person labels twice.", click.FloatRange(0, 1)),
+    _option("--kind KIND", "scores, verdict or answer. [default: scores with a judge]", default=""),
+    _option("--seed N", "Decides the draw, so that it can be repeated. [default: the run]", _N),
+    _against,
+    _person,
 )
-@_against
-@store_url
-def next_(run: str, person: str, lease: float, against: str | None, store_url: str | None) -> None:
+def _plan(store: SqlStore, run: str, per_item: int, against: str | None, person: str, **given: Any) -> Shown:
+    """Draw answers of RUN into the queue of what is to be labelled."""
+    asked = {name: given.pop(name) for name in ("random", "disagreement", "precision")}
+    if not any(asked.values()):
+        raise UsageError("say how many answers to draw: --random 50, and then --disagreement or --precision")
+    header, other = store.run(run), _other(store, against)
+    drawn = extend_plan(store, header, Draw(**asked, per_item=per_item), by=person, against=other, **given)
+    lines = [f"{name}: {drawn[name]} of {n} drawn" for name, n in asked.items() if n]
+    if not any(drawn.values()):
+        return [*lines, "There is nothing more to draw: every answer is in the queue, or no judges disagree."], None
+    extra = f" --against {other.id}" if other else f" --kind {ANSWER}" if given["kind"] == ANSWER else ""
+    return [*lines, f"Label them with:\n  steelyard label next {header.id}{extra}"], None
+
+
+@_command(
+    "next",
+    run_name,
+    _person,
+    _option("--kind KIND", "answer, where a run has a plan of experts' answers, too.", default=""),
+    _option("--lease MINUTES", "How long an answer is held. [default: 30]", click.FloatRange(0, min_open=True), 30.0),
+    _against,
+)
+def _next(store: SqlStore, run: str, person: str, kind: str, lease: float, against: str | None) -> Shown:
     """Label the answers of RUN one by one; each is kept before the next is shown.
 
     Nothing of what the judge, the scorers or others say is shown, nor which model answered.
     """
-    from steelyard.people.desk import Desk
-
-    with _opened(store_url, run) as (store, header):
-        other = None if against is None else store.run(against)
-        desk = Desk(store, header, person, lease=60 * lease, against=other)
-        click.echo(_rubric(header))
-        while (task := desk.next()) is not None:
-            _show(task)
+    header = store.run(run)
+    desk = Desk(store, header, person, kind=kind, lease=60 * lease, against=_other(store, against))
+    click.echo(_rubric(header))
+    while (task := desk.next()) is not None:
+        _show(task)
+        try:
             if not _asked(desk, task):
+                desk.leave(task)
                 break
-        else:
-            click.echo("Nothing is left for you to label.")
-        what = f"experts {header.suite_name}" if desk.kind == "answer" else f"agreement {header.id}"
-        click.echo(
-            f"\n{desk.n_given} labelled." + (f" What they say:\n  steelyard label {what}" if desk.n_given else "")
-        )
+        except AlreadyLabelled:
+            click.echo("you labelled this one elsewhere meanwhile: that label stays")
+    else:
+        click.echo("Nothing is left for you to label.")
+    what = f"experts {header.suite_name}" if desk.kind == ANSWER else f"agreement {header.id}"
+    more = f" What they say:\n  steelyard label {what}" if desk.n_given else ""
+    return [f"\n{desk.n_given} labelled.{more}"], None
 
 
 def _rubric(header: RunHeader) -> str:
     """What is looked at, and what each score means."""
-    judge = header.description.judge
-    if judge is None:
-        return ""
     lines = []
-    for item in judge.rubric.dimensions:
-        lines += [f"{item.name}: {item.about}", *(f"  {score}: {text}" for score, text in item.scores.items())]
-    for flag in judge.rubric.flags:
-        lines += [f"{flag.name}: {flag.about}", *(f"  - {text}" for text in flag.triggers)]
+    if (judge := header.description.judge) is not None:
+        for item in judge.rubric.dimensions:
+            lines += [f"{item.name}: {item.about}", *(f"  {score}: {text}" for score, text in item.scores.items())]
+        for flag in judge.rubric.flags:
+            lines += [f"{flag.name}: {flag.about}", *(f"  - {text}" for text in flag.triggers)]
     return "\n".join(lines)
 
 
 def _show(task: Task) -> None:
-    from steelyard.report.format import spelled_out
-
-    shown = (
-        task.case.input
-        if isinstance(task.case.input, str)
-        else json.dumps(task.case.input, ensure_ascii=False, indent=2)
-    )
+    shown = task.case.input
+    shown = shown if isinstance(shown, str) else json.dumps(shown, ensure_ascii=False, indent=2)
     click.echo(f"\n--- {task.done + 1} ---\n\nInput\n\n{spelled_out(shown, keep=chr(10))}\n")
     for attachment in task.case.attachments:
         click.echo(f"Attachment: {spelled_out(attachment.place)}\n")
@@ -154,9 +174,10 @@ def _asked(desk: Desk, task: Task) -> bool:
     comment, value = "", dict[str, Any]()
     wanted = _questions(desk.terms, desk.kind)
     while len(value) < len(wanted):
-        name, question = wanted[len(value)]
+        name = list(wanted)[len(value)]
+        question, read = wanted[name]
         try:
-            text = click.prompt(question, prompt_suffix=" > ").strip()
+            text = click.prompt(f"{question}; s skip, u undo, c TEXT comment, q quit", prompt_suffix=" > ").strip()
         except click.Abort:
             text = "q"
         if text in ("q", "quit"):
@@ -166,279 +187,177 @@ def _asked(desk: Desk, task: Task) -> bool:
             return True
         if text in ("u", "undo") and value:
             value.popitem()
-            continue
-        if text in ("u", "undo"):
+        elif text in ("u", "undo"):
             click.echo("taken back" if desk.undo() else "there is nothing to take back")
             return True
-        if text == "c" or text.startswith("c "):
+        elif text == "c" or text.startswith("c "):
             comment = text[2:].strip()
             click.echo("this is the comment" if comment else "no comment: give one as c TEXT")
-            continue
-        try:
-            value[name] = _read(desk, name, text)
-        except ValueError as error:
-            click.echo(str(error))
-    desk.save(task, value if desk.kind == "scores" else value[wanted[0][0]], comment=comment)
+        else:
+            try:
+                value[name] = read(text)
+            except ValueError as error:
+                click.echo(str(error))
+    desk.save(task, value if desk.kind == SCORES else value[desk.kind], comment=comment)
     return True
 
 
-def _read(desk: Desk, name: str, text: str) -> Any:
-    if desk.kind == "scores":
-        return desk.terms.check("scores", {name: text})[name]
-    if desk.kind == "answer" and desk.terms.suite.answer.schema_data is not None:
-        try:
-            return desk.terms.check("answer", json.loads(text))
-        except json.JSONDecodeError as error:
-            raise ValueError(f"this is no JSON: {error}") from None
-    if desk.kind == "preference":
-        if text not in ("1", "2", "tie"):
-            raise ValueError("say 1, 2 or tie")
-        return {"1": "first", "2": "second"}.get(text, text)
-    if desk.kind == "verdict":
-        if text.lower() not in ("p", "f", "pass", "fail"):
-            raise ValueError("say p (pass) or f (fail)")
-        return text.lower().startswith("p")
-    return desk.terms.check(desk.kind, text)
+def _questions(terms: Terms, kind: str) -> dict[str, tuple[str, Callable[[str], Any]]]:
+    """By name what is asked for, and how it is read; ValueError with a sentence when it is not understood."""
+    if kind == SCORES and (rubric := terms.rubric) is not None:
+        asked = {name: f"{name} {rubric.low:g} to {rubric.high:g}" for name in rubric.dimensions}
+        asked |= {name: f"{name} yes or no" for name in rubric.flags}
+        return {
+            name: (text, lambda said, name=name: terms.check(SCORES, {name: said})[name])  # type: ignore[misc]
+            for name, text in asked.items()
+        }
+    if kind == VERDICT:
+        verdicts = {"p": True, "pass": True, "f": False, "fail": False}
+        return {kind: ("p pass, f fail", _one_of(verdicts, "say p (pass) or f (fail)"))}
+    if kind == PREFERENCE:
+        better = {"1": "first", "2": "second", "tie": "tie"}
+        return {kind: ("which is better: 1, 2 or tie", _one_of(better, "say 1, 2 or tie"))}
+    schema = terms.suite.answer.schema_data
+    fields = ", ".join((schema or {}).get("properties", {}))
+    how = "" if schema is None else f" as JSON{' with ' if fields else ''}{fields}"
+    return {kind: (f"your answer{how}", lambda text: terms.read(kind, text))}
 
 
-def _questions(terms: Terms, kind: str) -> list[tuple[str, str]]:
-    keys = "s skip, u undo, c TEXT comment, q quit"
-    if kind != "scores" or terms.rubric is None:
-        schema = terms.suite.answer.schema_data
-        fields = schema.get("properties", {}) if isinstance(schema, dict) else {}
-        answer = (
-            "your answer" if schema is None else f"your answer as JSON{' with ' if fields else ''}{', '.join(fields)}"
-        )
-        asked = {"verdict": "p pass, f fail", "preference": "which is better: 1, 2 or tie"}.get(kind, answer)
-        return [(kind, f"{asked}; {keys}")]
-    rubric = terms.rubric
-    scores = [(name, f"{name} {rubric.low:g} to {rubric.high:g}; {keys}") for name in rubric.dimensions]
-    return scores + [(name, f"{name} yes or no; {keys}") for name in rubric.flags]
+def _one_of(words: Mapping[str, Any], message: str) -> Callable[[str], Any]:
+    def read(text: str) -> Any:
+        if text.lower() not in words:
+            raise ValueError(message)
+        return words[text.lower()]
+
+    return read
 
 
-@label_command.command("status")
-@run_name
-@_against
-@_names
-@store_url
-@as_json
-def status(run: str, against: str | None, names: bool, store_url: str | None, as_json: bool) -> None:
+@_command("status", run_name, _against, _names, as_json)
+def _status(store: SqlStore, run: str, against: str | None, names: bool) -> Shown:
     """Say how far the labels of RUN are: by how they were drawn, and by person."""
-    from collections import Counter
-
-    from steelyard.cli.output import print_json
-    from steelyard.people.files import people_names
-
-    with _opened(store_url, run) as (store, header):
-        other = None if against is None else store.run(against).id
-        progress, labels = store.people.progress(header.id, other), store.people.labels(run_id=header.id)
-        if other is not None:
-            labels = [label for label in labels if other in (label.run_id, label.other_run_id)]
-        person = people_names(store, names=names)
-        by_person = Counter(person(label.person) for label in labels if label.kind != "skipped")
-        if as_json:
-            queue = {name: {"labelled": done, "planned": planned} for name, (done, planned) in progress.items()}
-            print_json({"run": header.id, "queue": queue, "people": dict(by_person), "labels": by_person.total()})
-            return
-        for name, (done, planned) in progress.items():
-            click.echo(f"{name:<14} {done:>6} of {planned} labelled")
-        for name, n in by_person.most_common():
-            click.echo(f"{name:<14} {n:>6} label{'' if n == 1 else 's'}")
-        if not labels and not progress:
-            click.echo(f"no labels yet: steelyard label plan {header.id} --random 50{_elsewhere(store, header)}")
+    header, other = store.run(run), _other(store, against)
+    queues = [Queue(header.id, other.id)] if other else [Queue(header.id), Queue(header.id, of_cases=True)]
+    labels = store.people.labels(run_id=header.id)
+    if other is not None:
+        labels = [label for label in labels if other.id in (label.run_id, label.other_run_id)]
+    person = files.people_names(store, names=names)
+    by_person = Counter(person(label.person) for label in labels if label.kind != SKIPPED)
+    progress = {
+        f"{name}, {ANSWER}" if queue.of_cases else name: done
+        for queue in queues
+        for name, done in store.people.progress(queue).items()
+    }
+    lines = [f"{name:<14} {done:>6} of {planned} labelled" for name, (done, planned) in progress.items()]
+    lines += [f"{name:<14} {n:>6} label{'' if n == 1 else 's'}" for name, n in by_person.most_common()]
+    if not labels and not progress:
+        lines = [f"no labels yet: {_how_to_get_some(store, header)}"]
+    queue = {name: {"labelled": done, "planned": planned} for name, (done, planned) in progress.items()}
+    return lines, {"run": header.id, "queue": queue, "people": dict(by_person), "labels": by_person.total()}
 
 
-@label_command.command("agreement")
-@run_name
-@_names
-@click.option("--markdown", metavar="FILE", type=_FILE, help="Write it as Markdown, too.")
-@click.option("--html", metavar="FILE", type=_FILE, help="Write it as one self-contained HTML file, too.")
-@store_url
-@as_json
-def agreement(
-    run: str, names: bool, markdown: Path | None, html: Path | None, store_url: str | None, as_json: bool
-) -> None:
+@_command("agreement", run_name, _names, *_written, as_json)
+def _agreement(store: SqlStore, run: str, names: bool) -> Shown:
     """Say how far people agree on RUN with each other and themselves, and the judge with them."""
-    from steelyard.cli.output import show_document
-    from steelyard.people.agreement import agreement_of
-    from steelyard.people.files import people_names
-    from steelyard.report.people import agreement_document, people_data
-
-    with _opened(store_url, run) as (store, header):
-        person = people_names(store, names=names)
-        part = agreement_of(store, header, person)
-        _refuse_unlabelled(store, header, part.n_labels)
-    show_document(agreement_document(part, header), people_data(header, part), markdown, html, as_json=as_json)
+    header = store.run(run)
+    part = agreement_of(store, header, files.people_names(store, names=names))
+    _refuse_unlabelled(store, header, part.n_labels)
+    return report.agreement_document(part, header), report.people_data(header, part)
 
 
-@label_command.command("estimate")
-@run_name
-@click.option("--label-cost", metavar="COST", type=click.FloatRange(min=0), help="What one label costs.")
-@click.option("--markdown", metavar="FILE", type=_FILE, help="Write it as Markdown, too.")
-@click.option("--html", metavar="FILE", type=_FILE, help="Write it as one self-contained HTML file, too.")
-@store_url
-@as_json
-def estimate(
-    run: str,
-    label_cost: float | None,
-    markdown: Path | None,
-    html: Path | None,
-    store_url: str | None,
-    as_json: bool,
-) -> None:
+@_command(
+    "estimate",
+    run_name,
+    _option("--label-cost COST", "What one label costs.", click.FloatRange(min=0)),
+    *_written,
+    as_json,
+)
+def _estimate(store: SqlStore, run: str, label_cost: float | None) -> Shown:
     """Estimate the figures of RUN from its judge and its labels together.
 
     Stands on labels that were drawn at random. Says how many more would halve each interval.
     """
-    from steelyard.cli.output import show_document
-    from steelyard.people.estimates import estimates_of
-    from steelyard.report.people import estimates_document, people_data
-
-    with _opened(store_url, run) as (store, header):
-        part = estimates_of(store, header, label_cost=label_cost)
-        _refuse_unlabelled(store, header, part.n_random + part.n_precision + part.n_other)
-    show_document(estimates_document(part, header), people_data(header, part), markdown, html, as_json=as_json)
+    header = store.run(run)
+    part = estimates_of(store, header, label_cost=label_cost)
+    _refuse_unlabelled(store, header, part.n_random + part.n_precision + part.n_other)
+    return report.estimates_document(part, header), report.people_data(header, part)
 
 
-@label_command.command("crowd")
-@run_name
-@click.option("--figure", metavar="NAME", default="", help="A dimension, flag or field. [default: passes]")
-@click.option("--propose", metavar="FILE", type=_FILE, help="Write the agreed items as proposed cases, one a line.")
-@_names
-@store_url
-@as_json
-def crowd(run: str, figure: str, propose: Path | None, names: bool, store_url: str | None, as_json: bool) -> None:
+@_command(
+    "crowd",
+    run_name,
+    _option("--figure NAME", "A dimension, flag or field. [default: passes]", default=""),
+    _option("--propose FILE", "Write the agreed items as proposed cases, one a line.", _FILE),
+    _names,
+    as_json,
+)
+def _crowd(store: SqlStore, run: str, figure: str, propose: Path | None, names: bool) -> Shown:
     """Make one answer an item out of several people's labels of RUN, and say whom to rely on.
 
     The method (majority, one-coin, MACE, Dawid-Skene) is the one that predicts held-out labels best. Cases with labels
     or a truth of their own are gold questions.
     """
-    from steelyard.cli.output import report_written, show_document
-    from steelyard.people.consensus import consensus_of, propose_cases
-    from steelyard.people.files import people_names
-    from steelyard.report.people import consensus_document, people_data
-
-    with _opened(store_url, run) as (store, header):
-        person = people_names(store, names=names)
-        part = consensus_of(store, header, figure, person)
-        if propose is not None:
-            propose_cases(store, header, part, propose)
-    show_document(consensus_document(part, header), people_data(header, part), as_json=as_json)
-    if not as_json:
-        report_written(propose)
+    header = store.run(run)
+    part = consensus_of(store, header, figure, files.people_names(store, names=names))
+    if propose is not None:
+        propose_cases(store, header, part, propose)
+    return report.consensus_document(part, header), report.people_data(header, part)
 
 
-@label_command.command("experts")
-@click.argument("suite", metavar="SUITE")
-@_names
-@store_url
-@as_json
-def experts(suite: str, names: bool, store_url: str | None, as_json: bool) -> None:
+@_command("experts", click.argument("suite", metavar="SUITE"), _names, as_json)
+def _experts(store: SqlStore, suite: str, names: bool) -> Shown:
     """Hold experts' own answers against the truth of SUITE: which cases are contested."""
-    from steelyard.cli.output import show_document
-    from steelyard.errors import UsageError
-    from steelyard.people.experts import experts_of
-    from steelyard.people.files import people_names
-    from steelyard.report.people import experts_document
-    from steelyard.report.render.json import encode_object
-    from steelyard.store.sql import open_store
-    from steelyard.suite.load import load_suite
-
     loaded = load_suite(suite)
-    store = open_store(store_url, create=False)
-    try:
-        person = people_names(store, names=names)
-        part = experts_of(store, loaded, person)
-    finally:
-        store.close()
+    part = experts_of(store, loaded, files.people_names(store, names=names))
     if not part.n_cases:
-        raise UsageError(
-            f"nobody has answered a case of {loaded.name} yet: steelyard label plan RUN --kind answer --random 20"
-        )
-    show_document(experts_document(part, loaded.name), {"suite": loaded.name} | encode_object(part), as_json=as_json)
+        how = f"steelyard label plan RUN --kind {ANSWER} --random 20"
+        raise UsageError(f"nobody has answered a case of {loaded.name} yet: {how}")
+    return report.experts_document(part, loaded.name), {"suite": loaded.name} | encode_object(part)
 
 
-def _elsewhere(store: SqlStore, header: RunHeader) -> str:
-    """The run of the suite that people labelled last: RUN is the newest one unless it is named."""
+def _how_to_get_some(store: SqlStore, header: RunHeader) -> str:
+    """The command, and the run of the suite that people labelled last: RUN is the newest one unless it is named."""
     runs = [label.run_id for label in store.people.labels(suite=header.suite_name) if label.run_id is not None]
-    return f" (the labels given last are of run {runs[-1]})" if runs and runs[-1] != header.id else ""
+    last = f" (the labels given last are of run {runs[-1]})" if runs and runs[-1] != header.id else ""
+    return f"steelyard label plan {header.id} --random 50{last}"
 
 
 def _refuse_unlabelled(store: SqlStore, header: RunHeader, n: int) -> None:
-    from steelyard.errors import UsageError
-
     if not n:
-        raise UsageError(
-            f"run {header.id} has no labels yet that say how good an answer is:"
-            f" steelyard label plan {header.id} --random 50{_elsewhere(store, header)}"
-        )
+        missing = f"run {header.id} has no labels yet that say how good an answer is"
+        raise UsageError(f"{missing}: {_how_to_get_some(store, header)}")
 
 
-@label_command.command("withdraw")
-@click.argument("number", type=int)
-@store_url
-def withdraw(number: int, store_url: str | None) -> None:
+@_command("withdraw", click.argument("number", type=int))
+def _withdraw(store: SqlStore, number: int) -> Shown:
     """Take label NUMBER back: it stays in the store, and is in no figure."""
-    from steelyard.store.sql import open_store
-
-    store = open_store(store_url, create=False)
-    try:
-        label = store.people.withdraw(number)
-    finally:
-        store.close()
-    click.echo(f"label {number} of {label.case_id} is taken back")
+    return [f"label {number} of {store.people.withdraw(number).case_id} is taken back"], None
 
 
-@label_command.command("log")
-@run_name
-@_names
-@store_url
-@as_json
-def log(run: str, names: bool, store_url: str | None, as_json: bool) -> None:
+@_command("log", run_name, _names, as_json)
+def _log(store: SqlStore, run: str, names: bool) -> Shown:
     """List the labels of RUN with their numbers, oldest first."""
-    from steelyard.cli.output import print_json
-    from steelyard.people.files import label_row, people_names
-
-    with _opened(store_url, run) as (store, header):
-        labels = store.people.labels(run_id=header.id)
-        person = people_names(store, names=names)
-        if as_json:
-            rows = [label_row(label, person(label.person)) for label in labels]
-            print_json([{"number": label.number} | row for label, row in zip(labels, rows, strict=True)])
-            return
-        for label in labels:
-            variant = f" [{label.variant}]" if label.variant else ""
-            repeat = f" #{label.repeat}" if label.repeat else ""
-            comment = f"  {label.comment}" if label.comment else ""
-            who, value = person(label.person), json.dumps(label.value, ensure_ascii=False)
-            click.echo(f"{label.number:>6}  {label.case_id}{variant}{repeat}  {who}  {value}  {label.drawn}{comment}")
+    person, lines, data = files.people_names(store, names=names), [], []
+    for label in store.people.labels(run_id=store.run(run).id):
+        who, value = person(label.person), json.dumps(label.value, ensure_ascii=False)
+        variant = f" [{label.variant}]" if label.variant else ""
+        repeat = f" #{label.repeat}" if label.repeat else ""
+        comment = f"  {label.comment}" if label.comment else ""
+        lines.append(f"{label.number:>6}  {label.case_id}{variant}{repeat}  {who}  {value}  {label.drawn}{comment}")
+        data.append({"number": label.number} | files.label_row(label, who))
+    return lines, data
 
 
-@label_command.command("import")
-@click.argument("file", type=_FILE)
-@run_name
-@store_url
-def import_(file: Path, run: str, store_url: str | None) -> None:
+@_command("import", _file, run_name)
+def _import(store: SqlStore, file: Path, run: str) -> Shown:
     """Read the labels of RUN from FILE: .csv, .jsonl or Label Studio's .json. One wrong row and none is kept."""
-    from steelyard.people.files import import_labels
-    from steelyard.report.format import counted
-
-    with _opened(store_url, run) as (store, header):
-        labels = import_labels(store, header, file)
-        people = len({label.person for label in labels})
-        click.echo(f"{counted(len(labels), 'label')} of {counted(people, 'person', 'people')} kept with {header.id}")
+    header = store.run(run)
+    labels = files.import_labels(store, header, file, of_any_run=run != "LAST")
+    people = counted(len({person_key(label.person) for label in labels}), "person", "people")
+    return [f"{counted(len(labels), 'label')} of {people} kept with {header.id}"], None
 
 
-@label_command.command("export")
-@click.argument("file", type=_FILE)
-@run_name
-@_names
-@store_url
-def export(file: Path, run: str, names: bool, store_url: str | None) -> None:
+@_command("export", _file, run_name, _names)
+def _export(store: SqlStore, file: Path, run: str, names: bool) -> Shown:
     """Write the labels of RUN to FILE: .csv, .jsonl or Label Studio's .json. People are pseudonyms."""
-    from steelyard.people.files import export_labels
-    from steelyard.report.format import counted
-
-    with _opened(store_url, run) as (store, header):
-        n = export_labels(store, header, file, names=names)
-        click.echo(f"{counted(n, 'label')} written to {file}")
+    n = files.export_labels(store, store.run(run), file, names=names)
+    return [f"{counted(n, 'label')} written to {file}"], None

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from steelyard.people.desk import has_outcome, key_at
-from steelyard.people.labels import ANSWER, PASSES, PREFERENCE, Sheet, Terms, sheets
+from steelyard.people.labels import PASSES, PREFERENCE, Sheet, Terms, sheets
 from steelyard.records import Outcome
 from steelyard.stats.agreement import (
     AlternativeTest,
@@ -26,7 +26,7 @@ from steelyard.stats.agreement import (
 )
 from steelyard.stats.groups import mean, share
 from steelyard.stats.intervals import Estimate, student
-from steelyard.store.people import SKIPPED
+from steelyard.store.people import ANSWER, SKIPPED
 
 if TYPE_CHECKING:
     from steelyard.records import RunHeader

@@ -12,7 +12,8 @@ import numpy as np
 
 from steelyard.errors import UsageError
 from steelyard.people.crowd import ENOUGH, Choice, Labels, MethodScore, PersonQuality, choose, people_quality
-from steelyard.people.labels import ANSWER, PASSES, Terms
+from steelyard.people.labels import PASSES, Terms, plain
+from steelyard.store.people import ANSWER
 from steelyard.suite.labels import Label, labels_of
 from steelyard.suite.yaml import meant_or_listed
 
@@ -102,15 +103,17 @@ def consensus_of(
 
 
 def _values_by_figure(labels: list[LabelRecord], terms: Terms) -> dict[str, list[tuple[Key, str, Any]]]:
-    """By figure, what each person said of each item."""
+    """By figure, what each person said of each item; texts that differ in case or spaces alone count as the first."""
     values_by_figure: dict[str, list[tuple[Key, str, Any]]] = {}
+    spelled: dict[Any, Any] = {}
     for label in labels:
         values: dict[str, Any] = dict(terms.figures(label))
         if label.kind == ANSWER:
             fields = label.value if isinstance(label.value, dict) else {"text": label.value}
             values = {name: value for name, value in fields.items() if isinstance(value, str | int | float | bool)}
         for name, value in values.items():
-            values_by_figure.setdefault(name, []).append((label.key, label.person, value))
+            first = spelled.setdefault((name, json.dumps(plain(value))), value)
+            values_by_figure.setdefault(name, []).append((label.key, label.person, first))
     return values_by_figure
 
 
@@ -131,7 +134,8 @@ def _gold(store: Store, header: RunHeader, figure: str, terms: Terms, keys: list
             gold[case.id] = float(label.best) if isinstance(label, Label) else float(label)
         elif judge is None and isinstance(case.expected, dict) and figure in case.expected:
             gold[case.id] = case.expected[figure]
-    return np.array([codes.get(json.dumps(gold.get(key[0]), ensure_ascii=False), -1) for key in keys], dtype=int)
+    plainly = {json.dumps(plain(json.loads(value))): code for value, code in codes.items()}
+    return np.array([plainly.get(json.dumps(plain(gold.get(key[0]))), -1) for key in keys], dtype=int)
 
 
 def _consensus(

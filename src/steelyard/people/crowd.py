@@ -16,8 +16,9 @@ crowd-kit is the oracle in the tests.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -141,12 +142,15 @@ MatrixFrom = Callable[[Array, float, Array | None], Array]
 """From expected counts (person, true class, chosen class), shrinkage and the matrices before to the matrices."""
 
 
+def _shrunk(hits: Array, sizes: Array, shrinkage: float, everybody: Any, unknown: Any) -> Array:
+    """A person's shares of hits, everybody's counted in as so many labels; `unknown` where there is neither."""
+    total = sizes + shrinkage
+    return np.asarray(np.where(total > 0, (hits + shrinkage * everybody) / np.where(total > 0, total, 1.0), unknown))
+
+
 def _any_matrix(counts: Array, shrinkage: float, _: Array | None) -> Array:
-    sizes = counts.sum(axis=2, keepdims=True)
-    if shrinkage == 0:
-        # Nothing is known of a class that a person never met: then all answers are as probable.
-        return np.where(sizes > 0, counts / np.where(sizes > 0, sizes, 1.0), 1 / counts.shape[1])
-    return np.asarray((counts + shrinkage * _pooled(counts)) / (sizes + shrinkage))
+    # Nothing is known of a class that a person never met: then all answers are as probable.
+    return _shrunk(counts, counts.sum(axis=2, keepdims=True), shrinkage, _pooled(counts), 1 / counts.shape[1])
 
 
 def _pooled(counts: Array) -> Array:
@@ -159,30 +163,22 @@ def _one_accuracy(counts: Array, shrinkage: float, _: Array | None) -> Array:
     n_classes = counts.shape[1]
     right, sizes = np.trace(counts, axis1=1, axis2=2), counts.sum(axis=(1, 2))
     everybody = float(right.sum() / max(sizes.sum(), _TINY))
-    available = sizes + shrinkage > 0
-    accuracy = np.where(
-        available, (right + shrinkage * everybody) / np.where(available, sizes + shrinkage, 1.0), everybody
-    )
-    wrong = (1 - accuracy) / max(n_classes - 1, 1)
-    return np.where(np.eye(n_classes, dtype=bool), accuracy[:, None, None], wrong[:, None, None])
+    accuracy = _shrunk(right, sizes, shrinkage, everybody, everybody)[:, None, None]
+    return np.where(np.eye(n_classes, dtype=bool), accuracy, (1 - accuracy) / max(n_classes - 1, 1))
 
 
 def _truth_or_habit(counts: Array, shrinkage: float, before: Array | None) -> Array:
-    right = np.diagonal(counts, axis1=1, axis2=2)
+    right, classes = np.diagonal(counts, axis1=1, axis2=2), np.arange(counts.shape[1])
     # Away from the diagonal a matrix holds the chance of each class by habit; on it, that of the truth comes on top.
-    by_habit = 0.5
+    by_habit: Any = 0.5
     if before is not None:
         on_it = np.diagonal(before, axis1=1, axis2=2)
-        off_it = before[:, (np.arange(counts.shape[1]) + 1) % counts.shape[1], np.arange(counts.shape[1])]
-        by_habit = off_it / np.maximum(on_it, _TINY)
-    habit, sizes = counts.sum(axis=1) - right + right * by_habit, counts.sum(axis=(1, 2))
+        by_habit = before[:, (classes + 1) % len(classes), classes] / np.maximum(on_it, _TINY)
+    habit, sizes = counts.sum(axis=1) - right + right * by_habit, counts.sum(axis=(1, 2))[:, None]
     everybody = habit.sum(axis=0) / max(float(sizes.sum()), _TINY)
-    available = (sizes + shrinkage > 0)[:, None]
-    chances = np.where(
-        available, (habit + shrinkage * everybody) / np.where(available, (sizes + shrinkage)[:, None], 1.0), everybody
-    )
+    chances = _shrunk(habit, sizes, shrinkage, everybody, everybody)
     truth = 1 - chances.sum(axis=1)
-    return np.asarray(chances[:, None, :] + truth[:, None, None] * np.eye(counts.shape[1]))
+    return np.asarray(chances[:, None, :] + truth[:, None, None] * np.eye(len(classes)))
 
 
 _MATRICES: dict[str, MatrixFrom] = {DAWID_SKENE: _any_matrix, ONE_COIN: _one_accuracy, MACE: _truth_or_habit}
@@ -200,35 +196,23 @@ def aggregate(labels: Labels, method: str = DAWID_SKENE, *, shrinkage: float = S
 def _fit(labels: Labels, method: str, shrinkage: float, enough: float) -> Aggregation:
     """`enough` is the change of the log-likelihood, as a share of it, at which the steps end."""
     votes = labels.votes()
-    n_votes = votes.sum(axis=0)
-    posterior = votes / np.maximum(n_votes, 1)
-    if method == MAJORITY:
-        return _aggregation(method, shrinkage, posterior, n_votes, _everybody_alike(labels))
-    before: Array | None = None
-    likelihood, converged, steps = -np.inf, False, 0
-    while True:
-        shares = _class_shares(posterior, n_votes, equal=method == MACE)
-        confusion = _MATRICES[method](_expected_counts(labels, posterior), shrinkage, before)
-        posterior, latest = _posterior(labels, shares, confusion)
-        converged = abs(latest - likelihood) <= enough * max(1.0, len(labels) / _MANY) * max(1.0, abs(latest))
-        before, likelihood, steps = confusion, latest, steps + 1
-        if converged or steps == _MOST_STEPS:
-            break
-    result = _aggregation(method, shrinkage, posterior, n_votes, (shares, confusion))
-    return replace(result, log_likelihood=likelihood, steps=steps, converged=converged)
-
-
-def _aggregation(
-    method: str, shrinkage: float, posterior: Array, n_votes: Array, model: tuple[Array, Array]
-) -> Aggregation:
-    shares, confusion = model
-    labelled = n_votes > 0
+    labelled = votes.sum(axis=0) > 0
+    posterior = votes / np.maximum(votes.sum(axis=0), 1)
+    confusion: Array | None = None
+    likelihood, converged, steps = -np.inf, method == MAJORITY, 0
+    while not converged and steps < _MOST_STEPS:
+        shares = _class_shares(posterior, labelled, equal=method == MACE)
+        confusion = _MATRICES[method](_expected_counts(labels, posterior), shrinkage, confusion)
+        before, steps = likelihood, steps + 1
+        posterior, likelihood = _posterior(labels, shares, confusion)
+        converged = abs(likelihood - before) <= enough * max(1.0, len(labels) / _MANY) * max(1.0, abs(likelihood))
+    if confusion is None:
+        shares, confusion = _everybody_alike(labels)
     posterior = np.where(labelled, posterior, shares[:, None])
-    best = posterior.max(axis=0, initial=0.0)
-    tied = labelled & ((posterior >= best - _TIED).sum(axis=0) > 1)
-    likeliest = posterior.argmax(axis=0) if len(posterior) else np.zeros(len(n_votes), dtype=int)
-    winner = np.where(labelled & ~tied, likeliest, -1)
-    return Aggregation(method, shrinkage, np.ascontiguousarray(posterior.T), winner, tied, shares, confusion)
+    tied = labelled & ((posterior >= posterior.max(axis=0, initial=0.0) - _TIED).sum(axis=0) > 1)
+    winner = np.where(labelled & ~tied, posterior.argmax(axis=0), -1)
+    model = (np.ascontiguousarray(posterior.T), winner, tied, shares, confusion)
+    return Aggregation(method, shrinkage, *model, likelihood if steps else None, steps, converged)
 
 
 def _starts(codes: Array) -> Array:
@@ -236,10 +220,9 @@ def _starts(codes: Array) -> Array:
     return np.flatnonzero(np.append(True, codes[1:] != codes[:-1])) if len(codes) else np.empty(0, dtype=int)
 
 
-def _class_shares(posterior: Array, n_votes: Array, *, equal: bool = False) -> Array:
-    n_classes, labelled = len(posterior), n_votes > 0
+def _class_shares(posterior: Array, labelled: Array, *, equal: bool = False) -> Array:
     if equal or not labelled.any():
-        return np.full(n_classes, 1 / max(n_classes, 1))
+        return np.full(len(posterior), 1 / len(posterior))
     return np.asarray(posterior[:, labelled].mean(axis=1))
 
 
@@ -268,9 +251,8 @@ def _posterior(labels: Labels, shares: Array, confusion: Array) -> tuple[Array, 
     np.exp(np.subtract(joint, top, out=joint), out=joint)
     total = joint.sum(axis=0)
     joint /= total
-    if len(items) == labels.n_items:
-        posterior = joint
-    else:
+    posterior = joint
+    if len(items) < labels.n_items:
         posterior = np.repeat(shares[:, None], labels.n_items, axis=1)
         posterior[:, items] = joint
     return posterior, float((top + np.log(total)).sum())
@@ -282,7 +264,7 @@ def _everybody_alike(labels: Labels) -> tuple[Array, Array]:
     together = replace(labels, person=np.zeros_like(labels.person), n_people=1)
     matrix = _pooled(_expected_counts(together, winners))
     confusion = np.broadcast_to(matrix, (labels.n_people, *matrix.shape))
-    return _class_shares(winners, labels.votes().sum(axis=0)), confusion
+    return _class_shares(winners, winners.sum(axis=0) > 0), confusion
 
 
 def _winners(labels: Labels) -> Array:
@@ -342,20 +324,14 @@ def choose(labels: Labels, *, gold: Array | None = None, shrinkage: float = SHRI
         )
         for method in METHODS
     )
+    best, tested = scores[METHODS.index(MAJORITY)], scores[METHODS.index(DAWID_SKENE)]
     refuted = [score.method for score in scores if _below_zero(score.gold_against_majority)]
-    tested = scores[METHODS.index(DAWID_SKENE)]
-    candidates = [score for score in scores if score.method not in refuted]
-    best = (
-        max(candidates, key=_by_held_out) if tested.held_out.n >= FEWEST_HELD_OUT else scores[METHODS.index(MAJORITY)]
-    )
+    if tested.held_out.n >= FEWEST_HELD_OUT:
+        candidates = [score for score in scores if score.method not in refuted]
+        best = max(candidates, key=lambda score: score.held_out.value or 0.0)
     worse = _below_zero(tested.against_majority) or DAWID_SKENE in refuted
-    is_tested = tested.held_out.n + tested.gold.n > 0
     message = " ".join((_reason(best, refuted), *_about_dawid_skene(tested)))
-    return Choice(scores, fits[best.method], worse if is_tested else None, message)
-
-
-def _by_held_out(score: MethodScore) -> float:
-    return -np.inf if score.held_out.value is None else score.held_out.value
+    return Choice(scores, fits[best.method], worse if tested.held_out.n + tested.gold.n else None, message)
 
 
 def _held_out(labels: Labels, shrinkage: float) -> tuple[dict[str, Array], Array]:
@@ -379,24 +355,18 @@ def _held_out(labels: Labels, shrinkage: float) -> tuple[dict[str, Array], Array
             items.append(tested.item)
             for method in METHODS:
                 chances[method].append(_log_chances(rest, tested, method, shrinkage))
-    nothing = np.empty(0)
     return (
-        {method: np.concatenate((nothing, *parts)) for method, parts in chances.items()},
+        {method: np.concatenate((np.empty(0), *parts)) for method, parts in chances.items()},
         np.concatenate((np.empty(0, dtype=int), *items)),
     )
 
 
 def _log_chances(rest: Labels, tested: Labels, method: str, shrinkage: float) -> Array:
     """The log-probability of labels that are not among the known ones."""
-    if method == MAJORITY:
-        shares, confusion = _everybody_alike(rest)
-        posterior = _posterior(rest, shares, confusion)[0]
-    else:
-        fit = _fit(rest, method, shrinkage, _NEARLY_CONVERGED)
-        posterior, confusion = fit.posterior.T, fit.confusion
+    fit = _fit(rest, method, shrinkage, _NEARLY_CONVERGED)
     total = np.zeros(len(tested))
-    for true, chances in enumerate(posterior):
-        total += chances.take(tested.item) * confusion[tested.person, true, tested.value]
+    for true, chances in enumerate(_posterior(rest, fit.shares, fit.confusion)[0]):
+        total += chances.take(tested.item) * fit.confusion[tested.person, true, tested.value]
     return np.log(np.maximum(total, _LEAST_CHANCE))
 
 
@@ -422,36 +392,29 @@ def _below_zero(difference: Estimate) -> bool:
 
 
 def _reason(best: MethodScore, refuted: list[str]) -> str:
-    if best.held_out.value is None:
+    n = best.held_out.n
+    if not n:
         return "majority: no item has labels of two people, so that nothing says which method is best."
-    if best.held_out.n < FEWEST_HELD_OUT:
-        return (
-            f"majority: {best.held_out.n} labels of items that two people labelled are too few to choose a method by."
-        )
+    if n < FEWEST_HELD_OUT:
+        return f"majority: {n} labels of items that two people labelled are too few to choose a method by."
     verb = "is" if len(refuted) == 1 else "are"
     but = f" but for {' and '.join(refuted)}, which {verb} right on fewer gold items than majority" if refuted else ""
     return f"{best.method} predicts held-out labels best{but} ({_of(best.held_out, ' nats a label')})."
 
 
-def _about_dawid_skene(score: MethodScore) -> list[str]:
+_BETTER_WORSE_ALIKE = {
+    " nats": ("predicts held-out labels", "better than", "WORSE than", "about as well as"),
+    "": ("is right on", "more gold items than", "FEWER gold items than", "about as many gold items as"),
+}
+
+
+def _about_dawid_skene(score: MethodScore) -> Iterator[str]:
     """How Dawid-Skene compares with majority, in words; nothing where nothing tells."""
-    kinds = (
-        (
-            score.against_majority,
-            "predicts held-out labels",
-            ("better than", "WORSE than", "about as well as"),
-            " nats",
-        ),
-        (score.gold_against_majority, "is right on", ("more", "FEWER", "about as many"), ""),
-    )
-    sentences = []
-    for difference, what, (better, worse, alike), unit in kinds:
+    for difference, unit in ((score.against_majority, " nats"), (score.gold_against_majority, "")):
+        what, better, worse, alike = _BETTER_WORSE_ALIKE[unit]
+        how = worse if _below_zero(difference) else better if (difference.low or 0.0) > 0 else alike
         if difference.value is not None:
-            shown = _below_zero(difference) or (difference.low or 0.0) > 0
-            how = alike if not shown else worse if difference.value < 0 else better
-            whom = "majority" if unit else "gold items as majority" if how == alike else "gold items than majority"
-            sentences.append(f"Dawid-Skene {what} {how} {whom} (difference {_of(difference, unit)}).")
-    return sentences
+            yield f"Dawid-Skene {what} {how} majority (difference {_of(difference, unit)})."
 
 
 def _of(estimate: Estimate, unit: str) -> str:
@@ -497,20 +460,15 @@ def people_quality(labels: Labels, fit: Aggregation, *, gold: Array | None = Non
     truth = np.full(labels.n_items, -1) if gold is None else np.asarray(gold)
     asked = labels.part(truth[labels.item] >= 0)
     n_asked, correct = _by_person(asked), _by_person(asked, asked.value == truth[asked.item])
-    result = []
-    for person in range(labels.n_people):
-        information = _information(counts[person], fit.shares)
-        result.append(
-            PersonQuality(
-                int(n[person]),
-                int(n_shared[person]),
-                _wilson(float(hits[person]), int(n_shared[person]), float(n_shared[person] * certain[person])),
-                _wilson(float(correct[person]), int(n_asked[person]), float(n_asked[person])),
-                information,
-                information.high is not None and information.high < SPAMMER_BELOW,
-            )
-        )
-    return result
+    quality = []
+    for person, table in enumerate(counts):
+        information = _information(table, fit.shares)
+        reliability = _wilson(hits[person], n_shared[person], n_shared[person] * certain[person])
+        of_gold = _wilson(correct[person], n_asked[person], n_asked[person])
+        spammer = information.high is not None and information.high < SPAMMER_BELOW
+        n_labels = int(n[person]), int(n_shared[person])
+        quality.append(PersonQuality(*n_labels, reliability, of_gold, information, spammer))
+    return quality
 
 
 def _by_person(labels: Labels, amounts: Array | None = None) -> Array:
@@ -518,9 +476,12 @@ def _by_person(labels: Labels, amounts: Array | None = None) -> Array:
     return np.bincount(labels.person, amounts, minlength=labels.n_people).astype(float)
 
 
-def _wilson(hits: float, n: int, trials: float) -> Estimate:
+def _wilson(hits: float, n: float, trials: float) -> Estimate:
     """A share of hits with Wilson's interval over so many trials."""
-    return bounded(hits / n, n, 0, wilson(min(hits / n, 1.0), trials), SHARES) if n else Estimate(None, 0)
+    if not n:
+        return Estimate(None, 0)
+    share = float(hits / n)
+    return bounded(share, int(n), 0, wilson(min(share, 1.0), float(trials)), SHARES)
 
 
 def _information(counts: Array, shares: Array) -> Estimate:

@@ -2,14 +2,16 @@
 
 The random part is the beginning of one shuffled list of all answers: that makes estimates honest. What is drawn for
 precision goes on in the same list, within the answers that the judge passes and within the others. What is drawn by
-disagreement is picked for what it is: it shows where judges err, and is in no estimate.
+disagreement is picked for what it is: it shows where judges err, and is in no estimate. Experts answer a case once,
+whatever variants and repeats a run has of it.
 """
 
 from __future__ import annotations
 
 import hashlib
+import secrets
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -17,9 +19,20 @@ import numpy as np
 
 from steelyard.analysis.judge.votes import judged_text
 from steelyard.errors import UsageError
-from steelyard.people.labels import ANSWER, KINDS, PREFERENCE, Terms
+from steelyard.people.labels import KINDS, PREFERENCE, Terms, case_key
 from steelyard.records import Outcome, RunState
-from steelyard.store.people import DISAGREEMENT, PRECISION, RANDOM, SKIPPED, Key, LabelRecord, Place
+from steelyard.store.people import (
+    ANSWER,
+    DISAGREEMENT,
+    PRECISION,
+    RANDOM,
+    SKIPPED,
+    Key,
+    LabelRecord,
+    Place,
+    Plan,
+    Queue,
+)
 from steelyard.suite.yaml import meant_or_listed
 
 if TYPE_CHECKING:
@@ -28,6 +41,7 @@ if TYPE_CHECKING:
     from steelyard.suite.case import Case
 
 _EVEN = 0.5
+_BY_CHANCE = (RANDOM, PRECISION)
 LEASE = 1800.0
 """Seconds that an item is held for a person who does not answer."""
 
@@ -70,7 +84,7 @@ def extend_plan(
     against: RunHeader | None = None,
     seed: int | None = None,
 ) -> dict[str, int]:
-    """Draw more items into the queue of a run; by how they were drawn, how many places were added.
+    """Draw more items into a queue of a run; by how they were drawn, how many there are.
 
     `again` is the share of items that each person gets a second time. With `against` people say whether they prefer the
     answer of this run or of that one. `seed` decides the draw of a run's first plan; else the run's id does. UsageError
@@ -79,70 +93,74 @@ def extend_plan(
     for run in (header, against):
         if run is not None and run.state is not RunState.ENDED:
             raise UsageError(f"run {run.id} has not ended: labels are drawn from all of its answers")
-    terms, other = Terms(header.description), None if against is None else against.id
-    plan = _plan(store, header, terms.kind if against is None else PREFERENCE, kind, seed, other)
-    plan["again"] = plan["again"] if again is None else again
-    columns = store.columns(header.id)
-    order = _shuffled(columns, plan["seed"])
-    if against is not None:
-        theirs = store.columns(against.id)
-        both = {key_at(theirs, position) for position in _shuffled(theirs, 0).tolist()}
-        order = order[np.array([key_at(columns, position) in both for position in order.tolist()], dtype=bool)]
-    if not len(order):
+    queue = Queue(header.id, None if against is None else against.id, kind == ANSWER)
+    terms = Terms(header.description)
+    plan = _plan(store, queue, terms.kind if against is None else PREFERENCE, kind, seed)
+    pool = _pool(store, queue, plan.seed)
+    if not pool:
         raise UsageError(f"run {header.id} has no answer that was scored: there is nothing to label")
-    queued = store.people.queued(header.id, other)
-    places: dict[Key, str] = {}
-    for key in _random(columns, order, queued, draw.random):
-        places[key] = RANDOM
-    for key in _most_disagreed(store, header, columns, order, queued | places, draw.disagreement):
-        places[key] = DISAGREEMENT
-    for key in _most_telling(store, terms, header.id, columns, order, queued | places, draw.precision):
-        places[key] = PRECISION
-    if any(queued.get(key) == DISAGREEMENT for key, how in places.items() if how != DISAGREEMENT):
-        plan["picked_first"] = True
-    plan["draws"].append({"at": time.time(), "by": by, "per_item": draw.per_item} | _counts(places))
-    store.people.add_places(header.id, plan, list(places.items()), draw.per_item, other)
-    return _counts(places)
+    queued = store.people.queued(queue)
+    n_random = sum(drawn == RANDOM for drawn in queued.values())
+    places = dict.fromkeys(list(pool)[n_random : n_random + draw.random], RANDOM)
+    if draw.disagreement:
+        apart = _by_item(disagreements(store, header), queue)
+        left = (key for key in pool if key not in queued and key not in places and apart.get(key))
+        places |= dict.fromkeys(sorted(left, key=lambda key: -apart[key])[: draw.disagreement], DISAGREEMENT)
+    if draw.precision:
+        places |= dict.fromkeys(_most_telling(store, terms, queue, pool, queued | places, draw.precision), PRECISION)
+    drawn = {name: sum(how == name for how in places.values()) for name in (RANDOM, DISAGREEMENT, PRECISION)}
+    before = {(how, queued[key]) for key, how in places.items() if key in queued}
+    turned = {was for how, was in before if how in _BY_CHANCE and was not in (how, RANDOM)}
+    plan = replace(
+        plan,
+        again=plan.again if again is None else again,
+        turned=tuple(sorted({*plan.turned, *turned})),
+        draws=(*plan.draws, {"at": time.time(), "by": by, "per_item": draw.per_item} | drawn),
+    )
+    store.people.add_places(queue, plan, list(places.items()), draw.per_item)
+    return drawn
 
 
-def _plan(
-    store: Store, header: RunHeader, usual: str, kind: str, seed: int | None, other: str | None
-) -> dict[str, Any]:
-    """The plan that a run has, or a new one; UsageError when it is of another kind or seed than is asked for."""
-    _check_kind(header.id, kind, other)
-    plan = store.people.plan(header.id, other)
+def _plan(store: Store, queue: Queue, usual: str, kind: str, seed: int | None) -> Plan:
+    """The plan that a queue has, or a new one; UsageError when it is of another kind or seed than is asked for."""
+    run_id, other, allowed = queue.run_id, queue.other_run_id, [name for name in KINDS if name != PREFERENCE]
+    if other is None and kind not in ("", *allowed):
+        raise UsageError(f"there is no kind {kind!r} of labels of one answer{meant_or_listed(kind, allowed)}")
+    if other is not None and (other == run_id or kind not in ("", PREFERENCE)):
+        mistake = f"is {run_id} itself" if other == run_id else f"takes no --kind {kind}"
+        raise UsageError(f"--against asks which answer of two runs is better: it {mistake}")
+    plan = store.people.plan(queue)
     if plan is None:
-        first = _seed(header.id) if seed is None else seed
-        return {"seed": first, "kind": kind or usual, "again": 0.0, "draws": []}
-    if kind and kind != plan["kind"]:
-        raise UsageError(f"the labels of run {header.id} are of the kind {plan['kind']}: one plan asks for one kind")
-    if seed is not None and seed != plan["seed"]:
+        first = int.from_bytes(hashlib.sha256(run_id.encode()).digest()[:4], "big")
+        return Plan(kind or usual, first if seed is None else seed)
+    if kind not in ("", plan.kind):
         raise UsageError(
-            f"the draw of run {header.id} began with the seed {plan['seed']}: it goes on in the same order"
+            f"the answers of run {run_id} are labelled by {plan.kind}: draw more with --kind {plan.kind}."
+            f" Beside it a run can have experts' own answers (--kind {ANSWER}); ask for {kind} in another run"
         )
+    if seed not in (None, plan.seed):
+        raise UsageError(f"the draw of run {run_id} began with the seed {plan.seed}: it goes on in the same order")
     return plan
 
 
-def _check_kind(run_id: str, kind: str, other: str | None) -> None:
-    if other is None:
-        if kind not in ("", *KINDS[:-1]):
-            raise UsageError(f"there is no kind {kind!r} of labels of one answer{meant_or_listed(kind, KINDS[:-1])}")
-    elif other == run_id or kind not in ("", PREFERENCE):
-        mistake = f"is {run_id} itself" if other == run_id else f"takes no --kind {kind}"
-        raise UsageError(f"--against asks which answer of two runs is better: it {mistake}")
+def _pool(store: Store, queue: Queue, seed: int) -> dict[Key, float]:
+    """All that can be drawn in one order by chance, the same whenever it is asked for; and whether it passed."""
+    columns = store.columns(queue.run_id)
+    order = np.random.default_rng(seed).permutation(np.flatnonzero(has_outcome(columns, Outcome.SCORED)))
+    pool = {key_at(columns, position): float(columns.passed[position]) for position in order.tolist()}
+    if queue.other_run_id is not None:
+        theirs = store.columns(queue.other_run_id)
+        both = {key_at(theirs, at) for at in np.flatnonzero(has_outcome(theirs, Outcome.SCORED)).tolist()}
+        pool = {key: passed for key, passed in pool.items() if key in both}
+    return _by_item(pool, queue)
 
 
-def _counts(places: Mapping[Key, str]) -> dict[str, int]:
-    return {name: sum(drawn == name for drawn in places.values()) for name in (RANDOM, DISAGREEMENT, PRECISION)}
-
-
-def _seed(run_id: str) -> int:
-    return int.from_bytes(hashlib.sha256(run_id.encode()).digest()[:4], "big")
-
-
-def _shuffled(columns: Columns, seed: int) -> np.ndarray:
-    """The positions of all scored answers in one order by chance, the same whenever it is asked for."""
-    return np.random.default_rng(seed).permutation(np.flatnonzero(has_outcome(columns, Outcome.SCORED)))
+def _by_item(values: Mapping[Key, float], queue: Queue) -> dict[Key, float]:
+    """Values of samples as those of a queue's items: of a case it is the first sample's."""
+    items: dict[Key, float] = {}
+    for key, value in values.items():
+        items.setdefault(case_key(key[0]) if queue.of_cases else key, value)
+    return items
 
 
 def has_outcome(columns: Columns, outcome: Outcome) -> np.ndarray:
@@ -152,28 +170,8 @@ def has_outcome(columns: Columns, outcome: Outcome) -> np.ndarray:
 
 def key_at(columns: Columns, position: int) -> Key:
     """Case, variant and repeat of a sample by its position."""
-    return (
-        columns.case_ids[columns.case[position]],
-        columns.variants[columns.variant[position]],
-        int(columns.repeat[position]),
-    )
-
-
-def _random(columns: Columns, order: np.ndarray, queued: Mapping[Key, str], n: int) -> Iterator[Key]:
-    """The next of the list after those that were drawn at random already."""
-    there = sum(drawn == RANDOM for drawn in queued.values())
-    return (key_at(columns, position) for position in order[there : there + n].tolist())
-
-
-def _most_disagreed(
-    store: Store, header: RunHeader, columns: Columns, order: np.ndarray, drawn: Mapping[Key, str], n: int
-) -> list[Key]:
-    """Items on which judges, or the judge and its rules, are farthest apart; where all agree nothing is taken."""
-    if not n:
-        return []
-    apart = disagreements(store, header)
-    keys = [key for position in order.tolist() if (key := key_at(columns, position)) not in drawn and apart.get(key)]
-    return sorted(keys, key=lambda key: -apart[key])[:n]
+    case, variant = columns.case_ids[columns.case[position]], columns.variants[columns.variant[position]]
+    return (case, variant, int(columns.repeat[position]))
 
 
 def disagreements(store: Store, header: RunHeader) -> dict[Key, float]:
@@ -182,76 +180,88 @@ def disagreements(store: Store, header: RunHeader) -> dict[Key, float]:
     apart: dict[Key, float] = {}
     if rubric is None:
         return apart
-    width = rubric.high - rubric.low
     for item in store.judgements(header.id):
         votes = [vote.capped for vote in item.judgement.votes if vote.capped]
-        spreads = [
-            (max(values) - min(values)) / (1 if name in rubric.flags else width)
-            for name in (*rubric.dimensions, *rubric.flags)
-            if len(values := [float(vote[name]) for vote in votes if name in vote]) > 1
-        ]
-        bound = [
-            abs(float(item.judgement.uncapped[name]) - float(value)) / (1 if name in rubric.flags else width)
-            for name, value in item.judgement.capped.items()
-            if name in item.judgement.uncapped
-        ]
-        apart[item.case_id, item.variant, item.repeat] = max([*spreads, *bound], default=0.0)
+        sides = [votes, [item.judgement.uncapped, item.judgement.capped]]
+        spreads = [0.0]
+        for name in (*rubric.dimensions, *rubric.flags):
+            width = 1 if name in rubric.flags else rubric.high - rubric.low
+            for readings in sides:
+                values = [float(reading[name]) for reading in readings if name in reading]
+                spreads += [(max(values) - min(values)) / width] if len(values) > 1 else []
+        apart[item.case_id, item.variant, item.repeat] = max(spreads)
     return apart
 
 
 def _most_telling(
-    store: Store, terms: Terms, run_id: str, columns: Columns, order: np.ndarray, drawn: Mapping[Key, str], n: int
+    store: Store, terms: Terms, queue: Queue, pool: Mapping[Key, float], drawn: Mapping[Key, str], n: int
 ) -> list[Key]:
     """The next of the list among what the judge passes and among the rest: as many of each as tighten the rate most."""
-    if not n:
-        return []
-    judged = {key_at(columns, position): int(columns.passed[position]) for position in order.tolist()}
     labels = [
-        (judged.get(label.key), passes)
-        for label in store.people.labels(run_id=run_id)
-        if label.round == 0 and label.drawn in (RANDOM, PRECISION) and (passes := terms.passes(label)) is not None
+        (pool.get(label.key), passes)
+        for label in store.people.labels(run_id=queue.run_id)
+        if label.round == 0 and label.drawn in _BY_CHANCE and (passes := terms.passes(label)) is not None
     ]
-    by_chance = {key for key, how in drawn.items() if how in (RANDOM, PRECISION)}
-    waiting = {
-        side: [key for key, passed in judged.items() if passed == side and key not in by_chance] for side in (1, 0)
-    }
-    size = {side: sum(passed == side for passed in judged.values()) for side in (1, 0)}
-    labelled = {side: [passes for of, passes in labels if of == side] for side in (1, 0)}
-    taken = dict.fromkeys((1, 0), 0)
+    sides = []
+    for side in (1, 0):
+        keys = [key for key, passed in pool.items() if passed == side]
+        labelled = [passes for of, passes in labels if of == side]
+        sides.append((len(keys), labelled, [key for key in keys if drawn.get(key) not in _BY_CHANCE]))
+    taken = [0, 0]
     for _ in range(n):
-        # One more trial, half a hit: nobody knows of few labels that the judge never errs.
         gains = {
-            side: _gain(size[side], labelled[side], taken[side]) for side in (1, 0) if taken[side] < len(waiting[side])
+            at: _gain(size, labelled, taken[at])
+            for at, (size, labelled, waiting) in enumerate(sides)
+            if taken[at] < len(waiting)
         }
         if not gains:
             break
-        taken[max(gains, key=lambda side: gains[side])] += 1
-    return [key for side in (1, 0) for key in waiting[side][: taken[side]]]
+        taken[max(gains, key=lambda at: gains[at])] += 1
+    return [key for (_, _, waiting), n_taken in zip(sides, taken, strict=True) for key in waiting[:n_taken]]
 
 
 def _gain(size: int, labelled: Sequence[bool], taken: int) -> float:
     """By how much one more label of these lowers the variance of the rate."""
+    # One more trial, half a hit: nobody knows of few labels that the judge never errs.
     share = (sum(labelled) + 0.5) / (len(labelled) + 1)
     n = len(labelled) + taken + 1
     return size * size * share * (1 - share) * (1 / n - 1 / (n + 1))
 
 
 class Desk:
-    """Serves the items of a run's queue to one person, and keeps what that person says of them."""
+    """Serves the items of a run's queue to one person, and keeps what that person says of them.
+
+    A run may have two queues, of its answers and (kind `answer`) of its cases; without a kind it is the first there is.
+    A person may sit at several desks at once: each serves other items. Who comes back to a desk by its `name` gets what
+    was held there.
+    """
 
     def __init__(
-        self, store: Store, header: RunHeader, person: str, *, lease: float = LEASE, against: RunHeader | None = None
+        self,
+        store: Store,
+        header: RunHeader,
+        person: str,
+        *,
+        kind: str = "",
+        lease: float = LEASE,
+        against: RunHeader | None = None,
+        name: str = "",
     ) -> None:
         if not person.strip():
             raise UsageError("a label needs a person: give a name or a pseudonym")
-        self._other = None if against is None else against.id
-        plan = store.people.plan(header.id, self._other)
-        if plan is None:
-            raise UsageError(f"run {header.id} has no plan of labels yet: steelyard label plan {header.id} --random 50")
+        other = None if against is None else against.id
+        queues = [Queue(header.id, other, of_cases) for of_cases in (False, True)[: 1 if other else 2]]
+        plans = {queue: plan for queue in queues if (plan := store.people.plan(queue)) and kind in ("", plan.kind)}
+        if not plans:
+            wanted = f" --kind {kind}" if kind else ""
+            raise UsageError(
+                f"run {header.id} has no plan of {kind or 'labels'} yet:"
+                f" steelyard label plan {header.id} --random 50{wanted}"
+            )
+        self._queue, self._plan = next(iter(plans.items()))
         self.terms = Terms(header.description)
-        self.kind: str = plan["kind"]
-        self.person = person.strip()
-        self._store, self._header, self._plan, self._lease = store, header, plan, lease
+        self.kind, self.person = self._plan.kind, person.strip()
+        self._store, self._header, self._lease, self._name = store, header, lease, name or secrets.token_hex(8)
         self._given: list[LabelRecord] = []
 
     @property
@@ -260,17 +270,16 @@ class Desk:
         return sum(label.kind != SKIPPED for label in self._given)
 
     def next(self) -> Task | None:
-        """The item that this person holds, or the next one; None when nothing is left for this person."""
-        place = self._store.people.next_place(self._header.id, self.person, self._lease, self._other)
+        """The item that this person holds here, or the next one; None when nothing is left for this person."""
+        place = self._store.people.next_place(self._queue, self.person, self._lease, self._name)
         if place is None:
             return None
-        case, text = self._text(self._header.id, place)
-        # Who answers a case must not see what the system answered.
-        first, second = "" if self.kind == ANSWER else text, ""
-        swapped = self._other is not None and _chance(self._plan["seed"], place, f"{self.person}\nfirst") < _EVEN
-        if self._other is not None:
-            second = self._text(self._other, place)[1]
-        first, second = (second, first) if swapped else (first, second)
+        case, first = self._text(self._header.id, place)
+        other, second, swapped = self._queue.other_run_id, "", False
+        if other is not None:
+            swapped = _chance(self._plan.seed, place, f"{self.person}\nfirst") < _EVEN
+            second = self._text(other, place)[1]
+            first, second = (second, first) if swapped else (first, second)
         # What a case is filed under tells what is expected of it, as its tags do.
         filed = replace(case, category=None, difficulty=None, cluster=None, tags=())
         seen = replace(filed, expected={}, why="", source="", private=())
@@ -281,6 +290,9 @@ class Desk:
         judge = self._header.description.judge
         text = judged_text(judge.of if judge else "")
         for sample, case in self._store.samples(run_id, case_ids=[place.case_id]):
+            if self._queue.of_cases:
+                # Who answers a case must not see what the system answered.
+                return case, ""
             if sample.key == place.key:
                 return case, text(sample) or sample.call_result.text or ""
         raise UsageError(f"run {run_id} holds no sample of {place.case_id}: its queue is not of this run")
@@ -288,18 +300,19 @@ class Desk:
     def save(self, task: Task, value: Any, *, comment: str = "") -> LabelRecord:
         """Keep a label, durable on return; ValueError with a sentence when it is not on the suite's terms.
 
-        Of two texts `first`, `second` or `tie` is the better one, as they were shown.
+        Of two texts `first`, `second` or `tie` is the better one, as they were shown. AlreadyLabelled when the person
+        labelled the item elsewhere meanwhile: `next` gives another one.
         """
         if self.kind == PREFERENCE:
             shown = ("b", "a") if task.swapped else ("a", "b")
             value = dict(zip(("first", "second"), shown, strict=True)).get(value, value)
         value = self.terms.check(self.kind, value)
-        again = task.place.round == 0 and _chance(self._plan["seed"], task.place, self.person) < self._plan["again"]
+        again = task.place.round == 0 and _chance(self._plan.seed, task.place, self.person) < self._plan.again
         return self._keep(task, self.kind, value, comment, again=again)
 
     def skip(self, task: Task, *, comment: str = "") -> LabelRecord:
         """Say that this person cannot tell; the item is free for others and is not served to this person again."""
-        return self._keep(task, SKIPPED, None, comment, again=False)
+        return self._keep(task, SKIPPED, self.kind, comment, again=False)
 
     def undo(self) -> LabelRecord | None:
         """Take back what this person said last at this desk, which is served next; None when there is nothing."""
@@ -308,24 +321,15 @@ class Desk:
         label = self._given.pop()
         return self._store.people.withdraw(label.number or 0, self._lease)
 
+    def leave(self, task: Task) -> None:
+        """Stop before an item has a label: while it is held, it is served at the next desk of the same person."""
+        self._store.people.leave_desk(task.place)
+
     def _keep(self, task: Task, kind: str, value: Any, comment: str, *, again: bool) -> LabelRecord:
-        case_id, variant, repeat = task.place.key
-        label = LabelRecord(
-            suite_name=self._header.suite_name,
-            case_id=case_id,
-            person=self.person,
-            kind=kind,
-            value=value,
-            run_id=self._header.id,
-            other_run_id=self._other,
-            variant=variant,
-            repeat=repeat,
-            round=task.place.round,
-            drawn=task.place.drawn,
-            blind=True,
-            comment=comment,
-        )
-        self._given.append(self._store.people.fill(task.place, label, again=again))
+        place, header = task.place, self._header
+        sample = (header.id, place.variant, place.repeat, self._queue.other_run_id, place.round, place.drawn)
+        label = LabelRecord(header.suite_name, place.case_id, self.person, kind, value, *sample, True, comment)
+        self._given.append(self._store.people.fill(place, label, again=again))
         return self._given[-1]
 
 

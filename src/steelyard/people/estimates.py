@@ -106,12 +106,11 @@ def estimates_of(store: Store, header: RunHeader, *, label_cost: float | None = 
     table = RunData(columns, suite).table
     all_labels = read_labels(store, header.id, suite) or RunLabels()
     by_labels = LabelColumns(all_labels, columns, table, suite)
-    figures = tuple(_figures(store, header, labels, by_labels, all_labels.unfinished, table))
+    figures = tuple(_figures(store, header, labels, by_labels, all_labels.unfinished or all_labels.leaning, table))
     items = {drawn: {label.key for label in labels if label.drawn == drawn} for drawn in (RANDOM, PRECISION)}
     by_chance = items[RANDOM] | items[PRECISION]
     skipped = {label.key for label in given if label.kind == SKIPPED and label.drawn in items}
     labelled, judged = ~np.isnan(by_labels.passes), ~np.isnan(by_labels.judged)
-    at_random = labelled & np.array([key not in all_labels.for_precision for key in by_labels.keys], dtype=bool)
     n_labels = sum(label.kind != SKIPPED for label in given)
     return Estimates(
         n_random=len(items[RANDOM]),
@@ -122,7 +121,7 @@ def estimates_of(store: Store, header: RunHeader, *, label_cost: float | None = 
         n_skipped=len(skipped - by_chance),
         n_unread=int((~judged & ~table.malformed).sum()),
         n_malformed=int(table.malformed.sum()),
-        not_random=unlike(by_labels.judged, at_random, table.unit),
+        not_random=unlike(by_labels.judged, by_labels.at_random, table.unit),
         figures=figures,
         costs=_costs(store, header, n_labels, figures[0].more_to_halve, label_cost),
     )

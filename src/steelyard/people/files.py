@@ -9,18 +9,17 @@ from __future__ import annotations
 
 import csv
 import json
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import partial
+from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from steelyard.errors import Problem, SuiteError, UsageError
-from steelyard.people.labels import ANSWER, KINDS, PREFERENCE, Terms, truth_value
-from steelyard.store.people import ASKED, DISAGREEMENT, PRECISION, RANDOM, SCORES, SKIPPED, VERDICT, Key, LabelRecord
+from steelyard.people.labels import KINDS, PREFERENCE, Terms, case_key, truth_value
+from steelyard.store.people import ANSWER, DRAWN, SCORES, SKIPPED, VERDICT, Key, LabelRecord, person_key
 from steelyard.suite.readers import READERS, Record, read_records
 from steelyard.suite.yaml import meant_or_listed, result
 
@@ -28,30 +27,82 @@ if TYPE_CHECKING:
     from steelyard.records import RunHeader
     from steelyard.store.base import Store
 
-_DRAWN = (RANDOM, DISAGREEMENT, PRECISION, ASKED)
-_FIELDS = (
-    *("suite", "run", "other_run", "case", "variant", "repeat", "person", "round", *KINDS, "skipped"),
-    *("drawn", "blind", "comment", "at"),
-)
 _MOST_MESSAGES = 20
 _MOST_DIGITS = 9
 """Of a whole number: what every database can store."""
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""What a spreadsheet takes for a formula begins so: such cells get an apostrophe."""
 
 
-def import_labels(store: Store, header: RunHeader, path: Path) -> list[LabelRecord]:
-    """Keep all labels of a file, as labels of one run; SuiteError with every wrong row, and none is kept."""
+def _whole(value: Any, name: str) -> int:
+    text = str(value)
+    if not text.isascii() or not text.isdecimal() or len(text) > _MOST_DIGITS:
+        raise ValueError(f"{name} must be a whole number; {result(value)}")
+    return int(text)
+
+
+def _drawn(value: Any, name: str) -> str:
+    if value not in DRAWN:
+        raise ValueError(f"{name} is one of {', '.join(DRAWN)}; {result(value)}")
+    return str(value)
+
+
+def _moment(value: Any, name: str) -> float:
+    try:
+        moment = datetime.fromisoformat(str(value))
+    except ValueError:
+        raise ValueError(f"{name} must be a time such as 2026-01-31T12:00:00Z; {result(value)}") from None
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+
+
+def _iso(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds")
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """A column of a file, and the field of a label that it is."""
+
+    name: str
+    field: str
+    read: Callable[[Any, str], Any] = lambda value, _: str(value)
+    write: Callable[[Any], Any] = lambda value: value
+
+
+_COLUMNS = (
+    _Column("suite", "suite_name"),
+    _Column("run", "run_id"),
+    _Column("other_run", "other_run_id"),
+    _Column("case", "case_id"),
+    _Column("variant", "variant"),
+    _Column("repeat", "repeat", _whole),
+    _Column("person", "person", lambda value, _: str(value).strip()),
+    _Column("round", "round", _whole),
+    *(_Column(kind, "") for kind in (*KINDS, SKIPPED)),
+    _Column("drawn", "drawn", _drawn),
+    _Column("blind", "blind", truth_value),
+    _Column("comment", "comment"),
+    _Column("at", "labelled_at", _moment, _iso),
+)
+_NAMES = tuple(column.name for column in _COLUMNS)
+
+
+# ---- in
+
+
+def import_labels(store: Store, header: RunHeader, path: Path, *, of_any_run: bool = True) -> list[LabelRecord]:
+    """Keep all labels of a file, as labels of one run; SuiteError with every wrong row, and none is kept.
+
+    A row that names another run of the store is wrong; one that names a run of another store only with `of_any_run`.
+    """
     problems: list[Problem] = []
-    terms, keys = Terms(header.description), _keys(store, header)
-    others = {run.id for run in store.runs()} - {header.id}
+    read = _Reader(store, header, f"steelyard label import {path.name}", of_any_run)
     labels: dict[Any, LabelRecord] = {}
     for record in _rows(path, problems):
         try:
-            if isinstance(record.data, Mapping) and (run := str(record.data.get("run"))) in others:
-                raise ValueError(f"this labels an answer of run {run}: steelyard label import {path.name} {run}")
-            label = _label(record.data, header, terms, keys)
-            if label.other_run_id is not None and label.other_run_id not in others:
-                raise ValueError(f"other_run must be another run of this store; {result(label.other_run_id)}")
-            if labels.setdefault((label.key, label.person, label.round, label.other_run_id), label) is not label:
+            label = read.label(record.data)
+            once = (label.key, person_key(label.person), label.round, label.other_run_id, label.of_case)
+            if labels.setdefault(once, label) is not label:
                 raise ValueError(f"{label.person} labels {label.case_id}{_beyond(label.key)} a second time")
         except ValueError as error:
             problems.append(record.problem(str(error)))
@@ -63,12 +114,6 @@ def import_labels(store: Store, header: RunHeader, path: Path) -> list[LabelReco
         raise UsageError(f"{path.name} holds no label")
     store.people.add_labels(list(labels.values()))
     return list(labels.values())
-
-
-def _keys(store: Store, header: RunHeader) -> set[Key]:
-    columns = store.columns(header.id)
-    rows = zip(columns.case.tolist(), columns.variant.tolist(), columns.repeat.tolist(), strict=True)
-    return {(columns.case_ids[case], columns.variants[variant], int(repeat)) for case, variant, repeat in rows}
 
 
 def _rows(path: Path, problems: list[Problem]) -> Iterator[Record]:
@@ -90,116 +135,102 @@ def _from_cells(row: dict[str, Any]) -> dict[str, Any]:
     return plain | {SCORES: scores or None}
 
 
-def _label(data: Any, header: RunHeader, terms: Terms, keys: set[Key]) -> LabelRecord:
-    if not isinstance(data, Mapping):
-        raise ValueError(f"a label is a group of keys: case, person and {VERDICT}; {result(data)}")
-    given = {name: value for name, value in data.items() if value not in (None, "")}
-    for name in given:
-        if name not in _FIELDS:
-            raise ValueError(f"there is no column {name!r}{meant_or_listed(str(name), _FIELDS)}")
-    kinds = [name for name in (*KINDS, SKIPPED) if name in given]
-    if len(kinds) != 1:
-        what = f"there are {' and '.join(kinds)}" if kinds else "there is none"
-        raise ValueError(f"a label is one of {', '.join(KINDS)}: {what}")
-    kind, value = kinds[0], given[kinds[0]]
-    _check_pair(kind, given)
-    if kind == ANSWER and isinstance(value, str) and terms.suite.answer.schema_data is not None:
-        value = _json(value)
-    if "case" not in given:
-        raise ValueError("case is missing: the id of the case whose answer is labelled")
-    key = (str(given["case"]), str(given.get("variant", "")), _whole(given, "repeat"))
-    if key not in keys:
-        listed = (
-            "" if key[0] in {case for case, _, _ in keys} else meant_or_listed(key[0], [case for case, _, _ in keys])
+class _Reader:
+    """Makes labels of one run out of rows; ValueError with a sentence of what is wrong with a row."""
+
+    def __init__(self, store: Store, header: RunHeader, command: str, of_any_run: bool) -> None:
+        self._header, self._terms = header, Terms(header.description)
+        self._command, self._of_any_run = command, of_any_run
+        self._runs = {run.id for run in store.runs()}
+        columns = store.columns(header.id)
+        rows = zip(columns.case.tolist(), columns.variant.tolist(), columns.repeat.tolist(), strict=True)
+        self._keys = {
+            (columns.case_ids[case], columns.variants[variant], int(repeat)) for case, variant, repeat in rows
+        }
+        self._cases = set(columns.case_ids)
+
+    def label(self, data: Any) -> LabelRecord:
+        if not isinstance(data, Mapping):
+            raise ValueError(f"a label is a group of keys: case, person and {VERDICT}; {result(data)}")
+        given = {name: value for name, value in data.items() if value not in (None, "")}
+        for name in given:
+            if name not in _NAMES:
+                raise ValueError(f"there is no column {name!r}{meant_or_listed(str(name), _NAMES)}")
+        kinds = [name for name in (*KINDS, SKIPPED) if name in given]
+        if len(kinds) != 1:
+            what = f"there are {' and '.join(kinds)}" if kinds else "there is none"
+            raise ValueError(f"a label is one of {', '.join(KINDS)}: {what}")
+        fields = {
+            column.field: column.read(given[column.name], column.name)
+            for column in _COLUMNS
+            if column.field and column.name in given
+        }
+        self._check_runs(kinds[0], fields.pop("run_id", None), fields.get("other_run_id"))
+        if not fields.get("person"):
+            raise ValueError("person is missing: a name or a pseudonym")
+        own = {"suite_name": self._header.suite_name, "run_id": self._header.id}
+        label = self._of_answer(
+            LabelRecord(**{"case_id": "", "kind": kinds[0], "value": given[kinds[0]], **fields, **own})
         )
-        raise ValueError(f"run {header.id} has no answer for case {key[0]!r}{_beyond(key)}{listed}")
-    person = str(given.get("person", "")).strip()
-    if not person:
-        raise ValueError("person is missing: a name or a pseudonym")
-    drawn = str(given.get("drawn", ASKED))
-    if drawn not in _DRAWN:
-        raise ValueError(f"drawn is one of {', '.join(_DRAWN)}; {result(drawn)}")
-    return LabelRecord(
-        suite_name=header.suite_name,
-        case_id=key[0],
-        person=person,
-        kind=kind,
-        value=terms.check(kind, value),
-        run_id=header.id,
-        variant=key[1],
-        repeat=key[2],
-        other_run_id=str(given["other_run"]) if "other_run" in given else None,
-        round=_whole(given, "round"),
-        drawn=drawn,
-        blind=truth_value(given.get("blind", False), "blind"),
-        comment=str(given.get("comment", "")),
-        labelled_at=_moment(given.get("at")),
-    )
+        return replace(label, value=self._terms.read(label.kind, label.value))
 
+    def _check_runs(self, kind: str, run: str | None, other: str | None) -> None:
+        own = self._header.id
+        if run not in (None, own) and (run in self._runs or not self._of_any_run):
+            where = "" if run in self._runs else ", which is not in this store; if it is this run"
+            raise ValueError(f"this labels an answer of run {run}{where}: {self._command} {own if where else run}")
+        if kind != SKIPPED and (kind == PREFERENCE) != (other is not None):
+            raise ValueError(f"{PREFERENCE} and other_run go together: it is of the answers of two runs")
+        if other is not None and other not in self._runs - {own}:
+            raise ValueError(f"other_run must be another run of this store; {result(other)}")
 
-def _check_pair(kind: str, given: Mapping[str, Any]) -> None:
-    if kind != SKIPPED and (kind == PREFERENCE) != ("other_run" in given):
-        raise ValueError(f"{PREFERENCE} and other_run go together: it is of the answers of two runs")
+    def _of_answer(self, label: LabelRecord) -> LabelRecord:
+        """The label, when the run has what it is of; of a case that somebody answers it is no variant or repeat."""
+        if not label.case_id:
+            raise ValueError("case is missing: the id of the case whose answer is labelled")
+        if label.key not in self._keys and not (label.of_case and label.case_id in self._cases):
+            listed = "" if label.case_id in self._cases else meant_or_listed(label.case_id, sorted(self._cases))
+            where = f"{label.case_id!r}{_beyond(label.key)}{listed}"
+            raise ValueError(f"run {self._header.id} has no answer for case {where}")
+        _, variant, repeat = case_key(label.case_id) if label.of_case else label.key
+        return replace(label, variant=variant, repeat=repeat)
 
 
 def _beyond(key: Key) -> str:
     return f" [{key[1]}], repeat {key[2]}" if key[1] or key[2] else ""
 
 
-def _json(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError as error:
-        raise ValueError(f"answer is no JSON: {error}") from None
-
-
-def _whole(given: Mapping[str, Any], name: str) -> int:
-    text = str(given.get(name, 0))
-    if not text.isascii() or not text.isdecimal() or len(text) > _MOST_DIGITS:
-        raise ValueError(f"{name} must be a whole number; {result(given[name])}")
-    return int(text)
-
-
-def _moment(value: Any) -> float:
-    if value is None:
-        return time.time()
-    try:
-        moment = datetime.fromisoformat(str(value))
-    except ValueError:
-        raise ValueError(f"at must be a time such as 2026-01-31T12:00:00Z; {result(value)}") from None
-    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
-
-
 # ---- Label Studio: a list of tasks, each with what was shown (`data`) and what people said of it (`annotations`)
+
+_SHOWN = ("case", "variant", "repeat", "run", "drawn")
 
 
 def _studio_rows(record: Record, problems: list[Problem]) -> Iterator[Record]:
     """The labels of a task. The name of a control (`from_name`) is a dimension or flag, verdict, answer or comment."""
     task = record.data
-    shown = {name: task["data"][name] for name in ("case", "variant", "repeat", "run", "drawn") if name in task["data"]}
+    shown = {name: task["data"][name] for name in _SHOWN if name in task["data"]}
     times = Counter[str]()
     for annotation in _groups(task.get("annotations"), "annotations", record, problems):
-        if annotation.get("was_cancelled"):
-            continue
         by = annotation.get("completed_by")
         person = by.get("email") or by.get("id") if isinstance(by, Mapping) else by
         row = shown | {"person": "" if person is None else str(person), "at": annotation.get("created_at")}
-        row["round"] = times[row["person"]]
-        times[row["person"]] += 1
-        try:
-            row |= _studio_value(_groups(annotation.get("result"), "result", record, problems))
-        except ValueError as error:
-            problems.append(record.problem(str(error)))
-            continue
-        yield Record(row, record.file, record.line)
+        if not annotation.get("was_cancelled"):
+            row["round"] = times[row["person"]]
+            times[row["person"]] += 1
+            try:
+                said = _studio_value(_groups(annotation.get("result"), "result", record, problems))
+                yield replace(record, data=row | said)
+            except ValueError as error:
+                problems.append(record.problem(str(error)))
 
 
 def _groups(value: Any, name: str, record: Record, problems: list[Problem]) -> list[Mapping[str, Any]]:
     """The groups of keys in a list of Label Studio's; what is not there is an empty list."""
-    items = [] if value is None else value
-    if isinstance(items, list) and all(isinstance(item, Mapping) for item in items):
-        return items
-    problems.append(record.problem(f"{name} must be a list of groups of keys, as Label Studio has it; {result(value)}"))
+    if isinstance(value, list) and all(isinstance(item, Mapping) for item in value):
+        return value
+    if value is not None:
+        wrong = f"{name} must be a list of groups of keys, as Label Studio has it; {result(value)}"
+        problems.append(record.problem(wrong))
     return []
 
 
@@ -213,55 +244,41 @@ def _studio_value(regions: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         if value.get("labels") and "start" in value:
             span = {key: value[key] for key in ("start", "end", "text") if key in value}
             spans.setdefault(name, []).append(span | {"label": value["labels"][0]})
-            continue
-        value_of_region = _studio_said(region.get("type"), value)
-        if name in (VERDICT, ANSWER, PREFERENCE, "comment"):
-            row[name] = value_of_region
+        elif name in (VERDICT, ANSWER, PREFERENCE, "comment"):
+            row[name] = _studio_said(region.get("type"), value)
         else:
-            row.setdefault(SCORES, {})[name] = value_of_region
+            row.setdefault(SCORES, {})[name] = _studio_said(region.get("type"), value)
     return row | ({ANSWER: spans} if spans else {})
 
 
 def _studio_said(kind: Any, value: Mapping[str, Any]) -> Any:
-    for name in ("rating", "number", "selected"):
-        if name in value:
-            return {"left": "a", "right": "b"}.get(str(value[name]), value[name])
-    for name in ("choices", "text"):
-        if value.get(name):
-            return value[name][0] if isinstance(value[name], list) else value[name]
-    raise ValueError(
-        f"a Label Studio result of the type {kind!r} cannot be read: use choices, rating, number or labels"
-    )
+    for name in ("rating", "number", "selected", "choices", "text"):
+        said = value.get(name)
+        if said or said == 0:
+            first = said[0] if isinstance(said, list) else said
+            return {"left": "a", "right": "b"}.get(str(first), first) if name == "selected" else first
+    known = "use choices, rating, number or labels"
+    raise ValueError(f"a Label Studio result of the type {kind!r} cannot be read: {known}")
 
 
-def _studio_task(
-    labels: Sequence[LabelRecord], person: Mapping[str, str], texts: Mapping[Key, Mapping[str, Any]]
-) -> dict[str, Any]:
-    first = labels[0]
-    data = {"case": first.case_id, "variant": first.variant, "repeat": first.repeat, "run": first.run_id}
-    return {
-        "data": data | {"drawn": first.drawn} | dict(texts.get(first.key, {})),
-        "annotations": [
-            {
-                "completed_by": person[label.person],
-                "created_at": _iso(label.labelled_at),
-                "result": _studio_result(label),
-            }
-            for label in labels
-        ],
-    }
+def _studio(rows: Sequence[Mapping[str, Any]], texts: Mapping[Key, dict[str, Any]]) -> str:
+    tasks: dict[Key, dict[str, Any]] = {}
+    for row in rows:
+        key = (row["case"], row.get("variant", ""), row["repeat"])
+        shown = {name: row[name] for name in _SHOWN if name in row} | texts.get(key, {})
+        task = tasks.setdefault(key, {"data": shown, "annotations": []})
+        said = (row.get(SCORES) or {VERDICT: row[VERDICT]}) | {name: row[name] for name in ("comment",) if name in row}
+        results = [_studio_result(name, value) for name, value in said.items()]
+        task["annotations"].append({"completed_by": row["person"], "created_at": row["at"], "result": results})
+    return json.dumps(list(tasks.values()), ensure_ascii=False, indent=2) + "\n"
 
 
-def _studio_result(label: LabelRecord) -> list[dict[str, Any]]:
-    given = label.value if label.kind == SCORES else {VERDICT: label.value}
-    results = [
-        {"from_name": name, "to_name": ANSWER, "type": "choices", "value": {"choices": ["yes" if value else "no"]}}
-        if isinstance(value, bool)
-        else {"from_name": name, "to_name": ANSWER, "type": "rating", "value": {"rating": value}}
-        for name, value in given.items()
-    ]
-    comment = {"from_name": "comment", "to_name": ANSWER, "type": "textarea", "value": {"text": [label.comment]}}
-    return [*results, comment] if label.comment else results
+def _studio_result(name: str, value: Any) -> dict[str, Any]:
+    if isinstance(value, bool):
+        kind, said = "choices", dict[str, Any](choices=["yes" if value else "no"])
+    else:
+        kind, said = ("textarea", {"text": [value]}) if isinstance(value, str) else ("rating", {"rating": value})
+    return {"from_name": name, "to_name": ANSWER, "type": kind, "value": said}
 
 
 # ---- out
@@ -290,19 +307,22 @@ def people_names(store: Store, *, names: bool) -> Callable[[str], str]:
 
 def export_labels(store: Store, header: RunHeader, path: Path, *, names: bool = False) -> int:
     """Write the labels of a run by the file's ending: .csv, .jsonl, or .json for Label Studio; how many."""
+    if path.suffix not in (".csv", ".jsonl", ".json"):
+        raise UsageError(f"{path.name}: labels are written as .csv, .jsonl or (for Label Studio) .json")
     labels = [label for label in store.people.labels(run_id=header.id) if label.run_id == header.id]
     if path.suffix == ".json":
         # Label Studio has no place for skipped items and people's own answers.
         labels = [label for label in labels if label.kind in (SCORES, VERDICT)]
-    person = {label.person: label.person for label in labels} if names else pseudonyms(store)
-    writers: dict[str, Callable[[Sequence[LabelRecord], Mapping[str, str]], str]] = {
-        ".csv": _csv,
-        ".jsonl": _jsonl,
-        ".json": partial(_studio, texts=partial(_texts, store, header)),
-    }
-    if path.suffix not in writers:
-        raise UsageError(f"{path.name}: labels are written as .csv, .jsonl or (for Label Studio) .json")
-    text = writers[path.suffix](labels, person)
+    person = people_names(store, names=names)
+    rows = [label_row(label, person(label.person)) for label in labels]
+    if path.suffix == ".json":
+        samples = store.samples(header.id, case_ids=sorted({label.case_id for label in labels}))
+        seen = {sample.key: {"input": case.input, "answer": sample.call_result.text} for sample, case in samples}
+        text = _studio(rows, seen)
+    elif path.suffix == ".csv":
+        text = _csv(rows)
+    else:
+        text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
     try:
         path.write_text(text, encoding="utf-8", newline="")
     except OSError as error:
@@ -313,79 +333,31 @@ def export_labels(store: Store, header: RunHeader, path: Path, *, names: bool = 
 def label_row(label: LabelRecord, person: str) -> dict[str, Any]:
     """A label as a file has it; fields that say nothing are left out."""
     row = {
-        "suite": label.suite_name,
-        "run": label.run_id,
-        "other_run": label.other_run_id,
-        "case": label.case_id,
-        "variant": label.variant,
-        "repeat": label.repeat,
-        "person": person,
-        "round": label.round,
-        label.kind: True if label.kind == SKIPPED else label.value,
-        "drawn": label.drawn,
-        "blind": label.blind,
-        "comment": label.comment,
-        "at": _iso(label.labelled_at),
+        column.name: column.write(getattr(label, column.field)) if column.field else label.value
+        for column in _COLUMNS
+        if column.field or column.name == label.kind
     }
-    return {name: value for name, value in row.items() if value not in (None, "")}
+    return {name: value for name, value in (row | {"person": person}).items() if value not in (None, "")}
 
 
-def _iso(at: float) -> str:
-    return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds")
-
-
-def _jsonl(labels: Sequence[LabelRecord], person: Mapping[str, str]) -> str:
-    return "".join(json.dumps(label_row(label, person[label.person]), ensure_ascii=False) + "\n" for label in labels)
-
-
-def _texts(store: Store, header: RunHeader, case_ids: Sequence[str]) -> dict[Key, dict[str, Any]]:
-    """What people saw of each item."""
-    samples = store.samples(header.id, case_ids=case_ids)
-    return {sample.key: {"input": case.input, "answer": sample.call_result.text} for sample, case in samples}
-
-
-def _studio(
-    labels: Sequence[LabelRecord],
-    person: Mapping[str, str],
-    texts: Callable[[Sequence[str]], Mapping[Key, Mapping[str, Any]]],
-) -> str:
-    by_item: dict[Key, list[LabelRecord]] = {}
-    for label in labels:
-        by_item.setdefault(label.key, []).append(label)
-    shown = texts(sorted({case_id for case_id, _, _ in by_item}))
-    tasks = [_studio_task(item, person, shown) for item in by_item.values()]
-    return json.dumps(tasks, ensure_ascii=False, indent=2) + "\n"
-
-
-def _csv(labels: Sequence[LabelRecord], person: Mapping[str, str]) -> str:
-    from io import StringIO
-
-    rows = [_flat(label_row(label, person[label.person])) for label in labels]
-    columns = sorted({name for row in rows for name in row}, key=_column_order)
+def _csv(rows: Sequence[dict[str, Any]]) -> str:
+    flat = []
+    for row in rows:
+        scores = {f"{SCORES}.{name}": value for name, value in row.get(SCORES, {}).items()}
+        plain = {name: value for name, value in row.items() if name != SCORES} | scores
+        if not isinstance(plain.get(ANSWER, ""), str):
+            plain[ANSWER] = json.dumps(plain[ANSWER], ensure_ascii=False)
+        flat.append({name: _safe(value) for name, value in plain.items()})
+    order = {name: at for at, name in enumerate(_NAMES)}
+    columns = sorted({name for row in flat for name in row}, key=lambda name: (order[name.partition(".")[0]], name))
     page = StringIO()
     writer = csv.DictWriter(page, columns, lineterminator="\n")
     writer.writeheader()
-    writer.writerows({name: _safe(value) for name, value in row.items()} for row in rows)
+    writer.writerows(flat)
     return page.getvalue()
 
 
-def _flat(row: dict[str, Any]) -> dict[str, Any]:
-    scores = row.pop(SCORES, {})
-    row |= {f"{SCORES}.{name}": value for name, value in scores.items()}
-    if not isinstance(row.get(ANSWER, ""), str):
-        row[ANSWER] = json.dumps(row[ANSWER], ensure_ascii=False)
-    return row
-
-
-def _column_order(name: str) -> tuple[int, str]:
-    return (_FIELDS.index(name.partition(".")[0]), name)
-
-
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
-
-
 def _safe(value: Any) -> Any:
-    """A cell that a spreadsheet would take for a formula begins with an apostrophe."""
     return f"'{value}" if isinstance(value, str) and (value.startswith(_FORMULA) or _is_quoted(value)) else value
 
 

@@ -7,6 +7,7 @@ A person scores an answer by the rubric (`scores`), says whether it passes (`ver
 from __future__ import annotations
 
 import itertools
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,14 +18,15 @@ import numpy as np
 from steelyard.analysis.judge.corrected import label_passes
 from steelyard.analysis.judge.votes import DescribedRubric, described_rubric
 from steelyard.scoring.extract import SchemaValidator
-from steelyard.store.people import SCORES, SKIPPED, VERDICT, Key, LabelRecord
+from steelyard.scoring.text import fold
+from steelyard.store.people import ANSWER, SCORES, VERDICT, Key, LabelRecord
 from steelyard.suite.yaml import meant_or_listed, result
 
 if TYPE_CHECKING:
     from steelyard.stats.arrays import Array
     from steelyard.suite.models import SuiteModel
 
-ANSWER, PREFERENCE = "answer", "preference"
+PREFERENCE = "preference"
 KINDS = (SCORES, VERDICT, ANSWER, PREFERENCE)
 PASSES = "passes"
 """The name of the figure that every label of an answer has: whether the answer passes."""
@@ -51,12 +53,29 @@ class Terms:
 
     def check(self, kind: str, value: Any) -> Any:
         """The value as it is stored; ValueError with a sentence when it is not on the suite's terms."""
-        if kind == SKIPPED:
-            return None
-        if kind not in KINDS:
-            raise ValueError(f"there is no kind of label {kind!r}{meant_or_listed(kind, KINDS)}")
-        checks = {SCORES: self._scores, VERDICT: _verdict, ANSWER: self._answer, PREFERENCE: _preference}
-        return checks[kind](value)
+        match kind:
+            case "scores":
+                return self._scores(value)
+            case "verdict":
+                return truth_value(value, VERDICT)
+            case "answer":
+                return self._answer(value)
+            case "preference" if value not in CHOICES:
+                raise ValueError(f"a preference is a, b or tie; {result(value)}")
+            case "skipped" if value not in KINDS:
+                return self.kind
+            case "preference" | "skipped":
+                return str(value)
+        raise ValueError(f"there is no kind of label {kind!r}{meant_or_listed(kind, KINDS)}")
+
+    def read(self, kind: str, value: Any) -> Any:
+        """The same of a value that may be written as a text: an answer that is no plain text is JSON."""
+        if kind == ANSWER and isinstance(value, str) and self.suite.answer.schema_data is not None:
+            try:
+                value = json.loads(value)
+            except ValueError as error:
+                raise ValueError(f"answer is no JSON: {error}") from None
+        return self.check(kind, value)
 
     def passes(self, label: LabelRecord) -> bool | None:
         """Whether a person lets the answer pass; None when the label does not tell."""
@@ -85,12 +104,10 @@ class Terms:
         return scores
 
     def _answer(self, value: Any) -> Any:
-        shape = self.suite.answer
-        if shape.schema_data is None:
+        if self.suite.answer.schema_data is None:
             if not isinstance(value, str):
                 raise ValueError(f"the suite's answers are plain texts; {result(value)}")
-            return value
-        if wrong := self._schema.problems(value):
+        elif wrong := self._schema.problems(value):
             raise ValueError(f"the answer does not fit the suite's schema: {wrong[0]}")
         return value
 
@@ -102,19 +119,21 @@ class Terms:
 def truth_value(value: Any, name: str) -> bool:
     """True or false, also as files spell it; ValueError with a sentence otherwise."""
     text = str(value).strip().lower()
-    if isinstance(value, bool) or text in _YES or text in _NO:
-        return value if isinstance(value, bool) else text in _YES
-    raise ValueError(f"{name} must be true or false (or pass or fail); {result(value)}")
+    if text not in (*_YES, *_NO):
+        raise ValueError(f"{name} must be true or false (or pass or fail); {result(value)}")
+    return text in _YES
 
 
-def _verdict(value: Any) -> bool:
-    return truth_value(value, VERDICT)
+def case_key(case_id: str) -> Key:
+    """The item that an expert's answer is of: the case, whatever variants and repeats there are of it."""
+    return (case_id, "", 0)
 
 
-def _preference(value: Any) -> str:
-    if value not in CHOICES:
-        raise ValueError(f"a preference is a, b or tie; {result(value)}")
-    return str(value)
+def plain(value: Any) -> Any:
+    """A value without what makes no difference: white space and case of texts, as for `exact`, and 1.0 for 1."""
+    if isinstance(value, str):
+        return fold(value, case=True, space=True, punctuation=False, accents=False)
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _score(value: Any, name: str, rubric: DescribedRubric) -> int:

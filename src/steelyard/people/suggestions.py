@@ -12,7 +12,6 @@ from typing import Any, Literal
 from steelyard.analysis.summary import origin
 from steelyard.engine.rescore import OtherBalance, reading_of, same_question
 from steelyard.errors import UsageError
-from steelyard.people.labels import ANSWER
 from steelyard.people.truth import Author, change_case
 from steelyard.plugins import checked_call
 from steelyard.records import RunHeader, RunState
@@ -24,7 +23,7 @@ from steelyard.scoring.numbers import as_number
 from steelyard.scoring.structure import Fields
 from steelyard.scoring.text import Choice, Contains, Regex, as_phrases, as_text, chosen, normalise, says_unknown
 from steelyard.store.base import Store
-from steelyard.store.people import LabelRecord
+from steelyard.store.people import ANSWER, LabelRecord
 from steelyard.suite.case import Case, compile_path, digest, put, split_path
 from steelyard.suite.case_files import cannot_edit
 from steelyard.suite.load import load_suite

@@ -13,19 +13,27 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from steelyard.errors import StoreError
-from steelyard.store.codec import Row, from_stored, to_json, to_stored
+from steelyard.store.codec import Row, columns_of, decode, encode, from_row, from_stored, to_json, to_row, to_stored
 from steelyard.store.databases import Database, Session
 
 RANDOM, DISAGREEMENT, PRECISION, ASKED = "random", "disagreement", "precision", "asked"
 """How an item was drawn: at random, because judges disagree on it, at random within what the judge passes or not so
 that the estimate gets tight, or because somebody asked for it."""
+DRAWN = (RANDOM, DISAGREEMENT, PRECISION, ASKED)
 SCORES, VERDICT = "scores", "verdict"
 """The kinds of labels that say how good an answer is: by the rubric, or whether it passes."""
+ANSWER = "answer"
+"""The kind of a label that answers the case itself."""
 SKIPPED = "skipped"
-"""The kind of a label of somebody who could not tell: no answer, and the item is not served to that person again."""
+"""The kind of a label of somebody who could not tell: its value is the kind that was asked for, and the item is not
+served to that person again."""
 
 Key = tuple[str, str, int]
 """Case, variant and repeat."""
+
+
+class AlreadyLabelled(StoreError):
+    """The person has labelled the item before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +65,43 @@ class LabelRecord:
         """The sample that it is of."""
         return (self.case_id, self.variant, self.repeat)
 
+    @property
+    def of_case(self) -> bool:
+        """Whether the person was to answer the case, not to label an answer."""
+        return ANSWER in (self.kind, self.value if self.kind == SKIPPED else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """What identifies a queue. A run has one of its answers, one of its cases, and one with each run compared."""
+
+    run_id: str
+    other_run_id: str | None = None
+    """The run whose answers to the same are compared, where people say which of two they prefer."""
+    of_cases: bool = False
+    """Whether experts answer the cases; else people label the answers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What was planned for a queue."""
+
+    kind: str
+    seed: int = 0
+    """Decides the order in which chance draws."""
+    again: float = 0.0
+    """The share of items that each person labels a second time."""
+    turned: tuple[str, ...] = ()
+    """How items had been drawn before, and perhaps labelled, that chance drew later."""
+    draws: tuple[dict[str, Any], ...] = ()
+    """By whom and when how many were drawn."""
+
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """One place of a run's queue, held by a person."""
+    """One place of a queue, held by a person at a desk."""
 
-    run_id: str
+    queue: Queue
     position: int
     case_id: str
     variant: str
@@ -70,9 +109,7 @@ class Place:
     drawn: str
     round: int
     person: str
-    held_until: float
-    other_run_id: str | None = None
-    """The run whose answer to the same is compared, where people say which of two they prefer."""
+    desk: str = ""
 
     @property
     def key(self) -> Key:
@@ -80,67 +117,52 @@ class Place:
         return (self.case_id, self.variant, self.repeat)
 
 
-_COLUMNS = (
-    *("suite_name", "run", "other_run", "case_id", "variant", "repeat", "person", "round", "kind", "content"),
-    *("drawn", "blind", "comment", "labelled_at"),
-)
+# A person is known by the folded name; the first spelling is the one that is shown.
+_ELSEWHERE = {"run_id": "r.id", "other_run_id": "o.id", "person": "p.name"}
+_RUNS = {"run_id": "run", "other_run_id": "other_run"}
+_COLUMNS = (*(name for name in columns_of(LabelRecord) if name != "number"), "of_case")
 _NEW_LABEL = f"""
-INSERT INTO labels ({", ".join(_COLUMNS)}) VALUES ({", ".join("?" * len(_COLUMNS))})
-ON CONFLICT DO NOTHING RETURNING number
+INSERT INTO labels ({", ".join(_RUNS.get(name, name) for name in _COLUMNS)})
+VALUES ({", ".join("?" * len(_COLUMNS))}) ON CONFLICT DO NOTHING RETURNING number
+"""  # noqa: S608 - our own names
+_LABELS = f"""
+SELECT {", ".join(_ELSEWHERE.get(name, f"l.{name}") for name in columns_of(LabelRecord))}
+FROM labels l JOIN label_people p ON p.person = l.person
+LEFT JOIN runs r ON r.number = l.run LEFT JOIN runs o ON o.number = l.other_run WHERE l.withdrawn_at IS NULL
 """  # noqa: S608 - our own names
 _PLAN = """
-INSERT INTO label_plans (run, other_run, content) VALUES (?, ?, ?)
-ON CONFLICT (run, other_run) DO UPDATE SET content = excluded.content
+INSERT INTO label_plans (run, other_run, of_case, content) VALUES (?, ?, ?, ?)
+ON CONFLICT (run, other_run, of_case) DO UPDATE SET content = excluded.content
 """
-_LABELS = """
-SELECT l.number, l.suite_name, r.id, o.id, l.case_id, l.variant, l.repeat, l.person, l.round, l.kind, l.content,
-       l.drawn, l.blind, l.comment, l.labelled_at
-FROM labels l LEFT JOIN runs r ON r.number = l.run LEFT JOIN runs o ON o.number = l.other_run
-WHERE l.withdrawn_at IS NULL
-"""
-_QUEUE = ("run", "other_run", "position", "case_id", "variant", "repeat", "drawn", "round", "only_for")
-_QUEUE_OF = "run = ? AND other_run = ?"
+_QUEUE = ("run", "other_run", "of_case", "position", "case_id", "variant", "repeat", "drawn", "round", "only_for")
+_IN_QUEUE = "run = ? AND other_run = ? AND of_case = ?"
+_OF_ITEM = "case_id = ? AND variant = ? AND repeat = ?"
+_LABELLED = """EXISTS (
+    SELECT 1 FROM labels l WHERE l.run = q.run AND coalesce(l.other_run, 0) = q.other_run AND l.of_case = q.of_case
+    AND l.case_id = q.case_id AND l.variant = q.variant AND l.repeat = q.repeat AND l.withdrawn_at IS NULL"""
 # Nobody is served what they have labelled (or skipped) already, but for the planned second time.
-_PLACE = f"""
-SELECT position, case_id, variant, repeat, drawn, round FROM label_queue q WHERE {_QUEUE_OF} AND label IS NULL
-AND NOT EXISTS (
-    SELECT 1 FROM labels l WHERE l.run = q.run AND l.case_id = q.case_id AND l.variant = q.variant
-    AND l.repeat = q.repeat AND l.person = ? AND l.round = q.round AND coalesce(l.other_run, 0) = q.other_run
-    AND l.withdrawn_at IS NULL
-)
-"""  # noqa: S608 - our own words
-_MINE = f"{_PLACE} AND person = ? AND held_until >= ? ORDER BY position LIMIT 1"
-_FREE = f"""
-{_PLACE} AND (person IS NULL OR held_until < ?) AND (only_for IS NULL OR only_for = ?) ORDER BY position LIMIT 1
-"""
-_MY_PLACE = f"WHERE {_QUEUE_OF} AND position = ? AND person = ?"
-_HOLD = f"UPDATE label_queue SET person = ?, held_until = ? WHERE {_QUEUE_OF} AND position = ?"  # noqa: S608
-_FILL = f"UPDATE label_queue SET label = ?, held_until = NULL {_MY_PLACE}"  # noqa: S608
-_SECOND = f"""
-SELECT 1 FROM label_queue
-WHERE {_QUEUE_OF} AND case_id = ? AND variant = ? AND repeat = ? AND round = ? AND only_for = ?
-"""  # noqa: S608 - our own words
-_DRAWN = "UPDATE {table} SET drawn = ? WHERE run = ? AND {other} = ? AND case_id = ? AND variant = ? AND repeat = ?"
-_ITEMS = """
-SELECT case_id, variant, repeat, drawn, position FROM label_queue WHERE run = ? AND other_run = ? ORDER BY position
-"""
-_PROGRESS = """
-SELECT drawn, count(label), count(*) FROM label_queue WHERE run = ? AND other_run = ?
-GROUP BY drawn ORDER BY min(position)
-"""
+_OPEN = f"""
+SELECT position, case_id, variant, repeat, drawn, round FROM label_queue q WHERE {_IN_QUEUE} AND label IS NULL
+AND NOT {_LABELLED} AND l.person = ? AND l.round = q.round) AND """  # noqa: S608 - our own words
+_HELD_HERE = "person = ? AND desk IN ('', ?) AND held_until >= ?"
+_FREE = "(person IS NULL OR held_until < ?) AND (only_for IS NULL OR only_for = ?)"
+_HELD_ELSEWHERE = "person = ?"
 _WAITING = f"""
 SELECT count(*) FROM (
-    SELECT DISTINCT case_id, variant, repeat FROM label_queue q WHERE {_QUEUE_OF} AND drawn IN (?, ?) AND NOT EXISTS (
-        SELECT 1 FROM labels l WHERE l.run = q.run AND l.other_run IS NULL AND l.case_id = q.case_id
-        AND l.variant = q.variant AND l.repeat = q.repeat AND l.withdrawn_at IS NULL
-    )
+    SELECT DISTINCT case_id, variant, repeat FROM label_queue q
+    WHERE {_IN_QUEUE} AND drawn IN (?, ?) AND NOT {_LABELLED})
 ) AS items
 """  # noqa: S608 - our own words
-_NOT_AGAIN = f"""
-DELETE FROM label_queue WHERE {_QUEUE_OF} AND case_id = ? AND variant = ? AND repeat = ? AND round = ? AND only_for = ?
-AND label IS NULL
-"""  # noqa: S608 - our own words
-_RELEASE = f"UPDATE label_queue SET person = NULL, held_until = NULL {_MY_PLACE}"  # noqa: S608
+_SECOND_TIME = f"FROM label_queue WHERE {_IN_QUEUE} AND {_OF_ITEM} AND round = ? AND only_for = ?"
+
+
+def _item(key: Key) -> tuple[str, str, int]:
+    return (to_stored(key[0]), to_stored(key[1]), key[2])
+
+
+def person_key(name: str) -> str:
+    """What a person is known by: "Ann" and " ann " are one."""
+    return " ".join(name.split()).casefold()
 
 
 class PeopleTables:
@@ -150,21 +172,23 @@ class PeopleTables:
         self._database = database
         self._number_of = number_of
 
+    # ---- labels
+
     def add_labels(self, labels: Sequence[LabelRecord]) -> list[int]:
-        """Keep all labels, or none; StoreError when a person has labelled one of the items already."""
+        """Keep all labels, or none; AlreadyLabelled when a person has labelled one of the items already."""
         with self._database.writing() as session:
-            return [self._insert(session, label) for label in labels]
+            return self._insert(session, labels)
 
     def labels(self, *, run_id: str | None = None, suite: str | None = None) -> list[LabelRecord]:
         """The labels of a run (preferences with it on either side included), of a suite, or all; oldest first."""
         with self._database.reading() as session:
             where, values = "", list[Any]()
             if run_id is not None:
-                run = self._number_of(session, run_id)
-                where, values = " AND (l.run = ? OR l.other_run = ?)", [run, run]
+                where, values = " AND ? IN (l.run, l.other_run)", [self._number_of(session, run_id)]
             if suite is not None:
                 where, values = f"{where} AND l.suite_name = ?", [*values, to_stored(suite)]
-            return [_label(row) for row in session.execute(f"{_LABELS}{where} ORDER BY l.number", values)]
+            rows = session.execute(f"{_LABELS}{where} ORDER BY l.number", values)
+        return [from_row(LabelRecord, row) for row in rows]
 
     def withdraw(self, number: int, lease: float = 0.0) -> LabelRecord:
         """Take a label back; its person holds its place in the queue for `lease` seconds, and then it is free.
@@ -176,173 +200,165 @@ class PeopleTables:
             rows = session.execute(f"{_LABELS} AND l.number = ?", (number,))
             if not rows:
                 raise StoreError(f"there is no label {number}: `steelyard label log` lists them")
-            now, label = time.time(), _label(rows[0])
+            now, label = time.time(), from_row(LabelRecord, rows[0])
             session.execute("UPDATE labels SET withdrawn_at = ? WHERE number = ?", (now, number))
             session.execute(
                 "UPDATE label_queue SET label = NULL, held_until = ? WHERE label = ?", (now + lease, number)
             )
             if label.run_id is not None:
-                runs = self._runs(session, label.run_id, label.other_run_id)
-                item = (to_stored(label.case_id), to_stored(label.variant), label.repeat)
-                session.execute(_NOT_AGAIN, (*runs, *item, label.round + 1, to_stored(label.person)))
+                queue = self._numbers(session, Queue(label.run_id, label.other_run_id, label.of_case))
+                again = (*queue, *_item(label.key), label.round + 1, to_stored(person_key(label.person)))
+                session.execute(f"DELETE {_SECOND_TIME} AND label IS NULL", again)
             return label
 
     def everybody(self) -> list[str]:
         """Everybody who ever gave a label, who gave one first first; labels that were taken back count, too."""
         with self._database.reading() as session:
-            rows = session.execute("SELECT person FROM labels GROUP BY person ORDER BY min(number)")
-            return [from_stored(row[0]) for row in rows]
+            of_people = "SELECT p.name FROM labels l JOIN label_people p ON p.person = l.person"
+            return [from_stored(row[0]) for row in session.execute(f"{of_people} GROUP BY p.name ORDER BY min(number)")]
 
-    def plan(self, run_id: str, other: str | None = None) -> dict[str, Any] | None:
-        """What was planned for the queue of a run, or of two runs to be compared; None when nothing was."""
-        with self._database.reading() as session:
-            sql = "SELECT content FROM label_plans WHERE run = ? AND other_run = ?"
-            rows = session.execute(sql, self._runs(session, run_id, other))
-        plan: dict[str, Any] | None = json.loads(rows[0][0]) if rows else None
-        return plan
+    def _insert(self, session: Session, labels: Sequence[LabelRecord]) -> list[int]:
+        names = {person_key(label.person): label.person.strip() for label in reversed(labels)}
+        # In one order, so that two who write at once do not wait for each other.
+        people = [(to_stored(person), to_stored(names[person])) for person in sorted(names)]
+        session.insert("label_people", ("person", "name"), people, unless_there=True)
+        numbers = []
+        for label in labels:
+            row = dict(zip(columns_of(LabelRecord), to_row(label), strict=True))
+            for name in _RUNS:
+                row[name] = row[name] and self._number_of(session, row[name])
+            row |= {"person": to_stored(person_key(label.person)), "of_case": int(label.of_case)}
+            inserted = session.execute(_NEW_LABEL, [row[name] for name in _COLUMNS])
+            if not inserted:
+                what = f"{label.case_id}{f' [{label.variant}]' if label.variant else ''} already"
+                undo = "take that label back first (`steelyard label withdraw`)"
+                raise AlreadyLabelled(f"{label.person} has labelled {what}: {undo}")
+            numbers.append(int(inserted[0][0]))
+        return numbers
 
-    def add_places(
-        self,
-        run_id: str,
-        plan: dict[str, Any],
-        places: Sequence[tuple[Key, str]],
-        per_item: int = 1,
-        other: str | None = None,
-    ) -> int:
-        """Keep a run's plan and put places for items that have none at the end of its queue; how many were added.
+    # ---- plans and their queues
+
+    def plan(self, queue: Queue) -> Plan | None:
+        """What was planned for a queue; None when nothing was."""
+        rows = self._read(queue, f"SELECT content FROM label_plans WHERE {_IN_QUEUE}")  # noqa: S608 - our own words
+        return decode(Plan, json.loads(rows[0][0])) if rows else None
+
+    def add_places(self, queue: Queue, plan: Plan, places: Sequence[tuple[Key, str]], per_item: int = 1) -> int:
+        """Keep a plan and put places for items that have none at the end of its queue; how many were added.
 
         An item that is there already and now is drawn at random counts as random from now on, and so do its labels: it
         is part of the random draw, however it came to be labelled first.
         """
         with self._database.writing() as session:
-            runs = self._runs(session, run_id, other)
-            session.execute(_PLAN, (*runs, to_json(plan)))
-            self._locked(session, run_id, other)
-            there, position = _queued(session, runs)
+            numbers = self._numbers(session, queue)
+            session.execute(_PLAN, (*numbers, to_json(encode(plan))))
+            self._locked(session, queue)
+            there, position = _queued(session, numbers)
             new = [(key, drawn) for key, drawn in places if key not in there]
             rows = [
-                (*runs, position + i, to_stored(key[0]), to_stored(key[1]), key[2], drawn, 0, None)
-                for i, (key, drawn) in enumerate(new * per_item)
+                (*numbers, position + at, *_item(key), drawn, 0, None) for at, (key, drawn) in enumerate(new * per_item)
             ]
             session.insert("label_queue", _QUEUE, rows)
             for key, drawn in places:
                 if there.get(key, drawn) not in (drawn, RANDOM):
-                    item = (drawn, *runs, to_stored(key[0]), to_stored(key[1]), key[2])
-                    session.execute(_DRAWN.format(table="label_queue", other="other_run"), item)
-                    session.execute(_DRAWN.format(table="labels", other="coalesce(other_run, 0)"), item)
+                    for table, other in (("label_queue", "other_run"), ("labels", "coalesce(other_run, 0)")):
+                        where = f"run = ? AND {other} = ? AND of_case = ? AND {_OF_ITEM}"
+                        update = f"UPDATE {table} SET drawn = ? WHERE {where}"  # noqa: S608 - our own words
+                        session.execute(update, (drawn, *numbers, *_item(key)))
         return len(rows)
 
-    def queued(self, run_id: str, other: str | None = None) -> dict[Key, str]:
-        """Every item in a run's queue, and how it was drawn."""
+    def queued(self, queue: Queue) -> dict[Key, str]:
+        """Every item in a queue, and how it was drawn."""
         with self._database.reading() as session:
-            return _queued(session, self._runs(session, run_id, other))[0]
+            return _queued(session, self._numbers(session, queue))[0]
 
-    def waiting(self, run_id: str) -> int:
-        """How many items of a draw by chance that began with picked ones have no label yet, 0 for other draws.
+    def progress(self, queue: Queue) -> dict[str, tuple[int, int]]:
+        """How many places of a queue are filled, and how many there are, by how they were drawn."""
+        sql = f"SELECT drawn, count(label), count(*) FROM label_queue WHERE {_IN_QUEUE}"  # noqa: S608 - our own words
+        rows = self._read(queue, f"{sql} GROUP BY drawn ORDER BY min(position)")
+        return {drawn: (filled, planned) for drawn, filled, planned in rows}
 
-        What was picked by disagreement is labelled first: until the others are, a draw that it is part of leans to it.
+    def waiting(self, run_id: str, before: str = DISAGREEMENT) -> int:
+        """How many items drawn by chance have no label yet, where some of them were drawn `before` by another way.
+
+        Those are labelled first: until the others are, a random draw that they are part of leans to them.
         """
-        if not (self.plan(run_id) or {}).get("picked_first"):
-            return 0
-        with self._database.reading() as session:
-            return int(session.execute(_WAITING, (*self._runs(session, run_id, None), RANDOM, PRECISION))[0][0])
+        plan = self.plan(Queue(run_id))
+        turned = plan is not None and before in plan.turned
+        return int(self._read(Queue(run_id), _WAITING, RANDOM, PRECISION)[0][0]) if turned else 0
 
     def next_place(
-        self, run_id: str, person: str, lease: float, other: str | None = None, now: float | None = None
+        self, queue: Queue, person: str, lease: float, desk: str = "", now: float | None = None
     ) -> Place | None:
-        """The place that a person holds already, or the first free one, held from now on for `lease` seconds.
+        """The place that a person holds at this desk, or the first free one, held from now on for `lease` seconds.
 
-        None when nothing is left for that person.
+        Where none is free it is one that the person holds at another desk; None when nothing is left for that person.
         """
         now = time.time() if now is None else now
-        name = to_stored(person)
+        name = to_stored(person_key(person))
+        ways = ((_HELD_HERE, (name, desk, now)), (_FREE, (now, name)), (_HELD_ELSEWHERE, (name,)))
         with self._database.writing() as session:
-            runs = self._locked(session, run_id, other)
-            rows = session.execute(_MINE, (*runs, name, name, now)) or session.execute(_FREE, (*runs, name, now, name))
-            if not rows:
+            numbers = self._locked(session, queue)
+            for condition, values in ways:
+                rows = session.execute(f"{_OPEN}{condition} ORDER BY position LIMIT 1", (*numbers, name, *values))
+                if rows:
+                    break
+            else:
                 return None
             position, case_id, variant, repeat, drawn, round_ = rows[0]
-            session.execute(_HOLD, (name, now + lease, *runs, position))
-        key = (from_stored(case_id), from_stored(variant), repeat)
-        return Place(run_id, position, *key, drawn, round_, person, now + lease, other)
+            held = f"UPDATE label_queue SET person = ?, desk = ?, held_until = ? WHERE {_IN_QUEUE} AND position = ?"  # noqa: S608
+            session.execute(held, (name, desk, now + lease, *numbers, position))
+        return Place(queue, position, from_stored(case_id), from_stored(variant), repeat, drawn, round_, person, desk)
 
     def fill(self, place: Place, label: LabelRecord, *, again: bool = False) -> LabelRecord:
         """Keep the label of a place. It is kept, too, when the lease ended and somebody else holds the place by now.
 
-        `again` adds a place for the same person to label the same item a second time. StoreError when the person has
-        labelled the item already.
+        `again` adds a place for the same person to label the same item a second time. AlreadyLabelled when the person
+        has labelled the item already.
         """
         with self._database.writing() as session:
-            runs, name = self._locked(session, place.run_id, place.other_run_id), to_stored(place.person)
-            number = self._insert(session, label)
-            if label.kind == SKIPPED:
-                session.execute(_RELEASE, (*runs, place.position, name))
-            else:
-                session.execute(_FILL, (number, *runs, place.position, name))
-            if again:
-                item = (to_stored(place.case_id), to_stored(place.variant), place.repeat)
-                # A label that was taken back and given anew has its second place already.
-                if not session.execute(_SECOND, (*runs, *item, place.round + 1, name)):
-                    _, last = _queued(session, runs)
-                    session.insert("label_queue", _QUEUE, [(*runs, last, *item, place.drawn, place.round + 1, name)])
+            numbers = self._locked(session, place.queue)
+            (number,) = self._insert(session, [label])
+            _end_lease(session, numbers, place, None if label.kind == SKIPPED else number)
+            second = (*_item(place.key), place.round + 1, to_stored(person_key(place.person)))
+            # A label that was taken back and given anew has its second place already.
+            if again and not session.execute(f"SELECT 1 {_SECOND_TIME}", (*numbers, *second)):
+                row = (*numbers, _queued(session, numbers)[1], *second[:3], place.drawn, *second[3:])
+                session.insert("label_queue", _QUEUE, [row])
         return replace(label, number=number)
 
-    def progress(self, run_id: str, other: str | None = None) -> dict[str, tuple[int, int]]:
-        """How many places of a run's queue are filled, and how many there are, by how they were drawn."""
+    def leave_desk(self, place: Place) -> None:
+        """Let the person have the place, as long as it is held, at whatever desk they come back to."""
+        with self._database.writing() as session:
+            sql = f"UPDATE label_queue SET desk = '' WHERE {_IN_QUEUE} AND position = ? AND desk = ?"  # noqa: S608
+            session.execute(sql, (*self._locked(session, place.queue), place.position, place.desk))
+
+    def _read(self, queue: Queue, sql: str, *values: Any) -> list[Row]:
         with self._database.reading() as session:
-            rows = session.execute(_PROGRESS, self._runs(session, run_id, other))
-        return {row[0]: (row[1], row[2]) for row in rows}
+            return session.execute(sql, (*self._numbers(session, queue), *values))
 
-    def _runs(self, session: Session, run_id: str, other: str | None) -> tuple[int, int]:
-        """What identifies a queue: a run's number, and that of the run it is compared with or 0."""
-        return self._number_of(session, run_id), 0 if other is None else self._number_of(session, other)
+    def _numbers(self, session: Session, queue: Queue) -> tuple[int, int, int]:
+        compared = 0 if queue.other_run_id is None else self._number_of(session, queue.other_run_id)
+        return self._number_of(session, queue.run_id), compared, int(queue.of_cases)
 
-    def _locked(self, session: Session, run_id: str, other: str | None) -> tuple[int, int]:
+    def _locked(self, session: Session, queue: Queue) -> tuple[int, int, int]:
         """The numbers of a queue that is locked: two people who ask at once are served one after the other."""
-        runs = self._runs(session, run_id, other)
-        lock = "SELECT 1 FROM label_plans WHERE run = ? AND other_run = ?" + self._database.dialect.lock_rows  # noqa: S608
-        if not session.execute(lock, runs):
-            raise StoreError(f"run {run_id} has no plan of labels yet: make one with `steelyard label plan {run_id}`")
-        return runs
-
-    def _insert(self, session: Session, label: LabelRecord) -> int:
-        runs = [None if name is None else self._number_of(session, name) for name in (label.run_id, label.other_run_id)]
-        key = (to_stored(label.case_id), to_stored(label.variant), label.repeat)
-        who = (to_stored(label.person), label.round)
-        content = (label.kind, to_json(label.value), label.drawn, int(label.blind), to_stored(label.comment))
-        rows = session.execute(
-            _NEW_LABEL, (to_stored(label.suite_name), *runs, *key, *who, *content, label.labelled_at)
-        )
-        if not rows:
-            item = f"{label.case_id}{f' [{label.variant}]' if label.variant else ''}"
-            raise StoreError(
-                f"{label.person} has labelled {item} already: take that label back first (`steelyard label withdraw`)"
-            )
-        return int(rows[0][0])
+        numbers, run = self._numbers(session, queue), queue.run_id
+        lock = f"SELECT 1 FROM label_plans WHERE {_IN_QUEUE}{self._database.dialect.lock_rows}"  # noqa: S608
+        if not session.execute(lock, numbers):
+            raise StoreError(f"run {run} has no plan of labels yet: make one with `steelyard label plan {run}`")
+        return numbers
 
 
-def _queued(session: Session, runs: tuple[int, int]) -> tuple[dict[Key, str], int]:
+def _end_lease(session: Session, queue: tuple[int, ...], place: Place, label: int | None = None) -> None:
+    """Fill a place with a label, or free it without one; unless somebody else holds it by now."""
+    change = "person = NULL" if label is None else f"label = {label}"
+    sql = f"UPDATE label_queue SET {change}, held_until = NULL WHERE {_IN_QUEUE} AND position = ? AND person = ?"  # noqa: S608
+    session.execute(sql, (*queue, place.position, to_stored(person_key(place.person))))
+
+
+def _queued(session: Session, queue: tuple[int, ...]) -> tuple[dict[Key, str], int]:
     """How each item of a queue was drawn, and the next free position."""
-    rows = session.execute(_ITEMS, runs)
+    sql = f"SELECT case_id, variant, repeat, drawn, position FROM label_queue WHERE {_IN_QUEUE}"  # noqa: S608
+    rows = session.execute(f"{sql} ORDER BY position", queue)
     return {(from_stored(row[0]), from_stored(row[1]), row[2]): row[3] for row in rows}, rows[-1][4] + 1 if rows else 0
-
-
-def _label(row: Row) -> LabelRecord:
-    number, suite, run, other, case_id, variant, repeat, person, round_, kind, content, drawn, blind, comment, at = row
-    return LabelRecord(
-        suite_name=from_stored(suite),
-        case_id=from_stored(case_id),
-        person=from_stored(person),
-        kind=kind,
-        value=json.loads(content),
-        run_id=run,
-        variant=from_stored(variant),
-        repeat=repeat,
-        other_run_id=other,
-        round=round_,
-        drawn=drawn,
-        blind=bool(blind),
-        comment=from_stored(comment),
-        labelled_at=at,
-        number=number,
-    )

@@ -261,8 +261,13 @@ CREATE TABLE deliveries (
 );
 """
 # A label of a case itself is of no run; a queue that is of one run, not of two to be compared, has 0 for the other one.
+# `of_case` tells experts' answers to cases from labels of answers. A person is known by the folded name (`person`).
 # A label that was taken back stays, with the time at which it was.
 _PEOPLE = """
+CREATE TABLE label_people (
+    person {key_text} PRIMARY KEY,
+    name {key_text} NOT NULL
+);
 CREATE TABLE labels (
     number {number_key},
     suite_name {key_text} NOT NULL,
@@ -271,10 +276,11 @@ CREATE TABLE labels (
     case_id {key_text} NOT NULL,
     variant {key_text} NOT NULL,
     repeat {big} NOT NULL,
-    person {key_text} NOT NULL,
+    person {key_text} NOT NULL REFERENCES label_people (person),
     round INTEGER NOT NULL,
     kind TEXT NOT NULL,
-    content TEXT NOT NULL,
+    of_case SMALLINT NOT NULL,
+    value TEXT,
     drawn TEXT NOT NULL,
     blind SMALLINT NOT NULL,
     comment TEXT NOT NULL,
@@ -282,18 +288,20 @@ CREATE TABLE labels (
     withdrawn_at {real}
 );
 CREATE UNIQUE INDEX labels_once ON labels
-    (suite_name, (coalesce(run, 0)), (coalesce(other_run, 0)), case_id, variant, repeat, person, round)
+    (suite_name, (coalesce(run, 0)), (coalesce(other_run, 0)), of_case, case_id, variant, repeat, person, round)
     WHERE withdrawn_at IS NULL;
 CREATE INDEX labels_by_run ON labels (run, case_id, variant, repeat, person);
 CREATE TABLE label_plans (
     run INTEGER NOT NULL REFERENCES runs (number),
     other_run INTEGER NOT NULL,
+    of_case SMALLINT NOT NULL,
     content TEXT NOT NULL,
-    PRIMARY KEY (run, other_run)
+    PRIMARY KEY (run, other_run, of_case)
 );
 CREATE TABLE label_queue (
     run INTEGER NOT NULL REFERENCES runs (number),
     other_run INTEGER NOT NULL,
+    of_case SMALLINT NOT NULL,
     position {big} NOT NULL,
     case_id {key_text} NOT NULL,
     variant {key_text} NOT NULL,
@@ -302,12 +310,13 @@ CREATE TABLE label_queue (
     round INTEGER NOT NULL,
     only_for {key_text},
     person {key_text},
+    desk TEXT,
     held_until {real},
     label INTEGER REFERENCES labels (number),
-    PRIMARY KEY (run, other_run, position)
+    PRIMARY KEY (run, other_run, of_case, position)
 );
-CREATE INDEX label_queue_open ON label_queue (run, other_run, position) WHERE label IS NULL;
-CREATE INDEX label_queue_held ON label_queue (run, other_run, person) WHERE label IS NULL
+CREATE INDEX label_queue_open ON label_queue (run, other_run, of_case, position) WHERE label IS NULL;
+CREATE INDEX label_queue_held ON label_queue (run, other_run, of_case, person) WHERE label IS NULL
 """
 SOME_SAMPLES = ("claims", "checks", "items")
 """The tables of `_OF_SOME_SAMPLES`: a run in which no sample has any of it has nothing to read there."""

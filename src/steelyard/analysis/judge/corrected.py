@@ -30,7 +30,7 @@ from steelyard.stats.arrays import Array
 from steelyard.stats.groups import share
 from steelyard.stats.intervals import SHARES, Estimate, bounded, score_bounds
 from steelyard.store.base import Columns, Store
-from steelyard.store.people import PRECISION, RANDOM, SCORES, VERDICT, LabelRecord
+from steelyard.store.people import DISAGREEMENT, PRECISION, RANDOM, SCORES, VERDICT, LabelRecord
 from steelyard.suite.labels import Label
 from steelyard.suite.models import SuiteModel
 
@@ -50,15 +50,19 @@ class RunLabels:
     """The samples whose text the labels of their case are of."""
     by_people: Mapping[SampleKey, float] = field(default_factory=dict)
     """The share of people who let a sample pass."""
-    for_precision: Collection[SampleKey] = ()
-    """The samples drawn among what the judge passes and among the rest, not as many of each as there are."""
+    stratified: bool = False
+    """Whether some were drawn among what the judge passes and among the rest, not as many of each as there are."""
+    at_random: Collection[SampleKey] = ()
+    """The part drawn at random: the judge must pass as much of it as of the rest."""
     unfinished: str = ""
     """Why the labels drawn by chance are none yet; "" when they are."""
+    leaning: str = ""
+    """Why they lean to one side yet, which only the pass rate weighs; "" when they do not."""
 
 
-def unfinished_draw(store: Store, run_id: str) -> str:
-    """Why the labels that chance drew stand behind no figure yet; "" when they do."""
-    n = store.people.waiting(run_id)
+def unfinished_draw(store: Store, run_id: str, before: str = DISAGREEMENT) -> str:
+    """Why the labels that chance drew, some of it `before` by another way, stand behind no figure yet; or ""."""
+    n = store.people.waiting(run_id, before)
     return f"some texts of the random draw were picked before, and of the others {n} have no label yet" if n else ""
 
 
@@ -69,12 +73,16 @@ def read_labels(store: Store, run_id: str, suite: SuiteModel) -> RunLabels | Non
     judge = suite.judge if suite.judge and suite.judge.labels else None
     if judge is None and not given:
         return None
+    leaning = unfinished_draw(store, run_id, PRECISION)
     return RunLabels(
         None if judge is None else labels_by_case(store.cases(run_id), judge, skip_wrong=True),
         frozenset() if judge is None else labelled_samples(store.samples(run_id), judge),
         _shares(drawn, described_rubric(suite)),
-        frozenset(label.key for label in drawn if label.drawn == PRECISION),
+        bool(leaning) or any(label.drawn == PRECISION for label in drawn),
+        # What was drawn for precision before it came up at random is part of it once all has labels.
+        () if leaning else frozenset(label.key for label in drawn if label.drawn == RANDOM),
         unfinished_draw(store, run_id),
+        leaning,
     )
 
 
@@ -109,7 +117,7 @@ class LabelColumns:
         self._case = columns.case
         self._by_case = [(labels.by_case or {}).get(case_id) or {} for case_id in columns.case_ids]
         self._own = np.array([key in labels.own for key in self.keys], dtype=bool)
-        self._for_precision = np.array([key in labels.for_precision for key in self.keys], dtype=bool)
+        self.at_random = np.array([key in labels.at_random for key in self.keys], dtype=bool)
         by_people = self.by_key(labels.by_people)
         self._by_people = ~np.isnan(by_people)
         chosen = self._rubric is not None and self._rubric.labels_chosen
@@ -168,11 +176,11 @@ class LabelColumns:
         judged, passes, unit = self.judged[rows], self.passes[rows], self._table.unit[rows]
         if self._rubric is not None and not self._labels.by_people:
             return corrected_by_labels(judged, passes, unit, self._rubric)
-        for_precision = self._for_precision[rows]
-        result = labelled_rate(judged, passes, unit, stratified=bool(for_precision.any()))
-        if for_precision.any() and (why := unlike(judged, ~np.isnan(passes) & ~for_precision, unit)):
-            return without_rate(result, f"the labels drawn at random are no random part of the texts: {why}")
-        return without_rate(result, self._labels.unfinished) if self._labels.unfinished else result
+        result = labelled_rate(judged, passes, unit, stratified=self._labels.stratified)
+        why = unlike(judged, self.at_random[rows], unit) if self._labels.stratified else ""
+        message = why and f"the labels drawn at random are no random part of the texts: {why}"
+        message = self._labels.unfinished or message
+        return without_rate(result, message) if message else result
 
 
 def _number(label: Label | bool | None) -> float:
