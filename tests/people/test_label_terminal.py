@@ -66,15 +66,18 @@ def test_a_suite_without_experts_says_how_to_get_some(run, tmp_path):
     assert "steelyard label plan RUN --kind answer" in invoke("label", "experts", tmp_path / "suite", code=2)
 
 
-def test_who_skipped_everything_has_not_labelled_and_what_was_skipped_is_in_no_count(run):
+def test_who_skipped_everything_has_not_labelled_and_what_was_skipped_is_in_no_count(tmp_path, monkeypatch):
+    monkeypatch.setenv("STEELYARD_STORE", str(tmp_path / "steelyard.db"))
+    suite = load_suite(str(write_judged(tmp_path / "suite", label=lambda _k: None)))
+    run = run_suite(suite, store=str(tmp_path / "steelyard.db")).id
     invoke("label", "plan", "--random", 4, "--per-item", 2, "--kind", "verdict")
     invoke("label", "next", "--as", "ann", typed="p\nf\np\ns\n")
     invoke("label", "next", "--as", "ben", typed="s\ns\ns\ns\n")
     assert "3 labels of 1 person, 5 skipped" in invoke("label", "agreement")
     shown = " ".join(invoke("label", "estimate", "--label-cost", 2).split())
-    few = "texts have labels that count here, and at least 10 must"
+    few = "3 texts have labels that count here, and at least 4 must"
     assert f"{few}. Draw some: steelyard label plan {run} --random 50" in shown
-    assert "Method 4 texts have labels" in shown
+    assert "Method 3 texts have labels" in shown
     assert "Labels cost 6.00" in shown
 
 

@@ -164,8 +164,9 @@ class LabelColumns:
         """
         unit, judged, malformed = self._table.unit[rows], ~np.isnan(self.judged[rows]), self._table.malformed[rows]
         result, n = self._of_read(rows), int((judged & ~np.isnan(self.passes[rows])).sum())
-        if n < min(FEWEST, int(judged.sum())) and not result.message:
-            result = without_rate(result, _too_few(n))
+        needed = min(FEWEST, int(judged.sum()))
+        if n < needed and not result.message:
+            result = without_rate(result, _too_few(n, needed))
         missing, answered = int((~judged & ~malformed).sum()), judged | malformed
         rate = Estimate(None, 0) if result.message else result.rate
         rate = counting_malformed(rate, share(judged, answered, unit), missing)
@@ -262,8 +263,8 @@ def why_unknown(check: JudgeCheck | None) -> str:
     return message if check is not None and check.n_labelled >= FEWEST else f"{message}; see steelyard label plan"
 
 
-def _too_few(n: int) -> str:
-    return f"{n} texts have labels that count here, and at least {FEWEST} must"
+def _too_few(n: int, needed: int = FEWEST) -> str:
+    return f"{n} texts have labels that count here, and at least {needed} must"
 
 
 def labels_of(store: Store, run_id: str, data: RunData) -> LabelledPasses | None:
