@@ -48,7 +48,7 @@ from steelyard.targets.base import Target, TargetContext, open_target
 
 if TYPE_CHECKING:
     from steelyard.analysis.compare.pairing import ComparedRun
-    from steelyard.engine.sample import Judges
+    from steelyard.engine.judges import Judges
     from steelyard.judging.ask import CostEstimate
     from steelyard.report.model import Report
 
@@ -288,7 +288,7 @@ def rescore_decided(
     store.create_run(header)
     judges = None
     if suite.judge is not None:
-        from steelyard.engine.sample import Judges
+        from steelyard.engine.judges import Judges
 
         judges = Judges(suite.judge, suite.folder)
     rescored = rescore_answers(
@@ -462,7 +462,7 @@ def _target(suite: SuiteModel, target_context: TargetContext, store: Store, opti
 def _judges(suite: SuiteModel, limits: Limits, target_context: TargetContext, secrets: list[str]) -> Judges | None:
     if suite.judge is None:
         return None
-    from steelyard.engine.sample import Judges  # with it comes the HTTP client, which runs without a judge may not need
+    from steelyard.engine.judges import Judges
 
     if limits.rate is not None:
         # So many calls as an open load may have under way are for the system under test, not for its judges.

@@ -8,7 +8,6 @@ import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -66,6 +65,8 @@ def list_suites() -> list[SuiteListing]:
 
 
 def _places() -> dict[str, Path]:
+    from importlib.metadata import entry_points  # takes long to import
+
     built_in = Path(__file__).parent.parent / "suites"
     places = {path.parent.name: path for path in sorted(built_in.glob(f"*/{SUITE_FILE}"))}
     for point in entry_points(group=GROUP):
@@ -249,7 +250,7 @@ def _chosen(suite: SuiteModel, name: str | None) -> tuple[str, TargetSpec | None
     for spec in (suite.target, *suite.targets.values()):
         if spec.kind == name:
             return name, spec
-    if name not in plugins.names("targets"):
+    if not plugins.is_known("targets", name):
         available = [*suite.targets, *plugins.names("targets")]
         own = f"; the suite's own: {listed(list(suite.targets))}" if suite.targets else ""
         kinds = f"; kinds: {listed(plugins.names('targets'))}"

@@ -129,10 +129,10 @@ def _component(name: str, raw: Any, place: Place, draft: Draft) -> Component | N
 
 def _scorer(name: str, raw: dict[str, Any], place: Place, draft: Draft) -> tuple[str, Any, str] | None:
     """The registered name, the scorer and the hash of its source, the first or the last of them ""."""
-    available = [*plugins.names("scorers"), PYTHON]
-    kinds = [key for key in raw if key in available]
+    kinds = [key for key in raw if key == PYTHON or (key not in OPTIONS and plugins.is_known("scorers", key))]
     options = (*OPTIONS, WITH) if PYTHON in kinds else OPTIONS
-    strange = [key for key in raw if key not in available and key not in options]
+    strange = [key for key in raw if key not in kinds and key not in options]
+    available = [*plugins.names("scorers"), PYTHON] if strange or not kinds else []
     for key in strange:
         # A misspelt option is told apart from an unknown scorer by what it is closest to.
         hint = meant(key, (*available, *options)) or f"; there are: {listed(available)}"
