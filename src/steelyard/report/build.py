@@ -13,7 +13,6 @@ from steelyard.analysis.wording import failure_reason
 from steelyard.decide.baselines import stored_results
 from steelyard.decide.gates import Decision
 from steelyard.decide.verdict import decide
-from steelyard.people.experts import contested_in
 from steelyard.records import SCORER_ERROR, Outcome, RunHeader, Sample
 from steelyard.report.judge.run import failing_flags
 from steelyard.report.model import Report, SampleDetail
@@ -77,8 +76,17 @@ def _built(store: Store, header: RunHeader, max_details: int, summary: Summary, 
         },
         why_inconclusive=_why_inconclusive(summary, details),
         spending=store.judge_spending(header.id) if judged else None,
-        contested=tuple((item.case_id, item.why) for item in contested_in(store, header)),
+        contested=_contested(store, header),
     )
+
+
+def _contested(store: Store, header: RunHeader) -> tuple[tuple[str, str], ...]:
+    """The contested cases, each with why; none where no expert answered any."""
+    if not store.people.labels(suite=header.suite_name):
+        return ()
+    from steelyard.people.experts import contested_in
+
+    return tuple((item.case_id, item.why) for item in contested_in(store, header))
 
 
 def _why_inconclusive(summary: Summary, details: list[SampleDetail]) -> dict[str, int]:

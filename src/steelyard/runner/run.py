@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ParamSpec
 
 from steelyard import __version__
-from steelyard.analysis.judge.health import constant_judge
 from steelyard.analysis.model import Summary
 from steelyard.analysis.summary import summarise_stored, summary_data
 from steelyard.decide.baselines import Reference, held_against, runs_held_against, stored
@@ -62,6 +61,8 @@ def judge_doubts(header: RunHeader, summary: Summary, *, differ: bool) -> list[s
     judge = header.description.judge
     if summary.judge is None or judge is None or not differ:
         return []
+    from steelyard.analysis.judge.health import constant_judge
+
     why = constant_judge(summary.judge, judge.rubric.scale)
     return [why] if why else []
 

@@ -10,12 +10,11 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from steelyard import plugins
-from steelyard.alerts.rules import AlertSettings, build_alerts
 from steelyard.errors import Problem, SteelyardError, SuiteError, UsageError
 from steelyard.plugins import PLACE, raised_in_words
 from steelyard.records import RunHeader
@@ -27,6 +26,9 @@ from steelyard.suite.chosen_judge import chosen_members
 from steelyard.suite.files import text_of
 from steelyard.suite.models import SuiteModel, TargetSpec
 from steelyard.suite.yaml import Located, listed, meant, read_yaml
+
+if TYPE_CHECKING:
+    from steelyard.alerts.rules import AlertSettings
 
 GROUP = "steelyard.suites"
 SUITE_FILE = "suite.yaml"
@@ -151,6 +153,8 @@ def project_alerts(folder: Path) -> AlertSettings | None:
     path = folder / PROJECT_FILE
     if not path.is_file():
         return None
+    from steelyard.alerts.rules import build_alerts
+
     draft = Draft(read_yaml(text_of(path, PROJECT_FILE), PROJECT_FILE), folder)
     draft.problems.extend(draft.located.problems)
     data = draft.located.data or {}

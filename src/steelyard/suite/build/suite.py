@@ -10,7 +10,6 @@ from typing import Any
 from pydantic import BaseModel
 
 from steelyard import plugins
-from steelyard.alerts.rules import build_alerts
 from steelyard.errors import UsageError
 from steelyard.metrics.expression_checks import SuiteNames, check_gate, criteria_problems
 from steelyard.metrics.expressions import parse_gate
@@ -347,9 +346,12 @@ def build_suite(draft: Draft, path: str) -> SuiteModel:
     names = _names(suite, raw, wrong)
     report_idle_codes(part, names, draft)
     _check_conditions(raw, names, draft)
-    alerts = build_alerts(raw.get("alerts"), draft, names)
+    if raw.get("alerts") is not None:
+        from steelyard.alerts.rules import build_alerts
+
+        suite = suite.changed(alerts=build_alerts(raw["alerts"], draft, names))
     draft.finish()
-    return suite.changed(alerts=alerts)
+    return suite
 
 
 def _check_reads_json(
