@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import asdict, fields, replace
+from dataclasses import fields, is_dataclass, replace
+from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -366,15 +367,22 @@ _PLAIN = ("outcomes", "findings", "finding_samples")
 
 def summary_data(summary: Summary) -> dict[str, Any]:
     """All figures as plain data, with nothing that JSON cannot say."""
-    return {name: _plain(value) for name, value in asdict(summary).items()}
+    return {name: _plain(getattr(summary, name)) for name in _field_names(Summary)}
 
 
 def _plain(data: Any) -> Any:
+    if isinstance(data, float):
+        return data if math.isfinite(data) else None
     if isinstance(data, dict):
         return {str(key): _plain(value) for key, value in data.items()}
     if isinstance(data, list | tuple):
         return [_plain(value) for value in data]
-    return None if isinstance(data, float) and not math.isfinite(data) else data
+    return {name: _plain(getattr(data, name)) for name in _field_names(type(data))} if is_dataclass(data) else data
+
+
+@cache
+def _field_names(kind: type) -> list[str]:
+    return [field.name for field in fields(kind)]
 
 
 def stored_summary(data: Mapping[str, Any] | None, factors: Collection[str] = ()) -> Summary | None:

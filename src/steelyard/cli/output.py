@@ -211,7 +211,7 @@ def end_with(
     """
     from steelyard.report.verdicts import exit_code
 
-    header, report = result.header, result.report(store)
+    header, report = result.header, result.report(store, brief=not as_json)
     comparison = None if reference is None else compare_with(store, header, reference, allow_mismatch=allow_mismatch)
     next_step = _ask_again(report) if stopped is None and go_on is None else ""
     if as_json:

@@ -178,11 +178,11 @@ class Result:
     summary: Summary
     decision: Decision
 
-    def report(self, store: Store) -> Report:
-        """The report of the run, with nothing computed a second time."""
+    def report(self, store: Store, *, brief: bool = False) -> Report:
+        """The report of the run, with nothing computed a second time; `brief` is what stands on one screen."""
         from steelyard.report.build import build_report
 
-        return build_report(store, self.header, figures=(self.summary, self.decision))
+        return build_report(store, self.header, figures=(self.summary, self.decision), brief=brief)
 
 
 @dataclass(frozen=True, slots=True)
