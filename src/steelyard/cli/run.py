@@ -422,7 +422,8 @@ def report_command(
         if explaining.metric is not None:
             explaining.reported(store, store.run(name), as_json=as_json)
             return
-        report = build_report(store, store.run(name))
+        more = as_json or full or charts is not None or any((markdown, junit, html))
+        report = build_report(store, store.run(name), brief=not more)
     written = _files(report, markdown, junit, html)
     written += _charts(report, charts) if charts is not None else []
     if as_json:

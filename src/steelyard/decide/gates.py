@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from steelyard.analysis.judge.corrected import CORRECTED, why_unknown
 from steelyard.analysis.model import Repeated, Slice, Summary
 from steelyard.analysis.wording import distinguished, in_unit
 from steelyard.errors import UsageError
@@ -20,6 +19,7 @@ from steelyard.metrics.expressions import (
     parse_expression,
     parse_gate,
 )
+from steelyard.metrics.registry import CORRECTED
 from steelyard.records import Verdict
 from steelyard.stats.intervals import Estimate
 from steelyard.suite.models import Criterion, SuiteModel
@@ -225,6 +225,8 @@ def measure(gate: Gate, result: Slice, summary: Summary) -> Estimate:
 def _judge(gate: Gate, value: Estimate, summary: Summary, max_inconclusive: float) -> tuple[Verdict, str]:
     if value.value is None:
         if gate.pattern == CORRECTED:
+            from steelyard.analysis.judge.corrected import why_unknown
+
             return Verdict.AMBIGUOUS, f"n/a: {why_unknown(summary.judge_check)}"
         return Verdict.AMBIGUOUS, "n/a: no data" + _more_repeats(gate, summary) + _missing(value)
     if value.n < gate.min_n:

@@ -25,7 +25,7 @@ from steelyard.suite.redaction import Redactor
 from steelyard.targets.base import Request, Target
 
 if TYPE_CHECKING:
-    from steelyard.engine.sample import Judges
+    from steelyard.engine.judges import Judges
 
 
 # Calls before the clock starts, for caches and models that load when they are first asked. Nothing of them is kept.

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from steelyard.engine.health import Health
 from steelyard.engine.plan import Plan
-from steelyard.engine.sample import Evaluation, Judges
+from steelyard.engine.sample import Evaluation
 from steelyard.engine.writer import TARGET, Counts, Progress
 from steelyard.errors import SteelyardError, TargetFailure, UsageError
 from steelyard.records import CallResult, Judgement, Outcome, Retried, RunHeader, RunState, Sample
@@ -23,6 +23,9 @@ from steelyard.suite.chosen_judge import as_recorded
 from steelyard.suite.judge import JudgeModel
 from steelyard.suite.models import SuiteModel
 from steelyard.targets.base import Request, Response
+
+if TYPE_CHECKING:
+    from steelyard.engine.judges import Judges
 
 _CHUNK = 500
 
@@ -175,6 +178,8 @@ class OtherBalance:
         elif judge_then is None:
             self.why_no_words = "A has no judge, and B has one"
         elif same_judge or any(member.kind != "python" for member in judge_then.members):
+            from steelyard.engine.judges import Judges
+
             try:
                 self._as_judged_then = Judges(as_recorded(suite.judge, judge_then), suite.folder)
             except UsageError:
@@ -189,7 +194,11 @@ class OtherBalance:
 
     @cached_property
     def _now(self) -> Judges | None:
-        return None if self._suite.judge is None else Judges(self._suite.judge, self._suite.folder)
+        if self._suite.judge is None:
+            return None
+        from steelyard.engine.judges import Judges
+
+        return Judges(self._suite.judge, self._suite.folder)
 
     def evaluate(self, sample: Sample, case: Case) -> Sample:
         """The answer by this suite and the truth of `case`, with what its judge said then."""

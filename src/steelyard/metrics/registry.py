@@ -30,6 +30,8 @@ MOST_IN_A_ROW = 100
 """pass^k is given for k up to this."""
 READABLE = ".readable"
 """Ends the name of a measure over the answers that could be read."""
+CORRECTED = "pass_rate.corrected"
+"""The pass rate by judge and labels together."""
 
 
 class Level(StrEnum):

@@ -13,7 +13,6 @@ from steelyard.analysis.wording import failure_reason
 from steelyard.decide.baselines import stored_results
 from steelyard.decide.gates import Decision
 from steelyard.decide.verdict import decide
-from steelyard.people.experts import contested_in
 from steelyard.records import SCORER_ERROR, Outcome, RunHeader, Sample
 from steelyard.report.judge.run import failing_flags
 from steelyard.report.model import Report, SampleDetail
@@ -35,14 +34,20 @@ _MOST_CODES = 50
 
 
 def build_report(
-    store: Store, header: RunHeader, *, max_details: int = 1000, figures: tuple[Summary, Decision] | None = None
+    store: Store,
+    header: RunHeader,
+    *,
+    max_details: int = 1000,
+    figures: tuple[Summary, Decision] | None = None,
+    brief: bool = False,
 ) -> Report:
     """The report of a run: figures over all samples, details of all or, beyond `max_details`, of the worst.
 
-    `figures` are those of a run that has just been summed up and decided; without them they are computed.
+    `figures` are those of a run that has just been summed up and decided; without them they are computed. `brief` is
+    for what stands on one screen: it leaves out the slowest samples, single findings and details that explain nothing.
     """
     with store.one_view():
-        return _built(store, header, max_details, *(figures or _figures(store, header)))
+        return _built(store, header, max_details, *(figures or _figures(store, header)), brief=brief)
 
 
 def _figures(store: Store, header: RunHeader) -> tuple[Summary, Decision]:
@@ -58,11 +63,15 @@ def _figures(store: Store, header: RunHeader) -> tuple[Summary, Decision]:
     return summary, decision
 
 
-def _built(store: Store, header: RunHeader, max_details: int, summary: Summary, decision: Decision) -> Report:
+def _built(
+    store: Store, header: RunHeader, max_details: int, summary: Summary, decision: Decision, *, brief: bool
+) -> Report:
     n_samples, judged = sum(summary.overall.outcomes.values()), header.description.judge is not None
     flags = failing_flags(header)
-    details = _details(store, header, n_samples, max_details)
-    slowest = store.some_samples(header.id, order="latency", limit=_N_SLOWEST, descending=True)
+    # They say why calls failed, a scorer broke, or what a judge said does not count.
+    explained = judged or bool(summary.failures) or summary.n_scorer_errors > 0
+    details = _details(store, header, n_samples, max_details) if explained or not brief else []
+    slowest = [] if brief else store.some_samples(header.id, order="latency", limit=_N_SLOWEST, descending=True)
     return Report(
         header=header,
         summary=summary,
@@ -73,12 +82,21 @@ def _built(store: Store, header: RunHeader, max_details: int, summary: Summary, 
         n_samples=n_samples,
         findings={
             figure.code: store.findings(header.id, figure.code, limit=_MOST_FOUND)
-            for figure in summary.codes[:_MOST_CODES]
+            for figure in ([] if brief else summary.codes[:_MOST_CODES])
         },
         why_inconclusive=_why_inconclusive(summary, details),
         spending=store.judge_spending(header.id) if judged else None,
-        contested=tuple((item.case_id, item.why) for item in contested_in(store, header)),
+        contested=_contested(store, header),
     )
+
+
+def _contested(store: Store, header: RunHeader) -> tuple[tuple[str, str], ...]:
+    """The contested cases, each with why; none where no expert answered any."""
+    if not store.people.labels(suite=header.suite_name):
+        return ()
+    from steelyard.people.experts import contested_in
+
+    return tuple((item.case_id, item.why) for item in contested_in(store, header))
 
 
 def _why_inconclusive(summary: Summary, details: list[SampleDetail]) -> dict[str, int]:

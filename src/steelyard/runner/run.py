@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ParamSpec
 
 from steelyard import __version__
-from steelyard.analysis.judge.health import constant_judge
 from steelyard.analysis.model import Summary
 from steelyard.analysis.summary import summarise_stored, summary_data
 from steelyard.decide.baselines import Reference, held_against, runs_held_against, stored
@@ -48,7 +47,7 @@ from steelyard.targets.base import Target, TargetContext, open_target
 
 if TYPE_CHECKING:
     from steelyard.analysis.compare.pairing import ComparedRun
-    from steelyard.engine.sample import Judges
+    from steelyard.engine.judges import Judges
     from steelyard.judging.ask import CostEstimate
     from steelyard.report.model import Report
 
@@ -62,6 +61,8 @@ def judge_doubts(header: RunHeader, summary: Summary, *, differ: bool) -> list[s
     judge = header.description.judge
     if summary.judge is None or judge is None or not differ:
         return []
+    from steelyard.analysis.judge.health import constant_judge
+
     why = constant_judge(summary.judge, judge.rubric.scale)
     return [why] if why else []
 
@@ -177,11 +178,11 @@ class Result:
     summary: Summary
     decision: Decision
 
-    def report(self, store: Store) -> Report:
-        """The report of the run, with nothing computed a second time."""
+    def report(self, store: Store, *, brief: bool = False) -> Report:
+        """The report of the run, with nothing computed a second time; `brief` is what stands on one screen."""
         from steelyard.report.build import build_report
 
-        return build_report(store, self.header, figures=(self.summary, self.decision))
+        return build_report(store, self.header, figures=(self.summary, self.decision), brief=brief)
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,7 +289,7 @@ def rescore_decided(
     store.create_run(header)
     judges = None
     if suite.judge is not None:
-        from steelyard.engine.sample import Judges
+        from steelyard.engine.judges import Judges
 
         judges = Judges(suite.judge, suite.folder)
     rescored = rescore_answers(
@@ -462,7 +463,7 @@ def _target(suite: SuiteModel, target_context: TargetContext, store: Store, opti
 def _judges(suite: SuiteModel, limits: Limits, target_context: TargetContext, secrets: list[str]) -> Judges | None:
     if suite.judge is None:
         return None
-    from steelyard.engine.sample import Judges  # with it comes the HTTP client, which runs without a judge may not need
+    from steelyard.engine.judges import Judges
 
     if limits.rate is not None:
         # So many calls as an open load may have under way are for the system under test, not for its judges.

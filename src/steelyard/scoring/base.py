@@ -34,6 +34,16 @@ class Fault:
 
 
 @dataclass(frozen=True, slots=True)
+class Answered:
+    """What a scorer or check may look at."""
+
+    text: str
+    answer: Any = None
+    """As parsed; None when it is no JSON."""
+    status: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Measure:
     """A ratio of two counts of a scorer; over many samples it is the ratio of their sums."""
 

@@ -8,12 +8,11 @@ import math
 import re
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from types import FrameType
 from typing import Any, Final, NoReturn, Self
 
-import json_repair
 import jsonschema_rs
 
 # Strict JSON out of text that may be hostile: no crash, no infinities, bounded depth and bounded work.
@@ -357,9 +356,12 @@ def _repaired(texts: list[str], begins: re.Pattern[str], gave_up: list[str]) -> 
             gave_up.append(f"it was not repaired: it is longer than {MAX_REPAIR_CHARACTERS:,} characters")
             continue
         seen.add(broken)
+        # Imported before the clock starts, and not before an answer needs it: few do.
+        from json_repair import repair_json
+
         try:
             with time_left:
-                value = _repair(broken)
+                value = _repair(broken, repair_json)
         except OutOfTime:
             gave_up.append(f"its repair was given up after {MAX_REPAIR_SECONDS:g} s")
             return
@@ -369,10 +371,10 @@ def _repaired(texts: list[str], begins: re.Pattern[str], gave_up: list[str]) -> 
             return
 
 
-def _repair(broken: str) -> Any:
+def _repair(broken: str, repair: Callable[..., Any]) -> Any:
     """The fixed object or array; None when there is none, it is empty, or a key of it is not in the text."""
     try:
-        value = json_repair.repair_json(broken, return_objects=True, skip_json_loads=True)
+        value = repair(broken, return_objects=True, skip_json_loads=True)
     except (ValueError, RecursionError, IndexError, TypeError, KeyError, AttributeError):
         return None  # the repairer gives up in many ways on hostile text; none of them is an answer
     if broken.startswith("{") and isinstance(value, list):

@@ -66,6 +66,8 @@ class PackedTexts(Sequence[str]):
     def __init__(self) -> None:
         self._packed: list[bytes] = []
         self._loose: list[str] = []
+        self._last: tuple[int, list[str]] = (-1, [])
+        """The pack that was unpacked last: whoever asks for one text after the other mostly stays in it."""
 
     def extend(self, stored: Sequence[str]) -> None:
         self._loose.extend(stored)
@@ -108,8 +110,14 @@ class PackedTexts(Sequence[str]):
         if isinstance(place, slice):
             return [self[i] for i in range(*place.indices(len(self)))]
         pack, at = divmod(range(len(self))[place], self._PACK)
-        texts = self._loose if pack == len(self._packed) else zlib.decompress(self._packed[pack]).decode().split("\0")
-        return from_stored(texts[at])
+        return from_stored((self._loose if pack == len(self._packed) else self._unpacked(pack))[at])
+
+    def _unpacked(self, pack: int) -> list[str]:
+        last, texts = self._last
+        if last != pack:
+            texts = zlib.decompress(self._packed[pack]).decode().split("\0")
+            self._last = pack, texts
+        return texts
 
 
 PIECE = 1_000

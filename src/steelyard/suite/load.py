@@ -8,15 +8,13 @@ import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from steelyard import plugins
-from steelyard.alerts.rules import AlertSettings, build_alerts
 from steelyard.errors import Problem, SteelyardError, SuiteError, UsageError
 from steelyard.plugins import PLACE, raised_in_words
 from steelyard.records import RunHeader
@@ -28,6 +26,9 @@ from steelyard.suite.chosen_judge import chosen_members
 from steelyard.suite.files import text_of
 from steelyard.suite.models import SuiteModel, TargetSpec
 from steelyard.suite.yaml import Located, listed, meant, read_yaml
+
+if TYPE_CHECKING:
+    from steelyard.alerts.rules import AlertSettings
 
 GROUP = "steelyard.suites"
 SUITE_FILE = "suite.yaml"
@@ -66,6 +67,8 @@ def list_suites() -> list[SuiteListing]:
 
 
 def _places() -> dict[str, Path]:
+    from importlib.metadata import entry_points  # takes long to import
+
     built_in = Path(__file__).parent.parent / "suites"
     places = {path.parent.name: path for path in sorted(built_in.glob(f"*/{SUITE_FILE}"))}
     for point in entry_points(group=GROUP):
@@ -150,6 +153,8 @@ def project_alerts(folder: Path) -> AlertSettings | None:
     path = folder / PROJECT_FILE
     if not path.is_file():
         return None
+    from steelyard.alerts.rules import build_alerts
+
     draft = Draft(read_yaml(text_of(path, PROJECT_FILE), PROJECT_FILE), folder)
     draft.problems.extend(draft.located.problems)
     data = draft.located.data or {}
@@ -249,7 +254,7 @@ def _chosen(suite: SuiteModel, name: str | None) -> tuple[str, TargetSpec | None
     for spec in (suite.target, *suite.targets.values()):
         if spec.kind == name:
             return name, spec
-    if name not in plugins.names("targets"):
+    if not plugins.is_known("targets", name):
         available = [*suite.targets, *plugins.names("targets")]
         own = f"; the suite's own: {listed(list(suite.targets))}" if suite.targets else ""
         kinds = f"; kinds: {listed(plugins.names('targets'))}"

@@ -10,7 +10,6 @@ from typing import Any
 from pydantic import BaseModel
 
 from steelyard import plugins
-from steelyard.alerts.rules import build_alerts
 from steelyard.errors import UsageError
 from steelyard.metrics.expression_checks import SuiteNames, check_gate, criteria_problems
 from steelyard.metrics.expressions import parse_gate
@@ -129,10 +128,10 @@ def _component(name: str, raw: Any, place: Place, draft: Draft) -> Component | N
 
 def _scorer(name: str, raw: dict[str, Any], place: Place, draft: Draft) -> tuple[str, Any, str] | None:
     """The registered name, the scorer and the hash of its source, the first or the last of them ""."""
-    available = [*plugins.names("scorers"), PYTHON]
-    kinds = [key for key in raw if key in available]
+    kinds = [key for key in raw if key == PYTHON or (key not in OPTIONS and plugins.is_known("scorers", key))]
     options = (*OPTIONS, WITH) if PYTHON in kinds else OPTIONS
-    strange = [key for key in raw if key not in available and key not in options]
+    strange = [key for key in raw if key not in kinds and key not in options]
+    available = [*plugins.names("scorers"), PYTHON] if strange or not kinds else []
     for key in strange:
         # A misspelt option is told apart from an unknown scorer by what it is closest to.
         hint = meant(key, (*available, *options)) or f"; there are: {listed(available)}"
@@ -347,9 +346,12 @@ def build_suite(draft: Draft, path: str) -> SuiteModel:
     names = _names(suite, raw, wrong)
     report_idle_codes(part, names, draft)
     _check_conditions(raw, names, draft)
-    alerts = build_alerts(raw.get("alerts"), draft, names)
+    if raw.get("alerts") is not None:
+        from steelyard.alerts.rules import build_alerts
+
+        suite = suite.changed(alerts=build_alerts(raw["alerts"], draft, names))
     draft.finish()
-    return suite.changed(alerts=alerts)
+    return suite
 
 
 def _check_reads_json(
