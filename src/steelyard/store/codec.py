@@ -28,6 +28,8 @@ from operator import attrgetter, index
 from types import NoneType, UnionType
 from typing import Annotated, Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
+from steelyard.suite.case import json_writer
+
 Row = tuple[Any, ...]
 Schema = dict[str, Any]
 _Record = TypeVar("_Record")
@@ -70,19 +72,7 @@ def _plain(value: Any) -> Any:
     return str(value) if type(data) is type(value) else data
 
 
-_compact = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_plain)
-
-
-def _writer() -> Callable[[Any], str]:
-    """`_compact.encode` without its C part being built again in every call, which takes longer than a small record."""
-    make = getattr(json.encoder, "c_make_encoder", None)
-    if make is None:
-        return _compact.encode
-    chunks = make(None, _plain, json.encoder.encode_basestring, None, ":", ",", False, False, False)
-    return lambda data: "".join(chunks(data, 0))
-
-
-_write = _writer()
+_write = json_writer((",", ":"), _plain, allow_nan=False)
 _compact_ascii = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":"), default=_plain)
 
 
