@@ -265,13 +265,13 @@ class Caller(RetryPolicy):
 
 def _count(value: int | None) -> int | None:
     """A number of tokens; None for what cannot be one, whatever the target said."""
-    result = number(value)
+    result = None if value is None else number(value)
     return int(result) if result is not None and 0 <= result <= _MOST_TOKENS and result == int(result) else None
 
 
 def _amount(value: float | None) -> float | None:
     """Money or seconds; None for what is not a number from 0 up."""
-    result = number(value)
+    result = None if value is None else number(value)
     return float(result) if result is not None and 0 <= result <= _LARGEST_AMOUNT else None
 
 

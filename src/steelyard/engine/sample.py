@@ -117,8 +117,10 @@ class ScoringThread:
     """Runs what it is given one after the other. It begins with the first job."""
 
     def __init__(self) -> None:
-        self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
+        self._jobs: queue.SimpleQueue[list[_Job] | None] = queue.SimpleQueue()
+        self._next: list[_Job] = []
         self._over: deque[_Job] = deque()
+        self._n_given = 0
         self._loop: asyncio.AbstractEventLoop | None = None
         self._wakes = False
         self._seconds, self._n, self._began, self._ended = 0.0, 0, 0.0, 0.0
@@ -128,7 +130,7 @@ class ScoringThread:
     @property
     def waiting(self) -> int:
         """Answers that wait to be scored."""
-        return self._jobs.qsize()
+        return self._n_given - self._n
 
     @property
     def load(self) -> ScoringTime | None:
@@ -145,32 +147,49 @@ class ScoringThread:
             # A daemon: a scorer that never returns must not keep the process from ending.
             threading.Thread(target=self._work, name="steelyard-scoring", daemon=True).start()
         done: asyncio.Future[_T] = self._loop.create_future()
-        self._jobs.put(_Job(score, done))
+        self._n_given += 1
+        self._next.append(_Job(score, done))
+        # What comes in one turn of the loop is handed over together: each wake-up of the thread costs time.
+        if len(self._next) == 1:
+            self._loop.call_soon(self._hand_over)
         return await done
+
+    def _hand_over(self) -> None:
+        if self._next:
+            self._jobs.put(self._next)
+            self._next = []
 
     def close(self) -> None:
         """End when what waits is scored."""
+        self._hand_over()
         self._jobs.put(None)
 
     def _work(self) -> None:
-        while (job := self._jobs.get()) is not None:
-            began = time.perf_counter()
-            try:
-                job.result = job.score()
-            except BaseException as error:  # noqa: BLE001 - handed to whoever waits
-                job.error = error
-            took = time.perf_counter() - began
-            self.mean += 0.1 * (took - self.mean)
-            self._began = self._began or began
-            self._seconds, self._n, self._ended = self._seconds + took, self._n + 1, began + took
-            self._over.append(job)
-            # What is over before the loop has woken up is handed back together: each wake-up costs time.
-            if not self._wakes and self._loop is not None:
-                self._wakes = True
-                try:
-                    self._loop.call_soon_threadsafe(self._hand_back)
-                except RuntimeError:  # a loop that is closed has nobody left who waits
+        while (jobs := self._jobs.get()) is not None:
+            for job in jobs:
+                if not self._score(job):
                     return
+
+    def _score(self, job: _Job) -> bool:
+        """Do one job; False when nobody is left who waits."""
+        began = time.perf_counter()
+        try:
+            job.result = job.score()
+        except BaseException as error:  # noqa: BLE001 - handed to whoever waits
+            job.error = error
+        took = time.perf_counter() - began
+        self.mean += 0.1 * (took - self.mean)
+        self._began = self._began or began
+        self._seconds, self._n, self._ended = self._seconds + took, self._n + 1, began + took
+        self._over.append(job)
+        # What is over before the loop has woken up is handed back together.
+        if not self._wakes and self._loop is not None:
+            self._wakes = True
+            try:
+                self._loop.call_soon_threadsafe(self._hand_back)
+            except RuntimeError:  # a loop that is closed has nobody left who waits
+                return False
+        return True
 
     def _hand_back(self) -> None:
         self._wakes = False

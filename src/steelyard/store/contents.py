@@ -24,7 +24,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from steelyard.store.base import Checks, Columns
-from steelyard.store.codec import from_stored, to_stored
+from steelyard.store.codec import from_stored, pack_bytes, pack_text, to_json, to_stored, unpack_bytes, unpack_text
 from steelyard.store.columns import PackedTexts
 from steelyard.store.databases import Session, in_pieces, placeholders
 from steelyard.store.samples import case_from
@@ -201,7 +201,7 @@ def _cases(session: Session, run: int, ids: Sequence[str]) -> dict[str, Case]:
 
 
 _ANSWERS = """
-SELECT s.seq, a.status, t.text FROM samples s
+SELECT a.status, t.text, t.packed FROM samples s
 JOIN calls a ON a.run = s.call_run AND a.seq = s.seq
 LEFT JOIN answers t ON t.run = s.call_run AND t.seq = s.seq
 WHERE s.run = ? ORDER BY s.seq
@@ -212,7 +212,8 @@ def read_answer_digests(session: Session, run: int) -> np.ndarray:
     """A number for each sample's answer and its status, in the order of `Columns`; 0 where no answer is kept."""
     digests = array("Q")
     for rows in session.stream(_ANSWERS, (run,), PIECE):
-        digests.extend([0 if text is None else _answer_digest(status, text) for _seq, status, text in rows])
+        texts = [(status, unpack_text(text, packed)) for status, text, packed in rows]
+        digests.extend([0 if text is None else _answer_digest(status, text) for status, text in texts])
     return np.frombuffer(digests, dtype=np.uint64) if digests else np.empty(0, dtype=np.uint64)
 
 
@@ -220,6 +221,30 @@ def _answer_digest(status: int | None, text: str) -> int:
     digest = hashlib.blake2b(f"{status}\0{text}".encode("utf-8", "surrogatepass"), digest_size=8).digest()
     # 0 stands for none.
     return int.from_bytes(digest, "big") or 1
+
+
+# ---- what the summary of a run lists case by case: most of it, and nothing that is queried
+
+
+_WITH_CELLS = ("latency", "checks", "stability")
+
+
+def without_cells(summary: dict[str, Any] | None) -> tuple[dict[str, Any] | None, bytes | None]:
+    """A summary with empty lists in the place of long ones, and those, packed; None where they are not long."""
+    parts = {part: (summary or {}).get(part) for part in _WITH_CELLS}
+    cells = {part: data["cells"] for part, data in parts.items() if isinstance(data, dict) and data.get("cells")}
+    packed = pack_text(to_json(cells))
+    if summary is None or packed is None:
+        return summary, None
+    return summary | {part: summary[part] | {"cells": []} for part in cells}, packed
+
+
+def with_cells(summary: dict[str, Any] | None, packed: bytes | None) -> dict[str, Any] | None:
+    """The summary back from `without_cells`."""
+    if summary is not None and packed is not None:
+        for part, cells in json.loads(unpack_bytes(bytes(packed))).items():
+            summary[part]["cells"] = cells
+    return summary
 
 
 # ---- columns as whole arrays
@@ -352,9 +377,9 @@ def _given(message: dict[str, Any], arrays: dict[str, bytes]) -> Any:
 def _bytes(values: np.ndarray) -> bytes:
     written = io.BytesIO()
     np.save(written, values, allow_pickle=False)
-    return written.getvalue()
+    return pack_bytes(written.getvalue())
 
 
 def _array(content: bytes) -> np.ndarray:
-    result: np.ndarray = np.load(io.BytesIO(content), allow_pickle=False)
+    result: np.ndarray = np.load(io.BytesIO(unpack_bytes(bytes(content))), allow_pickle=False)
     return result

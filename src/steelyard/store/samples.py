@@ -38,10 +38,12 @@ from steelyard.store.codec import (
     from_stored,
     from_stored_or_none,
     pack,
+    pack_text,
     to_json,
     to_row,
     to_stored,
     unpack,
+    unpack_text,
     whole_in,
 )
 from steelyard.store.databases import Session, in_pieces, placeholders
@@ -169,8 +171,9 @@ def _finite_or_none(value: float | None) -> float | None:
 
 @dataclass(slots=True)
 class _Batch:
-    """Rows of every table for some samples of one run."""
+    """Rows of every table for some samples of one run; `packs` tells whether large answers are packed."""
 
+    packs: bool
     samples: list[Row] = field(default_factory=list)
     call_results: list[Row] = field(default_factory=list)
     answers: list[Row] = field(default_factory=list)
@@ -258,11 +261,13 @@ class _Batch:
             )
         )
         if call_result.text is not None:
-            self.answers.append((run, seq, to_stored(call_result.text)))
+            text = to_stored(call_result.text)
+            packed = pack_text(text) if self.packs else None
+            self.answers.append((run, seq, text if packed is None else None, packed))
 
     def insert(self, session: Session) -> None:
         session.insert("calls", CALL_COLUMNS, self.call_results)
-        session.insert("answers", ("run", "seq", "text"), self.answers)
+        session.insert("answers", ("run", "seq", "text", "packed"), self.answers)
         session.insert("judge_calls", _CONTENT_COLUMNS, self.judge_calls)
         session.insert("samples", SAMPLE_COLUMNS, self.samples)
         session.insert("findings", ("run", "seq", "position", *_FINDING_COLUMNS), self.findings)
@@ -274,7 +279,13 @@ class _Batch:
 
 
 def keep_samples(
-    session: Session, run: int, samples: Sequence[Sample], hashes: Sequence[str], stored: Layouts | None
+    session: Session,
+    run: int,
+    samples: Sequence[Sample],
+    hashes: Sequence[str],
+    stored: Layouts | None,
+    *,
+    packs: bool,
 ) -> Layouts:
     """Store new samples with their attempts, `hashes` naming their cases.
 
@@ -282,7 +293,7 @@ def keep_samples(
     """
     used = [_layout_of(sample.scores) for sample in samples]
     layouts = _with_layouts(session, run, set(used), stored)
-    batch = _Batch()
+    batch = _Batch(packs)
     for seq, sample, case_hash, layout in zip(_places(session, run, samples), samples, hashes, used, strict=True):
         batch.add(run, (run, run), seq, sample, case_hash, layouts[layout])
     batch.insert(session)
@@ -298,7 +309,7 @@ def keep_rescored(
     call_results = results_by_key(session, earlier, [sample.case_id for sample in samples])
     judged = [sample.key for sample in samples if sample.judgement is not None and sample.judgement.calls]
     callers = _call_owners(session, earlier, [call_results[key][0] for key in judged if key in call_results])
-    batch = _Batch()
+    batch = _Batch(packs=False)
     for sample, case_hash, layout in zip(samples, hashes, used, strict=True):
         if sample.key not in call_results:
             raise StoreError(f"the earlier run has no answer for {describe_key(sample.key)}: nothing to score again")
@@ -354,7 +365,7 @@ def describe_key(key: tuple[str, str, int]) -> str:
 
 _WITH_CALL = f"""
 SELECT {", ".join(f"s.{column}" for column in SAMPLE_COLUMNS)},
-       {", ".join(f"a.{column}" for column in CALL_COLUMNS[2:])}, t.text, c.content
+       {", ".join(f"a.{column}" for column in CALL_COLUMNS[2:])}, t.text, t.packed, c.content
 FROM samples s
 JOIN cases c ON c.id = s.case_id AND c.hash = s.case_hash
 JOIN calls a ON a.run = s.call_run AND a.seq = s.seq
@@ -422,9 +433,9 @@ def _complete(session: Session, run: int, rows: Sequence[Row]) -> list[tuple[Sam
     cases: dict[str, Case] = {}
     complete = []
     for row in rows:
-        seq, text, content = row[1], row[-2], row[-1]
-        call_result = _call_result_from(row[_N_SAMPLE:-2], text)
-        sample = _sample_from(row[:_N_SAMPLE], call_result, layouts, extra[seq])
+        text, packed, content = row[-3:]
+        call_result = _call_result_from(row[_N_SAMPLE:-3], unpack_text(text, packed))
+        sample = _sample_from(row[:_N_SAMPLE], call_result, layouts, extra[row[1]])
         if sample.case_hash not in cases:
             cases[sample.case_hash] = case_from(content)
         complete.append((sample, cases[sample.case_hash]))
@@ -527,7 +538,7 @@ def _sample_from(row: Row, call_result: CallResult, layouts: dict[int, Layout], 
 # A character that is stored as the mark and four digits has five where the text has one.
 _LENGTH = "4 * length(replace(t.text, ?, '')) - 3 * length(t.text)"
 _JUDGED = f"""
-SELECT s.seq, s.case_id, s.variant, s.repeat, s.outcome, s.score, s.passed, s.cluster, {_LENGTH}, j.content
+SELECT s.seq, s.case_id, s.variant, s.repeat, s.outcome, s.score, s.passed, s.cluster, {_LENGTH}, t.packed, j.content
 FROM judgements j
 JOIN samples s ON s.run = j.run AND s.seq = j.seq
 LEFT JOIN answers t ON t.run = s.call_run AND t.seq = s.seq
@@ -550,11 +561,11 @@ def judged_after(session: Session, run: int, seq: int) -> tuple[list[JudgedSampl
             outcome=Outcome(outcome),
             score=score,
             passed=None if passed is None else bool(passed),
-            text_length=length,
+            text_length=length if packed is None else len(from_stored(unpack_text(None, packed) or "")),
             cluster=from_stored_or_none(cluster),
             judgement=_judgement_from(content),
         )
-        for _seq, case_id, variant, repeat, outcome, score, passed, cluster, length, content in rows
+        for _seq, case_id, variant, repeat, outcome, score, passed, cluster, length, packed, content in rows
     ]
     return page, rows[-1][0] if rows else seq
 

@@ -33,6 +33,8 @@ class Dialect:
     """Text ordered by its bytes, whatever the server's language: both databases list keys in the same order."""
     lock_rows: str
     """Ends a query whose rows nobody else may change before the transaction ends."""
+    packs: bool
+    """Whether large texts are packed by us."""
 
 
 SQLITE = Dialect(
@@ -44,6 +46,7 @@ SQLITE = Dialect(
     clustered=" WITHOUT ROWID",
     key_text="TEXT",
     lock_rows="",
+    packs=True,
 )
 POSTGRES = Dialect(
     name="postgresql",
@@ -54,6 +57,7 @@ POSTGRES = Dialect(
     clustered="",
     key_text='TEXT COLLATE "C"',
     lock_rows=" FOR UPDATE",
+    packs=False,  # it does so itself, and plain SQL reads them
 )
 
 _RUNS = """
@@ -76,6 +80,7 @@ CREATE TABLE runs (
     summary TEXT,
     version TEXT NOT NULL,
     target_digest TEXT NOT NULL,
+    cells {blob},
     median_latency {real}
 );
 CREATE INDEX runs_by_age ON runs (created_at);
@@ -117,7 +122,8 @@ CREATE TABLE calls (
 CREATE TABLE answers (
     run INTEGER NOT NULL REFERENCES runs (number),
     seq {big} NOT NULL,
-    text TEXT NOT NULL,
+    text TEXT,
+    packed {blob},
     PRIMARY KEY (run, seq)
 );
 
@@ -318,6 +324,18 @@ CREATE TABLE label_queue (
 CREATE INDEX label_queue_open ON label_queue (run, other_run, of_case, position) WHERE label IS NULL;
 CREATE INDEX label_queue_held ON label_queue (run, other_run, of_case, person) WHERE label IS NULL
 """
+# What people ask for by hand, as one table.
+_VIEW = """
+CREATE VIEW sample_answers AS
+SELECT r.id AS run_id, s.seq, s.case_id, s.variant, s.repeat, s.outcome, s.score, s.passed, s.band, s.category,
+    s.difficulty, c.content AS case_content, a.status, a.latency, a.tokens_in, a.tokens_out, a.cost, a.model,
+    a.failure_kind, a.failure_message, t.text AS answer, t.packed AS packed_answer
+FROM samples s
+JOIN runs r ON r.number = s.run
+JOIN cases c ON c.id = s.case_id AND c.hash = s.case_hash
+JOIN calls a ON a.run = s.call_run AND a.seq = s.seq
+LEFT JOIN answers t ON t.run = s.call_run AND t.seq = s.seq
+"""
 SOME_SAMPLES = ("claims", "checks", "items")
 """The tables of `_OF_SOME_SAMPLES`: a run in which no sample has any of it has nothing to read there."""
 
@@ -349,6 +367,7 @@ def m001_initial(execute: Executes, dialect: Dialect) -> None:
     for statement in (_RUNS + extra + _BESIDE_RUNS).split(";"):
         if statement.strip():
             execute(statement.strip().format(**asdict(dialect)))
+    execute(_VIEW)
     _guard_rows(execute, dialect, "runs", "refuse_change", _ENDED, "OLD.state = 'ended'")
     _guard_rows(execute, dialect, "baselines", "refuse_change_of_log", _GROWS, "")
     if dialect.name == "postgresql":

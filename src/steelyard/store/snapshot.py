@@ -112,7 +112,7 @@ def read_snapshot(store: SqlStore, path: str | Path, use: Callable[[RunHeader], 
         if stored is None:
             try:
                 with store.database.writing() as session:
-                    _keep_snapshot(session, reader, header)
+                    _keep_snapshot(session, reader, header, packs=store.database.dialect.packs)
                     if use is not None:
                         _refuse_unusable(use, header, str(path))
             except Duplicate as error:
@@ -338,7 +338,7 @@ class SnapshotReader:
         return SnapshotError(f"{self._name}:{line}: {message}")
 
 
-def _keep_snapshot(session: Session, reader: SnapshotReader, header: RunHeader) -> None:
+def _keep_snapshot(session: Session, reader: SnapshotReader, header: RunHeader, *, packs: bool) -> None:
     """Store a whole snapshot inside one transaction."""
     values = dict(zip(RUN_COLUMNS, run_row(header), strict=True))
     # Nothing can be added to an ended run, so it ends last.
@@ -349,7 +349,8 @@ def _keep_snapshot(session: Session, reader: SnapshotReader, header: RunHeader) 
         keep_cases(session, cases)
     layouts: Layouts | None = None
     for samples in in_pieces(reader.samples(), BATCH):
-        layouts = keep_samples(session, run, samples, [sample.case_hash for sample in samples], layouts)
+        hashes = [sample.case_hash for sample in samples]
+        layouts = keep_samples(session, run, samples, hashes, layouts, packs=packs)
     reader.finish()
     session.execute(UPDATE_RUN, (*run_row(header), median_latency(session, run, header), run))
 

@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import wraps
 from pathlib import Path
@@ -59,7 +60,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 
-RUN_COLUMNS = (*columns_of(RunHeader), "target_digest")
+RUN_COLUMNS = (*columns_of(RunHeader), "target_digest", "cells")
 UPDATE_RUN = f"UPDATE runs SET {', '.join(f'{name} = ?' for name in RUN_COLUMNS)}, median_latency = ? WHERE number = ?"  # noqa: S608
 _ORDERS = {
     "score": ("s.score", "s.score IS NOT NULL"),
@@ -201,7 +202,8 @@ class SqlStore:
                 keep_cases(session, rows.values())
                 layout = self._layouts.get(run)
                 if from_run is None:
-                    layouts = keep_samples(session, run, samples, hashes, layout)
+                    packs = self.database.dialect.packs
+                    layouts = keep_samples(session, run, samples, hashes, layout, packs=packs)
                 else:
                     earlier = self._number(session, from_run)
                     layouts = keep_rescored(session, run, earlier, samples, hashes, layout)
@@ -489,12 +491,14 @@ def list_runs(session: Session, suite: str | None, limit: int | None) -> list[Ru
 
 def run_row(header: RunHeader) -> Row:
     """A header as a row of RUN_COLUMNS."""
-    return (*to_row(header), digest(header.target))
+    summary, cells = contents.without_cells(header.summary)
+    return (*to_row(replace(header, summary=summary)), digest(header.target), cells)
 
 
 def _header_from(row: Row) -> RunHeader:
     try:
-        return from_row(RunHeader, row[:-1])
+        header = from_row(RunHeader, row[:-2])
+        return replace(header, summary=contents.with_cells(header.summary, row[-1]))
     except (AttributeError, TypeError, ValueError) as error:
         raise StoreError(
             f"run {row[0]} was stored by a development version of Steelyard and cannot be read ({error}):"

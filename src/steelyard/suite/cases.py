@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from array import array
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -18,7 +17,7 @@ from pydantic import Field
 
 from steelyard.errors import Problem, SteelyardError
 from steelyard.suite.build.draft import Draft
-from steelyard.suite.case import MISSING, Case, CaseSurvey, digest, split_path
+from steelyard.suite.case import MISSING, Case, CaseSurvey, digest, json_writer, split_path
 from steelyard.suite.files import folder_inside, inside, place_inside, read_attachments
 from steelyard.suite.judge import JudgeModel
 from steelyard.suite.mapping import FIELDS, RowMapping, Unmappable, compile_mapping
@@ -94,7 +93,8 @@ class CaseFile:
 
 @dataclass(frozen=True)
 class FileCases:
-    """Cases read from files each time they are asked for; memory does not grow with their number."""
+    """Cases read from files each time they are asked for, but for those of a few MB, which stay in memory once they
+    were surveyed; memory does not grow with their number."""
 
     folder: Path
     files: tuple[CaseFile, ...]
@@ -102,11 +102,13 @@ class FileCases:
     """True when every file is one case."""
     at: str = ""
     mapping: RowMapping = field(default=PLAIN_MAPPING, repr=False)
+    surveyed: list[Case] = field(default_factory=list, init=False, repr=False, compare=False)
+    """All of them, where they are few."""
 
     def __iter__(self) -> Iterator[Case]:
-        for _, case in self.walk(refuse):
-            if case is not None:
-                yield case
+        if self.surveyed:
+            return iter(self.surveyed)
+        return (case for _, case in self.walk(refuse) if case is not None)
 
     def walk(self, report: Report) -> Iterator[tuple[Record, Case | None]]:
         """Each record with its case, or None (and a report) when it is not one."""
@@ -394,8 +396,10 @@ def _folder(part: CasesFile, draft: Draft) -> Path:
 
 
 _MOST_MESSAGES = 100
+_MOST_IN_MEMORY = 4_000_000
+"""Bytes of cases that are read once and stay; they take about six times as much room."""
 _MODULUS = 1 << 256
-_spell = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
+_spell = json_writer((",", ":"), sort_keys=True, allow_nan=False)
 
 
 @dataclass
@@ -432,6 +436,8 @@ class _Tally:
     difficulties: Counter[str] = field(default_factory=Counter)
     tags: Counter[str] = field(default_factory=Counter)
     clusters: set[int] = field(default_factory=set)
+    size: int = 0
+    """Bytes of what the cases hold."""
     cases: _Hash = field(default_factory=_Hash)
     truth: _Hash = field(default_factory=_Hash)
     inputs: _Hash = field(default_factory=_Hash)
@@ -457,14 +463,19 @@ def survey_cases(
     truths = TruthCheck(components, source.mapping, judge)
     seen: dict[str, int] = {}
     nowhere = {} if redactor is None else redactor.paths
+    few_cases: list[Case] = []
     for record, case in source.walk(few.add):
         seen[record.file] = seen.get(record.file, 0) + 1 if isinstance(source, FileCases) else 1
         truths.see_record(record)
+        if case is not None and tally.size <= _MOST_IN_MEMORY:
+            few_cases.append(case)
         if case is not None and redactor is not None:
             nowhere = {path: get for path, get in nowhere.items() if get(case) is MISSING}
             case = redactor.case(case)
         if case is not None and _count(case, record, tally, few):
             truths.see(case, record, few.add)
+    if isinstance(source, FileCases) and tally.size <= _MOST_IN_MEMORY and not few.message:
+        source.surveyed.extend(few_cases)
     _report_empty(source, seen, few)
     _report_twins(source, tally.ids, few)
     for message, place in truths.unmet():
@@ -499,6 +510,7 @@ def _count(case: Case, record: Record, tally: _Tally, few: _Few) -> bool:
     except (ValueError, TypeError, RecursionError) as error:
         few.add(record.problem(f"case {case.id}: {_why_not_kept(error)}"))
         return False
+    tally.size += len(asked) + len(truth)
     tally.inputs.add(asked)
     tally.cases.add(asked + groups)
     tally.truth.add(truth)
