@@ -85,16 +85,14 @@ class RetryPolicy:
             finally:
                 self._pace.leave()
             if not isinstance(result, TargetFailure):
-                self._pace.good()
+                self._pace.good(watch.sent)
                 if self._breaker is not None:
                     self._breaker.answered(send, most, watch.sent)
                 return self._answered(result, watch, calls)
             first_failed_at = min(first_failed_at, time.perf_counter())
-            if result.throttled:
-                throttles += 1
-                self._pace.throttled(result.retry_after)
-            else:
-                tries += 1
+            throttles, tries = throttles + result.throttled, tries + (not result.throttled)
+            wish = result.retry_after or 0.0
+            self._pace.failed(throttled=result.throttled, retry_after=0.0 if wish > _LONGEST_WISH else wish)
             if self._worth_asking_again(result, tries, throttles):
                 await self._before_next(result, tries + throttles)
                 continue
@@ -129,11 +127,9 @@ class RetryPolicy:
         return tries <= self._limits.retries and throttles <= max(_MOST_THROTTLES, self._limits.retries)
 
     async def _before_next(self, failure: TargetFailure, calls: int) -> None:
-        if failure.retry_after:
-            await self._pace.rest(failure.retry_after)
-            return
         longest = min(_LONGEST_BACKOFF, _FIRST_BACKOFF * 2 ** (calls - 1))
-        await self._pace.rest(longest * self._jitter.uniform(0.5, 1.0))
+        # A server that refuses a call again and again asks for too little.
+        await self._pace.back_off(max(failure.retry_after or 0.0, longest * self._jitter.uniform(0.5, 1.0)))
 
     def _answered(self, response: Response, watch: _Stopwatch, tries: int) -> CallResult:
         return CallResult(

@@ -68,7 +68,8 @@ class WarmUp:
 # An open load: calls fall due at a fixed rate, whatever came back of those before them.
 
 _MOST_WAITING = 10_000
-"""Calls that may wait for others to end; those after them are made when there is room, and were due all the same."""
+"""Calls that may wait, for others to end or for their next try. Under an open load those after them are made when
+there is room, and were due all the same."""
 
 
 class Schedule:
@@ -246,7 +247,7 @@ class Engine:
                 if self._limits.rate is not None:
                     await self._open_load(self._limits.rate, asks, writer, group)
                 else:
-                    self._breakers.ask_more = lambda: self._ask_more(asks, writer, group)
+                    self.ask_more_by(lambda: self._ask_more(asks, writer, group))
                     # One worker more than there are samples has nothing to do.
                     for _ in range(min(self._limits.concurrency, self._plan.n)):
                         self._set_to_work(group, self._worker(asks, writer))
@@ -254,9 +255,16 @@ class Engine:
             # The first cause is what a person can act on; the others follow from the same stop.
             raise raised.exceptions[0] from raised
 
+    def ask_more_by(self, begin: Callable[[], bool]) -> None:
+        """How one more sample is begun while calls wait for the breaker or their next try; False when none is left."""
+        self._breakers.ask_more = begin
+        # Under a spending limit what is in progress counts as spent, also what only waits.
+        if self._limits.max_cost is None:
+            self._pace.ask_more = begin
+
     def _ask_more(self, asks: Iterator[Planned], writer: Writer, group: asyncio.TaskGroup) -> bool:
-        """Start a worker in the place of one whose call waits for the breaker; False when nothing is left to ask."""
-        planned = next(asks, None) if self._may_go_on() else None
+        """Start a worker in the place of one whose call waits; False when nothing is left to ask."""
+        planned = next(asks, None) if self._may_go_on() and len(self._workers) < _MOST_WAITING else None
         if planned is not None:
             self._set_to_work(group, self._worker(chain([planned], asks), writer))
         return planned is not None

@@ -95,10 +95,6 @@ class Arm(Engine):
         """How it went."""
         return self._ending()
 
-    def ask_more_by(self, begin: Callable[[], bool]) -> None:
-        """How one more sample is begun while calls wait for the breaker; False when none is left."""
-        self._breakers.ask_more = begin
-
     def set_to_work(self, group: asyncio.TaskGroup, work: Coroutine[Any, Any, None]) -> None:
         """Start a worker that an impatient Ctrl-C drops."""
         self._set_to_work(group, work)
