@@ -41,8 +41,7 @@ def build_report(
 
     `figures` are those of a run that has just been summed up and decided; without them they are computed.
     """
-    with store.one_view():
-        return _built(store, header, max_details, *(figures or _figures(store, header)))
+    return store.one_view(lambda: _built(store, header, max_details, *(figures or _figures(store, header))))
 
 
 def _figures(store: Store, header: RunHeader) -> tuple[Summary, Decision]:
