@@ -1,6 +1,7 @@
 """Scoring runs beside the event loop: what it takes is in no latency and in no timeout, and the report says so."""
 
 import json
+import time
 
 import pytest
 
@@ -36,7 +37,7 @@ class Word(Scorer):
 @pytest.fixture
 def server():
     with Loopback() as running:
-        running.on("/ask", lambda seen: json_answer({"answer": {"word": f"word {seen.json['number']}"}}, delay=0.02))
+        running.on("/ask", _word)
         yield running
 
 
@@ -79,4 +80,27 @@ def _answer(seen, ahead, server):
     import scorer_with_a_backlog
 
     ahead.append(len(server.requests) - len(scorer_with_a_backlog.scored))
+    return _word(seen)
+
+
+def _word(seen):
     return json_answer({"answer": {"word": f"word {seen.json['number']}"}}, delay=0.02)
+
+
+def test_a_run_with_a_rate_asks_no_more_when_too_many_answers_wait_to_be_stored(server, tmp_path, store, monkeypatch):
+    monkeypatch.setattr(engine_run, "_MOST_BACKLOG", 3)
+    # Scoring takes so long that answers are stored before it, and storing takes far longer.
+    path = write(tmp_path, server, "time.sleep(0.01)", n=60, module="scorer_of_stored_answers")
+    stored, journal, ahead = [], store.journal, []
+
+    def slowly(run_id, entries):
+        time.sleep(0.3)
+        journal(run_id, entries)
+        stored.extend(entries)
+
+    monkeypatch.setattr(store, "journal", slowly)
+    server.on("/ask", lambda seen: (ahead.append(len(server.requests) - len(stored)), _word(seen))[1])
+    run.run(load_suite(path), store, RunOptions(rate=200.0))
+    # Without a limit all 59 would be under way at once, within 0.3 s.
+    assert len(server.requests) == 60
+    assert max(ahead) <= 45
