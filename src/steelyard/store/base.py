@@ -309,7 +309,8 @@ class Store(Protocol):
     def some_samples(
         self, run_id: str, *, order: str, limit: int, descending: bool = False
     ) -> list[tuple[Sample, Case]]:
-        """A few samples ordered by `score` or `latency`, those without one left out."""
+        """A few samples ordered by `score` or `latency`, those without one left out; or the first that are
+        `inconclusive`."""
         ...
 
     def columns(self, run_id: str) -> Columns: ...

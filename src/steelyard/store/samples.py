@@ -68,6 +68,7 @@ _CONTENT_COLUMNS = ("run", "seq", "content")
 _N_SAMPLE = len(SAMPLE_COLUMNS)
 _COUNTS = range(2**53 + 1)
 _CONCLUSIVE = tuple(outcome.value for outcome in Outcome if outcome.conclusive)
+INCONCLUSIVE = tuple(outcome.value for outcome in Outcome if not outcome.conclusive)
 
 
 # ---- scores: their names and weights are those of most other samples of the run

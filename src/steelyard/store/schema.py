@@ -151,6 +151,9 @@ CREATE TABLE samples (
     FOREIGN KEY (case_id, case_hash) REFERENCES cases (id, hash),
     FOREIGN KEY (call_run, seq) REFERENCES calls (run, seq)
 ){clustered};
+-- Most samples are scored and not in it. A category has no index: it would take 21 bytes a sample, and a page of a rare
+-- one is found in a run of a million within 0.2 s without.
+CREATE INDEX samples_not_scored ON samples (run, seq, outcome) WHERE outcome <> 'scored';
 
 CREATE TABLE findings (
     run INTEGER NOT NULL,
@@ -171,6 +174,7 @@ CREATE TABLE findings (
 );
 -- Whatever becomes a column of numbers is in the index: expected, got and evidence are not read with it.
 CREATE UNIQUE INDEX findings_in_order ON findings (run, seq, position, code, component, gain, section);
+CREATE INDEX findings_by_code ON findings (run, code, seq, position);
 
 CREATE TABLE tags (
     run INTEGER NOT NULL,

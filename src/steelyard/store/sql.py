@@ -7,7 +7,7 @@ import os
 import re
 import secrets
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import wraps
@@ -28,12 +28,12 @@ from steelyard.store.databases import (
     Session,
     SqliteDatabase,
     in_pieces,
-    placeholders,
 )
 from steelyard.store.logs import AlertRecord, BaselineEntry, Delivery
 from steelyard.store.people import PeopleTables
 from steelyard.store.postgres import PostgresDatabase
 from steelyard.store.samples import (
+    INCONCLUSIVE,
     Layouts,
     case_from,
     case_row,
@@ -58,9 +58,14 @@ if TYPE_CHECKING:
 
 RUN_COLUMNS = (*columns_of(RunHeader), "target_digest")
 UPDATE_RUN = f"UPDATE runs SET {', '.join(f'{name} = ?' for name in RUN_COLUMNS)}, median_latency = ? WHERE number = ?"  # noqa: S608
-_ORDERS = {
-    "score": ("s.score", "s.score IS NOT NULL"),
-    "latency": ("a.latency", "a.failure_kind IS NULL AND a.latency > 0"),
+_SOME = {
+    "score": "SELECT seq FROM samples WHERE run = ? AND score IS NOT NULL ORDER BY score {way}, seq LIMIT ?",
+    "latency": """
+SELECT s.seq FROM samples s JOIN calls a ON a.run = s.call_run AND a.seq = s.seq
+WHERE s.run = ? AND a.failure_kind IS NULL AND a.latency > 0 ORDER BY a.latency {way}, s.seq LIMIT ?""",
+    # That it is not scored is said as the index says it, which is used for nothing else.
+    "inconclusive": f"""
+SELECT seq FROM samples WHERE run = ? AND outcome <> 'scored' AND outcome IN {INCONCLUSIVE} ORDER BY seq LIMIT ?""",  # noqa: S608 - our own words
 }
 # From when each call was sent: what waited for its turn under an open load says nothing about the target.
 _LATENCIES = """
@@ -207,7 +212,7 @@ class SqlStore:
                 else:
                     earlier = self._number(session, from_run)
                     layouts = keep_rescored(session, run, earlier, samples, hashes, layout)
-                _forget_entries(session, run, forget)
+                logs.forget_entries(session, run, forget)
         except Duplicate as error:
             raise self._already_kept(run_id, samples) from error
         self._layouts[run] = layouts
@@ -216,17 +221,17 @@ class SqlStore:
     def journal(self, run_id: str, entries: Sequence[tuple[str, dict[str, Any]]]) -> None:
         if entries:
             with self.database.writing() as session:
-                _keep_entries(session, self._open_run(session, run_id), entries)
+                logs.keep_entries(session, self._open_run(session, run_id), entries)
 
     @_outlasting
     def journalled(self, run_id: str, keys: Sequence[str] | None = None) -> dict[str, dict[str, Any]]:
         with self.database.reading() as session:
-            return _entries_of(session, self._number(session, run_id), keys)
+            return logs.entries_of(session, self._number(session, run_id), keys)
 
     @_outlasting
     def forget_journal(self, run_id: str) -> None:
         with self.database.writing() as session:
-            _forget_entries(session, self._number(session, run_id), None)
+            logs.forget_entries(session, self._number(session, run_id), None)
 
     @_outlasting
     def done(self, run_id: str, case_ids: Sequence[str]) -> set[tuple[str, str, int]]:
@@ -270,15 +275,10 @@ class SqlStore:
     def some_samples(
         self, run_id: str, *, order: str, limit: int, descending: bool = False
     ) -> list[tuple[Sample, Case]]:
-        value, present = _ORDERS[order]
-        way = "DESC" if descending else "ASC"
+        sql = _SOME[order].format(way="DESC" if descending else "ASC")
         with self.database.reading() as session:
             run = self._number(session, run_id)
-            result = session.execute(
-                f"SELECT s.seq FROM samples s JOIN calls a ON a.run = s.call_run AND a.seq = s.seq "  # noqa: S608
-                f"WHERE s.run = ? AND {present} ORDER BY {value} {way}, s.seq LIMIT ?",
-                (run, limit),
-            )
+            result = session.execute(sql, (run, limit))
             return samples_at(session, run, [row[0] for row in result])
 
     @_outlasting
@@ -522,43 +522,6 @@ def run_not_found(session: Session, name: str, place: str) -> RunNotFound:
     n = session.execute("SELECT count(*) FROM runs")[0][0]
     names = ", ".join(from_stored(row[0]) for row in newest)
     return RunNotFound(f"no run {name!r} in {place}. The newest of {n}: {names}")
-
-
-# ---- paid-for answers of samples that are not complete yet: a run that is killed asks for none of them twice
-
-
-_JOURNAL = """
-INSERT INTO journal (run, key, content) VALUES (?, ?, ?)
-ON CONFLICT (run, key) DO UPDATE SET content = excluded.content
-"""
-_JOURNALLED = "SELECT key, content FROM journal WHERE run = ?"
-
-
-def _keep_entries(session: Session, run: int, entries: Sequence[tuple[str, dict[str, Any]]]) -> None:
-    """Keep each entry under its key, in the place of an older one."""
-    session.many(_JOURNAL, [(run, to_stored(key), to_json(content)) for key, content in entries])
-
-
-def _entries_of(session: Session, run: int, keys: Iterable[str] | None) -> dict[str, dict[str, Any]]:
-    """The entries of a run, or those of them that have one of the keys."""
-    if keys is None:
-        rows = session.execute(_JOURNALLED, (run,))
-    else:
-        pieces = in_pieces({to_stored(key) for key in keys})
-        rows = [
-            row
-            for piece in pieces
-            for row in session.execute(f"{_JOURNALLED} AND key IN ({placeholders(piece)})", (run, *piece))
-        ]
-    return {from_stored(key): json.loads(content) for key, content in rows}
-
-
-def _forget_entries(session: Session, run: int, keys: Iterable[str] | None) -> None:
-    """Drop the entries of a run, or those of them that have one of the keys."""
-    if keys is None:
-        session.execute("DELETE FROM journal WHERE run = ?", (run,))
-    else:
-        session.many("DELETE FROM journal WHERE run = ? AND key = ?", [(run, to_stored(key)) for key in keys])
 
 
 # Opens the store that a URL, the environment or the working folder names.
