@@ -51,6 +51,10 @@ class Session(Protocol):
         """Rows in pieces of `size`, never all at once."""
         ...
 
+    def columns(self, table: str) -> tuple[str, ...]:
+        """The names of a table's columns."""
+        ...
+
     def many(self, sql: str, rows: Sequence[Row]) -> None:
         """One statement for each row."""
         ...
@@ -136,7 +140,7 @@ class Database(ABC):
                     raise
                 if self._gave_up or time.monotonic() - began > LONGEST_OUTAGE:
                     raise StoreError(
-                        f"{error}. Once it answers again, go on with --resume (a rescoring: start it again)"
+                        f"{error}. Once it answers again, go on with --resume, or start the same command again"
                     ) from error
             time.sleep(_FIRST_WAIT)
 
@@ -275,6 +279,14 @@ def in_pieces(values: Iterable[Any], size: int = IN_LIMIT) -> Iterator[list[Any]
         yield piece
 
 
+NO_ROWS = "SELECT * FROM {table} LIMIT 0"
+
+
+def column_names(cursor: Any) -> tuple[str, ...]:
+    """The names of the columns of a driver's result."""
+    return tuple(column[0] for column in cursor.description)
+
+
 APPLICATION_ID = 0x5354_4C59
 """Marks the file as a Steelyard store, so that nobody else's database is taken for one."""
 
@@ -295,6 +307,9 @@ class SqliteSession:
         cursor = self._connection.execute(sql, values)
         while rows := cursor.fetchmany(size):
             yield rows
+
+    def columns(self, table: str) -> tuple[str, ...]:
+        return column_names(self._connection.execute(NO_ROWS.format(table=table)))
 
     def many(self, sql: str, rows: Sequence[Row]) -> None:
         self._connection.executemany(sql, rows)

@@ -12,7 +12,7 @@ from uuid import uuid4
 
 from steelyard.errors import MissingExtra, StoreError
 from steelyard.store.codec import Row
-from steelyard.store.databases import INTACT, Database, Duplicate, Session, Unreachable
+from steelyard.store.databases import INTACT, NO_ROWS, Database, Duplicate, Session, Unreachable, column_names
 from steelyard.store.schema import POSTGRES
 
 if TYPE_CHECKING:
@@ -39,6 +39,9 @@ class PostgresSession:
             cursor.execute(_translated(sql), values or None)
             while rows := cursor.fetchmany(size):
                 yield rows
+
+    def columns(self, table: str) -> tuple[str, ...]:
+        return column_names(self._connection.execute(_translated(NO_ROWS.format(table=table))))
 
     def many(self, sql: str, rows: Sequence[Row]) -> None:
         if rows:
