@@ -110,10 +110,13 @@ def test_one_view_does_not_see_what_is_written_meanwhile(url: str) -> None:
     cases = [case(number) for number in range(5)]
     store.create_run(header())
     writer.add_samples("demo-1", [sample(of) for of in cases[:2]], cases)
-    with store.one_view():
+
+    def read() -> None:
         assert store.columns("demo-1").n == 2
         writer.add_samples("demo-1", [sample(of) for of in cases[2:]], cases)
         assert store.columns("demo-1").n == len(list(store.samples("demo-1"))) == 2
+
+    store.one_view(read)
     assert store.columns("demo-1").n == 5
     for each in (store, writer):
         each.close()

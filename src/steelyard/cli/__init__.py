@@ -50,6 +50,7 @@ COMMANDS = {
     "run": "Run a suite's target and store every answer.",
     "runs": "List the stored runs, newest first.",
     "schema": "Print the JSON Schema of suite files, for editors.",
+    "store": "Copy a store into another, SQLite or PostgreSQL.",
     "suites": "List the built-in suites.",
     "truth": "Edit the truth, say why, see what was edited, decide on suggestions, lint.",
 }
@@ -61,7 +62,7 @@ _MODULES = {
     "experiments": ("ab", "experiment"),
     "suites": ("audit", "init", "power", "schema", "suites"),
     "truth": ("truth",),
-    "store": ("alerts", "export", "history", "import", "runs"),
+    "store": ("alerts", "export", "history", "import", "runs", "store"),
     "judge": ("judge",),
     "people": ("label",),
     "ci": ("ci",),

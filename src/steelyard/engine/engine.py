@@ -285,7 +285,7 @@ class Engine:
             except Closed:
                 return
             self._set_to_work(group, self._evaluate(planned, writer, due))
-            schedule.put_off(await self._first_price() + await self._scored_in_time())
+            schedule.put_off(await self._first_price() + await self._scored_in_time(writer))
 
     async def _worker(self, asks: Iterator[Planned], writer: Writer) -> None:
         while self._stopped is None:
@@ -298,10 +298,11 @@ class Engine:
             await self._evaluate(planned, writer)
             await self._give_way(writer)
 
-    async def _scored_in_time(self) -> float:
-        """Wait while too many answers wait to be scored; gives the seconds, which are not the target's fault."""
+    async def _scored_in_time(self, writer: Writer) -> float:
+        """Wait while too many answers wait to be scored or stored; gives the seconds, not the target's fault."""
         began = time.perf_counter()
-        while self._scoring.waiting > _MOST_BACKLOG and self._stopped is None:  # noqa: ASYNC110 - set by a thread
+        # Both are set by threads.
+        while self._scoring.waiting + writer.awaited > _MOST_BACKLOG and self._stopped is None:  # noqa: ASYNC110
             await asyncio.sleep(0.01)
         return time.perf_counter() - began
 

@@ -49,8 +49,8 @@ class Arm(Engine):
         return self._pace
 
     async def scored_in_time(self) -> float:
-        """Wait while too many answers wait to be scored; gives the seconds."""
-        return await self._scored_in_time()
+        """Wait while too many answers wait to be scored or stored; gives the seconds."""
+        return await self._scored_in_time(self._writer)
 
     async def first_price(self) -> float:
         """Wait while nobody knows what a call costs; gives the seconds."""

@@ -216,6 +216,8 @@ class Writer:
         self._queue: queue.SimpleQueue[_Item | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._work, name="steelyard-writer", daemon=True)
         self.failure: Exception | None = None
+        self.awaited = 0
+        """How many answers and samples somebody waits for to be committed."""
         self._busy = False
 
     def start(self) -> None:
@@ -235,8 +237,12 @@ class Writer:
             self.put(content)
             return
         committed = asyncio.get_running_loop().create_future()
-        self._put(_Item(content, committed))
-        await committed
+        self.awaited += 1
+        try:
+            self._put(_Item(content, committed))
+            await committed
+        finally:
+            self.awaited -= 1
 
     def _put(self, item: _Item) -> None:
         self._queue.put(item)

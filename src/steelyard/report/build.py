@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from itertools import islice
 from typing import Any
 
 from steelyard.analysis.model import Summary
@@ -27,7 +26,7 @@ _N_SLOWEST = 5
 _INCONCLUSIVE_SHARE = 10
 """Of a cut list, one sample in so many may be an inconclusive one."""
 _LOOKED_THROUGH = 10
-"""How many times `max_details` samples are looked through for inconclusive ones, which the store cannot order."""
+"""How many times as many of the lowest scores as are shown are looked through for those that do not pass."""
 _MOST_FOUND = 200
 _MOST_CODES = 50
 """Of so many codes, what is worth most to fix first, so many findings each are kept for the views."""
@@ -46,8 +45,9 @@ def build_report(
     `figures` are those of a run that has just been summed up and decided; without them they are computed. `brief` is
     for what stands on one screen: it leaves out the slowest samples, single findings and details that explain nothing.
     """
-    with store.one_view():
-        return _built(store, header, max_details, *(figures or _figures(store, header)), brief=brief)
+    return store.one_view(
+        lambda: _built(store, header, max_details, *(figures or _figures(store, header)), brief=brief)
+    )
 
 
 def _figures(store: Store, header: RunHeader) -> tuple[Summary, Decision]:
@@ -140,9 +140,7 @@ def _details(store: Store, header: RunHeader, n_samples: int, max_details: int) 
     detail = _Reader(header)
     if n_samples <= max_details:
         return detail.worst_first(store.samples(header.id))
-    looked_through = islice(store.samples(header.id), max_details * _LOOKED_THROUGH)
-    inconclusive = (pair for pair in looked_through if not pair[0].outcome.conclusive)
-    unread = list(islice(inconclusive, max(max_details // _INCONCLUSIVE_SHARE, 1)))
+    unread = store.some_samples(header.id, order="inconclusive", limit=max(max_details // _INCONCLUSIVE_SHARE, 1))
     scored = store.some_samples(header.id, order="score", limit=max_details - len(unread))
     return detail.worst_first([*unread, *scored])
 

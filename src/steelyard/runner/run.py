@@ -129,6 +129,7 @@ def run_decided(
     """
     options = options or RunOptions()
     progress = progress or Silent()
+    store.tell(progress.note)
     resumed = None if options.resume is None else find_unfinished(store, suite, options.resume)
     earlier = None if options.retry_failed is None else find_failed(store, options.retry_failed, suite.name)
     if resumed is not None and earlier is not None:
@@ -279,6 +280,7 @@ def rescore_decided(
 ) -> Result:
     """A new run: the answers of an earlier one, scored by the suite as it is now."""
     progress = progress or Silent()
+    store.tell(progress.note)
     suite = with_strict_rules(suite) if strict else suite
     refuse_unfinished_rescore(earlier)
     _refuse_other_redaction(suite, earlier)

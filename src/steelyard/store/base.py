@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from steelyard.records import CallResult, Check, Finding, Item, Judgement, Outcome, RunHeader, Sample
 from steelyard.suite.case import Case, unit_name
@@ -16,6 +15,8 @@ if TYPE_CHECKING:
     from steelyard.store.contents import Contents
     from steelyard.store.logs import AlertRecord, BaselineEntry, Delivery
     from steelyard.store.people import PeopleTables
+
+_Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,8 +243,15 @@ class Store(Protocol):
 
     def close(self) -> None: ...
 
-    def one_view(self) -> AbstractContextManager[None]:
-        """Everything this thread reads meanwhile is the store as it was at one moment, also of a run that goes on."""
+    def tell(self, note: Callable[[str], None]) -> None:
+        """Who is told, from now on, that a server does not answer and is waited for."""
+        ...
+
+    def one_view(self, read: Callable[[], _Result]) -> _Result:
+        """What `read` gives when all that it reads is the store as it was at one moment, also of a run that goes on.
+
+        It is called again when a server goes away in the middle of it.
+        """
         ...
 
     def create_run(self, header: RunHeader) -> None: ...
@@ -301,7 +309,8 @@ class Store(Protocol):
     def some_samples(
         self, run_id: str, *, order: str, limit: int, descending: bool = False
     ) -> list[tuple[Sample, Case]]:
-        """A few samples ordered by `score` or `latency`, those without one left out."""
+        """A few samples ordered by `score` or `latency`, those without one left out; or the first that are
+        `inconclusive`."""
         ...
 
     def columns(self, run_id: str) -> Columns: ...

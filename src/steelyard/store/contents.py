@@ -123,12 +123,6 @@ class ContentsColumns:
     """For each confusion, which finding of its sample it is."""
 
 
-def read_contents(reading: Callable[[], Any], run: int) -> Contents:
-    """The contents of a run; `reading` opens a transaction, now and whenever texts are asked for."""
-    with reading() as session:
-        return with_texts(reading, run, read_contents_columns(session, run))
-
-
 def read_contents_columns(session: Session, run: int) -> ContentsColumns:
     """The contents of a run as numbers."""
     places, hashes = array("q"), array("Q")
@@ -147,17 +141,15 @@ def read_contents_columns(session: Session, run: int) -> ContentsColumns:
     return ContentsColumns(np.asarray(hashes), np.asarray(digests), sample, np.asarray(seqs), np.asarray(positions))
 
 
-def with_texts(reading: Callable[[], Any], run: int, columns: ContentsColumns) -> Contents:
-    """The contents of a run, with the ways to the texts behind them."""
+def with_texts(read: Callable[..., Any], run: int, columns: ContentsColumns) -> Contents:
+    """The contents of a run, with the ways to the texts behind them; `read` calls a function with a transaction."""
 
     def confused(chosen: Sequence[int]) -> list[Confused]:
-        with reading() as session:
-            places = [(int(columns.seq[item]), int(columns.position[item])) for item in chosen]
-            return [_texts(session, run, seq, position) for seq, position in places]
+        places = [(int(columns.seq[item]), int(columns.position[item])) for item in chosen]
+        return [read(_texts, run, seq, position) for seq, position in places]
 
     def cases(ids: Sequence[str]) -> dict[str, Case]:
-        with reading() as session:
-            return _cases(session, run, ids)
+        return dict(read(_cases, run, ids))
 
     return Contents(columns.case_hash, columns.confusion, columns.confusion_sample, confused, cases)
 
@@ -292,23 +284,15 @@ def stored_checks(session: Session, run: int) -> Checks | None:
     return _unpacked(session, run, CHECKS, Checks)
 
 
-def stored_contents(reading: Callable[[], Any], run: int) -> Contents | None:
+def stored_contents(session: Session, run: int) -> ContentsColumns | None:
     """What its samples are about; None when that is not kept."""
-    with reading() as session:
-        result = _unpacked(session, run, CONTENTS, ContentsColumns)
-    return None if result is None else with_texts(reading, run, result)
+    return _unpacked(session, run, CONTENTS, ContentsColumns)
 
 
 def stored_digests(session: Session, run: int) -> np.ndarray | None:
     """Digests of its answers; None when they are not kept."""
     result = _unpacked(session, run, DIGESTS, Digests)
     return None if result is None else result.digest
-
-
-def read_to_keep(reading: Callable[[], Any], run: int) -> ContentsColumns:
-    """What the samples of a run are about, in the form that is kept."""
-    with reading() as session:
-        return read_contents_columns(session, run)
 
 
 def _packed(part: str, value: Any) -> Iterator[tuple[str, bytes]]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any, TypeVar
@@ -70,6 +70,7 @@ _CONTENT_COLUMNS = ("run", "seq", "content")
 _N_SAMPLE = len(SAMPLE_COLUMNS)
 _COUNTS = range(2**53 + 1)
 _CONCLUSIVE = tuple(outcome.value for outcome in Outcome if outcome.conclusive)
+INCONCLUSIVE = tuple(outcome.value for outcome in Outcome if not outcome.conclusive)
 
 
 # ---- scores: their names and weights are those of most other samples of the run
@@ -387,9 +388,11 @@ _JUDGEMENTS = """
 SELECT j.seq, j.content, c.content FROM judgements j
 LEFT JOIN judge_calls c ON c.run = j.judge_run AND c.seq = j.seq WHERE j.run = ? AND j.seq IN
 """
-_CASE_KEYS = (
-    "SELECT case_id, case_hash FROM samples WHERE run = ? GROUP BY case_id, case_hash ORDER BY case_id, case_hash"
-)
+_CASE_IDS = "SELECT DISTINCT case_id FROM samples WHERE run = ? AND case_id {after} ? ORDER BY case_id LIMIT ?"
+_CASES = """
+SELECT content FROM cases WHERE id BETWEEN ? AND ?
+AND (id, hash) IN (SELECT case_id, case_hash FROM samples WHERE run = ? AND case_id BETWEEN ? AND ?) ORDER BY id, hash
+"""
 
 
 def page_after(session: Session, run: int, seq: int) -> tuple[list[tuple[Sample, Case]], int]:
@@ -398,13 +401,17 @@ def page_after(session: Session, run: int, seq: int) -> tuple[list[tuple[Sample,
     return _complete(session, run, rows), rows[-1][1] if rows else seq
 
 
-def case_contents(session: Session, run: int) -> Iterator[str]:
-    """Each of the run's cases once, in its stored spelling, ordered by id and hash."""
-    for keys in session.stream(_CASE_KEYS, (run,), PAGE):
-        ids = sorted({case_id for case_id, _hash in keys})
-        rows = session.execute(f"SELECT id, hash, content FROM cases WHERE id IN ({placeholders(ids)})", ids)  # noqa: S608
-        contents = {(case_id, case_hash): from_stored(content) for case_id, case_hash, content in rows}
-        yield from (contents[key] for key in keys)
+def cases_after(session: Session, run: int, case_id: str | None) -> tuple[list[str], str | None]:
+    """The next cases after an id as it is stored (None: the first), and the last id; no cases at the end.
+
+    Each comes once, in its stored spelling, ordered by id and hash.
+    """
+    sql = _CASE_IDS.format(after=">=" if case_id is None else ">")
+    ids = [row[0] for row in session.execute(sql, (run, case_id or "", PAGE))]
+    if not ids:
+        return [], case_id
+    ends = (ids[0], ids[-1])
+    return [from_stored(row[0]) for row in session.execute(_CASES, (*ends, run, *ends))], ids[-1]
 
 
 def samples_at(session: Session, run: int, seqs: Sequence[int]) -> list[tuple[Sample, Case]]:

@@ -23,7 +23,7 @@ from steelyard.errors import SnapshotError, StoreError
 from steelyard.records import RunHeader, RunState, Sample
 from steelyard.store.codec import Schema, decode, encode, schemas_of, to_json, to_stored
 from steelyard.store.databases import Duplicate, Session, in_pieces
-from steelyard.store.samples import Layouts, case_contents, case_row, keep_cases, keep_samples, page_after
+from steelyard.store.samples import Layouts, case_row, cases_after, keep_cases, keep_samples, page_after
 from steelyard.store.sql import RUN_COLUMNS, UPDATE_RUN, SqlStore, find_run, median_latency, run_row
 from steelyard.suite.case import Case
 from steelyard.suite.readers import BrokenJson, JsonCursor
@@ -145,7 +145,10 @@ def _written(record: Any, digest: ContentDigest) -> str:
 
 
 def _cases(session: Session, run: int) -> Iterator[Any]:
-    return (json.loads(content) for content in case_contents(session, run))
+    page, case_id = cases_after(session, run, None)
+    while page:
+        yield from map(json.loads, page)
+        page, case_id = cases_after(session, run, case_id)
 
 
 def _samples(session: Session, run: int) -> Iterator[Any]:
