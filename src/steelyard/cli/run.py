@@ -103,8 +103,7 @@ def _prompt_lengths(suite: SuiteModel, judge: JudgeModel, store: Store, earlier:
 @click.option(
     "--cases",
     metavar="PLACE",
-    type=click.Path(path_type=Path),
-    help="Score the cases of this folder or file instead of the suite's own.",
+    help="Score the cases of this folder, file or address instead of the suite's own.",
 )
 @target_options
 @judge_options
@@ -214,7 +213,7 @@ def run_command(
 def asked_for(
     *,
     suite: str,
-    cases: Path | None,
+    cases: str | None,
     target: str | None,
     model: str | None,
     base_url: str | None,

@@ -325,6 +325,8 @@ class _Desk:
 
 
 def _suffix(file: CaseFile) -> str:
+    if file.copy is not None:
+        raise cannot_edit(f"{file.name} is an address: edit the file there")
     if (suffix := file.path.suffix.lower()) not in EDITABLE:
         raise cannot_edit(f"{file.name} cannot be edited as text")
     return suffix
