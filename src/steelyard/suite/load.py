@@ -21,8 +21,9 @@ from steelyard.errors import Problem, SteelyardError, SuiteError, UsageError
 from steelyard.plugins import PLACE, raised_in_words
 from steelyard.records import RunHeader
 from steelyard.suite.build.draft import Draft
-from steelyard.suite.build.suite import build_suite
+from steelyard.suite.build.suite import SURVEYED, build_suite
 from steelyard.suite.build.target import prompts_of, settle
+from steelyard.suite.case import CaseSurvey
 from steelyard.suite.cases import FileCases, ListCases, build_source
 from steelyard.suite.chosen_judge import chosen_members
 from steelyard.suite.files import text_of
@@ -187,6 +188,16 @@ def load_suite(place: str | Path, cases: str | Path | None = None) -> SuiteModel
             raise UsageError(f"{path} is a suite in Python, which names its cases itself")
         return suite_in(path)
     return _load_yaml(path, name or str(path.resolve()), None if cases is None else str(cases))
+
+
+def load_without_cases(place: str, survey: CaseSurvey) -> SuiteModel:
+    """The suite as `load_suite` gives it, for another process that scores its answers: its cases, of which `survey`
+    tells, are not read."""
+    surveyed = SURVEYED.set(survey)
+    try:
+        return load_suite(place)
+    finally:
+        SURVEYED.reset(surveyed)
 
 
 def _load_yaml(path: Path, found_as: str, cases: str | None) -> SuiteModel:
