@@ -130,7 +130,10 @@ class _Child:
         self._process = subprocess.Popen(  # noqa: S603 - Python itself
             [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE
         )
-        kind, reason = self._ask(recipe)
+        try:
+            kind, reason = self._ask(recipe)
+        except _Gone:
+            kind, reason = "", "a process ended when it began"
         if kind != _READY:
             self.close()
             raise SteelyardError(str(reason))
@@ -145,7 +148,7 @@ class _Child:
         self._process.kill()
         for stream in (self._process.stdin, self._process.stdout):
             if stream is not None:
-                with suppress(OSError):
+                with suppress(OSError, ValueError):
                     stream.close()
         self._process.wait()
 
@@ -179,9 +182,11 @@ def serve() -> None:
     os.dup2(2, 1)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
-    recipe = pickle.loads(_receive(source) or b"")  # noqa: S301 - of the process that started this one
+    first = _receive(source)
+    if first is None:
+        return
     try:
-        suite = recipe.suite()
+        suite = pickle.loads(first).suite()  # noqa: S301 - of the process that started this one
         evaluator = Evaluator(suite)
         judges = None if suite.judge is None else Judges(suite.judge, suite.folder)
     except BaseException as error:  # noqa: BLE001 - the suite's code may raise anything
@@ -208,11 +213,21 @@ def _end_with(parent: int) -> None:
     os._exit(1)
 
 
+_BATCH, _BATCH_SECONDS, _FIRST_BATCH = 32, 0.05, 4
+_IN_FLIGHT = 2
+"""Batches a process: one that it scores, and one that waits."""
+
+
 class Pool:
     """Several processes that score. A process that ends is replaced, and its samples are scored again."""
 
-    def __init__(self, recipe: Recipe, workers: int, here: Callable[[Sequence[Task]], list[Sample]]) -> None:
+    def __init__(
+        self, recipe: Recipe, workers: int, here: Callable[[Sequence[Task]], list[Sample]], seconds: float | None = None
+    ) -> None:
+        """`seconds` is what scoring an answer takes, if that is known already."""
         self.workers = workers
+        self.size = _FIRST_BATCH if seconds is None else _batch(seconds)
+        """Samples that a process is given at once: a twentieth of a second of work, so that a kill costs little."""
         self.problem = ""
         """Why there are no processes, and everything is scored here."""
         self._recipe, self._score_here = pickle.dumps(recipe), here
@@ -239,6 +254,7 @@ class Pool:
             child = self._child()
             if child is None:
                 break
+            began = time.perf_counter()
             try:
                 samples = child.score(pickle.dumps(tasks, pickle.HIGHEST_PROTOCOL))
             except _Gone:
@@ -250,9 +266,12 @@ class Pool:
                 samples = None
             if samples is None:
                 break
+            self.size = _batch((time.perf_counter() - began) / len(tasks))
             for sample, task in zip(samples, tasks, strict=True):
                 sample.call_result = task[3]
             return samples
+        if self._closed:
+            raise _Gone
         with self._one_at_a_time:
             return self._score_here(tasks)
 
@@ -262,9 +281,13 @@ class Pool:
             try:
                 child = self._own.child = _Child(self._recipe)
                 self._children.add(child)
-            except (SteelyardError, _Gone, OSError) as error:
-                self.problem = str(error) or "a process ended when it began"
+            except (SteelyardError, OSError) as error:
+                self.problem = str(error)
         return child
+
+
+def _batch(seconds: float) -> int:
+    return max(1, min(_BATCH, round(_BATCH_SECONDS / max(seconds, 1e-9))))
 
 
 # Whether processes pay: measured on the first answers, which are scored here.
@@ -273,9 +296,6 @@ _PROBED, _PROBED_SECONDS = 200, 0.25
 _TIMES = 20
 _STARTING = 1.5
 """CPU seconds that a process takes to begin."""
-_BATCH, _BATCH_SECONDS = 32, 0.05
-_IN_FLIGHT = 2
-"""Batches a process: one that it scores, and one that waits."""
 
 
 def cores() -> int:
@@ -323,7 +343,6 @@ class Scoring:
         self._n, self._seconds, self._began = 0, 0.0, 0.0
         self._last: tuple[Task, Sample] | None = None
         self._pool: Pool | None = None
-        self._size = _BATCH
         self._waiting: list[tuple[Task, asyncio.Future[Sample]]] = []
         if workers is not None and workers > 1:
             if recipe is None:
@@ -343,7 +362,7 @@ class Scoring:
         at = 0
         while at < len(tasks):
             self._choose()
-            size = self._size if self._pool is not None else 1 if self._measures else len(tasks)
+            size = self._pool.size if self._pool is not None else 1 if self._measures else len(tasks)
             piece = tasks[at : at + size]
             if self._pool is None:
                 pieces.append(Future())
@@ -361,7 +380,7 @@ class Scoring:
         loop = asyncio.get_running_loop()
         done: asyncio.Future[Sample] = loop.create_future()
         self._waiting.append((task, done))
-        if len(self._waiting) >= self._size:
+        if len(self._waiting) >= self._pool.size:
             self._send_waiting()
         elif len(self._waiting) == 1:
             # After all workers that are ready have come this far.
@@ -407,8 +426,7 @@ class Scoring:
             return
         workers = best_workers(scoring, other, carrying, self._left - self._n, self._processors)
         if workers:
-            self._size = max(1, min(_BATCH, round(_BATCH_SECONDS / scoring)))
-            self._pool = Pool(self._recipe, workers, self._scored_here)
+            self._pool = Pool(self._recipe, workers, self._scored_here, scoring)
 
 
 def _carrying(task: Task, sample: Sample) -> float:
