@@ -132,8 +132,8 @@ def decided(folder: Path, n: int) -> None:
     for part, took in spent["parts"].items():
         print(f"      {part}: {took['wall']:.1f} s, {took['cpu']:.1f} s CPU")
     print(f"      two runs of {n:,} samples: {wall:.1f} s, {cpu:.1f} s CPU, peak {peak:.0f} MB")
-    good = wall < 15 and peak < 2048
-    _line(f"two runs of {n:,} compared, attributed and gated", f"{wall:.1f} s {peak:.0f} MB", "< 15 s, 2 GB", good)
+    good = wall <= 10 and peak < 2048
+    _line(f"two runs of {n:,} compared, attributed and gated", f"{wall:.1f} s {peak:.0f} MB", "<= 10 s, 2 GB", good)
 
 
 def crowd(n: int) -> None:

@@ -381,7 +381,7 @@ def _plain(data: Any) -> Any:
 
 
 @cache
-def _field_names(kind: type) -> list[str]:
+def _field_names(kind: Any) -> list[str]:
     return [field.name for field in fields(kind)]
 
 

@@ -105,6 +105,12 @@ limit = click.option("--limit", metavar="N", type=click.IntRange(min=1), help="R
 concurrency = click.option(
     "--concurrency", metavar="N", type=click.IntRange(min=1), help="Most calls at the same time."
 )
+workers = click.option(
+    "--workers",
+    metavar="N",
+    type=click.IntRange(min=1),
+    help="Processes that score recorded answers. [default: as many as are measured to pay]",
+)
 max_inconclusive = click.option(
     "--max-inconclusive",
     metavar="SHARE",

@@ -32,6 +32,7 @@ from steelyard.cli.options import (
     run_name,
     store_url,
     target_options,
+    workers,
 )
 from steelyard.errors import SuiteError, UsageError
 
@@ -103,8 +104,7 @@ def _prompt_lengths(suite: SuiteModel, judge: JudgeModel, store: Store, earlier:
 @click.option(
     "--cases",
     metavar="PLACE",
-    type=click.Path(path_type=Path),
-    help="Score the cases of this folder or file instead of the suite's own.",
+    help="Score the cases of this folder, file or address instead of the suite's own.",
 )
 @target_options
 @judge_options
@@ -141,6 +141,7 @@ def _prompt_lengths(suite: SuiteModel, judge: JudgeModel, store: Store, earlier:
     help="Stop before spending more than this.",
 )
 @max_inconclusive
+@workers
 @click.option(
     "--no-anchors",
     "anchors",
@@ -214,7 +215,7 @@ def run_command(
 def asked_for(
     *,
     suite: str,
-    cases: Path | None,
+    cases: str | None,
     target: str | None,
     model: str | None,
     base_url: str | None,
@@ -474,6 +475,7 @@ def _charts(report: Report, folder: Path) -> list[Path]:
 @click.option("--yes", is_flag=True, help="With --judge-again: do not ask for confirmation.")
 @judge_options
 @max_inconclusive
+@workers
 @store_url
 @as_json
 def rescore_command(
@@ -488,6 +490,7 @@ def rescore_command(
     judge_temperature: float | None,
     judge_repeats: int | None,
     max_inconclusive: float | None,
+    workers: int | None,
     store_url: str | None,
     as_json: bool,
 ) -> None:
@@ -497,6 +500,7 @@ def rescore_command(
     that have changed since are left out and counted as missing. What a judge said is read again by the rules of now; it
     is asked anew with --judge-again only.
     """
+    from steelyard.engine.plan import RunOptions
     from steelyard.store.sql import open_store
     from steelyard.suite.chosen_judge import judged_as_then
     from steelyard.suite.load import suite_of_run
@@ -513,10 +517,17 @@ def rescore_command(
         loaded = choice.of(loaded) if choice.given else judged_as_then(loaded, then, to_ask=judge_again)
         if judge_again:
             code = _judged_again(
-                store, header, loaded, choice, max_inconclusive, yes=yes, as_json=as_json, store_url=store_url
+                store,
+                header,
+                loaded,
+                choice,
+                RunOptions(max_inconclusive=max_inconclusive, workers=workers),
+                yes=yes,
+                as_json=as_json,
+                store_url=store_url,
             )
         else:
-            code = _rescored(store, header, loaded, max_inconclusive, strict=strict, as_json=as_json)
+            code = _rescored(store, header, loaded, max_inconclusive, strict=strict, workers=workers, as_json=as_json)
     finally:
         store.close()
     sys.exit(code)
@@ -544,7 +555,14 @@ def _refuse_what_does_nothing(choice: JudgeChoice, *, judge_again: bool, strict:
 
 
 def _rescored(
-    store: Store, header: RunHeader, suite: SuiteModel, max_inconclusive: float | None, *, strict: bool, as_json: bool
+    store: Store,
+    header: RunHeader,
+    suite: SuiteModel,
+    max_inconclusive: float | None,
+    *,
+    strict: bool,
+    workers: int | None,
+    as_json: bool,
 ) -> int:
     from steelyard.cli.output import end_with
     from steelyard.engine.writer import progress_of
@@ -552,7 +570,7 @@ def _rescored(
 
     with progress_of(f"rescoring {header.id}", quiet=as_json) as progress:
         result = evaluation.rescore_decided(
-            suite, store, header, strict=strict, max_inconclusive=max_inconclusive, progress=progress
+            suite, store, header, strict=strict, max_inconclusive=max_inconclusive, workers=workers, progress=progress
         )
     return end_with(store, result, as_json=as_json)
 
@@ -562,19 +580,17 @@ def _judged_again(
     header: RunHeader,
     suite: SuiteModel,
     choice: JudgeChoice,
-    max_inconclusive: float | None,
+    options: RunOptions,
     *,
     yes: bool,
     as_json: bool,
     store_url: str | None,
 ) -> int:
     from steelyard.cli.output import end_with
-    from steelyard.engine.plan import RunOptions
     from steelyard.engine.writer import progress_of
     from steelyard.runner import run as evaluation
 
     agree_to_cost(suite, store, header, yes=yes)
-    options = RunOptions(max_inconclusive=max_inconclusive)
     with progress_of(f"judging {header.id} again", quiet=as_json) as progress:
         result, ending = evaluation.judge_again_decided(suite, store, header, options, progress)
     stored = [] if store_url is None else ["--store", store_url]

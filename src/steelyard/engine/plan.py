@@ -92,6 +92,8 @@ class RunOptions:
     """Seconds that a system which does not answer any more is waited for; 0: not at all."""
     anchors: int | None = None
     """Answers of a baseline that a judge which is a model reads again."""
+    workers: int | None = None
+    """Processes that score recorded answers; None: as many as are measured to pay."""
     cache: bool = False
     strict: bool = False
     resume: str | None = None

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
@@ -11,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from steelyard.engine.health import Health
 from steelyard.engine.plan import Plan
+from steelyard.engine.pool import Scoring, Task
 from steelyard.engine.sample import Evaluation
 from steelyard.engine.writer import TARGET, Counts, Progress
 from steelyard.errors import SteelyardError, TargetFailure, UsageError
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
     from steelyard.engine.judges import Judges
 
 _CHUNK = 500
+_CHUNKS_AHEAD = 1
 
 
 @dataclass(slots=True)
@@ -46,17 +50,25 @@ def rescore(
     from_run: str,
     run_id: str,
     cases: Iterator[Case],
-    evaluator: Evaluator,
-    judges: Judges | None,
+    scoring: Scoring,
     progress: Progress,
     planned: int,
 ) -> Rescored:
     """Score every attempt of `from_run` whose question still stands, and keep the samples under `run_id`."""
     result = Rescored(Counts(planned=planned), Health())
     seen = 0
+    # The next chunk is read while processes score the one before.
+    under_way: deque[tuple[list[Future[list[Sample]]], list[Case]]] = deque()
+
+    def keep_first() -> None:
+        scored, used = under_way.popleft()
+        samples = [sample for piece in scored for sample in piece.result()]
+        _keep(store, run_id, from_run, samples, used, result)
+        progress.update(result.counts)
+
     while chunk := list(islice(cases, _CHUNK)):
         now = {case.id: case for case in chunk}
-        samples: list[Sample] = []
+        tasks: list[Task] = []
         used: dict[str, Case] = {}
         for sample, then in store.samples(from_run, case_ids=list(now)):
             seen += 1
@@ -64,19 +76,17 @@ def rescore(
             if not same_question(case, then):
                 result.changed_questions += 1
                 continue
-            samples.append(_evaluated_again(evaluator, judges, case, sample))
+            calls = () if sample.judgement is None else sample.judgement.calls
+            tasks.append((case, sample.variant, sample.repeat, sample.call_result, calls))
             used[case.id] = case
-        _keep(store, run_id, from_run, samples, list(used.values()), result)
-        progress.update(result.counts)
+        if tasks:
+            under_way.append((scoring.submit(tasks), list(used.values())))
+        if len(under_way) > _CHUNKS_AHEAD:
+            keep_first()
+    while under_way:
+        keep_first()
     result.gone_cases = planned - seen
     return result
-
-
-def _evaluated_again(evaluator: Evaluator, judges: Judges | None, case: Case, earlier: Sample) -> Sample:
-    scoring = Evaluation(evaluator, case, earlier.variant, earlier.repeat, earlier.call_result)
-    if judges is not None and scoring.to_judge is not None:
-        judges.read_again(scoring, () if earlier.judgement is None else earlier.judgement.calls)
-    return scoring.sample
 
 
 def same_question(case: Case, other: Case) -> bool:

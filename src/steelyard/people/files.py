@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, Any
 from steelyard.errors import Problem, SuiteError, UsageError
 from steelyard.people.labels import KINDS, PREFERENCE, Terms, case_key, truth_value
 from steelyard.store.people import ANSWER, DRAWN, SCORES, SKIPPED, VERDICT, Key, LabelRecord, person_key
-from steelyard.suite.readers import READERS, Record, read_records
+from steelyard.suite.readers import Record, read_records, unreadable
+from steelyard.suite.streams import ending
 from steelyard.suite.yaml import meant_or_listed, result
 
 if TYPE_CHECKING:
@@ -117,13 +118,13 @@ def import_labels(store: Store, header: RunHeader, path: Path, *, of_any_run: bo
 
 
 def _rows(path: Path, problems: list[Problem]) -> Iterator[Record]:
-    if path.suffix.lower() not in READERS:
+    if unreadable(path):
         raise UsageError(f"{path.name}: labels are read from .csv, .jsonl or (of Label Studio) .json")
     for record in read_records(path, path.name, "", problems.append):
         if isinstance(record.data, dict) and isinstance(record.data.get("data"), dict):
             yield from _studio_rows(record, problems)
         else:
-            yield replace(record, data=_from_cells(record.data)) if path.suffix.lower() == ".csv" else record
+            yield replace(record, data=_from_cells(record.data)) if ending(path) == ".csv" else record
 
 
 def _from_cells(row: dict[str, Any]) -> dict[str, Any]:

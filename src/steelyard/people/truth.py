@@ -172,6 +172,8 @@ class _Files:
         if case_id in self._cases:
             name = self._cases[case_id][0].file
         file = next((file for file in self._source.files if file.name == name), self._source.files[-1])
+        if file.copy is not None:
+            raise cannot_edit(f"{file.name} is an address: edit the file there")
         if self._source.one_each or (suffix := file.path.suffix.lower()) not in EDITABLE:
             raise cannot_edit(f"{file.name} is no file of several cases in the form of {listed(EDITABLE)}")
         ids = [key for key, (record, _) in self._cases.items() if record.file == file.name]

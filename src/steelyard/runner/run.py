@@ -28,6 +28,7 @@ from steelyard.engine.plan import (
     resumed_options,
     selection_of,
 )
+from steelyard.engine.pool import Recipe, Scoring, as_rescored
 from steelyard.engine.process import in_own_loop, myself
 from steelyard.engine.rescore import ReplayTarget, find_failed, retried, take_over
 from steelyard.engine.rescore import rescore as rescore_answers
@@ -38,7 +39,7 @@ from steelyard.scoring.evaluate import Evaluator
 from steelyard.store.base import Store
 from steelyard.store.sql import new_run_id
 from steelyard.suite.case import Case, digest
-from steelyard.suite.chosen_judge import as_recorded, refuse_self_judged
+from steelyard.suite.chosen_judge import refuse_self_judged
 from steelyard.suite.load import strict as with_strict_rules
 from steelyard.suite.models import Limits, SuiteModel
 from steelyard.suite.signature import signature
@@ -144,16 +145,18 @@ def run_decided(
     elif earlier is not None:
         require_same_signature(earlier, header, "retried")
         header = replace(header, options=replace(header.options, retried=retried(store, earlier, made.plan)))
+    evaluator = Evaluator(suite)
     engine = Engine(
         plan=made.plan,
         target=target,
-        evaluator=Evaluator(suite),
+        evaluator=evaluator,
         judges=judges,
         limits=limits,
         store=store,
         run_id=header.id,
         cache=options.cache,
         redact=suite.redactor,
+        recorded=_recorded(made, evaluator, options, progress),
         since=header.created_at if header.options.retried else 0.0,
     )
     ending = in_own_loop(_drive(engine, target, judges, progress, StartedRun(store, header, resumed is not None)))
@@ -169,6 +172,16 @@ def run_decided(
         return finish(
             store, header, ending.health, finished=finished, reference=reference, allow_mismatch=allow_mismatch
         ), ending
+
+
+def _recorded(made: Prepared, evaluator: Evaluator, options: RunOptions, progress: Progress) -> Scoring | None:
+    """How answers are scored when neither the target nor a judge is asked for anything; None when one is."""
+    asked = made.judges is not None and made.judges.are_asked
+    if asked or not getattr(made.target, "makes_no_calls", False):
+        return None
+    recipe = Recipe.of(made.suite, strict=options.strict)
+    n, workers = made.plan.n, options.workers
+    return Scoring(evaluator, made.judges, recipe, n=n, workers=workers, note=progress.note)
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,17 +289,15 @@ def rescore_decided(
     *,
     strict: bool = False,
     max_inconclusive: float | None = None,
+    workers: int | None = None,
     progress: Progress | None = None,
 ) -> Result:
     """A new run: the answers of an earlier one, scored by the suite as it is now."""
     progress = progress or Silent()
     store.tell(progress.note)
-    suite = with_strict_rules(suite) if strict else suite
     refuse_unfinished_rescore(earlier)
     _refuse_other_redaction(suite, earlier)
-    judged = earlier.description.judge
-    if suite.judge is not None and judged is not None:
-        suite = suite.changed(judge=as_recorded(suite.judge, judged))
+    suite = as_rescored(suite, earlier.description, strict=strict)
     header = _rescored_header(suite, earlier, strict=strict, max_inconclusive=max_inconclusive)
     store.create_run(header)
     judges = None
@@ -294,16 +305,19 @@ def rescore_decided(
         from steelyard.engine.judges import Judges
 
         judges = Judges(suite.judge, suite.folder)
-    rescored = rescore_answers(
-        store,
-        from_run=earlier.id,
-        run_id=header.id,
-        cases=iter(suite.cases),
-        evaluator=Evaluator(suite),
-        judges=judges,
-        progress=progress,
-        planned=earlier.n_planned,
-    )
+    recipe, n = Recipe.of(suite, strict=strict, described=earlier.suite), earlier.n_planned
+    with contextlib.closing(
+        Scoring(Evaluator(suite), judges, recipe, n=n, workers=workers, note=progress.note)
+    ) as scoring:
+        rescored = rescore_answers(
+            store,
+            from_run=earlier.id,
+            run_id=header.id,
+            cases=iter(suite.cases),
+            scoring=scoring,
+            progress=progress,
+            planned=n,
+        )
     for count, why in (
         (rescored.changed_questions, "the question has changed since it was answered"),
         (rescored.gone_cases, "the case is not in the suite any more, or was never answered"),

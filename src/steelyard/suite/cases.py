@@ -22,8 +22,9 @@ from steelyard.suite.files import folder_inside, inside, place_inside, read_atta
 from steelyard.suite.judge import JudgeModel
 from steelyard.suite.mapping import FIELDS, RowMapping, Unmappable, compile_mapping
 from steelyard.suite.models import Component, SuiteModel
-from steelyard.suite.readers import ONE_CASE_A_FILE, READERS, Record, Report, read_one, read_records, refuse
+from steelyard.suite.readers import ONE_CASE_A_FILE, Record, Report, read_one, read_records, refuse, unreadable
 from steelyard.suite.redaction import Redactor
+from steelyard.suite.streams import LocalCopy, addresses, fetch, is_address
 from steelyard.suite.truth import LEDGER_FILE, TruthCheck
 from steelyard.suite.values import Anything, Part
 from steelyard.suite.yaml import Located, listed, meant, result
@@ -89,6 +90,8 @@ class CaseFile:
 
     path: Path
     name: str
+    copy: LocalCopy | None = field(default=None, compare=False, repr=False)
+    """Of a file at an address, what `path` leads to."""
 
 
 @dataclass(frozen=True)
@@ -249,7 +252,9 @@ class CasesFile(Part):
     """Where the cases are and how a record becomes a case."""
 
     files: str | list[str] | None = Field(
-        default=None, description="One file, a list of files or a glob: .yaml .json .jsonl .csv .parquet."
+        default=None,
+        description="One file, a list of files or a glob: .yaml .json .jsonl .csv .parquet; JSON, JSONL and CSV also"
+        " packed as .gz or .zst; an address such as s3://bucket/cases.jsonl is read by fsspec.",
     )
     folder: str | None = Field(default=None, description="A folder with one file a case, instead of `files`.")
     glob: str = Field(default="*", description="Which files of the folder are cases.")
@@ -337,6 +342,8 @@ def _listed_files(part: CasesFile, draft: Draft) -> list[CaseFile]:
 
 
 def _matching(name: str, draft: Draft) -> list[CaseFile]:
+    if is_address(name):
+        return [_fetched(address) for address in addresses(name)]
     if any(sign in name for sign in _GLOB):
         place_inside(draft.folder, _before_glob(name) or ".")
         fitting = [path.relative_to(draft.folder).as_posix() for path in draft.folder.glob(name) if path.is_file()]
@@ -365,9 +372,16 @@ def _before_glob(name: str) -> str:
 
 
 def _readable(file: CaseFile) -> CaseFile:
-    if file.path.suffix.lower() not in READERS:
-        raise ValueError(f"{file.name} is of no known kind; cases are read from {listed(sorted(READERS))}")
+    if why := unreadable(file.path):
+        raise ValueError(f"{file.name} {why}")
     return file
+
+
+def _fetched(address: str) -> CaseFile:
+    if why := unreadable(address):
+        raise ValueError(f"{address} {why}")
+    copy = fetch(address)
+    return CaseFile(copy.path, address, copy)
 
 
 def _folder_files(part: CasesFile, draft: Draft) -> list[CaseFile]:
@@ -388,6 +402,8 @@ def _folder_files(part: CasesFile, draft: Draft) -> list[CaseFile]:
 
 
 def _folder(part: CasesFile, draft: Draft) -> Path:
+    if is_address(str(part.folder)):
+        raise ValueError(f"{part.folder} is an address: write files: {str(part.folder).rstrip('/')}/*.jsonl")
     if draft.free_paths and Path(str(part.folder)).is_absolute():
         if not Path(str(part.folder)).is_dir():
             raise ValueError(f"there is no folder {part.folder}")

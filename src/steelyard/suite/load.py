@@ -19,12 +19,14 @@ from steelyard.errors import Problem, SteelyardError, SuiteError, UsageError
 from steelyard.plugins import PLACE, raised_in_words
 from steelyard.records import RunHeader
 from steelyard.suite.build.draft import Draft
-from steelyard.suite.build.suite import build_suite
+from steelyard.suite.build.suite import SURVEYED, build_suite
 from steelyard.suite.build.target import prompts_of, settle
+from steelyard.suite.case import CaseSurvey
 from steelyard.suite.cases import FileCases, ListCases, build_source
 from steelyard.suite.chosen_judge import chosen_members
 from steelyard.suite.files import text_of
 from steelyard.suite.models import SuiteModel, TargetSpec
+from steelyard.suite.streams import is_address
 from steelyard.suite.yaml import Located, listed, meant, read_yaml
 
 if TYPE_CHECKING:
@@ -171,7 +173,7 @@ _MOST_JUDGINGS = 100
 def load_suite(place: str | Path, cases: str | Path | None = None) -> SuiteModel:
     """The suite at a path or of a name; SuiteError with every mistake in it and its cases.
 
-    `cases` is a folder or file to read instead of the suite's own, in the same shape.
+    `cases` is a folder, file or address to read instead of the suite's own, in the same shape.
     """
     path = Path(place)
     name = None
@@ -190,10 +192,20 @@ def load_suite(place: str | Path, cases: str | Path | None = None) -> SuiteModel
         if cases is not None:
             raise UsageError(f"{path} is a suite in Python, which names its cases itself")
         return suite_in(path)
-    return _load_yaml(path, name or str(path.resolve()), None if cases is None else Path(cases))
+    return _load_yaml(path, name or str(path.resolve()), None if cases is None else str(cases))
 
 
-def _load_yaml(path: Path, found_as: str, cases: Path | None) -> SuiteModel:
+def load_without_cases(place: str, survey: CaseSurvey) -> SuiteModel:
+    """The suite as `load_suite` gives it, for another process that scores its answers: its cases, of which `survey`
+    tells, are not read."""
+    surveyed = SURVEYED.set(survey)
+    try:
+        return load_suite(place)
+    finally:
+        SURVEYED.reset(surveyed)
+
+
+def _load_yaml(path: Path, found_as: str, cases: str | None) -> SuiteModel:
     """The suite in the file; `found_as` finds it again, from wherever."""
     name = path.name
     if not path.is_file():
@@ -207,23 +219,26 @@ def _load_yaml(path: Path, found_as: str, cases: Path | None) -> SuiteModel:
     other = ""
     if cases is not None and isinstance(located.data, dict):
         declared = located.data.get("cases")
-        other = "" if _is_declared(declared, cases, path.parent) else str(cases)
+        other = "" if _is_declared(declared, cases, path.parent) else cases
         located.data["cases"] = _other_cases(declared, cases)
     suite = build_suite(Draft(located, path.parent.resolve(), free_paths=cases is not None), found_as)
     return suite.changed(other_cases=other)
 
 
-def _is_declared(declared: Any, place: Path, folder: Path) -> bool:
+def _is_declared(declared: Any, cases: str, folder: Path) -> bool:
     """Whether the suite itself names this folder or file as that of its cases."""
     own = declared.get("folder") or declared.get("files") if isinstance(declared, dict) else declared
-    return isinstance(own, str) and (folder / own).resolve() == place.resolve()
+    same_place = own == cases if is_address(cases) else (folder / str(own)).resolve() == Path(cases).resolve()
+    return isinstance(own, str) and same_place
 
 
-def _other_cases(declared: Any, place: Path) -> dict[str, Any]:
+def _other_cases(declared: Any, cases: str) -> dict[str, Any]:
     """The suite's `cases` with another folder or file, read as its own are."""
+    same, place = declared if isinstance(declared, dict) else {}, Path(cases)
+    if is_address(cases):
+        return {"files": cases} | {key: same[key] for key in ("map", "at") if key in same}
     if not place.exists():
         raise UsageError(f"there are no cases at {place}: name a folder with a file a case, or a file")
-    same = declared if isinstance(declared, dict) else {}
     retained = ("map", "glob") if place.is_dir() else ("map", "at")
     named = {"folder" if place.is_dir() else "files": str(place.resolve())}
     return named | {key: same[key] for key in retained if key in same}

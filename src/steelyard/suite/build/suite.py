@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
+from contextvars import ContextVar
 from dataclasses import replace
 from typing import Any
 
@@ -18,7 +19,7 @@ from steelyard.suite.build.draft import Draft, own_code
 from steelyard.suite.build.judge import build_judge, dimension_code, judged_components
 from steelyard.suite.build.target import build_target, build_variants, prompts_of
 from steelyard.suite.case import CaseSurvey
-from steelyard.suite.cases import build_source, survey_cases
+from steelyard.suite.cases import ListCases, build_source, survey_cases
 from steelyard.suite.chosen_judge import self_judged
 from steelyard.suite.judge import JudgeModel
 from steelyard.suite.models import (
@@ -302,8 +303,13 @@ def _keys(draft: Draft) -> dict[str, Any]:
     return dict(raw)
 
 
+SURVEYED: ContextVar[CaseSurvey | None] = ContextVar("surveyed", default=None)
+"""What is known of the cases of a suite that is loaded again to score answers: they are not read then."""
+
+
 def build_suite(draft: Draft, path: str) -> SuiteModel:
     """The suite in the draft; SuiteError with every mistake when there are any."""
+    surveyed = SURVEYED.get()
     raw = _keys(draft)
     part, wrong = draft.check_keys(SuiteModel, raw)
     score: dict[str, Any] = raw["score"] if "score" in raw and "score" not in wrong else {}
@@ -320,7 +326,7 @@ def build_suite(draft: Draft, path: str) -> SuiteModel:
     _check_reads_json(raw, components, answer, draft)
     if judge is not None and (itself := self_judged(target, judge, variants)):
         draft.add_problem(itself, ("judge",))
-    source = build_source(raw.get("cases"), draft)
+    source = build_source(raw.get("cases"), draft) if surveyed is None else ListCases(draft.folder, ())
     ledger = read_ledger(draft)
     noted = {line.case for line in ledger if line.case is not None}
     suite = part.changed(
@@ -335,7 +341,8 @@ def build_suite(draft: Draft, path: str) -> SuiteModel:
         variants=variants,
         taxonomy=build_taxonomy(part, components, judge),
         prompts=prompts_of(target, ("target",), draft) | variant_prompts,
-        survey=CaseSurvey() if source is None else survey_cases(source, components, draft, judge, redactor, noted),
+        survey=surveyed
+        or (CaseSurvey() if source is None else survey_cases(source, components, draft, judge, redactor, noted)),
         judge=judge,
         redactor=redactor,
         snapshots=own_code(raw.get("snapshots"), ("snapshots",), draft, methods=("read", "write")),
