@@ -20,13 +20,15 @@ import math
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
+from dataclasses import MISSING, Field, fields, is_dataclass
 from enum import StrEnum
 from functools import cache
 from itertools import pairwise
 from operator import attrgetter, index
 from types import NoneType, UnionType
 from typing import Annotated, Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+
+from steelyard.frozen import frozen
 
 Row = tuple[Any, ...]
 Schema = dict[str, Any]
@@ -133,7 +135,7 @@ _NOTHING: Any = object()
 _Way = Callable[[Any], Any]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Form:
     """How the values of one type are written; None where a value is plain data already."""
 
@@ -279,7 +281,7 @@ def _mapping(hint: Any) -> _Form:
 # ---- records
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Part:
     """One field of a record."""
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from steelyard.errors import StoreError
+from steelyard.frozen import frozen
 from steelyard.store.codec import Row, from_stored, to_json, to_stored
 from steelyard.store.databases import Database, Session
 
@@ -28,7 +29,7 @@ Key = tuple[str, str, int]
 """Case, variant and repeat."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LabelRecord:
     """A person's answer on one sample of a run, on the answers of two runs, or (without a run) on a case itself."""
 
@@ -58,7 +59,7 @@ class LabelRecord:
         return (self.case_id, self.variant, self.repeat)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Place:
     """One place of a run's queue, held by a person."""
 

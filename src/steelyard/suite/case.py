@@ -7,17 +7,18 @@ import json
 import re
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from steelyard.errors import UsageError
+from steelyard.frozen import frozen
 
 if TYPE_CHECKING:
     import regex
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Attachment:
     """An image or other file sent with a case: a path inside the suite's folder, or a URL."""
 
@@ -42,7 +43,7 @@ class Attachment:
         return data if self.size is None else data | {"size": list(self.size)}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Case:
     """A case as every room sees it, whatever shape its file had."""
 
@@ -96,7 +97,7 @@ class CaseSource(Protocol):
     def __iter__(self) -> Iterator[Case]: ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CaseSurvey:
     """What one pass over all cases found: how many, which names occur how often, and what they hash to.
 
@@ -343,7 +344,7 @@ Values = list[Any]
 Step = str | int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AnswerPlace:
     """A place that may hold one value, or any number of them."""
 
