@@ -13,7 +13,8 @@ SteelyardError                 base; carries the exit code a command ends with
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from steelyard.frozen import frozen
 
 UNFINISHED = "unfinished run: "
 """Begins the note, on whatever ended a run before its end, that names the run."""
@@ -29,7 +30,7 @@ class UsageError(SteelyardError):
     """Something the user can fix: the message says what was found, where, and what to do."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Problem:
     """One thing wrong in a file, with where it is and what would be right."""
 

@@ -198,6 +198,23 @@ def test_help_imports_nothing_heavy(tmp_path):
     assert done.returncode == 0, done.stderr
 
 
+def test_a_run_of_a_python_target_imports_nothing_that_it_does_not_need(tmp_path):
+    ok(steelyard("init", "my", cwd=tmp_path))
+    script = (
+        "import sys; sys.argv = ['steelyard', 'run', 'my']\n"
+        "from steelyard.cli import main\n"
+        "try: main()\n"
+        "except SystemExit as end: assert end.code == 0\n"
+        "unneeded = ('aiohttp', 'jinja2', 'json_repair', 'numpy.ma', 'yarl', 'steelyard.targets.chat',"
+        " 'steelyard.judging', 'steelyard.analysis.judge', 'steelyard.analysis.confidence', 'steelyard.analysis.compare',"
+        " 'steelyard.alerts', 'steelyard.audit', 'steelyard.people', 'steelyard.scoring.checks')\n"
+        "heavy = {*unneeded} & set(sys.modules)\n"
+        "assert not heavy, heavy\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert done.returncode == 0, done.stderr
+
+
 def test_plain_progress_lines_count_scored_malformed_and_failed(suite, tmp_path):
     done = steelyard("run", suite, cwd=tmp_path)
     assert "words: 8/8 (8 scored, 0 malformed, 0 failed)" in done.stderr

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -13,6 +13,7 @@ import numpy as np
 
 from steelyard.analysis.model import Slice
 from steelyard.analysis.repeats import MOST_CELLS
+from steelyard.frozen import frozen
 from steelyard.metrics.aggregate import POINTS
 from steelyard.metrics.cells import Cells
 from steelyard.metrics.own import RunData
@@ -56,7 +57,7 @@ class Spread(dict[str, float | None]):
         return name, self[name]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CellLatency:
     """One case under one variant."""
 
@@ -68,7 +69,7 @@ class CellLatency:
     """Calls that failed in any other way."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Bar:
     """One bar of a histogram: calls that took `low` and more, and less than `high`."""
 
@@ -77,7 +78,7 @@ class Bar:
     count: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LatencyFigures:
     """All times of a run. Answers from a cache, and those that another tool recorded without a time, are not in it."""
 

@@ -377,7 +377,7 @@ def _plain(data: Any) -> Any:
         return {str(key): _plain(value) for key, value in data.items()}
     if isinstance(data, list | tuple):
         return [_plain(value) for value in data]
-    return {name: _plain(getattr(data, name)) for name in _field_names(type(data))} if is_dataclass(data) else data
+    return {name: _plain(getattr(data, name)) for name in _field_names(type(data))} if is_dataclass(data) else data  # type: ignore[arg-type]
 
 
 @cache

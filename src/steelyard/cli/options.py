@@ -7,11 +7,12 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+
+from steelyard.frozen import frozen
 
 if TYPE_CHECKING:
     from steelyard.analysis.compare.attribution import Traces
@@ -159,7 +160,7 @@ def judge_options(function: Callable[..., Any]) -> Callable[..., Any]:
     return judge_choice(repeats(function))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class JudgeChoice:
     """What was asked for of the judge on the command line; None where nothing was."""
 
@@ -350,7 +351,7 @@ def attribution_options(function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AttributionOptions:
     """What was asked for on the command line."""
 
@@ -469,7 +470,7 @@ def explain_options(function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ExplainOptions:
     """What was asked for on the command line."""
 

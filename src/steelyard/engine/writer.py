@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import click
 
+from steelyard.frozen import frozen
 from steelyard.records import CallResult, Outcome, Sample
 from steelyard.store.base import Store
 from steelyard.store.codec import decode, encode
@@ -187,7 +188,7 @@ _FEW = 16
 """So many samples may wait to be committed while the next call is made already."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Completed:
     """A scored sample with its case, and the cache entry to keep with it."""
 
@@ -198,7 +199,7 @@ class Completed:
     """What the journal holds of it, which is not needed any more."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Item:
     """What is to be committed, and who waits for it."""
 

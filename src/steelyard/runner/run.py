@@ -6,7 +6,7 @@ import contextlib
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ParamSpec
 
 from steelyard import __version__
@@ -34,6 +34,7 @@ from steelyard.engine.rescore import ReplayTarget, find_failed, retried, take_ov
 from steelyard.engine.rescore import rescore as rescore_answers
 from steelyard.engine.writer import Progress, Silent
 from steelyard.errors import UNFINISHED, SteelyardError, UsageError
+from steelyard.frozen import frozen
 from steelyard.records import Anchors, Mode, RunHeader, RunState
 from steelyard.scoring.evaluate import Evaluator
 from steelyard.store.base import Store
@@ -184,7 +185,7 @@ def _recorded(made: Prepared, evaluator: Evaluator, options: RunOptions, progres
     return Scoring(evaluator, made.judges, recipe, n=n, workers=workers, note=progress.note)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Result:
     """What a run came to: the header as it is stored, and the figures and the decision that reports show."""
 
@@ -199,7 +200,7 @@ class Result:
         return build_report(store, self.header, figures=(self.summary, self.decision), brief=brief)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Prepared:
     """A run that is ready to begin: nobody was asked yet, and nothing is kept of it."""
 
@@ -240,7 +241,7 @@ def reopened(resumed: RunHeader, limits: Limits, suite: SuiteModel) -> RunHeader
     return replace(resumed, suite_path=suite.path, state=RunState.RUNNING, options=facts)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StartedRun:
     """A run that begins once its target is open: before that there is nothing to keep."""
 

@@ -7,11 +7,12 @@ import math
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from steelyard.errors import Problem, SuiteError
+from steelyard.frozen import frozen
 from steelyard.plugins import UserCodeError, checked_call, is_own, place_in_words
 from steelyard.records import BROKE_OFF, Box, Check, Claim, Finding, Item, Judgement, Mark, Mode, Outcome, Score
 from steelyard.redact import learn_secrets, secrets_in
@@ -251,7 +252,7 @@ _ERRORS: Final = 400
 """Statuses from here on are errors."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Evaluated:
     """What one answer came to. `score` is a fraction 0..1."""
 

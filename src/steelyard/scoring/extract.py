@@ -9,11 +9,12 @@ import re
 import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from types import FrameType
 from typing import Any, Final, NoReturn, Self
 
 import jsonschema_rs
+
+from steelyard.frozen import frozen
 
 # Strict JSON out of text that may be hostile: no crash, no infinities, bounded depth and bounded work.
 
@@ -269,7 +270,7 @@ _BEGINS_ESCAPED = re.compile(r"""\s*[\[{]\s*+(?:\{\s*+)?\\["]""")
 _BEGINS_AS_JSON = re.compile(rf"""{_BEGINS_QUOTED.pattern}|\{{\s*[A-Za-z_][\w\-]{{0,60}}\s*:""")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Extracted:
     """What the extraction found: `step` names how, None when nothing fits and `problems` says why."""
 

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Final, Literal
 
 from pydantic import Field, model_validator
 
+from steelyard.frozen import frozen
 from steelyard.scoring.base import UNKNOWN, Reading, Scorer
 from steelyard.suite.case import Case
 
@@ -320,7 +321,7 @@ class _Sum:
         return self.amount, self.amount
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Price:
     """What a text says in money: `amounts` is None when it cannot be read, and `problem` says why."""
 

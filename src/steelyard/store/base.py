@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from steelyard.frozen import frozen
 from steelyard.records import CallResult, Check, Finding, Item, Judgement, Outcome, RunHeader, Sample
 from steelyard.suite.case import Case, unit_name
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 _Result = TypeVar("_Result")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Hit:
     """A finding with the sample it was found in."""
 
@@ -29,7 +30,7 @@ class Hit:
     finding: Finding
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class JudgedSample:
     """A sample that a judge was asked about, without its answer and without the calls of the judge."""
 
@@ -397,7 +398,7 @@ class Store(Protocol):
 # What another tool recorded, as the format of a suite hands it over: the core scores it and keeps it as a run.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RecordedSample:
     """One question with the answer it got and what a judge said of it then."""
 
@@ -421,7 +422,7 @@ class RecordedSample:
     """What came of the checks of an answer that was not kept: they stand as they are. None, and `answer` is scored."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RecordedRun:
     """All that was recorded together."""
 

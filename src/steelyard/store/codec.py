@@ -21,7 +21,7 @@ import re
 import sys
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
+from dataclasses import MISSING, Field, fields, is_dataclass
 from enum import StrEnum
 from functools import cache
 from itertools import pairwise
@@ -29,6 +29,7 @@ from operator import attrgetter, index
 from types import NoneType, UnionType
 from typing import Annotated, Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
+from steelyard.frozen import frozen
 from steelyard.suite.case import json_writer
 
 Row = tuple[Any, ...]
@@ -171,7 +172,7 @@ _NOTHING: Any = object()
 _Way = Callable[[Any], Any]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Form:
     """How the values of one type are written; None where a value is plain data already."""
 
@@ -317,7 +318,7 @@ def _mapping(hint: Any) -> _Form:
 # ---- records
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Part:
     """One field of a record."""
 

@@ -23,6 +23,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from steelyard.frozen import frozen
 from steelyard.store.base import Checks, Columns
 from steelyard.store.codec import from_stored, pack_bytes, pack_text, to_json, to_stored, unpack_bytes, unpack_text
 from steelyard.store.columns import PackedTexts
@@ -252,7 +253,7 @@ _STORED = "SELECT name, content FROM stored_columns WHERE run = ? AND name >= ? 
 _COUNT = "SELECT count(*) FROM samples JOIN runs ON runs.number = samples.run WHERE run = ? AND state = 'ended'"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Digests:
     """Digests of a run's answers, in the form that is kept."""
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from steelyard.errors import RunNotFound
+from steelyard.frozen import frozen
 from steelyard.metrics.expressions import BASELINE_SIGN
 from steelyard.store.codec import columns_of, from_row, from_stored, to_json, to_row, to_stored
 from steelyard.store.databases import Session, in_pieces, placeholders
@@ -23,7 +24,7 @@ FROM baselines b JOIN runs r ON r.number = b.run
 """
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BaselineEntry:
     """One line of the log: a name was given to a run of its suite, or taken away from it."""
 
@@ -113,7 +114,7 @@ UPDATE alerts SET closed_run = ?, closed_at = ?, ending = ?, seen_run = ? WHERE 
 """
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AlertRecord:
     """An alert as the store keeps it: which run raised it, which saw it last, and which found its cause gone."""
 
@@ -141,7 +142,7 @@ class AlertRecord:
         return self.closed_at is None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Delivery:
     """What became of one notice of an alert on one channel."""
 

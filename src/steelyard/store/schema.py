@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Protocol
 
 from steelyard.errors import StoreError
+from steelyard.frozen import frozen
 
 if TYPE_CHECKING:
     from steelyard.store.databases import Database, Session
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Dialect:
     """Where the two databases spell the same thing differently."""
 

@@ -7,17 +7,18 @@ import json
 import re
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field, fields
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from steelyard.errors import UsageError
+from steelyard.frozen import frozen
 
 if TYPE_CHECKING:
     import regex
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Attachment:
     """An image or other file sent with a case: a path inside the suite's folder, or a URL."""
 
@@ -42,7 +43,7 @@ class Attachment:
         return data if self.size is None else data | {"size": list(self.size)}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Case:
     """A case as every room sees it, whatever shape its file had."""
 
@@ -108,7 +109,7 @@ class CaseSource(Protocol):
     def __iter__(self) -> Iterator[Case]: ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CaseSurvey:
     """What one pass over all cases found: how many, which names occur how often, and what they hash to.
 
@@ -251,7 +252,7 @@ EVERY: Final = "[]"
 """The step that goes on with every element of a list."""
 
 _STEP = re.compile(r'"((?:[^"\\]|\\.)*)"|([^.\[\]"]+)')
-_FIELDS = frozenset(Case.__slots__) | frozenset(Attachment.__slots__)
+_FIELDS = frozenset(item.name for kind in (Case, Attachment) for item in fields(kind))
 
 Getter = Callable[[Any], Any]
 
@@ -376,7 +377,7 @@ Values = list[Any]
 Step = str | int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AnswerPlace:
     """A place that may hold one value, or any number of them."""
 

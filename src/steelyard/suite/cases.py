@@ -16,6 +16,7 @@ from typing import Any
 from pydantic import Field
 
 from steelyard.errors import Problem, SteelyardError
+from steelyard.frozen import frozen
 from steelyard.suite.build.draft import Draft
 from steelyard.suite.case import MISSING, Case, CaseSurvey, digest, json_writer, split_path
 from steelyard.suite.files import folder_inside, inside, place_inside, read_attachments
@@ -40,7 +41,7 @@ def drawn_first(seed: int, case_id: str, turn: int) -> int:
     return sha256(f"{seed}\n{turn}\n{case_id}".encode()).digest()[0] & 1
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CasePlace:
     """A case's file, and the line it begins on where its file has lines."""
 
@@ -84,7 +85,7 @@ PLAIN_MAPPING = RowMapping()
 _LONG_CLUSTER = 100
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CaseFile:
     """One file of cases and the name messages call it by."""
 

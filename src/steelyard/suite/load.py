@@ -6,7 +6,6 @@ import importlib.util
 import os
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -16,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from steelyard import plugins
 from steelyard.errors import Problem, SteelyardError, SuiteError, UsageError
+from steelyard.frozen import frozen
 from steelyard.plugins import PLACE, raised_in_words
 from steelyard.records import RunHeader
 from steelyard.suite.build.draft import Draft
@@ -36,7 +36,7 @@ GROUP = "steelyard.suites"
 SUITE_FILE = "suite.yaml"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SuiteListing:
     """One suite as a list shows it; `problem` says why it could not be read."""
 

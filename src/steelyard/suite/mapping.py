@@ -11,6 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from steelyard.errors import Problem, SuiteError
+from steelyard.frozen import frozen
 from steelyard.suite.case import MISSING, Case, Getter, compile_path
 from steelyard.suite.models import Variant
 from steelyard.suite.readers import decode, split_list
@@ -295,7 +296,7 @@ class Unmappable(ValueError):
         self.field = field
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Source:
     """A path that the mapping reads, to tell when no record has it."""
 

@@ -15,6 +15,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from steelyard import plugins
 from steelyard.errors import Problem, SteelyardError, SuiteError, TargetFailure, UsageError
+from steelyard.frozen import frozen
 from steelyard.plugins import in_one_line, place_in_words, raised_in_words
 from steelyard.redact import looks_secret
 from steelyard.suite.case import MISSING, Attachment, Case, compile_path, json_writer
@@ -23,7 +24,7 @@ from steelyard.suite.mapping import Template, compile_template
 from steelyard.suite.models import TargetSpec, Variant
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Request:
     """One call: which case, under which variant, for the how-manieth time (from 0).
 
@@ -82,7 +83,7 @@ def failure_of(error: BaseException, function: Any) -> BaseException:
     return TargetFailure("raised", raised_in_words(error, function), retry=False)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TargetContext:
     """What a target may know of where it runs."""
 
