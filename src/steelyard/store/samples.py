@@ -68,6 +68,7 @@ CALL_COLUMNS = (
 _FINDING_COLUMNS = columns_of(Finding)
 _CONTENT_COLUMNS = ("run", "seq", "content")
 _N_SAMPLE = len(SAMPLE_COLUMNS)
+_CASE_HASH, _SCORES = SAMPLE_COLUMNS.index("case_hash"), SAMPLE_COLUMNS.index("scores")
 _COUNTS = range(2**53 + 1)
 _CONCLUSIVE = tuple(outcome.value for outcome in Outcome if outcome.conclusive)
 INCONCLUSIVE = tuple(outcome.value for outcome in Outcome if not outcome.conclusive)
@@ -123,8 +124,7 @@ def _score_details(scores: Sequence[Score]) -> str | None:
     return to_json(details) if details else None
 
 
-def _scores_from(layout: Layout, values: str, details: str | None) -> tuple[Score, ...]:
-    numbers = json.loads(values)
+def _scores_from(layout: Layout, numbers: list[Any], details: str | None) -> tuple[Score, ...]:
     n = len(layout)
     if details is None and len(numbers) == n:
         return tuple([Score(name, value, weight) for (name, weight, _), value in zip(layout, numbers, strict=True)])
@@ -437,14 +437,16 @@ def _complete(session: Session, run: int, rows: Sequence[Row]) -> list[tuple[Sam
         return []
     extra = _extra(session, run, [row[1] for row in rows])
     layouts = layouts_of(session, run)
-    cases: dict[str, Case] = {}
+    # Parsed together: one by one takes three times as long.
+    values = json.loads(f"[{','.join([row[_SCORES] for row in rows])}]")
+    contents = {row[_CASE_HASH]: row[-1] for row in rows}
+    parsed = json.loads(from_stored(f"[{','.join(contents.values())}]"))
+    cases = {case_hash: decode(Case, data) for case_hash, data in zip(contents, parsed, strict=True)}
     complete = []
-    for row in rows:
-        text, packed, content = row[-3:]
+    for row, numbers in zip(rows, values, strict=True):
+        text, packed, _content = row[-3:]
         call_result = _call_result_from(row[_N_SAMPLE:-3], unpack_text(text, packed))
-        sample = _sample_from(row[:_N_SAMPLE], call_result, layouts, extra[row[1]])
-        if sample.case_hash not in cases:
-            cases[sample.case_hash] = case_from(content)
+        sample = _sample_from(row[:_N_SAMPLE], call_result, layouts, numbers, extra[row[1]])
         complete.append((sample, cases[sample.case_hash]))
     return complete
 
@@ -515,9 +517,11 @@ def _call_result_from(row: Row, text: str | None) -> CallResult:
     )
 
 
-def _sample_from(row: Row, call_result: CallResult, layouts: dict[int, Layout], extra: dict[str, Any]) -> Sample:
+def _sample_from(
+    row: Row, call_result: CallResult, layouts: dict[int, Layout], numbers: list[Any], extra: dict[str, Any]
+) -> Sample:
     (_run, seq, case_id, variant, repeat, case_hash, _call_run, outcome, score, passed, band, *rest) = row
-    category, difficulty, step, layout, scores, details, marks, _mode, cluster = rest
+    category, difficulty, step, layout, _scores, details, marks, _mode, cluster = rest
     return Sample(
         case_id=from_stored(case_id),
         variant=from_stored(variant),
@@ -527,7 +531,7 @@ def _sample_from(row: Row, call_result: CallResult, layouts: dict[int, Layout], 
         score=score,
         passed=None if passed is None else bool(passed),
         band=from_stored_or_none(band),
-        scores=_scores_from(layouts[layout], scores, details),
+        scores=_scores_from(layouts[layout], numbers, details),
         marks=() if marks is None else unpack(Mark, marks),
         step=step,
         category=from_stored_or_none(category),
