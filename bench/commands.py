@@ -178,7 +178,9 @@ class Spent:
     def scored(self) -> int | None:
         """As many cases as the tool says it has scored."""
         said = re.findall(r"([\d,]+) scored|scored ([\d,]+)", self.output)
-        return int("".join(said[-1]).replace(",", "")) if said else None
+        # promptfoo says how many passed and how many failed.
+        numbers = ["".join(said[-1])] if said else re.findall(r"([\d,]+) (?:passed|failed) \(", self.output)
+        return sum(int(number.replace(",", "")) for number in numbers) if numbers else None
 
 
 def measure(command: list[str], folder: Path, extra: dict[str, str], most: float) -> Spent:
@@ -281,12 +283,13 @@ class Bench:
 
     def _keep(self, tool: Tool, what: str, spent: Spent, **more: float) -> None:
         figures = {"wall": spent.wall, "cpu": spent.cpu, "peak_mb": spent.peak_mb, "code": spent.code}
-        self._figures.keep(tool.name, what, figures | {"scored": spent.scored} | more)
+        failed = spent.scored is None and spent.code not in {0, -signal.SIGKILL}
+        self._figures.keep(tool.name, what, {"failed": True} if failed else figures | {"scored": spent.scored} | more)
         print(
             f"{tool.name:<15} {what:<16} {spent.wall:7.2f} s, CPU {spent.cpu:6.2f} s, {spent.peak_mb:5.0f} MB", end=""
         )
         print(f", exit {spent.code}, scored {spent.scored} {more}", flush=True)
-        if spent.scored is None:
+        if failed:
             print("".join(f"    {line}\n" for line in spent.output.splitlines()[-6:]), flush=True)
 
 

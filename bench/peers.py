@@ -261,10 +261,11 @@ def _inspect_settings(work: Work) -> dict[str, Any]:
 def inspect(work: Work) -> int:
     from inspect_ai import eval as evaluate
 
-    cases, task = work.folder / "cases.jsonl", work.folder / "task.py"
+    os.chdir(work.folder)  # it finds tasks by their relative path alone
+    cases = work.folder / "cases.jsonl"
     _write_lines(cases, work.cases)
-    task.write_text(_INSPECT_TASK.format(cases=str(cases)))
-    (log,) = evaluate(str(task), model="openai-api/bench/echo", **_inspect_settings(work))
+    Path("task.py").write_text(_INSPECT_TASK.format(cases=str(cases)))
+    (log,) = evaluate("task.py", model="openai-api/bench/echo", **_inspect_settings(work))
     return log.results.completed_samples
 
 
@@ -272,6 +273,7 @@ def inspect_resume(work: Work) -> int:
     from inspect_ai import eval_retry
     from inspect_ai.log import list_eval_logs
 
+    os.chdir(work.folder)
     settings = _inspect_settings(work)
     (log,) = eval_retry(list_eval_logs(settings["log_dir"])[0], **settings)
     return log.results.completed_samples

@@ -67,7 +67,8 @@ class Figures:
         return list(self._all)
 
     def has(self, tool: str, what: str) -> bool:
-        return what in self._all.get(tool, {})
+        """True for what was measured, and did not fail."""
+        return "failed" not in (self.of(tool, what) or {"failed": True})
 
     def of(self, tool: str, what: str) -> dict[str, Any] | None:
         return self._all.get(tool, {}).get(what)
@@ -118,7 +119,7 @@ def _table(figures: Figures, columns: list[tuple[str, str, int, Cell]]) -> list[
         cells = []
         for _, what, n, cell in columns:
             kept = figures.of(tool, f"{what} {n}")
-            cells.append("" if kept is None else _ok(kept, n, cell(kept, n)))
+            cells.append("" if kept is None else "failed" if "failed" in kept else _ok(kept, n, cell(kept, n)))
         lines.append(f"| {title} | " + " | ".join(cells) + " |")
     return [*lines, ""]
 
@@ -128,7 +129,7 @@ def _best(figures: Figures, what: str, n: int, value: Callable[[dict[str, Any]],
     rows = []
     for tool in figures.tools:
         kept = figures.of(tool, f"{what} {n}")
-        if tool != "bare" and kept is not None and kept["code"] != -9 and kept.get("scored") in {n, None}:
+        if tool != "bare" and kept is not None and kept.get("code", -9) != -9 and kept.get("scored") in {n, None}:
             rows.append((value(kept), tool))
     return sorted(rows)
 

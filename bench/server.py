@@ -170,6 +170,7 @@ def endpoint(behaviour: Behaviour) -> Iterator[str]:
     ours, theirs = spawn.Pipe()
     process = spawn.Process(target=_main, args=(theirs, behaviour), daemon=True)
     process.start()
+    theirs.close()
     try:
         yield f"http://127.0.0.1:{ours.recv()}"
     finally:
