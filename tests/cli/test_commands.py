@@ -173,6 +173,7 @@ GROUPS = {
     "baseline": ("set", "show", "list", "log", "remove"),
     "judge": ("check",),
     "label": ("status", "log", "agreement", "estimate", "crowd", "experts"),
+    "store": ("copy",),
     "truth": ("log", "check", "note"),
 }
 

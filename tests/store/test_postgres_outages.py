@@ -17,6 +17,7 @@ from parts.postgres import ForgetfulLine, OwnServer, PostgresPart
 from parts.small_suite import http_target, write_suite
 from parts.stored import case, header, sample
 from steelyard.records import RunState
+from steelyard.store.copy import copy_store
 from steelyard.store.logs import SENT, BaselineEntry, Delivery
 from steelyard.store.sql import SqlStore, open_store
 
@@ -139,6 +140,26 @@ def test_a_commit_whose_answer_was_lost_is_not_made_twice(postgres_server: Postg
     assert [one.cause for one in store.alerts()] == ["cause"]
     assert [one.tries for one in store.deliveries([1])] == [2]
     store.close()
+    line.close()
+
+
+def test_a_store_is_copied_once_when_answers_to_commits_are_lost(postgres_server: PostgresPart, tmp_path: Path) -> None:
+    source, line = open_store(str(tmp_path / "one.db")), ForgetfulLine(postgres_server, tmp_path)
+    cases = [case(number) for number in range(300)]
+    source.create_run(header())
+    source.add_samples("demo-1", [sample(of, number) for number, of in enumerate(cases)], cases)
+    target = open_store(line.through(postgres_server.new_database()))
+    line.lose = True
+    copied = copy_store(source, target, (), lambda _: None)
+    assert (line.lost, copied.runs, copied.samples, copied.left) == (1, ["demo-1"], 300, [])
+    assert list(target.samples("demo-1")) == list(source.samples("demo-1"))
+    # Cases that are there are passed over, whether few come or many.
+    for run, some in (("demo-2", cases[:10]), ("demo-3", cases)):
+        target.create_run(header(run))
+        target.add_samples(run, [sample(of) for of in some], some)
+        assert [of for _, of in target.samples(run)] == some
+    source.close()
+    target.close()
     line.close()
 
 

@@ -17,7 +17,7 @@ from typing import Any
 from steelyard.errors import StoreError, UsageError
 from steelyard.records import RunState
 from steelyard.store.codec import Row, from_stored, to_stored
-from steelyard.store.databases import Session
+from steelyard.store.databases import Duplicate, Session
 from steelyard.store.sql import SqlStore
 
 OF_A_RUN = (
@@ -82,7 +82,10 @@ def copy_store(source: SqlStore, target: SqlStore, going_on: Collection[str], te
             copied.left.append(f"run {run_id} is still running: copy again when it has ended")
             continue
         done = {*copied.runs, *copied.there}
-        samples, problem = target.database.outlast(partial(_copy_run, source, target, run_id, done))
+        try:
+            samples, problem = target.database.outlast(partial(_copy_run, source, target, run_id, done))
+        except Duplicate as error:
+            raise StoreError(f"another process wrote run {run_id} into {target.place} meanwhile: copy again") from error
         if problem:
             copied.left.append(problem)
         elif samples is None:

@@ -81,7 +81,7 @@ class Database(ABC):
         self.note: Callable[[str], None] = lambda _text: None
         """Told that a server does not answer and is waited for, and that it answers again."""
         self._gave_up = False
-        self._away = False
+        self._tries = 0
 
     @abstractmethod
     def connect(self) -> Any:
@@ -215,14 +215,16 @@ class Database(ABC):
                     raise
                 self._mine.connection = None
                 if tries:
-                    self._away = True
-                    self.note(f"{self.dialect.label} does not answer: waiting, try {tries}")
+                    # Said once, however many threads wait.
+                    if tries > self._tries:
+                        self._tries = tries
+                        self.note(f"{self.dialect.label} does not answer: waiting, try {tries}")
                     time.sleep(wait)
                     wait = min(2 * wait, _LONGEST_WAIT)
                 tries += 1
             else:
-                if self._away:
-                    self._away = False
+                if self._tries:
+                    self._tries = 0
                     self.note(f"{self.dialect.label} answers again")
                 return connection, session, transaction
 
