@@ -14,6 +14,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 UNFINISHED = "unfinished run: "
 """Begins the note, on whatever ended a run before its end, that names the run."""
@@ -98,3 +100,8 @@ class TargetFailure(SteelyardError):
         self.throttled = throttled
         self.status = status
         self.body = body
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # A failure of a call that another process made comes back whole.
+        names = ("retry", "retry_after", "throttled", "status", "body")
+        return partial(TargetFailure, **{name: getattr(self, name) for name in names}), (self.kind, str(self))

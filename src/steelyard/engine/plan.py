@@ -102,6 +102,10 @@ class RunOptions:
     """The id of a run whose answers are judged again; the system under test is not asked."""
     experiment: ExperimentPlan | None = None
     """The plan that this run is an arm of, stored before its first call."""
+    on: str | None = None
+    """Where workers make the calls and score: `ray`, `auto` or `ray://HOST:PORT`; None: in this process."""
+    workers: int | None = None
+    """How many workers; None: as many as the calls under way and the cores of the cluster call for."""
 
     def limits(self, declared: Limits) -> Limits:
         """The suite's limits with what was asked for laid over them; UsageError when that is two loads at once."""

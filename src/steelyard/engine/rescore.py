@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
@@ -25,6 +25,8 @@ from steelyard.suite.models import SuiteModel
 from steelyard.targets.base import Request, Response
 
 _CHUNK = 500
+ScoreAll = Callable[[Sequence[tuple[Case, Sample]]], Sequence[Sample]]
+"""From cases, each with an earlier sample of it, to the samples as they are scored now, in the same order."""
 
 
 @dataclass(slots=True)
@@ -47,22 +49,30 @@ def rescore(
     judges: Judges | None,
     progress: Progress,
     planned: int,
+    score_all: ScoreAll | None = None,
 ) -> Rescored:
-    """Score every attempt of `from_run` whose question still stands, and keep the samples under `run_id`."""
+    """Score every attempt of `from_run` whose question still stands, and keep the samples under `run_id`.
+
+    `score_all` scores many at once in the place of evaluator and judges.
+    """
     result = Rescored(Counts(planned=planned), Health())
     seen = 0
-    while chunk := list(islice(cases, _CHUNK)):
+    at_once = _CHUNK if score_all is None else 10 * _CHUNK
+    while chunk := list(islice(cases, at_once)):
         now = {case.id: case for case in chunk}
-        samples: list[Sample] = []
-        used: dict[str, Case] = {}
+        pairs: list[tuple[Case, Sample]] = []
         for sample, then in store.samples(from_run, case_ids=list(now)):
             seen += 1
             case = now[sample.case_id]
             if not same_question(case, then):
                 result.changed_questions += 1
                 continue
-            samples.append(_evaluated_again(evaluator, judges, case, sample))
-            used[case.id] = case
+            pairs.append((case, sample))
+        if score_all is None:
+            samples: Sequence[Sample] = [_evaluated_again(evaluator, judges, *pair) for pair in pairs]
+        else:
+            samples = score_all(pairs)
+        used = {case.id: case for case, _ in pairs}
         _keep(store, run_id, from_run, samples, list(used.values()), result)
         progress.update(result.counts)
     result.gone_cases = planned - seen

@@ -17,7 +17,7 @@ from steelyard.engine.limits import Breakers, Budget, Closed, Pace
 from steelyard.engine.process import in_own_loop
 from steelyard.engine.writer import Journal
 from steelyard.errors import SteelyardError, UsageError
-from steelyard.judging.ask import Bench, CostEstimate, estimate_cost, prompt_characters, rules_judges
+from steelyard.judging.ask import Bench, Complete, CostEstimate, estimate_cost, prompt_characters, rules_judges
 from steelyard.judging.evidence import complaint_check
 from steelyard.judging.judgement import JudgeReader
 from steelyard.plugins import UserCodeError, raised_in_words
@@ -71,6 +71,14 @@ class Evaluation:
             )
         else:
             self.sample.checks = evaluator.unrun(case, f"the call failed: {call_result.failure.kind}")
+
+    @classmethod
+    def received(cls, evaluator: Evaluator, case: Case, sample: Sample, evaluated: Evaluated | None) -> Evaluation:
+        """The same of a sample that another process has scored; `evaluated` when a judge has still to be asked."""
+        result = cls.__new__(cls)
+        result._evaluator, result.case = evaluator, case
+        result.sample, result.evaluated = sample, evaluated
+        return result
 
     @property
     def to_judge(self) -> str | None:
@@ -134,6 +142,9 @@ class _Job:
 class ScoringThread:
     """Runs what it is given one after the other. It begins with the first job."""
 
+    is_remote = False
+    """Whether answers are scored by other processes."""
+
     def __init__(self) -> None:
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._over: deque[_Job] = deque()
@@ -165,6 +176,12 @@ class ScoringThread:
         done: asyncio.Future[_T] = self._loop.create_future()
         self._jobs.put(_Job(score, done))
         return await done
+
+    async def evaluate(
+        self, evaluator: Evaluator, case: Case, variant: str, repeat: int, call_result: CallResult
+    ) -> Evaluation:
+        """The answer scored as far as it goes without a judge."""
+        return await self.run(lambda: Evaluation(evaluator, case, variant, repeat, call_result))
 
     def close(self) -> None:
         """End when what waits is scored."""
@@ -239,6 +256,13 @@ class Judges:
         """Give each judge a circuit breaker of its own."""
         for (name, caller), pace in zip(self._callers.items(), self._paces, strict=True):
             caller.watched_by(breakers.of(pace, f"judge {name}"))
+
+    def asked_by(self, complete: Complete, grace: float) -> None:
+        """Let other processes make the calls; each watches the time of a call, and is given `grace` seconds more."""
+        if self._bench is not None:
+            self._bench.complete = complete
+        for caller in self._callers.values():
+            caller.grace = grace
 
     async def __aenter__(self) -> Self:
         if self._bench is not None:

@@ -23,6 +23,7 @@ from steelyard.records import RunHeader
 from steelyard.suite.build.draft import Draft
 from steelyard.suite.build.suite import build_suite
 from steelyard.suite.build.target import prompts_of, settle
+from steelyard.suite.case import CaseSurvey
 from steelyard.suite.cases import FileCases, ListCases, build_source
 from steelyard.suite.chosen_judge import chosen_members
 from steelyard.suite.files import text_of
@@ -163,10 +164,11 @@ def project_alerts(folder: Path) -> AlertSettings | None:
 _MOST_JUDGINGS = 100
 
 
-def load_suite(place: str | Path, cases: str | Path | None = None) -> SuiteModel:
+def load_suite(place: str | Path, cases: str | Path | None = None, *, survey: CaseSurvey | None = None) -> SuiteModel:
     """The suite at a path or of a name; SuiteError with every mistake in it and its cases.
 
-    `cases` is a folder or file to read instead of the suite's own, in the same shape.
+    `cases` is a folder or file to read instead of the suite's own, in the same shape. With the `survey` of a process
+    that has read the cases, a suite in YAML is read without any.
     """
     path = Path(place)
     name = None
@@ -185,10 +187,10 @@ def load_suite(place: str | Path, cases: str | Path | None = None) -> SuiteModel
         if cases is not None:
             raise UsageError(f"{path} is a suite in Python, which names its cases itself")
         return suite_in(path)
-    return _load_yaml(path, name or str(path.resolve()), None if cases is None else Path(cases))
+    return _load_yaml(path, name or str(path.resolve()), None if cases is None else Path(cases), survey)
 
 
-def _load_yaml(path: Path, found_as: str, cases: Path | None) -> SuiteModel:
+def _load_yaml(path: Path, found_as: str, cases: Path | None, survey: CaseSurvey | None = None) -> SuiteModel:
     """The suite in the file; `found_as` finds it again, from wherever."""
     name = path.name
     if not path.is_file():
@@ -204,7 +206,8 @@ def _load_yaml(path: Path, found_as: str, cases: Path | None) -> SuiteModel:
         declared = located.data.get("cases")
         other = "" if _is_declared(declared, cases, path.parent) else str(cases)
         located.data["cases"] = _other_cases(declared, cases)
-    suite = build_suite(Draft(located, path.parent.resolve(), free_paths=cases is not None), found_as)
+    draft = Draft(located, path.parent.resolve(), free_paths=cases is not None, survey=survey)
+    suite = build_suite(draft, found_as)
     return suite.changed(other_cases=other)
 
 

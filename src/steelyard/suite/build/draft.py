@@ -13,6 +13,7 @@ from pydantic import BaseModel, ValidationError
 from steelyard import plugins
 from steelyard.errors import Problem, SuiteError, UsageError
 from steelyard.plugins import PLACE, find_callable
+from steelyard.suite.case import CaseSurvey
 from steelyard.suite.files import text_inside
 from steelyard.suite.values import Part
 from steelyard.suite.yaml import Located, Place, dotted, explain, listed, result
@@ -32,6 +33,8 @@ class Draft:
     """What is told after all others: how many there were besides."""
     free_paths: bool = False
     """True for a suite written in Python, which may name case files anywhere."""
+    survey: CaseSurvey | None = None
+    """What another process has found in the cases; None: they are read."""
 
     def add_problem(self, message: str, place: Place = ()) -> None:
         """Note a mistake at a place of the suite file."""

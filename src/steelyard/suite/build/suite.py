@@ -321,7 +321,7 @@ def build_suite(draft: Draft, path: str) -> SuiteModel:
     _check_reads_json(raw, components, answer, draft)
     if judge is not None and (itself := self_judged(target, judge, variants)):
         draft.add_problem(itself, ("judge",))
-    source = build_source(raw.get("cases"), draft)
+    source = build_source(raw.get("cases"), draft) if draft.survey is None else None
     ledger = read_ledger(draft)
     noted = {line.case for line in ledger if line.case is not None}
     suite = part.changed(
@@ -336,7 +336,9 @@ def build_suite(draft: Draft, path: str) -> SuiteModel:
         variants=variants,
         taxonomy=build_taxonomy(part, components, judge),
         prompts=prompts_of(target, ("target",), draft) | variant_prompts,
-        survey=CaseSurvey() if source is None else survey_cases(source, components, draft, judge, redactor, noted),
+        survey=draft.survey or CaseSurvey()
+        if source is None
+        else survey_cases(source, components, draft, judge, redactor, noted),
         judge=judge,
         redactor=redactor,
         snapshots=own_code(raw.get("snapshots"), ("snapshots",), draft, methods=("read", "write")),

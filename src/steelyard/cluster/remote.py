@@ -1,0 +1,185 @@
+"""A target, its judges and the scoring of a run as the engine knows them, carried out by workers."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Self
+
+from steelyard.cluster.pool import Job, Pool, in_order
+from steelyard.cluster.worker import Ask, Complete, LookAround, Score, Scored
+from steelyard.engine.sample import Evaluation, ScoringThread
+from steelyard.errors import TargetFailure
+from steelyard.records import CallResult, Sample
+from steelyard.scoring.evaluate import Evaluator
+from steelyard.suite.case import Case
+from steelyard.targets.base import Request, Response, Target
+
+GRACE = 60.0
+"""Seconds beyond the timeout, which the worker watches, that the driver waits for what a worker says of a call."""
+
+
+class RemoteScoring(ScoringThread):
+    """Scores of answers come from the workers that got them; answers that are stored already are sent to one."""
+
+    is_remote = True
+
+    def __init__(self, pool: Pool, arm: int) -> None:
+        super().__init__()
+        self._pool = pool
+        self._arm = arm
+        self._coming: dict[tuple[str, str, int], tuple[Response, Job]] = {}
+        self._under_way = 0
+
+    @property
+    def waiting(self) -> int:
+        """Answers whose score has not come yet."""
+        return self._under_way
+
+    def expect(self, request: Request, response: Response, job: Job) -> None:
+        """A worker has got this answer and is scoring it."""
+        self._coming[request.case.id, request.variant.name, request.repeat] = response, job
+
+    async def evaluate(
+        self, evaluator: Evaluator, case: Case, variant: str, repeat: int, call_result: CallResult
+    ) -> Evaluation:
+        """What a worker made of the answer; one that failed has no score to wait for."""
+        if call_result.failure is not None:
+            return Evaluation(evaluator, case, variant, repeat, call_result)
+        response, job = self._coming.pop((case.id, variant, repeat), (None, None))
+        if job is None or response is None or not _is_scored(response, call_result):
+            job = self._pool.submit(self._arm, Score(case, variant, repeat, call_result))
+        self._under_way += 1
+        try:
+            scored: Scored = await job.done
+        finally:
+            self._under_way -= 1
+        self.mean += 0.1 * (scored.seconds - self.mean)
+        scored.sample.call_result = call_result
+        return Evaluation.received(evaluator, case, scored.sample, scored.evaluated)
+
+
+def _is_scored(response: Response, call_result: CallResult) -> bool:
+    """Whether the answer that was scored is the one to be stored."""
+    stored = (call_result.text, call_result.status, call_result.cut_off)
+    return stored == (response.text, response.status, response.cut_off)
+
+
+class RemoteTarget:
+    """The target of a run, called by workers. Each call is one try: limits and retries are the engine's."""
+
+    grace = GRACE
+
+    def __init__(self, target: Target, pool: Pool, arm: int, scoring: RemoteScoring) -> None:
+        """`target` is the same one in this process, which is never called."""
+        self._target = target
+        self._pool = pool
+        self._arm = arm
+        self._scoring = scoring
+        self.sends_attachments = getattr(target, "sends_attachments", True)
+        self.may_come_back = getattr(target, "may_come_back", False)
+        if hasattr(target, "gone"):
+            self.gone = self._gone
+
+    async def __aenter__(self) -> Self:
+        await self._pool.__aenter__()
+        return self
+
+    async def __aexit__(self, *exc_info: object) -> None:
+        await self._pool.__aexit__(*exc_info)
+
+    async def ask(self, ask: Request) -> Response:
+        """What a worker was answered; TargetFailure as it failed there."""
+        job = self._pool.submit(self._arm, Ask(ask))
+        response = _answer(await (job.answered or job.done))
+        self._scoring.expect(ask, response, job)
+        return response
+
+    def identity(self) -> dict[str, Any]:
+        """That of the target."""
+        return self._target.identity()
+
+    def request_key(self, ask: Request) -> Any:
+        """That of the target."""
+        return self._target.request_key(ask)
+
+    def secrets(self) -> list[str]:
+        """Those of the target, which are redacted here, too."""
+        return self._target.secrets()
+
+    async def _gone(self) -> str | None:
+        message: str | None = await self._pool.submit(self._arm, LookAround()).done
+        return message
+
+
+class OpenedWith:
+    """A target that makes no calls, as it is, with workers open beside it for scorers and judges."""
+
+    def __init__(self, target: Target, pool: Pool) -> None:
+        self._target = target
+        self._pool = pool
+
+    async def __aenter__(self) -> Self:
+        await self._target.__aenter__()
+        await self._pool.__aenter__()
+        return self
+
+    async def __aexit__(self, *exc_info: object) -> None:
+        await self._pool.__aexit__(*exc_info)
+        await self._target.__aexit__(*exc_info)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._target, name)
+
+
+def completed_by(pool: Pool, arm: int) -> Callable[[str, dict[str, Any], dict[str, Any] | None], Any]:
+    """How a judge that is a model is asked by workers: name, body and schema to its answer."""
+
+    async def complete(member: str, body: dict[str, Any], schema: dict[str, Any] | None) -> Response:
+        return _answer(await pool.submit(arm, Complete(member, body, schema)).done)
+
+    return complete
+
+
+def _answer(value: Any) -> Response:
+    if isinstance(value, TargetFailure):
+        raise value
+    response: Response = value
+    return response
+
+
+@contextmanager
+def scored_by(pool: Pool) -> Iterator[Callable[[Sequence[tuple[Case, Sample]]], list[Sample]]]:
+    """From cases with recorded samples to the samples scored again by workers, for code that is not asynchronous."""
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever, name="steelyard-workers", daemon=True)
+    thread.start()
+
+    def wait(work: Any) -> Any:
+        return asyncio.run_coroutine_threadsafe(work, loop).result()
+
+    async def score(pairs: Sequence[tuple[Case, Sample]]) -> list[Sample]:
+        jobs = [pool.submit(0, _recorded(case, sample)) for case, sample in pairs]
+        samples = []
+        for (_, before), scored in zip(pairs, await in_order(jobs), strict=True):
+            scored.sample.call_result = before.call_result
+            samples.append(scored.sample)
+        return samples
+
+    try:
+        wait(pool.__aenter__())
+        try:
+            yield lambda pairs: wait(score(pairs))
+        finally:
+            wait(pool.__aexit__())
+    finally:
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()
+
+
+def _recorded(case: Case, sample: Sample) -> Score:
+    calls = () if sample.judgement is None else sample.judgement.calls
+    return Score(case, sample.variant, sample.repeat, sample.call_result, calls)
