@@ -19,9 +19,10 @@ SMALLEST_LEASE, LARGEST_LEASE = 8, 32
 lease."""
 _GATHER = 0.002
 """Seconds in which single calls gather to a lease."""
-_MOST_LOSSES = 3
-"""A sample that so many workers were lost with may well be what kills them: it is not asked again."""
-_MOST_BARREN = 3
+_SUSPECT, _MOST_LOSSES = 2, 3
+"""A sample that two workers were lost with may be what kills them: no worker has two such in hand. With the third loss
+it has failed."""
+_MOST_BARREN = 6
 """A place whose workers are lost so often before they have done anything is given up."""
 _LATE = 30.0
 """Seconds after the first worker is there in which all others should be."""
@@ -92,6 +93,7 @@ class Pool:
         self._gather = gather
         self.note: Callable[[str], None] = lambda _: None
         self._waiting: deque[Job] = deque()
+        self._suspects: deque[Job] = deque()
         self._hands: list[_Hand] = []
         self._number = 0
         self._users = 0
@@ -149,15 +151,20 @@ class Pool:
     def _hand_out(self) -> None:
         """Give what waits to the workers that have most room."""
         self._scheduled = False
+        for hand in self._hands:
+            if self._suspects and all(job.losses < _SUSPECT for job in hand.jobs.values()):
+                self._lease(hand, [self._suspects.popleft()])
         while self._waiting and self._hands:
             hand = max(self._hands, key=lambda item: item.room)
-            if hand.room <= 0:
+            if hand.room < min(SMALLEST_LEASE, len(self._waiting), hand.wants):
                 return
             share = math.ceil(len(self._waiting) / len(self._hands))
             n = min(max(share, SMALLEST_LEASE), LARGEST_LEASE, hand.room, len(self._waiting))
-            lease = [self._waiting.popleft() for _ in range(n)]
-            hand.jobs.update((job.number, job) for job in lease)
-            self._background(_send(hand, [Item(job.number, job.arm, job.work) for job in lease]))
+            self._lease(hand, [self._waiting.popleft() for _ in range(n)])
+
+    def _lease(self, hand: _Hand, jobs: list[Job]) -> None:
+        hand.jobs.update((job.number, job) for job in jobs)
+        self._background(_send(hand, [Item(job.number, job.arm, job.work) for job in jobs]))
 
     async def _keep_worker(self) -> None:
         """One worker after another in one place, each until it is lost."""
@@ -212,7 +219,8 @@ class Pool:
         jobs = list(hand.jobs.values())
         hand.jobs.clear()
         again = [job for job in jobs if not self._gives_up(job)]
-        self._waiting.extendleft(reversed(again))
+        self._suspects.extend(job for job in again if job.losses >= _SUSPECT)
+        self._waiting.extendleft(job for job in reversed(again) if job.losses < _SUSPECT)
         calls = sum(not isinstance(job.work, Score) for job in again)
         self.note(f"a worker on {hand.link.name} was lost ({why}): {calls:,} calls that gave no answer are made again")
         self._schedule()
@@ -231,7 +239,7 @@ class Pool:
     def _fail(self, error: SteelyardError) -> None:
         self._failed = self._failed or error
         self._first.set()
-        for job in [*self._waiting, *(job for hand in self._hands for job in hand.jobs.values())]:
+        for job in [*self._waiting, *self._suspects, *(job for hand in self._hands for job in hand.jobs.values())]:
             _end(job, self._failed)
         self._waiting.clear()
 

@@ -50,17 +50,19 @@ class Setup:
     """Where the suite is on the worker; None: in the working directory that Ray has brought there."""
     survey: CaseSurvey
     chosen: bytes
-    """Target, judge and prompts as they were chosen for the run, pickled: code of the suite can be read only after the
-    suite was."""
+    """Target, prompts and who judges how often, as chosen for the run; pickled, since what is of the suite's own code
+    can be read only after the suite."""
     strict: bool
     limits: Limits
     asks: bool
     """Whether the target is called; else answers are recorded ones."""
+    judges: bool
+    """Whether judges that are models are called; else what they said is recorded."""
     signature: dict[str, Any]
     version: str = __version__
 
     @classmethod
-    def of(cls, suite: SuiteModel, limits: Limits, *, asks: bool, strict: bool, ships: bool) -> Setup:
+    def of(cls, suite: SuiteModel, limits: Limits, *, asks: bool, judges: bool, strict: bool, ships: bool) -> Setup:
         """That of a suite as it is here; with `ships`, Ray brings its folder along. UsageError if it cannot be."""
         path = Path(suite.path)
         if not suite.path or (path.exists() and not path.resolve().is_relative_to(suite.folder)):
@@ -68,7 +70,8 @@ class Setup:
                 f"the suite {suite.name} is in no file, so other processes cannot read it: write it to one"
             )
         try:
-            chosen = pickle.dumps((suite.target, suite.judge, suite.prompts))
+            judge = None if suite.judge is None else (suite.judge.members, suite.judge.repeats)
+            chosen = pickle.dumps((suite.target, suite.prompts, judge))
         except Exception as error:
             message = f"the target or judge of suite {suite.name} cannot be sent to other processes"
             raise UsageError(f"{message}: name it as module:function") from error
@@ -81,6 +84,7 @@ class Setup:
             strict=strict,
             limits=limits,
             asks=asks,
+            judges=judges,
             signature=_without_target(signature(suite, {})),
         )
 
@@ -92,7 +96,8 @@ class Setup:
         inside = folder / self.place
         suite = load_suite(inside if inside.exists() else self.place, survey=self.survey)
         suite = strict(suite) if self.strict else suite
-        target, judge, prompts = pickle.loads(self.chosen)  # noqa: S301 - written by the driver of this run
+        target, prompts, judged = pickle.loads(self.chosen)  # noqa: S301 - written by the driver of this run
+        judge = None if suite.judge is None or judged is None else suite.judge.judged_by(judged[0], repeats=judged[1])
         suite = suite.changed(target=target, judge=judge, prompts=prompts, survey=self.survey)
         now = _without_target(signature(suite, {}))
         if changed := [part for part, value in self.signature.items() if now.get(part) != value]:
@@ -195,8 +200,7 @@ class _Arm:
         context = TargetContext(suite.folder, suite.answer.schema_data, env, max_connections=most)
         self.target = open_target(suite.target, context) if setup.asks else None
         self._judges = None if suite.judge is None else Judges(suite.judge, suite.folder)
-        asked = suite.judge is not None and self._judges is not None and self._judges.are_asked
-        self._bench = Bench(suite.judge, context) if asked and suite.judge is not None else None
+        self._bench = Bench(suite.judge, context) if setup.judges and suite.judge is not None else None
         self._caller = (
             None
             if self.target is None

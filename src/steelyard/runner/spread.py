@@ -32,7 +32,14 @@ def spread(
     place = check_place(options.on)
     _refuse_what_stays_here(made, env)
     setups = [
-        Setup.of(item.suite, item.limits, asks=_asks(item), strict=options.strict, ships=ships_files(place))
+        Setup.of(
+            item.suite,
+            item.limits,
+            asks=_asks(item),
+            judges=item.judges is not None and item.judges.are_asked,
+            strict=options.strict,
+            ships=ships_files(place),
+        )
         for item in made
     ]
     limits = next((item.limits for item in made if _asks(item)), made[0].limits)
@@ -69,7 +76,7 @@ def spread_scoring(suite: SuiteModel, options: RunOptions, note: Note) -> Iterat
     from steelyard.cluster.worker import Setup
 
     place = check_place(options.on)
-    setup = Setup.of(suite, suite.limits, asks=False, strict=options.strict, ships=ships_files(place))
+    setup = Setup.of(suite, suite.limits, asks=False, judges=False, strict=options.strict, ships=ships_files(place))
     note(f"starting workers (--on {place})")
     with workers_on(place, [setup], suite, workers=options.workers, concurrency=1_000_000, steady=False) as pool:
         pool.note = note
