@@ -29,11 +29,12 @@ class Here:
     def __init__(self, fate=lambda item: None, wants=64, problem=None, starts=True):
         self.leases, self.killed, self.closed = [], False, False
         self._fate, self._wants, self._problem, self._starts = fate, wants, problem, starts
-        self._reports = asyncio.Queue()
+        self._reports, self._killed = asyncio.Queue(), asyncio.Event()
 
     async def start(self):
         if not self._starts:
-            await asyncio.Event().wait()
+            await self._killed.wait()
+            raise Lost("killed")
         return self._problem
 
     async def take(self, lease):
@@ -67,6 +68,8 @@ class Here:
 
     def kill(self):
         self.killed = True
+        self._killed.set()
+        self._reports.put_nowait(None)
 
 
 def pool_of(*workers, places=None):

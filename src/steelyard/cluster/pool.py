@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections import deque
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -102,7 +102,9 @@ class Pool:
         self._scheduled = False
         self._failed: SteelyardError | None = None
         self._first = asyncio.Event()
+        self._links: set[Link] = set()
         self._tasks: set[asyncio.Task[None]] = set()
+        self._late: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> None:
         self._users += 1
@@ -118,7 +120,7 @@ class Pool:
         if self._failed is not None:
             await self._close()
             raise self._failed
-        self._background(self._count_late())
+        self._late = self._background(self._count_late())
 
     async def __aexit__(self, *exc_info: object) -> None:
         self._users -= 1
@@ -171,6 +173,7 @@ class Pool:
         barren = 0
         while barren < _MOST_BARREN and self._failed is None:
             link = self._new_link()
+            self._links.add(link)
             hand = _Hand(link, self._wants)
             try:
                 if problem := await link.start():
@@ -179,7 +182,7 @@ class Pool:
                 self._hands.append(hand)
                 self._first.set()
                 self._schedule()
-                while True:
+                while self._failed is None:
                     reports, hand.wants = await link.results()
                     barren = 0
                     for report in reports:
@@ -189,6 +192,7 @@ class Pool:
                 barren += 1
                 self._take_back(hand, str(lost))
             finally:
+                self._links.discard(link)
                 link.kill()
         self._places -= 1
         if not self._places:
@@ -253,19 +257,26 @@ class Pool:
     def _hint(self) -> str:
         return "the cluster has no room for more, or is slow to start them (`ray status` shows why)"
 
-    def _background(self, work: Any) -> None:
+    def _background(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        return task
 
     async def _close(self) -> None:
-        with suppress(Exception):
+        self._failed = self._failed or WorkersLost("the workers are closed")
+        if self._late is not None:
+            self._late.cancel()
+        with suppress(TimeoutError):
             async with asyncio.timeout(_CLOSING):
                 await asyncio.gather(*(hand.link.close() for hand in self._hands), return_exceptions=True)
-        self._failed = self._failed or WorkersLost("the workers are closed")
-        for task in list(self._tasks):
+        for link in self._links:
+            link.kill()
+        # Calls to workers end with them. Cancelling those that are open would make Ray complain.
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=_CLOSING)
+        for task in self._tasks:
             task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
 
 
 async def _send(hand: _Hand, lease: list[Item]) -> None:

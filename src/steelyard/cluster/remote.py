@@ -68,70 +68,45 @@ def _is_scored(response: Response, call_result: CallResult) -> bool:
 
 
 class RemoteTarget:
-    """The target of a run, called by workers. Each call is one try: limits and retries are the engine's."""
+    """The target of a run, called by workers: each call is one try, since limits and retries are the engine's.
+
+    `target` is the same one in this process. It says what it is, and gives answers only if it makes no calls for them.
+    """
 
     grace = GRACE
 
     def __init__(self, target: Target, pool: Pool, arm: int, scoring: RemoteScoring) -> None:
-        """`target` is the same one in this process, which is never called."""
-        self._target = target
-        self._pool = pool
-        self._arm = arm
-        self._scoring = scoring
-        self.sends_attachments = getattr(target, "sends_attachments", True)
-        self.may_come_back = getattr(target, "may_come_back", False)
+        self._target, self._pool, self._arm, self._scoring = target, pool, arm, scoring
+        self._replays = getattr(target, "makes_no_calls", False)
         if hasattr(target, "gone"):
             self.gone = self._gone
 
     async def __aenter__(self) -> Self:
+        if self._replays:
+            await self._target.__aenter__()
         await self._pool.__aenter__()
         return self
 
     async def __aexit__(self, *exc_info: object) -> None:
         await self._pool.__aexit__(*exc_info)
+        if self._replays:
+            await self._target.__aexit__(*exc_info)
 
     async def ask(self, ask: Request) -> Response:
         """What a worker was answered; TargetFailure as it failed there."""
+        if self._replays:
+            return await self._target.ask(ask)
         job = self._pool.submit(self._arm, Ask(ask))
         response = _answer(await (job.answered or job.done))
         self._scoring.expect(ask, response, job)
         return response
 
-    def identity(self) -> dict[str, Any]:
-        """That of the target."""
-        return self._target.identity()
-
-    def request_key(self, ask: Request) -> Any:
-        """That of the target."""
-        return self._target.request_key(ask)
-
-    def secrets(self) -> list[str]:
-        """Those of the target, which are redacted here, too."""
-        return self._target.secrets()
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._target, name)
 
     async def _gone(self) -> str | None:
         message: str | None = await self._pool.submit(self._arm, LookAround()).done
         return message
-
-
-class OpenedWith:
-    """A target that makes no calls, as it is, with workers open beside it for scorers and judges."""
-
-    def __init__(self, target: Target, pool: Pool) -> None:
-        self._target = target
-        self._pool = pool
-
-    async def __aenter__(self) -> Self:
-        await self._target.__aenter__()
-        await self._pool.__aenter__()
-        return self
-
-    async def __aexit__(self, *exc_info: object) -> None:
-        await self._pool.__aexit__(*exc_info)
-        await self._target.__aexit__(*exc_info)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._target, name)
 
 
 def completed_by(pool: Pool, arm: int) -> Callable[[str, dict[str, Any], dict[str, Any] | None], Any]:

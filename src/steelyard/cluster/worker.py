@@ -308,6 +308,7 @@ class Worker:
         for task in list(self._under_way):
             task.cancel()
         self._scoring.close()
+        self._news.set()  # whoever waits for results gets none
         await self._open.aclose()
 
     def _report(self, report: Report) -> None:

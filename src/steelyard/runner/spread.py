@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from steelyard.engine.plan import RunOptions
 from steelyard.errors import UsageError
@@ -14,6 +14,7 @@ from steelyard.suite.models import SuiteModel
 if TYPE_CHECKING:
     from steelyard.engine.rescore import ScoreAll
     from steelyard.runner.run import Prepared
+    from steelyard.targets.base import Target
 
 Note = Callable[[str], None]
 
@@ -52,13 +53,13 @@ def spread(
         concurrency=limits.concurrency,
         steady=limits.rate is not None,
     ) as pool:
-        from steelyard.cluster.remote import GRACE, OpenedWith, RemoteScoring, RemoteTarget, completed_by
+        from steelyard.cluster.remote import GRACE, RemoteScoring, RemoteTarget, completed_by
 
         pool.note = note
         remote = []
         for arm, item in enumerate(made):
             scoring = RemoteScoring(pool, arm)
-            target = RemoteTarget(item.target, pool, arm, scoring) if _asks(item) else OpenedWith(item.target, pool)
+            target = cast("Target", RemoteTarget(item.target, pool, arm, scoring))
             if item.judges is not None:
                 item.judges.asked_by(completed_by(pool, arm), GRACE)
             remote.append(replace(item, target=target, scoring=scoring))
