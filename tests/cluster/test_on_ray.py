@@ -148,6 +148,13 @@ def shown(sample):
     )
 
 
+def most_at_once(server, until):
+    """The most calls that were under way at once, of those that had arrived by then."""
+    ended = {id(seen): at for at, seen in server.answered}
+    calls = [(seen.at, ended.get(id(seen), until)) for seen in server.requests if seen.at < until]
+    return max(sum(began <= at < end for began, end in calls) for at, _ in calls)
+
+
 def check_nothing_lost(service, store, local, n, asked_twice):
     """All samples, once each and as here; only calls under way at a kill were made twice, and none after its answer was
     stored: the stored answer is that of the last call."""
@@ -182,6 +189,7 @@ def test_a_run_whose_worker_node_and_driver_are_killed_equals_one_here_and_tells
     service, store = Service(server), tmp_path / "ray.db"
     with begin(cluster, *run_words(path, store, *ON_RAY)) as process:
         wait_for(lambda: service.n > 50, process)
+        assert CONCURRENCY / 2 < most_at_once(server, time.monotonic()) <= CONCURRENCY
         cluster.kill_worker()
         wait_for(lambda: service.n > 120, process)
         process.kill()

@@ -78,8 +78,7 @@ def check_place(place: str) -> str:
 def _connected(place: str, suite: SuiteModel, closing: contextlib.ExitStack) -> Any:
     """The module of Ray, connected to the cluster at the place until `closing` ends."""
     options: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
-    # Ray reads its variables when it is imported: it reports to nobody, and a cluster of our own listens on loopback.
-    variables = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
+    variables = {"RAY_USAGE_STATS_ENABLED": "0"}  # it reports to nobody
     if place == OWN:
         if "ray" in sys.modules:
             raise UsageError("--on ray: this process has imported Ray already, and can only use --on auto or ray://...")
@@ -87,6 +86,8 @@ def _connected(place: str, suite: SuiteModel, closing: contextlib.ExitStack) -> 
         closing.callback(shutil.rmtree, home, ignore_errors=True)
         token = home / "token"
         token.write_text(secrets.token_hex(32))
+        # The first makes it listen on loopback alone. Ray reads these when it is imported.
+        variables |= {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
         variables |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN_PATH": str(token)}
         options |= {"address": "local", "include_dashboard": False, "object_store_memory": _OWN_MEMORY}
         options |= {"_temp_dir": str(home), "_node_ip_address": "127.0.0.1"}
