@@ -57,9 +57,11 @@ def _measure(what: str, suite: Path, n: int, concurrency: int, workers: int | No
     store = folder / f"{len(list(folder.glob('*.db')))}.db"
     on = [] if workers is None else ["ray", workers]
     command = [sys.executable, "-m", "bench.child", *map(str, (suite, concurrency, store, *on))]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         workers_cpu = _watched(process)
-        output, _ = process.communicate()
+        output, errors = process.communicate()
+    if process.returncode:
+        raise SystemExit(f"{what}: {errors[-1000:]}")
     child = json.loads(output.splitlines()[-1])
     calls, seconds = _calls(store)
     if child["scored"] != n or calls != n:

@@ -5,12 +5,16 @@ from dataclasses import replace
 
 import pytest
 
+from parts.small_suite import write_suite
 from steelyard.cluster import pool as pool_module
 from steelyard.cluster.pool import LARGEST_LEASE, SMALLEST_LEASE, Lost, Pool, WorkersLost
+from steelyard.cluster.remote import RemoteScoring
 from steelyard.cluster.worker import Answered, Ask, Score, Scored
 from steelyard.errors import TargetFailure, UsageError
 from steelyard.records import CallResult, Outcome, Sample
+from steelyard.scoring.evaluate import Evaluator
 from steelyard.suite.case import Case
+from steelyard.suite.load import load_suite
 from steelyard.suite.models import Variant
 from steelyard.targets.base import Request, Response
 
@@ -148,7 +152,7 @@ async def test_a_place_whose_workers_die_at_once_is_given_up_and_the_run_ends_wi
         return worker
 
     pool = pool_of(*(dies() for _ in range(6)), places=1)
-    with pytest.raises(WorkersLost, match="no worker is left; what is stored stays: --resume goes on"):
+    with pytest.raises(WorkersLost, match=r"no worker is left \(killed\); what is stored stays: --resume goes on"):
         async with pool:
             await pool.submit(0, ask(0)).answered
 
@@ -166,3 +170,14 @@ async def test_fewer_workers_than_asked_for_are_told(monkeypatch):
     async with pool:
         await asyncio.sleep(0.05)
     assert notes[0].startswith("1 of 3 workers are there: the cluster has no room for more")
+
+
+async def test_an_answer_whose_scoring_kills_workers_is_kept_and_inconclusive(tmp_path):
+    suite = load_suite(write_suite(tmp_path))
+    case, answered = next(iter(suite.cases)), CallResult(text='{"word": "word 0"}')
+    pool = pool_of(*(Here(lambda item: "lost") for _ in range(3)), places=1)
+    async with pool:
+        evaluation = await RemoteScoring(pool, 0).evaluate(Evaluator(suite), case, "", 0, answered)
+    sample = evaluation.sample
+    assert (sample.outcome, sample.call_result) == (Outcome.JUDGE_FAILED, answered)
+    assert sample.findings[0].evidence == "3 workers were lost while they had this in hand"

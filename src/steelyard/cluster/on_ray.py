@@ -22,7 +22,7 @@ from steelyard.redact import redact_known
 from steelyard.suite.models import SuiteModel
 
 OWN = "ray"
-"""What `--on` says for a cluster of our own on this machine."""
+"""What `--on` says for a cluster of our own; any other may be on other machines, and is sent the suite's folder."""
 _CPU_SHARE = 0.01
 """Of a core, what a worker asks for: it waits for answers most of the time."""
 _SKIPPED = frozenset({"__pycache__", "node_modules", "venv"})
@@ -59,11 +59,6 @@ def workers_on(
         yield Pool(new_link, n, wants, **({"gather": 0.0} if steady else {}))
 
 
-def ships_files(place: str) -> bool:
-    """Whether workers may be on other machines, so that the suite's folder has to be brought there."""
-    return place != OWN
-
-
 def check_place(place: str) -> str:
     """The place as given; UsageError when it is none that `--on` knows."""
     host, _, port = place.removeprefix("ray://").rpartition(":")
@@ -86,8 +81,8 @@ def _connected(place: str, suite: SuiteModel, closing: contextlib.ExitStack) -> 
         closing.callback(shutil.rmtree, home, ignore_errors=True)
         token = home / "token"
         token.write_text(secrets.token_hex(32))
-        # The first makes it listen on loopback alone. Ray reads these when it is imported.
-        variables |= {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
+        # It listens on loopback alone, and workers are no nicer than this process. Ray reads these when it is imported.
+        variables |= {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0", "RAY_worker_niceness": "0"}
         variables |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN_PATH": str(token)}
         options |= {"address": "local", "include_dashboard": False, "object_store_memory": _OWN_MEMORY}
         options |= {"_temp_dir": str(home), "_node_ip_address": "127.0.0.1"}

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import math
 from collections import deque
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from steelyard.cluster.worker import Answered, Ask, Broken, Item, Report, Score, Scored, Work, scoring_of
 from steelyard.errors import SteelyardError, TargetFailure, UsageError
+from steelyard.plugins import UserCodeError
 from steelyard.targets.base import Response
 
 SMALLEST_LEASE, LARGEST_LEASE = 8, 32
@@ -170,7 +171,7 @@ class Pool:
 
     async def _keep_worker(self) -> None:
         """One worker after another in one place, each until it is lost."""
-        barren = 0
+        barren, why = 0, ""
         while barren < _MOST_BARREN and self._failed is None:
             link = self._new_link()
             self._links.add(link)
@@ -189,14 +190,14 @@ class Pool:
                         self._accept(hand, report)
                     self._schedule()
             except Lost as lost:
-                barren += 1
-                self._take_back(hand, str(lost))
+                barren, why = barren + 1, str(lost)
+                self._take_back(hand, why)
             finally:
                 self._links.discard(link)
                 link.kill()
         self._places -= 1
         if not self._places:
-            self._fail(WorkersLost("no worker is left; what is stored stays: --resume goes on"))
+            self._fail(WorkersLost(f"no worker is left ({why}); what is stored stays: --resume goes on"))
 
     def _accept(self, hand: _Hand, report: Report) -> None:
         job = hand.jobs.get(report.number)
@@ -234,10 +235,8 @@ class Pool:
         if job.losses < _MOST_LOSSES:
             return False
         message = f"{job.losses} workers were lost while they had this in hand"
-        if isinstance(job.work, Score):
-            _end(job, WorkersLost(f"{message}: scoring case {job.work.case.id}"))
-        else:
-            _end(job, TargetFailure("worker_lost", message, retry=False))
+        scoring = isinstance(job.work, Score)
+        _end(job, UserCodeError(message) if scoring else TargetFailure("worker_lost", message, retry=False))
         return True
 
     def _fail(self, error: SteelyardError) -> None:
@@ -280,9 +279,10 @@ class Pool:
 
 
 async def _send(hand: _Hand, lease: list[Item]) -> None:
-    # A worker that is lost is found by whoever waits for its results.
-    with suppress(Lost):
+    try:
         await hand.link.take(lease)
+    except Lost:
+        hand.link.kill()  # found by whoever waits for its results
 
 
 def _resolve(future: asyncio.Future[Any], value: Any) -> None:
@@ -295,8 +295,3 @@ def _end(job: Job, error: Exception) -> None:
         if future is not None and not future.done():
             future.set_exception(error)
             future.exception()  # nobody may wait for both
-
-
-def in_order(jobs: Sequence[Job]) -> Awaitable[list[Any]]:
-    """What came of all of them, in their order."""
-    return asyncio.gather(*(job.done for job in jobs))

@@ -6,12 +6,14 @@ import asyncio
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Self
+from copy import copy
+from typing import Any, NoReturn, Self
 
-from steelyard.cluster.pool import Job, Pool, in_order
+from steelyard.cluster.pool import Job, Pool
 from steelyard.cluster.worker import Ask, Complete, LookAround, Score, Scored
 from steelyard.engine.sample import Evaluation, ScoringThread
 from steelyard.errors import TargetFailure
+from steelyard.plugins import UserCodeError
 from steelyard.records import CallResult, Sample
 from steelyard.scoring.evaluate import Evaluator
 from steelyard.suite.case import Case
@@ -54,11 +56,26 @@ class RemoteScoring(ScoringThread):
         self._under_way += 1
         try:
             scored: Scored = await job.done
+        except UserCodeError as error:
+            return _unscored(evaluator, case, variant, repeat, call_result, error)
         finally:
             self._under_way -= 1
         self.mean += 0.1 * (scored.seconds - self.mean)
         scored.sample.call_result = call_result
         return Evaluation.received(evaluator, case, scored.sample, scored.evaluated)
+
+
+def _unscored(
+    evaluator: Evaluator, case: Case, variant: str, repeat: int, call_result: CallResult, error: UserCodeError
+) -> Evaluation:
+    """An answer whose scoring kills workers: inconclusive, as with a scorer that raises, and not lost."""
+
+    def fail(*_: object, **__: object) -> NoReturn:
+        raise error
+
+    broken = copy(evaluator)
+    broken.evaluate = fail  # type: ignore[method-assign]
+    return Evaluation(broken, case, variant, repeat, call_result)
 
 
 def _is_scored(response: Response, call_result: CallResult) -> bool:
@@ -126,7 +143,7 @@ def _answer(value: Any) -> Response:
 
 
 @contextmanager
-def scored_by(pool: Pool) -> Iterator[Callable[[Sequence[tuple[Case, Sample]]], list[Sample]]]:
+def scored_by(pool: Pool, evaluator: Evaluator) -> Iterator[Callable[[Sequence[tuple[Case, Sample]]], list[Sample]]]:
     """From cases with recorded samples to the samples scored again by workers, for code that is not asynchronous."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, name="steelyard-workers", daemon=True)
@@ -138,9 +155,14 @@ def scored_by(pool: Pool) -> Iterator[Callable[[Sequence[tuple[Case, Sample]]], 
     async def score(pairs: Sequence[tuple[Case, Sample]]) -> list[Sample]:
         jobs = [pool.submit(0, _recorded(case, sample)) for case, sample in pairs]
         samples = []
-        for (_, before), scored in zip(pairs, await in_order(jobs), strict=True):
-            scored.sample.call_result = before.call_result
-            samples.append(scored.sample)
+        for (case, before), job in zip(pairs, jobs, strict=True):
+            try:
+                sample: Sample = (await job.done).sample
+                sample.call_result = before.call_result
+            except UserCodeError as error:
+                answered = (before.variant, before.repeat, before.call_result)
+                sample = _unscored(evaluator, case, *answered, error).sample
+            samples.append(sample)
         return samples
 
     try:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, cast
 
 from steelyard.engine.plan import RunOptions
 from steelyard.errors import UsageError
+from steelyard.scoring.evaluate import Evaluator
 from steelyard.suite.models import SuiteModel
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ def spread(
     if options.on is None:
         yield list(made)
         return
-    from steelyard.cluster.on_ray import check_place, ships_files, workers_on
+    from steelyard.cluster.on_ray import OWN, check_place, workers_on
     from steelyard.cluster.worker import Setup
 
     place = check_place(options.on)
@@ -39,7 +40,7 @@ def spread(
             asks=_asks(item),
             judges=item.judges is not None and item.judges.are_asked,
             strict=options.strict,
-            ships=ships_files(place),
+            ships=place != OWN,
         )
         for item in made
     ]
@@ -72,16 +73,16 @@ def spread_scoring(suite: SuiteModel, options: RunOptions, note: Note) -> Iterat
     if options.on is None:
         yield None
         return
-    from steelyard.cluster.on_ray import check_place, ships_files, workers_on
+    from steelyard.cluster.on_ray import OWN, check_place, workers_on
     from steelyard.cluster.remote import scored_by
     from steelyard.cluster.worker import Setup
 
     place = check_place(options.on)
-    setup = Setup.of(suite, suite.limits, asks=False, judges=False, strict=options.strict, ships=ships_files(place))
+    setup = Setup.of(suite, suite.limits, asks=False, judges=False, strict=options.strict, ships=place != OWN)
     note(f"starting workers (--on {place})")
     with workers_on(place, [setup], suite, workers=options.workers, concurrency=1_000_000, steady=False) as pool:
         pool.note = note
-        with scored_by(pool) as score_all:
+        with scored_by(pool, Evaluator(suite)) as score_all:
             yield score_all
 
 
