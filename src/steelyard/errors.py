@@ -13,6 +13,8 @@ SteelyardError                 base; carries the exit code a command ends with
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
+from typing import Any
 
 from steelyard.frozen import frozen
 
@@ -99,3 +101,8 @@ class TargetFailure(SteelyardError):
         self.throttled = throttled
         self.status = status
         self.body = body
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # A failure of a call that another process made comes back whole.
+        names = ("retry", "retry_after", "throttled", "status", "body")
+        return partial(TargetFailure, **{name: getattr(self, name) for name in names}), (self.kind, str(self))

@@ -19,6 +19,7 @@ from steelyard.cli.options import (
     chosen_settings,
     concurrency,
     max_inconclusive,
+    on_workers,
     only,
     read_points,
     store_url,
@@ -170,6 +171,7 @@ def ab_command() -> None:
     "--max-cost", metavar="AMOUNT", type=Finite(min=0, min_open=True), help="Stop before both arms cost more than this."
 )
 @max_inconclusive
+@on_workers
 @click.option(
     "--resume",
     metavar="AB",
@@ -200,6 +202,8 @@ def offline(
     rps: float | None,
     max_cost: float | None,
     max_inconclusive: float | None,
+    on: str | None,
+    workers: int | None,
     resume: str | None,
     allow_mismatch: bool,
     markdown: Path | None,
@@ -229,6 +233,8 @@ def offline(
         requests_per_second=rps,
         max_cost=max_cost,
         max_inconclusive=max_inconclusive,
+        on=on,
+        workers=workers,
     )
     plan = AbPlan(seed, metric_of(suites[0], metric), max_cases, stop_early, same_within)
     store = open_store(store_url, create=resume is None)

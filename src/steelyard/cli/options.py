@@ -106,12 +106,29 @@ limit = click.option("--limit", metavar="N", type=click.IntRange(min=1), help="R
 concurrency = click.option(
     "--concurrency", metavar="N", type=click.IntRange(min=1), help="Most calls at the same time."
 )
-workers = click.option(
-    "--workers",
-    metavar="N",
-    type=click.IntRange(min=1),
-    help="Processes that score recorded answers. [default: as many as are measured to pay]",
-)
+
+
+def on_workers(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`--on` and `--workers`: where calls are made and answers scored."""
+    for option in (
+        click.option(
+            "--workers",
+            metavar="N",
+            type=click.IntRange(min=1),
+            help="With --on: workers on Ray; else processes that score recorded answers. [default: as many as pay]",
+        ),
+        click.option(
+            "--on",
+            "--address",
+            "on",
+            metavar="WHERE",
+            help="Let workers on Ray call and score: ray (started here), auto, or ray://HOST:PORT.",
+        ),
+    ):
+        function = option(function)
+    return function
+
+
 max_inconclusive = click.option(
     "--max-inconclusive",
     metavar="SHARE",

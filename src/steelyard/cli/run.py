@@ -26,13 +26,13 @@ from steelyard.cli.options import (
     judge_options,
     limit,
     max_inconclusive,
+    on_workers,
     only,
     read_rate,
     read_time,
     run_name,
     store_url,
     target_options,
-    workers,
 )
 from steelyard.errors import SuiteError, UsageError
 
@@ -141,7 +141,6 @@ def _prompt_lengths(suite: SuiteModel, judge: JudgeModel, store: Store, earlier:
     help="Stop before spending more than this.",
 )
 @max_inconclusive
-@workers
 @click.option(
     "--no-anchors",
     "anchors",
@@ -169,6 +168,7 @@ def _prompt_lengths(suite: SuiteModel, judge: JudgeModel, store: Store, earlier:
 @against
 @allow_mismatch
 @click.option("--no-alerts", is_flag=True, help="Raise, close and send no alerts.")
+@on_workers
 @store_url
 @as_json
 def run_command(
@@ -475,7 +475,7 @@ def _charts(report: Report, folder: Path) -> list[Path]:
 @click.option("--yes", is_flag=True, help="With --judge-again: do not ask for confirmation.")
 @judge_options
 @max_inconclusive
-@workers
+@on_workers
 @store_url
 @as_json
 def rescore_command(
@@ -490,6 +490,7 @@ def rescore_command(
     judge_temperature: float | None,
     judge_repeats: int | None,
     max_inconclusive: float | None,
+    on: str | None,
     workers: int | None,
     store_url: str | None,
     as_json: bool,
@@ -515,19 +516,11 @@ def rescore_command(
         # The run's own judge, unless another is named.
         then = header.description.judge
         loaded = choice.of(loaded) if choice.given else judged_as_then(loaded, then, to_ask=judge_again)
+        options = RunOptions(max_inconclusive=max_inconclusive, strict=strict, on=on, workers=workers)
         if judge_again:
-            code = _judged_again(
-                store,
-                header,
-                loaded,
-                choice,
-                RunOptions(max_inconclusive=max_inconclusive, workers=workers),
-                yes=yes,
-                as_json=as_json,
-                store_url=store_url,
-            )
+            code = _judged_again(store, header, loaded, choice, options, yes=yes, as_json=as_json, store_url=store_url)
         else:
-            code = _rescored(store, header, loaded, max_inconclusive, strict=strict, workers=workers, as_json=as_json)
+            code = _rescored(store, header, loaded, options, as_json=as_json)
     finally:
         store.close()
     sys.exit(code)
@@ -554,24 +547,13 @@ def _refuse_what_does_nothing(choice: JudgeChoice, *, judge_again: bool, strict:
         raise UsageError("--strict and --judge-again do not go together: judge again, then rescore that run --strict")
 
 
-def _rescored(
-    store: Store,
-    header: RunHeader,
-    suite: SuiteModel,
-    max_inconclusive: float | None,
-    *,
-    strict: bool,
-    workers: int | None,
-    as_json: bool,
-) -> int:
+def _rescored(store: Store, header: RunHeader, suite: SuiteModel, options: RunOptions, *, as_json: bool) -> int:
     from steelyard.cli.output import end_with
     from steelyard.engine.writer import progress_of
     from steelyard.runner import run as evaluation
 
     with progress_of(f"rescoring {header.id}", quiet=as_json) as progress:
-        result = evaluation.rescore_decided(
-            suite, store, header, strict=strict, max_inconclusive=max_inconclusive, workers=workers, progress=progress
-        )
+        result = evaluation.rescore_decided(suite, store, header, options, progress)
     return end_with(store, result, as_json=as_json)
 
 

@@ -55,6 +55,8 @@ class RetryPolicy:
         learn_secrets(available)
         self._redact_secrets = SecretRedactor(available)
         self._breaker: Breaker | None = None
+        self.grace = 0.0
+        """Seconds that a try may last beyond its limit, where whoever makes the call watches the limit."""
         self._jitter = random.Random()  # noqa: S311 - spreads retries, hides nothing
 
     def watched_by(self, breaker: Breaker | None) -> None:
@@ -70,7 +72,7 @@ class RetryPolicy:
 
         With `due` (of `time.perf_counter`), latency counts from that moment: waiting and earlier tries included.
         """
-        most = self._limits.timeout if seconds is None else seconds
+        most = (self._limits.timeout if seconds is None else seconds) + self.grace
         watch = _Stopwatch(due)
         tries = throttles = outages = calls = 0
         once_more, first_failed_at = self._limits.retries > 0, math.inf
@@ -205,6 +207,7 @@ class Caller(RetryPolicy):
     ) -> None:
         super().__init__(limits, pace, target.secrets())
         self._target = target
+        self.grace = getattr(target, "grace", 0.0)
         self._redact = redact
         self._cached = cached
         self._folder = folder if getattr(target, "sends_attachments", True) else None
@@ -226,6 +229,18 @@ class Caller(RetryPolicy):
         if key is None or call_result.failure is not None:
             return Called(call_result)
         return Called(call_result, (key, _entry(call_result)))
+
+    async def once(self, ask: Request) -> Response | TargetFailure:
+        """One try and no more, for a process whose calls another one paces and repeats; the answer is redacted."""
+        watch = _Stopwatch()
+        watch.send()
+        result = await try_once(lambda: self._ask(ask), self._limits.timeout)
+        if isinstance(result, TargetFailure):
+            return result
+        stored = self._redacted(self._answered(result, watch, tries=1), ask)
+        if stored.text is None:  # it cannot be redacted, which is found again where it is to be stored
+            return result
+        return replace(result, text=stored.text, model=stored.model, latency=stored.latency)
 
     async def _ask(self, ask: Request) -> Response:
         target = self._target

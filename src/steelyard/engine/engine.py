@@ -378,7 +378,9 @@ class Engine:
         to_score = (self._evaluator, planned.case, ask.variant.name, ask.repeat, call_result)
         # When nobody is asked, no call can be held up, and a thread would only take time.
         scoring = (
-            Evaluation(*to_score) if self._makes_no_calls else await self._scoring.run(lambda: Evaluation(*to_score))
+            Evaluation(*to_score)
+            if self._makes_no_calls and not self._scoring.is_remote
+            else await self._scoring.evaluate(*to_score)
         )
         if self._judges is not None and scoring.to_judge is not None:
             await self._judges.judge(scoring, journal, self._budget, self._scoring)

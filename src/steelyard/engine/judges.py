@@ -17,7 +17,7 @@ from steelyard.engine.process import in_own_loop
 from steelyard.engine.sample import Evaluation, ScoringThread
 from steelyard.engine.writer import Journal
 from steelyard.errors import UsageError
-from steelyard.judging.ask import Bench, CostEstimate, estimate_cost, prompt_characters, rules_judges
+from steelyard.judging.ask import Bench, Complete, CostEstimate, estimate_cost, prompt_characters, rules_judges
 from steelyard.judging.evidence import complaint_check
 from steelyard.judging.judgement import JudgeReader
 from steelyard.records import CallResult, JudgeCall, Judgement, Mode, Sample, Vote
@@ -68,6 +68,13 @@ class Judges:
         """Give each judge a circuit breaker of its own."""
         for (name, caller), pace in zip(self._callers.items(), self._paces, strict=True):
             caller.watched_by(breakers.of(pace, f"judge {name}"))
+
+    def asked_by(self, complete: Complete, grace: float) -> None:
+        """Let other processes make the calls; each watches the time of a call, and is given `grace` seconds more."""
+        if self._bench is not None:
+            self._bench.complete = complete
+        for caller in self._callers.values():
+            caller.grace = grace
 
     async def __aenter__(self) -> Self:
         if self._bench is not None:

@@ -94,7 +94,7 @@ class RunOptions:
     anchors: int | None = None
     """Answers of a baseline that a judge which is a model reads again."""
     workers: int | None = None
-    """Processes that score recorded answers; None: as many as are measured to pay."""
+    """With `on`, how many workers there are; else processes that score recorded answers. None: as many as pay."""
     cache: bool = False
     strict: bool = False
     resume: str | None = None
@@ -105,6 +105,8 @@ class RunOptions:
     """The id of a run whose answers are judged again; the system under test is not asked."""
     experiment: ExperimentPlan | None = None
     """The plan that this run is an arm of, stored before its first call."""
+    on: str | None = None
+    """Where workers make the calls and score: `ray`, `auto` or `ray://HOST:PORT`; None: in this process."""
 
     def limits(self, declared: Limits) -> Limits:
         """The suite's limits with what was asked for laid over them; UsageError when that is two loads at once."""

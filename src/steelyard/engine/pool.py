@@ -16,7 +16,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, Protocol
 
 from steelyard.engine.sample import Evaluation
 from steelyard.errors import SteelyardError
@@ -323,8 +323,21 @@ def best_workers(scoring: float, other: float, carrying: float, n: int, processo
     return chosen
 
 
+class ScoresRecorded(Protocol):
+    """Whatever scores recorded answers."""
+
+    ahead: int
+    """How many chunks are read while the one before is scored."""
+
+    def submit(self, tasks: Sequence[Task]) -> Sequence[Future[list[Sample]]]:
+        """Their samples, in the same order, piece by piece."""
+        ...
+
+
 class Scoring:
     """Scores recorded answers: here, or by processes when these were asked for or are measured to be quicker."""
+
+    ahead = 1
 
     def __init__(
         self,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from steelyard.engine.health import Health
 from steelyard.engine.plan import Plan
-from steelyard.engine.pool import Scoring, Task
+from steelyard.engine.pool import ScoresRecorded, Task
 from steelyard.engine.sample import Evaluation
 from steelyard.engine.writer import TARGET, Counts, Progress
 from steelyard.errors import SteelyardError, TargetFailure, UsageError
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from steelyard.engine.judges import Judges
 
 _CHUNK = 500
-_CHUNKS_AHEAD = 1
 
 
 @dataclass(slots=True)
@@ -50,7 +49,7 @@ def rescore(
     from_run: str,
     run_id: str,
     cases: Iterator[Case],
-    scoring: Scoring,
+    scoring: ScoresRecorded,
     progress: Progress,
     planned: int,
 ) -> Rescored:
@@ -58,7 +57,7 @@ def rescore(
     result = Rescored(Counts(planned=planned), Health())
     seen = 0
     # The next chunk is read while processes score the one before.
-    under_way: deque[tuple[list[Future[list[Sample]]], list[Case]]] = deque()
+    under_way: deque[tuple[Sequence[Future[list[Sample]]], list[Case]]] = deque()
 
     def keep_first() -> None:
         scored, used = under_way.popleft()
@@ -81,7 +80,7 @@ def rescore(
             used[case.id] = case
         if tasks:
             under_way.append((scoring.submit(tasks), list(used.values())))
-        if len(under_way) > _CHUNKS_AHEAD:
+        if len(under_way) > scoring.ahead:
             keep_first()
     while under_way:
         keep_first()

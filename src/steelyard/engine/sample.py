@@ -54,6 +54,14 @@ class Evaluation:
         else:
             self.sample.checks = evaluator.unrun(case, f"the call failed: {call_result.failure.kind}")
 
+    @classmethod
+    def received(cls, evaluator: Evaluator, case: Case, sample: Sample, evaluated: Evaluated | None) -> Evaluation:
+        """The same of a sample that another process has scored; `evaluated` when a judge has still to be asked."""
+        result = cls.__new__(cls)
+        result._evaluator, result.case = evaluator, case
+        result.sample, result.evaluated = sample, evaluated
+        return result
+
     @property
     def to_judge(self) -> str | None:
         """The text that a judge has to read; None when nothing is left to say."""
@@ -116,6 +124,9 @@ class _Job:
 class ScoringThread:
     """Runs what it is given one after the other. It begins with the first job."""
 
+    is_remote = False
+    """Whether answers are scored by other processes."""
+
     def __init__(self) -> None:
         self._jobs: queue.SimpleQueue[list[_Job] | None] = queue.SimpleQueue()
         self._next: list[_Job] = []
@@ -158,6 +169,12 @@ class ScoringThread:
         if self._next:
             self._jobs.put(self._next)
             self._next = []
+
+    async def evaluate(
+        self, evaluator: Evaluator, case: Case, variant: str, repeat: int, call_result: CallResult
+    ) -> Evaluation:
+        """The answer scored as far as it goes without a judge."""
+        return await self.run(lambda: Evaluation(evaluator, case, variant, repeat, call_result))
 
     def close(self) -> None:
         """End when what waits is scored."""

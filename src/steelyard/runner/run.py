@@ -36,6 +36,7 @@ from steelyard.engine.writer import Progress, Silent
 from steelyard.errors import UNFINISHED, SteelyardError, UsageError
 from steelyard.frozen import frozen
 from steelyard.records import Anchors, Mode, RunHeader, RunState
+from steelyard.runner.spread import spread, spread_scoring
 from steelyard.scoring.evaluate import Evaluator
 from steelyard.store.base import Store
 from steelyard.store.sql import new_run_id
@@ -50,6 +51,7 @@ from steelyard.targets.base import Target, TargetContext, open_target
 if TYPE_CHECKING:
     from steelyard.analysis.compare.pairing import ComparedRun
     from steelyard.engine.judges import Judges
+    from steelyard.engine.sample import ScoringThread
     from steelyard.judging.ask import CostEstimate
     from steelyard.report.model import Report
 
@@ -139,28 +141,30 @@ def run_decided(
     if (started := resumed or earlier) is not None:
         options = resumed_options(options, started)
     made = prepare(suite, store, options, env)
-    suite, limits, target, judges, header = made.suite, made.limits, made.target, made.judges, made.header
+    suite, limits, header = made.suite, made.limits, made.header
     if resumed is not None:
         require_same_signature(resumed, header)
         header = reopened(resumed, limits, suite)
     elif earlier is not None:
         require_same_signature(earlier, header, "retried")
         header = replace(header, options=replace(header.options, retried=retried(store, earlier, made.plan)))
-    evaluator = Evaluator(suite)
-    engine = Engine(
-        plan=made.plan,
-        target=target,
-        evaluator=evaluator,
-        judges=judges,
-        limits=limits,
-        store=store,
-        run_id=header.id,
-        cache=options.cache,
-        redact=suite.redactor,
-        recorded=_recorded(made, evaluator, options, progress),
-        since=header.created_at if header.options.retried else 0.0,
-    )
-    ending = in_own_loop(_drive(engine, target, judges, progress, StartedRun(store, header, resumed is not None)))
+    evaluator, started_run = Evaluator(suite), StartedRun(store, header, resumed is not None)
+    with spread([made], options, progress.note, env) as (done_by,):
+        engine = Engine(
+            plan=made.plan,
+            target=done_by.target,
+            evaluator=evaluator,
+            judges=done_by.judges,
+            limits=limits,
+            store=store,
+            run_id=header.id,
+            cache=options.cache,
+            redact=suite.redactor,
+            scoring=done_by.scoring,
+            recorded=_recorded(made, evaluator, options, progress),
+            since=header.created_at if header.options.retried else 0.0,
+        )
+        ending = in_own_loop(_drive(engine, done_by.target, done_by.judges, progress, started_run))
     header = after_the_run(header, ending)
     for message in worth_noting(ending, suite, limits):
         progress.note(message)
@@ -176,9 +180,10 @@ def run_decided(
 
 
 def _recorded(made: Prepared, evaluator: Evaluator, options: RunOptions, progress: Progress) -> Scoring | None:
-    """How answers are scored when neither the target nor a judge is asked for anything; None when one is."""
+    """How answers are scored when neither the target nor a judge is asked for anything; None when one is, or when
+    workers score."""
     asked = made.judges is not None and made.judges.are_asked
-    if asked or not getattr(made.target, "makes_no_calls", False):
+    if asked or options.on is not None or not getattr(made.target, "makes_no_calls", False):
         return None
     recipe = Recipe.of(made.suite, strict=options.strict)
     n, workers = made.plan.n, options.workers
@@ -210,6 +215,8 @@ class Prepared:
     target: Target
     judges: Judges | None
     header: RunHeader
+    scoring: ScoringThread | None = None
+    """What scores in the place of the engine's own thread."""
 
 
 def prepare(suite: SuiteModel, store: Store, options: RunOptions, env: Mapping[str, str] | None = None) -> Prepared:
@@ -287,35 +294,35 @@ def rescore_decided(
     suite: SuiteModel,
     store: Store,
     earlier: RunHeader,
-    *,
-    strict: bool = False,
-    max_inconclusive: float | None = None,
-    workers: int | None = None,
+    options: RunOptions | None = None,
     progress: Progress | None = None,
 ) -> Result:
-    """A new run: the answers of an earlier one, scored by the suite as it is now."""
+    """A new run: the answers of an earlier one, scored by the suite as it is now.
+
+    Of the options, these count: strict, max_inconclusive, on and workers.
+    """
+    options = options or RunOptions()
     progress = progress or Silent()
     store.tell(progress.note)
     refuse_unfinished_rescore(earlier)
     _refuse_other_redaction(suite, earlier)
-    suite = as_rescored(suite, earlier.description, strict=strict)
-    header = _rescored_header(suite, earlier, strict=strict, max_inconclusive=max_inconclusive)
-    store.create_run(header)
+    suite = as_rescored(suite, earlier.description, strict=options.strict)
+    header = _rescored_header(suite, earlier, options)
     judges = None
     if suite.judge is not None:
         from steelyard.engine.judges import Judges
 
         judges = Judges(suite.judge, suite.folder)
-    recipe, n = Recipe.of(suite, strict=strict, described=earlier.suite), earlier.n_planned
-    with contextlib.closing(
-        Scoring(Evaluator(suite), judges, recipe, n=n, workers=workers, note=progress.note)
-    ) as scoring:
+    recipe, n = Recipe.of(suite, strict=options.strict, described=earlier.suite), earlier.n_planned
+    here = Scoring(Evaluator(suite), judges, recipe, n=n, workers=options.workers, note=progress.note)
+    with contextlib.closing(here), spread_scoring(suite, options, progress.note) as remote:
+        store.create_run(header)
         rescored = rescore_answers(
             store,
             from_run=earlier.id,
             run_id=header.id,
             cases=iter(suite.cases),
-            scoring=scoring,
+            scoring=remote or here,
             progress=progress,
             planned=n,
         )
@@ -328,12 +335,10 @@ def rescore_decided(
     return finish(store, header, rescored.health, finished=True)
 
 
-def _rescored_header(
-    suite: SuiteModel, earlier: RunHeader, *, strict: bool, max_inconclusive: float | None
-) -> RunHeader:
+def _rescored_header(suite: SuiteModel, earlier: RunHeader, options: RunOptions) -> RunHeader:
     """The header of a new run with the plan and the answers of an earlier one, and today's suite."""
     now = time.time()
-    allowed = suite.limits.max_inconclusive if max_inconclusive is None else max_inconclusive
+    allowed = options.limits(suite.limits).max_inconclusive
     signed = _rescored_signature(suite, earlier)
     then = earlier.description
     described = _description(suite, signed, selection_of(earlier).of(suite.cases)).changed(
@@ -351,7 +356,7 @@ def _rescored_header(
         signature=signed,
         suite=described.data(),
         # What the judge said of anchors was scored as the suite was then.
-        options=replace(earlier.options, strict=strict, owner=myself(), anchors={}),
+        options=replace(earlier.options, strict=options.strict, owner=myself(), anchors={}),
         state=RunState.RUNNING,
         rescored_from=earlier.id,
         version=__version__,
@@ -386,7 +391,7 @@ def rescore(
     suite: SuiteModel, store: Store, earlier: RunHeader, *, strict: bool = False, max_inconclusive: float | None = None
 ) -> RunHeader:
     """As `rescore_decided`, for callers that want no report."""
-    return rescore_decided(suite, store, earlier, strict=strict, max_inconclusive=max_inconclusive).header
+    return rescore_decided(suite, store, earlier, RunOptions(strict=strict, max_inconclusive=max_inconclusive)).header
 
 
 def finish(

@@ -25,7 +25,7 @@ OF_A_RUN = (
     *("claims", "checks", "items", "journal", "stored_columns"),
 )
 """The tables with a run's rows, each after those that it refers to."""
-BESIDE = ("baselines", "alerts", "deliveries", "labels", "label_plans", "label_queue")
+BESIDE = ("baselines", "alerts", "deliveries", "label_people", "labels", "label_plans", "label_queue")
 NOT_COPIED = ("commits", "migrations")
 """What a store keeps of itself."""
 _DERIVED = "stored_columns"
@@ -37,13 +37,14 @@ _IDENTITY = {
     "baselines": ("suite_name", "name"),
     "alerts": ("suite_name", "cause", "opened_run", "opened_at"),
     "labels": (
-        *("suite_name", "run", "other_run", "case_id", "variant", "repeat", "person", "round"),
+        *("suite_name", "run", "other_run", "of_case", "case_id", "variant", "repeat", "person", "round"),
         "labelled_at",
     ),
-    "label_plans": ("run", "other_run"),
+    "label_people": ("person",),
+    "label_plans": ("run", "other_run", "of_case"),
 }
 """What tells a thing beside the runs from all others of its kind."""
-_PART_OF = {"deliveries": ("alerts", ("alert",)), "label_queue": ("label_plans", ("run", "other_run"))}
+_PART_OF = {"deliveries": ("alerts", ("alert",)), "label_queue": ("label_plans", ("run", "other_run", "of_case"))}
 _CASES = """
 SELECT id, hash, content FROM cases WHERE (id, hash) IN (SELECT case_id, case_hash FROM samples WHERE run = ?)
 """
@@ -311,7 +312,13 @@ def _numbered(values: dict[str, Any], numbers: dict[str, dict[Any, int]]) -> dic
 
 def _left(key: Key, place: str, *, there: bool) -> str:
     table, identity = key
-    name = {"baselines": "the baseline", "alerts": "the alert", "labels": "the label", "label_plans": "the queue"}
+    name = {
+        "baselines": "the baseline",
+        "alerts": "the alert",
+        "labels": "the label",
+        "label_people": "the name",
+        "label_plans": "the queue",
+    }
     of = " / ".join(from_stored(str(part)) for part in identity if part not in (None, "", 0))
     why = f"{place} has another one" if there else "its run was not copied, or another one is in its place"
     return f"{name[table]} of {of} was left out: {why}"

@@ -221,7 +221,8 @@ def _load_yaml(path: Path, found_as: str, cases: str | None) -> SuiteModel:
         declared = located.data.get("cases")
         other = "" if _is_declared(declared, cases, path.parent) else cases
         located.data["cases"] = _other_cases(declared, cases)
-    suite = build_suite(Draft(located, path.parent.resolve(), free_paths=cases is not None), found_as)
+    draft = Draft(located, path.parent.resolve(), free_paths=cases is not None)
+    suite = build_suite(draft, found_as)
     return suite.changed(other_cases=other)
 
 
