@@ -43,7 +43,7 @@ def _few(names: list[str]) -> Callable[[Any], tuple[Any, ...]]:
 def _init(cls: type) -> Any:
     known: dict[str, Any] = {"_setattr": object.__setattr__, "_MISSING": MISSING}
     parameters, lines = [], []
-    for item in fields(cls):  # type: ignore[arg-type]
+    for item in fields(cls):
         name, parameter, value = item.name, item.name, item.name
         if item.default is not MISSING:
             known[f"_default_{name}"], parameter = item.default, f"{name}=_default_{name}"
@@ -57,7 +57,7 @@ def _init(cls: type) -> Any:
     return known["__init__"]
 
 
-def _equal(self: Any, other: object) -> Any:
+def _equal(self: Any, other: Any) -> Any:
     return self.__compared__(self) == self.__compared__(other) if type(other) is type(self) else NotImplemented
 
 

@@ -219,7 +219,7 @@ EVERY: Final = "[]"
 """The step that goes on with every element of a list."""
 
 _STEP = re.compile(r'"((?:[^"\\]|\\.)*)"|([^.\[\]"]+)')
-_FIELDS = frozenset(Case.__slots__) | frozenset(Attachment.__slots__)
+_FIELDS = frozenset((*Case.__match_args__, *Attachment.__match_args__))
 
 Getter = Callable[[Any], Any]
 
