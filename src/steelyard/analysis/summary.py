@@ -367,7 +367,7 @@ _PLAIN = ("outcomes", "findings", "finding_samples")
 
 def summary_data(summary: Summary) -> dict[str, Any]:
     """All figures as plain data, with nothing that JSON cannot say."""
-    return {name: _plain(getattr(summary, name)) for name in _field_names(Summary)}
+    return {field.name: _plain(getattr(summary, field.name)) for field in fields(summary)}
 
 
 def _plain(data: Any) -> Any:
@@ -377,12 +377,14 @@ def _plain(data: Any) -> Any:
         return {str(key): _plain(value) for key, value in data.items()}
     if isinstance(data, list | tuple):
         return [_plain(value) for value in data]
-    return {name: _plain(getattr(data, name)) for name in _field_names(type(data))} if is_dataclass(data) else data  # type: ignore[arg-type]
+    kind: Any = type(data)
+    names = _field_names(kind)
+    return data if names is None else {name: _plain(getattr(data, name)) for name in names}
 
 
 @cache
-def _field_names(kind: Any) -> list[str]:
-    return [field.name for field in fields(kind)]
+def _field_names(kind: type) -> list[str] | None:
+    return [field.name for field in fields(kind)] if is_dataclass(kind) else None
 
 
 def stored_summary(data: Mapping[str, Any] | None, factors: Collection[str] = ()) -> Summary | None:

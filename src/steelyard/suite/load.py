@@ -145,7 +145,7 @@ PROJECT_FILE = "steelyard.yaml"
 class ProjectPart(BaseModel):
     """What a project says for all its suites."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True)
 
     alerts: Any = Field(default=None, description="Alert rules and channels of suites that declare none.")
 
