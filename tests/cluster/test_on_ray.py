@@ -309,6 +309,7 @@ def test_a_cluster_of_its_own_listens_on_loopback_and_leaves_nothing_behind(serv
         assert places
         home = (set(Path(os.environ.get("TMPDIR", "/tmp")).glob("steelyard-ray-*")) - before).pop()
         assert home.stat().st_mode & 0o077 == 0
+        assert (home / "token").stat().st_mode & 0o077 == 0
         held = [p for p in home.rglob("*") if p.is_file() and KEY.encode() in p.read_bytes()]
         assert process.wait(240) == 0, process.stdout.read()
     assert held == []
@@ -316,3 +317,22 @@ def test_a_cluster_of_its_own_listens_on_loopback_and_leaves_nothing_behind(serv
     psutil.wait_procs(children, timeout=20)
     assert [p for p in children if p.is_running()] == []
     assert not home.exists()
+
+
+@pytest.mark.long
+def test_a_run_through_rays_client_loses_nothing_with_a_worker(server, tmp_path):
+    pytest.importorskip("grpc")
+    path = written(tmp_path / "suite", server, n=120)
+    Service(server, delay=0.0)
+    local = run_here(path, tmp_path)
+    service, store = Service(server), tmp_path / "ray.db"
+    with RayCluster(PLANTED_KEY=KEY, STEELYARD_RAY_CLIENT="1") as cluster:
+        place = f"ray://127.0.0.1:{cluster.client_port}"
+        with begin(cluster, *run_words(path, store, "--on", place, "--workers", 2)) as process:
+            wait_for(lambda: service.n > 40, process)
+            cluster.kill_worker()
+            code, output = process.wait(240), process.stdout.read()
+        assert not cluster.files_with(KEY)
+    assert code == 0, output
+    assert "Error" not in output.replace("ActorDiedError", "")
+    check_nothing_lost(service, store, local, n=120, asked_twice=CONCURRENCY)

@@ -77,15 +77,17 @@ def _connected(place: str, suite: SuiteModel, closing: contextlib.ExitStack) -> 
     if place == OWN:
         if "ray" in sys.modules:
             raise UsageError("--on ray: this process has imported Ray already, and can only use --on auto or ray://...")
-        home = Path(tempfile.mkdtemp(prefix="steelyard-ray-"))  # nobody else can read it
+        # Nobody else can read it. Ray opens its own folder to everybody, so that one is inside, with a short name.
+        home = Path(tempfile.mkdtemp(prefix="steelyard-ray-"))
         closing.callback(shutil.rmtree, home, ignore_errors=True)
         token = home / "token"
+        token.touch(mode=0o600)
         token.write_text(secrets.token_hex(32))
         # It listens on loopback alone, and workers are no nicer than this process. Ray reads these when it is imported.
         variables |= {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0", "RAY_worker_niceness": "0"}
         variables |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN_PATH": str(token)}
         options |= {"address": "local", "include_dashboard": False, "object_store_memory": _OWN_MEMORY}
-        options |= {"_temp_dir": str(home), "_node_ip_address": "127.0.0.1"}
+        options |= {"_temp_dir": str(home / "r"), "_node_ip_address": "127.0.0.1"}
     else:
         options |= {"address": place, "runtime_env": _packed(suite, closing)}
     closing.enter_context(_set(variables))
@@ -185,5 +187,7 @@ class _Actor:
 
 
 def _first_line(error: BaseException) -> str:
+    """What went wrong without the traceback of another process, whose last line says why."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return redact_known(f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__)
+    said = lines[:1] + (lines[-1:] if lines[1:] and "Traceback" in str(error) else [])
+    return redact_known(" ".join([f"{type(error).__name__}:", *said]))
