@@ -81,7 +81,7 @@ def test_processes_give_what_one_process_gives_also_when_they_are_killed(tmp_pat
         run.run_decided(suite, store, RunOptions(workers=workers), notes) for workers in (1, 2)
     )
     (folder / "poison").touch()
-    second = run.rescore_decided(suite, store, alone.header, workers=2, progress=notes)
+    second = run.rescore_decided(suite, store, alone.header, RunOptions(workers=2), notes)
     expected = samples(store, alone.header)
     assert (ending.counts.done, len(expected), notes.texts) == (100, 100, [])
     assert "boom" in str(expected[3][0].findings)
