@@ -305,6 +305,7 @@ LARGE_TEXTS = (
 )
 
 
+@pytest.mark.boundary("zstandard")
 def test_large_answers_are_packed_and_come_back_to_the_letter(store: SqlStore) -> None:
     cases = [case(n) for n in range(len(LARGE_TEXTS))]
     given = [sample(of, call_result=CallResult(text=text)) for of, text in zip(cases, LARGE_TEXTS, strict=True)]
