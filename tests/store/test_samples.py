@@ -14,7 +14,7 @@ from steelyard.errors import StoreError
 from steelyard.records import CallResult, Finding, Mark, Outcome, Sample, Score
 from steelyard.store.base import Store
 from steelyard.store.codec import encode
-from steelyard.store.sql import SqlStore
+from steelyard.store.sql import SqlStore, open_store
 from steelyard.suite.case import Attachment, Case, digest
 
 NAN = float("nan")
@@ -295,3 +295,17 @@ def test_nothing_can_be_rescored_that_was_never_answered(store: Store) -> None:
     store.create_run(header("demo-2", rescored_from="demo-1"))
     with pytest.raises(StoreError, match="no answer for case 'case-0001', repeat 0"):
         store.add_rescored("demo-2", "demo-1", [sample(case(1))], [case(1)])
+
+
+def test_samples_of_some_cases_are_looked_up_and_not_searched_for(tmp_path):
+    store = open_store(str(tmp_path / "runs.db"))
+    store.create_run(header("r"))
+    asked: list[str] = []
+    connection = store.database._connection()
+    connection.set_trace_callback(asked.append)
+    store.done("r", ["a", "b"])
+    connection.set_trace_callback(None)
+    (query,) = [text for text in asked if "FROM samples" in text]
+    plan = connection.execute(f"EXPLAIN QUERY PLAN {query}").fetchall()
+    store.close()
+    assert "case_id=?" in plan[0][3], "it would read the whole run for every piece"
