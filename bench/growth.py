@@ -78,13 +78,15 @@ def write_page(figures: list[dict[str, Any]]) -> None:
 def _table(figures: list[dict[str, Any]]) -> str:
     rows = ["| samples | " + " | ".join(_STEPS) + " | store |", "|" + "---:|" * (len(_STEPS) + 2)]
     for item in figures:
-        cells = [
-            f"{item[step]['wall']:,.1f} s ({item[step]['cpu']:,.1f}), {item[step]['peak_mb']:,} MB" for step in _STEPS
-        ]
+        cells = [_cell(item.get(step)) for step in _STEPS]
         rows.append(f"| {item['size']:,} | {' | '.join(cells)} | {item['stored_mb']:,.0f} MB |")
     told = sorted({f"{item['machine']}, {item['measured']}, load {item['load']}" for item in figures})
     note = "Wall seconds (CPU seconds), most memory. Measured on: " + "; ".join(told) + "."
     return "\n".join(["", *rows, "", note, "", "![Time and memory by number of samples](images/growth.svg)", "", ""])
+
+
+def _cell(took: dict[str, float] | None) -> str:
+    return "" if took is None else f"{took['wall']:,.1f} s ({took['cpu']:,.1f}), {took['peak_mb']:,} MB"
 
 
 def _spec(figures: list[dict[str, Any]]) -> dict[str, Any]:
@@ -92,6 +94,7 @@ def _spec(figures: list[dict[str, Any]]) -> dict[str, Any]:
         {"samples": item["size"], "command": step, "cpu": item[step]["cpu"], "memory": item[step]["peak_mb"]}
         for item in figures
         for step in _STEPS
+        if step in item
     ]
 
     def panel(field: str, title: str) -> dict[str, Any]:

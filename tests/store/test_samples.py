@@ -15,7 +15,7 @@ from steelyard.errors import StoreError
 from steelyard.records import CallResult, Finding, Mark, Outcome, Sample, Score
 from steelyard.store.base import Store
 from steelyard.store.codec import encode
-from steelyard.store.sql import SqlStore
+from steelyard.store.sql import SqlStore, open_store
 from steelyard.suite.case import Attachment, Case, digest
 
 NAN = float("nan")
@@ -335,3 +335,17 @@ def test_the_cases_that_a_summary_lists_come_back_in_their_place(store: SqlStore
         written = session.execute("SELECT summary FROM runs")[0][0]
     assert "case 7" not in written
     assert '"overall":{"n":1}' in written
+
+
+def test_samples_of_some_cases_are_looked_up_and_not_searched_for(tmp_path):
+    store = open_store(str(tmp_path / "runs.db"))
+    store.create_run(header("r"))
+    asked: list[str] = []
+    connection = store.database._connection()
+    connection.set_trace_callback(asked.append)
+    store.done("r", ["a", "b"])
+    connection.set_trace_callback(None)
+    (query,) = [text for text in asked if "FROM samples" in text]
+    plan = connection.execute(f"EXPLAIN QUERY PLAN {query}").fetchall()
+    store.close()
+    assert "case_id=?" in plan[0][3], "it would read the whole run for every piece"

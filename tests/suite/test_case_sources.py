@@ -212,7 +212,7 @@ def test_typed_columns_become_plain_data(write):
 @pytest.mark.boundary("pyarrow")
 @pytest.mark.parametrize(
     ("package", "extra", "cases"),
-    [("pyarrow", "parquet", "c.parquet"), ("zstandard", "zstd", "c.jsonl.zst"), ("fsspec", "fsspec", "s3://b/c.jsonl")],
+    [("pyarrow", "parquet", "c.parquet"), ("fsspec", "fsspec", "s3://b/c.jsonl")],
 )
 def test_without_its_library_a_format_gives_the_install_hint(write, monkeypatch, package, extra, cases):
     monkeypatch.setitem(sys.modules, package, None)

@@ -99,10 +99,8 @@ class _Unpacked(io.RawIOBase):
 def _unpacker(kind: str) -> tuple[Callable[[], Any], type[Exception]]:
     if kind == "gzip":
         return lambda: zlib.decompressobj(wbits=31), zlib.error
-    try:
-        import zstandard
-    except ImportError:
-        raise MissingExtra("reading zstd data", "zstd") from None
+    import zstandard
+
     return lambda: zstandard.ZstdDecompressor().decompressobj(), zstandard.ZstdError
 
 
