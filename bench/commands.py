@@ -18,6 +18,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -307,7 +308,7 @@ def main(arguments: list[str]) -> None:
     given = parser.parse_args(arguments)
     sizes, only = [int(n) for n in given.sizes.split(",")], {name.lower() for name in given.only.split(",") if name}
     cache = None if given.peers is None else given.peers.resolve()
-    work = (cache or Path("/tmp")) / f"bench-{os.getpid()}"
+    work = (cache or Path(tempfile.gettempdir())) / f"bench-{os.getpid()}"
     figures = Figures(None if cache is None else cache / "figures.json")
     bench = Bench(figures, work, given.most)
     for name, tool in tools(cache, lambda name: not only or name.lower() in only):
