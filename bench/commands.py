@@ -18,6 +18,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -270,7 +271,7 @@ class Bench:
         with self._work(tool.name, n) as work, (work.folder / "killed.txt").open("w") as output:
             began = time.perf_counter()
             process = _start(tool.run(work), work.folder, tool.environment, output)
-            while (before := counts(work.url)["answered"]) < n // 2 and process.poll() is None:
+            while counts(work.url)["answered"] < n // 2 and process.poll() is None:
                 if time.perf_counter() - began > self._most:
                     break
                 time.sleep(0.02)
@@ -278,11 +279,13 @@ class Bench:
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
             time.sleep(0.2)
+            before = counts(work.url)["answered"]
             spent = measure((tool.resume or tool.run)(work), work.folder, tool.environment, self._most)
             self._keep(tool, f"killed {n}", spent, before=before, **counts(work.url))
 
     def _keep(self, tool: Tool, what: str, spent: Spent, **more: float) -> None:
         figures = {"wall": spent.wall, "cpu": spent.cpu, "peak_mb": spent.peak_mb, "code": spent.code}
+        figures["load"] = os.getloadavg()[0]
         failed = spent.scored is None and spent.code not in {0, -signal.SIGKILL}
         self._figures.keep(tool.name, what, {"failed": True} if failed else figures | {"scored": spent.scored} | more)
         print(
@@ -301,10 +304,11 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--only", default="", help="names of tools")
     parser.add_argument("--again", action="store_true", help="measure also what there is a figure of")
     parser.add_argument("--most", type=float, default=120, help="seconds that a command may take")
+    parser.add_argument("--remark", default="", help="sentence for the page, such as what else the machine did")
     given = parser.parse_args(arguments)
     sizes, only = [int(n) for n in given.sizes.split(",")], {name.lower() for name in given.only.split(",") if name}
     cache = None if given.peers is None else given.peers.resolve()
-    work = (cache or Path("/tmp")) / f"bench-{os.getpid()}"
+    work = (cache or Path(tempfile.gettempdir())) / f"bench-{os.getpid()}"
     figures = Figures(None if cache is None else cache / "figures.json")
     bench = Bench(figures, work, given.most)
     for name, tool in tools(cache, lambda name: not only or name.lower() in only):
@@ -319,7 +323,12 @@ def main(arguments: list[str]) -> None:
         machine = (
             f"{os.cpu_count()} cores, {platform.system()} {platform.machine()}, Python {platform.python_version()}"
         )
-        write_page(given.out, figures, f"{datetime.now(UTC).date()}: {machine}", f"{given.most:g} s")
+        write_page(
+            given.out,
+            figures,
+            f"{datetime.now(UTC).date()}: {machine}.{figures.load()} {given.remark}".rstrip(),
+            f"{given.most:g} s",
+        )
 
 
 def _measure(bench: Bench, tool: Tool, sizes: list[int], wanted: Callable[[str], bool]) -> None:

@@ -17,7 +17,7 @@ child processes), peak memory of the largest process, bytes on disk afterwards. 
 loopback service, a chat model that answers after 50 ms, {concurrency} calls at once, and score each answer exactly and
 by likeness. They run one after the other.
 
-Measured {when}.
+Measured {when}
 
 To repeat it, with an environment for each tool in the folder `peers` (pip and npm as they are set up):
 
@@ -36,7 +36,8 @@ _NOTES = """\
 - Braintrust (`no_send_logs`) and pydantic-evals store nothing by themselves: the script writes what they return. Both,
   and deepeval, make no calls of their own: they get the bare script's call without its retries. So under 429 and 500
   they score fewer cases.
-- Bytes count everything in the tool's folder but the cases it was given.
+- Bytes count everything that a tool left in its folder, copies of the cases and printed output included.
+- The reasons given where Steelyard does not lead name what it does more; how much each costs is not measured here.
 - A command that took longer than {most} was stopped, and larger ones were not tried.
 - *Asked again* are calls that had been answered before `kill -9` and were made once more. A tool that cannot go on
   starts again.
@@ -90,6 +91,16 @@ class Figures:
         """Numbers of cases of whole runs, the few of a start left out."""
         names = {what for kept in self._all.values() for what in kept if what.startswith("run ")}
         return sorted(n for n in (int(name.split()[1]) for name in names) if n > 6)
+
+    def load(self) -> str:
+        """How busy the machine was: above its cores, wall times say little."""
+        loads = [
+            each["load"]
+            for kept in self._all.values()
+            for each in kept.values()
+            if isinstance(each, dict) and "load" in each
+        ]
+        return f" Load average {min(loads):.1f} to {max(loads):.1f}." if loads else ""
 
     def _set(self, tool: str, what: str, value: Any) -> None:
         self._all.setdefault(tool, {})[what] = value

@@ -185,7 +185,7 @@ _MANY = 2
 _LONGEST_WAIT = 0.005
 """Seconds in which groups gather while answers come thick and fast; a kill costs the answers of that time. Of 0, 5 and
 20 ms, 5 took least time for 5,000 calls of 50 ms at concurrency 100: docs/design/0009."""
-_FEW = 16
+_FEW = 4
 """So many samples may wait to be committed while the next call is made already."""
 
 
