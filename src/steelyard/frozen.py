@@ -41,20 +41,20 @@ def _few(names: list[str]) -> Callable[[Any], tuple[Any, ...]]:
 
 
 def _init(cls: type) -> Any:
-    known: dict[str, Any] = {"_setattr": object.__setattr__, "_MISSING": MISSING}
+    names: dict[str, Any] = {"_setattr": object.__setattr__, "_MISSING": MISSING}
     parameters, lines = [], []
     for item in fields(cls):
         name, parameter, value = item.name, item.name, item.name
         if item.default is not MISSING:
-            known[f"_default_{name}"], parameter = item.default, f"{name}=_default_{name}"
+            names[f"_default_{name}"], parameter = item.default, f"{name}=_default_{name}"
         elif item.default_factory is not MISSING:
-            known[f"_factory_{name}"], parameter = item.default_factory, f"{name}=_MISSING"
+            names[f"_factory_{name}"], parameter = item.default_factory, f"{name}=_MISSING"
             value = f"_factory_{name}() if {name} is _MISSING else {name}"
         parameters.append(parameter)
         lines.append(f" _setattr(self, {name!r}, {value})\n")
-    exec(f"def __init__(self, {', '.join(parameters)}):\n{''.join(lines) or ' pass'}", known)  # noqa: S102 - names of fields
-    known["__init__"].__qualname__ = f"{cls.__qualname__}.__init__"
-    return known["__init__"]
+    exec(f"def __init__(self, {', '.join(parameters)}):\n{''.join(lines) or ' pass'}", names)  # noqa: S102 - names of fields
+    names["__init__"].__qualname__ = f"{cls.__qualname__}.__init__"
+    return names["__init__"]
 
 
 def _equal(self: Any, other: Any) -> Any:

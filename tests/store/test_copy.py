@@ -15,7 +15,7 @@ from parts.stored import case, header, sample
 from steelyard.errors import StoreError, UsageError
 from steelyard.records import Owner, RunFacts, RunState
 from steelyard.store import copy as copy_module
-from steelyard.store.copy import BESIDE, NOT_COPIED, OF_A_RUN, copy_store
+from steelyard.store.copy import REST, NOT_COPIED, OF_A_RUN, copy_store
 from steelyard.store.logs import SENT, BaselineEntry, Delivery
 from steelyard.store.people import LabelRecord, Plan, Queue
 from steelyard.store.snapshot import write_snapshot
@@ -100,7 +100,7 @@ def test_everything_is_copied_once_and_a_second_copy_changes_nothing(
     done = copied(source, target)
     assert (done.runs, done.there, done.left) == (["demo-1", "demo-2", "open-1"], [], [])
     assert done.samples == sum(len(list(source.samples(run.id))) for run in source.runs())
-    tables = (*OF_A_RUN, *BESIDE, "runs", "cases", "cache")
+    tables = (*OF_A_RUN, *REST, "runs", "cases", "cache")
     counts = {table: count(source, table) for table in tables}
     assert 0 not in {table: n for table, n in counts.items() if table != "stored_columns"}.values(), counts
     assert {table: count(target, table) for table in tables} == counts
@@ -118,7 +118,7 @@ def test_the_copy_knows_every_table(source: SqlStore) -> None:
     sql = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
     with source.database.reading() as session:
         rows = session.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'steelyard'" if postgres else sql)
-    known = {*OF_A_RUN, *BESIDE, *NOT_COPIED, "runs", "cases", "cache"}
+    known = {*OF_A_RUN, *REST, *NOT_COPIED, "runs", "cases", "cache"}
     assert {row[0] for row in rows} == known - ({"commits"} if not postgres else set())
 
 

@@ -489,7 +489,7 @@ def copy(source: str, target: str, as_json: bool) -> None:
     else:
         click.echo(
             f"{len(copied.runs):,} runs copied with {copied.samples:,} samples, {len(copied.there):,} were there;"
-            f" {copied.beside:,} baselines, alerts, labels and queues are the same in both"
+            f" {copied.rest:,} baselines, alerts, labels and queues are the same in both"
         )
         for problem in copied.left:
             click.echo(f"NOT COPIED: {problem}")

@@ -189,5 +189,5 @@ class _Actor:
 def _first_line(error: BaseException) -> str:
     """What went wrong without the traceback of another process, whose last line says why."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    said = lines[:1] + (lines[-1:] if lines[1:] and "Traceback" in str(error) else [])
-    return redact_known(" ".join([f"{type(error).__name__}:", *said]))
+    shown = lines[:1] + (lines[-1:] if lines[1:] and "Traceback" in str(error) else [])
+    return redact_known(" ".join([f"{type(error).__name__}:", *shown]))

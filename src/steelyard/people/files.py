@@ -219,8 +219,8 @@ def _studio_rows(record: Record, problems: list[Problem]) -> Iterator[Record]:
             row["round"] = times[row["person"]]
             times[row["person"]] += 1
             try:
-                said = _studio_value(_groups(annotation.get("result"), "result", record, problems))
-                yield replace(record, data=row | said)
+                given = _studio_value(_groups(annotation.get("result"), "result", record, problems))
+                yield replace(record, data=row | given)
             except ValueError as error:
                 problems.append(record.problem(str(error)))
 
@@ -254,12 +254,12 @@ def _studio_value(regions: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 def _studio_said(kind: Any, value: Mapping[str, Any]) -> Any:
     for name in ("rating", "number", "selected", "choices", "text"):
-        said = value.get(name)
-        if said or said == 0:
-            first = said[0] if isinstance(said, list) else said
+        given = value.get(name)
+        if given or given == 0:
+            first = given[0] if isinstance(given, list) else given
             return {"left": "a", "right": "b"}.get(str(first), first) if name == "selected" else first
-    known = "use choices, rating, number or labels"
-    raise ValueError(f"a Label Studio result of the type {kind!r} cannot be read: {known}")
+    hint = "use choices, rating, number or labels"
+    raise ValueError(f"a Label Studio result of the type {kind!r} cannot be read: {hint}")
 
 
 def _studio(rows: Sequence[Mapping[str, Any]], texts: Mapping[Key, dict[str, Any]]) -> str:
@@ -268,18 +268,18 @@ def _studio(rows: Sequence[Mapping[str, Any]], texts: Mapping[Key, dict[str, Any
         key = (row["case"], row.get("variant", ""), row["repeat"])
         shown = {name: row[name] for name in _SHOWN if name in row} | texts.get(key, {})
         task = tasks.setdefault(key, {"data": shown, "annotations": []})
-        said = (row.get(SCORES) or {VERDICT: row[VERDICT]}) | {name: row[name] for name in ("comment",) if name in row}
-        results = [_studio_result(name, value) for name, value in said.items()]
+        given = (row.get(SCORES) or {VERDICT: row[VERDICT]}) | {name: row[name] for name in ("comment",) if name in row}
+        results = [_studio_result(name, value) for name, value in given.items()]
         task["annotations"].append({"completed_by": row["person"], "created_at": row["at"], "result": results})
     return json.dumps(list(tasks.values()), ensure_ascii=False, indent=2) + "\n"
 
 
 def _studio_result(name: str, value: Any) -> dict[str, Any]:
     if isinstance(value, bool):
-        kind, said = "choices", dict[str, Any](choices=["yes" if value else "no"])
+        kind, given = "choices", dict[str, Any](choices=["yes" if value else "no"])
     else:
-        kind, said = ("textarea", {"text": [value]}) if isinstance(value, str) else ("rating", {"rating": value})
-    return {"from_name": name, "to_name": ANSWER, "type": kind, "value": said}
+        kind, given = ("textarea", {"text": [value]}) if isinstance(value, str) else ("rating", {"rating": value})
+    return {"from_name": name, "to_name": ANSWER, "type": kind, "value": given}
 
 
 # ---- out

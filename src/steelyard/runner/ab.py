@@ -109,7 +109,7 @@ def run_ab(
 ) -> AbRuns:
     """Ask both arms, interleaved, and give the runs that came of it; `resumed` goes on under its own plan."""
     progress = progress or Silent()
-    store.tell(progress.note)
+    store.notify(progress.note)
     if resumed is not None:
         plan, options = resumed.plan, resumed_options(options, resumed.headers[0])
         _insist_that_nobody_runs(resumed)

@@ -133,7 +133,7 @@ def run_decided(
     """
     options = options or RunOptions()
     progress = progress or Silent()
-    store.tell(progress.note)
+    store.notify(progress.note)
     resumed = None if options.resume is None else find_unfinished(store, suite, options.resume)
     earlier = None if options.retry_failed is None else find_failed(store, options.retry_failed, suite.name)
     if resumed is not None and earlier is not None:
@@ -303,7 +303,7 @@ def rescore_decided(
     """
     options = options or RunOptions()
     progress = progress or Silent()
-    store.tell(progress.note)
+    store.notify(progress.note)
     refuse_unfinished_rescore(earlier)
     _refuse_other_redaction(suite, earlier)
     suite = as_rescored(suite, earlier.description, strict=options.strict)

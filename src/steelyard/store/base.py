@@ -244,7 +244,7 @@ class Store(Protocol):
 
     def close(self) -> None: ...
 
-    def tell(self, note: Callable[[str], None]) -> None:
+    def notify(self, note: Callable[[str], None]) -> None:
         """Who is told, from now on, that a server does not answer and is waited for."""
         ...
 

@@ -25,7 +25,7 @@ OF_A_RUN = (
     *("claims", "checks", "items", "journal", "stored_columns"),
 )
 """The tables with a run's rows, each after those that it refers to."""
-BESIDE = ("baselines", "alerts", "deliveries", "label_people", "labels", "label_plans", "label_queue")
+REST = ("baselines", "alerts", "deliveries", "label_people", "labels", "label_plans", "label_queue")
 NOT_COPIED = ("commits", "migrations")
 """What a store keeps of itself."""
 _DERIVED = "stored_columns"
@@ -63,19 +63,19 @@ class Copied:
     """Of these runs."""
     there: list[str] = field(default_factory=list)
     """Runs that were there already, with the same content."""
-    beside: int = 0
+    rest: int = 0
     """Baselines, alerts, labels and queues that are the same in both now."""
     left: list[str] = field(default_factory=list)
     """What was not copied, and why, a sentence each."""
 
 
-def copy_store(source: SqlStore, target: SqlStore, going_on: Collection[str], tell: Callable[[str], None]) -> Copied:
+def copy_store(source: SqlStore, target: SqlStore, going_on: Collection[str], notify: Callable[[str], None]) -> Copied:
     """Copy all that is in one store into the other, and check that it is there; `going_on` are runs to leave out."""
     if source.place == target.place:
         raise UsageError(f"{source.place} cannot be copied into itself: name two stores")
     copied = Copied()
     for store in (source, target):
-        store.tell(tell)
+        store.notify(notify)
         store.database.outlasts = True
     # In the order they were made: a run comes after those whose answers it has.
     for run_id in source.database.outlast(lambda: _run_ids(source)):
@@ -94,9 +94,9 @@ def copy_store(source: SqlStore, target: SqlStore, going_on: Collection[str], te
         else:
             copied.runs.append(run_id)
             copied.samples += samples
-            tell(f"{run_id}: {samples:,} samples copied and compared")
+            notify(f"{run_id}: {samples:,} samples copied and compared")
     same = {to_stored(run_id) for run_id in (*copied.runs, *copied.there)}
-    copied.beside, problems = target.database.outlast(lambda: _copy_beside(source, target, same))
+    copied.rest, problems = target.database.outlast(lambda: _copy_rest(source, target, same))
     copied.left += problems
     target.database.outlast(lambda: _copy_cache(source, target))
     return copied
@@ -226,7 +226,7 @@ _Part = tuple[str, dict[str, Any]]
 
 
 @dataclass(slots=True)
-class _Beside:
+class _Rest:
     """Everything beside the runs of one store, by what it is: a baseline with its lines, an alert with its deliveries,
     a label, a queue with its plan and its places."""
 
@@ -235,10 +235,10 @@ class _Beside:
     """By table, the number of each row that others refer to."""
 
 
-def _read_beside(session: Session) -> _Beside:
-    beside, names = _Beside(), dict[str, dict[int, Any]]()
+def _read_rest(session: Session) -> _Rest:
+    rest, names = _Rest(), dict[str, dict[int, Any]]()
     names["runs"] = dict(_ids(session))
-    for table in BESIDE:
+    for table in REST:
         columns = session.columns(table)
         order = " ORDER BY number" if "number" in columns else ""
         owner, owned = _PART_OF.get(table, (table, ()))
@@ -253,26 +253,26 @@ def _read_beside(session: Session) -> _Beside:
                 key: Key = values["alert"]
             else:
                 key = (owner, tuple(values[name] for name in owned or _IDENTITY[table]))
-            beside.things.setdefault(key, []).append((table, values))
+            rest.things.setdefault(key, []).append((table, values))
             if number is not None:
                 names.setdefault(table, {})[number] = key
     for table, numbered in names.items():
-        beside.numbers[table] = {name: number for number, name in numbered.items()}
-    for key, parts in beside.things.items():
+        rest.numbers[table] = {name: number for number, name in numbered.items()}
+    for key, parts in rest.things.items():
         if key[0] != "baselines":
             parts.sort(key=repr)
-    return beside
+    return rest
 
 
-def _copy_beside(source: SqlStore, target: SqlStore, same: set[str]) -> tuple[int, list[str]]:
+def _copy_rest(source: SqlStore, target: SqlStore, same: set[str]) -> tuple[int, list[str]]:
     """How many things are the same in both now, and those that are not, in words; `same` are the runs that are."""
     with source.database.reading() as reads:
-        theirs = _read_beside(reads)
+        theirs = _read_rest(reads)
     with target.database.writing() as writes:
-        before = _read_beside(writes)
-        for table in BESIDE:
+        before = _read_rest(writes)
+        for table in REST:
             # Read again: what was just added has numbers now.
-            numbers = _read_beside(writes).numbers
+            numbers = _read_rest(writes).numbers
             new = [
                 part
                 for key, parts in theirs.things.items()
@@ -282,7 +282,7 @@ def _copy_beside(source: SqlStore, target: SqlStore, same: set[str]) -> tuple[in
             rows = [row for name, values in new if name == table and (row := _numbered(values, numbers))]
             if rows:
                 writes.insert(table, tuple(rows[0]), [tuple(row.values()) for row in rows], unless_there=True)
-        now = _read_beside(writes).things
+        now = _read_rest(writes).things
     differ = [key for key, parts in theirs.things.items() if now.get(key, [])[: len(parts)] != parts]
     return len(theirs.things) - len(differ), [_left(key, target.place, there=key in now) for key in differ]
 

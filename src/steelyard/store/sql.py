@@ -115,7 +115,7 @@ class SqlStore:
     def close(self) -> None:
         self.database.close()
 
-    def tell(self, note: Callable[[str], None]) -> None:
+    def notify(self, note: Callable[[str], None]) -> None:
         self.database.note = note
 
     @_outlasting
