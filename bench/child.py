@@ -1,4 +1,7 @@
-"""Runs one suite in a process of its own and prints what it cost: python -m bench.child SUITE CONCURRENCY STORE."""
+"""Runs one suite in a process of its own and prints what it cost.
+
+python -m bench.child SUITE CONCURRENCY STORE [ON WORKERS]
+"""
 
 from __future__ import annotations
 
@@ -18,11 +21,11 @@ def _cpu() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def main(suite_path: str, concurrency: int, store_url: str) -> None:
+def main(suite_path: str, concurrency: int, store_url: str, on: str | None = None, workers: int | None = None) -> None:
     suite = load_suite(suite_path)
     store = open_store(store_url)
     wall, cpu = time.perf_counter(), _cpu()
-    header, ending = run.run(suite, store, RunOptions(concurrency=concurrency))
+    header, ending = run.run(suite, store, RunOptions(concurrency=concurrency, on=on, workers=workers))
     wall, cpu = time.perf_counter() - wall, _cpu() - cpu
     store.close()
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
@@ -41,4 +44,4 @@ def main(suite_path: str, concurrency: int, store_url: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]), sys.argv[3])
+    main(sys.argv[1], int(sys.argv[2]), sys.argv[3], *([sys.argv[4], int(sys.argv[5])] if sys.argv[4:] else []))

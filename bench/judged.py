@@ -12,7 +12,7 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from bench.server import endpoint
+from bench.server import Behaviour, endpoint
 from steelyard.engine.plan import RunOptions
 from steelyard.runner import run
 from steelyard.store.sql import open_store
@@ -56,7 +56,7 @@ def write(folder: Path, n: int, url: str) -> Path:
 
 
 def main(n: int, folder: Path) -> None:
-    with endpoint(0.0) as url:
+    with endpoint(Behaviour(delay=0.0)) as url:
         suite = load_suite(write(folder, n, url))
         store = open_store(str(folder / "judged.db"))
         header, _ = run.run(suite, store, RunOptions())

@@ -10,7 +10,7 @@ from parts.looped import for_every
 
 SOURCE = Path(steelyard.__file__).parent
 # Modules of the root that everybody may know.
-COMMON = {"redact", "errors", "plugins", "records", "__version__"}
+COMMON = {"redact", "errors", "frozen", "plugins", "records", "__version__"}
 # Modules that suites may import besides `steelyard` itself.
 PUBLIC = {"steelyard.spans"}
 _DATA = {"suite", "store", "metrics", "stats"}
@@ -25,11 +25,12 @@ MAY_KNOW = {
     "store": {"suite", "metrics"},
     "metrics": {"suite", "store", "stats"},
     "engine": {"suite", "targets", "scoring", "judging", "store"},
+    "cluster": {"suite"} | _CALLS,
     "analysis": _DATA | {"scoring"},
     "decide": _DATA | {"analysis"},
     "report": _DATA | {"scoring", "analysis", "decide", "people"},
     "alerts": _DATA | {"analysis", "decide", "report"},
-    "runner": _DATA | _CALLS | {"analysis", "decide", "report"},
+    "runner": _DATA | _CALLS | {"analysis", "decide", "report", "cluster"},
     "audit": _DATA | _CALLS | {"analysis", "decide"},
     "people": _DATA | {"scoring", "engine", "analysis", "decide", "audit"},
     "cli": _DATA | _CALLS | {"analysis", "decide", "report", "alerts", "audit", "runner", "people"},

@@ -217,7 +217,7 @@ class _Scorers:
     """
 
     def __getattr__(self, name: str) -> Callable[..., dict[str, Any]]:
-        if name not in plugins.names("scorers"):
+        if not plugins.is_known("scorers", name):
             raise AttributeError(f"there is no scorer {name!r}; there are: {', '.join(plugins.names('scorers'))}")
 
         def factory(**given: Any) -> dict[str, Any]:

@@ -13,7 +13,10 @@ SteelyardError                 base; carries the exit code a command ends with
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from steelyard.frozen import frozen
 
 UNFINISHED = "unfinished run: "
 """Begins the note, on whatever ended a run before its end, that names the run."""
@@ -29,7 +32,7 @@ class UsageError(SteelyardError):
     """Something the user can fix: the message says what was found, where, and what to do."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Problem:
     """One thing wrong in a file, with where it is and what would be right."""
 
@@ -98,3 +101,8 @@ class TargetFailure(SteelyardError):
         self.throttled = throttled
         self.status = status
         self.body = body
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # A failure of a call that another process made comes back whole.
+        names = ("retry", "retry_after", "throttled", "status", "body")
+        return partial(TargetFailure, **{name: getattr(self, name) for name in names}), (self.kind, str(self))

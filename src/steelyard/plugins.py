@@ -77,6 +77,11 @@ def names(kind: str) -> list[str]:
     return sorted(_places(kind))
 
 
+def is_known(kind: str, name: str) -> bool:
+    """Whether there is a scorer, target or check of that name; packages are searched only when none of ours has it."""
+    return name in _BUILT_IN[kind] or name in _places(kind)
+
+
 def built_in(kind: str) -> frozenset[str]:
     """The names of what comes with Steelyard, whose behaviour is known."""
     return frozenset(_BUILT_IN[kind])
@@ -84,7 +89,7 @@ def built_in(kind: str) -> frozenset[str]:
 
 def find(kind: str, name: str) -> Any:
     """The class behind a name; KeyError when there is none, UsageError when its module cannot be imported."""
-    place = _places(kind)[name]
+    place = _BUILT_IN[kind].get(name) or _places(kind)[name]
     module, _, attribute = place.partition(":")
     try:
         return getattr(importlib.import_module(module), attribute)

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any
 
 from steelyard.errors import UsageError
+from steelyard.frozen import frozen
 
 if TYPE_CHECKING:
     from steelyard.suite.models import SuiteModel
@@ -73,7 +74,7 @@ class RunState(StrEnum):
     ENDED = "ended"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Finding:
     """One typed error: exactly one code of the suite's taxonomy, where it is, what was expected and what came."""
 
@@ -95,7 +96,7 @@ class Finding:
     """The named region of the text that it begins in."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Claim:
     """One thing that an answer claimed, how sure it was of it (0 to 1), and whether it was right."""
 
@@ -114,7 +115,7 @@ class CheckState(StrEnum):
     NOT_RUN = "not_run"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Check:
     """One named expectation of an answer and what became of it.
 
@@ -131,7 +132,7 @@ class Check:
     high: RawFloat | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Item:
     """One thing in an answer that repeats of the same question should bring again: its key and its declared fields."""
 
@@ -140,7 +141,7 @@ class Item:
     """One for each field that the suite declares, in that order; plain data, None when it is missing or null."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Mark:
     """Something that was found right, and where it is on the case's picture."""
 
@@ -148,7 +149,7 @@ class Mark:
     text: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Score:
     """One component's value on its declared scale; `value` is None when there was nothing to score it against.
 
@@ -165,7 +166,7 @@ class Score:
     """What was counted on the way: the scorer's measures are ratios of these, summed over samples."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Failure:
     """Why a target or judge gave nothing."""
 
@@ -216,7 +217,7 @@ class JudgeCall:
     """True when the judge saw only the head and the tail of a long text."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Remark:
     """Something wrong with the judge, not with what it judged."""
 
@@ -241,7 +242,7 @@ REMARKS: Mapping[str, str] = {
 """What can be wrong with a judge, by code."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Vote:
     """What one judge gave of one text. `mode` is None when it gave none; `step` then is "failed"."""
 
@@ -273,7 +274,7 @@ def nearest(votes: Sequence[Vote], capped: Mapping[str, float | bool]) -> Vote:
     return min(votes, key=lambda vote: sum(abs(vote.capped[name] - capped[name]) for name in capped))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Judgement:
     """All votes on one text, and what they come to. `mode` is None when they come to nothing."""
 
@@ -355,7 +356,7 @@ class Sample:
 # What is to be known of a run beside its samples: what was asked for, and how it went.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ScoringTime:
     """What scoring took: seconds an answer, and its share of the time since the first answer."""
 
@@ -363,7 +364,7 @@ class ScoringTime:
     share: float
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Load:
     """How the calls of a run were made, and how far that could be done."""
 
@@ -392,7 +393,7 @@ class Load:
         return {name: getattr(self, name) for name in ("rate", "requests_per_second", "concurrency", "warm_up")}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Owner:
     """The process that runs a run, told apart from a later one with the same number by when it began."""
 
@@ -402,7 +403,7 @@ class Owner:
     """In the kernel's own count; None where the system does not tell."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Retried:
     """The run whose failed samples were asked for again, and how many of its samples were taken over as they are."""
 
@@ -413,7 +414,7 @@ class Retried:
     """What the calls of this run cost; None until they are made."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AbPlan:
     """How an offline A/B is done and decided: stored with both runs before the first call."""
 
@@ -431,7 +432,7 @@ class AbPlan:
     """a or b."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ExperimentPlan:
     """The plan of an experiment as its file had it: stored with both runs before the first call.
 
@@ -461,7 +462,7 @@ class ExperimentPlan:
         return settings
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ImportedFrom:
     """The snapshot of another tool that a run came from, and what that tool states."""
 
@@ -477,7 +478,7 @@ class ImportedFrom:
     undated: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Original:
     """What a snapshot of another tool holds beyond the run, so that it can be written again as it was."""
 
@@ -486,7 +487,7 @@ class Original:
     """One for each sample, by position."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AnchorReading:
     """What the judge of a run made of one answer of an earlier run."""
 
@@ -497,7 +498,7 @@ class AnchorReading:
     passed: bool | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Anchors:
     """Answers of an earlier run that the judge of this one read again, to measure a drift of it."""
 
@@ -507,7 +508,7 @@ class Anchors:
     message: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BaselineGates:
     """How a run was compared with its baselines when it ended."""
 
@@ -517,7 +518,7 @@ class BaselineGates:
     """The result of each gate on a baseline."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RunFacts:
     """What was asked for when a run began, what it belongs to, and how it went."""
 
@@ -562,7 +563,7 @@ class RunHeader:
     signature: dict[str, Any]
     target: dict[str, Any]
     suite: dict[str, Any]
-    options: RunFacts = RunFacts()
+    options: RunFacts = RunFacts()  # noqa: RUF009 - frozen
     n_planned: Whole = 0
     state: RunState = RunState.RUNNING
     ended_at: float | None = None

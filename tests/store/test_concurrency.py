@@ -27,18 +27,18 @@ def test_two_processes_may_open_a_new_store_at_once(url: str) -> None:
     store.close()
 
 
-def test_two_processes_write_runs_into_one_store_while_a_third_reads(url: str) -> None:
+def test_several_processes_write_runs_of_the_same_cases_into_one_store_while_another_reads(url: str) -> None:
     store = open_store(url)
-    processes = [StoreProcess(write_batches, url, f"run-{number}", 30) for number in range(2)]
+    processes = [StoreProcess(write_batches, url, f"run-{number}", 30) for number in range(4)]
     go_at_once(processes)
     seen = [0]
     while any(process.is_running() for process in processes):
         seen.append(store.columns("run-0").n)
         time.sleep(0.01)
-    assert [process.end() for process in processes] == [0, 0]
+    assert [process.end() for process in processes] == [0, 0, 0, 0]
     assert seen == sorted(seen)
-    for run_id in ("run-0", "run-1"):
-        assert [one.position for one, _ in store.samples(run_id)] == list(range(300))
+    for number in range(4):
+        assert [one.position for one, _ in store.samples(f"run-{number}")] == list(range(300))
     store.close()
 
 
@@ -110,10 +110,13 @@ def test_one_view_does_not_see_what_is_written_meanwhile(url: str) -> None:
     cases = [case(number) for number in range(5)]
     store.create_run(header())
     writer.add_samples("demo-1", [sample(of) for of in cases[:2]], cases)
-    with store.one_view():
+
+    def read() -> None:
         assert store.columns("demo-1").n == 2
         writer.add_samples("demo-1", [sample(of) for of in cases[2:]], cases)
         assert store.columns("demo-1").n == len(list(store.samples("demo-1"))) == 2
+
+    store.one_view(read)
     assert store.columns("demo-1").n == 5
     for each in (store, writer):
         each.close()

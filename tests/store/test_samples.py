@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from steelyard.errors import StoreError
 from steelyard.records import CallResult, Finding, Mark, Outcome, Sample, Score
 from steelyard.store.base import Store
 from steelyard.store.codec import encode
-from steelyard.store.sql import SqlStore
+from steelyard.store.sql import SqlStore, open_store
 from steelyard.suite.case import Attachment, Case, digest
 
 NAN = float("nan")
@@ -295,3 +296,56 @@ def test_nothing_can_be_rescored_that_was_never_answered(store: Store) -> None:
     store.create_run(header("demo-2", rescored_from="demo-1"))
     with pytest.raises(StoreError, match="no answer for case 'case-0001', repeat 0"):
         store.add_rescored("demo-2", "demo-1", [sample(case(1))], [case(1)])
+
+
+LARGE_TEXTS = (
+    "\x00 é 🪑 a long answer. " * 200,
+    "".join(map(chr, Random(1).choices(range(32, 127), k=3000))),
+    "short",
+)
+
+
+@pytest.mark.boundary("zstandard")
+def test_large_answers_are_packed_and_come_back_to_the_letter(store: SqlStore) -> None:
+    cases = [case(n) for n in range(len(LARGE_TEXTS))]
+    given = [sample(of, call_result=CallResult(text=text)) for of, text in zip(cases, LARGE_TEXTS, strict=True)]
+    back = keep(store, given, cases)
+    assert [one.call_result.text for one in back] == list(LARGE_TEXTS)
+    assert len(set(store.answer_digests("demo-1").tolist())) == len(LARGE_TEXTS)
+    with store.database.reading() as session:
+        rows = session.execute("SELECT answer, length(packed_answer) FROM sample_answers ORDER BY seq")
+    # PostgreSQL packs by itself, and shows the text; what would stay large is not packed.
+    assert [(answer is None, (size or 0) < 200) for answer, size in rows] == [
+        (store.database.dialect.packs, True),
+        (False, True),
+        (False, True),
+    ]
+    assert rows[2] == ("short", None)
+
+
+def test_the_cases_that_a_summary_lists_come_back_in_their_place(store: SqlStore) -> None:
+    cells = [{"case_id": f"case {n}", "spread": {"n": n}} for n in range(200)]
+    latency = {"overall": {"n": 2}, "cells": cells, "n_cells": 200}
+    summary = {"overall": {"n": 1}, "latency": latency, "checks": None, "stability": {"cells": []}}
+    store.create_run(header(summary=summary))
+    back = store.run("demo-1").summary
+    assert back == summary
+    assert list(back["latency"]) == list(latency)
+    with store.database.reading() as session:
+        written = session.execute("SELECT summary FROM runs")[0][0]
+    assert "case 7" not in written
+    assert '"overall":{"n":1}' in written
+
+
+def test_samples_of_some_cases_are_looked_up_and_not_searched_for(tmp_path):
+    store = open_store(str(tmp_path / "runs.db"))
+    store.create_run(header("r"))
+    asked: list[str] = []
+    connection = store.database._connection()
+    connection.set_trace_callback(asked.append)
+    store.done("r", ["a", "b"])
+    connection.set_trace_callback(None)
+    (query,) = [text for text in asked if "FROM samples" in text]
+    plan = connection.execute(f"EXPLAIN QUERY PLAN {query}").fetchall()
+    store.close()
+    assert "case_id=?" in plan[0][3], "it would read the whole run for every piece"

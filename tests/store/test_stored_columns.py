@@ -119,7 +119,12 @@ def test_rows_may_be_deleted_one_by_one(store, large):
 
 def test_what_is_kept_is_read_and_the_samples_are_not(store, large, monkeypatch):
     put_mixed(store, "mixed-1", 1)
-    for reader in ("sql.read_columns", "sql.read_checks", "contents.read_contents", "contents.read_answer_digests"):
+    for reader in (
+        "sql.read_columns",
+        "sql.read_checks",
+        "contents.read_contents_columns",
+        "contents.read_answer_digests",
+    ):
         monkeypatch.delattr(f"steelyard.store.{reader}")
     assert len(everything(store, "mixed-1")) > 0
 
@@ -171,10 +176,14 @@ def test_columns_of_a_version_that_nobody_knows_are_not_believed(store, large, m
     put_mixed(store, "mixed-1", 1)
     assert rows(store) > 0
     monkeypatch.undo()
-    for reader in (contents.stored_columns, contents.stored_checks, contents.stored_digests):
+    for reader in (
+        contents.stored_columns,
+        contents.stored_checks,
+        contents.stored_contents,
+        contents.stored_digests,
+    ):
         with store.database.reading() as session:
             assert reader(session, 1) is None
-    assert contents.stored_contents(store.database.reading, 1) is None
     said = everything(store, "mixed-1")
     forget(store)
     assert everything(store, "mixed-1") == said

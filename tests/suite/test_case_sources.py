@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import subprocess
 import sys
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from steelyard.errors import MissingExtra, SuiteError
+from steelyard.errors import SuiteError, UsageError
 from steelyard.suite.load import load_suite
 
 ROWS = [
@@ -45,7 +46,21 @@ def lines(rows) -> str:
     return "".join(json.dumps(row) + "\n" for row in rows)
 
 
-@pytest.mark.boundary("pyarrow")
+def zstd(text: str) -> bytes:
+    import zstandard
+
+    return zstandard.ZstdCompressor().compress(text.encode())
+
+
+def at_address(address: str, data: bytes) -> str:
+    import fsspec
+
+    with fsspec.open(address, "wb") as stream:
+        stream.write(data)
+    return address
+
+
+@pytest.mark.boundary("pyarrow", "zstandard", "fsspec")
 @pytest.mark.parametrize(
     ("cases", "files"),
     [
@@ -59,6 +74,15 @@ def lines(rows) -> str:
         ("c.csv", {"c.csv": CSV}),
         ("c.csv", {"c.csv": ("\ufeff" + CSV).replace("\n", "\r\n")}),
         ("c.parquet", {"c.parquet": parquet(ROWS)}),
+        (
+            "c.jsonl.gz",
+            {"c.jsonl.gz": gzip.compress(lines(ROWS[:1]).encode()) + gzip.compress(lines(ROWS[1:]).encode())},
+        ),
+        ("c.jsonl.zst", {"c.jsonl.zst": zstd(lines(ROWS[:1])) + zstd(lines(ROWS[1:]))}),
+        ("c.csv.gz", {"c.csv.gz": gzip.compress(CSV.encode())}),
+        ("c.json.zst", {"c.json.zst": zstd(json.dumps(ROWS))}),
+        (at_address("memory://one/c.parquet", parquet(ROWS)), {}),
+        (at_address("memory://two/c.jsonl.gz", gzip.compress(lines(ROWS).encode()))[:-10] + "*.gz", {}),
         (["1.json", "2.json"], {"1.json": ROWS[:1], "2.json": ROWS[1:]}),
         ("part*.jsonl", {"part1.jsonl": lines(ROWS[:1]), "part2.jsonl": lines(ROWS[1:])}),
         ({"folder": "all"}, {"all/a.json": ROWS[0], "all/b.yaml": YAML.split("- ")[2].replace("\n  ", "\n")}),
@@ -186,10 +210,68 @@ def test_typed_columns_become_plain_data(write):
 
 
 @pytest.mark.boundary("pyarrow")
-def test_parquet_without_its_library_gives_the_install_hint(write, monkeypatch):
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(MissingExtra, match=r"pip install 'steelyard\[parquet\]'"):
-        load_suite(write({"cases": "c.parquet"}, files={"c.parquet": b""}))
+@pytest.mark.parametrize(
+    ("package", "extra", "cases"),
+    [("pyarrow", "parquet", "c.parquet"), ("fsspec", "fsspec", "s3://b/c.jsonl")],
+)
+def test_without_its_library_a_format_gives_the_install_hint(write, monkeypatch, package, extra, cases):
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(UsageError, match=rf"pip install 'steelyard\[{extra}\]'"):
+        load_suite(write({"cases": cases}, files={"c.parquet": b"", "c.jsonl.zst": b"x"}))
+
+
+MANY = lines([{"id": n, "expected": {"text": f"{n * 7919}"}} for n in range(40_000)])
+GZIPPED = gzip.compress(MANY.encode())
+
+
+@pytest.mark.boundary("pyarrow", "zstandard")
+@pytest.mark.parametrize(
+    ("name", "data", "told"),
+    [
+        ("c.jsonl.gz", GZIPPED[:-30_000], r"c.jsonl.gz:3\d+: the gzip data is cut off after line 3\d,\d+"),
+        ("c.jsonl.zst", zstd(MANY)[:-30_000], r"c.jsonl.zst:\d+: the zstd data is cut off after line \d+,\d+"),
+        ("c.jsonl.gz", GZIPPED[:-8] + b"12345678", r"c.jsonl.gz:\d+: the gzip data is damaged: .*check"),
+        ("c.jsonl.zst", b"no zstd at all", r"c.jsonl.zst: the zstd data is damaged"),
+        ("c.parquet", parquet(ROWS)[:-4], r"c.parquet: not readable as Parquet"),
+        ("c.parquet", parquet(ROWS).replace(b"zwei", b"zw"), r"c.parquet: not readable as Parquet"),
+        ("c.yaml.gz", b"", r"c.yaml.gz is packed, which is read of .csv, .json, .jsonl, .ndjson files only"),
+    ],
+)  # fmt: skip
+def test_damaged_data_is_an_error_and_never_a_shorter_file(write, name, data, told):
+    with pytest.raises(SuiteError, match=told):
+        load_suite(write({"cases": name}, files={name: data}))
+
+
+@pytest.mark.boundary("fsspec")
+@pytest.mark.parametrize(
+    ("address", "told"),
+    [
+        ("memory://nothing/c.jsonl", "there is no file memory://nothing/c.jsonl"),
+        ("memory://nothing/*.jsonl", "no file fits memory://nothing/"),
+        ("s3://key:secret@bucket/c.jsonl", "an address holds no password"),
+        ("https://example.org/c.jsonl?X-Amz-Signature=secret", "an address holds no query"),
+        ("nonsense://x/c.jsonl", "nonsense://x/c.jsonl cannot be read: Protocol not known: nonsense"),
+        ("memory://one/c.bin", "memory://one/c.bin is of no known kind"),
+    ],
+)
+def test_an_address_that_cannot_be_read_is_reported_without_its_secrets(write, address, told):
+    with pytest.raises(SuiteError) as raised:
+        load_suite(write({"cases": address}))
+    assert told in str(raised.value)
+    assert "secret" not in str(raised.value)
+
+
+@pytest.mark.boundary("fsspec")
+def test_the_signature_holds_what_stands_at_an_address_and_not_where_it_is(write, tmp_path):
+    (tmp_path / "c.jsonl").write_text(lines(ROWS))
+    here = load_suite(write({"cases": f"file://{tmp_path}/c.jsonl"}))
+    there = load_suite(write({"cases": at_address("memory://there/cases.jsonl", lines(ROWS).encode())}))
+    assert (here.survey, there.survey) == (load_suite(write({"cases": ROWS})).survey,) * 2
+    at_address("memory://there/cases.jsonl", lines(ROWS[:1]).encode())
+    assert [case.id for case in there.cases] == ["a", "b"], "what was surveyed is what is run"
+    assert next(iter(there.cases)).source == "memory://there/cases.jsonl:1"
+    other = load_suite(write(), "memory://there/cases.jsonl")
+    assert (other.survey.n, other.other_cases) == (1, "memory://there/cases.jsonl")
 
 
 def test_a_scorers_own_check_names_the_line_of_the_field(write):

@@ -8,6 +8,7 @@ from steelyard.errors import SuiteError
 from steelyard.suite.case import Case
 from steelyard.suite.mapping import compile_template
 from steelyard.suite.models import Variant
+from steelyard.targets.base import Request, text_filler
 
 pytestmark = pytest.mark.boundary("jinja2")
 
@@ -59,3 +60,30 @@ def test_what_cannot_be_filled_names_the_file_and_the_case(text):
     with pytest.raises(SuiteError, match=r"prompt\.md: .*\(case a\)"):
         fill(text)
     assert CASE.input["list"] == [1, "zwei"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "100 % of {{ input.text }}, {{case.id}}: {{ variant.tone }}\n",
+        "{{ input.nothing }}|{{ input.number }}|{{ input.list }}",
+        "{{ input.items }}|{{ variant.keys }}",
+        "one\r\n{{ input.text }}",
+        "{{ input.text }} {% if repeat %}again{% endif %} {# why #}",
+        "{{- input.text -}} x",
+        "{{ input.text.upper() }} {{ input['text'] }} {{ input.deep.er }} }} %s",
+    ],
+)
+def test_the_text_that_a_target_sends_is_what_the_template_gives(text):
+    given = {
+        "text": "%s {{ repeat }} <b>",
+        "nothing": None,
+        "number": 3,
+        "list": [1],
+        "items": "x",
+        "deep": {"er": "y"},
+    }
+    case, variant = Case(id="a", input=given), Variant("dry", {"tone": "dry", "keys": "k"})
+    rendered = compile_template(text, where="p").render(case, variant, 2)
+    # A method of a group is written with its address, which is the same as long as the group is.
+    assert text_filler(text, "p")(Request(case, variant, 2)) == rendered

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import gzip
+import io
 import json
 import tracemalloc
 
@@ -26,6 +28,49 @@ async def test_text_and_data_are_given_as_recorded(bench, record):
     name = record({"case": "a", "answer": "plain\ntext"}, {"case": "b", "answer": {"name": "Ü", "n": None}}, "")
     assert (await bench.ask("recorded", name, Case("a"))).text == "plain\ntext"
     assert (await bench.ask("recorded", {"file": name}, Case("b"))).text == '{"name": "Ü", "n": null}'
+
+
+def packed(rows, ending):
+    plain = "".join(json.dumps(row) + "\n" for row in rows).encode()
+    if ending == "jsonl.gz":
+        return gzip.compress(plain)
+    if ending == "jsonl.zst":
+        import zstandard
+
+        return zstandard.ZstdCompressor().compress(plain)
+    import pyarrow
+    from pyarrow import parquet
+
+    sink = io.BytesIO()
+    parquet.write_table(pyarrow.Table.from_pylist(rows), sink)
+    return sink.getvalue()
+
+
+@pytest.mark.boundary("pyarrow", "zstandard", "fsspec")
+@pytest.mark.parametrize("ending", ["jsonl.gz", "jsonl.zst", "parquet"])
+async def test_packed_answers_are_those_of_the_plain_file(bench, record, ending):
+    import fsspec
+
+    rows = [{"case": "a", "answer": "eins", "latency": 0.5}, {"case": "b", "answer": "zwei", "latency": 1.5}]
+    data, address = packed(rows, ending), f"memory://answers/a.{ending}"
+    (bench.folder / f"a.{ending}").write_bytes(data)
+    with fsspec.open(address, "wb") as stream:
+        stream.write(data)
+    for place in (f"a.{ending}", address):
+        reply = await bench.ask("recorded", place, Case("b"))
+        assert (reply.text, reply.latency) == ("zwei", 1.5)
+    plain, here, there = (bench.open("recorded", place).identity() for place in (record(*rows), f"a.{ending}", address))
+    assert here["answers"] == there["answers"]
+    assert "file" not in there
+    assert ending == "parquet" or plain["answers"] == here["answers"]
+    (bench.folder / f"a.{ending}").write_bytes(packed([*rows, rows[0]], ending))
+    with pytest.raises(
+        SuiteError, match=r"(:| row )3: a second answer for case a, repeat 0 \(the first is on (line|row) 1"
+    ):
+        await bench.ask("recorded", f"a.{ending}", Case("b"))
+    (bench.folder / f"a.{ending}").write_bytes(data[:-10])
+    with pytest.raises(SuiteError, match=rf"a.{ending}.*(cut off|not readable as Parquet)"):
+        await bench.ask("recorded", f"a.{ending}", Case("b"))
 
 
 async def test_latency_tokens_cost_and_model_are_given_where_recorded(bench, record):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
 from steelyard.analysis.model import CodeFigure, FailingCodes, Pattern, Priority, Slice
 from steelyard.analysis.wording import percent, points
+from steelyard.frozen import frozen
 from steelyard.metrics.table import FORMAT, Table
 from steelyard.stats.arrays import Array, add_at, distinct, pieces
 from steelyard.stats.groups import Groups
@@ -26,7 +26,7 @@ _LOOKED_AT: Final = 50
 _MOST_LOOKED_AT: Final = 1_000
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ConfusionFigure:
     """One thing that was taken for another."""
 
@@ -38,7 +38,7 @@ class ConfusionFigure:
     """In how many samples."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SectionFigure:
     """The errors that begin in one named region of the texts."""
 
@@ -287,7 +287,7 @@ _CODE_IN_GATE = re.compile(r"findings\.([^.\s=<>!]+)")
 _WORTH_SAYING = 0.0005
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Trouble:
     """One group in which something went wrong in `count` of `n` samples; the numbers stand between the words."""
 
@@ -308,7 +308,7 @@ class _Trouble:
         return (-self.count, -self.count / self.n, self.before)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Cut:
     """Where troubles are looked for: the words around a group's name and the numbers."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -13,6 +13,7 @@ import numpy as np
 
 from steelyard.analysis.model import Slice
 from steelyard.analysis.repeats import MOST_CELLS
+from steelyard.frozen import frozen
 from steelyard.metrics.aggregate import POINTS
 from steelyard.metrics.cells import Cells
 from steelyard.metrics.own import RunData
@@ -56,7 +57,7 @@ class Spread(dict[str, float | None]):
         return name, self[name]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CellLatency:
     """One case under one variant."""
 
@@ -68,7 +69,7 @@ class CellLatency:
     """Calls that failed in any other way."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Bar:
     """One bar of a histogram: calls that took `low` and more, and less than `high`."""
 
@@ -77,7 +78,7 @@ class Bar:
     count: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LatencyFigures:
     """All times of a run. Answers from a cache, and those that another tool recorded without a time, are not in it."""
 
@@ -269,6 +270,9 @@ def bottleneck(median: float | None, load: Load | None) -> str:
 def spread_of(values: Array, points: Mapping[str, Metric] | None = None) -> Spread:
     """The spread of times in any order; NaN is none. `points` are the registered figures, when they are at hand."""
     ranked, points = np.sort(values[~np.isnan(values)]), points or latency_metrics()
+    if len(ranked) == 1:
+        only = float(ranked[0])
+        return Spread({"n": 1} | {name: _figure_of_one(item, only) for name, item in points.items()})
     return Spread({"n": len(ranked)} | {name: _figure(item, ranked) for name, item in points.items()})
 
 
@@ -286,9 +290,18 @@ def _figure(which: Metric, ranked: Array) -> float | None:
     return quantile_of_sorted(ranked, point)
 
 
+def _figure_of_one(which: Metric, only: float) -> float | None:
+    """As `_figure` of a single time, without numpy, which takes long for one: most cells have one call."""
+    point = POINTS.get(which.aggregate, which.point)
+    if point is None:
+        return settled(only)
+    return None if fewest_for(point) > 1 else only
+
+
 def _cells(table: Table, suite: SuiteModel, latency: Array) -> tuple[tuple[CellLatency, ...], int]:
     """The first cells that have a call in them, and how many have one."""
-    cells, called, unanswered, points = Cells(table, suite), _called(table), table.unanswered(), latency_metrics()
+    cells, called, points = Cells(table, suite), _called(table), latency_metrics()
+    unanswered = [cells.count(mask) for mask in table.unanswered()]
     seen = np.flatnonzero(cells.count(called))
     shown = seen[:MOST_CELLS]
     if not len(shown):
@@ -299,7 +312,7 @@ def _cells(table: Table, suite: SuiteModel, latency: Array) -> tuple[tuple[CellL
     results = []
     for cell, (start, end) in zip(shown.tolist(), pairwise([0, *ends.tolist()]), strict=True):
         own = rows[start:end]
-        failed = (int(mask[own].sum()) for mask in unanswered)
+        failed = (int(counts[cell]) for counts in unanswered)
         results.append(CellLatency(*cells.key(cell), spread_of(latency[own], points), *failed))
     return tuple(results), len(seen)
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
+from steelyard.frozen import frozen
 from steelyard.metrics.aggregate import Proportion
 from steelyard.metrics.registry import READABLE, Metric, Names
 from steelyard.records import Outcome
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from steelyard.analysis.stability import StabilityFigures
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Repeated:
     """A condition looked at over the repeats of every case and variant (a cell)."""
 
@@ -32,7 +33,7 @@ class Repeated:
     """The first few cells that fail, in words: `03-hard (boxes): 1 of 3`."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CodeFigure:
     """One code of the taxonomy: how often it was found, and what the average would be were it fixed."""
 
@@ -51,7 +52,7 @@ class CodeFigure:
     worth to fix."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FailingCodes:
     """What no gain speaks of and a person must fix: grave findings of what has no weight, in samples that fail."""
 
@@ -62,7 +63,7 @@ class FailingCodes:
     """Failing samples with each code, the gravest and most frequent first."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Difference:
     """How much better the first variant is than another, case by case."""
 
@@ -74,7 +75,7 @@ class Difference:
     """Adjusted for all the comparisons made; None when undefined."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BestVariant:
     """Which variant scores best, and whether that is more than noise."""
 
@@ -86,7 +87,7 @@ class BestVariant:
     sentence: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Slice:
     """One group of samples: the whole run, a category, a difficulty, a variant, a tag."""
 
@@ -163,7 +164,7 @@ def _share_of_scale(average: Estimate, scale: Sequence[float]) -> Estimate:
     return replace(average, value=value, low=bottom, high=top)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Pattern:
     """Something that goes wrong more than once: a sentence, how often, and the cases behind it."""
 
@@ -177,7 +178,7 @@ class Pattern:
     """How many different cases it is of."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Priority:
     """What to fix first: a component, its average, and how much the headline would rise if it were perfect."""
 
@@ -187,7 +188,7 @@ class Priority:
     gain: float
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SampleLine:
     """One sample as reports list it."""
 
@@ -202,7 +203,7 @@ class SampleLine:
     """What went wrong in a few words: its findings, or the failure."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ModeFigure:
     """What one kind of judge says, on its own: never in one mean with another kind."""
 
@@ -213,7 +214,7 @@ class ModeFigure:
     """Average of each dimension of the rubric, in points."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class UsualScore:
     """The score that a judge gives most often, and what labels make of it."""
 
@@ -229,7 +230,7 @@ class UsualScore:
     """Whether the best scores of the labels differ among each other."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BoundFigure:
     """One dimension before and after rules and checks."""
 
@@ -247,7 +248,7 @@ class BoundFigure:
     """What tells whether the judge is constant; None when no text was judged."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class JudgeFigures:
     """How the judge of a run behaved; shares are of votes, one for each member and judging repeat of a text."""
 
@@ -280,7 +281,7 @@ class JudgeFigures:
     """Votes with at least one remark of each code, most frequent first."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Summary:
     """All figures of one run, computed once; every report is a view of it."""
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
 from steelyard.analysis.model import Repeated
+from steelyard.frozen import frozen
 from steelyard.metrics.cells import (
     CASE_FAILED,
     CASE_PASSED,
@@ -31,7 +32,7 @@ from steelyard.suite.models import RequiredRepeats, SuiteModel
 # What came of the expectations of a run: check by check, case by case, over repeats.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CheckOfCell:
     """One check of one case under one variant, over its repeats: k of n, and whether that is enough."""
 
@@ -57,7 +58,7 @@ class CheckOfCell:
         return self.passed + self.failed + self.not_run
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CellChecks:
     """All checks of one case under one variant."""
 
@@ -79,7 +80,7 @@ class CellChecks:
         return 0 < self.clean < self.decided
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CheckFigure:
     """One declared check over all cases it applies to."""
 
@@ -93,7 +94,7 @@ class CheckFigure:
     not_run: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ChecksFigures:
     """What came of a run's expectations. A cell is a case under a variant."""
 
@@ -253,7 +254,7 @@ _RAN = {"passed": "passed", "failed": "failed", "not_run": "did not run"}
 _STATES = {"passed": CASE_PASSED, "failed": CASE_FAILED, "undecided": -1}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Count:
     """A count over cells, or over the checks of cells: what every row brings, or a mark for those that bring 1; of
     `planned` cells, those that are missing bring 1."""
@@ -385,7 +386,7 @@ _COMPARE = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Counted:
     """A rule with, for each cell, how many repeats could be looked at and in how many of them it passed."""
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
 from steelyard.analysis.repeats import MOST_CELLS
 from steelyard.analysis.wording import percent
+from steelyard.frozen import frozen
 from steelyard.metrics.cells import CellGroups
 from steelyard.metrics.own import RunData, one_value
 from steelyard.metrics.registry import Aggregate, At, Contributions, Level, Reported
@@ -38,7 +39,7 @@ def band_of(share: float | None) -> str:
     return "unsteady" if share >= 0.6 else "unstable"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CellStability:
     """The repeats of one case under one variant, every one compared with every other."""
 
@@ -54,7 +55,7 @@ class CellStability:
     """By declared field, how alike paired items are; `n` is the pairs of items."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StabilityFigures:
     """How alike repeats are, over all cases; n/a where nothing can be compared."""
 

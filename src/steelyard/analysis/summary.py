@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import asdict, fields, replace
-from typing import Any, TypeVar
+from dataclasses import fields, is_dataclass, replace
+from functools import cache
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from steelyard.analysis.confidence import confidence_figures
 from steelyard.analysis.findings import (
     code_figures,
     failing_codes,
@@ -19,19 +19,9 @@ from steelyard.analysis.findings import (
     severities,
     top_confusions,
 )
-from steelyard.analysis.judge.corrected import LabelColumns, RunLabels, read_labels
-from steelyard.analysis.judge.figures import judge_figures
-from steelyard.analysis.judge.model import Judged
-from steelyard.analysis.judge.votes import (
-    DescribedRubric,
-    described_rubric,
-    with_labelled,
-)
 from steelyard.analysis.latency import bottleneck, latency_figures
 from steelyard.analysis.model import BestVariant, ModeFigure, Slice, Summary
 from steelyard.analysis.repeats import Repeats, checks_figures
-from steelyard.analysis.stability import stability_figures
-from steelyard.analysis.variants import find_best, planned_cases
 from steelyard.metrics.aggregate import Proportion, figures
 from steelyard.metrics.cells import Cells
 from steelyard.metrics.own import RunData, load_metrics
@@ -46,6 +36,14 @@ from steelyard.store.base import Checks, ClaimColumns, Columns, Store
 from steelyard.store.contents import Contents
 from steelyard.suite.models import SuiteModel
 from steelyard.suite.values import load_in_words
+
+if TYPE_CHECKING:
+    from steelyard.analysis.calibration import ConfidenceFigures
+    from steelyard.analysis.judge.corrected import LabelColumns, RunLabels
+    from steelyard.analysis.judge.model import Judged
+    from steelyard.analysis.judge.votes import DescribedRubric
+    from steelyard.analysis.model import JudgeFigures
+    from steelyard.analysis.stability import StabilityFigures
 
 L = TypeVar("L", Columns, Checks)
 
@@ -70,11 +68,11 @@ def summarise(
     `labels` are what reviewers say of its cases and people of its answers.
     """
     data = RunData(columns, suite, checks, items)
-    by_labels = None if labels is None else LabelColumns(labels, columns, data.table, suite)
+    by_labels = None if labels is None else _label_columns(labels, data)
     data.labels = None if by_labels is None else by_labels.column()
     table, groups = data.table, data.groups
     repeats = Repeats(table, suite)
-    rubric = described_rubric(suite)
+    rubric = _rubric(suite)
     slices = {factor: _slices(data, factor, repeats) for factor in groups}
     overall = slices.pop("")[0]
     codes = code_figures(table, groups[""], overall, severities(suite))
@@ -97,17 +95,58 @@ def summarise(
         method=_method(table, clustered=any(group.clustered for group in groups.values())),
         extra={"n_patterns": n_patterns, "scales": {name: list(scale) for name, scale in table.scales.items()}},
         modes=_modes(groups[""], table, rubric),
-        judge=None
-        if judgements is None or rubric is None
-        else judge_figures(judgements, rubric, None if labels is None else labels.by_case),
+        judge=_judge(judgements, rubric, labels),
         judge_check=None if by_labels is None else by_labels.check(),
-        confidence=None if claims is None else confidence_figures(claims, table, suite),
+        confidence=_confidence(claims, table, suite),
         checks=checks_figures(data, overall.over_repeats),
-        stability=stability_figures(data, overall.over_repeats),
+        stability=_stability(data, overall.over_repeats),
         latency=None if load is None else latency_figures(table, overall, suite, load),
         confusions=[] if contents is None else top_confusions(table, suite, contents),
         sections=section_figures(table, columns),
     )
+
+
+# What few runs have: what computes it is imported for them alone.
+
+
+def _rubric(suite: SuiteModel) -> DescribedRubric | None:
+    if suite.judge is None:
+        return None
+    from steelyard.analysis.judge.votes import described_rubric
+
+    return described_rubric(suite)
+
+
+def _judge(
+    judgements: Iterable[Judged] | None, rubric: DescribedRubric | None, labels: RunLabels | None
+) -> JudgeFigures | None:
+    if judgements is None or rubric is None:
+        return None
+    from steelyard.analysis.judge.figures import judge_figures
+
+    return judge_figures(judgements, rubric, None if labels is None else labels.by_case)
+
+
+def _label_columns(labels: RunLabels, data: RunData) -> LabelColumns:
+    from steelyard.analysis.judge.corrected import LabelColumns
+
+    return LabelColumns(labels, data.columns, data.table, data.suite)
+
+
+def _confidence(claims: ClaimColumns | None, table: Table, suite: SuiteModel) -> ConfidenceFigures | None:
+    if claims is None or not claims.n:
+        return None
+    from steelyard.analysis.confidence import confidence_figures
+
+    return confidence_figures(claims, table, suite)
+
+
+def _stability(data: RunData, run: Mapping[str, Estimate]) -> StabilityFigures | None:
+    if data.stability is None:
+        return None
+    from steelyard.analysis.stability import stability_figures
+
+    return stability_figures(data, run)
 
 
 def _slices(data: RunData, factor: str, repeats: Repeats) -> list[Slice]:
@@ -179,6 +218,8 @@ def _frequent(codes: Array, names: list[str]) -> dict[str, int]:
 def _best_variant(table: Table, suite: SuiteModel) -> BestVariant | None:
     if len(table.variants) < 2:
         return None
+    from steelyard.analysis.variants import find_best, planned_cases
+
     cells = Cells(table, suite)
     if not cells.n:
         return None
@@ -225,14 +266,14 @@ def summarise_stored(
     """
     judged = suite.judge is not None and not only_for_gates
     columns = store.columns(run_id) if columns is None else columns
-    labels = read_labels(store, run_id, suite)
+    labels = _labels(store, run_id, suite)
     result = len(columns.finding_sample) > 0 and not only_for_gates
     header = header or store.run(run_id)
     load_metrics(header)
     summary = summarise(
         columns,
         suite,
-        with_labelled(store.judgements(run_id), labels.own if labels else ()) if judged else None,
+        _judgements(store, run_id, labels) if judged else None,
         None if only_for_gates else store.claims(run_id),
         store.checks(run_id),
         store.items(run_id) if suite.stability else None,
@@ -244,6 +285,21 @@ def summarise_stored(
         return summary
     client = bottleneck(summary.latency.overall["p50"], header.options.load)
     return replace(summary, latency=replace(summary.latency, bottleneck=client))
+
+
+def _judgements(store: Store, run_id: str, labels: RunLabels | None) -> Iterable[Judged]:
+    from steelyard.analysis.judge.votes import with_labelled
+
+    return with_labelled(store.judgements(run_id), labels.own if labels else ())
+
+
+def _labels(store: Store, run_id: str, suite: SuiteModel) -> RunLabels | None:
+    """The labels of a stored run; None where there are none."""
+    if not (suite.judge and suite.judge.labels) and not store.people.labels(run_id=run_id):
+        return None
+    from steelyard.analysis.judge.corrected import read_labels
+
+    return read_labels(store, run_id, suite)
 
 
 def summarise_without(store: Store, header: RunHeader, cases: Collection[str]) -> tuple[Summary, int]:
@@ -259,7 +315,7 @@ def summarise_without(store: Store, header: RunHeader, cases: Collection[str]) -
     out = {"n_planned": n_out, "n_cases": len(codes)}
     part = suite.model_copy(update={name: n and max(0, n - out[name]) for name, n in planned.items()})
     load_metrics(header)
-    labels = read_labels(store, header.id, suite)
+    labels = _labels(store, header.id, suite)
     rest = _columns_at(columns, remaining, place)
     return summarise(rest, part, None, None, _listed_at(checks, "", remaining, place), items, None, None, labels), n_out
 
@@ -311,15 +367,24 @@ _PLAIN = ("outcomes", "findings", "finding_samples")
 
 def summary_data(summary: Summary) -> dict[str, Any]:
     """All figures as plain data, with nothing that JSON cannot say."""
-    return {name: _plain(value) for name, value in asdict(summary).items()}
+    return {field.name: _plain(getattr(summary, field.name)) for field in fields(summary)}
 
 
 def _plain(data: Any) -> Any:
+    if isinstance(data, float):
+        return data if math.isfinite(data) else None
     if isinstance(data, dict):
         return {str(key): _plain(value) for key, value in data.items()}
     if isinstance(data, list | tuple):
         return [_plain(value) for value in data]
-    return None if isinstance(data, float) and not math.isfinite(data) else data
+    kind: Any = type(data)
+    names = _field_names(kind)
+    return data if names is None else {name: _plain(getattr(data, name)) for name in names}
+
+
+@cache
+def _field_names(kind: type) -> list[str] | None:
+    return [field.name for field in fields(kind)] if is_dataclass(kind) else None
 
 
 def stored_summary(data: Mapping[str, Any] | None, factors: Collection[str] = ()) -> Summary | None:

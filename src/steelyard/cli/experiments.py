@@ -19,6 +19,7 @@ from steelyard.cli.options import (
     chosen_settings,
     concurrency,
     max_inconclusive,
+    on_workers,
     only,
     read_points,
     store_url,
@@ -170,6 +171,7 @@ def ab_command() -> None:
     "--max-cost", metavar="AMOUNT", type=Finite(min=0, min_open=True), help="Stop before both arms cost more than this."
 )
 @max_inconclusive
+@on_workers
 @click.option(
     "--resume",
     metavar="AB",
@@ -187,25 +189,20 @@ def offline(
     suite: str,
     a: tuple[str, ...],
     b: tuple[str, ...],
-    repeats: int | None,
     only: tuple[str, ...],
     max_cases: int | None,
     stop_early: bool,
     same_within: float | None,
     metric: str | None,
     seed: int,
-    concurrency: int | None,
-    timeout: float | None,
-    retries: int | None,
     rps: float | None,
-    max_cost: float | None,
-    max_inconclusive: float | None,
     resume: str | None,
     allow_mismatch: bool,
     markdown: Path | None,
     html: Path | None,
     store_url: str | None,
     as_json: bool,
+    **others: Any,
 ) -> None:
     """Run two arms on the same cases, interleaved in random order, and decide.
 
@@ -220,16 +217,7 @@ def offline(
     from steelyard.store.sql import open_store
 
     suites = _suites(suite, a, b)
-    options = RunOptions(
-        selection=Selection(parse_only(only)),
-        repeats=repeats,
-        concurrency=concurrency,
-        timeout=timeout,
-        retries=retries,
-        requests_per_second=rps,
-        max_cost=max_cost,
-        max_inconclusive=max_inconclusive,
-    )
+    options = RunOptions(selection=Selection(parse_only(only)), requests_per_second=rps, **others)
     plan = AbPlan(seed, metric_of(suites[0], metric), max_cases, stop_early, same_within)
     store = open_store(store_url, create=resume is None)
     try:

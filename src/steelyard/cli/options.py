@@ -7,11 +7,12 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+
+from steelyard.frozen import frozen
 
 if TYPE_CHECKING:
     from steelyard.analysis.compare.attribution import Traces
@@ -105,6 +106,29 @@ limit = click.option("--limit", metavar="N", type=click.IntRange(min=1), help="R
 concurrency = click.option(
     "--concurrency", metavar="N", type=click.IntRange(min=1), help="Most calls at the same time."
 )
+
+
+def on_workers(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`--on` and `--workers`: where calls are made and answers scored."""
+    for option in (
+        click.option(
+            "--workers",
+            metavar="N",
+            type=click.IntRange(min=1),
+            help="With --on: workers on Ray; else processes that score recorded answers. [default: as many as pay]",
+        ),
+        click.option(
+            "--on",
+            "--address",
+            "on",
+            metavar="WHERE",
+            help="Let workers on Ray call and score: ray (started here), auto, or ray://HOST:PORT.",
+        ),
+    ):
+        function = option(function)
+    return function
+
+
 max_inconclusive = click.option(
     "--max-inconclusive",
     metavar="SHARE",
@@ -153,7 +177,7 @@ def judge_options(function: Callable[..., Any]) -> Callable[..., Any]:
     return judge_choice(repeats(function))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class JudgeChoice:
     """What was asked for of the judge on the command line; None where nothing was."""
 
@@ -344,7 +368,7 @@ def attribution_options(function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AttributionOptions:
     """What was asked for on the command line."""
 
@@ -463,7 +487,7 @@ def explain_options(function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ExplainOptions:
     """What was asked for on the command line."""
 

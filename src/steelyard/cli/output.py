@@ -211,7 +211,7 @@ def end_with(
     """
     from steelyard.report.verdicts import exit_code
 
-    header, report = result.header, result.report(store)
+    header, report = result.header, result.report(store, brief=not as_json)
     comparison = None if reference is None else compare_with(store, header, reference, allow_mismatch=allow_mismatch)
     next_step = _ask_again(report) if stopped is None and go_on is None else ""
     if as_json:
@@ -258,11 +258,11 @@ def same_command(run_id: str, how: str = "--resume") -> str:
 
 def settings_before_run(suite: SuiteModel) -> AlertSettings | None:
     """What is to be told after the run; None when nothing is. Says which variables of its channels are not set."""
-    from steelyard.alerts.rules import AlertSettings
     from steelyard.suite.load import project_alerts
 
-    settings = (suite.alerts or AlertSettings()).over(project_alerts(Path.cwd()))
-    if not settings.rules:
+    project = project_alerts(Path.cwd())
+    settings: AlertSettings | None = project if suite.alerts is None else suite.alerts.over(project)
+    if settings is None or not settings.rules:
         return None
     unset = [name for channel in settings.channels or () for name in channel.secrets if not os.environ.get(name)]
     for name in dict.fromkeys(unset):

@@ -208,7 +208,7 @@ def _questions(terms: Terms, kind: str) -> dict[str, tuple[str, Callable[[str], 
         asked = {name: f"{name} {rubric.low:g} to {rubric.high:g}" for name in rubric.dimensions}
         asked |= {name: f"{name} yes or no" for name in rubric.flags}
         return {
-            name: (text, lambda said, name=name: terms.check(SCORES, {name: said})[name])  # type: ignore[misc]
+            name: (text, lambda answer, name=name: terms.check(SCORES, {name: answer})[name])  # type: ignore[misc]
             for name, text in asked.items()
         }
     if kind == VERDICT:

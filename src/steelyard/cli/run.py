@@ -26,6 +26,7 @@ from steelyard.cli.options import (
     judge_options,
     limit,
     max_inconclusive,
+    on_workers,
     only,
     read_rate,
     read_time,
@@ -103,8 +104,7 @@ def _prompt_lengths(suite: SuiteModel, judge: JudgeModel, store: Store, earlier:
 @click.option(
     "--cases",
     metavar="PLACE",
-    type=click.Path(path_type=Path),
-    help="Score the cases of this folder or file instead of the suite's own.",
+    help="Score the cases of this folder, file or address instead of the suite's own.",
 )
 @target_options
 @judge_options
@@ -168,6 +168,7 @@ def _prompt_lengths(suite: SuiteModel, judge: JudgeModel, store: Store, earlier:
 @against
 @allow_mismatch
 @click.option("--no-alerts", is_flag=True, help="Raise, close and send no alerts.")
+@on_workers
 @store_url
 @as_json
 def run_command(
@@ -214,7 +215,7 @@ def run_command(
 def asked_for(
     *,
     suite: str,
-    cases: Path | None,
+    cases: str | None,
     target: str | None,
     model: str | None,
     base_url: str | None,
@@ -422,7 +423,8 @@ def report_command(
         if explaining.metric is not None:
             explaining.reported(store, store.run(name), as_json=as_json)
             return
-        report = build_report(store, store.run(name))
+        more = as_json or full or charts is not None or any((markdown, junit, html))
+        report = build_report(store, store.run(name), brief=not more)
     written = _files(report, markdown, junit, html)
     written += _charts(report, charts) if charts is not None else []
     if as_json:
@@ -473,6 +475,7 @@ def _charts(report: Report, folder: Path) -> list[Path]:
 @click.option("--yes", is_flag=True, help="With --judge-again: do not ask for confirmation.")
 @judge_options
 @max_inconclusive
+@on_workers
 @store_url
 @as_json
 def rescore_command(
@@ -487,6 +490,8 @@ def rescore_command(
     judge_temperature: float | None,
     judge_repeats: int | None,
     max_inconclusive: float | None,
+    on: str | None,
+    workers: int | None,
     store_url: str | None,
     as_json: bool,
 ) -> None:
@@ -496,6 +501,7 @@ def rescore_command(
     that have changed since are left out and counted as missing. What a judge said is read again by the rules of now; it
     is asked anew with --judge-again only.
     """
+    from steelyard.engine.plan import RunOptions
     from steelyard.store.sql import open_store
     from steelyard.suite.chosen_judge import judged_as_then
     from steelyard.suite.load import suite_of_run
@@ -510,12 +516,11 @@ def rescore_command(
         # The run's own judge, unless another is named.
         then = header.description.judge
         loaded = choice.of(loaded) if choice.given else judged_as_then(loaded, then, to_ask=judge_again)
+        options = RunOptions(max_inconclusive=max_inconclusive, strict=strict, on=on, workers=workers)
         if judge_again:
-            code = _judged_again(
-                store, header, loaded, choice, max_inconclusive, yes=yes, as_json=as_json, store_url=store_url
-            )
+            code = _judged_again(store, header, loaded, choice, options, yes=yes, as_json=as_json, store_url=store_url)
         else:
-            code = _rescored(store, header, loaded, max_inconclusive, strict=strict, as_json=as_json)
+            code = _rescored(store, header, loaded, options, as_json=as_json)
     finally:
         store.close()
     sys.exit(code)
@@ -542,17 +547,13 @@ def _refuse_what_does_nothing(choice: JudgeChoice, *, judge_again: bool, strict:
         raise UsageError("--strict and --judge-again do not go together: judge again, then rescore that run --strict")
 
 
-def _rescored(
-    store: Store, header: RunHeader, suite: SuiteModel, max_inconclusive: float | None, *, strict: bool, as_json: bool
-) -> int:
+def _rescored(store: Store, header: RunHeader, suite: SuiteModel, options: RunOptions, *, as_json: bool) -> int:
     from steelyard.cli.output import end_with
     from steelyard.engine.writer import progress_of
     from steelyard.runner import run as evaluation
 
     with progress_of(f"rescoring {header.id}", quiet=as_json) as progress:
-        result = evaluation.rescore_decided(
-            suite, store, header, strict=strict, max_inconclusive=max_inconclusive, progress=progress
-        )
+        result = evaluation.rescore_decided(suite, store, header, options, progress)
     return end_with(store, result, as_json=as_json)
 
 
@@ -561,19 +562,17 @@ def _judged_again(
     header: RunHeader,
     suite: SuiteModel,
     choice: JudgeChoice,
-    max_inconclusive: float | None,
+    options: RunOptions,
     *,
     yes: bool,
     as_json: bool,
     store_url: str | None,
 ) -> int:
     from steelyard.cli.output import end_with
-    from steelyard.engine.plan import RunOptions
     from steelyard.engine.writer import progress_of
     from steelyard.runner import run as evaluation
 
     agree_to_cost(suite, store, header, yes=yes)
-    options = RunOptions(max_inconclusive=max_inconclusive)
     with progress_of(f"judging {header.id} again", quiet=as_json) as progress:
         result, ending = evaluation.judge_again_decided(suite, store, header, options, progress)
     stored = [] if store_url is None else ["--store", store_url]

@@ -7,13 +7,14 @@ import os
 import socket
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from steelyard.analysis.summary import is_partial, summarise_stored
 from steelyard.decide.gates import GateResult
 from steelyard.decide.verdict import decide
 from steelyard.errors import UsageError
+from steelyard.frozen import frozen
 from steelyard.metrics.expressions import BASELINE_SIGN, Gate, baseline_name_problem, is_relative, parse_gate
 from steelyard.metrics.own import load_metrics
 from steelyard.records import BaselineGates, Mode, RunHeader, RunState, Verdict
@@ -157,7 +158,7 @@ def entry_data(entry: BaselineEntry) -> dict[str, Any]:
     }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reference:
     """The run that another is to be compared with, found before that other one begins."""
 

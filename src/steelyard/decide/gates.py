@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
-from steelyard.analysis.judge.corrected import CORRECTED, why_unknown
 from steelyard.analysis.model import Repeated, Slice, Summary
 from steelyard.analysis.wording import distinguished, in_unit
 from steelyard.errors import UsageError
+from steelyard.frozen import frozen
 from steelyard.metrics.expression_checks import SuiteNames, check_gate
 from steelyard.metrics.expressions import (
     COMPARE,
@@ -20,12 +20,13 @@ from steelyard.metrics.expressions import (
     parse_expression,
     parse_gate,
 )
+from steelyard.metrics.registry import CORRECTED
 from steelyard.records import Verdict
 from steelyard.stats.intervals import Estimate
 from steelyard.suite.models import Criterion, SuiteModel
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GateResult:
     """One gate on one metric (a `*` gate gives one result a slice), or one criterion.
 
@@ -66,7 +67,7 @@ class GateResult:
         return "left out" if self.left_out else self.verdict.value
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class VariantDecision:
     """What the criteria come to on the samples of one variant."""
 
@@ -75,7 +76,7 @@ class VariantDecision:
     criteria: tuple[GateResult, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Decision:
     """The run's verdict with every reason for it; `verdict` is None when the suite declares no gates."""
 
@@ -124,7 +125,7 @@ def check_on_run(gates: Sequence[str], suite: SuiteModel, summary: Summary) -> N
         raise UsageError("\n".join(problems))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Scope:
     """The samples that gates are compared with: the whole run, or one variant of it."""
 
@@ -225,6 +226,8 @@ def measure(gate: Gate, result: Slice, summary: Summary) -> Estimate:
 def _judge(gate: Gate, value: Estimate, summary: Summary, max_inconclusive: float) -> tuple[Verdict, str]:
     if value.value is None:
         if gate.pattern == CORRECTED:
+            from steelyard.analysis.judge.corrected import why_unknown
+
             return Verdict.AMBIGUOUS, f"n/a: {why_unknown(summary.judge_check)}"
         return Verdict.AMBIGUOUS, "n/a: no data" + _more_repeats(gate, summary) + _missing(value)
     if value.n < gate.min_n:
@@ -341,7 +344,7 @@ HOLDS, DOES_NOT, OPEN = Verdict.PASS, Verdict.FAIL, Verdict.AMBIGUOUS
 """What an expression alone comes to; for a criterion's `fail`, holding is bad."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Answer:
     """What one expression comes to, with the figure it stands on."""
 

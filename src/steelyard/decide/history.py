@@ -10,7 +10,6 @@ from itertools import pairwise
 from typing import Any
 
 from steelyard.analysis.compare.unpaired import smallest_that_matters
-from steelyard.analysis.judge.corrected import CORRECTED
 from steelyard.analysis.model import Summary
 from steelyard.analysis.summary import (
     answers_from,
@@ -28,6 +27,7 @@ from steelyard.decide.gates import measure, p_text
 from steelyard.errors import UsageError
 from steelyard.metrics.expressions import EVERY, FACTORS, Gate, parse_gate, parse_metric
 from steelyard.metrics.own import load_metrics
+from steelyard.metrics.registry import CORRECTED
 from steelyard.records import RunHeader, RunState, Verdict
 from steelyard.stats.change_points import METHOD, ChangePoint, Series, find_change_points
 from steelyard.stats.intervals import Estimate

@@ -20,6 +20,7 @@ from steelyard.errors import Problem, SuiteError, UsageError
 from steelyard.suite.build.draft import Draft
 from steelyard.suite.case import MISSING, Getter, compile_path, digest
 from steelyard.suite.readers import Record, read_records
+from steelyard.suite.streams import ending
 from steelyard.suite.values import share
 from steelyard.suite.yaml import listed, meant, shown
 
@@ -205,7 +206,7 @@ def read_outcomes(file: Path, experiment: OnlineExperiment) -> Outcomes:
     """The outcomes in a file; SuiteError with the lines that cannot be read, and then nothing is decided."""
     if not file.is_file():
         raise UsageError(f"there are no outcomes at {file}")
-    if file.suffix.lower() not in _ENDINGS:
+    if ending(file) not in _ENDINGS:
         raise UsageError(f"{file.name}: outcomes are read from {listed(list(_ENDINGS))} files")
     problems: list[Problem] = []
     reader = _Reader(experiment, Outcomes(), problems)

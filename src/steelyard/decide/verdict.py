@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from steelyard.analysis.judge.corrected import CORRECTED
-from steelyard.analysis.judge.votes import FEWEST_LABELS
 from steelyard.analysis.model import Slice, Summary
-from steelyard.analysis.stability import BANDS
 from steelyard.analysis.wording import in_unit, percent
 from steelyard.decide.gates import (
     Decision,
@@ -20,6 +17,7 @@ from steelyard.decide.gates import (
     needed_repeats,
 )
 from steelyard.metrics.expressions import COMPARE, parse_gate
+from steelyard.metrics.registry import CORRECTED
 from steelyard.records import Outcome, RunState, Verdict
 from steelyard.suite.models import Criterion, SuiteModel
 
@@ -53,6 +51,8 @@ def _capped(result: GateResult, summary: Summary) -> GateResult:
 def _why_not(result: GateResult, summary: Summary) -> str:
     check = summary.judge_check
     if check is None or not check.enough:
+        from steelyard.analysis.judge.votes import FEWEST_LABELS
+
         n, others = (0, 0) if check is None else (check.n_labelled, check.n_labelled_otherwise)
         but = f" ({others:,} have labels of other texts)" if others else ""
         return f"the judge is unchecked: {n} judged texts have labels{but}, and at least {FEWEST_LABELS} must"
@@ -133,6 +133,8 @@ def _without_repeats(gate_results: list[GateResult], summary: Summary, suite: Su
 def _remarks(summary: Summary) -> Iterator[str]:
     """What decides nothing and should be seen beside a verdict: repeats that differ, calls that took too long."""
     if summary.stability is not None and (low := summary.stability.unstable):
+        from steelyard.analysis.stability import BANDS
+
         more = f", and {len(low) - _MOST_LOW} more" if len(low) > _MOST_LOW else ""
         yield f"stability {BANDS['unstable']}: {', '.join(low[:_MOST_LOW])}{more}"
     if summary.latency is not None and summary.latency.slow:

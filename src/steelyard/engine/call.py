@@ -55,6 +55,8 @@ class RetryPolicy:
         learn_secrets(available)
         self._redact_secrets = SecretRedactor(available)
         self._breaker: Breaker | None = None
+        self.grace = 0.0
+        """Seconds that a try may last beyond its limit, where whoever makes the call watches the limit."""
         self._jitter = random.Random()  # noqa: S311 - spreads retries, hides nothing
 
     def watched_by(self, breaker: Breaker | None) -> None:
@@ -70,7 +72,7 @@ class RetryPolicy:
 
         With `due` (of `time.perf_counter`), latency counts from that moment: waiting and earlier tries included.
         """
-        most = self._limits.timeout if seconds is None else seconds
+        most = (self._limits.timeout if seconds is None else seconds) + self.grace
         watch = _Stopwatch(due)
         tries = throttles = outages = calls = 0
         once_more, first_failed_at = self._limits.retries > 0, math.inf
@@ -85,16 +87,14 @@ class RetryPolicy:
             finally:
                 self._pace.leave()
             if not isinstance(result, TargetFailure):
-                self._pace.good()
+                self._pace.good(watch.sent)
                 if self._breaker is not None:
                     self._breaker.answered(send, most, watch.sent)
                 return self._answered(result, watch, calls)
             first_failed_at = min(first_failed_at, time.perf_counter())
-            if result.throttled:
-                throttles += 1
-                self._pace.throttled(result.retry_after)
-            else:
-                tries += 1
+            throttles, tries = throttles + result.throttled, tries + (not result.throttled)
+            wish = result.retry_after or 0.0
+            self._pace.failed(throttled=result.throttled, retry_after=0.0 if wish > _LONGEST_WISH else wish)
             if self._worth_asking_again(result, tries, throttles):
                 await self._before_next(result, tries + throttles)
                 continue
@@ -129,11 +129,9 @@ class RetryPolicy:
         return tries <= self._limits.retries and throttles <= max(_MOST_THROTTLES, self._limits.retries)
 
     async def _before_next(self, failure: TargetFailure, calls: int) -> None:
-        if failure.retry_after:
-            await self._pace.rest(failure.retry_after)
-            return
         longest = min(_LONGEST_BACKOFF, _FIRST_BACKOFF * 2 ** (calls - 1))
-        await self._pace.rest(longest * self._jitter.uniform(0.5, 1.0))
+        # A server that refuses a call again and again asks for too little.
+        await self._pace.back_off(max(failure.retry_after or 0.0, longest * self._jitter.uniform(0.5, 1.0)))
 
     def _answered(self, response: Response, watch: _Stopwatch, tries: int) -> CallResult:
         return CallResult(
@@ -209,6 +207,7 @@ class Caller(RetryPolicy):
     ) -> None:
         super().__init__(limits, pace, target.secrets())
         self._target = target
+        self.grace = getattr(target, "grace", 0.0)
         self._redact = redact
         self._cached = cached
         self._folder = folder if getattr(target, "sends_attachments", True) else None
@@ -230,6 +229,18 @@ class Caller(RetryPolicy):
         if key is None or call_result.failure is not None:
             return Called(call_result)
         return Called(call_result, (key, _entry(call_result)))
+
+    async def once(self, ask: Request) -> Response | TargetFailure:
+        """One try and no more, for a process whose calls another one paces and repeats; the answer is redacted."""
+        watch = _Stopwatch()
+        watch.send()
+        result = await try_once(lambda: self._ask(ask), self._limits.timeout)
+        if isinstance(result, TargetFailure):
+            return result
+        stored = self._redacted(self._answered(result, watch, tries=1), ask)
+        if stored.text is None:  # it cannot be redacted, which is found again where it is to be stored
+            return result
+        return replace(result, text=stored.text, model=stored.model, latency=stored.latency)
 
     async def _ask(self, ask: Request) -> Response:
         target = self._target
@@ -265,13 +276,13 @@ class Caller(RetryPolicy):
 
 def _count(value: int | None) -> int | None:
     """A number of tokens; None for what cannot be one, whatever the target said."""
-    result = number(value)
+    result = None if value is None else number(value)
     return int(result) if result is not None and 0 <= result <= _MOST_TOKENS and result == int(result) else None
 
 
 def _amount(value: float | None) -> float | None:
     """Money or seconds; None for what is not a number from 0 up."""
-    result = number(value)
+    result = None if value is None else number(value)
     return float(result) if result is not None and 0 <= result <= _LARGEST_AMOUNT else None
 
 

@@ -13,11 +13,12 @@ from steelyard.engine.call import Called, Caller, own_cost, spent
 from steelyard.engine.health import Health
 from steelyard.engine.limits import Breakers, Budget, Closed, Pace, Presence, Ruling
 from steelyard.engine.plan import Plan, Planned
+from steelyard.engine.pool import Scoring
 from steelyard.engine.process import LoopLag, caught_signals, release_signals, shielded
 from steelyard.engine.sample import Evaluation, ScoringThread
 from steelyard.engine.writer import TARGET, Completed, Counts, Journal, Progress, Writer
 from steelyard.errors import UsageError
-from steelyard.records import RunHeader, Sample, ScoringTime
+from steelyard.records import CallResult, RunHeader, Sample, ScoringTime
 from steelyard.scoring.evaluate import Evaluator
 from steelyard.store.base import Store
 from steelyard.suite.models import Limits, SuiteModel
@@ -25,7 +26,7 @@ from steelyard.suite.redaction import Redactor
 from steelyard.targets.base import Request, Target
 
 if TYPE_CHECKING:
-    from steelyard.engine.sample import Judges
+    from steelyard.engine.judges import Judges
 
 
 # Calls before the clock starts, for caches and models that load when they are first asked. Nothing of them is kept.
@@ -68,7 +69,8 @@ class WarmUp:
 # An open load: calls fall due at a fixed rate, whatever came back of those before them.
 
 _MOST_WAITING = 10_000
-"""Calls that may wait for others to end; those after them are made when there is room, and were due all the same."""
+"""Calls that may wait, for others to end or for their next try. Under an open load those after them are made when
+there is room, and were due all the same."""
 
 
 class Schedule:
@@ -151,10 +153,11 @@ class Engine:
         pace: Pace | None = None,
         budget: Budget | None = None,
         scoring: ScoringThread | None = None,
+        recorded: Scoring | None = None,
         since: float = 0.0,
     ) -> None:
-        """`pace`, `budget` and `scoring` are those of another engine that this one shares them with. Calls before
-        `since` were another run's, and are not paid again."""
+        """`pace`, `budget` and `scoring` are those of another engine that this one shares them with. `recorded` scores
+        answers that nobody has to be asked for. Calls before `since` were another run's, and are not paid again."""
         self._since = since
         self._plan = plan
         self._evaluator = evaluator
@@ -185,6 +188,7 @@ class Engine:
         self._interrupts = 0
         self._gave_way = 0.0
         self._scoring = scoring or ScoringThread()
+        self._recorded = recorded
         self.lag = LoopLag()
         self._workers: set[asyncio.Task[None]] = set()
 
@@ -202,6 +206,8 @@ class Engine:
                     self._broken = await self._presence.gone()
         finally:
             self._scoring.close()
+            if self._recorded is not None:
+                self._recorded.close()
             await asyncio.to_thread(writer.close)
         return self._ending()
 
@@ -246,17 +252,25 @@ class Engine:
                 if self._limits.rate is not None:
                     await self._open_load(self._limits.rate, asks, writer, group)
                 else:
-                    self._breakers.ask_more = lambda: self._ask_more(asks, writer, group)
+                    self.ask_more_by(lambda: self._ask_more(asks, writer, group))
+                    at_once = 0 if self._recorded is None else self._recorded.at_once
                     # One worker more than there are samples has nothing to do.
-                    for _ in range(min(self._limits.concurrency, self._plan.n)):
+                    for _ in range(min(max(self._limits.concurrency, at_once), self._plan.n)):
                         self._set_to_work(group, self._worker(asks, writer))
         except BaseExceptionGroup as raised:
             # The first cause is what a person can act on; the others follow from the same stop.
             raise raised.exceptions[0] from raised
 
+    def ask_more_by(self, begin: Callable[[], bool]) -> None:
+        """How one more sample is begun while calls wait for the breaker or their next try; False when none is left."""
+        self._breakers.ask_more = begin
+        # Under a spending limit what is in progress counts as spent, also what only waits.
+        if self._limits.max_cost is None:
+            self._pace.ask_more = begin
+
     def _ask_more(self, asks: Iterator[Planned], writer: Writer, group: asyncio.TaskGroup) -> bool:
-        """Start a worker in the place of one whose call waits for the breaker; False when nothing is left to ask."""
-        planned = next(asks, None) if self._may_go_on() else None
+        """Start a worker in the place of one whose call waits; False when nothing is left to ask."""
+        planned = next(asks, None) if self._may_go_on() and len(self._workers) < _MOST_WAITING else None
         if planned is not None:
             self._set_to_work(group, self._worker(chain([planned], asks), writer))
         return planned is not None
@@ -277,7 +291,7 @@ class Engine:
             except Closed:
                 return
             self._set_to_work(group, self._evaluate(planned, writer, due))
-            schedule.put_off(await self._first_price() + await self._scored_in_time())
+            schedule.put_off(await self._first_price() + await self._scored_in_time(writer))
 
     async def _worker(self, asks: Iterator[Planned], writer: Writer) -> None:
         while self._stopped is None:
@@ -290,10 +304,11 @@ class Engine:
             await self._evaluate(planned, writer)
             await self._give_way(writer)
 
-    async def _scored_in_time(self) -> float:
-        """Wait while too many answers wait to be scored; gives the seconds, which are not the target's fault."""
+    async def _scored_in_time(self, writer: Writer) -> float:
+        """Wait while too many answers wait to be scored or stored; gives the seconds, not the target's fault."""
         began = time.perf_counter()
-        while self._scoring.waiting > _MOST_BACKLOG and self._stopped is None:  # noqa: ASYNC110 - set by a thread
+        # Both are set by threads.
+        while self._scoring.waiting + writer.awaited > _MOST_BACKLOG and self._stopped is None:  # noqa: ASYNC110
             await asyncio.sleep(0.01)
         return time.perf_counter() - began
 
@@ -343,28 +358,33 @@ class Engine:
     async def _sample(self, planned: Planned, writer: Writer, due: float | None) -> Completed:
         journal = Journal(planned.position, self._journalled, writer.store)
         self._budget.started()
-        called, scoring = None, None
+        called, sample = None, None
         try:
             called = await self._answer(planned, journal, due)
-            ask = planned.ask
-            to_score = (self._evaluator, planned.case, ask.variant.name, ask.repeat, called.call_result)
-            # When nobody is asked, no call can be held up, and a thread would only take time.
-            scoring = (
-                Evaluation(*to_score)
-                if self._makes_no_calls
-                else await self._scoring.run(lambda: Evaluation(*to_score))
-            )
-            if self._judges is not None and scoring.to_judge is not None:
-                await self._judges.judge(scoring, journal, self._budget, self._scoring)
+            sample = await self._scored(planned, called.call_result, journal)
         finally:
             # What judges cost has been paid call by call.
-            available = scoring is not None and spent(scoring.sample) is not None
+            available = sample is not None and spent(sample) is not None
             cost = own_cost(called, self._since)
             self._budget.ended((cost or 0.0) if available else cost)
-        sample = scoring.sample
         sample.position = planned.position
         self._health.watch(sample)
         return Completed(sample, planned.case, called.cache_entry, journal.keys)
+
+    async def _scored(self, planned: Planned, call_result: CallResult, journal: Journal) -> Sample:
+        ask = planned.ask
+        if self._recorded is not None:
+            return await self._recorded.score((planned.case, ask.variant.name, ask.repeat, call_result, ()))
+        to_score = (self._evaluator, planned.case, ask.variant.name, ask.repeat, call_result)
+        # When nobody is asked, no call can be held up, and a thread would only take time.
+        scoring = (
+            Evaluation(*to_score)
+            if self._makes_no_calls and not self._scoring.is_remote
+            else await self._scoring.evaluate(*to_score)
+        )
+        if self._judges is not None and scoring.to_judge is not None:
+            await self._judges.judge(scoring, journal, self._budget, self._scoring)
+        return scoring.sample
 
     def _no_room(self) -> str:
         return f"the spending limit of {self._budget.limit:g} leaves no room for another call"

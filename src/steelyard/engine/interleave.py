@@ -49,8 +49,8 @@ class Arm(Engine):
         return self._pace
 
     async def scored_in_time(self) -> float:
-        """Wait while too many answers wait to be scored; gives the seconds."""
-        return await self._scored_in_time()
+        """Wait while too many answers wait to be scored or stored; gives the seconds."""
+        return await self._scored_in_time(self._writer)
 
     async def first_price(self) -> float:
         """Wait while nobody knows what a call costs; gives the seconds."""
@@ -94,10 +94,6 @@ class Arm(Engine):
     def ending(self) -> Ending:
         """How it went."""
         return self._ending()
-
-    def ask_more_by(self, begin: Callable[[], bool]) -> None:
-        """How one more sample is begun while calls wait for the breaker; False when none is left."""
-        self._breakers.ask_more = begin
 
     def set_to_work(self, group: asyncio.TaskGroup, work: Coroutine[Any, Any, None]) -> None:
         """Start a worker that an impatient Ctrl-C drops."""

@@ -1,9 +1,8 @@
-"""Limits of calls: rate, concurrency (halved after a 429), and the circuit breaker."""
+"""Limits of calls: rate, concurrency (one less for each 429), and the circuit breaker."""
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Hashable, Iterator, Sequence
@@ -12,6 +11,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from enum import Enum, auto
 
+from steelyard.engine.process import TargetTime
 from steelyard.errors import TargetFailure
 from steelyard.plugins import raised_in_words
 from steelyard.records import CallResult
@@ -21,8 +21,8 @@ from steelyard.targets.base import Response, Target
 
 # How fast to ask: adaptive concurrency, requests a second, pauses that the server asked for, and money.
 
-_CUT_QUIET = 1.0
-"""Seconds in which one cut is enough: calls sent before the cut still come back throttled."""
+_GOOD_A_PLACE = 8
+"""Good answers that widen by one what a 429 narrowed by one: up to one 429 in nine slows nothing down."""
 
 
 class Closed(Exception):
@@ -32,18 +32,12 @@ class Closed(Exception):
 class Pace:
     """Lets a call start when it may, and counts those under way.
 
-    At most `width` are under way at once: half as many after a 429, one more after each full round of good answers.
-    Under an open load (`steady`) a 429 holds up no other call: calls are sent when they are due, whatever came back.
+    At most `width` are under way at once: one fewer after a 429, one more after eight good answers. Until a call that
+    was sent after the first of several 429s is answered, half are left. When most calls fail, `Retry-After` holds up
+    all. Under an open load (`steady`) calls are sent when due, whatever came back.
     """
 
-    def __init__(
-        self,
-        concurrency: int,
-        requests_per_second: float | None = None,
-        clock: Callable[[], float] = time.monotonic,
-        *,
-        steady: bool = False,
-    ) -> None:
+    def __init__(self, concurrency: int, requests_per_second: float | None = None, *, steady: bool = False) -> None:
         self.steady = steady
         self.held_up = 0
         """Under an open load, calls that were due and had to wait because as many as may be were under way."""
@@ -51,13 +45,14 @@ class Pace:
         self.width = concurrency
         self.under_way = 0
         self._gap = 1 / requests_per_second if requests_per_second else 0.0
-        self._next_slot = 0.0
-        self._paused_until = float("-inf")
-        self._last_cut = float("-inf")
+        self._last_slot = float("-inf")
         self._good = 0
+        self._least, self._cut_at = 0, float("-inf")
+        self._failing = 0
+        self.ask_more: Callable[[], object] = lambda: None
+        """Begins one more call in the place of one that waits for its next try."""
         self._held = 0
         self._regaining = False
-        self._clock = clock
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._closed = asyncio.Event()
 
@@ -65,6 +60,11 @@ class Pace:
     def waiting(self) -> int:
         """Calls that wait for others to end."""
         return len(self._waiting)
+
+    @property
+    def most_fail(self) -> bool:
+        """True when more calls have failed lately, some two rounds, than were answered or are still under way."""
+        return self._failing > self.under_way
 
     async def enter(self) -> bool:
         """Wait until one more call may start; `leave` must follow. True when others had to end first.
@@ -79,23 +79,16 @@ class Pace:
         if self._closed.is_set():
             raise Closed
         self.under_way += 1
-        if self._gap or self._paused_until > 0:
-            try:
-                await self._start_in_time()
-            except BaseException:
-                self.leave()
-                raise
-        return must_wait
-
-    async def _start_in_time(self) -> None:
-        while (wait := self._paused_until - self._clock()) > 0:
-            await self.rest(wait)
         if self._gap:
-            now = self._clock()
-            slot = max(now, self._next_slot)
-            self._next_slot = slot + self._gap
+            now = time.perf_counter()
+            slot = self._last_slot = max(now, self._last_slot + self._gap)
             if slot > now:
-                await self.rest(slot - now)
+                try:
+                    await self.rest(slot - now)
+                except BaseException:
+                    self.leave()
+                    raise
+        return must_wait
 
     def leave(self) -> None:
         """A call is over, however it ended."""
@@ -111,38 +104,50 @@ class Pace:
             return
         raise Closed
 
-    def good(self) -> None:
-        """A call was answered: after as many as may be under way, allow one more."""
+    async def back_off(self, seconds: float) -> None:
+        """Wait before a call is made again; unless most calls fail, its place goes to another meanwhile."""
+        if not self._waiting and not self.most_fail:
+            self.ask_more()
+        await self.rest(seconds)
+
+    def good(self, sent: float = float("inf")) -> None:
+        """A call that was sent at this moment was answered: after eight, or two rounds of them, allow one more."""
+        self._failing = max(self._failing - 1, -self.width)
+        if sent > self._cut_at:
+            self._least = 0
         if self.width >= self.concurrency:
             return
         self._good += 1
-        if self._regaining or self._good >= self.width:
+        if self._regaining or self._good >= min(2 * self.width, _GOOD_A_PLACE):
             self._good = 0
             self.width += 1
             self._wake()
 
-    def throttled(self, retry_after: float | None) -> None:
-        """The server is over its limit: halve the width, and hold every call as long as it asked."""
-        if self.steady:
+    def failed(self, *, throttled: bool = False, retry_after: float = 0.0) -> None:
+        """A call failed. `throttled`: the server wants fewer at once, and when most fail, none for so many seconds."""
+        self._failing = min(max(self._failing, -self.width) + 1, 2 * self.concurrency)
+        if self.steady or not throttled:
             return
-        now = self._clock()
-        if retry_after:
-            self._paused_until = max(self._paused_until, now + retry_after)
-        if now - self._last_cut >= _CUT_QUIET:
-            self._last_cut = now
-            self._good = 0
-            self._regaining = False
-            self.width = max(1, self.width // 2)
+        if not self._least:
+            self._least, self._cut_at = max(1, self.width // 2), time.perf_counter()
+        self._good, self._regaining = 0, False
+        self.width = max(self._least, self.width - 1)
+        if retry_after and self.most_fail:
+            self._held += 1
+            asyncio.get_running_loop().call_later(retry_after, self._release)
 
-    @contextlib.contextmanager
+    def _release(self) -> None:
+        self._held -= 1
+        self._wake()
+
+    @contextmanager
     def held(self) -> Iterator[None]:
         """Start no further call meanwhile."""
         self._held += 1
         try:
             yield
         finally:
-            self._held -= 1
-            self._wake()
+            self._release()
 
     def regain(self) -> None:
         """The system is back after an outage: begin with one call, and allow one more after each good answer."""
@@ -257,54 +262,16 @@ class Presence:
 
 Send = Callable[[], Awaitable[Response]]
 
-_MOST_EXTENSIONS = 10
-_SMALL_DELAY = 0.02
-"""Seconds; a loop that is later than this was held up by something in this process."""
-
 
 async def try_once(send: Send, seconds: float) -> Response | TargetFailure:
     """The answer of one call, or why there is none."""
     try:
-        async with asyncio.timeout(seconds) as limit:
-            with _TargetTime(limit, seconds):
-                return await send()
+        with TargetTime(seconds):
+            return await send()
     except TimeoutError:
         return TargetFailure("timeout", f"no answer within {seconds:g} s")
     except TargetFailure as failure:
         return failure
-
-
-class _TargetTime:
-    """Extends a timeout by as much as the event loop itself was late, so that it counts the target's time alone.
-
-    Without it a loop that was held up finds the answer and the end of the timeout together, and the timeout wins. A
-    loop that is late again and again does not put it off for ever.
-    """
-
-    __slots__ = ("_left", "_limit", "_timer")
-
-    def __init__(self, limit: asyncio.Timeout, seconds: float) -> None:
-        self._limit = limit
-        self._left = _MOST_EXTENSIONS
-        self._look_before(asyncio.get_running_loop().time() + seconds)
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, *exc_info: object) -> None:
-        self._timer.cancel()
-
-    def _look_before(self, end: float) -> None:
-        # Of timers that are due at once, the earlier is run first.
-        self._timer = asyncio.get_running_loop().call_at(end - 0.001, self._look, end)
-
-    def _look(self, end: float) -> None:
-        now = asyncio.get_running_loop().time()
-        late = now - end
-        if late > _SMALL_DELAY and self._left:
-            self._left -= 1
-            self._limit.reschedule(now + late)
-            self._look_before(now + late)
 
 
 # A circuit breaker: when calls of different samples fail in a row, no more are made until the system answers again.
@@ -468,7 +435,9 @@ class Breaker:
             return Ruling.STANDS
         gone = None if self._presence is None else await self._presence.gone_after_failure(failure.kind)
         if self._run.over is not None or (gone and self._presence is not None and self._presence.is_final):
-            return self._at_the_end()
+            if self._run.over is Ruling.AGAIN:
+                raise Closed
+            return Ruling.STANDS
         self.failed.append(call)
         try:
             if not self._probing:
@@ -494,16 +463,9 @@ class Breaker:
     def end(self) -> None:
         """The run stops."""
         for call in self.failed:
-            if not call.ruling.done():
-                if self._run.over is Ruling.STANDS:
-                    call.ruling.set_result(Ruling.STANDS)
-                else:
-                    _close(call)
-
-    def _at_the_end(self) -> Ruling:
-        if self._run.over is Ruling.AGAIN:
-            raise Closed
-        return Ruling.STANDS
+            if self._run.over is Ruling.STANDS and not call.ruling.done():
+                call.ruling.set_result(Ruling.STANDS)
+            _close(call)
 
     def _begin_probing(self) -> None:
         self._probing = True
@@ -540,8 +502,7 @@ class Breaker:
         finally:
             self._probing = False
             for call in self.failed:
-                if not call.ruling.done():  # the run has stopped, or was dropped
-                    _close(call)
+                _close(call)  # the run has stopped, or was dropped
 
     async def _still_out(self, *, certain: bool) -> TargetFailure | None:
         """One probe: why the system counts as out; None when it is there, and everybody has a ruling.
@@ -595,5 +556,6 @@ class Breaker:
 
 
 def _close(call: FailedCall) -> None:
-    call.ruling.set_exception(Closed())
-    call.ruling.exception()  # whoever made the call may be gone, too: then nobody is to be told
+    if not call.ruling.done():
+        call.ruling.set_exception(Closed())
+        call.ruling.exception()  # whoever made the call may be gone, too: then nobody is to be told

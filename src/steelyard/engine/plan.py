@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from itertools import islice, product, zip_longest
 
 from steelyard.engine.process import is_alive
 from steelyard.errors import UsageError
+from steelyard.frozen import frozen
 from steelyard.records import ExperimentPlan, Load, RunFacts, RunHeader, RunState
 from steelyard.store.base import Store
 from steelyard.suite.case import Case
@@ -27,7 +28,7 @@ _LIMITS = (
 FACTORS = ("category", "difficulty", "tag", "id", "variant")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Selection:
     """Which part of the grid to score: `only` holds (factor, value) pairs; values of one factor are alternatives."""
 
@@ -73,7 +74,7 @@ def parse_only(texts: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
     return tuple(pairs)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RunOptions:
     """Everything that can differ between two runs of one suite; None means as the suite declares."""
 
@@ -92,6 +93,8 @@ class RunOptions:
     """Seconds that a system which does not answer any more is waited for; 0: not at all."""
     anchors: int | None = None
     """Answers of a baseline that a judge which is a model reads again."""
+    workers: int | None = None
+    """With `on`, how many workers there are; else processes that score recorded answers. None: as many as pay."""
     cache: bool = False
     strict: bool = False
     resume: str | None = None
@@ -102,6 +105,8 @@ class RunOptions:
     """The id of a run whose answers are judged again; the system under test is not asked."""
     experiment: ExperimentPlan | None = None
     """The plan that this run is an arm of, stored before its first call."""
+    on: str | None = None
+    """Where workers make the calls and score: `ray`, `auto` or `ray://HOST:PORT`; None: in this process."""
 
     def limits(self, declared: Limits) -> Limits:
         """The suite's limits with what was asked for laid over them; UsageError when that is two loads at once."""
@@ -239,7 +244,7 @@ _NOTHING: set[tuple[str, str, int]] = set()
 Done = Callable[[Sequence[str]], set[tuple[str, str, int]]]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Planned:
     """One call with its place in the plan, and the whole case to score its answer against."""
 
@@ -316,7 +321,7 @@ _AT_ONCE = 20_000
 _CASES_AT_ONCE = 500
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Turn:
     """A case whose turn it is: what is still to be asked of which arm (0 or 1), in that order."""
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from steelyard.engine.health import Health
 from steelyard.engine.plan import Plan
-from steelyard.engine.sample import Evaluation, Judges
+from steelyard.engine.pool import ScoresRecorded, Task
+from steelyard.engine.sample import Evaluation
 from steelyard.engine.writer import TARGET, Counts, Progress
 from steelyard.errors import SteelyardError, TargetFailure, UsageError
 from steelyard.records import CallResult, Judgement, Outcome, Retried, RunHeader, RunState, Sample
@@ -23,6 +26,9 @@ from steelyard.suite.chosen_judge import as_recorded
 from steelyard.suite.judge import JudgeModel
 from steelyard.suite.models import SuiteModel
 from steelyard.targets.base import Request, Response
+
+if TYPE_CHECKING:
+    from steelyard.engine.judges import Judges
 
 _CHUNK = 500
 
@@ -43,17 +49,25 @@ def rescore(
     from_run: str,
     run_id: str,
     cases: Iterator[Case],
-    evaluator: Evaluator,
-    judges: Judges | None,
+    scoring: ScoresRecorded,
     progress: Progress,
     planned: int,
 ) -> Rescored:
     """Score every attempt of `from_run` whose question still stands, and keep the samples under `run_id`."""
     result = Rescored(Counts(planned=planned), Health())
     seen = 0
+    # The next chunk is read while processes score the one before.
+    under_way: deque[tuple[Sequence[Future[list[Sample]]], list[Case]]] = deque()
+
+    def keep_first() -> None:
+        scored, used = under_way.popleft()
+        samples = [sample for piece in scored for sample in piece.result()]
+        _keep(store, run_id, from_run, samples, used, result)
+        progress.update(result.counts)
+
     while chunk := list(islice(cases, _CHUNK)):
         now = {case.id: case for case in chunk}
-        samples: list[Sample] = []
+        tasks: list[Task] = []
         used: dict[str, Case] = {}
         for sample, then in store.samples(from_run, case_ids=list(now)):
             seen += 1
@@ -61,19 +75,17 @@ def rescore(
             if not same_question(case, then):
                 result.changed_questions += 1
                 continue
-            samples.append(_evaluated_again(evaluator, judges, case, sample))
+            calls = () if sample.judgement is None else sample.judgement.calls
+            tasks.append((case, sample.variant, sample.repeat, sample.call_result, calls))
             used[case.id] = case
-        _keep(store, run_id, from_run, samples, list(used.values()), result)
-        progress.update(result.counts)
+        if tasks:
+            under_way.append((scoring.submit(tasks), list(used.values())))
+        if len(under_way) > scoring.ahead:
+            keep_first()
+    while under_way:
+        keep_first()
     result.gone_cases = planned - seen
     return result
-
-
-def _evaluated_again(evaluator: Evaluator, judges: Judges | None, case: Case, earlier: Sample) -> Sample:
-    scoring = Evaluation(evaluator, case, earlier.variant, earlier.repeat, earlier.call_result)
-    if judges is not None and scoring.to_judge is not None:
-        judges.read_again(scoring, () if earlier.judgement is None else earlier.judgement.calls)
-    return scoring.sample
 
 
 def same_question(case: Case, other: Case) -> bool:
@@ -175,6 +187,8 @@ class OtherBalance:
         elif judge_then is None:
             self.why_no_words = "A has no judge, and B has one"
         elif same_judge or any(member.kind != "python" for member in judge_then.members):
+            from steelyard.engine.judges import Judges
+
             try:
                 self._as_judged_then = Judges(as_recorded(suite.judge, judge_then), suite.folder)
             except UsageError:
@@ -189,7 +203,11 @@ class OtherBalance:
 
     @cached_property
     def _now(self) -> Judges | None:
-        return None if self._suite.judge is None else Judges(self._suite.judge, self._suite.folder)
+        if self._suite.judge is None:
+            return None
+        from steelyard.engine.judges import Judges
+
+        return Judges(self._suite.judge, self._suite.folder)
 
     def evaluate(self, sample: Sample, case: Case) -> Sample:
         """The answer by this suite and the truth of `case`, with what its judge said then."""

@@ -8,6 +8,7 @@ import queue
 import sys
 import threading
 import time
+from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import click
 
+from steelyard.frozen import frozen
 from steelyard.records import CallResult, Outcome, Sample
 from steelyard.store.base import Store
 from steelyard.store.codec import decode, encode
@@ -179,7 +181,7 @@ class PlainLines:
 
 
 _GROUP = 200
-_MANY = 8
+_MANY = 2
 _LONGEST_WAIT = 0.005
 """Seconds in which groups gather while answers come thick and fast; a kill costs the answers of that time. Of 0, 5 and
 20 ms, 5 took least time for 5,000 calls of 50 ms at concurrency 100: docs/design/0009."""
@@ -187,7 +189,7 @@ _FEW = 4
 """So many samples may wait to be committed while the next call is made already."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Completed:
     """A scored sample with its case, and the cache entry to keep with it."""
 
@@ -198,7 +200,7 @@ class Completed:
     """What the journal holds of it, which is not needed any more."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Item:
     """What is to be committed, and who waits for it."""
 
@@ -213,9 +215,13 @@ class Writer:
         self._store = store
         self._run_id = run_id
         self._stored = retained
-        self._queue: queue.SimpleQueue[_Item | None] = queue.SimpleQueue()
+        self._items: deque[_Item | None] = deque()
+        self._signals: queue.SimpleQueue[None] = queue.SimpleQueue()
+        self._will_signal = False
         self._thread = threading.Thread(target=self._work, name="steelyard-writer", daemon=True)
         self.failure: Exception | None = None
+        self.awaited = 0
+        """How many answers and samples somebody waits for to be committed."""
         self._busy = False
 
     def start(self) -> None:
@@ -235,23 +241,36 @@ class Writer:
             self.put(content)
             return
         committed = asyncio.get_running_loop().create_future()
-        self._put(_Item(content, committed))
-        await committed
+        self.awaited += 1
+        try:
+            self._put(_Item(content, committed))
+            await committed
+        finally:
+            self.awaited -= 1
 
     def _put(self, item: _Item) -> None:
-        self._queue.put(item)
-        # Asked afterwards: whoever comes too late for the thread's last look at the queue sees why it ended.
+        self._items.append(item)
+        # One signal for all that comes in a turn of the loop: each wake-up of the thread costs time.
+        if not self._will_signal:
+            self._will_signal = True
+            asyncio.get_running_loop().call_soon(self._signal)
+        # Asked afterwards: whoever comes too late for the thread's last look at the items sees why it ended.
         if self.failure is not None:
             raise self.failure
+
+    def _signal(self) -> None:
+        self._will_signal = False
+        self._signals.put(None)
 
     @property
     def backlog(self) -> int:
         """How many samples wait to be written."""
-        return self._queue.qsize()
+        return len(self._items)
 
     def close(self) -> None:
         """Write what is left and end; raises what the store raised."""
-        self._queue.put(None)
+        self._items.append(None)
+        self._signals.put(None)
         self._thread.join()
         if self.failure is not None:
             raise self.failure
@@ -266,8 +285,8 @@ class Writer:
                 self._commit(group)
             except Exception as error:  # noqa: BLE001 - handed to the run, which stops and reports it
                 self.failure = error
-                while not self._queue.empty():
-                    if (item := self._queue.get()) is not None:
+                while self._items:
+                    if (item := self._items.popleft()) is not None:
                         group.append(item)
                 _wake(group, error)
                 return
@@ -278,20 +297,18 @@ class Writer:
         When answers come thick and fast, a moment's patience makes larger groups and saves CPU; a single answer of a
         slow and costly system is committed at once.
         """
-        group: list[_Item] = []
-        item = self._queue.get()
-        if self._busy and item is not None:
+        if not self._items:
+            self._signals.get()
+        if self._busy and self._items and self._items[-1] is not None:
             time.sleep(_LONGEST_WAIT)
-        self._busy = self._queue.qsize() > _MANY
-        while item is not None:
+        self._busy = len(self._items) > _MANY
+        group: list[_Item] = []
+        while self._items and len(group) < _GROUP:
+            item = self._items.popleft()
+            if item is None:
+                return group, False
             group.append(item)
-            if len(group) == _GROUP:
-                return group, True
-            try:
-                item = self._queue.get_nowait()
-            except queue.Empty:
-                return group, True
-        return group, False
+        return group, True
 
     def _commit(self, group: list[_Item]) -> None:
         # Answers first: a judge waits to be asked about them.

@@ -58,6 +58,9 @@ class _Question:
     journal: Journal | None
 
 
+Complete = Callable[[str, dict[str, Any], dict[str, Any] | None], Awaitable[Response]]
+
+
 class Bench:
     """The judges of a run that are models, with their connections open inside `async with`.
 
@@ -73,6 +76,8 @@ class Bench:
             if member.kind == "chat"
         }
         self._open = AsyncExitStack()
+        self.complete: Complete = self._complete
+        """Gives one answer of a model of the panel by its name, or TargetFailure; another process may do that."""
 
     async def __aenter__(self) -> Self:
         async with AsyncExitStack() as opening:
@@ -109,6 +114,9 @@ class Bench:
                 raise talk
             calls.extend(talk)
         return tuple(calls)
+
+    async def _complete(self, name: str, body: dict[str, Any], schema: dict[str, Any] | None) -> Response:
+        return await self._wires[name].complete(body, schema)
 
     def identity(self) -> list[dict[str, Any]]:
         """Name, kind, model, address and settings of each model of the panel; free of secrets."""
@@ -162,10 +170,10 @@ class Bench:
         part, journal = f"judge/{member.name}/{repeat}/{turn}", question.journal
         if journal is not None and (retained := journal.get(part)) is not None:
             return retained
-        connection, wire = _connection(member), self._wires[member.name]
+        connection = _connection(member)
         body = {"messages": text} | _sampling(connection, repeat, turn)
         caller = question.caller_of(member.name)
-        call_result = await caller.perform(lambda: wire.complete(body, response), connection.timeout)
+        call_result = await caller.perform(lambda: self.complete(member.name, body, response), connection.timeout)
         if journal is not None and call_result.failure is None:
             await journal.put(part, call_result)
         return call_result

@@ -10,10 +10,11 @@ function of ratio estimators: every case adds the mean of its residuals, each ov
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import numpy as np
 
+from steelyard.frozen import frozen
 from steelyard.metrics.own import RunData
 from steelyard.metrics.registry import Aggregate, Contributions, Labels, Level, Metric, Names, metrics
 from steelyard.stats.arrays import Array, pieces
@@ -35,7 +36,7 @@ POINTS = {Aggregate.MIN: 0.0, Aggregate.MAX: 1.0}
 """Which quantile an extreme is."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Proportion:
     """A ratio of two counts, each summed over samples; `estimate.n` is the number of samples it stands on."""
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from steelyard.frozen import frozen
 from steelyard.metrics.registry import Aggregate, Compared, Contributions, Level, Metric, Names, register, same_but
 from steelyard.metrics.table import Table
 from steelyard.records import CheckState
@@ -117,7 +117,7 @@ _RULES = tuple(RequiredRepeats)
 _NONE = np.empty(0, dtype=np.int64)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Counted:
     """One row for each check of each cell, in the order of the cells; and what came of the repeats of each cell."""
 

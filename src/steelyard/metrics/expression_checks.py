@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from steelyard.frozen import frozen
 from steelyard.metrics.expressions import (
     COMPARE,
     EVERY,
@@ -42,7 +43,7 @@ _JUDGE_NEEDS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SuiteNames:
     """The names that expressions may use in one suite; None where they could not be read, so nothing can be said."""
 

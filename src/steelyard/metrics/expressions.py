@@ -16,9 +16,10 @@ import math
 import operator
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from decimal import Decimal
 
+from steelyard.frozen import frozen
 from steelyard.metrics.registry import Compared, Metric, Names, find, metric, metrics, spell
 from steelyard.suite.yaml import listed, meant
 
@@ -41,7 +42,7 @@ Bounds = tuple[float, float]
 # ---- units -----------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Unit:
     """How a metric is measured: its bounds, and what each unit written behind a number, or a difference, is worth."""
 
@@ -109,7 +110,7 @@ def _finite(number: str) -> Decimal:
 # ---- what a judge can be held to -------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class JudgeMetric:
     """One metric of a judge; a part in angle brackets is filled with a dimension or a flag.
 
@@ -166,7 +167,7 @@ JUDGE_METRICS: dict[str, JudgeMetric] = {
 # ---- reading ---------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Gate:
     """One threshold on one metric, of the whole run or of a slice (`slice` is `*` for every slice of `factor`)."""
 
@@ -216,7 +217,7 @@ class Gate:
         return _label(self.kind, self.text)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RepeatsRule:
     """In how many of the repeats of a case a condition on one sample must hold.
 

@@ -15,13 +15,13 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
 
 from steelyard.errors import SuiteError, UsageError
+from steelyard.frozen import frozen
 from steelyard.metrics.cells import CASE_FAILED, CASE_PASSED, CellGroups, Counted, all_of, cells_passing, counted
 from steelyard.metrics.registry import (
     MOST_IN_A_ROW,
@@ -59,7 +59,7 @@ Things = Callable[[Sample, str], Iterable[Thing]]
 _WHOLE = At()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LabelledPasses:
     """What labels say of a run's samples."""
 

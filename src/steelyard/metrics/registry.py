@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import StrEnum
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
+
+from steelyard.frozen import frozen
 
 if TYPE_CHECKING:
     from steelyard.metrics.own import RunData
@@ -30,6 +32,8 @@ MOST_IN_A_ROW = 100
 """pass^k is given for k up to this."""
 READABLE = ".readable"
 """Ends the name of a measure over the answers that could be read."""
+CORRECTED = "pass_rate.corrected"
+"""The pass rate by judge and labels together."""
 
 
 class Level(StrEnum):
@@ -73,7 +77,7 @@ Reasons = tuple[tuple[str, "Array | None"], ...]
 """Reasons with the rows that they hold for, the first that does counts; None holds for all that are left."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Contributions:
     """What every row brings into a metric; NaN where it is not in it, for the reason that `excluded` gives."""
 
@@ -101,7 +105,7 @@ class Contributions:
     """Of a metric that is only reported, how many rows were planned and are missing."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Labels:
     """Contributions of a whole family: which labels (codes, bands) every sample has, among those that are known."""
 
@@ -134,7 +138,7 @@ class Labels:
 Contribute = Callable[["RunData", Names], Contributions]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Metric:
     """One metric; a part of its name in angle brackets is filled with a name of the suite."""
 
@@ -233,7 +237,7 @@ OF_MEAN = "Wilson's score interval by the standard error of the mean; rows of on
 _OF_MEANS = {"share": OF_RATE, "score": OF_MEAN, "points": OF_MEAN, "difference": NOT_GIVEN}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class At:
     """One place of a report: what fills the angle brackets on the way there, and what stands on the way and there."""
 
@@ -255,7 +259,7 @@ class At:
         return self.path[-1]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reported:
     """A metric that reports have and no gate can name; many places of a report may be of one pattern.
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from steelyard.metrics.registry import (
+    CORRECTED,
     READABLE,
     Aggregate,
     Better,
@@ -368,7 +369,7 @@ for _metric in (
         group="failures",
     ),
     Metric(
-        "pass_rate.corrected",
+        CORRECTED,
         "share",
         "pass rate by judge and labels together; of a suite without a judge, its own pass and fail stand for it",
         "share that passes by labels among what the judge passes, and among the rest, weighted by how many it passes",

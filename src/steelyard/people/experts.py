@@ -133,10 +133,10 @@ def _contested(answers: Answers, scored: dict[str, dict[str, Evaluated]]) -> Ite
         results = scored.get(case_id, {})
         against = [person for person, result in results.items() if result.passed is False]
         # The order of items and spans says nothing.
-        said = {
+        different = {
             tuple(sorted(json.dumps(thing, sort_keys=True) for thing in _things(value))) for value in given.values()
         }
         why = [f"{len(against)} of {len(given)} experts disagree with the truth"] if against else []
-        why += ["experts disagree with each other"] if len(said) > 1 else []
+        why += ["experts disagree with each other"] if len(different) > 1 else []
         if why:
             yield Contested(case_id, "; ".join(why), {person: result.score for person, result in results.items()})

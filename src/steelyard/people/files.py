@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, Any
 from steelyard.errors import Problem, SuiteError, UsageError
 from steelyard.people.labels import KINDS, PREFERENCE, Terms, case_key, truth_value
 from steelyard.store.people import ANSWER, DRAWN, SCORES, SKIPPED, VERDICT, Key, LabelRecord, person_key
-from steelyard.suite.readers import READERS, Record, read_records
+from steelyard.suite.readers import Record, read_records, unreadable
+from steelyard.suite.streams import ending
 from steelyard.suite.yaml import meant_or_listed, result
 
 if TYPE_CHECKING:
@@ -117,13 +118,13 @@ def import_labels(store: Store, header: RunHeader, path: Path, *, of_any_run: bo
 
 
 def _rows(path: Path, problems: list[Problem]) -> Iterator[Record]:
-    if path.suffix.lower() not in READERS:
+    if unreadable(path):
         raise UsageError(f"{path.name}: labels are read from .csv, .jsonl or (of Label Studio) .json")
     for record in read_records(path, path.name, "", problems.append):
         if isinstance(record.data, dict) and isinstance(record.data.get("data"), dict):
             yield from _studio_rows(record, problems)
         else:
-            yield replace(record, data=_from_cells(record.data)) if path.suffix.lower() == ".csv" else record
+            yield replace(record, data=_from_cells(record.data)) if ending(path) == ".csv" else record
 
 
 def _from_cells(row: dict[str, Any]) -> dict[str, Any]:
@@ -218,8 +219,8 @@ def _studio_rows(record: Record, problems: list[Problem]) -> Iterator[Record]:
             row["round"] = times[row["person"]]
             times[row["person"]] += 1
             try:
-                said = _studio_value(_groups(annotation.get("result"), "result", record, problems))
-                yield replace(record, data=row | said)
+                given = _studio_value(_groups(annotation.get("result"), "result", record, problems))
+                yield replace(record, data=row | given)
             except ValueError as error:
                 problems.append(record.problem(str(error)))
 
@@ -253,12 +254,12 @@ def _studio_value(regions: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 def _studio_said(kind: Any, value: Mapping[str, Any]) -> Any:
     for name in ("rating", "number", "selected", "choices", "text"):
-        said = value.get(name)
-        if said or said == 0:
-            first = said[0] if isinstance(said, list) else said
+        given = value.get(name)
+        if given or given == 0:
+            first = given[0] if isinstance(given, list) else given
             return {"left": "a", "right": "b"}.get(str(first), first) if name == "selected" else first
-    known = "use choices, rating, number or labels"
-    raise ValueError(f"a Label Studio result of the type {kind!r} cannot be read: {known}")
+    hint = "use choices, rating, number or labels"
+    raise ValueError(f"a Label Studio result of the type {kind!r} cannot be read: {hint}")
 
 
 def _studio(rows: Sequence[Mapping[str, Any]], texts: Mapping[Key, dict[str, Any]]) -> str:
@@ -267,18 +268,18 @@ def _studio(rows: Sequence[Mapping[str, Any]], texts: Mapping[Key, dict[str, Any
         key = (row["case"], row.get("variant", ""), row["repeat"])
         shown = {name: row[name] for name in _SHOWN if name in row} | texts.get(key, {})
         task = tasks.setdefault(key, {"data": shown, "annotations": []})
-        said = (row.get(SCORES) or {VERDICT: row[VERDICT]}) | {name: row[name] for name in ("comment",) if name in row}
-        results = [_studio_result(name, value) for name, value in said.items()]
+        given = (row.get(SCORES) or {VERDICT: row[VERDICT]}) | {name: row[name] for name in ("comment",) if name in row}
+        results = [_studio_result(name, value) for name, value in given.items()]
         task["annotations"].append({"completed_by": row["person"], "created_at": row["at"], "result": results})
     return json.dumps(list(tasks.values()), ensure_ascii=False, indent=2) + "\n"
 
 
 def _studio_result(name: str, value: Any) -> dict[str, Any]:
     if isinstance(value, bool):
-        kind, said = "choices", dict[str, Any](choices=["yes" if value else "no"])
+        kind, given = "choices", dict[str, Any](choices=["yes" if value else "no"])
     else:
-        kind, said = ("textarea", {"text": [value]}) if isinstance(value, str) else ("rating", {"rating": value})
-    return {"from_name": name, "to_name": ANSWER, "type": kind, "value": said}
+        kind, given = ("textarea", {"text": [value]}) if isinstance(value, str) else ("rating", {"rating": value})
+    return {"from_name": name, "to_name": ANSWER, "type": kind, "value": given}
 
 
 # ---- out

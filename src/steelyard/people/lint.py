@@ -13,8 +13,8 @@ from steelyard.audit.filling import resolved
 from steelyard.audit.probes import even
 from steelyard.people.suggestions import chosen_runs
 from steelyard.plugins import is_own
-from steelyard.scoring.base import Scorer, build_answer
-from steelyard.scoring.checks import Answered, CountCheck, PathCheck
+from steelyard.scoring.base import Answered, Scorer, build_answer
+from steelyard.scoring.checks import CountCheck, PathCheck
 from steelyard.scoring.evaluate import Evaluator
 from steelyard.scoring.expectations import Expectations
 from steelyard.scoring.names import KeywordsOrFuzzy

@@ -153,18 +153,18 @@ class _Files:
         """The record of a case, MISSING of a new one; UsageError when it is not there, or when a new one is."""
         if is_new and case_id in self._cases:
             raise UsageError(f"there is a case {case_id!r} already, at {self._cases[case_id][0].place}")
-        return MISSING if is_new else _found(self._cases, case_id)[0].data
+        return MISSING if is_new else _case_in(self._cases, case_id)[0].data
 
     def refuse_unknown(self, new: Any) -> None:
         """UsageError when the truth has a field that is in no case and that no scorer names."""
         scorers: list[Any] = [component.scorer for component in self._suite.components]
         scorers += [part for scorer in scorers if isinstance(scorer, Fields) for _, _, part in scorer.parts]
-        known = {path for scorer in scorers for _, path in case_paths(scorer)}
+        read_paths = {path for scorer in scorers for _, path in case_paths(scorer)}
         for record, _ in self._cases.values():
-            known.update(path for path, _ in leaves(_truth(record.data), _EXPECTED))
+            read_paths.update(path for path, _ in leaves(_truth(record.data), _EXPECTED))
         for path, _ in leaves(_truth(new), _EXPECTED):
-            if path not in known:
-                hint = meant_or_listed(path, sorted(known))
+            if path not in read_paths:
+                hint = meant_or_listed(path, sorted(read_paths))
                 raise UsageError(f"{path} is in no case, and no scorer names it{hint} (--new-field if it is meant)")
 
     def with_case(self, case_id: str, new: Any, name: str | None) -> tuple[CaseFile, bytes]:
@@ -172,6 +172,8 @@ class _Files:
         if case_id in self._cases:
             name = self._cases[case_id][0].file
         file = next((file for file in self._source.files if file.name == name), self._source.files[-1])
+        if file.copy is not None:
+            raise cannot_edit(f"{file.name} is an address: edit the file there")
         if self._source.one_each or (suffix := file.path.suffix.lower()) not in EDITABLE:
             raise cannot_edit(f"{file.name} is no file of several cases in the form of {listed(EDITABLE)}")
         ids = [key for key, (record, _) in self._cases.items() if record.file == file.name]
@@ -247,7 +249,7 @@ def blame(suite: SuiteModel, case_id: str) -> list[Value]:
     last = max((at for at, line in enumerate(suite.ledger, 1) if _is_about(line, case_id)), default=0)
     if case_id not in cases and last and suite.ledger[last - 1].after is None:
         return [Value(case_id, "", MISSING, MISSING, last)]
-    return [value for value in _values(suite, case_id, _found(cases, case_id)) if value.now is not MISSING]
+    return [value for value in _values(suite, case_id, _case_in(cases, case_id)) if value.now is not MISSING]
 
 
 def changes_since_ledger(suite: SuiteModel, case: str | None = None) -> list[Value]:
@@ -293,7 +295,7 @@ def _values(suite: SuiteModel, case_id: str, case: Case | None) -> list[Value]:
     return results
 
 
-def _found(cases: Mapping[str, Any], case_id: str) -> Any:
+def _case_in(cases: Mapping[str, Any], case_id: str) -> Any:
     if case_id not in cases:
         raise UsageError(f"there is no case {case_id!r}{meant(case_id, cases)}")
     return cases[case_id]

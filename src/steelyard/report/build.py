@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from itertools import islice
 from typing import Any
 
 from steelyard.analysis.model import Summary
@@ -13,7 +12,6 @@ from steelyard.analysis.wording import failure_reason
 from steelyard.decide.baselines import stored_results
 from steelyard.decide.gates import Decision
 from steelyard.decide.verdict import decide
-from steelyard.people.experts import contested_in
 from steelyard.records import SCORER_ERROR, Outcome, RunHeader, Sample
 from steelyard.report.judge.run import failing_flags
 from steelyard.report.model import Report, SampleDetail
@@ -28,21 +26,28 @@ _N_SLOWEST = 5
 _INCONCLUSIVE_SHARE = 10
 """Of a cut list, one sample in so many may be an inconclusive one."""
 _LOOKED_THROUGH = 10
-"""How many times `max_details` samples are looked through for inconclusive ones, which the store cannot order."""
+"""How many times as many of the lowest scores as are shown are looked through for those that do not pass."""
 _MOST_FOUND = 200
 _MOST_CODES = 50
 """Of so many codes, what is worth most to fix first, so many findings each are kept for the views."""
 
 
 def build_report(
-    store: Store, header: RunHeader, *, max_details: int = 1000, figures: tuple[Summary, Decision] | None = None
+    store: Store,
+    header: RunHeader,
+    *,
+    max_details: int = 1000,
+    figures: tuple[Summary, Decision] | None = None,
+    brief: bool = False,
 ) -> Report:
     """The report of a run: figures over all samples, details of all or, beyond `max_details`, of the worst.
 
-    `figures` are those of a run that has just been summed up and decided; without them they are computed.
+    `figures` are those of a run that has just been summed up and decided; without them they are computed. `brief` is
+    for what stands on one screen: it leaves out the slowest samples, single findings and details that explain nothing.
     """
-    with store.one_view():
-        return _built(store, header, max_details, *(figures or _figures(store, header)))
+    return store.one_view(
+        lambda: _built(store, header, max_details, *(figures or _figures(store, header)), brief=brief)
+    )
 
 
 def _figures(store: Store, header: RunHeader) -> tuple[Summary, Decision]:
@@ -58,11 +63,15 @@ def _figures(store: Store, header: RunHeader) -> tuple[Summary, Decision]:
     return summary, decision
 
 
-def _built(store: Store, header: RunHeader, max_details: int, summary: Summary, decision: Decision) -> Report:
+def _built(
+    store: Store, header: RunHeader, max_details: int, summary: Summary, decision: Decision, *, brief: bool
+) -> Report:
     n_samples, judged = sum(summary.overall.outcomes.values()), header.description.judge is not None
     flags = failing_flags(header)
-    details = _details(store, header, n_samples, max_details)
-    slowest = store.some_samples(header.id, order="latency", limit=_N_SLOWEST, descending=True)
+    # They say why calls failed, a scorer broke, or what a judge said does not count.
+    explained = judged or bool(summary.failures) or summary.n_scorer_errors > 0
+    details = _details(store, header, n_samples, max_details) if explained or not brief else []
+    slowest = [] if brief else store.some_samples(header.id, order="latency", limit=_N_SLOWEST, descending=True)
     return Report(
         header=header,
         summary=summary,
@@ -73,12 +82,21 @@ def _built(store: Store, header: RunHeader, max_details: int, summary: Summary, 
         n_samples=n_samples,
         findings={
             figure.code: store.findings(header.id, figure.code, limit=_MOST_FOUND)
-            for figure in summary.codes[:_MOST_CODES]
+            for figure in ([] if brief else summary.codes[:_MOST_CODES])
         },
         why_inconclusive=_why_inconclusive(summary, details),
         spending=store.judge_spending(header.id) if judged else None,
-        contested=tuple((item.case_id, item.why) for item in contested_in(store, header)),
+        contested=_contested(store, header),
     )
+
+
+def _contested(store: Store, header: RunHeader) -> tuple[tuple[str, str], ...]:
+    """The contested cases, each with why; none where no expert answered any."""
+    if not store.people.labels(suite=header.suite_name):
+        return ()
+    from steelyard.people.experts import contested_in
+
+    return tuple((item.case_id, item.why) for item in contested_in(store, header))
 
 
 def _why_inconclusive(summary: Summary, details: list[SampleDetail]) -> dict[str, int]:
@@ -122,9 +140,7 @@ def _details(store: Store, header: RunHeader, n_samples: int, max_details: int) 
     detail = _Reader(header)
     if n_samples <= max_details:
         return detail.worst_first(store.samples(header.id))
-    looked_through = islice(store.samples(header.id), max_details * _LOOKED_THROUGH)
-    inconclusive = (pair for pair in looked_through if not pair[0].outcome.conclusive)
-    unread = list(islice(inconclusive, max(max_details // _INCONCLUSIVE_SHARE, 1)))
+    unread = store.some_samples(header.id, order="inconclusive", limit=max(max_details // _INCONCLUSIVE_SHARE, 1))
     scored = store.some_samples(header.id, order="score", limit=max_details - len(unread))
     return detail.worst_first([*unread, *scored])
 

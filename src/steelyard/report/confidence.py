@@ -2,19 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from steelyard.analysis.calibration import (
-    BestThreshold,
-    BucketFigure,
-    Calibration,
-    Claims,
-    ConfidenceFigures,
-    ReliabilityBin,
-    Split,
-)
 from steelyard.report import document as doc
 from steelyard.report import format as fmt
 from steelyard.report.document import Block, Drawing, Facts, Fold, Section, Table, section, table_section
@@ -22,6 +13,17 @@ from steelyard.report.model import Report
 from steelyard.report.render.json import encode_object, picked
 from steelyard.stats.arrays import SEED
 from steelyard.stats.intervals import Estimate
+
+if TYPE_CHECKING:
+    from steelyard.analysis.calibration import (
+        BestThreshold,
+        BucketFigure,
+        Calibration,
+        Claims,
+        ConfidenceFigures,
+        ReliabilityBin,
+        Split,
+    )
 
 _SIGNATURE = f"95 %: Wilson; calibration and thresholds: resampled cases | seed {SEED}"
 _DIGITS = 3

@@ -7,10 +7,11 @@ harmless. Figures in them are formatted already (`report/format.py`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum, StrEnum
 from typing import Any, TypeVar
 
+from steelyard.frozen import frozen
 from steelyard.report import format as fmt
 from steelyard.report.charts.base import Chart
 from steelyard.stats.intervals import Estimate
@@ -45,7 +46,7 @@ class Tone(StrEnum):
     WARNING = "warning"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Column:
     """A heading with the kind of what stands under it; where room is short it may stand below the column before.
 
@@ -58,7 +59,7 @@ class Column:
     optional: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Gauge:
     """Where a figure and its interval lie between 0 and 1; `mark` is a threshold to see it beside."""
 
@@ -72,7 +73,7 @@ class Gauge:
         return ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Link:
     """A text that leads to a sample of the same document."""
 
@@ -86,7 +87,7 @@ class Link:
 Cell = str | Gauge | Link
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Table:
     """A titled table, the rows to look at first above the others: a renderer without room leaves off the last.
 
@@ -193,7 +194,7 @@ def estimate(of: Callable[[Any], Estimate], title: str = "Value", unit: str = "s
     return [value(of, title, unit), interval(of, unit), base(of)]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Text:
     """A sentence or a paragraph."""
 
@@ -201,14 +202,14 @@ class Text:
     tone: Tone = Tone.PLAIN
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Facts:
     """Labels with what stands beside them."""
 
     rows: Sequence[tuple[str, str]]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Bullet:
     """One item of a list; `label` stands before it."""
 
@@ -217,7 +218,7 @@ class Bullet:
     label: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Bullets:
     """A list of sentences; `numbered` where their order says which comes first."""
 
@@ -230,7 +231,7 @@ def bullets(texts: Iterable[str], tone: Tone = Tone.PLAIN) -> Bullets:
     return Bullets([Bullet(text, tone) for text in texts])
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Figure:
     """The figure that a headline shows large: `Pass rate` `62.5 %` `(score >= 75 %) [47.0, 75.8] n 40`."""
 
@@ -240,7 +241,7 @@ class Figure:
     gauge: Gauge | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Headline:
     """The answer of a report: a verdict's word, what it means, the main figure and the reasons.
 
@@ -266,7 +267,7 @@ class Headline:
         return [item for item in self.remarks if item.tone is not Tone.WARNING]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Section:
     """Blocks under a title. A `main` one is open in a comment on a change, in which all others are folded.
 
@@ -280,7 +281,7 @@ class Section:
     short: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Fold:
     """Blocks behind a title that opens them; `bulky` ones are on pages alone, a terminal prints the others open."""
 
@@ -290,7 +291,7 @@ class Fold:
     bulky: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Quote:
     """Foreign text as it came, under a title; `searched` says whether the search of a page looks into it."""
 
@@ -299,7 +300,7 @@ class Quote:
     searched: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Drawing:
     """A picture that is drawn already, as an SVG element of known parts, with its caption."""
 
@@ -307,7 +308,7 @@ class Drawing:
     caption: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Outline:
     """A box on a picture in the picture's pixels; `number` is the finding's place in the list below."""
 
@@ -319,7 +320,7 @@ class Outline:
     y: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LegendLine:
     """One kind of outline on a picture, and how many of them there are; `n_elsewhere` have no place on it."""
 
@@ -330,7 +331,7 @@ class LegendLine:
     n_elsewhere: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Picture:
     """A picture with its outlines, or the problem that keeps it away; `data` is a JPEG in base64."""
 
@@ -343,7 +344,7 @@ class Picture:
     legend: Sequence[LegendLine] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SmallTables:
     """Tables of counts, one beside the other: the first column and the heading are the same scale."""
 
@@ -351,7 +352,7 @@ class SmallTables:
     note: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SampleBlock:
     """One sample, or a case with all its repeats, as a list shows it; `blocks` are what it opens to."""
 
@@ -375,7 +376,7 @@ class SampleBlock:
     """How many samples it stands for."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Samples:
     """The samples of a run, the worst first; `total` is how many the run has."""
 
@@ -400,7 +401,7 @@ Block = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Document:
     """A report. `title` is what it is about, `context` stands below it, `footer` at the end, most quietly of all.
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 from steelyard.analysis.findings import MOST_CONFUSIONS
 from steelyard.analysis.model import CodeFigure
+from steelyard.frozen import frozen
 from steelyard.records import RunHeader
 from steelyard.report import document as doc
 from steelyard.report import format as fmt
@@ -178,7 +178,7 @@ def gain(figure: CodeFigure) -> str:
     return fmt.points(figure.gain).removesuffix(" points")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SliceCount:
     """How often a code was found in one slice."""
 
@@ -233,7 +233,7 @@ def _some(cases: tuple[str, ...], n_cases: int) -> str:
     return f"{named}, +{more}" if named and more > 0 else named
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Code:
     """One code of the taxonomy; name and definition are "" where the suite says nothing."""
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from steelyard.analysis.model import SampleLine, Summary
 from steelyard.decide.gates import Decision
+from steelyard.frozen import frozen
 from steelyard.records import Mark, RunHeader
 from steelyard.report.render.json import FLAT, encode, picked
 from steelyard.store.base import Hit, Spending
@@ -20,7 +21,7 @@ def header_data(header: RunHeader) -> dict[str, Any]:
     return {"suite": encode(header.suite_name)} | picked(header, *_OF_RUNS)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Marked:
     """One dimension or flag as it was said, and as it counts after rules and checks."""
 
@@ -33,7 +34,7 @@ class Marked:
     """What a reviewer would give: `3 (2 to 4)`, `yes`; "" without a label."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class VoteDetail:
     """One judge's reading of a text, with long texts cut."""
 
@@ -49,7 +50,7 @@ class VoteDetail:
     """Why the vote has no scores."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class JudgementDetail:
     """What a judge said of a sample."""
 
@@ -71,7 +72,7 @@ class JudgementDetail:
     """True when it is of another mode than the run's: then the sample is in none of the run's figures."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SampleDetail:
     """One sample with everything a person needs to judge it: question, truth, answer, scores, findings."""
 
@@ -104,7 +105,7 @@ class SampleDetail:
     """The flags that it carries and that fail it."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LeftOut:
     """What gates were evaluated without."""
 
@@ -112,7 +113,7 @@ class LeftOut:
     n_samples: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Report:
     """A run, its figures and its decision."""
 

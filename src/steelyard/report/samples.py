@@ -7,7 +7,6 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
-from steelyard.analysis.judge.votes import judged_text
 from steelyard.analysis.model import SampleLine
 from steelyard.records import REMARKS, Finding, Judgement, Mode, Outcome, Remark, RunHeader, Sample, Vote
 from steelyard.report import document as doc
@@ -317,7 +316,7 @@ def judgement_reader(header: RunHeader) -> JudgementReader:
     """A function from a sample of the run and its case to what its judge said; None for samples without a judgement."""
     judge = header.description.judge
     names = judge.rubric.names if judge else ()
-    text_of = judged_text(judge.of if judge else "")
+    text_of = _judged_text(judge)
     labels_of = _labels(judge.labels if judge else "")
 
     def read(sample: Sample, case: Case) -> JudgementDetail | None:
@@ -341,6 +340,14 @@ def judgement_reader(header: RunHeader) -> JudgementReader:
         )
 
     return read
+
+
+def _judged_text(judge: JudgeModel | None) -> Callable[[Sample], str | None]:
+    if judge is None:
+        return lambda _sample: None
+    from steelyard.analysis.judge.votes import judged_text
+
+    return judged_text(judge.of)
 
 
 def _labels(place: str) -> Callable[[Case], dict[str, str]]:

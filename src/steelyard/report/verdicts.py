@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from steelyard.frozen import frozen
 
 NO_VERDICT = "NO VERDICT"
 INTERRUPTED = 130
@@ -19,7 +20,7 @@ class Colour(StrEnum):
     NONE = "none"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Style:
     """How a verdict looks. Signs tell without colour what colour tells."""
 

@@ -23,6 +23,7 @@ from steelyard.engine.writer import Progress, Silent
 from steelyard.errors import UsageError
 from steelyard.records import AbPlan, RunHeader, RunState
 from steelyard.runner.run import Prepared, StartedRun, finish, left_open, prepare, reopened
+from steelyard.runner.spread import spread
 from steelyard.scoring.evaluate import Evaluator
 from steelyard.stats.sequential import Watch
 from steelyard.store.base import Store
@@ -108,6 +109,7 @@ def run_ab(
 ) -> AbRuns:
     """Ask both arms, interleaved, and give the runs that came of it; `resumed` goes on under its own plan."""
     progress = progress or Silent()
+    store.notify(progress.note)
     if resumed is not None:
         plan, options = resumed.plan, resumed_options(options, resumed.headers[0])
         _insist_that_nobody_runs(resumed)
@@ -118,7 +120,8 @@ def run_ab(
         # Both were asked to the end, and the process died between closing the one and the other.
         a, b = (_closed(store, item, now.suite) for item, now in zip(resumed.headers, made, strict=True))
         return AbRuns((a, b))
-    endings: tuple[Ending, Ending] = in_own_loop(_drive(made, headers, drawn, plan, store, progress, resumed))
+    with spread(made, options, progress.note, env) as (arm_a, arm_b):
+        endings = in_own_loop(_drive((arm_a, arm_b), headers, drawn, plan, store, progress, resumed))
     stopped = next((ending.stopped for ending in endings if ending.stopped is not None), None)
     a, b = (_finished(store, *item, stopped=stopped) for item in zip(headers, endings, strict=True))
     return AbRuns((a, b), stopped, any(ending.interrupted for ending in endings))
@@ -206,7 +209,7 @@ def _arms(made: tuple[Prepared, Prepared], headers: Headers, store: Store, limit
             redact=item.suite.redactor,
             pace=pace,
             budget=budget,
-            scoring=scoring,
+            scoring=item.scoring or scoring,
         )
         for item, header in zip(made, headers, strict=True)
     )

@@ -32,7 +32,7 @@ from steelyard.suite.truth import SCORED_BY, TRUTH, LedgerLine, append_lines, by
 from steelyard.suite.yaml import listed, meant
 
 if TYPE_CHECKING:
-    from steelyard.engine.sample import Rejudged
+    from steelyard.engine.judges import Rejudged
     from steelyard.judging.ask import CostEstimate
     from steelyard.suite.models import Limits
 
@@ -238,7 +238,7 @@ class _Again:
         self, suite: SuiteModel, wanted: Wanted, rows: Array, limits: Limits, env: Mapping[str, str]
     ) -> tuple[list[int], Rejudged]:
         """The rows whose answers B's judge was asked about, in order, and what came of it."""
-        from steelyard.engine.sample import Rejudging
+        from steelyard.engine.judges import Rejudging
         from steelyard.errors import UsageError
         from steelyard.suite.chosen_judge import refuse_self_judged
 

@@ -6,11 +6,10 @@ import contextlib
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ParamSpec
 
 from steelyard import __version__
-from steelyard.analysis.judge.health import constant_judge
 from steelyard.analysis.model import Summary
 from steelyard.analysis.summary import summarise_stored, summary_data
 from steelyard.decide.baselines import Reference, held_against, runs_held_against, stored
@@ -29,17 +28,20 @@ from steelyard.engine.plan import (
     resumed_options,
     selection_of,
 )
+from steelyard.engine.pool import Recipe, Scoring, as_rescored
 from steelyard.engine.process import in_own_loop, myself
 from steelyard.engine.rescore import ReplayTarget, find_failed, retried, take_over
 from steelyard.engine.rescore import rescore as rescore_answers
 from steelyard.engine.writer import Progress, Silent
 from steelyard.errors import UNFINISHED, SteelyardError, UsageError
+from steelyard.frozen import frozen
 from steelyard.records import Anchors, Mode, RunHeader, RunState
+from steelyard.runner.spread import spread, spread_scoring
 from steelyard.scoring.evaluate import Evaluator
 from steelyard.store.base import Store
 from steelyard.store.sql import new_run_id
 from steelyard.suite.case import Case, digest
-from steelyard.suite.chosen_judge import as_recorded, refuse_self_judged
+from steelyard.suite.chosen_judge import refuse_self_judged
 from steelyard.suite.load import strict as with_strict_rules
 from steelyard.suite.models import Limits, SuiteModel
 from steelyard.suite.signature import signature
@@ -48,7 +50,8 @@ from steelyard.targets.base import Target, TargetContext, open_target
 
 if TYPE_CHECKING:
     from steelyard.analysis.compare.pairing import ComparedRun
-    from steelyard.engine.sample import Judges
+    from steelyard.engine.judges import Judges
+    from steelyard.engine.sample import ScoringThread
     from steelyard.judging.ask import CostEstimate
     from steelyard.report.model import Report
 
@@ -62,6 +65,8 @@ def judge_doubts(header: RunHeader, summary: Summary, *, differ: bool) -> list[s
     judge = header.description.judge
     if summary.judge is None or judge is None or not differ:
         return []
+    from steelyard.analysis.judge.health import constant_judge
+
     why = constant_judge(summary.judge, judge.rubric.scale)
     return [why] if why else []
 
@@ -128,6 +133,7 @@ def run_decided(
     """
     options = options or RunOptions()
     progress = progress or Silent()
+    store.notify(progress.note)
     resumed = None if options.resume is None else find_unfinished(store, suite, options.resume)
     earlier = None if options.retry_failed is None else find_failed(store, options.retry_failed, suite.name)
     if resumed is not None and earlier is not None:
@@ -135,26 +141,30 @@ def run_decided(
     if (started := resumed or earlier) is not None:
         options = resumed_options(options, started)
     made = prepare(suite, store, options, env)
-    suite, limits, target, judges, header = made.suite, made.limits, made.target, made.judges, made.header
+    suite, limits, header = made.suite, made.limits, made.header
     if resumed is not None:
         require_same_signature(resumed, header)
         header = reopened(resumed, limits, suite)
     elif earlier is not None:
         require_same_signature(earlier, header, "retried")
         header = replace(header, options=replace(header.options, retried=retried(store, earlier, made.plan)))
-    engine = Engine(
-        plan=made.plan,
-        target=target,
-        evaluator=Evaluator(suite),
-        judges=judges,
-        limits=limits,
-        store=store,
-        run_id=header.id,
-        cache=options.cache,
-        redact=suite.redactor,
-        since=header.created_at if header.options.retried else 0.0,
-    )
-    ending = in_own_loop(_drive(engine, target, judges, progress, StartedRun(store, header, resumed is not None)))
+    evaluator, started_run = Evaluator(suite), StartedRun(store, header, resumed is not None)
+    with spread([made], options, progress.note, env) as (done_by,):
+        engine = Engine(
+            plan=made.plan,
+            target=done_by.target,
+            evaluator=evaluator,
+            judges=done_by.judges,
+            limits=limits,
+            store=store,
+            run_id=header.id,
+            cache=options.cache,
+            redact=suite.redactor,
+            scoring=done_by.scoring,
+            recorded=_recorded(made, evaluator, options, progress),
+            since=header.created_at if header.options.retried else 0.0,
+        )
+        ending = in_own_loop(_drive(engine, done_by.target, done_by.judges, progress, started_run))
     header = after_the_run(header, ending)
     for message in worth_noting(ending, suite, limits):
         progress.note(message)
@@ -169,7 +179,18 @@ def run_decided(
         ), ending
 
 
-@dataclass(frozen=True, slots=True)
+def _recorded(made: Prepared, evaluator: Evaluator, options: RunOptions, progress: Progress) -> Scoring | None:
+    """How answers are scored when neither the target nor a judge is asked for anything; None when one is, or when
+    workers score."""
+    asked = made.judges is not None and made.judges.are_asked
+    if asked or options.on is not None or not getattr(made.target, "makes_no_calls", False):
+        return None
+    recipe = Recipe.of(made.suite, strict=options.strict)
+    n, workers = made.plan.n, options.workers
+    return Scoring(evaluator, made.judges, recipe, n=n, workers=workers, note=progress.note)
+
+
+@frozen
 class Result:
     """What a run came to: the header as it is stored, and the figures and the decision that reports show."""
 
@@ -177,14 +198,14 @@ class Result:
     summary: Summary
     decision: Decision
 
-    def report(self, store: Store) -> Report:
-        """The report of the run, with nothing computed a second time."""
+    def report(self, store: Store, *, brief: bool = False) -> Report:
+        """The report of the run, with nothing computed a second time; `brief` is what stands on one screen."""
         from steelyard.report.build import build_report
 
-        return build_report(store, self.header, figures=(self.summary, self.decision))
+        return build_report(store, self.header, figures=(self.summary, self.decision), brief=brief)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Prepared:
     """A run that is ready to begin: nobody was asked yet, and nothing is kept of it."""
 
@@ -194,6 +215,8 @@ class Prepared:
     target: Target
     judges: Judges | None
     header: RunHeader
+    scoring: ScoringThread | None = None
+    """What scores in the place of the engine's own thread."""
 
 
 def prepare(suite: SuiteModel, store: Store, options: RunOptions, env: Mapping[str, str] | None = None) -> Prepared:
@@ -225,7 +248,7 @@ def reopened(resumed: RunHeader, limits: Limits, suite: SuiteModel) -> RunHeader
     return replace(resumed, suite_path=suite.path, state=RunState.RUNNING, options=facts)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StartedRun:
     """A run that begins once its target is open: before that there is nothing to keep."""
 
@@ -271,36 +294,38 @@ def rescore_decided(
     suite: SuiteModel,
     store: Store,
     earlier: RunHeader,
-    *,
-    strict: bool = False,
-    max_inconclusive: float | None = None,
+    options: RunOptions | None = None,
     progress: Progress | None = None,
 ) -> Result:
-    """A new run: the answers of an earlier one, scored by the suite as it is now."""
+    """A new run: the answers of an earlier one, scored by the suite as it is now.
+
+    Of the options, these count: strict, max_inconclusive, on and workers.
+    """
+    options = options or RunOptions()
     progress = progress or Silent()
-    suite = with_strict_rules(suite) if strict else suite
+    store.notify(progress.note)
     refuse_unfinished_rescore(earlier)
     _refuse_other_redaction(suite, earlier)
-    judged = earlier.description.judge
-    if suite.judge is not None and judged is not None:
-        suite = suite.changed(judge=as_recorded(suite.judge, judged))
-    header = _rescored_header(suite, earlier, strict=strict, max_inconclusive=max_inconclusive)
-    store.create_run(header)
+    suite = as_rescored(suite, earlier.description, strict=options.strict)
+    header = _rescored_header(suite, earlier, options)
     judges = None
     if suite.judge is not None:
-        from steelyard.engine.sample import Judges
+        from steelyard.engine.judges import Judges
 
         judges = Judges(suite.judge, suite.folder)
-    rescored = rescore_answers(
-        store,
-        from_run=earlier.id,
-        run_id=header.id,
-        cases=iter(suite.cases),
-        evaluator=Evaluator(suite),
-        judges=judges,
-        progress=progress,
-        planned=earlier.n_planned,
-    )
+    recipe, n = Recipe.of(suite, strict=options.strict, described=earlier.suite), earlier.n_planned
+    here = Scoring(Evaluator(suite), judges, recipe, n=n, workers=options.workers, note=progress.note)
+    with contextlib.closing(here), spread_scoring(suite, options, progress.note) as remote:
+        store.create_run(header)
+        rescored = rescore_answers(
+            store,
+            from_run=earlier.id,
+            run_id=header.id,
+            cases=iter(suite.cases),
+            scoring=remote or here,
+            progress=progress,
+            planned=n,
+        )
     for count, why in (
         (rescored.changed_questions, "the question has changed since it was answered"),
         (rescored.gone_cases, "the case is not in the suite any more, or was never answered"),
@@ -310,12 +335,10 @@ def rescore_decided(
     return finish(store, header, rescored.health, finished=True)
 
 
-def _rescored_header(
-    suite: SuiteModel, earlier: RunHeader, *, strict: bool, max_inconclusive: float | None
-) -> RunHeader:
+def _rescored_header(suite: SuiteModel, earlier: RunHeader, options: RunOptions) -> RunHeader:
     """The header of a new run with the plan and the answers of an earlier one, and today's suite."""
     now = time.time()
-    allowed = suite.limits.max_inconclusive if max_inconclusive is None else max_inconclusive
+    allowed = options.limits(suite.limits).max_inconclusive
     signed = _rescored_signature(suite, earlier)
     then = earlier.description
     described = _description(suite, signed, selection_of(earlier).of(suite.cases)).changed(
@@ -333,7 +356,7 @@ def _rescored_header(
         signature=signed,
         suite=described.data(),
         # What the judge said of anchors was scored as the suite was then.
-        options=replace(earlier.options, strict=strict, owner=myself(), anchors={}),
+        options=replace(earlier.options, strict=options.strict, owner=myself(), anchors={}),
         state=RunState.RUNNING,
         rescored_from=earlier.id,
         version=__version__,
@@ -368,7 +391,7 @@ def rescore(
     suite: SuiteModel, store: Store, earlier: RunHeader, *, strict: bool = False, max_inconclusive: float | None = None
 ) -> RunHeader:
     """As `rescore_decided`, for callers that want no report."""
-    return rescore_decided(suite, store, earlier, strict=strict, max_inconclusive=max_inconclusive).header
+    return rescore_decided(suite, store, earlier, RunOptions(strict=strict, max_inconclusive=max_inconclusive)).header
 
 
 def finish(
@@ -462,7 +485,7 @@ def _target(suite: SuiteModel, target_context: TargetContext, store: Store, opti
 def _judges(suite: SuiteModel, limits: Limits, target_context: TargetContext, secrets: list[str]) -> Judges | None:
     if suite.judge is None:
         return None
-    from steelyard.engine.sample import Judges  # with it comes the HTTP client, which runs without a judge may not need
+    from steelyard.engine.judges import Judges
 
     if limits.rate is not None:
         # So many calls as an open load may have under way are for the system under test, not for its judges.

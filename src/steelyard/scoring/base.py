@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from steelyard.frozen import frozen
 from steelyard.records import Box, Check, Claim, Mark, Span
 from steelyard.suite.case import EVERY, MISSING, Case, Getter, compile_path, split_path
 
@@ -33,7 +34,17 @@ class Fault:
     section: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
+class Answered:
+    """What a scorer or check may look at."""
+
+    text: str
+    answer: Any = None
+    """As parsed; None when it is no JSON."""
+    status: int | None = None
+
+
+@frozen
 class Measure:
     """A ratio of two counts of a scorer; over many samples it is the ratio of their sums."""
 
@@ -44,7 +55,7 @@ class Measure:
     """`higher` or `lower`, for comparisons; "" when that is not for the scorer to say."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MeanMeasure:
     """The mean of several measures of a scorer, each over all samples first; a ratio of nothing is left out."""
 

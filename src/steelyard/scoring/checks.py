@@ -11,6 +11,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
+from steelyard.scoring.base import Answered
 from steelyard.scoring.text import compile_pattern
 from steelyard.suite.case import (
     MISSING,
@@ -41,16 +42,6 @@ class Asks(IntEnum):
     """It must hold something, whatever that is."""
     THIS = 2
     """It must hold what this case, and maybe no other, asks for."""
-
-
-@dataclass(frozen=True, slots=True)
-class Answered:
-    """What a check may look at."""
-
-    text: str
-    answer: Any = None
-    """As parsed; None when it is no JSON."""
-    status: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,23 +7,25 @@ import math
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import lru_cache
-from typing import Any, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from steelyard.errors import Problem, SuiteError
+from steelyard.frozen import frozen
 from steelyard.plugins import UserCodeError, checked_call, is_own, place_in_words
 from steelyard.records import BROKE_OFF, Box, Check, Claim, Finding, Item, Judgement, Mark, Mode, Outcome, Score
 from steelyard.redact import learn_secrets, secrets_in
-from steelyard.scoring.base import Fault, Reading
-from steelyard.scoring.checks import Answered
-from steelyard.scoring.expectations import Expectations
+from steelyard.scoring.base import Answered, Fault, Reading
 from steelyard.scoring.extract import SchemaValidator, extract_json
 from steelyard.scoring.text import unknown
 from steelyard.suite.build.judge import LISTED
 from steelyard.suite.case import MISSING, Case, Unsearchable, compile_path, compile_place, path_step
 from steelyard.suite.judge import Dimension, Flag, JudgeModel, Rubric, SaidCount, SaidMean
-from steelyard.suite.models import Component, StabilityRules, SuiteModel
+from steelyard.suite.models import EXPECT, Component, StabilityRules, SuiteModel
+
+if TYPE_CHECKING:
+    from steelyard.scoring.expectations import Expectations
 
 # What a judgement adds to a sample: a score for each dimension and flag, a finding for each low or set one.
 
@@ -250,7 +252,7 @@ _ERRORS: Final = 400
 """Statuses from here on are errors."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Evaluated:
     """What one answer came to. `score` is a fraction 0..1."""
 
@@ -296,8 +298,8 @@ class Evaluator:
         self._order = {kind.code: place for place, kind in enumerate(suite.taxonomy)}
         self._judge = suite.judge
         self._judged_place = compile_path(suite.judge.of) if suite.judge is not None and suite.judge.of else None
-        scorers = [scorer for _, scorer in self.components]
-        self._expect = next((scorer for scorer in scorers if isinstance(scorer, Expectations)), None)
+        expected = (scorer for component, scorer in self.components if component.scorer_name == EXPECT)
+        self._expect: Expectations | None = next(expected, None)
         self._stability = suite.stability
         self._recent: Recent[Evaluated] = Recent()
         self._counting = any(getattr(component.scorer, "measures", None) for component in suite.computed)
@@ -548,7 +550,7 @@ class Evaluator:
 def _reader(component: Component, scorer: Any) -> Callable[[Answered, Case], Reading]:
     """What the scorer says of an answer; UserCodeError when it breaks."""
     who = f"the scorer of {component.name}"
-    if isinstance(scorer, Expectations):
+    if component.scorer_name == EXPECT:
         return lambda answered, case: checked_call(who, scorer.evaluate, answered, case, returns=object)
     # Steelyard's own scorers keep to their types, which saves the time to look.
     returns = Reading if is_own(type(scorer)) else object

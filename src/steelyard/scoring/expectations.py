@@ -12,8 +12,8 @@ from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, field_validat
 
 from steelyard.plugins import checked_call, is_own
 from steelyard.records import Check, CheckState
-from steelyard.scoring.base import UNKNOWN, Fault, Reading, Scorer
-from steelyard.scoring.checks import Answered, Asked, Asks, CheckRule, Hit, brief, in_case
+from steelyard.scoring.base import UNKNOWN, Answered, Fault, Reading, Scorer
+from steelyard.scoring.checks import Asked, Asks, CheckRule, Hit, brief, in_case
 from steelyard.suite.case import Case, Unsearchable, compile_path
 from steelyard.suite.models import RequiredRepeats
 from steelyard.suite.yaml import result as was_found

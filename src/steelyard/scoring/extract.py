@@ -8,13 +8,13 @@ import math
 import re
 import sys
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Any, Final, NoReturn, Self
 
-import json_repair
 import jsonschema_rs
+
+from steelyard.frozen import frozen
 
 # Strict JSON out of text that may be hostile: no crash, no infinities, bounded depth and bounded work.
 
@@ -270,7 +270,7 @@ _BEGINS_ESCAPED = re.compile(r"""\s*[\[{]\s*+(?:\{\s*+)?\\["]""")
 _BEGINS_AS_JSON = re.compile(rf"""{_BEGINS_QUOTED.pattern}|\{{\s*[A-Za-z_][\w\-]{{0,60}}\s*:""")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Extracted:
     """What the extraction found: `step` names how, None when nothing fits and `problems` says why."""
 
@@ -357,9 +357,12 @@ def _repaired(texts: list[str], begins: re.Pattern[str], gave_up: list[str]) -> 
             gave_up.append(f"it was not repaired: it is longer than {MAX_REPAIR_CHARACTERS:,} characters")
             continue
         seen.add(broken)
+        # Imported before the clock starts, and not before an answer needs it: few do.
+        from json_repair import repair_json
+
         try:
             with time_left:
-                value = _repair(broken)
+                value = _repair(broken, repair_json)
         except OutOfTime:
             gave_up.append(f"its repair was given up after {MAX_REPAIR_SECONDS:g} s")
             return
@@ -369,10 +372,10 @@ def _repaired(texts: list[str], begins: re.Pattern[str], gave_up: list[str]) -> 
             return
 
 
-def _repair(broken: str) -> Any:
+def _repair(broken: str, repair: Callable[..., Any]) -> Any:
     """The fixed object or array; None when there is none, it is empty, or a key of it is not in the text."""
     try:
-        value = json_repair.repair_json(broken, return_objects=True, skip_json_loads=True)
+        value = repair(broken, return_objects=True, skip_json_loads=True)
     except (ValueError, RecursionError, IndexError, TypeError, KeyError, AttributeError):
         return None  # the repairer gives up in many ways on hostile text; none of them is an answer
     if broken.startswith("{") and isinstance(value, list):

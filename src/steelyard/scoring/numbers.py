@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import pairwise
 from typing import Any, ClassVar, Final, Literal
 
 from pydantic import Field, model_validator
 
+from steelyard.frozen import frozen
 from steelyard.scoring.base import UNKNOWN, Reading, Scorer
 from steelyard.suite.case import Case
 
@@ -282,18 +283,23 @@ _CURRENCY = (
     + rf"|(?<![a-z])(?:{_CODES})(?![a-z])|(?<![a-z])(?:dollars?|euros?|pounds?|quid|yen|yuan|francs?|"
     r"rupees?|krona|kroner|kr|ft|rs)(?![a-z])\.?|zł|kč"
 )
-_AMOUNT = re.compile(
-    rf"(?P<limit>\b(?:under|below|less\s+than|up\s+to|at\s+most|no\s+more\s+than|maximum|max\.?|over|above|more\s+than|"
-    rf"at\s+least|starting\s+(?:at|from)|minimum|min\.?|upwards\s+of)\b\s*(?:of\s+)?|[<>]=?\s*|[≤≥]\s*)?"
-    rf"(?:(?P<before>{_CURRENCY})\s*|(?<![\w.,]))(?P<numeral>{NUMERAL})"
-    rf"(?:\s?(?P<multiplier>(?:{MULTIPLIER}))(?![^\W\d]))?(?P<after>\s*(?:{_CURRENCY}))?(?P<more>\s*(?:\+|or\s+more\b|"
-    rf"and\s+(?:up|above|more)\b))?(?![%\w]|\s*(?:percent|years?|inches|cm|mm|kg)\b)",
-    re.IGNORECASE,
-)
 _JOINED = re.compile(r"\s*(?:-|to|and|through|up\s+to)\s*", re.IGNORECASE)
 _ORDERED = re.compile(r"\s*(?:-|to\b|through\b|up\s+to\b)", re.IGNORECASE)
 _NEGATIVE = re.compile(r"\s*-\s*[$€£¥]?\s*[\d.]")
 _UPPER_LIMITS: Final = ("under", "below", "less", "up", "at most", "no more", "max", "<", "≤")
+
+
+@cache
+def _amount() -> re.Pattern[str]:
+    """A sum of money; compiled for the first answer that is read as one, since no other pattern takes as long."""
+    return re.compile(
+        rf"(?P<limit>\b(?:under|below|less\s+than|up\s+to|at\s+most|no\s+more\s+than|maximum|max\.?|over|above|more\s+than|"
+        rf"at\s+least|starting\s+(?:at|from)|minimum|min\.?|upwards\s+of)\b\s*(?:of\s+)?|[<>]=?\s*|[≤≥]\s*)?"
+        rf"(?:(?P<before>{_CURRENCY})\s*|(?<![\w.,]))(?P<numeral>{NUMERAL})"
+        rf"(?:\s?(?P<multiplier>(?:{MULTIPLIER}))(?![^\W\d]))?(?P<after>\s*(?:{_CURRENCY}))?(?P<more>\s*(?:\+|or\s+more\b|"
+        rf"and\s+(?:up|above|more)\b))?(?![%\w]|\s*(?:percent|years?|inches|cm|mm|kg)\b)",
+        re.IGNORECASE,
+    )
 
 
 @dataclass(slots=True)
@@ -320,7 +326,7 @@ class _Sum:
         return self.amount, self.amount
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Price:
     """What a text says in money: `amounts` is None when it cannot be read, and `problem` says why."""
 
@@ -337,7 +343,7 @@ def read_price(text: str, currency: str | None = None) -> Price:
     cleaned = _DASHES.sub("-", text[:LONGEST_TEXT])
     if _NEGATIVE.match(cleaned):
         return Price(None, "the amount is below zero")
-    sums = [_sum(match) for match in _AMOUNT.finditer(cleaned)]
+    sums = [_sum(match) for match in _amount().finditer(cleaned)]
     joined = [(item, two) for item, two in pairwise(sums) if _JOINED.fullmatch(cleaned, item.place[1], two.place[0])]
     for item, two in joined:
         _share_what_is_said_once(item, two)

@@ -89,7 +89,7 @@ class Fields(Scorer):
         if len(kinds) > 1:
             raise ValueError(f"{name}: give one scorer, not {', '.join(kinds)}")
         kind = kinds[0] if kinds else "exact"
-        if kind not in plugins.names("scorers"):
+        if not plugins.is_known("scorers", kind):
             raise ValueError(f"{name}: {kind!r} is not a scorer; there are: {', '.join(plugins.names('scorers'))}")
         scorer_class: type[Scorer] = plugins.find("scorers", kind)
         parameters = {"answer": name, **(written.get(kind) or {})}

@@ -22,16 +22,17 @@ Where most cases did not move at all, resamples know no spread, and two made-up 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
+from steelyard.frozen import frozen
 from steelyard.stats.arrays import Array, beta_power, draws, incomplete_beta
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Estimate:
     """A figure with what it stands on; `value` is None ("n/a") when it stands on nothing.
 

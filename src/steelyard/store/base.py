@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from steelyard.frozen import frozen
 from steelyard.records import CallResult, Check, Finding, Item, Judgement, Outcome, RunHeader, Sample
 from steelyard.suite.case import Case, unit_name
 
@@ -17,8 +17,10 @@ if TYPE_CHECKING:
     from steelyard.store.logs import AlertRecord, BaselineEntry, Delivery
     from steelyard.store.people import PeopleTables
 
+_Result = TypeVar("_Result")
 
-@dataclass(frozen=True, slots=True)
+
+@frozen
 class Hit:
     """A finding with the sample it was found in."""
 
@@ -28,7 +30,7 @@ class Hit:
     finding: Finding
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class JudgedSample:
     """A sample that a judge was asked about, without its answer and without the calls of the judge."""
 
@@ -242,8 +244,15 @@ class Store(Protocol):
 
     def close(self) -> None: ...
 
-    def one_view(self) -> AbstractContextManager[None]:
-        """Everything this thread reads meanwhile is the store as it was at one moment, also of a run that goes on."""
+    def notify(self, note: Callable[[str], None]) -> None:
+        """Who is told, from now on, that a server does not answer and is waited for."""
+        ...
+
+    def one_view(self, read: Callable[[], _Result]) -> _Result:
+        """What `read` gives when all that it reads is the store as it was at one moment, also of a run that goes on.
+
+        It is called again when a server goes away in the middle of it.
+        """
         ...
 
     def create_run(self, header: RunHeader) -> None: ...
@@ -301,7 +310,8 @@ class Store(Protocol):
     def some_samples(
         self, run_id: str, *, order: str, limit: int, descending: bool = False
     ) -> list[tuple[Sample, Case]]:
-        """A few samples ordered by `score` or `latency`, those without one left out."""
+        """A few samples ordered by `score` or `latency`, those without one left out; or the first that are
+        `inconclusive`."""
         ...
 
     def columns(self, run_id: str) -> Columns: ...
@@ -388,7 +398,7 @@ class Store(Protocol):
 # What another tool recorded, as the format of a suite hands it over: the core scores it and keeps it as a run.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RecordedSample:
     """One question with the answer it got and what a judge said of it then."""
 
@@ -412,7 +422,7 @@ class RecordedSample:
     """What came of the checks of an answer that was not kept: they stand as they are. None, and `answer` is scored."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RecordedRun:
     """All that was recorded together."""
 

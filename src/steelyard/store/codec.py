@@ -19,14 +19,18 @@ import json
 import math
 import re
 import sys
+import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
+from dataclasses import MISSING, Field, fields, is_dataclass
 from enum import StrEnum
 from functools import cache
 from itertools import pairwise
 from operator import attrgetter, index
 from types import NoneType, UnionType
 from typing import Annotated, Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+
+from steelyard.frozen import frozen
+from steelyard.suite.case import json_writer
 
 Row = tuple[Any, ...]
 Schema = dict[str, Any]
@@ -59,6 +63,53 @@ def from_stored_or_none(text: str | None) -> str | None:
     return None if text is None else from_stored(text)
 
 
+LARGE = 2_000
+"""Characters from which on a text is packed: as many bytes as PostgreSQL begins to pack at by itself."""
+_WORTH_PACKING = 0.75
+_MAGIC = b"\x28\xb5\x2f\xfd"
+"""With which every Zstandard frame begins."""
+
+
+class _Packers(threading.local):
+    """Zstandard, imported by the thread that first needs it."""
+
+    def __init__(self) -> None:
+        import zstandard
+
+        self.pack = zstandard.ZstdCompressor().compress
+        self.unpack = zstandard.ZstdDecompressor().decompress
+
+
+@cache
+def _packers() -> _Packers:
+    return _Packers()
+
+
+def pack_bytes(data: bytes) -> bytes:
+    """The data as one Zstandard frame where that is much smaller, else as they are."""
+    packed: bytes = _packers().pack(data)
+    return packed if len(packed) <= _WORTH_PACKING * len(data) else data
+
+
+def unpack_bytes(data: bytes) -> bytes:
+    """The data back from `pack_bytes`."""
+    return _packers().unpack(data) if data.startswith(_MAGIC) else data
+
+
+def pack_text(text: str) -> bytes | None:
+    """A large text as a Zstandard frame; None for one that is small or would stay so large."""
+    if len(text) < LARGE:
+        return None
+    data = text.encode()
+    packed = pack_bytes(data)
+    return None if packed is data else packed
+
+
+def unpack_text(text: str | None, packed: bytes | None) -> str | None:
+    """The text that is stored either way; None when none is."""
+    return text if packed is None else unpack_bytes(bytes(packed)).decode()
+
+
 def _plain(value: Any) -> Any:
     """What JSON has no word for, in a word it has: any mapping, a set in one order, numpy's numbers; else its text."""
     if isinstance(value, Mapping):
@@ -70,19 +121,7 @@ def _plain(value: Any) -> Any:
     return str(value) if type(data) is type(value) else data
 
 
-_compact = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_plain)
-
-
-def _writer() -> Callable[[Any], str]:
-    """`_compact.encode` without its C part being built again in every call, which takes longer than a small record."""
-    make = getattr(json.encoder, "c_make_encoder", None)
-    if make is None:
-        return _compact.encode
-    chunks = make(None, _plain, json.encoder.encode_basestring, None, ":", ",", False, False, False)
-    return lambda data: "".join(chunks(data, 0))
-
-
-_write = _writer()
+_write = json_writer((",", ":"), _plain, allow_nan=False)
 _compact_ascii = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":"), default=_plain)
 
 
@@ -133,7 +172,7 @@ _NOTHING: Any = object()
 _Way = Callable[[Any], Any]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Form:
     """How the values of one type are written; None where a value is plain data already."""
 
@@ -279,7 +318,7 @@ def _mapping(hint: Any) -> _Form:
 # ---- records
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Part:
     """One field of a record."""
 

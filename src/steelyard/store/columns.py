@@ -7,6 +7,7 @@ import operator
 import zlib
 from array import array
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import compress
 from typing import TYPE_CHECKING, Any, overload
 
@@ -14,7 +15,7 @@ import numpy as np
 
 from steelyard.records import Check, CheckState, Claim, Item, Outcome
 from steelyard.store.base import Checks, ClaimColumns, Columns
-from steelyard.store.codec import from_stored, unpack, unpacked_columns
+from steelyard.store.codec import Row, from_stored, unpack, unpacked_columns
 from steelyard.store.databases import Database, Session
 from steelyard.store.samples import PAGE, Layout, layouts_of
 
@@ -66,6 +67,8 @@ class PackedTexts(Sequence[str]):
     def __init__(self) -> None:
         self._packed: list[bytes] = []
         self._loose: list[str] = []
+        self._last: tuple[int, list[str]] = (-1, [])
+        """The pack that was unpacked last: whoever asks for one text after the other mostly stays in it."""
 
     def extend(self, stored: Sequence[str]) -> None:
         self._loose.extend(stored)
@@ -108,8 +111,14 @@ class PackedTexts(Sequence[str]):
         if isinstance(place, slice):
             return [self[i] for i in range(*place.indices(len(self)))]
         pack, at = divmod(range(len(self))[place], self._PACK)
-        texts = self._loose if pack == len(self._packed) else zlib.decompress(self._packed[pack]).decode().split("\0")
-        return from_stored(texts[at])
+        return from_stored((self._loose if pack == len(self._packed) else self._unpacked(pack))[at])
+
+    def _unpacked(self, pack: int) -> list[str]:
+        last, texts = self._last
+        if last != pack:
+            texts = zlib.decompress(self._packed[pack]).decode().split("\0")
+            self._last = pack, texts
+        return texts
 
 
 PIECE = 1_000
@@ -444,10 +453,7 @@ def items_of(database: Database, run: int) -> Iterator[tuple[int, tuple[Item, ..
     places: np.ndarray | None = None
     seq = -1
     while True:
-        with database.reading() as session:
-            rows = session.execute(_NEXT_ITEMS, (run, seq, PAGE))
-            if rows and places is None:
-                places = _places_of(session, run)
+        rows, places = database.outlast(partial(_items_page, database, run, seq, places))
         if not rows or places is None:
             return
         seqs = np.array([seq for seq, _text in rows])
@@ -456,3 +462,11 @@ def items_of(database: Database, run: int) -> Iterator[tuple[int, tuple[Item, ..
         for position, (_seq, text) in compress(zip(where.tolist(), rows, strict=True), there.tolist()):
             yield position, unpack(Item, text)
         seq = rows[-1][0]
+
+
+def _items_page(
+    database: Database, run: int, seq: int, places: np.ndarray | None
+) -> tuple[list[Row], np.ndarray | None]:
+    with database.reading() as session:
+        rows = session.execute(_NEXT_ITEMS, (run, seq, PAGE))
+        return rows, _places_of(session, run) if rows and places is None else places

@@ -23,8 +23,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from steelyard.frozen import frozen
 from steelyard.store.base import Checks, Columns
-from steelyard.store.codec import from_stored, to_stored
+from steelyard.store.codec import from_stored, pack_bytes, pack_text, to_json, to_stored, unpack_bytes, unpack_text
 from steelyard.store.columns import PackedTexts
 from steelyard.store.databases import Session, in_pieces, placeholders
 from steelyard.store.samples import case_from
@@ -123,12 +124,6 @@ class ContentsColumns:
     """For each confusion, which finding of its sample it is."""
 
 
-def read_contents(reading: Callable[[], Any], run: int) -> Contents:
-    """The contents of a run; `reading` opens a transaction, now and whenever texts are asked for."""
-    with reading() as session:
-        return with_texts(reading, run, read_contents_columns(session, run))
-
-
 def read_contents_columns(session: Session, run: int) -> ContentsColumns:
     """The contents of a run as numbers."""
     places, hashes = array("q"), array("Q")
@@ -147,17 +142,15 @@ def read_contents_columns(session: Session, run: int) -> ContentsColumns:
     return ContentsColumns(np.asarray(hashes), np.asarray(digests), sample, np.asarray(seqs), np.asarray(positions))
 
 
-def with_texts(reading: Callable[[], Any], run: int, columns: ContentsColumns) -> Contents:
-    """The contents of a run, with the ways to the texts behind them."""
+def with_texts(read: Callable[..., Any], run: int, columns: ContentsColumns) -> Contents:
+    """The contents of a run, with the ways to the texts behind them; `read` calls a function with a transaction."""
 
     def confused(chosen: Sequence[int]) -> list[Confused]:
-        with reading() as session:
-            places = [(int(columns.seq[item]), int(columns.position[item])) for item in chosen]
-            return [_texts(session, run, seq, position) for seq, position in places]
+        places = [(int(columns.seq[item]), int(columns.position[item])) for item in chosen]
+        return [read(_texts, run, seq, position) for seq, position in places]
 
     def cases(ids: Sequence[str]) -> dict[str, Case]:
-        with reading() as session:
-            return _cases(session, run, ids)
+        return dict(read(_cases, run, ids))
 
     return Contents(columns.case_hash, columns.confusion, columns.confusion_sample, confused, cases)
 
@@ -201,7 +194,7 @@ def _cases(session: Session, run: int, ids: Sequence[str]) -> dict[str, Case]:
 
 
 _ANSWERS = """
-SELECT s.seq, a.status, t.text FROM samples s
+SELECT a.status, t.text, t.packed FROM samples s
 JOIN calls a ON a.run = s.call_run AND a.seq = s.seq
 LEFT JOIN answers t ON t.run = s.call_run AND t.seq = s.seq
 WHERE s.run = ? ORDER BY s.seq
@@ -212,7 +205,8 @@ def read_answer_digests(session: Session, run: int) -> np.ndarray:
     """A number for each sample's answer and its status, in the order of `Columns`; 0 where no answer is kept."""
     digests = array("Q")
     for rows in session.stream(_ANSWERS, (run,), PIECE):
-        digests.extend([0 if text is None else _answer_digest(status, text) for _seq, status, text in rows])
+        texts = [(status, unpack_text(text, packed)) for status, text, packed in rows]
+        digests.extend([0 if text is None else _answer_digest(status, text) for status, text in texts])
     return np.frombuffer(digests, dtype=np.uint64) if digests else np.empty(0, dtype=np.uint64)
 
 
@@ -220,6 +214,30 @@ def _answer_digest(status: int | None, text: str) -> int:
     digest = hashlib.blake2b(f"{status}\0{text}".encode("utf-8", "surrogatepass"), digest_size=8).digest()
     # 0 stands for none.
     return int.from_bytes(digest, "big") or 1
+
+
+# ---- what the summary of a run lists case by case: most of it, and nothing that is queried
+
+
+_WITH_CELLS = ("latency", "checks", "stability")
+
+
+def without_cells(summary: dict[str, Any] | None) -> tuple[dict[str, Any] | None, bytes | None]:
+    """A summary with empty lists in the place of long ones, and those, packed; None where they are not long."""
+    parts = {part: (summary or {}).get(part) for part in _WITH_CELLS}
+    cells = {part: data["cells"] for part, data in parts.items() if isinstance(data, dict) and data.get("cells")}
+    packed = pack_text(to_json(cells))
+    if summary is None or packed is None:
+        return summary, None
+    return summary | {part: summary[part] | {"cells": []} for part in cells}, packed
+
+
+def with_cells(summary: dict[str, Any] | None, packed: bytes | None) -> dict[str, Any] | None:
+    """The summary back from `without_cells`."""
+    if summary is not None and packed is not None:
+        for part, cells in json.loads(unpack_bytes(bytes(packed))).items():
+            summary[part]["cells"] = cells
+    return summary
 
 
 # ---- columns as whole arrays
@@ -235,7 +253,7 @@ _STORED = "SELECT name, content FROM stored_columns WHERE run = ? AND name >= ? 
 _COUNT = "SELECT count(*) FROM samples JOIN runs ON runs.number = samples.run WHERE run = ? AND state = 'ended'"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Digests:
     """Digests of a run's answers, in the form that is kept."""
 
@@ -267,23 +285,15 @@ def stored_checks(session: Session, run: int) -> Checks | None:
     return _unpacked(session, run, CHECKS, Checks)
 
 
-def stored_contents(reading: Callable[[], Any], run: int) -> Contents | None:
+def stored_contents(session: Session, run: int) -> ContentsColumns | None:
     """What its samples are about; None when that is not kept."""
-    with reading() as session:
-        result = _unpacked(session, run, CONTENTS, ContentsColumns)
-    return None if result is None else with_texts(reading, run, result)
+    return _unpacked(session, run, CONTENTS, ContentsColumns)
 
 
 def stored_digests(session: Session, run: int) -> np.ndarray | None:
     """Digests of its answers; None when they are not kept."""
     result = _unpacked(session, run, DIGESTS, Digests)
     return None if result is None else result.digest
-
-
-def read_to_keep(reading: Callable[[], Any], run: int) -> ContentsColumns:
-    """What the samples of a run are about, in the form that is kept."""
-    with reading() as session:
-        return read_contents_columns(session, run)
 
 
 def _packed(part: str, value: Any) -> Iterator[tuple[str, bytes]]:
@@ -352,9 +362,9 @@ def _given(message: dict[str, Any], arrays: dict[str, bytes]) -> Any:
 def _bytes(values: np.ndarray) -> bytes:
     written = io.BytesIO()
     np.save(written, values, allow_pickle=False)
-    return written.getvalue()
+    return pack_bytes(written.getvalue())
 
 
 def _array(content: bytes) -> np.ndarray:
-    result: np.ndarray = np.load(io.BytesIO(content), allow_pickle=False)
+    result: np.ndarray = np.load(io.BytesIO(unpack_bytes(bytes(content))), allow_pickle=False)
     return result

@@ -1,5 +1,5 @@
-"""What the store needs from a database (transactions, statements, bulk inserts, errors a person can act on), and the
-two there are: one SQLite file, or a PostgreSQL database in a schema of its own so that it can share it with others.
+"""What the store needs from a database (transactions, statements, bulk inserts, errors a person can act on), and one
+SQLite file as such; PostgreSQL is in `postgres`.
 
 SQLite's write-ahead logging lets others read while a run writes. With `synchronous=NORMAL` a committed sample survives
 the end of the process in any way (`kill -9` included); a power cut may take the last moments before it, and never
@@ -13,27 +13,25 @@ import sqlite3
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import Any, Protocol, TypeVar
 from urllib.parse import quote
-from uuid import uuid4
 
-from steelyard.errors import MissingExtra, StoreError
+from steelyard.errors import StoreError
 from steelyard.store.codec import Row
-from steelyard.store.schema import POSTGRES, SQLITE, Dialect
+from steelyard.store.schema import SQLITE, Dialect
 
-if TYPE_CHECKING:
-    import psycopg
+_Result = TypeVar("_Result")
 
 IN_LIMIT = 500
 """How many values one `IN (...)` takes; older SQLite allows 999 in a statement."""
 LONGEST_OUTAGE = 120.0
 """Seconds that a run waits for a server that went away; what is to be written stays in memory meanwhile."""
 _FIRST_WAIT, _LONGEST_WAIT = 0.1, 5.0
-_INTACT = "What was stored before is intact."
+INTACT = "What was stored before is intact."
 
 
 class Duplicate(StoreError):
@@ -51,6 +49,10 @@ class Session(Protocol):
 
     def stream(self, sql: str, values: Sequence[Any], size: int) -> Iterator[list[Row]]:
         """Rows in pieces of `size`, never all at once."""
+        ...
+
+    def columns(self, table: str) -> tuple[str, ...]:
+        """The names of a table's columns."""
         ...
 
     def many(self, sql: str, rows: Sequence[Row]) -> None:
@@ -76,8 +78,10 @@ class Database(ABC):
         self._closed = False
         self.outlasts = False
         """True while a run writes: then a server that goes away is waited for."""
-        self.gave_up = False
-        """True once it was gone for so long that nothing waits for it any more."""
+        self.note: Callable[[str], None] = lambda _text: None
+        """Told that a server does not answer and is waited for, and that it answers again."""
+        self._gave_up = False
+        self._tries = 0
 
     @abstractmethod
     def connect(self) -> Any:
@@ -109,8 +113,36 @@ class Database(ABC):
     def refuse_lost(self) -> None:  # noqa: B027 - a server's tables do not go away under a connection
         """StoreError when what was just committed is not where the store is any more."""
 
-    begin_writing = "BEGIN"
-    begin_reading = "BEGIN"
+    @abstractmethod
+    def begin_writing(self, session: Session) -> Any:
+        """Open a transaction. Gives what `is_kept` knows it by; None where nobody will ask."""
+
+    @abstractmethod
+    def begin_reading(self, session: Session) -> None:
+        """Open a transaction that sees the database as it is now, whatever others write."""
+
+    def is_kept(self, transaction: Any) -> bool:  # noqa: ARG002 - a file always answers
+        """Whether a transaction was kept whose commit got no answer; StoreError, and not Unreachable, when nobody can
+        tell."""
+        return False
+
+    def outlast(self, work: Callable[[], _Result]) -> _Result:
+        """What `work` gives: a transaction that, while a run writes, is made again when the server goes away in it.
+
+        A transaction that was kept although its answer was lost is not made twice: `is_kept` is asked first.
+        """
+        began = time.monotonic()
+        while True:
+            try:
+                return work()
+            except Unreachable as error:
+                if not self.outlasts:
+                    raise
+                if self._gave_up or time.monotonic() - began > LONGEST_OUTAGE:
+                    raise StoreError(
+                        f"{error}. Once it answers again, go on with --resume, or start the same command again"
+                    ) from error
+            time.sleep(_FIRST_WAIT)
 
     @contextmanager
     def writing(self) -> Iterator[Session]:
@@ -129,13 +161,13 @@ class Database(ABC):
             yield session
 
     @contextmanager
-    def _transaction(self, begin: str) -> Iterator[Session]:
+    def _transaction(self, begin: Callable[[Session], Any]) -> Iterator[Session]:
         try:
-            connection, session = self._started(begin)
+            connection, session, transaction = self._started(begin)
             self._mine.session = session
             try:
                 yield session
-                session.execute("COMMIT")
+                self._commit(session, transaction)
             except BaseException:
                 self._undo(connection, session)
                 raise
@@ -155,28 +187,46 @@ class Database(ABC):
                 raise
             raise explained from error
 
-    def _started(self, begin: str) -> tuple[Any, Session]:
+    def _commit(self, session: Session, transaction: Any) -> None:
+        try:
+            session.execute("COMMIT")
+        except Exception as error:
+            if transaction is None or not isinstance(self.explained(error), Unreachable):
+                raise
+            # The answer is lost, and perhaps the commit is not.
+            self._mine.__dict__.clear()
+            if not self.is_kept(transaction):
+                raise
+
+    def _started(self, begin: Callable[[Session], Any]) -> tuple[Any, Session, Any]:
         """A transaction that is open. A connection that was lost while nobody used it is made anew; while a run writes,
         a server that is gone is waited for: nothing has been done yet, so that nothing can be done twice."""
-        wait, began, tried = _FIRST_WAIT, time.monotonic(), False
+        wait, began, tries = _FIRST_WAIT, time.monotonic(), 0
         while True:
             try:
                 connection = self._connection()
                 session = self.session(connection)
-                session.execute(begin)
+                transaction = begin(session)
             except Exception as error:
-                if not isinstance(self.explained(error), Unreachable) or self.gave_up:
+                if not isinstance(self.explained(error), Unreachable) or self._gave_up:
                     raise
-                if time.monotonic() - began > LONGEST_OUTAGE or (tried and not self.outlasts):
-                    self.gave_up = self.outlasts
+                if time.monotonic() - began > LONGEST_OUTAGE or (tries and not self.outlasts):
+                    self._gave_up = self.outlasts
                     raise
                 self._mine.connection = None
-                if tried:
+                if tries:
+                    # Said once, however many threads wait.
+                    if tries > self._tries:
+                        self._tries = tries
+                        self.note(f"{self.dialect.label} does not answer: waiting, try {tries}")
                     time.sleep(wait)
                     wait = min(2 * wait, _LONGEST_WAIT)
-                tried = True
+                tries += 1
             else:
-                return connection, session
+                if self._tries:
+                    self._tries = 0
+                    self.note(f"{self.dialect.label} answers again")
+                return connection, session, transaction
 
     def _undo(self, connection: Any, session: Session) -> None:
         try:
@@ -185,7 +235,7 @@ class Database(ABC):
             # A full disk has already rolled back, a lost connection cannot: neither hides the first error.
             if self.explained(error) is None:
                 raise
-            if not self.usable(connection):
+            if not self.usable(connection) and getattr(self._mine, "connection", None) is connection:
                 self._mine.__dict__.clear()
 
     def _connection(self) -> Any:
@@ -231,6 +281,14 @@ def in_pieces(values: Iterable[Any], size: int = IN_LIMIT) -> Iterator[list[Any]
         yield piece
 
 
+NO_ROWS = "SELECT * FROM {table} LIMIT 0"
+
+
+def column_names(cursor: Any) -> tuple[str, ...]:
+    """The names of the columns of a driver's result."""
+    return tuple(column[0] for column in cursor.description)
+
+
 APPLICATION_ID = 0x5354_4C59
 """Marks the file as a Steelyard store, so that nobody else's database is taken for one."""
 
@@ -251,6 +309,9 @@ class SqliteSession:
         cursor = self._connection.execute(sql, values)
         while rows := cursor.fetchmany(size):
             yield rows
+
+    def columns(self, table: str) -> tuple[str, ...]:
+        return column_names(self._connection.execute(NO_ROWS.format(table=table)))
 
     def many(self, sql: str, rows: Sequence[Row]) -> None:
         self._connection.executemany(sql, rows)
@@ -278,7 +339,6 @@ class SqliteDatabase(Database):
     """The file at `path`; waits up to `patience` seconds for another writer."""
 
     dialect = SQLITE
-    begin_writing = "BEGIN IMMEDIATE"
 
     def __init__(self, path: Path, *, create: bool = True, busy_timeout: float = 60.0) -> None:
         super().__init__()
@@ -349,6 +409,12 @@ class SqliteDatabase(Database):
     def session(self, connection: sqlite3.Connection) -> Session:
         return SqliteSession(connection)
 
+    def begin_writing(self, session: Session) -> None:
+        session.execute("BEGIN IMMEDIATE")
+
+    def begin_reading(self, session: Session) -> None:
+        session.execute("BEGIN")
+
     def usable(self, connection: sqlite3.Connection) -> bool:  # noqa: ARG002 - a file is never lost like a server
         return True
 
@@ -382,7 +448,7 @@ class SqliteDatabase(Database):
             return None
         if isinstance(error, sqlite3.IntegrityError):
             kind = Duplicate if "UNIQUE" in str(error) else StoreError
-            return kind(f"{self.place} refused to write: {error}. {_INTACT}")
+            return kind(f"{self.place} refused to write: {error}. {INTACT}")
         reason = _SQLITE_REASONS.get(_primary_code(error))
         if _primary_code(error) in (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_ERROR) and (damage := self.damage()):
             return StoreError(damage)
@@ -404,155 +470,14 @@ _DAMAGED = (
     " `sqlite3 FILE .recover`"
 )
 _SQLITE_REASONS = {
-    sqlite3.SQLITE_FULL: f"cannot grow: the disk is full. {_INTACT} Make room and go on with --resume",
-    sqlite3.SQLITE_IOERR: f"cannot be read or written: the disk reports an error, or is full. {_INTACT}",
-    sqlite3.SQLITE_READONLY: f"cannot be written: the file or its folder is read-only. {_INTACT} {_CHOOSE}",
+    sqlite3.SQLITE_FULL: f"cannot grow: the disk is full. {INTACT} Make room and go on with --resume",
+    sqlite3.SQLITE_IOERR: f"cannot be read or written: the disk reports an error, or is full. {INTACT}",
+    sqlite3.SQLITE_READONLY: f"cannot be written: the file or its folder is read-only. {INTACT} {_CHOOSE}",
     sqlite3.SQLITE_CANTOPEN: f"cannot be opened: the folder is not there or not yours to write. {_CHOOSE}",
     sqlite3.SQLITE_PERM: f"cannot be opened: it is not yours to read or write. {_CHOOSE}",
     sqlite3.SQLITE_NOTADB: f"is not a Steelyard store: the file is no SQLite database. It was left as it is. {_CHOOSE}",
     sqlite3.SQLITE_CORRUPT: _DAMAGED,
-    sqlite3.SQLITE_BUSY: f"is locked by another process for longer than {{busy_timeout:g}} s. {_INTACT} Try again when "
+    sqlite3.SQLITE_BUSY: f"is locked by another process for longer than {{busy_timeout:g}} s. {INTACT} Try again when "
     "that process is done",
-    sqlite3.SQLITE_LOCKED: f"is locked by another reader in this process. {_INTACT}",
+    sqlite3.SQLITE_LOCKED: f"is locked by another reader in this process. {INTACT}",
 }
-
-
-SCHEMA = "steelyard"
-_MIGRATION_LOCK = 0x5354_4C59
-
-
-class PostgresSession:
-    """A transaction on one connection of `psycopg`."""
-
-    def __init__(self, connection: psycopg.Connection[Row]) -> None:
-        self._connection = connection
-
-    def execute(self, sql: str, values: Sequence[Any] = ()) -> list[Row]:
-        cursor = self._connection.execute(_translated(sql), values or None)
-        return cursor.fetchall() if cursor.description else []
-
-    def stream(self, sql: str, values: Sequence[Any], size: int) -> Iterator[list[Row]]:
-        with self._connection.cursor(name=f"c{uuid4().hex}") as cursor:
-            cursor.execute(_translated(sql), values or None)
-            while rows := cursor.fetchmany(size):
-                yield rows
-
-    def many(self, sql: str, rows: Sequence[Row]) -> None:
-        if rows:
-            with self._connection.cursor() as cursor:
-                cursor.executemany(_translated(sql), rows)
-
-    def insert(self, table: str, columns: tuple[str, ...], rows: Sequence[Row], *, unless_there: bool = False) -> None:
-        if not rows:
-            return
-        if unless_there:
-            with self._connection.cursor() as cursor:
-                cursor.executemany(_postgres_insert(table, columns), rows)
-            return
-        with self._connection.cursor() as cursor, cursor.copy(_copy_sql(table, columns)) as copy:
-            for row in rows:
-                copy.write_row(row)
-
-
-@cache
-def _translated(sql: str) -> Any:
-    return sql.replace("?", "%s")
-
-
-@cache
-def _postgres_insert(table: str, columns: tuple[str, ...]) -> Any:
-    marks = ", ".join(["%s"] * len(columns))
-    return f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks}) ON CONFLICT DO NOTHING"  # noqa: S608
-
-
-@cache
-def _copy_sql(table: str, columns: tuple[str, ...]) -> Any:
-    return f"COPY {table} ({', '.join(columns)}) FROM STDIN"
-
-
-class PostgresDatabase(Database):
-    """The database behind a `postgresql://` URL."""
-
-    dialect = POSTGRES
-    begin_reading = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
-
-    def __init__(self, url: str) -> None:
-        super().__init__()
-        try:
-            import psycopg
-        except ImportError:
-            raise MissingExtra("a PostgreSQL store", "postgres") from None
-        try:
-            self._wanted = psycopg.conninfo.conninfo_to_dict(url)
-        except psycopg.ProgrammingError:
-            # The driver's message quotes the part it could not read, which may be the password.
-            raise StoreError(
-                "the PostgreSQL URL cannot be read: write postgresql://user:password@host:port/database and spell "
-                "special characters in the password as %40 and the like"
-            ) from None
-        self._wanted.setdefault("connect_timeout", "10")
-        self._wanted.setdefault("application_name", "steelyard")
-        self.place = _shown(self._wanted)
-
-    def connect(self) -> psycopg.Connection[Row]:
-        import psycopg
-
-        connection = psycopg.connect(autocommit=True, **cast("dict[str, Any]", self._wanted))
-        try:
-            connection.execute(f"SET search_path TO {SCHEMA}")
-        except psycopg.Error:
-            connection.close()
-            raise
-        return connection
-
-    def session(self, connection: psycopg.Connection[Row]) -> Session:
-        return PostgresSession(connection)
-
-    def usable(self, connection: psycopg.Connection[Row]) -> bool:
-        return not connection.closed
-
-    def holds_tables(self, session: Session) -> bool:
-        return session.execute(f"SELECT to_regclass('{SCHEMA}.migrations')")[0][0] is not None
-
-    def prepare(self, session: Session) -> None:
-        session.execute(f"SELECT pg_advisory_xact_lock({_MIGRATION_LOCK})")
-        # Asked first, since CREATE SCHEMA IF NOT EXISTS needs its right even when there is nothing to create.
-        if session.execute(f"SELECT to_regnamespace('{SCHEMA}')")[0][0] is None:
-            session.execute(f"CREATE SCHEMA {SCHEMA}")
-
-    def explained(self, error: Exception) -> StoreError | None:
-        import psycopg
-
-        if not isinstance(error, psycopg.Error):
-            return None
-        text = self._without_password(" ".join(str(error).split()))
-        if isinstance(error, psycopg.errors.UniqueViolation):
-            return Duplicate(f"{self.place} refused to write: {text}. {_INTACT}")
-        for kind, reason in _POSTGRES_REASONS.items():
-            if isinstance(error, getattr(psycopg.errors, kind)):
-                return StoreError(f"{self.place} {reason}: {text}")
-        if isinstance(error, psycopg.OperationalError):
-            return Unreachable(
-                f"{self.place} does not answer, or let the connection go: {text}. {_INTACT} Check host, port, user and "
-                "password, and that the server runs"
-            )
-        return StoreError(f"{self.place} refused: {text}. {_INTACT}")
-
-    def _without_password(self, text: str) -> str:
-        password = self._wanted.get("password")
-        return text.replace(str(password), "***") if password else text
-
-
-_POSTGRES_REASONS = {
-    "DiskFull": f"cannot grow, the server's disk is full. {_INTACT} Make room and go on with --resume",
-    "InsufficientPrivilege": "refused for lack of rights. Ask its owner: GRANT CREATE ON DATABASE lets Steelyard make "
-    f"its schema {SCHEMA!r}",
-    "ReadOnlySqlTransaction": f"is read-only. {_INTACT}",
-    "LockNotAvailable": f"is locked by somebody else. {_INTACT} Try again",
-}
-
-
-def _shown(wanted: dict[str, Any]) -> str:
-    user = f"{wanted['user']}@" if wanted.get("user") else ""
-    port = f":{wanted['port']}" if wanted.get("port") else ""
-    return f"postgresql://{user}{wanted.get('host') or 'localhost'}{port}/{wanted.get('dbname') or ''}"

@@ -1,18 +1,21 @@
-"""What is written down beside the runs: which run a baseline's name has stood for, and which alerts were raised.
+"""What is written down beside the runs: which run a baseline's name has stood for, which alerts were raised, and the
+answers of samples that are not complete yet.
 
 Lines of the log of baselines are added, never changed. The database itself allows one open alert for each cause.
 """
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from steelyard.errors import RunNotFound
+from steelyard.frozen import frozen
 from steelyard.metrics.expressions import BASELINE_SIGN
-from steelyard.store.codec import columns_of, from_row, to_json, to_row, to_stored
+from steelyard.store.codec import columns_of, from_row, from_stored, to_json, to_row, to_stored
 from steelyard.store.databases import Session, in_pieces, placeholders
 
 _BASELINES = """
@@ -21,7 +24,7 @@ FROM baselines b JOIN runs r ON r.number = b.run
 """
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BaselineEntry:
     """One line of the log: a name was given to a run of its suite, or taken away from it."""
 
@@ -111,7 +114,7 @@ UPDATE alerts SET closed_run = ?, closed_at = ?, ending = ?, seen_run = ? WHERE 
 """
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AlertRecord:
     """An alert as the store keeps it: which run raised it, which saw it last, and which found its cause gone."""
 
@@ -139,7 +142,7 @@ class AlertRecord:
         return self.closed_at is None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Delivery:
     """What became of one notice of an alert on one channel."""
 
@@ -215,3 +218,40 @@ def deliveries_of(session: Session, alerts: Sequence[int]) -> list[Delivery]:
         rows = session.execute(f"SELECT {', '.join(columns_of(Delivery))} FROM deliveries {where}", piece)  # noqa: S608
         deliveries += [from_row(Delivery, row) for row in rows]
     return deliveries
+
+
+# ---- paid-for answers of samples that are not complete yet: a run that is killed asks for none of them twice
+
+
+_JOURNAL = """
+INSERT INTO journal (run, key, content) VALUES (?, ?, ?)
+ON CONFLICT (run, key) DO UPDATE SET content = excluded.content
+"""
+_JOURNALLED = "SELECT key, content FROM journal WHERE run = ?"
+
+
+def keep_entries(session: Session, run: int, entries: Sequence[tuple[str, dict[str, Any]]]) -> None:
+    """Keep each entry under its key, in the place of an older one."""
+    session.many(_JOURNAL, [(run, to_stored(key), to_json(content)) for key, content in entries])
+
+
+def entries_of(session: Session, run: int, keys: Iterable[str] | None) -> dict[str, dict[str, Any]]:
+    """The entries of a run, or those of them that have one of the keys."""
+    if keys is None:
+        rows = session.execute(_JOURNALLED, (run,))
+    else:
+        pieces = in_pieces({to_stored(key) for key in keys})
+        rows = [
+            row
+            for piece in pieces
+            for row in session.execute(f"{_JOURNALLED} AND key IN ({placeholders(piece)})", (run, *piece))
+        ]
+    return {from_stored(key): json.loads(content) for key, content in rows}
+
+
+def forget_entries(session: Session, run: int, keys: Iterable[str] | None) -> None:
+    """Drop the entries of a run, or those of them that have one of the keys."""
+    if keys is None:
+        session.execute("DELETE FROM journal WHERE run = ?", (run,))
+    else:
+        session.many("DELETE FROM journal WHERE run = ? AND key = ?", [(run, to_stored(key)) for key in keys])

@@ -9,10 +9,11 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from steelyard.errors import StoreError
+from steelyard.frozen import frozen
 from steelyard.store.codec import Row, columns_of, decode, encode, from_row, from_stored, to_json, to_row, to_stored
 from steelyard.store.databases import Database, Session
 
@@ -36,7 +37,7 @@ class AlreadyLabelled(StoreError):
     """The person has labelled the item before."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LabelRecord:
     """A person's answer on one sample of a run, on the answers of two runs, or (without a run) on a case itself."""
 
@@ -71,7 +72,7 @@ class LabelRecord:
         return ANSWER in (self.kind, self.value if self.kind == SKIPPED else "")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Queue:
     """What identifies a queue. A run has one of its answers, one of its cases, and one with each run compared."""
 
@@ -82,7 +83,7 @@ class Queue:
     """Whether experts answer the cases; else people label the answers."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Plan:
     """What was planned for a queue."""
 
@@ -97,7 +98,7 @@ class Plan:
     """By whom and when how many were drawn."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Place:
     """One place of a queue, held by a person at a desk."""
 

@@ -23,7 +23,7 @@ from steelyard.errors import SnapshotError, StoreError
 from steelyard.records import RunHeader, RunState, Sample
 from steelyard.store.codec import Schema, decode, encode, schemas_of, to_json, to_stored
 from steelyard.store.databases import Duplicate, Session, in_pieces
-from steelyard.store.samples import Layouts, case_contents, case_row, keep_cases, keep_samples, page_after
+from steelyard.store.samples import Layouts, case_row, cases_after, keep_cases, keep_samples, page_after
 from steelyard.store.sql import RUN_COLUMNS, UPDATE_RUN, SqlStore, find_run, median_latency, run_row
 from steelyard.suite.case import Case
 from steelyard.suite.readers import BrokenJson, JsonCursor
@@ -112,7 +112,7 @@ def read_snapshot(store: SqlStore, path: str | Path, use: Callable[[RunHeader], 
         if stored is None:
             try:
                 with store.database.writing() as session:
-                    _keep_snapshot(session, reader, header)
+                    _keep_snapshot(session, reader, header, packs=store.database.dialect.packs)
                     if use is not None:
                         _refuse_unusable(use, header, str(path))
             except Duplicate as error:
@@ -145,7 +145,10 @@ def _written(record: Any, digest: ContentDigest) -> str:
 
 
 def _cases(session: Session, run: int) -> Iterator[Any]:
-    return (json.loads(content) for content in case_contents(session, run))
+    page, case_id = cases_after(session, run, None)
+    while page:
+        yield from map(json.loads, page)
+        page, case_id = cases_after(session, run, case_id)
 
 
 def _samples(session: Session, run: int) -> Iterator[Any]:
@@ -338,7 +341,7 @@ class SnapshotReader:
         return SnapshotError(f"{self._name}:{line}: {message}")
 
 
-def _keep_snapshot(session: Session, reader: SnapshotReader, header: RunHeader) -> None:
+def _keep_snapshot(session: Session, reader: SnapshotReader, header: RunHeader, *, packs: bool) -> None:
     """Store a whole snapshot inside one transaction."""
     values = dict(zip(RUN_COLUMNS, run_row(header), strict=True))
     # Nothing can be added to an ended run, so it ends last.
@@ -349,7 +352,8 @@ def _keep_snapshot(session: Session, reader: SnapshotReader, header: RunHeader) 
         keep_cases(session, cases)
     layouts: Layouts | None = None
     for samples in in_pieces(reader.samples(), BATCH):
-        layouts = keep_samples(session, run, samples, [sample.case_hash for sample in samples], layouts)
+        hashes = [sample.case_hash for sample in samples]
+        layouts = keep_samples(session, run, samples, hashes, layouts, packs=packs)
     reader.finish()
     session.execute(UPDATE_RUN, (*run_row(header), median_latency(session, run, header), run))
 

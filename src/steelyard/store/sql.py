@@ -6,10 +6,10 @@ import json
 import os
 import re
 import secrets
-import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import wraps
 from pathlib import Path
@@ -24,23 +24,21 @@ from steelyard.store.codec import Row, columns_of, from_row, from_stored, to_jso
 from steelyard.store.columns import items_of, read_checks, read_claims, read_columns
 from steelyard.store.contents import Contents
 from steelyard.store.databases import (
-    LONGEST_OUTAGE,
     Database,
     Duplicate,
-    PostgresDatabase,
     Session,
     SqliteDatabase,
-    Unreachable,
     in_pieces,
-    placeholders,
 )
 from steelyard.store.logs import AlertRecord, BaselineEntry, Delivery
 from steelyard.store.people import PeopleTables
+from steelyard.store.postgres import PostgresDatabase
 from steelyard.store.samples import (
+    INCONCLUSIVE,
     Layouts,
-    case_contents,
     case_from,
     case_row,
+    cases_after,
     describe_key,
     findings_of,
     judged_after,
@@ -59,11 +57,16 @@ if TYPE_CHECKING:
     import numpy as np
 
 
-RUN_COLUMNS = (*columns_of(RunHeader), "target_digest")
+RUN_COLUMNS = (*columns_of(RunHeader), "target_digest", "cells")
 UPDATE_RUN = f"UPDATE runs SET {', '.join(f'{name} = ?' for name in RUN_COLUMNS)}, median_latency = ? WHERE number = ?"  # noqa: S608
-_ORDERS = {
-    "score": ("s.score", "s.score IS NOT NULL"),
-    "latency": ("a.latency", "a.failure_kind IS NULL AND a.latency > 0"),
+_SOME = {
+    "score": "SELECT seq FROM samples WHERE run = ? AND score IS NOT NULL ORDER BY score {way}, seq LIMIT ?",
+    "latency": """
+SELECT s.seq FROM samples s JOIN calls a ON a.run = s.call_run AND a.seq = s.seq
+WHERE s.run = ? AND a.failure_kind IS NULL AND a.latency > 0 ORDER BY a.latency {way}, s.seq LIMIT ?""",
+    # That it is not scored is said as the index says it, which is used for nothing else.
+    "inconclusive": f"""
+SELECT seq FROM samples WHERE run = ? AND outcome <> 'scored' AND outcome IN {INCONCLUSIVE} ORDER BY seq LIMIT ?""",  # noqa: S608 - our own words
 }
 # From when each call was sent: what waited for its turn under an open load says nothing about the target.
 _LATENCIES = """
@@ -81,26 +84,19 @@ ON CONFLICT (key) DO UPDATE SET content = excluded.content, stored_at = excluded
 """
 
 
-_Write = TypeVar("_Write", bound=Callable[..., Any])
+_Result = TypeVar("_Result")
+_Place = TypeVar("_Place")
+_Method = TypeVar("_Method", bound=Callable[..., Any])
 
 
-def _outlasting(write: _Write) -> _Write:
-    """The same write, made again when the server went away before it was known to be contents."""
+def _outlasting(method: _Method) -> _Method:
+    """The same, made again when the server went away in the middle of it (see `Database.outlast`)."""
 
-    @wraps(write)
-    def again(store: SqlStore, *given: Any, **named: Any) -> Any:
-        store.local.again, began = False, time.monotonic()
-        while True:
-            try:
-                return write(store, *given, **named)
-            except Unreachable as error:
-                # The wait itself is where a transaction begins; a store that writes no run does not wait.
-                waited = time.monotonic() - began > LONGEST_OUTAGE
-                if store.database.gave_up or not store.database.outlasts or waited:
-                    raise StoreError(f"{error}. Once it answers again, go on with --resume") from error
-            store.local.again = True
+    @wraps(method)
+    def outlasting(store: SqlStore, *given: Any, **named: Any) -> Any:
+        return store.database.outlast(lambda: method(store, *given, **named))
 
-    return cast("_Write", again)
+    return cast("_Method", outlasting)
 
 
 class SqlStore:
@@ -115,17 +111,28 @@ class SqlStore:
         self.place = database.place
         self.people = PeopleTables(database, self._number)
         self._layouts: dict[int, Layouts] = {}
-        self.local = threading.local()
-        """`again` is True in a thread whose write is tried again: it may have gone through the first time."""
 
     def close(self) -> None:
         self.database.close()
 
-    @contextmanager
-    def one_view(self) -> Iterator[None]:
-        with self.database.reading():
-            yield
+    def notify(self, note: Callable[[str], None]) -> None:
+        self.database.note = note
 
+    @_outlasting
+    def one_view(self, read: Callable[[], _Result]) -> _Result:
+        with self.database.reading():
+            return read()
+
+    def _read(self, read: Callable[..., _Result], *given: Any) -> _Result:
+        """What `read` gives in a transaction of its own."""
+
+        def reading() -> _Result:
+            with self.database.reading() as session:
+                return read(session, *given)
+
+        return self.database.outlast(reading)
+
+    @_outlasting
     def create_run(self, header: RunHeader) -> None:
         self.database.outlasts = True
         try:
@@ -134,16 +141,17 @@ class SqlStore:
         except Duplicate as error:
             raise StoreError(f"{self.place} already holds a run {header.id}") from error
 
-    @_outlasting
     def update_run(self, header: RunHeader) -> None:
         self.database.outlasts = True
-        if self.local.again and self.run(header.id).state is RunState.ENDED:
-            return
+        self._update_run(header)
+        if header.state is RunState.ENDED:
+            self.keep_columns(header.id)
+
+    @_outlasting
+    def _update_run(self, header: RunHeader) -> None:
         with self.database.writing() as session:
             run = self._open_run(session, header.id)
             session.execute(UPDATE_RUN, (*run_row(header), median_latency(session, run, header), run))
-        if header.state is RunState.ENDED:
-            self.keep_columns(header.id)
 
     def keep_columns(self, run_id: str) -> None:
         """Keep the columns of a run that has ended, if it is large, so that reports and comparisons need not read its
@@ -151,24 +159,25 @@ class SqlStore:
 
         Apart from the transaction that ends the run: what was scored is safe before this begins.
         """
-        with self.database.reading() as session:
-            run = self._number(session, run_id)
-            if not contents.is_large(session, run):
-                return
+        run = self._read(self._number, run_id)
+        if not self._read(contents.is_large, run):
+            return
         parts: dict[str, Callable[[], Any]] = {
             contents.COLUMNS: lambda: self.columns(run_id),
             contents.CHECKS: lambda: self.checks(run_id),
-            contents.CONTENTS: lambda: contents.read_to_keep(self.database.reading, run),
+            contents.CONTENTS: lambda: self._read(contents.read_contents_columns, run),
             contents.DIGESTS: lambda: contents.Digests(self.answer_digests(run_id)),
         }
         # A full disk, or another writer that never ends: the run has ended all the same, and its samples say it all.
         with suppress(StoreError):
             for part, read in parts.items():
                 # One part after the other, so that no more than one is held.
-                value = read()
-                with self.database.writing() as session:
-                    contents.keep(session, run, part, value)
-                del value
+                self._keep_part(run, part, read())
+
+    @_outlasting
+    def _keep_part(self, run: int, part: str, value: Any) -> None:
+        with self.database.writing() as session:
+            contents.keep(session, run, part, value)
 
     @_outlasting
     def add_samples(
@@ -191,21 +200,21 @@ class SqlStore:
     ) -> None:
         if not samples:
             return
+        self.database.outlasts = True
         rows = {case.id: case_row(case) for case in cases}
         hashes = [rows[sample.case_id][1] for sample in samples]  # KeyError: a sample came without its case
-        if self.local.again and {sample.key for sample in samples} <= self.done(run_id, list(rows)):
-            return
         try:
             with self.database.writing() as session:
                 run = self._open_run(session, run_id)
                 keep_cases(session, rows.values())
                 layout = self._layouts.get(run)
                 if from_run is None:
-                    layouts = keep_samples(session, run, samples, hashes, layout)
+                    packs = self.database.dialect.packs
+                    layouts = keep_samples(session, run, samples, hashes, layout, packs=packs)
                 else:
                     earlier = self._number(session, from_run)
                     layouts = keep_rescored(session, run, earlier, samples, hashes, layout)
-                _forget_entries(session, run, forget)
+                logs.forget_entries(session, run, forget)
         except Duplicate as error:
             raise self._already_kept(run_id, samples) from error
         self._layouts[run] = layouts
@@ -214,72 +223,67 @@ class SqlStore:
     def journal(self, run_id: str, entries: Sequence[tuple[str, dict[str, Any]]]) -> None:
         if entries:
             with self.database.writing() as session:
-                _keep_entries(session, self._open_run(session, run_id), entries)
+                logs.keep_entries(session, self._open_run(session, run_id), entries)
 
     @_outlasting
     def journalled(self, run_id: str, keys: Sequence[str] | None = None) -> dict[str, dict[str, Any]]:
         with self.database.reading() as session:
-            return _entries_of(session, self._number(session, run_id), keys)
+            return logs.entries_of(session, self._number(session, run_id), keys)
 
     @_outlasting
     def forget_journal(self, run_id: str) -> None:
         with self.database.writing() as session:
-            _forget_entries(session, self._number(session, run_id), None)
+            logs.forget_entries(session, self._number(session, run_id), None)
 
     @_outlasting
     def done(self, run_id: str, case_ids: Sequence[str]) -> set[tuple[str, str, int]]:
         with self.database.reading() as session:
             return set(results_by_key(session, self._number(session, run_id), case_ids))
 
+    @_outlasting
     def run(self, name: str) -> RunHeader:
         with self.database.reading() as session:
             return find_run(session, name, self.place)
 
+    @_outlasting
     def runs(self, suite: str | None = None, limit: int | None = None) -> list[RunHeader]:
         with self.database.reading() as session:
             return list_runs(session, suite, limit)
 
     def samples(self, run_id: str, *, case_ids: Sequence[str] | None = None) -> Iterator[tuple[Sample, Case]]:
         # A transaction for each page and none between them: a slow reader holds up nobody.
-        with self.database.reading() as session:
-            run = self._number(session, run_id)
-        pages = self._pages(run) if case_ids is None else self._pages_of_cases(run, case_ids)
+        run = self._read(self._number, run_id)
+        pages = self._pages(page_after, run, -1) if case_ids is None else self._pages_of_cases(run, case_ids)
         return (pair for page in pages for pair in page)
 
-    def _pages(self, run: int) -> Iterator[list[tuple[Sample, Case]]]:
-        seq = -1
+    def _pages(
+        self, read: Callable[[Session, int, _Place], tuple[list[_Result], _Place]], run: int, place: _Place
+    ) -> Iterator[list[_Result]]:
         while True:
-            with self.database.reading() as session:
-                page, seq = page_after(session, run, seq)
+            page, place = self._read(read, run, place)
             if not page:
                 return
             yield page
 
     def _pages_of_cases(self, run: int, case_ids: Sequence[str]) -> Iterator[list[tuple[Sample, Case]]]:
-        with self.database.reading() as session:
-            places = sorted(seq for seq, _owner in results_by_key(session, run, case_ids).values())
-        for piece in in_pieces(places):
-            with self.database.reading() as session:
-                yield samples_at(session, run, piece)
+        places = sorted(seq for seq, _owner in self._read(results_by_key, run, case_ids).values())
+        return (self._read(samples_at, run, piece) for piece in in_pieces(places))
 
     def cases(self, run_id: str) -> Iterator[Case]:
-        with self.database.reading() as session:
-            yield from map(case_from, case_contents(session, self._number(session, run_id)))
+        run = self._read(self._number, run_id)
+        return (case_from(content) for page in self._pages(cases_after, run, None) for content in page)
 
+    @_outlasting
     def some_samples(
         self, run_id: str, *, order: str, limit: int, descending: bool = False
     ) -> list[tuple[Sample, Case]]:
-        value, present = _ORDERS[order]
-        way = "DESC" if descending else "ASC"
+        sql = _SOME[order].format(way="DESC" if descending else "ASC")
         with self.database.reading() as session:
             run = self._number(session, run_id)
-            result = session.execute(
-                f"SELECT s.seq FROM samples s JOIN calls a ON a.run = s.call_run AND a.seq = s.seq "  # noqa: S608
-                f"WHERE s.run = ? AND {present} ORDER BY {value} {way}, s.seq LIMIT ?",
-                (run, limit),
-            )
+            result = session.execute(sql, (run, limit))
             return samples_at(session, run, [row[0] for row in result])
 
+    @_outlasting
     def columns(self, run_id: str) -> Columns:
         with self.database.reading() as session:
             run = self._number(session, run_id)
@@ -287,10 +291,12 @@ class SqlStore:
                 return columns
             return read_columns(session, run, _by_id(session, run_id, run_id, self.place).description)
 
+    @_outlasting
     def claims(self, run_id: str) -> ClaimColumns:
         with self.database.reading() as session:
             return read_claims(session, self._number(session, run_id))
 
+    @_outlasting
     def checks(self, run_id: str) -> Checks:
         with self.database.reading() as session:
             run = self._number(session, run_id)
@@ -298,17 +304,14 @@ class SqlStore:
             return read_checks(session, run) if checks is None else checks
 
     def items(self, run_id: str) -> Iterator[tuple[int, tuple[Item, ...]]]:
-        with self.database.reading() as session:
-            run = self._number(session, run_id)
-        return items_of(self.database, run)
+        return items_of(self.database, self._read(self._number, run_id))
 
     def contents(self, run_id: str) -> Contents:
-        with self.database.reading() as session:
-            run = self._number(session, run_id)
-        return contents.stored_contents(self.database.reading, run) or contents.read_contents(
-            self.database.reading, run
-        )
+        run = self._read(self._number, run_id)
+        columns = self._read(contents.stored_contents, run) or self._read(contents.read_contents_columns, run)
+        return contents.with_texts(self._read, run, columns)
 
+    @_outlasting
     def answer_digests(self, run_id: str) -> np.ndarray:
         with self.database.reading() as session:
             run = self._number(session, run_id)
@@ -316,39 +319,35 @@ class SqlStore:
             return contents.read_answer_digests(session, run) if digests is None else digests
 
     def judgements(self, run_id: str) -> Iterator[JudgedSample]:
-        with self.database.reading() as session:
-            run = self._number(session, run_id)
-        return (judged for page in self._judged_pages(run) for judged in page)
+        run = self._read(self._number, run_id)
+        return (judged for page in self._pages(judged_after, run, -1) for judged in page)
 
-    def _judged_pages(self, run: int) -> Iterator[list[JudgedSample]]:
-        seq = -1
-        while True:
-            with self.database.reading() as session:
-                page, seq = judged_after(session, run, seq)
-            if not page:
-                return
-            yield page
-
+    @_outlasting
     def judge_spending(self, run_id: str) -> Spending:
         with self.database.reading() as session:
             return spending_of(session, self._number(session, run_id))
 
+    @_outlasting
     def findings(self, run_id: str, code: str, *, limit: int) -> list[Hit]:
         with self.database.reading() as session:
             return findings_of(session, self._number(session, run_id), code, limit)
 
+    @_outlasting
     def usual_latency(self, suite: str, target: dict[str, Any], *, before: float) -> list[float]:
         with self.database.reading() as session:
             return [row[0] for row in session.execute(_USUAL, (to_stored(suite), digest(target), before))]
 
+    @_outlasting
     def log_baseline(self, entry: BaselineEntry) -> None:
         with self.database.writing() as session:
             logs.keep_baseline(session, entry, self._number(session, entry.run_id))
 
+    @_outlasting
     def baseline_log(self, suite: str | None = None) -> list[BaselineEntry]:
         with self.database.reading() as session:
             return logs.baseline_entries(session, suite)
 
+    @_outlasting
     def open_alert(self, suite: str, cause: str, run_id: str, content: dict[str, Any]) -> AlertRecord | None:
         try:
             with self.database.writing() as session:
@@ -356,27 +355,33 @@ class SqlStore:
         except Duplicate:
             return None
 
+    @_outlasting
     def see_alerts(self, numbers: Sequence[int], run_id: str) -> None:
         with self.database.writing() as session:
             logs.see_alerts(session, numbers, self._number(session, run_id))
 
+    @_outlasting
     def close_alert(self, number: int, run_id: str, ending: dict[str, Any]) -> bool:
         lock = self.database.dialect.lock_rows
         with self.database.writing() as session:
             return logs.close_alert(session, number, self._number(session, run_id), ending, lock)
 
+    @_outlasting
     def alerts(self, suite: str | None = None, *, closed: bool = False) -> list[AlertRecord]:
         with self.database.reading() as session:
             return logs.alerts_of(session, suite, closed=closed)
 
+    @_outlasting
     def unheard_endings(self, suite: str) -> list[AlertRecord]:
         with self.database.reading() as session:
             return logs.unheard_endings(session, suite)
 
+    @_outlasting
     def log_deliveries(self, deliveries: Sequence[Delivery]) -> None:
         with self.database.writing() as session:
             logs.keep_deliveries(session, deliveries)
 
+    @_outlasting
     def deliveries(self, alerts: Sequence[int]) -> list[Delivery]:
         with self.database.reading() as session:
             return logs.deliveries_of(session, alerts)
@@ -437,7 +442,11 @@ def median_latency(session: Session, run: int, header: RunHeader) -> float | Non
     if not own:
         return None
     pieces = [np.array(rows, dtype=float) for rows in session.stream(_LATENCIES, (run,), 20_000)]
-    return float(np.median(np.concatenate(pieces))) if pieces else None
+    if not pieces:
+        return None
+    # Not `np.median`, for which numpy imports its masked arrays: a fiftieth of a short run.
+    ranked = np.sort(np.concatenate(pieces), axis=None)
+    return float(ranked[(len(ranked) - 1) // 2 : len(ranked) // 2 + 1].mean())
 
 
 # ---- names of runs
@@ -489,12 +498,14 @@ def list_runs(session: Session, suite: str | None, limit: int | None) -> list[Ru
 
 def run_row(header: RunHeader) -> Row:
     """A header as a row of RUN_COLUMNS."""
-    return (*to_row(header), digest(header.target))
+    summary, cells = contents.without_cells(header.summary)
+    return (*to_row(replace(header, summary=summary)), digest(header.target), cells)
 
 
 def _header_from(row: Row) -> RunHeader:
     try:
-        return from_row(RunHeader, row[:-1])
+        header = from_row(RunHeader, row[:-2])
+        return replace(header, summary=contents.with_cells(header.summary, row[-1]))
     except (AttributeError, TypeError, ValueError) as error:
         raise StoreError(
             f"run {row[0]} was stored by a development version of Steelyard and cannot be read ({error}):"
@@ -519,43 +530,6 @@ def run_not_found(session: Session, name: str, place: str) -> RunNotFound:
     n = session.execute("SELECT count(*) FROM runs")[0][0]
     names = ", ".join(from_stored(row[0]) for row in newest)
     return RunNotFound(f"no run {name!r} in {place}. The newest of {n}: {names}")
-
-
-# ---- paid-for answers of samples that are not complete yet: a run that is killed asks for none of them twice
-
-
-_JOURNAL = """
-INSERT INTO journal (run, key, content) VALUES (?, ?, ?)
-ON CONFLICT (run, key) DO UPDATE SET content = excluded.content
-"""
-_JOURNALLED = "SELECT key, content FROM journal WHERE run = ?"
-
-
-def _keep_entries(session: Session, run: int, entries: Sequence[tuple[str, dict[str, Any]]]) -> None:
-    """Keep each entry under its key, in the place of an older one."""
-    session.many(_JOURNAL, [(run, to_stored(key), to_json(content)) for key, content in entries])
-
-
-def _entries_of(session: Session, run: int, keys: Iterable[str] | None) -> dict[str, dict[str, Any]]:
-    """The entries of a run, or those of them that have one of the keys."""
-    if keys is None:
-        rows = session.execute(_JOURNALLED, (run,))
-    else:
-        pieces = in_pieces({to_stored(key) for key in keys})
-        rows = [
-            row
-            for piece in pieces
-            for row in session.execute(f"{_JOURNALLED} AND key IN ({placeholders(piece)})", (run, *piece))
-        ]
-    return {from_stored(key): json.loads(content) for key, content in rows}
-
-
-def _forget_entries(session: Session, run: int, keys: Iterable[str] | None) -> None:
-    """Drop the entries of a run, or those of them that have one of the keys."""
-    if keys is None:
-        session.execute("DELETE FROM journal WHERE run = ?", (run,))
-    else:
-        session.many("DELETE FROM journal WHERE run = ? AND key = ?", [(run, to_stored(key)) for key in keys])
 
 
 # Opens the store that a URL, the environment or the working folder names.

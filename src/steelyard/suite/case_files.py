@@ -127,10 +127,10 @@ class _Editor:
             return
         if node.is_alias:
             raise cannot_edit("the value is shared by an alias (*)")
-        kept, gone, more = _members(old, new)
-        if kept and len(gone) < 2:
+        staying, gone, more = _members(old, new)
+        if staying and len(gone) < 2:
             yield from (self._without(node, place) for place in gone)
-            for place, before, after in kept:
+            for place, before, after in staying:
                 yield from self.changed(node.members[place], before, after)
             yield from (self._added(node, key, value) for key, value in more)
         else:
@@ -180,14 +180,14 @@ class _Editor:
 def _members(old: Any, new: Any) -> tuple[list[tuple[int, Any, Any]], list[int], list[tuple[str | None, Any]]]:
     """Which members stay, by place with what they were and are, which go, and which come behind them."""
     if isinstance(old, dict) and isinstance(new, dict):
-        kept = [(place, old[key], new[key]) for place, key in enumerate(old) if key in new]
+        staying = [(place, old[key], new[key]) for place, key in enumerate(old) if key in new]
         gone = [place for place, key in enumerate(old) if key not in new]
-        return kept, gone, [(key, value) for key, value in new.items() if key not in old]
+        return staying, gone, [(key, value) for key, value in new.items() if key not in old]
     if not isinstance(old, list) or not isinstance(new, list):
         return [], [], []
     places, gone = list(range(len(old))), list(range(len(new), len(old)))
     if len(gone) == 1:
         differs = (place for place, value in enumerate(new) if canonical(old[place]) != canonical(value))
         gone = [places.pop(next(differs, len(new)))]
-    kept = [(place, old[place], value) for place, value in zip(places, new, strict=False)]
-    return kept, gone, [(None, value) for value in new[len(places) :]]
+    staying = [(place, old[place], value) for place, value in zip(places, new, strict=False)]
+    return staying, gone, [(None, value) for value in new[len(places) :]]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from array import array
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -17,14 +16,16 @@ from typing import Any
 from pydantic import Field
 
 from steelyard.errors import Problem, SteelyardError
+from steelyard.frozen import frozen
 from steelyard.suite.build.draft import Draft
-from steelyard.suite.case import MISSING, Case, CaseSurvey, digest, split_path
+from steelyard.suite.case import MISSING, Case, CaseSurvey, digest, json_writer, split_path
 from steelyard.suite.files import folder_inside, inside, place_inside, read_attachments
 from steelyard.suite.judge import JudgeModel
 from steelyard.suite.mapping import FIELDS, RowMapping, Unmappable, compile_mapping
 from steelyard.suite.models import Component, SuiteModel
-from steelyard.suite.readers import ONE_CASE_A_FILE, READERS, Record, Report, read_one, read_records, refuse
+from steelyard.suite.readers import ONE_CASE_A_FILE, Record, Report, read_one, read_records, refuse, unreadable
 from steelyard.suite.redaction import Redactor
+from steelyard.suite.streams import LocalCopy, addresses, fetch, is_address
 from steelyard.suite.truth import LEDGER_FILE, TruthCheck
 from steelyard.suite.values import Anything, Part
 from steelyard.suite.yaml import Located, listed, meant, result
@@ -40,7 +41,7 @@ def drawn_first(seed: int, case_id: str, turn: int) -> int:
     return sha256(f"{seed}\n{turn}\n{case_id}".encode()).digest()[0] & 1
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CasePlace:
     """A case's file, and the line it begins on where its file has lines."""
 
@@ -84,17 +85,20 @@ PLAIN_MAPPING = RowMapping()
 _LONG_CLUSTER = 100
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CaseFile:
     """One file of cases and the name messages call it by."""
 
     path: Path
     name: str
+    copy: LocalCopy | None = field(default=None, compare=False, repr=False)
+    """Of a file at an address, what `path` leads to."""
 
 
 @dataclass(frozen=True)
 class FileCases:
-    """Cases read from files each time they are asked for; memory does not grow with their number."""
+    """Cases read from files each time they are asked for, but for those of a few MB, which stay in memory once they
+    were surveyed; memory does not grow with their number."""
 
     folder: Path
     files: tuple[CaseFile, ...]
@@ -102,11 +106,13 @@ class FileCases:
     """True when every file is one case."""
     at: str = ""
     mapping: RowMapping = field(default=PLAIN_MAPPING, repr=False)
+    surveyed: list[Case] = field(default_factory=list, init=False, repr=False, compare=False)
+    """All of them, where they are few."""
 
     def __iter__(self) -> Iterator[Case]:
-        for _, case in self.walk(refuse):
-            if case is not None:
-                yield case
+        if self.surveyed:
+            return iter(self.surveyed)
+        return (case for _, case in self.walk(refuse) if case is not None)
 
     def walk(self, report: Report) -> Iterator[tuple[Record, Case | None]]:
         """Each record with its case, or None (and a report) when it is not one."""
@@ -247,7 +253,9 @@ class CasesFile(Part):
     """Where the cases are and how a record becomes a case."""
 
     files: str | list[str] | None = Field(
-        default=None, description="One file, a list of files or a glob: .yaml .json .jsonl .csv .parquet."
+        default=None,
+        description="One file, a list of files or a glob: .yaml .json .jsonl .csv .parquet; JSON, JSONL and CSV also"
+        " packed as .gz or .zst; an address such as s3://bucket/cases.jsonl is read by fsspec.",
     )
     folder: str | None = Field(default=None, description="A folder with one file a case, instead of `files`.")
     glob: str = Field(default="*", description="Which files of the folder are cases.")
@@ -335,6 +343,8 @@ def _listed_files(part: CasesFile, draft: Draft) -> list[CaseFile]:
 
 
 def _matching(name: str, draft: Draft) -> list[CaseFile]:
+    if is_address(name):
+        return [_fetched(address) for address in addresses(name)]
     if any(sign in name for sign in _GLOB):
         place_inside(draft.folder, _before_glob(name) or ".")
         fitting = [path.relative_to(draft.folder).as_posix() for path in draft.folder.glob(name) if path.is_file()]
@@ -363,9 +373,16 @@ def _before_glob(name: str) -> str:
 
 
 def _readable(file: CaseFile) -> CaseFile:
-    if file.path.suffix.lower() not in READERS:
-        raise ValueError(f"{file.name} is of no known kind; cases are read from {listed(sorted(READERS))}")
+    if why := unreadable(file.path):
+        raise ValueError(f"{file.name} {why}")
     return file
+
+
+def _fetched(address: str) -> CaseFile:
+    if why := unreadable(address):
+        raise ValueError(f"{address} {why}")
+    copy = fetch(address)
+    return CaseFile(copy.path, address, copy)
 
 
 def _folder_files(part: CasesFile, draft: Draft) -> list[CaseFile]:
@@ -386,6 +403,8 @@ def _folder_files(part: CasesFile, draft: Draft) -> list[CaseFile]:
 
 
 def _folder(part: CasesFile, draft: Draft) -> Path:
+    if is_address(str(part.folder)):
+        raise ValueError(f"{part.folder} is an address: write files: {str(part.folder).rstrip('/')}/*.jsonl")
     if draft.free_paths and Path(str(part.folder)).is_absolute():
         if not Path(str(part.folder)).is_dir():
             raise ValueError(f"there is no folder {part.folder}")
@@ -394,8 +413,10 @@ def _folder(part: CasesFile, draft: Draft) -> Path:
 
 
 _MOST_MESSAGES = 100
+_MOST_IN_MEMORY = 4_000_000
+"""Bytes of cases that are read once and stay; they take about six times as much room."""
 _MODULUS = 1 << 256
-_spell = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
+_spell = json_writer((",", ":"), sort_keys=True, allow_nan=False)
 
 
 @dataclass
@@ -432,6 +453,8 @@ class _Tally:
     difficulties: Counter[str] = field(default_factory=Counter)
     tags: Counter[str] = field(default_factory=Counter)
     clusters: set[int] = field(default_factory=set)
+    size: int = 0
+    """Bytes of what the cases hold."""
     cases: _Hash = field(default_factory=_Hash)
     truth: _Hash = field(default_factory=_Hash)
     inputs: _Hash = field(default_factory=_Hash)
@@ -457,14 +480,19 @@ def survey_cases(
     truths = TruthCheck(components, source.mapping, judge)
     seen: dict[str, int] = {}
     nowhere = {} if redactor is None else redactor.paths
+    few_cases: list[Case] = []
     for record, case in source.walk(few.add):
         seen[record.file] = seen.get(record.file, 0) + 1 if isinstance(source, FileCases) else 1
         truths.see_record(record)
+        if case is not None and tally.size <= _MOST_IN_MEMORY:
+            few_cases.append(case)
         if case is not None and redactor is not None:
             nowhere = {path: get for path, get in nowhere.items() if get(case) is MISSING}
             case = redactor.case(case)
         if case is not None and _count(case, record, tally, few):
             truths.see(case, record, few.add)
+    if isinstance(source, FileCases) and tally.size <= _MOST_IN_MEMORY and not few.message:
+        source.surveyed.extend(few_cases)
     _report_empty(source, seen, few)
     _report_twins(source, tally.ids, few)
     for message, place in truths.unmet():
@@ -499,6 +527,7 @@ def _count(case: Case, record: Record, tally: _Tally, few: _Few) -> bool:
     except (ValueError, TypeError, RecursionError) as error:
         few.add(record.problem(f"case {case.id}: {_why_not_kept(error)}"))
         return False
+    tally.size += len(asked) + len(truth)
     tally.inputs.add(asked)
     tally.cases.add(asked + groups)
     tally.truth.add(truth)

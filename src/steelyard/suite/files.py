@@ -13,13 +13,13 @@ import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import IO, Any
 from urllib.parse import urlsplit
 
 from steelyard.errors import UsageError
+from steelyard.frozen import frozen
 from steelyard.suite.case import Attachment, Case
 from steelyard.suite.yaml import meant, result, shown
 
@@ -128,7 +128,7 @@ _MOST_REMEMBERED = 4096
 _one_at_a_time = threading.Lock()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Kind:
     """A kind of picture: how its files begin and which class of Pillow reads it."""
 

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
@@ -21,6 +21,7 @@ from pydantic import (
     model_validator,
 )
 
+from steelyard.frozen import frozen
 from steelyard.plugins import place_of
 from steelyard.records import Mode
 from steelyard.suite.case import Case, compile_path, split_path
@@ -295,7 +296,7 @@ def _not_loaded(_: Mapping[str, Any]) -> bool:
     raise ValueError("the rules of a stored run are texts: load its suite")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BindingRule:
     """`when <condition> then <dimension> <= k and <flag>`: applied in code to whatever the judge says."""
 

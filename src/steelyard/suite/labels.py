@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
+from steelyard.frozen import frozen
 from steelyard.suite.case import EVERY, MISSING, Case, compile_path, split_path
 from steelyard.suite.judge import JudgeModel, Rubric
 from steelyard.suite.yaml import meant_or_listed, result, shown, unknown_key
@@ -14,7 +15,7 @@ ROOT = "expected"
 """The part of a case that the system under test never sees: labels must be in it."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Label:
     """A reviewer's score of one dimension: the best one, and the lowest and highest that are right too."""
 

@@ -6,34 +6,37 @@ import importlib.util
 import os
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from steelyard import plugins
-from steelyard.alerts.rules import AlertSettings, build_alerts
 from steelyard.errors import Problem, SteelyardError, SuiteError, UsageError
+from steelyard.frozen import frozen
 from steelyard.plugins import PLACE, raised_in_words
 from steelyard.records import RunHeader
 from steelyard.suite.build.draft import Draft
-from steelyard.suite.build.suite import build_suite
+from steelyard.suite.build.suite import SURVEYED, build_suite
 from steelyard.suite.build.target import prompts_of, settle
+from steelyard.suite.case import CaseSurvey
 from steelyard.suite.cases import FileCases, ListCases, build_source
 from steelyard.suite.chosen_judge import chosen_members
 from steelyard.suite.files import text_of
 from steelyard.suite.models import SuiteModel, TargetSpec
+from steelyard.suite.streams import is_address
 from steelyard.suite.yaml import Located, listed, meant, read_yaml
+
+if TYPE_CHECKING:
+    from steelyard.alerts.rules import AlertSettings
 
 GROUP = "steelyard.suites"
 SUITE_FILE = "suite.yaml"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SuiteListing:
     """One suite as a list shows it; `problem` says why it could not be read."""
 
@@ -66,6 +69,8 @@ def list_suites() -> list[SuiteListing]:
 
 
 def _places() -> dict[str, Path]:
+    from importlib.metadata import entry_points  # takes long to import
+
     built_in = Path(__file__).parent.parent / "suites"
     places = {path.parent.name: path for path in sorted(built_in.glob(f"*/{SUITE_FILE}"))}
     for point in entry_points(group=GROUP):
@@ -140,7 +145,7 @@ PROJECT_FILE = "steelyard.yaml"
 class ProjectPart(BaseModel):
     """What a project says for all its suites."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True)
 
     alerts: Any = Field(default=None, description="Alert rules and channels of suites that declare none.")
 
@@ -150,6 +155,8 @@ def project_alerts(folder: Path) -> AlertSettings | None:
     path = folder / PROJECT_FILE
     if not path.is_file():
         return None
+    from steelyard.alerts.rules import build_alerts
+
     draft = Draft(read_yaml(text_of(path, PROJECT_FILE), PROJECT_FILE), folder)
     draft.problems.extend(draft.located.problems)
     data = draft.located.data or {}
@@ -166,7 +173,7 @@ _MOST_JUDGINGS = 100
 def load_suite(place: str | Path, cases: str | Path | None = None) -> SuiteModel:
     """The suite at a path or of a name; SuiteError with every mistake in it and its cases.
 
-    `cases` is a folder or file to read instead of the suite's own, in the same shape.
+    `cases` is a folder, file or address to read instead of the suite's own, in the same shape.
     """
     path = Path(place)
     name = None
@@ -185,10 +192,20 @@ def load_suite(place: str | Path, cases: str | Path | None = None) -> SuiteModel
         if cases is not None:
             raise UsageError(f"{path} is a suite in Python, which names its cases itself")
         return suite_in(path)
-    return _load_yaml(path, name or str(path.resolve()), None if cases is None else Path(cases))
+    return _load_yaml(path, name or str(path.resolve()), None if cases is None else str(cases))
 
 
-def _load_yaml(path: Path, found_as: str, cases: Path | None) -> SuiteModel:
+def load_without_cases(place: str, survey: CaseSurvey) -> SuiteModel:
+    """The suite as `load_suite` gives it, for another process that scores its answers: its cases, of which `survey`
+    tells, are not read."""
+    surveyed = SURVEYED.set(survey)
+    try:
+        return load_suite(place)
+    finally:
+        SURVEYED.reset(surveyed)
+
+
+def _load_yaml(path: Path, found_as: str, cases: str | None) -> SuiteModel:
     """The suite in the file; `found_as` finds it again, from wherever."""
     name = path.name
     if not path.is_file():
@@ -202,23 +219,27 @@ def _load_yaml(path: Path, found_as: str, cases: Path | None) -> SuiteModel:
     other = ""
     if cases is not None and isinstance(located.data, dict):
         declared = located.data.get("cases")
-        other = "" if _is_declared(declared, cases, path.parent) else str(cases)
+        other = "" if _is_declared(declared, cases, path.parent) else cases
         located.data["cases"] = _other_cases(declared, cases)
-    suite = build_suite(Draft(located, path.parent.resolve(), free_paths=cases is not None), found_as)
+    draft = Draft(located, path.parent.resolve(), free_paths=cases is not None)
+    suite = build_suite(draft, found_as)
     return suite.changed(other_cases=other)
 
 
-def _is_declared(declared: Any, place: Path, folder: Path) -> bool:
+def _is_declared(declared: Any, cases: str, folder: Path) -> bool:
     """Whether the suite itself names this folder or file as that of its cases."""
     own = declared.get("folder") or declared.get("files") if isinstance(declared, dict) else declared
-    return isinstance(own, str) and (folder / own).resolve() == place.resolve()
+    same_place = own == cases if is_address(cases) else (folder / str(own)).resolve() == Path(cases).resolve()
+    return isinstance(own, str) and same_place
 
 
-def _other_cases(declared: Any, place: Path) -> dict[str, Any]:
+def _other_cases(declared: Any, cases: str) -> dict[str, Any]:
     """The suite's `cases` with another folder or file, read as its own are."""
+    same, place = declared if isinstance(declared, dict) else {}, Path(cases)
+    if is_address(cases):
+        return {"files": cases} | {key: same[key] for key in ("map", "at") if key in same}
     if not place.exists():
         raise UsageError(f"there are no cases at {place}: name a folder with a file a case, or a file")
-    same = declared if isinstance(declared, dict) else {}
     retained = ("map", "glob") if place.is_dir() else ("map", "at")
     named = {"folder" if place.is_dir() else "files": str(place.resolve())}
     return named | {key: same[key] for key in retained if key in same}
@@ -249,7 +270,7 @@ def _chosen(suite: SuiteModel, name: str | None) -> tuple[str, TargetSpec | None
     for spec in (suite.target, *suite.targets.values()):
         if spec.kind == name:
             return name, spec
-    if name not in plugins.names("targets"):
+    if not plugins.is_known("targets", name):
         available = [*suite.targets, *plugins.names("targets")]
         own = f"; the suite's own: {listed(list(suite.targets))}" if suite.targets else ""
         kinds = f"; kinds: {listed(plugins.names('targets'))}"

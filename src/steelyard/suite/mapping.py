@@ -7,21 +7,23 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
-from typing import Any
-
-import jinja2
-from jinja2 import StrictUndefined, meta, nodes, pass_context
-from jinja2.exceptions import SecurityError, TemplateSyntaxError, UndefinedError
-from jinja2.runtime import Context
-from jinja2.sandbox import ImmutableSandboxedEnvironment
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 from steelyard.errors import Problem, SuiteError
+from steelyard.frozen import frozen
 from steelyard.suite.case import MISSING, Case, Getter, compile_path
 from steelyard.suite.models import Variant
 from steelyard.suite.readers import decode, split_list
 from steelyard.suite.yaml import listed, meant, result, shown, unknown_key
 
+if TYPE_CHECKING:
+    from jinja2 import nodes
+    from jinja2.runtime import Context
+    from jinja2.sandbox import ImmutableSandboxedEnvironment
+
 # Texts with holes, filled from a case: sandboxed Jinja in which an unknown name is an error, never an empty string.
+# Jinja is imported with the first of them: many suites have none.
 
 _TRUTH_SHOWN = "the template would show the truth to the system under test"
 _NOT_FENCED = "the filter fenced is for the templates of a judge"
@@ -39,7 +41,6 @@ def _as_json(value: Any, indent: int | None = None) -> str:
     return json.dumps(value, ensure_ascii=False, indent=indent)
 
 
-@pass_context
 def _fenced(context: Context, value: Any) -> str:
     """The value between the marks of this one call, by the function that whoever fills the template brings along."""
     fence = context.get(FENCE)
@@ -52,21 +53,22 @@ def _null_is_nothing(value: Any) -> Any:
     return "" if value is None else value
 
 
+@cache
 def _environment() -> ImmutableSandboxedEnvironment:
+    from jinja2 import StrictUndefined, pass_context
+    from jinja2.sandbox import ImmutableSandboxedEnvironment
+
     # Prompts and request bodies are not HTML: escaping would change what the model is asked.
     environment = ImmutableSandboxedEnvironment(
         undefined=StrictUndefined, autoescape=False, keep_trailing_newline=True, finalize=_null_is_nothing
     )
     environment.filters["json"] = environment.filters["tojson"] = _as_json
-    environment.filters["fenced"] = _fenced
+    environment.filters["fenced"] = pass_context(_fenced)
     # A template must give the same text each time, and `range(10**9)` must not hang a run.
     for name in ("lipsum", "cycler", "joiner"):
         environment.globals.pop(name, None)
     environment.filters.pop("random", None)
     return environment
-
-
-_ENVIRONMENT = _environment()
 
 
 class Template:
@@ -75,22 +77,24 @@ class Template:
     __slots__ = ("_template", "text", "where")
 
     def __init__(self, text: str, where: str, names: tuple[str, ...] | None) -> None:
+        from jinja2 import TemplateError, TemplateSyntaxError, meta
+
         self.text = text
         self.where = where
         try:
-            tree = _ENVIRONMENT.parse(text)
-            unknown = meta.find_undeclared_variables(tree) - set(_ENVIRONMENT.globals)
+            tree = _environment().parse(text)
+            unknown = meta.find_undeclared_variables(tree) - set(_environment().globals)
             if names is not None and (unknown := unknown - set(names)):
                 raise SuiteError([_unknown_name(sorted(unknown)[0], names, text, where)])
             if names is not None and "expected" not in names and (line := _line_of_truth(tree)):
                 raise SuiteError([Problem(_TRUTH_SHOWN, *_place(where, line))])
             if "text" not in (names or ()) and (line := _line_of_fence(tree)):
                 raise SuiteError([Problem(_NOT_FENCED, *_place(where, line))])
-            self._template = _ENVIRONMENT.from_string(text)
+            self._template = _environment().from_string(text)
         except TemplateSyntaxError as error:
             message = f"the template does not compile: {error.message}"
             raise SuiteError([Problem(message, *_place(where, error.lineno))]) from None
-        except (jinja2.TemplateError, RecursionError, ValueError, TypeError) as error:
+        except (TemplateError, RecursionError, ValueError, TypeError) as error:
             raise SuiteError([Problem(f"the template does not compile: {error}", *_place(where, None))]) from None
 
     def render(self, case: Case, variant: Variant | Mapping[str, Any], repeat: int = 0) -> str:
@@ -106,15 +110,18 @@ class Template:
         """The text with these names; SuiteError when one in it is not there or cannot be used so."""
         try:
             return self._template.render(names)
-        except UndefinedError as error:
-            raise SuiteError([Problem(f"the template cannot be filled: {error.message}", self.where)]) from None
-        except SecurityError as error:
-            raise SuiteError(
-                [Problem(f"the template does something that is not allowed: {error}", self.where)]
-            ) from None
         except Exception as error:  # noqa: BLE001 - a template computes freely; whatever breaks is a mistake in it
-            message = f"the template cannot be filled: {error or type(error).__name__}"
-            raise SuiteError([Problem(message, self.where)]) from None
+            raise SuiteError([Problem(_broken(error), self.where)]) from None
+
+
+def _broken(error: Exception) -> str:
+    """Why a template could not be filled."""
+    from jinja2.exceptions import SecurityError, UndefinedError
+
+    if isinstance(error, SecurityError):
+        return f"the template does something that is not allowed: {error}"
+    message = error.message if isinstance(error, UndefinedError) else error
+    return f"the template cannot be filled: {message or type(error).__name__}"
 
 
 def compile_template(text: str, *, where: str, names: tuple[str, ...] | None = NAMES) -> Template:
@@ -127,6 +134,8 @@ def compile_template(text: str, *, where: str, names: tuple[str, ...] | None = N
 
 def _line_of_truth(tree: nodes.Template) -> int | None:
     """Where the template speaks of `case.expected`, which is never filled."""
+    from jinja2 import nodes
+
     named: list[tuple[nodes.Node, nodes.Node, Any]] = [
         (node, node.node, node.attr) for node in tree.find_all(nodes.Getattr)
     ]
@@ -138,6 +147,8 @@ def _line_of_truth(tree: nodes.Template) -> int | None:
 
 
 def _line_of_fence(tree: nodes.Template) -> int | None:
+    from jinja2 import nodes
+
     return next((result.lineno for result in tree.find_all(nodes.Filter) if result.name == "fenced"), None)
 
 
@@ -285,7 +296,7 @@ class Unmappable(ValueError):
         self.field = field
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Source:
     """A path that the mapping reads, to tell when no record has it."""
 

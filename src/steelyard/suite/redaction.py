@@ -51,7 +51,7 @@ _ESCAPED = re.compile(r"\\u([0-9a-fA-F]{4})")
 class RedactPart(BaseModel):
     """What is taken out of whatever is stored or sent; nothing unless it is said here."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True)
 
     emails: bool = Field(default=False, description="Whether e-mail addresses are taken out.")
     phones: bool = Field(default=False, description="Whether phone numbers are taken out.")

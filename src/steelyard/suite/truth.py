@@ -44,7 +44,7 @@ State = tuple[str, str | None, str | None]
 class Decision(BaseModel):
     """What a person made of a suggestion: an answer that several runs agree on and that differs from the truth."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True)
 
     id: str
     component: str
@@ -60,7 +60,7 @@ class Decision(BaseModel):
 class LedgerLine(BaseModel):
     """One edit and its reason."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True)
 
     at: str
     """ISO 8601, in UTC."""

@@ -161,7 +161,7 @@ class Part(BaseModel):
     Strict, since YAML says what is a number and what is a text; `from_data` reads what JSON made of it.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, populate_by_name=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, populate_by_name=True, defer_build=True)
 
     def data(self) -> dict[str, Any]:
         """The part as JSON-able data under the names that files use."""

@@ -23,6 +23,7 @@ from yaml.events import (
 )
 
 from steelyard.errors import Problem, SuiteError
+from steelyard.frozen import frozen
 
 _MOST_NAMES = 25
 _MOST_CHARACTERS = 60
@@ -292,7 +293,7 @@ _TYPE_ENDINGS = (
 _NOTHING = object()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PlacedProblem:
     """One sentence and the place in the data it speaks of."""
 

@@ -15,15 +15,16 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from steelyard import plugins
 from steelyard.errors import Problem, SteelyardError, SuiteError, TargetFailure, UsageError
+from steelyard.frozen import frozen
 from steelyard.plugins import in_one_line, place_in_words, raised_in_words
 from steelyard.redact import looks_secret
-from steelyard.suite.case import MISSING, Attachment, Case, compile_path
+from steelyard.suite.case import MISSING, Attachment, Case, compile_path, json_writer
 from steelyard.suite.files import text_inside
 from steelyard.suite.mapping import Template, compile_template
 from steelyard.suite.models import TargetSpec, Variant
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Request:
     """One call: which case, under which variant, for the how-manieth time (from 0).
 
@@ -61,10 +62,13 @@ class Response:
     """True when the system says that the answer broke off at the limit of tokens."""
 
 
+_STATUS, _MODEL = (int, type(None)), (str, type(None))
+
+
 def checked_response(response: Any, function: Any) -> Response:
     """The reply of a target; TargetFailure `bad_answer` when it is none, or has no text."""
-    fits = isinstance(response, Response) and isinstance(response.text, str) and isinstance(response.status, int | None)
-    if fits and isinstance(response.model, str | None):
+    fits = isinstance(response, Response) and isinstance(response.text, str)
+    if fits and isinstance(response.status, _STATUS) and isinstance(response.model, _MODEL):
         return response  # type: ignore[no-any-return]
     problem = f"{in_one_line(response)} ({type(response).__name__}), not a Response with a text"
     raise TargetFailure("bad_answer", f"the target{place_in_words(function)} returned {problem}", retry=False)
@@ -79,7 +83,7 @@ def failure_of(error: BaseException, function: Any) -> BaseException:
     return TargetFailure("raised", raised_in_words(error, function), retry=False)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TargetContext:
     """What a target may know of where it runs."""
 
@@ -274,6 +278,7 @@ TextFiller = Callable[[Request], str]
 _HOLE = re.compile(r"\{\{|\{%|\{#")
 _ONE_EXPRESSION = re.compile(r"^\s*\{\{[-+]?((?:(?!\{\{|\}\}).)+?)[-+]?\}\}\s*$", re.S)
 _PLAIN_PATH = re.compile(r"^(input|variant|repeat|case\.[^\W\d]\w*)((?:\.[^\W\d]\w*|\.\d+)*)$")
+_PLAIN_HOLE = re.compile(r"\{\{\s*((?:input|variant|case\.[^\W\d]\w*)(?:\.[^\W\d]\w*)*)\s*\}\}")
 _ONE_VARIANT = re.compile(r"^\s*\{\{\s*variant\.([^\W\d]\w*)\s*\}\}\s*$")
 
 
@@ -282,7 +287,24 @@ def text_filler(text: str, where: str) -> TextFiller:
     if not _HOLE.search(text):
         return lambda _: text
     template = compile_template(text, where=where)
-    return lambda ask: _render(template, ask)
+    return _plain_filler(text, template) or (lambda ask: _render(template, ask))
+
+
+def _plain_filler(text: str, template: Template) -> TextFiller | None:
+    """Fills holes that are plain paths to texts ten times faster than the template, which is asked for all else."""
+    texts = _PLAIN_HOLE.split(text)
+    paths = texts[1::2]
+    # Jinja writes line ends anew, and takes a name such as `items` for the method of a group.
+    if "\r" in text or any(map(_HOLE.search, texts[::2])) or any(hasattr(dict, n) for p in paths for n in p.split(".")):
+        return None
+    getters = [_getter(path) for path in paths]
+    filled = "%s".join([part.replace("%", "%%") for part in texts[::2]])
+
+    def fill(ask: Request) -> str:
+        values = tuple([get(ask) for get in getters])
+        return filled % values if all(type(value) is str for value in values) else _render(template, ask)
+
+    return fill
 
 
 def prompt_filler(text: str, where: str) -> TextFiller:
@@ -379,7 +401,7 @@ def body_filler(body: Any, where: str) -> Filler:
 
 def to_json(value: Any) -> str:
     """JSON text of what a body holds, parts of cases included."""
-    return _ENCODER.encode(value)
+    return _write(value)
 
 
 def _plain(value: Any) -> Any:
@@ -390,7 +412,7 @@ def _plain(value: Any) -> Any:
     return str(value)  # dates, as YAML reads them
 
 
-_ENCODER = json.JSONEncoder(ensure_ascii=False, default=_plain)
+_write = json_writer((", ", ": "), _plain)
 
 
 def _render(template: Template, ask: Request) -> str:

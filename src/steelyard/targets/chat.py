@@ -7,7 +7,6 @@ import base64
 import hashlib
 import json
 import logging
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self, get_args
 
@@ -376,7 +375,9 @@ class ChatWire:
     async def _send(self, body: dict[str, Any]) -> Response:
         data = to_json(body).encode("utf-8", "replace")
         received = await self._wire.send(HttpRequest("POST", self.url, self._headers, data))
-        return replace(read_completion(json_of(received), received, body.get("max_tokens")), latency=received.took)
+        response = read_completion(json_of(received), received, body.get("max_tokens"))
+        response.latency = received.took
+        return response
 
     def _steps_down(self, refused: ResponseFormat, failure: TargetFailure) -> bool:
         """Whether there is another format to ask for; calls under way at the same time step down only once."""
@@ -509,10 +510,12 @@ class ChatTarget:
             parts = [image_part(attachment, folder, detail) for attachment in ask.case.attachments]
             content = [{"type": "text", "text": content}, *parts]
         messages.append({"role": "user", "content": content})
-        fields = {name: _checked(name, fill(ask)) for name, fill in self._fields.items()}
-        if "seed" in fields:
-            fields["seed"] += ask.repeat
-        return {"messages": messages} | fields
+        body: dict[str, Any] = {"messages": messages}
+        for name, fill in self._fields.items():
+            body[name] = _checked(name, fill(ask))
+        if "seed" in body:
+            body["seed"] += ask.repeat
+        return body
 
     def _prompt(self, name: str, given: str | TextFile) -> TextFiller:
         text, where = text_of(given, self._target_context, f"target chat, {name}")
@@ -541,8 +544,10 @@ def _constant(value: Any) -> Filler:
     return lambda _: value
 
 
+_KINDS: dict[str, tuple[type, ...]] = {"model": (str,), "temperature": (int, float), "seed": (int,)}
+
+
 def _checked(name: str, value: Any) -> Any:
-    wanted: dict[str, tuple[type, ...]] = {"model": (str,), "temperature": (int, float), "seed": (int,)}
-    if name in wanted and (not isinstance(value, wanted[name]) or isinstance(value, bool)):
+    if name in _KINDS and (not isinstance(value, _KINDS[name]) or isinstance(value, bool)):
         raise TargetFailure("bad_template", f"target chat: {name} came out as {value!r} for this call", retry=False)
     return value

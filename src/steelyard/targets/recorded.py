@@ -18,6 +18,8 @@ from pydantic import Field
 
 from steelyard.errors import Problem, SuiteError, TargetFailure
 from steelyard.suite.case import MISSING, Getter, compile_path
+from steelyard.suite.readers import read_parquet, refuse
+from steelyard.suite.streams import Damaged, LocalCopy, ending, fetch, is_address, is_packed, lines_copy, open_bytes
 from steelyard.targets.base import CasePath, Request, Response, TargetContext, TargetSettings
 
 # A recording's index: where each answer stands in its file, in 16 bytes a record.
@@ -92,13 +94,62 @@ class Index:
         yield from (int(offset) for offset in np.sort(offsets[shared]))
 
 
-def scan(path: Path, name: str, shape: RecordShape) -> Index:
+_ENDINGS = (".jsonl", ".ndjson", ".parquet")
+
+
+class PlainLines:
+    """A recording as a file of JSON lines that can be read from anywhere: itself, or a copy that is unpacked."""
+
+    def __init__(self, folder: Path, name: str) -> None:
+        """SuiteError when it cannot be read to its end."""
+        self.name = name
+        self._fetched, self._copy = None, None
+        packed = is_packed(name) or ending(name) not in (".jsonl", ".ndjson")
+        try:
+            self._fetched = fetch(name) if is_address(name) else None
+            self.path = folder / name if self._fetched is None else self._fetched.path
+            if ending(name) in _ENDINGS and packed:
+                self._copy = self._unpacked()
+                self.path = self._copy.path
+        except OSError as error:
+            raise SuiteError([Problem(f"the recorded answers cannot be read: {error.strerror}", name)]) from None
+        except ValueError as error:
+            raise SuiteError([Problem(str(error), "" if is_address(name) else name)]) from None
+
+    @property
+    def is_parquet(self) -> bool:
+        return ending(self.name) == ".parquet"
+
+    def problem(self, message: str, line: int) -> Problem:
+        """A mistake in a record, a row or a line of the file that somebody wrote."""
+        return Problem(message, f"{self.name} row {line}") if self.is_parquet else Problem(message, self.name, line)
+
+    def _unpacked(self) -> LocalCopy:
+        if self.is_parquet:
+            rows = read_parquet(self.path, self.name, "", refuse)
+            return lines_copy("rows.jsonl", (json.dumps(row.data, ensure_ascii=False).encode() + b"\n" for row in rows))
+        line = 0
+
+        def lines() -> Iterator[bytes]:
+            nonlocal line
+            with open_bytes(self.path) as stream:
+                for line, text in enumerate(stream, 1):  # noqa: B007 - told when the data ends early
+                    yield text
+
+        try:
+            return lines_copy("lines.jsonl", lines())
+        except Damaged as error:
+            raise SuiteError([Problem(f"{error} after line {line:,}", self.name, line or None)]) from None
+
+
+def scan(lines: PlainLines, shape: RecordShape) -> Index:
     """Reads the file once; SuiteError with file and line for every line that cannot be used and every double."""
+    name = lines.name
     problems: list[Problem] = []
     hashes, offsets = array("Q"), array("q")
     sha = hashlib.sha256()
     try:
-        with path.open("rb") as stream:
+        with lines.path.open("rb") as stream:
             offset = 0
             for number, line in enumerate(stream, 1):
                 sha.update(line)
@@ -107,7 +158,7 @@ def scan(path: Path, name: str, shape: RecordShape) -> Index:
                         hashes.append(_hash(_read(line, shape)))
                         offsets.append(offset)
                     except ValueError as error:
-                        problems.append(Problem(str(error), name, number))
+                        problems.append(lines.problem(str(error), number))
                         if len(problems) >= _MOST_PROBLEMS:
                             break
                 offset += len(line)
@@ -118,7 +169,7 @@ def scan(path: Path, name: str, shape: RecordShape) -> Index:
     if problems:
         raise SuiteError(problems)
     index = _sorted_index(hashes, offsets, sha.hexdigest()[:16])
-    _refuse_doubles(index, path, name, shape)
+    _refuse_doubles(index, lines, shape)
     return index
 
 
@@ -146,14 +197,14 @@ def _sorted_index(hashes: array[int], offsets: array[int], digest: str) -> Index
     return Index(array("Q", keys[order].tobytes()), array("q", places[order].tobytes()), digest)
 
 
-def _refuse_doubles(index: Index, path: Path, name: str, shape: RecordShape) -> None:
+def _refuse_doubles(index: Index, lines: PlainLines, shape: RecordShape) -> None:
     problems: list[Problem] = []
     first_of: dict[Key, int] = {}
-    with path.open("rb") as stream:
+    with lines.path.open("rb") as stream:
         for offset in index.with_shared_hash():
             key = shape.key(_record_at(stream, offset))
             if key in first_of:
-                problems.append(_double(key, path, name, first_of[key], offset))
+                problems.append(_double(key, lines, first_of[key], offset))
                 if len(problems) >= _MOST_PROBLEMS:
                     break
             else:
@@ -162,11 +213,12 @@ def _refuse_doubles(index: Index, path: Path, name: str, shape: RecordShape) -> 
         raise SuiteError(problems)
 
 
-def _double(key: Key, path: Path, name: str, first: int, second: int) -> Problem:
+def _double(key: Key, lines: PlainLines, first: int, second: int) -> Problem:
     case, variant, repeat = key
+    path, unit = lines.path, "row" if lines.is_parquet else "line"
     text = f"case {case}" + (f", variant {variant}" if variant else "") + f", repeat {repeat}"
-    message = f"a second answer for {text} (the first is on line {_line_of(path, first)}): give each its own `repeat`"
-    return Problem(message, name, _line_of(path, second))
+    message = f"a second answer for {text} (the first is on {unit} {_line_of(path, first)}): give each its own `repeat`"
+    return lines.problem(message, _line_of(path, second))
 
 
 def _record_at(stream: Any, offset: int) -> dict[str, Any]:
@@ -189,7 +241,10 @@ class RecordedSettings(TargetSettings):
 
     shorthand: ClassVar[str | None] = "file"
 
-    file: str = Field(description="JSONL file with one recorded answer a line; relative to the suite's folder.")
+    file: str = Field(
+        description="File with one recorded answer a line or row: .jsonl (also .gz, .zst) or .parquet, relative to the"
+        " suite's folder; or an address."
+    )
     case: CasePath = Field(default="case", description="Path in a record to the id of its case.")
     answer: CasePath = Field(default="answer", description="Path to the answer: a text, or JSON data.")
     variant: CasePath = Field(
@@ -218,17 +273,16 @@ class RecordedTarget:
 
     def __init__(self, settings: RecordedSettings, target_context: TargetContext) -> None:
         self._settings = settings
-        self._path: Path = target_context.folder / settings.file
+        self._folder = target_context.folder
         self._shape = RecordShape.from_paths(
             settings.case, settings.variant, settings.repeat, settings.answer, settings.failed
         )
         self._extras = {name: (compile_path(getattr(settings, name)), check) for name, check in _EXTRAS.items()}
-        self._result: Index | None = None
+        self._result: tuple[PlainLines, Index] | None = None
         self._stream: BufferedReader | None = None
 
     async def __aenter__(self) -> Self:
-        self._index()
-        self._stream = self._path.open("rb")
+        self._stream = self._indexed()[0].path.open("rb")
         return self
 
     async def __aexit__(self, *exc_info: object) -> None:
@@ -250,9 +304,10 @@ class RecordedTarget:
         return Response(text=text, **{name: check(get(record)) for name, (get, check) in self._extras.items()})
 
     def identity(self) -> dict[str, Any]:
-        """Kind, file and a hash over all answers in it."""
-        index = self._index()
-        return {"kind": "recorded", "file": self._settings.file, "answers": index.digest, "n": len(index)}
+        """Kind, file and a hash over all answers in it; where a file at an address is does not count."""
+        _, index = self._indexed()
+        file = {} if is_address(self._settings.file) else {"file": self._settings.file}
+        return {"kind": "recorded", **file, "answers": index.digest, "n": len(index)}
 
     def request_key(self, ask: Request) -> Any:  # noqa: ARG002 - part of the protocol
         """None: reading a file again is cheaper than a cache."""
@@ -262,15 +317,16 @@ class RecordedTarget:
         """None are needed."""
         return []
 
-    def _index(self) -> Index:
+    def _indexed(self) -> tuple[PlainLines, Index]:
         if self._result is None:
-            self._result = scan(self._path, self._settings.file, self._shape)
+            lines = PlainLines(self._folder, self._settings.file)
+            self._result = lines, scan(lines, self._shape)
         return self._result
 
     def _record(self, key: Key) -> dict[str, Any] | None:
         if self._stream is None:
             raise RuntimeError("a target is used inside `async with`")
-        for offset in self._index().offsets(key):
+        for offset in self._indexed()[1].offsets(key):
             self._stream.seek(offset)
             record: dict[str, Any] = json.loads(self._stream.readline())
             if self._shape.key(record) == key:

@@ -202,7 +202,7 @@ class Wire:
             raise RuntimeError("a target is used inside `async with`")
         try:
             async with self._session.request(
-                request.method, request.url, headers=request.headers, data=request.data, allow_redirects=False
+                request.method, request.url, headers=request.headers, data=_payload(request), allow_redirects=False
             ) as response:
                 status = response.status
                 if 200 <= status < 300 or status in also_answers:
@@ -252,6 +252,11 @@ class Wire:
             pass  # the status is known, and says more than a body that was cut
         text = self.redact(body.decode("utf-8", "replace"))
         return refused_by_status(response.status, text, response.headers.get("Retry-After"))
+
+
+def _payload(request: HttpRequest) -> aiohttp.BytesPayload | None:
+    # Made here: aiohttp would look for the kind of the data first.
+    return None if request.data is None else aiohttp.BytesPayload(request.data)
 
 
 def _make_room(connections: int) -> None:

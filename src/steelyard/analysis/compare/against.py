@@ -19,9 +19,8 @@ from steelyard.analysis.compare.pairing import ComparedRun, Lists, answered_case
 from steelyard.analysis.compare.signatures import LOAD, compare_signatures
 from steelyard.analysis.compare.slices import cuts, failure_changes
 from steelyard.analysis.compare.unpaired import by_run, corrected_changes
-from steelyard.analysis.judge.corrected import CORRECTED
 from steelyard.metrics.expressions import Gate
-from steelyard.metrics.registry import Aggregate, Compared, metric
+from steelyard.metrics.registry import CORRECTED, Aggregate, Compared, metric
 from steelyard.metrics.table import Table, cut
 from steelyard.stats.arrays import Array
 from steelyard.stats.groups import Groups

@@ -252,6 +252,8 @@ def reread(a: ComparedRun, b: ComparedRun, first: Array, *, by_pass: bool) -> Ar
     values = {
         (item.case_id, item.variant, item.repeat): item.passed if by_pass else item.score for item in anchors.readings
     }
+    if not values:
+        return result
     ids = {key[0] for key in values}
     codes = [code for code, name in enumerate(a.columns.case_ids) if name in ids]
     rows = np.flatnonzero(np.isin(a.columns.case[first], codes))

@@ -88,14 +88,19 @@ class Figure:
         below = (self.below_a, self.below_b)
         if self.point is not None or not len(rows) or any(item is not None and np.ptp(item[rows]) for item in below):
             return None
-        sides = [column[rows] for column in (self.a, self.b)]
+        sides = np.stack([taken(column, rows) for column in (self.a, self.b)])
         mean, spread = float(np.mean(sides)), float(np.std(sides))
         if spread <= NO_CHANGE:
             return None
-        signs = _random_numbers(len(self.a))[rows]
+        signs = taken(_random_numbers(len(self.a)), rows)
         results = [(float(np.einsum("i,i->", signs, side - mean))) / spread for side in sides]
         turned = -1 if results[0] < 0 else 1
         return tuple(round(turned * item, 6) for item in results)
+
+
+def taken(column: Array, rows: Array) -> Array:
+    """The column at some rows, which rise; all of them are the column itself, and nothing is copied."""
+    return column if len(rows) == len(column) else column[rows]
 
 
 @lru_cache(maxsize=2)
@@ -156,11 +161,11 @@ class Cut:
 
     def _change(self, figure: Figure, available: Array, group: int, a: Estimate, b: Estimate) -> MetricChange:
         rows = self.rows[group]
-        used = rows[available[rows]]
+        used = rows[taken(available, rows)]
         identity = figure.identity(used)
         first = "" if identity is None else self._seen.setdefault((group, identity), figure.name)
-        result = _paired(figure, used, self._unit[used])
-        n_cases = len(case_starts(self._unit[rows]))
+        result = _paired(figure, used, taken(self._unit, used))
+        n_cases = len(case_starts(taken(self._unit, rows)))
         same = len(used) > 0 and not _differs(figure, used)
         return MetricChange(
             name=figure.name,
@@ -186,11 +191,12 @@ class Cut:
 
 
 def _paired(figure: Figure, rows: Array, unit: Array) -> Paired:
-    a, b, starts = figure.a[rows], figure.b[rows], case_starts(unit)
+    a, b, starts = taken(figure.a, rows), taken(figure.b, rows), case_starts(unit)
     if not len(rows):
         return Paired(None, 0)
     if figure.below_a is not None and figure.below_b is not None:
-        sums = [np.add.reduceat(item, starts) for item in (a, figure.below_a[rows], b, figure.below_b[rows])]
+        below = (taken(figure.below_a, rows), taken(figure.below_b, rows))
+        sums = [np.add.reduceat(item, starts) for item in (a, below[0], b, below[1])]
         return paired_ratio((sums[0], sums[1]), (sums[2], sums[3]))
     if figure.point is not None:
         return paired_quantile(a, b, unit, figure.point)
@@ -216,7 +222,7 @@ def _bounded(figure: Figure, rows: Array, case: Array) -> BoundedMean | None:
 
 
 def _differs(figure: Figure, rows: Array) -> bool:
-    moved = bool((np.abs(figure.b[rows] - figure.a[rows]) > NO_CHANGE).any())
+    moved = bool((np.abs(taken(figure.b, rows) - taken(figure.a, rows)) > NO_CHANGE).any())
     if moved or figure.below_a is None or figure.below_b is None:
         return moved
     return bool((figure.below_a[rows] != figure.below_b[rows]).any())

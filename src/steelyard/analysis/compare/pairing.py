@@ -230,6 +230,8 @@ def _links(run: ComparedRun, number: Array, place: dict[str, int]) -> Array:
 def unit_counts(a: ComparedRun, b: ComparedRun, of_b: Array) -> tuple[int, int, int] | None:
     """How many units of evidence the cases of both runs are by A, by B and by both together; None when they are the
     same units."""
+    if not a.columns.clusters and not b.columns.clusters:
+        return None
     in_b = np.flatnonzero(of_b >= 0)
     by_a, by_b = (units_of(run, run, np.arange(len(run.columns.case_ids)))[0] for run in (a, b))
     by_a, by_b = by_a[of_b[in_b]], by_b[in_b]

@@ -14,9 +14,9 @@ from steelyard.analysis.compare.model import MetricChange, Moved, Unpaired
 from steelyard.analysis.compare.pairing import ComparedRun
 from steelyard.analysis.compare.signatures import loads
 from steelyard.analysis.findings import top_confusions
-from steelyard.analysis.judge.corrected import CORRECTED, labels_of
+from steelyard.analysis.judge.corrected import labels_of
 from steelyard.analysis.summary import arm_of, same_system, stored_summary, summarise_stored
-from steelyard.metrics.registry import NONE, metric
+from steelyard.metrics.registry import CORRECTED, NONE, metric
 from steelyard.metrics.table import cut
 from steelyard.records import Outcome, RunHeader
 from steelyard.stats import groups as clusters

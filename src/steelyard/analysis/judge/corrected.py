@@ -34,8 +34,6 @@ from steelyard.store.people import DISAGREEMENT, PRECISION, RANDOM, SCORES, VERD
 from steelyard.suite.labels import Label
 from steelyard.suite.models import SuiteModel
 
-CORRECTED = "pass_rate.corrected"
-"""The metric."""
 FEWEST = 10
 """Fewer labels than this give no rate that a gate can stand on, unless every text has some."""
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Final, Protocol
 
 from steelyard.errors import MissingExtra, UsageError
+from steelyard.frozen import frozen
 from steelyard.report.format import one_line
 from steelyard.suite.case import cell_name
 from steelyard.suite.files import write_bytes
@@ -57,7 +57,7 @@ _CONFIG: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Chart:
     """A picture of stored figures."""
 

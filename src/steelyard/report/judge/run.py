@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from steelyard.analysis.judge.health import hardly_distinguishes
-from steelyard.analysis.judge.model import is_inflated
-from steelyard.analysis.judge.votes import FAILED, FEWEST_LABELS
 from steelyard.analysis.model import JudgeFigures
 from steelyard.records import BROKE_OFF, Mode, RunHeader
 from steelyard.report import document as doc
@@ -71,6 +68,9 @@ def judge_warnings(report: Report) -> list[str]:
     judge = report.summary.judge
     if judge is None:
         return []
+    from steelyard.analysis.judge.health import hardly_distinguishes
+    from steelyard.analysis.judge.model import is_inflated
+
     top = judge_scale(report.header)[1]
     results = [
         _warning(judge.broken_rules, _MUCH_BROKEN, "votes broke a rule of the suite"),
@@ -100,6 +100,8 @@ def judge_warnings(report: Report) -> list[str]:
 
 def _unchecked(report: Report) -> str:
     """What must be said of a judge that too few labels are compared with; "" for one that is checked."""
+    from steelyard.analysis.judge.votes import FEWEST_LABELS
+
     check = report.summary.judge_check
     if check is not None and check.enough:
         return labelled_otherwise(check.n_labelled_otherwise)
@@ -305,6 +307,8 @@ def spending_words(spent: Spending) -> str:
 
 
 def _steps(judge_figures: JudgeFigures) -> str:
+    from steelyard.analysis.judge.votes import FAILED
+
     silent = round((judge_figures.unanswered.value or 0.0) * judge_figures.unanswered.n)
     named = [(count, step.replace("_", " ")) for step, count in judge_figures.steps.items() if step != FAILED]
     named += [(judge_figures.steps.get(FAILED, 0) - silent, "not usable"), (silent, "unanswered")]

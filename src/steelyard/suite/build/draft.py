@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -51,14 +51,14 @@ class Draft:
             return plugins.find(kind, name)
         return None
 
-    def one_kind(self, raw: Any, what: str, kinds: Sequence[str], place: Place, prefix: str = "") -> Any:
+    def one_kind(self, raw: Any, what: str, kinds: Callable[[], Sequence[str]], place: Place, prefix: str = "") -> Any:
         """Kind and settings in `{kind: settings}` of a target or judge, or None with a note; a function is `python`."""
         if callable(raw):
             return "python", raw
         if isinstance(raw, dict) and len(raw) == 1:
             return next(iter(raw.items()))
         text = f"{len(raw)} kinds" if isinstance(raw, dict) else result(raw).removeprefix("found ")
-        self.add_problem(f"{prefix}a {what} is one kind with its settings ({listed(kinds)}); found {text}", place)
+        self.add_problem(f"{prefix}a {what} is one kind with its settings ({listed(kinds())}); found {text}", place)
         return None
 
     def note_template(self, error: SuiteError, file: str | None, place: Place) -> None:

@@ -439,7 +439,7 @@ def build_specs(raw: Any, draft: Draft) -> dict[str, Member]:
 
 
 def _spec(name: str, raw: Any, place: Place, draft: Draft) -> Member | None:
-    given = draft.one_kind(raw, "judge", KINDS, place, f"{dotted(place)}: ")
+    given = draft.one_kind(raw, "judge", lambda: KINDS, place, f"{dotted(place)}: ")
     if given is None:
         return None
     kind, settings = given

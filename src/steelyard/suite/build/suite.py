@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
+from contextvars import ContextVar
 from dataclasses import replace
 from typing import Any
 
 from pydantic import BaseModel
 
 from steelyard import plugins
-from steelyard.alerts.rules import build_alerts
 from steelyard.errors import UsageError
 from steelyard.metrics.expression_checks import SuiteNames, check_gate, criteria_problems
 from steelyard.metrics.expressions import parse_gate
@@ -19,7 +19,7 @@ from steelyard.suite.build.draft import Draft, own_code
 from steelyard.suite.build.judge import build_judge, dimension_code, judged_components
 from steelyard.suite.build.target import build_target, build_variants, prompts_of
 from steelyard.suite.case import CaseSurvey
-from steelyard.suite.cases import build_source, survey_cases
+from steelyard.suite.cases import ListCases, build_source, survey_cases
 from steelyard.suite.chosen_judge import self_judged
 from steelyard.suite.judge import JudgeModel
 from steelyard.suite.models import (
@@ -129,10 +129,10 @@ def _component(name: str, raw: Any, place: Place, draft: Draft) -> Component | N
 
 def _scorer(name: str, raw: dict[str, Any], place: Place, draft: Draft) -> tuple[str, Any, str] | None:
     """The registered name, the scorer and the hash of its source, the first or the last of them ""."""
-    available = [*plugins.names("scorers"), PYTHON]
-    kinds = [key for key in raw if key in available]
+    kinds = [key for key in raw if key == PYTHON or (key not in OPTIONS and plugins.is_known("scorers", key))]
     options = (*OPTIONS, WITH) if PYTHON in kinds else OPTIONS
-    strange = [key for key in raw if key not in available and key not in options]
+    strange = [key for key in raw if key not in kinds and key not in options]
+    available = [*plugins.names("scorers"), PYTHON] if strange or not kinds else []
     for key in strange:
         # A misspelt option is told apart from an unknown scorer by what it is closest to.
         hint = meant(key, (*available, *options)) or f"; there are: {listed(available)}"
@@ -303,8 +303,13 @@ def _keys(draft: Draft) -> dict[str, Any]:
     return dict(raw)
 
 
+SURVEYED: ContextVar[CaseSurvey | None] = ContextVar("surveyed", default=None)
+"""What is known of the cases of a suite that is loaded again to score answers: they are not read then."""
+
+
 def build_suite(draft: Draft, path: str) -> SuiteModel:
     """The suite in the draft; SuiteError with every mistake when there are any."""
+    surveyed = SURVEYED.get()
     raw = _keys(draft)
     part, wrong = draft.check_keys(SuiteModel, raw)
     score: dict[str, Any] = raw["score"] if "score" in raw and "score" not in wrong else {}
@@ -321,7 +326,7 @@ def build_suite(draft: Draft, path: str) -> SuiteModel:
     _check_reads_json(raw, components, answer, draft)
     if judge is not None and (itself := self_judged(target, judge, variants)):
         draft.add_problem(itself, ("judge",))
-    source = build_source(raw.get("cases"), draft)
+    source = build_source(raw.get("cases"), draft) if surveyed is None else ListCases(draft.folder, ())
     ledger = read_ledger(draft)
     noted = {line.case for line in ledger if line.case is not None}
     suite = part.changed(
@@ -336,7 +341,8 @@ def build_suite(draft: Draft, path: str) -> SuiteModel:
         variants=variants,
         taxonomy=build_taxonomy(part, components, judge),
         prompts=prompts_of(target, ("target",), draft) | variant_prompts,
-        survey=CaseSurvey() if source is None else survey_cases(source, components, draft, judge, redactor, noted),
+        survey=surveyed
+        or (CaseSurvey() if source is None else survey_cases(source, components, draft, judge, redactor, noted)),
         judge=judge,
         redactor=redactor,
         snapshots=own_code(raw.get("snapshots"), ("snapshots",), draft, methods=("read", "write")),
@@ -347,9 +353,12 @@ def build_suite(draft: Draft, path: str) -> SuiteModel:
     names = _names(suite, raw, wrong)
     report_idle_codes(part, names, draft)
     _check_conditions(raw, names, draft)
-    alerts = build_alerts(raw.get("alerts"), draft, names)
+    if raw.get("alerts") is not None:
+        from steelyard.alerts.rules import build_alerts
+
+        suite = suite.changed(alerts=build_alerts(raw["alerts"], draft, names))
     draft.finish()
-    return suite.changed(alerts=alerts)
+    return suite
 
 
 def _check_reads_json(

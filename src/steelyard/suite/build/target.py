@@ -20,15 +20,14 @@ from steelyard.suite.yaml import Place, meant_or_listed, result, shown
 
 def build_target(raw: Any, place: Place, draft: Draft) -> TargetSpec | None:
     """The target in `{kind: settings}`, or None with everything wrong noted."""
-    given = draft.one_kind(raw, "target", plugins.names("targets"), place)
+    given = draft.one_kind(raw, "target", lambda: plugins.names("targets"), place)
     return None if given is None else settle(given[0], given[1], (*place, given[0]), draft)
 
 
 def settle(kind: str, settings: Any, place: Place, draft: Draft) -> TargetSpec | None:
     """A target of a kind with these settings, or None with everything wrong noted."""
-    available = plugins.names("targets")
-    if kind not in available:
-        draft.add_problem(f"unknown target {kind!r}{meant_or_listed(kind, available)}", place)
+    if not plugins.is_known("targets", kind):
+        draft.add_problem(f"unknown target {kind!r}{meant_or_listed(kind, plugins.names('targets'))}", place)
         return None
     target = draft.registered("targets", kind, place)
     if target is None:

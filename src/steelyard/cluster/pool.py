@@ -1,0 +1,297 @@
+"""The driver's side of many workers: hands out leases, takes results, and gives what a lost worker had to others."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections import deque
+from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from steelyard.cluster.worker import Answered, Ask, Broken, Item, Report, Score, Scored, Work, scoring_of
+from steelyard.errors import SteelyardError, TargetFailure, UsageError
+from steelyard.plugins import UserCodeError
+from steelyard.targets.base import Response
+
+SMALLEST_LEASE, LARGEST_LEASE = 8, 32
+"""Samples that are handed out together: the smallest unless fewer wait, since no call waits for others to fill a
+lease."""
+_GATHER = 0.002
+"""Seconds in which single calls gather to a lease."""
+_SUSPECT, _MOST_LOSSES = 2, 3
+"""A sample that two workers were lost with may be what kills them: no worker has two such in hand. With the third loss
+it has failed."""
+_MOST_BARREN = 6
+"""A place whose workers are lost so often before they have done anything is given up."""
+_LATE = 30.0
+"""Seconds after the first worker is there in which all others should be."""
+_LONGEST_START = 600.0
+"""Seconds without any worker after which the run ends."""
+_CLOSING = 5.0
+
+
+class WorkersLost(SteelyardError):
+    """No worker is left, or none ever came; what is stored stays, and `--resume` goes on."""
+
+
+class Lost(Exception):
+    """A worker is gone; the text says what is known of it."""
+
+
+class Link(Protocol):
+    """One worker as the driver sees it. Every method raises Lost when it is gone."""
+
+    name: str
+
+    def start(self) -> Awaitable[str | None]: ...
+
+    def take(self, lease: list[Item]) -> Awaitable[None]: ...
+
+    def results(self) -> Awaitable[tuple[list[Report], int]]: ...
+
+    def close(self) -> Awaitable[None]: ...
+
+    def kill(self) -> None: ...
+
+
+@dataclass(slots=True)
+class Job:
+    """Work on its way. `answered` is for an Ask, whose score comes after its answer."""
+
+    number: int
+    arm: int
+    work: Work
+    done: asyncio.Future[Any]
+    answered: asyncio.Future[Any] | None = None
+    losses: int = 0
+
+
+@dataclass(slots=True, eq=False)
+class _Hand:
+    """A worker that is there, and what it has in hand."""
+
+    link: Link
+    wants: int
+    jobs: dict[int, Job] = field(default_factory=dict)
+
+    @property
+    def room(self) -> int:
+        return self.wants - len(self.jobs)
+
+
+class Pool:
+    """Workers that pull work: each says how much it wants to have in hand, and gets leases up to that.
+
+    Completion and retries are decided here, and nothing counts that has not come back.
+    """
+
+    def __init__(self, new_link: Callable[[], Link], workers: int, wants: int, *, gather: float = _GATHER) -> None:
+        self._new_link = new_link
+        self._asked_for = workers
+        self._wants = wants
+        self._gather = gather
+        self.note: Callable[[str], None] = lambda _: None
+        self._waiting: deque[Job] = deque()
+        self._suspects: deque[Job] = deque()
+        self._hands: list[_Hand] = []
+        self._number = 0
+        self._users = 0
+        self._places = workers
+        """How many are kept filled."""
+        self._scheduled = False
+        self._failed: SteelyardError | None = None
+        self._first = asyncio.Event()
+        self._links: set[Link] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._late: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> None:
+        self._users += 1
+        if self._users > 1:
+            return
+        for _ in range(self._asked_for):
+            self._background(self._keep_worker())
+        try:
+            async with asyncio.timeout(_LONGEST_START):
+                await self._first.wait()
+        except TimeoutError:
+            self._fail(WorkersLost(f"no worker was started within {_LONGEST_START / 60:.0f} minutes: {self._hint()}"))
+        if self._failed is not None:
+            await self._close()
+            raise self._failed
+        self._late = self._background(self._count_late())
+
+    async def __aexit__(self, *exc_info: object) -> None:
+        self._users -= 1
+        if not self._users:
+            await self._close()
+
+    def submit(self, arm: int, work: Work) -> Job:
+        """Begin with it as soon as a worker has room."""
+        loop = asyncio.get_running_loop()
+        self._number += 1
+        job = Job(self._number, arm, work, loop.create_future())
+        if isinstance(work, Ask):
+            job.answered = loop.create_future()
+            # Whoever asked may be gone before the score comes.
+            job.done.add_done_callback(lambda done: done.cancelled() or done.exception())
+        if self._failed is not None:
+            _end(job, self._failed)
+            return job
+        self._waiting.append(job)
+        self._schedule()
+        return job
+
+    def _schedule(self) -> None:
+        if self._scheduled or not self._hands:
+            return
+        self._scheduled = True
+        now = len(self._waiting) >= SMALLEST_LEASE
+        asyncio.get_running_loop().call_later(0.0 if now else self._gather, self._hand_out)
+
+    def _hand_out(self) -> None:
+        """Give what waits to the workers that have most room."""
+        self._scheduled = False
+        for hand in self._hands:
+            if self._suspects and all(job.losses < _SUSPECT for job in hand.jobs.values()):
+                self._lease(hand, [self._suspects.popleft()])
+        while self._waiting and self._hands:
+            hand = max(self._hands, key=lambda item: item.room)
+            if hand.room < min(SMALLEST_LEASE, len(self._waiting), hand.wants):
+                return
+            share = math.ceil(len(self._waiting) / len(self._hands))
+            n = min(max(share, SMALLEST_LEASE), LARGEST_LEASE, hand.room, len(self._waiting))
+            self._lease(hand, [self._waiting.popleft() for _ in range(n)])
+
+    def _lease(self, hand: _Hand, jobs: list[Job]) -> None:
+        hand.jobs.update((job.number, job) for job in jobs)
+        self._background(_send(hand, [Item(job.number, job.arm, job.work) for job in jobs]))
+
+    async def _keep_worker(self) -> None:
+        """One worker after another in one place, each until it is lost."""
+        barren, why = 0, ""
+        while barren < _MOST_BARREN and self._failed is None:
+            link = self._new_link()
+            self._links.add(link)
+            hand = _Hand(link, self._wants)
+            try:
+                if problem := await link.start():
+                    self._fail(UsageError(f"worker on {link.name}: {problem}"))
+                    return
+                self._hands.append(hand)
+                self._first.set()
+                self._schedule()
+                while self._failed is None:
+                    reports, hand.wants = await link.results()
+                    barren = 0
+                    for report in reports:
+                        self._accept(hand, report)
+                    self._schedule()
+            except Lost as lost:
+                barren, why = barren + 1, str(lost)
+                self._take_back(hand, why)
+            finally:
+                self._links.discard(link)
+                link.kill()
+        self._places -= 1
+        if not self._places:
+            self._fail(WorkersLost(f"no worker is left ({why}); what is stored stays: --resume goes on"))
+
+    def _accept(self, hand: _Hand, report: Report) -> None:
+        job = hand.jobs.get(report.number)
+        if job is None:
+            return
+        if isinstance(report, Answered) and job.answered is not None:
+            _resolve(job.answered, report.value)
+            if isinstance(report.value, Response) and isinstance(job.work, Ask):
+                # From here on only its score is missing: the target is not asked again, whatever becomes of the worker.
+                job.work = scoring_of(job.work.request, report.value)
+                return
+        del hand.jobs[report.number]
+        if isinstance(report, Broken):
+            _end(job, RuntimeError(f"worker on {hand.link.name}: {report.message}"))
+        else:
+            _resolve(job.done, report if isinstance(report, Scored) else report.value)
+
+    def _take_back(self, hand: _Hand, why: str) -> None:
+        """Let others do what a lost worker had in hand."""
+        if hand in self._hands:
+            self._hands.remove(hand)
+        if self._failed is not None:
+            return
+        jobs = list(hand.jobs.values())
+        hand.jobs.clear()
+        again = [job for job in jobs if not self._gives_up(job)]
+        self._suspects.extend(job for job in again if job.losses >= _SUSPECT)
+        self._waiting.extendleft(job for job in reversed(again) if job.losses < _SUSPECT)
+        calls = sum(not isinstance(job.work, Score) for job in again)
+        self.note(f"a worker on {hand.link.name} was lost ({why}): {calls:,} calls that gave no answer are made again")
+        self._schedule()
+
+    def _gives_up(self, job: Job) -> bool:
+        job.losses += 1
+        if job.losses < _MOST_LOSSES:
+            return False
+        message = f"{job.losses} workers were lost while they had this in hand"
+        scoring = isinstance(job.work, Score)
+        _end(job, UserCodeError(message) if scoring else TargetFailure("worker_lost", message, retry=False))
+        return True
+
+    def _fail(self, error: SteelyardError) -> None:
+        self._failed = self._failed or error
+        self._first.set()
+        for job in [*self._waiting, *self._suspects, *(job for hand in self._hands for job in hand.jobs.values())]:
+            _end(job, self._failed)
+        self._waiting.clear()
+
+    async def _count_late(self) -> None:
+        await asyncio.sleep(_LATE)
+        if len(self._hands) < self._asked_for:
+            self.note(
+                f"{len(self._hands)} of {self._asked_for} workers are there: {self._hint()}; others join when they come"
+            )
+
+    def _hint(self) -> str:
+        return "the cluster has no room for more, or is slow to start them (`ray status` shows why)"
+
+    def _background(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    async def _close(self) -> None:
+        self._failed = self._failed or WorkersLost("the workers are closed")
+        if self._late is not None:
+            self._late.cancel()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_CLOSING):
+                await asyncio.gather(*(hand.link.close() for hand in self._hands), return_exceptions=True)
+        for link in self._links:
+            link.kill()
+        # Calls to workers end with them. Cancelling those that are open would make Ray complain.
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=_CLOSING)
+        for task in self._tasks:
+            task.cancel()
+
+
+async def _send(hand: _Hand, lease: list[Item]) -> None:
+    try:
+        await hand.link.take(lease)
+    except Lost:
+        hand.link.kill()  # found by whoever waits for its results
+
+
+def _resolve(future: asyncio.Future[Any], value: Any) -> None:
+    if not future.done():
+        future.set_result(value)
+
+
+def _end(job: Job, error: Exception) -> None:
+    for future in (job.answered, job.done):
+        if future is not None and not future.done():
+            future.set_exception(error)
+            future.exception()  # nobody may wait for both

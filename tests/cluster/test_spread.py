@@ -1,0 +1,137 @@
+"""What is sent to workers, what is refused before any is started, and a worker at its work: all without Ray."""
+
+import contextlib
+import json
+import sys
+import zipfile
+from dataclasses import replace
+
+import pytest
+
+from parts.loopback import Loopback, error, json_answer
+from parts.small_suite import http_target, write_suite
+from steelyard.api import run_suite
+from steelyard.cluster import on_ray
+from steelyard.cluster.worker import Answered, Ask, Item, Scored, Setup, Worker
+from steelyard.engine.plan import Plan, Selection
+from steelyard.errors import MissingExtra, TargetFailure, UsageError
+from steelyard.records import Outcome
+from steelyard.suite.load import load_suite
+from steelyard.suite.models import TargetSpec
+from steelyard.targets.base import Response
+
+
+def setup_of(suite, **more):
+    given = {"asks": True, "judges": False, "strict": False, "ships": False} | more
+    return Setup.of(suite, suite.limits, **given)
+
+
+def packed(suite):
+    with contextlib.ExitStack() as closing:
+        archive = on_ray._packed(suite, closing)["working_dir"]
+        with zipfile.ZipFile(archive) as opened:
+            return opened.namelist()
+
+
+def test_hidden_files_stay_here_and_what_git_ignores_is_sent(tmp_path):
+    suite = load_suite(write_suite(tmp_path))
+    for name in (".env", ".git/config", "data/.key", "data/words.txt", "__pycache__/system.pyc", "venv/bin/python"):
+        (tmp_path / name).parent.mkdir(exist_ok=True, parents=True)
+        (tmp_path / name).write_text("x")
+    (tmp_path / ".gitignore").write_text("data/")
+    assert packed(suite) == ["cases.jsonl", "suite.yaml", "system.py", "data/words.txt"]
+
+
+def test_large_case_files_are_not_sent_and_a_folder_that_is_too_large_is_named(tmp_path, monkeypatch):
+    suite = load_suite(write_suite(tmp_path, n=200))
+    monkeypatch.setattr(on_ray, "_LARGE_CASES", 1_000)
+    assert packed(suite) == ["suite.yaml", "system.py"]
+    monkeypatch.setattr(on_ray, "_MOST_SENT", 300)
+    with pytest.raises(UsageError, match=r"is too large to be sent to workers: .* largest: suite.yaml .*Move out"):
+        packed(suite)
+
+
+@pytest.mark.parametrize("place", ["", "rey", "ray:", "ray://host", "http://host"])
+def test_a_place_that_is_none_is_refused(place, tmp_path):
+    suite = load_suite(write_suite(tmp_path))
+    with pytest.raises(UsageError, match=r"write ray .* auto .* or ray://HOST:PORT"):
+        run_suite(suite, store=str(tmp_path / "runs.db"), on=place)
+
+
+def test_without_ray_it_says_what_to_install(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "ray", None)
+    suite = load_suite(write_suite(tmp_path))
+    with pytest.raises(MissingExtra, match=r"running on Ray needs an optional part: pip install 'steelyard\[ray\]'"):
+        run_suite(suite, store=str(tmp_path / "runs.db"), on="auto")
+
+
+def test_a_service_that_the_suite_starts_and_an_environment_of_its_own_are_refused(tmp_path):
+    start = {"base_url": "http://127.0.0.1:{port}", "start": "{python} -m http.server {port}"}
+    target = {"http": {**start, "json": {"number": "{{ input.number }}"}}}
+    suite = load_suite(write_suite(tmp_path, target=target))
+    with pytest.raises(UsageError, match="starts its service on this machine"):
+        run_suite(suite, store=str(tmp_path / "runs.db"), on="ray")
+    plain = load_suite(write_suite(tmp_path / "plain"))
+    with pytest.raises(UsageError, match="workers read their own environment"):
+        run_suite(plain, store=str(tmp_path / "runs.db"), env={"KEY": "x"}, on="ray")
+
+
+def test_a_suite_that_other_processes_cannot_read_is_refused(tmp_path):
+    suite = load_suite(write_suite(tmp_path))
+    with pytest.raises(UsageError, match="the suite words is in no file, so other processes cannot read it"):
+        setup_of(suite.changed(path=""))
+    with pytest.raises(UsageError, match="cannot be sent to other processes: name it as module:function"):
+        setup_of(suite.changed(target=TargetSpec("python", lambda case: "x")))
+
+
+def test_a_worker_whose_suite_or_version_differs_does_not_begin(tmp_path):
+    path = write_suite(tmp_path)
+    setup = setup_of(load_suite(path))
+    path.write_text(path.read_text().replace("score >= 90 %", "score >= 80 %"))
+    with pytest.raises(UsageError, match="its copy of suite words differs in scorers"):
+        setup.load()
+    with pytest.raises(UsageError, match=r"it has Steelyard .*, and the run was started by 9.9"):
+        replace(setup, version="9.9").load()
+
+
+def test_a_worker_reads_no_cases(tmp_path):
+    setup = setup_of(load_suite(write_suite(tmp_path)))
+    (tmp_path / "cases.jsonl").unlink()
+    assert setup.load().survey.n == 6
+
+
+async def test_replies_stay_below_what_ray_puts_into_its_object_store(tmp_path):
+    worker = Worker((), wants=10)
+    for number in range(3):
+        worker._report(Answered(number, Response("x" * 30_000)))
+    worker._report(Answered(3, Response("x" * 300_000)))
+    sizes = [[report.number for report in (await worker.results())[0]] for _ in range(3)]
+    assert sizes == [[0, 1], [2], [3]]
+
+
+async def test_a_worker_hands_over_the_answer_first_and_then_its_score(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "stdout", sys.stdout)
+    monkeypatch.setattr(sys, "stderr", sys.stderr)
+    with Loopback() as server:
+        server.on(
+            "/ask", lambda seen: error(429) if seen.json["number"] == 1 else json_answer({"answer": {"word": "w"}})
+        )
+        suite = load_suite(write_suite(tmp_path, n=2, target=http_target(server.base_url)))
+        worker = Worker((setup_of(suite),), wants=10)
+        assert (await worker.start())[1] is None
+        planned = list(Plan(suite, Selection(), 1).asks())
+        await worker.take([Item(number, 0, Ask(item.ask)) for number, item in enumerate(planned)])
+        reports = []
+        while len(reports) < 3:
+            got, wants = await worker.results()
+            reports += got
+        await worker.close()
+    first, second = (next(item for item in reports if item.number == number) for number in (0, 1))
+    assert isinstance(first, Answered)
+    assert json.loads(first.value.text) == {"word": "w"}
+    assert first.value.latency > 0
+    scored = next(item for item in reports if isinstance(item, Scored))
+    assert (scored.number, scored.sample.outcome, scored.sample.score) == (0, Outcome.SCORED, 0.0)
+    assert isinstance(second.value, TargetFailure)
+    assert second.value.throttled
+    assert wants == 10

@@ -1,0 +1,113 @@
+"""`@frozen` gives what `@dataclass(frozen=True, slots=True)` of the standard library gives."""
+
+import copy
+import inspect
+import pickle
+from dataclasses import FrozenInstanceError, asdict, dataclass, field, replace
+from typing import Any
+
+import pytest
+
+from steelyard.frozen import frozen
+
+
+def _classes(decorator):
+    @decorator
+    class Point:
+        """A place."""
+
+        x: float
+        y: float = 0.0
+        tags: list[str] = field(default_factory=list, repr=False)
+        source: str = field(default="", compare=False)
+
+        @property
+        def sum(self) -> float:
+            return self.x + self.y
+
+    @decorator
+    class Named(Point):
+        name: str = "?"
+
+    @decorator
+    class Only:
+        value: Any
+
+    @decorator
+    class Nothing:
+        pass
+
+    @decorator
+    class Own:
+        a: int
+
+        def __eq__(self, other: object) -> bool:
+            return True
+
+        def __repr__(self) -> str:
+            return "own"
+
+    return Point, Named, Only, Nothing, Own
+
+
+OURS, THEIRS = _classes(frozen), _classes(dataclass(frozen=True, slots=True))
+NAN = float("nan")
+ARGUMENTS = [(0, (1.0,)), (0, (1.0, 2.0, ["a"], "s")), (1, (1.0, 2.0)), (2, (NAN,)), (2, ("x",)), (3, ()), (4, (1,))]
+
+
+def _same(result):
+    """What comes of it with each of both; the exception if one is raised."""
+    came = []
+    for classes in (OURS, THEIRS):
+        try:
+            came.append(result(classes))
+        except TypeError as error:
+            came.append((type(error), str(error)))
+    assert came[0] == came[1]
+    return came[0]
+
+
+@pytest.mark.parametrize(("at", "given"), ARGUMENTS)
+def test_objects_print_compare_hash_and_copy_as_those_of_the_standard_library(at, given):
+    _same(lambda classes: repr(classes[at](*given)))
+    _same(lambda classes: str(inspect.signature(classes[at])).replace(" -> None", "").count(","))
+    _same(lambda classes: classes[at].__match_args__)
+    _same(lambda classes: classes[at](*given) == classes[at](*given))
+    _same(lambda classes: classes[at](*given) == object())
+    _same(lambda classes: repr(asdict(classes[at](*given))))
+    _same(lambda classes: repr(copy.deepcopy(classes[at](*given))))
+    _same(lambda classes: hasattr(classes[at](*given), "__dict__"))
+    if NAN not in given:
+        _same(lambda classes: hash(classes[at](*given)))
+
+
+def test_what_does_not_count_is_not_compared_and_replacing_gives_another_object():
+    point = _same(lambda classes: classes[0](1.0, source="a") == classes[0](1.0, source="b"))
+    assert point is True
+    _same(lambda classes: repr(replace(classes[0](1.0), y=3.0)))
+    _same(lambda classes: classes[0](1.0) == classes[1](1.0))
+    first, second = OURS[0](1.0), OURS[0](1.0)
+    assert first.tags is not second.tags
+    assert first.sum == 1.0
+
+
+def test_nothing_can_be_changed():
+    for name in ("x", "other"):
+        with pytest.raises(FrozenInstanceError, match=f"cannot assign to field '{name}'"):
+            setattr(OURS[0](1.0), name, 2.0)
+    with pytest.raises(FrozenInstanceError, match="cannot delete field 'x'"):
+        del OURS[0](1.0).x
+    with pytest.raises(TypeError):
+        OURS[0]()
+
+
+@frozen
+class Stored:
+    """One that pickle finds by its name."""
+
+    a: int
+    b: tuple[str, ...] = ()
+
+
+def test_objects_go_through_pickle():
+    assert pickle.loads(pickle.dumps(Stored(1, ("x",)))) == Stored(1, ("x",))
