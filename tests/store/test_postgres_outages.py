@@ -128,7 +128,7 @@ def test_a_commit_whose_answer_was_lost_is_not_made_twice(postgres_server: Postg
     url, line = postgres_server.new_database(), ForgetfulLine(postgres_server, tmp_path)
     store = open_store(line.through(url))
     said: list[str] = []
-    store.tell(said.append)
+    store.notify(said.append)
     for change in _CHANGES:
         line.lose = True
         change(store)
