@@ -119,7 +119,7 @@ def test_a_run_without_a_judge_has_no_modes_and_nothing_to_tell_of_one(store: St
 
 
 def test_judged_samples_are_told_without_answers_and_calls(store: Store) -> None:
-    texts = ["plain", ODD, "\x10é" * 3_000, "", "é🪑"]
+    texts = ["plain", ODD, "\x10é" * 3_000, "", "\x10\x10🪑"]
     samples = [judged(of, n, call_result=CallResult(text=texts[n])) for n, of in enumerate(CASES)]
     samples[0] = replace(samples[0], variant=ODD, repeat=7)
     samples[3] = replace(judge_failed(CASES[3], 3), call_result=CallResult(failure=FAILED))
@@ -128,7 +128,7 @@ def test_judged_samples_are_told_without_answers_and_calls(store: Store) -> None
     without_calls = replace(judgement(), calls=())
     assert told[0] == JudgedSample(CASES[0].id, ODD, 7, Outcome.SCORED, 0.8, True, 5, without_calls)
     assert told[3] == JudgedSample(CASES[3].id, "", 0, Outcome.JUDGE_FAILED, None, None, None, NOTHING)
-    assert [one.text_length for one in told] == [5, len(ODD), 6_000, None, 2]
+    assert [one.text_length for one in told] == [5, len(ODD), 6_000, None, 3]
 
 
 def test_spending_adds_up_the_calls_that_told(store: Store) -> None:
