@@ -15,7 +15,7 @@ from parts.stored import case, header, sample
 from steelyard.errors import StoreError, UsageError
 from steelyard.records import Owner, RunFacts, RunState
 from steelyard.store import copy as copy_module
-from steelyard.store.copy import REST, NOT_COPIED, OF_A_RUN, copy_store
+from steelyard.store.copy import NOT_COPIED, OF_A_RUN, REST, copy_store
 from steelyard.store.logs import SENT, BaselineEntry, Delivery
 from steelyard.store.people import LabelRecord, Plan, Queue
 from steelyard.store.snapshot import write_snapshot
