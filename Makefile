@@ -48,7 +48,7 @@ test-newest: $(VENV)/ready
 	$(BIN)/$(PYTEST_PARALLEL) -m "not long"
 
 test-lowest: $(LOWEST)/ready
-	$(LOWEST)/bin/$(PYTEST_PARALLEL) -m "boundary and not newest" $$(grep -rl --include='test_*.py' 'mark\.boundary(' tests)
+	$(LOWEST)/bin/$(PYTEST_PARALLEL) -m "boundary and not newest and not long" $$(grep -rl --include='test_*.py' 'mark\.boundary(' tests)
 
 # What takes minutes: a hundred random kills of runs under load (make test has ten), a million hostile answers, and
 # every simulation and property test at full length.
