@@ -145,6 +145,10 @@ def _best(figures: Figures, what: str, n: int, value: Callable[[dict[str, Any]],
     return sorted(rows)
 
 
+def _plain(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
 def _where_not_ahead(figures: Figures, sizes: list[int]) -> list[str]:
     small, large = sizes[:1], sizes[-1:]
     wanted = [(f"wall, {n:,} cases", "run", n, "s", "wall") for n in [6, *sizes]]
@@ -161,7 +165,7 @@ def _where_not_ahead(figures: Figures, sizes: list[int]) -> list[str]:
         if ours is not None and order[0][0] < ours:
             value, tool = order[0]
             why = _WHY.get(f"{what} {n}") or _WHY.get(what) or _WHY[name]
-            lines.append(f"- {title}: {tool} {value:,.4g} {unit}, Steelyard {ours:,.4g} {unit}; {why}.")
+            lines.append(f"- {title}: {tool} {_plain(value)} {unit}, Steelyard {_plain(ours)} {unit}; {why}.")
     return lines or ["Nowhere among the tools, in this run."]
 
 
