@@ -13,7 +13,7 @@ from parts.every_part import fill_with_everything
 from parts.judged_samples import judged
 from parts.stored import case, header, sample
 from steelyard.errors import StoreError, UsageError
-from steelyard.records import Owner, RunFacts, RunState
+from steelyard.records import CallResult, Owner, RunFacts, RunState
 from steelyard.store import copy as copy_module
 from steelyard.store.copy import NOT_COPIED, OF_A_RUN, REST, copy_store
 from steelyard.store.logs import SENT, BaselineEntry, Delivery
@@ -52,7 +52,8 @@ def fill_store(store: SqlStore) -> None:
     store.add_rescored("demo-2", "demo-1", [judged(case(1))], [case(1)])
     store.update_run(header("demo-2", rescored_from="demo-1", created_at=1001.0, state=RunState.ENDED))
     store.create_run(header("open-1", created_at=1002.0, state=RunState.INTERRUPTED))
-    store.add_samples("open-1", [sample(case(3), 0)], [case(3)])
+    # In SQLite such an answer is packed, in PostgreSQL it is not.
+    store.add_samples("open-1", [sample(case(3), 0, call_result=CallResult(text="a long answer " * 500))], [case(3)])
     store.journal("open-1", [("1/target", {"text": "é\x00"}), ("Z", {}), ("a", {})])
     for number, run in enumerate(("demo-1", "demo-2")):
         store.log_baseline(BaselineEntry("demo", "release", run, 5.0 + number, "ada", signature={"a": 1}))
