@@ -343,6 +343,10 @@ def test_labels_that_claim_chance_and_cover_only_failures_are_noticed(fresh):
     estimates = estimates_of(store, header)
     assert estimates.not_random == "the judge passes 16.7 % of the labelled and 100.0 % of the other texts"
     assert estimates.not_random in shown(estimates, header)
+    # A mean score of these says nothing of all texts.
+    clarity = next(figure for figure in estimates.figures if figure.name == "clarity")
+    assert (clarity.together.value, clarity.more_to_halve) == (None, None)
+    assert clarity.why == f"the labels are no random part of the texts: {estimates.not_random}"
 
 
 def test_labels_that_claim_chance_are_noticed_where_people_differ_too():

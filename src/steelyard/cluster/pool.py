@@ -23,7 +23,7 @@ _GATHER = 0.002
 _SUSPECT, _MOST_LOSSES = 2, 3
 """A sample that two workers were lost with may be what kills them: no worker has two such in hand. With the third loss
 it has failed."""
-_MOST_BARREN = 6
+_MOST_WITHOUT_RESULT = 6
 """A place whose workers are lost so often before they have done anything is given up."""
 _LATE = 30.0
 """Seconds after the first worker is there in which all others should be."""
@@ -69,7 +69,7 @@ class Job:
 
 
 @dataclass(slots=True, eq=False)
-class _Hand:
+class _Connected:
     """A worker that is there, and what it has in hand."""
 
     link: Link
@@ -95,7 +95,7 @@ class Pool:
         self.note: Callable[[str], None] = lambda _: None
         self._waiting: deque[Job] = deque()
         self._suspects: deque[Job] = deque()
-        self._hands: list[_Hand] = []
+        self._workers: list[_Connected] = []
         self._number = 0
         self._users = 0
         self._places = workers
@@ -145,7 +145,7 @@ class Pool:
         return job
 
     def _schedule(self) -> None:
-        if self._scheduled or not self._hands:
+        if self._scheduled or not self._workers:
             return
         self._scheduled = True
         now = len(self._waiting) >= SMALLEST_LEASE
@@ -154,44 +154,44 @@ class Pool:
     def _hand_out(self) -> None:
         """Give what waits to the workers that have most room."""
         self._scheduled = False
-        for hand in self._hands:
-            if self._suspects and all(job.losses < _SUSPECT for job in hand.jobs.values()):
-                self._lease(hand, [self._suspects.popleft()])
-        while self._waiting and self._hands:
-            hand = max(self._hands, key=lambda item: item.room)
-            if hand.room < min(SMALLEST_LEASE, len(self._waiting), hand.wants):
+        for worker in self._workers:
+            if self._suspects and all(job.losses < _SUSPECT for job in worker.jobs.values()):
+                self._lease(worker, [self._suspects.popleft()])
+        while self._waiting and self._workers:
+            worker = max(self._workers, key=lambda item: item.room)
+            if worker.room < min(SMALLEST_LEASE, len(self._waiting), worker.wants):
                 return
-            share = math.ceil(len(self._waiting) / len(self._hands))
-            n = min(max(share, SMALLEST_LEASE), LARGEST_LEASE, hand.room, len(self._waiting))
-            self._lease(hand, [self._waiting.popleft() for _ in range(n)])
+            share = math.ceil(len(self._waiting) / len(self._workers))
+            n = min(max(share, SMALLEST_LEASE), LARGEST_LEASE, worker.room, len(self._waiting))
+            self._lease(worker, [self._waiting.popleft() for _ in range(n)])
 
-    def _lease(self, hand: _Hand, jobs: list[Job]) -> None:
-        hand.jobs.update((job.number, job) for job in jobs)
-        self._background(_send(hand, [Item(job.number, job.arm, job.work) for job in jobs]))
+    def _lease(self, worker: _Connected, jobs: list[Job]) -> None:
+        worker.jobs.update((job.number, job) for job in jobs)
+        self._background(_send(worker, [Item(job.number, job.arm, job.work) for job in jobs]))
 
     async def _keep_worker(self) -> None:
         """One worker after another in one place, each until it is lost."""
-        barren, why = 0, ""
-        while barren < _MOST_BARREN and self._failed is None:
+        without_result, why = 0, ""
+        while without_result < _MOST_WITHOUT_RESULT and self._failed is None:
             link = self._new_link()
             self._links.add(link)
-            hand = _Hand(link, self._wants)
+            worker = _Connected(link, self._wants)
             try:
                 if problem := await link.start():
                     self._fail(UsageError(f"worker on {link.name}: {problem}"))
                     return
-                self._hands.append(hand)
+                self._workers.append(worker)
                 self._first.set()
                 self._schedule()
                 while self._failed is None:
-                    reports, hand.wants = await link.results()
-                    barren = 0
+                    reports, worker.wants = await link.results()
+                    without_result = 0
                     for report in reports:
-                        self._accept(hand, report)
+                        self._accept(worker, report)
                     self._schedule()
             except Lost as lost:
-                barren, why = barren + 1, str(lost)
-                self._take_back(hand, why)
+                without_result, why = without_result + 1, str(lost)
+                self._take_back(worker, why)
             finally:
                 self._links.discard(link)
                 link.kill()
@@ -199,8 +199,8 @@ class Pool:
         if not self._places:
             self._fail(WorkersLost(f"no worker is left ({why}); what is stored stays: --resume goes on"))
 
-    def _accept(self, hand: _Hand, report: Report) -> None:
-        job = hand.jobs.get(report.number)
+    def _accept(self, worker: _Connected, report: Report) -> None:
+        job = worker.jobs.get(report.number)
         if job is None:
             return
         if isinstance(report, Answered) and job.answered is not None:
@@ -209,25 +209,27 @@ class Pool:
                 # From here on only its score is missing: the target is not asked again, whatever becomes of the worker.
                 job.work = scoring_of(job.work.request, report.value)
                 return
-        del hand.jobs[report.number]
+        del worker.jobs[report.number]
         if isinstance(report, Broken):
-            _end(job, RuntimeError(f"worker on {hand.link.name}: {report.message}"))
+            _end(job, RuntimeError(f"worker on {worker.link.name}: {report.message}"))
         else:
             _resolve(job.done, report if isinstance(report, Scored) else report.value)
 
-    def _take_back(self, hand: _Hand, why: str) -> None:
+    def _take_back(self, worker: _Connected, why: str) -> None:
         """Let others do what a lost worker had in hand."""
-        if hand in self._hands:
-            self._hands.remove(hand)
+        if worker in self._workers:
+            self._workers.remove(worker)
         if self._failed is not None:
             return
-        jobs = list(hand.jobs.values())
-        hand.jobs.clear()
+        jobs = list(worker.jobs.values())
+        worker.jobs.clear()
         again = [job for job in jobs if not self._gives_up(job)]
         self._suspects.extend(job for job in again if job.losses >= _SUSPECT)
         self._waiting.extendleft(job for job in reversed(again) if job.losses < _SUSPECT)
         calls = sum(not isinstance(job.work, Score) for job in again)
-        self.note(f"a worker on {hand.link.name} was lost ({why}): {calls:,} calls that gave no answer are made again")
+        self.note(
+            f"a worker on {worker.link.name} was lost ({why}): {calls:,} calls that gave no answer are made again"
+        )
         self._schedule()
 
     def _gives_up(self, job: Job) -> bool:
@@ -242,15 +244,20 @@ class Pool:
     def _fail(self, error: SteelyardError) -> None:
         self._failed = self._failed or error
         self._first.set()
-        for job in [*self._waiting, *self._suspects, *(job for hand in self._hands for job in hand.jobs.values())]:
+        for job in [
+            *self._waiting,
+            *self._suspects,
+            *(job for worker in self._workers for job in worker.jobs.values()),
+        ]:
             _end(job, self._failed)
         self._waiting.clear()
 
     async def _count_late(self) -> None:
         await asyncio.sleep(_LATE)
-        if len(self._hands) < self._asked_for:
+        if len(self._workers) < self._asked_for:
             self.note(
-                f"{len(self._hands)} of {self._asked_for} workers are there: {self._hint()}; others join when they come"
+                f"{len(self._workers)} of {self._asked_for} workers are there: {self._hint()};"
+                " others join when they come"
             )
 
     def _hint(self) -> str:
@@ -268,7 +275,7 @@ class Pool:
             self._late.cancel()
         with suppress(TimeoutError):
             async with asyncio.timeout(_CLOSING):
-                await asyncio.gather(*(hand.link.close() for hand in self._hands), return_exceptions=True)
+                await asyncio.gather(*(worker.link.close() for worker in self._workers), return_exceptions=True)
         for link in self._links:
             link.kill()
         # Calls to workers end with them. Cancelling those that are open would make Ray complain.
@@ -278,11 +285,11 @@ class Pool:
             task.cancel()
 
 
-async def _send(hand: _Hand, lease: list[Item]) -> None:
+async def _send(worker: _Connected, lease: list[Item]) -> None:
     try:
-        await hand.link.take(lease)
+        await worker.link.take(lease)
     except Lost:
-        hand.link.kill()  # found by whoever waits for its results
+        worker.link.kill()  # found by whoever waits for its results
 
 
 def _resolve(future: asyncio.Future[Any], value: Any) -> None:

@@ -88,7 +88,7 @@ class Judges:
     async def judge(self, evaluation: Evaluation, journal: Journal, budget: Budget, scoring: ScoringThread) -> None:
         """Ask about the text and add what is said, read by `scoring`; calls that the journal holds are not made again.
 
-        Closed when the purse is empty before the last call: what was said so far is in the journal.
+        Closed when the budget is spent before the last call: what was said so far is in the journal.
         """
         scored = evaluation.evaluated
         calls: tuple[JudgeCall, ...] = ()

@@ -149,7 +149,7 @@ def agreement_of(store: Store, header: RunHeader, names: Callable[[str], str]) -
     judged = judge_figures(store, header)
     first, again = sheets(labels, terms), sheets(labels, terms, round_=1)
     times = {(label.person, label.key): label.labelled_at for label in labels if label.round == 0}
-    categories, units = _categories(store, header), units_by_case(store, header)
+    categories, units = _categories(store, header), _units_by_case(store, header)
     rubric = terms.rubric
     order = [PASSES] if rubric is None else [*rubric.dimensions, *rubric.flags, PASSES]
     figures = [
@@ -201,7 +201,7 @@ def judge_figures(store: Store, header: RunHeader) -> dict[str, dict[Key, float]
     return figures
 
 
-def units_by_case(store: Store, header: RunHeader) -> dict[str, int]:
+def _units_by_case(store: Store, header: RunHeader) -> dict[str, int]:
     """The unit of evidence of each case: itself, or the cluster that it is in."""
     columns = store.columns(header.id)
     cases = (columns.case_ids[case] for case in columns.case.tolist())

@@ -23,7 +23,7 @@ from steelyard.analysis.judge.corrected import (
     labelled_rate,
     read_labels,
 )
-from steelyard.analysis.judge.model import PREDICTION_POWERED, ROGAN_GLADEN, unlike
+from steelyard.analysis.judge.model import PREDICTION_POWERED, ROGAN_GLADEN, CorrectedRate, unlike
 from steelyard.metrics.own import RunData
 from steelyard.people.agreement import FEWEST_IN_SLICE, judge_figures
 from steelyard.people.labels import PASSES, Terms, sheets
@@ -153,14 +153,16 @@ def _figures(
         for name, inside in slices.items():
             if (~np.isnan(label) & inside).sum() >= (FEWEST_IN_SLICE if name else 1):
                 sides = judge[inside], label[inside], table.unit[inside]
-                yield _estimate(figure, name, *sides, scale, unfinished)
+                # A rate can be corrected by the judge's errors when its labels are no random part; a mean cannot.
+                why = unlike(by_labels.judged[inside], ~np.isnan(sides[1]), sides[2]) if scale else ""
+                why = why and f"the labels are no random part of the texts: {why}"
+                yield _estimate(figure, name, *sides, scale, unfinished or why)
 
 
 def _pass_rate(part: str, by_labels: LabelColumns, rows: Array, table: Table) -> LabelEstimate:
     judge, label, unit = by_labels.judged[rows], by_labels.passes[rows], table.unit[rows]
     rate = by_labels.corrected(rows)
-    more = None if rate.message or rate.method == ROGAN_GLADEN else _more_to_halve_rate(judge, label)
-    why = rate.message or rate.why
+    more, why = _more_to_halve(rate, judge, label), rate.message or rate.why
     return LabelEstimate(PASSES, part, rate.reported, _alone(label, unit), rate.rate, rate.method, why, None, more)
 
 
@@ -176,17 +178,17 @@ def _estimate(
     label: Array,
     unit: Array,
     scale: tuple[float, float] | None,
-    unfinished: str,
+    why_not: str,
 ) -> LabelEstimate:
     """One flag (without a scale) or dimension."""
     bounds = scale or SHARES
     reported, alone = _alone(judge, unit, bounds), _alone(label, unit, bounds)
-    if unfinished or (~np.isnan(label) & ~np.isnan(judge)).sum() < FEWEST:
-        why = unfinished or f"fewer than {FEWEST} labels drawn at random of what the judge read"
+    if why_not or (~np.isnan(label) & ~np.isnan(judge)).sum() < FEWEST:
+        why = why_not or f"fewer than {FEWEST} labels drawn at random of what the judge read"
         return LabelEstimate(name, part, reported, alone, Estimate(None, 0), "", why, scale, None)
     if scale is None:
         rate = labelled_rate(judge, label, unit, stratified=False)
-        more, why = _more_to_halve_rate(judge, label), rate.message or rate.why
+        more, why = _more_to_halve(rate, judge, label), rate.message or rate.why
         return LabelEstimate(name, part, reported, alone, rate.rate, rate.method, why, scale, more)
     result, weight = powered_mean(judge, label, unit, bounds)
     why = f"the judge counts with {weight:.2f} of its own weight"
@@ -212,8 +214,10 @@ def powered_mean(judge: Array, label: Array, case: Array, scale: tuple[float, fl
     return bounded(value, int(judged.sum()), int((~judged).sum()), limits, scale), weight
 
 
-def _more_to_halve_rate(judge: Array, votes: Array) -> int | None:
+def _more_to_halve(rate: CorrectedRate, judge: Array, votes: Array) -> int | None:
     """Labels that halve the interval: what labels add to the variance goes with 1 / n, what the judge adds stays."""
+    if rate.message or rate.method == ROGAN_GLADEN:
+        return None
     labelled, judged = ~np.isnan(votes) & ~np.isnan(judge), judge[~np.isnan(judge)]
     n = int(labelled.sum())
     sides = [(float((judged == side).mean()), votes[labelled & (judge == side)]) for side in (1.0, 0.0)]

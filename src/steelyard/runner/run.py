@@ -314,7 +314,8 @@ def rescore_decided(
 
         judges = Judges(suite.judge, suite.folder)
     recipe, n = Recipe.of(suite, strict=options.strict, described=earlier.suite), earlier.n_planned
-    here = Scoring(Evaluator(suite), judges, recipe, n=n, workers=options.workers, note=progress.note)
+    processes = options.workers if options.on is None else 1
+    here = Scoring(Evaluator(suite), judges, recipe, n=n, workers=processes, note=progress.note)
     with contextlib.closing(here), spread_scoring(suite, options, progress.note) as remote:
         store.create_run(header)
         rescored = rescore_answers(

@@ -58,7 +58,7 @@ class RunLabels:
     """Why they lean to one side yet, which only the pass rate weighs; "" when they do not."""
 
 
-def unfinished_draw(store: Store, run_id: str, before: str = DISAGREEMENT) -> str:
+def _unfinished_draw(store: Store, run_id: str, before: str = DISAGREEMENT) -> str:
     """Why the labels that chance drew, some of it `before` by another way, stand behind no figure yet; or ""."""
     n = store.people.waiting(run_id, before)
     return f"some texts of the random draw were picked before, and of the others {n} have no label yet" if n else ""
@@ -71,7 +71,7 @@ def read_labels(store: Store, run_id: str, suite: SuiteModel) -> RunLabels | Non
     judge = suite.judge if suite.judge and suite.judge.labels else None
     if judge is None and not given:
         return None
-    leaning = unfinished_draw(store, run_id, PRECISION)
+    leaning = _unfinished_draw(store, run_id, PRECISION)
     return RunLabels(
         None if judge is None else labels_by_case(store.cases(run_id), judge, skip_wrong=True),
         frozenset() if judge is None else labelled_samples(store.samples(run_id), judge),
@@ -79,7 +79,7 @@ def read_labels(store: Store, run_id: str, suite: SuiteModel) -> RunLabels | Non
         bool(leaning) or any(label.drawn == PRECISION for label in drawn),
         # What was drawn for precision before it came up at random is part of it once all has labels.
         () if leaning else frozenset(label.key for label in drawn if label.drawn == RANDOM),
-        unfinished_draw(store, run_id),
+        _unfinished_draw(store, run_id),
         leaning,
     )
 
@@ -164,10 +164,10 @@ class LabelColumns:
         result, n = self._of_read(rows), int((judged & ~np.isnan(self.passes[rows])).sum())
         needed = min(FEWEST, int(judged.sum()))
         if n < needed and not result.message:
-            result = without_rate(result, _too_few(n, needed))
+            result = _without_rate(result, _too_few(n, needed))
         missing, answered = int((~judged & ~malformed).sum()), judged | malformed
         rate = Estimate(None, 0) if result.message else result.rate
-        rate = counting_malformed(rate, share(judged, answered, unit), missing)
+        rate = _counting_malformed(rate, share(judged, answered, unit), missing)
         return replace(result, rate=rate, reported=share(self.judged[rows] == 1, answered, unit))
 
     def _of_read(self, rows: Array) -> CorrectedRate:
@@ -179,7 +179,7 @@ class LabelColumns:
         why = unlike(judged, self.at_random[rows], unit) if self._labels.stratified else ""
         message = why and f"the labels drawn at random are no random part of the texts: {why}"
         message = self._labels.unfinished or message
-        return without_rate(result, message) if message else result
+        return _without_rate(result, message) if message else result
 
 
 def _number(label: Label | bool | None) -> float:
@@ -194,20 +194,20 @@ def labelled_rate(judge: Array, passes: Array, case: Array, *, stratified: bool)
         return result
     rate = stratified_mean(judge, passes, case)
     if not stratified and (why := unlike(judge, ~np.isnan(passes), case)):
-        return without_rate(result, f"the labels are no random part of the texts: {why}")
+        return _without_rate(result, f"the labels are no random part of the texts: {why}")
     if rate.value is None:
         return replace(result, rate=rate, message="fewer than two labels of what the judge passes, or of the rest")
     why = "people differ on some texts, which pass in part"
     return replace(result, rate=rate, message="", method="post-stratified", why=why)
 
 
-def without_rate(result: CorrectedRate, message: str) -> CorrectedRate:
+def _without_rate(result: CorrectedRate, message: str) -> CorrectedRate:
     """The same without a corrected rate, and why."""
     rate = Estimate(None, result.rate.n, result.rate.n_missing)
     return replace(result, rate=rate, message=message, method="", why="")
 
 
-def counting_malformed(rate: Estimate, read: Estimate, missing: int) -> Estimate:
+def _counting_malformed(rate: Estimate, read: Estimate, missing: int) -> Estimate:
     """A pass rate of the answers that could be read as one of all: a malformed answer has not passed.
 
     `read` is the share that could be read. The interval is that of a product of two shares.
