@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Coroutine, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain, cycle, islice
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,7 @@ from steelyard.engine.process import LoopLag, caught_signals, release_signals, s
 from steelyard.engine.sample import Evaluation, ScoringThread
 from steelyard.engine.writer import TARGET, Completed, Counts, Journal, Progress, Writer
 from steelyard.errors import UsageError
+from steelyard.frozen import slotted
 from steelyard.records import CallResult, RunHeader, Sample, ScoringTime
 from steelyard.scoring.evaluate import Evaluator
 from steelyard.store.base import Store
@@ -109,7 +110,7 @@ _GRACE = 10.0
 """Seconds that calls under way get to finish after the first Ctrl-C."""
 
 
-@dataclass(slots=True)
+@slotted
 class Ending:
     """How the engine left a run: `stopped` says why when it did not get to the end of its plan."""
 

@@ -14,12 +14,12 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Protocol
 
 from steelyard.engine.sample import Evaluation
 from steelyard.errors import SteelyardError
+from steelyard.frozen import frozen
 from steelyard.records import CallResult, JudgeCall, Sample
 from steelyard.scoring.evaluate import Evaluator
 from steelyard.suite.case import Case, CaseSurvey
@@ -59,7 +59,7 @@ def as_rescored(suite: SuiteModel, described: SuiteModel | None, *, strict: bool
     return suite
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Recipe:
     """How another process gets the scorers of a suite: it loads the suite, without its cases."""
 

@@ -16,14 +16,14 @@ import io
 import json
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from functools import lru_cache
 from itertools import compress
 from typing import Any, TypeVar
 
 import numpy as np
 
-from steelyard.frozen import frozen
+from steelyard.frozen import frozen, slotted
 from steelyard.store.base import Checks, Columns
 from steelyard.store.codec import from_stored, pack_bytes, pack_text, to_json, to_stored, unpack_bytes, unpack_text
 from steelyard.store.columns import PackedTexts
@@ -49,7 +49,7 @@ Confused = tuple[str, str, str]
 """The code of a finding, what was expected and what came."""
 
 
-@dataclass(slots=True)
+@slotted
 class Contents:
     """Digests of what a run's samples are about, and the ways to the texts behind a few of them."""
 
@@ -111,7 +111,7 @@ def confusion_digest(code: str, expected: str, got: str) -> int:
     return int.from_bytes(hashlib.blake2b(message, digest_size=8).digest(), "big")
 
 
-@dataclass(slots=True)
+@slotted
 class ContentsColumns:
     """What `Contents` holds as numbers, and where its texts are: the findings at these places in the store."""
 

@@ -7,7 +7,6 @@ import csv
 import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import date, time
 from decimal import Decimal
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import Any, TextIO
 import jsonschema_rs
 
 from steelyard.errors import MissingExtra, Problem, SuiteError
+from steelyard.frozen import slotted
 from steelyard.suite.build.draft import Draft
 from steelyard.suite.case import MISSING, compile_path, split_path
 from steelyard.suite.files import text_of
@@ -31,7 +31,7 @@ def refuse(problem: Problem) -> None:
     raise SuiteError([problem])
 
 
-@dataclass(slots=True)
+@slotted
 class Record:
     """Data of one case before mapping. `key` is its name where the file gives one (an object's key, a file's stem)."""
 

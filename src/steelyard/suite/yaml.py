@@ -6,7 +6,7 @@ import json
 import re
 import types
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from difflib import get_close_matches
 from typing import Any, Union, get_args, get_origin
 
@@ -23,7 +23,7 @@ from yaml.events import (
 )
 
 from steelyard.errors import Problem, SuiteError
-from steelyard.frozen import frozen
+from steelyard.frozen import frozen, slotted
 
 _MOST_NAMES = 25
 _MOST_CHARACTERS = 60
@@ -111,7 +111,7 @@ _WORDS = {
 }
 
 
-@dataclass(slots=True)
+@slotted
 class Located:
     """Plain data with the file it came from and, for each path into it, the line it stood on."""
 

@@ -6,7 +6,7 @@ import asyncio
 import json
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Protocol, Self
@@ -15,7 +15,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from steelyard import plugins
 from steelyard.errors import Problem, SteelyardError, SuiteError, TargetFailure, UsageError
-from steelyard.frozen import frozen
+from steelyard.frozen import frozen, slotted
 from steelyard.plugins import in_one_line, place_in_words, raised_in_words
 from steelyard.redact import looks_secret
 from steelyard.suite.case import MISSING, Attachment, Case, compile_path, json_writer
@@ -40,7 +40,7 @@ class Request:
     """Names that were taken out of the case and must not come back with the answer; not for the target."""
 
 
-@dataclass(slots=True)
+@slotted
 class Response:
     """What came back. `text` is exactly what the system said; nothing is repaired here.
 
