@@ -12,8 +12,6 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, TextIO
 
-import jsonschema_rs
-
 from steelyard.errors import MissingExtra, Problem, SuiteError
 from steelyard.frozen import slotted
 from steelyard.suite.build.draft import Draft
@@ -519,6 +517,8 @@ def read_schema(given: Any, place: Place, draft: Draft) -> dict[str, Any] | None
     schema = _from_file(given, place, draft) if isinstance(given, str) else given
     if not isinstance(schema, dict):
         return None
+    import jsonschema_rs
+
     try:
         jsonschema_rs.validator_for(schema, retriever=_refuse)
     except (jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError, ValueError) as error:

@@ -7,7 +7,6 @@ import re
 import types
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import field
-from difflib import get_close_matches
 from typing import Any, Union, get_args, get_origin
 
 import yaml
@@ -39,6 +38,8 @@ _KINDS: tuple[tuple[Any, str], ...] = (
 
 def meant(word: str, allowed: Iterable[str]) -> str:
     """ ": did you mean X?" when an allowed word is close, "" otherwise."""
+    from difflib import get_close_matches  # only a wrong word needs it
+
     choices = sorted(set(allowed))
     close = get_close_matches(word, choices, n=1, cutoff=0.6)
     if not close:
