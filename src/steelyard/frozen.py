@@ -135,22 +135,22 @@ def _setstate(self: Any, state: list[Any]) -> None:
         object.__setattr__(self, item.name, value)
 
 
-def _noted(*, is_frozen: bool) -> Any:
+def _usual(*, is_frozen: bool) -> Any:
     """A dataclass of the standard library, for what it notes at classes and fields."""
-    return dataclass(init=False, repr=False, eq=False, frozen=is_frozen)(
-        type("_Noted", (), {"__annotations__": {"a": int}})
-    )
+    plain = type("_Usual", (), {"__doc__": "Usual.", "__annotations__": {"a": int}})
+    return dataclass(init=False, repr=False, eq=False, frozen=is_frozen)(plain)
 
 
-_KIND = fields(_noted(is_frozen=False))[0]._field_type  # type: ignore[attr-defined]
+_USUAL = _usual(is_frozen=False)
+_KIND = fields(_USUAL)[0]._field_type  # type: ignore[attr-defined]
 _SHARED = {
-    "__dataclass_params__": _noted(is_frozen=False).__dataclass_params__,
+    "__dataclass_params__": _USUAL.__dataclass_params__,
     "__eq__": _equal,
     "__hash__": None,
     "__repr__": _repr,
 }
 _FROZEN = _SHARED | {
-    "__dataclass_params__": _noted(is_frozen=True).__dataclass_params__,
+    "__dataclass_params__": _usual(is_frozen=True).__dataclass_params__,
     "__hash__": _hash,
     "__setattr__": _setattr,
     "__delattr__": _delattr,
