@@ -40,14 +40,14 @@ def _defined(cls: type[T], shared: dict[str, Any]) -> type[T]:
     items = inherited | own
     compared = [item.name for item in items.values() if item.compare]
     # Python puts None in the place of a hash for a class with an equality of its own.
-    methods = {name: value for name, value in vars(cls).items() if name not in shared or value is not None}
+    left_out = {"__dict__", "__weakref__", *own, *(name for name in shared if vars(cls).get(name) is None)}
     init = _LateInit()
     metaclass: Any = type(cls)
     made = metaclass(
         cls.__name__,
         cls.__bases__,
         shared
-        | {name: value for name, value in methods.items() if name not in own and name not in _OF_OBJECTS}
+        | {name: value for name, value in vars(cls).items() if name not in left_out}
         | {
             "__doc__": cls.__doc__ or cls.__name__,
             "__qualname__": cls.__qualname__,
@@ -143,12 +143,7 @@ def _usual(*, is_frozen: bool) -> Any:
 
 _USUAL = _usual(is_frozen=False)
 _KIND = fields(_USUAL)[0]._field_type  # type: ignore[attr-defined]
-_SHARED = {
-    "__dataclass_params__": _USUAL.__dataclass_params__,
-    "__eq__": _equal,
-    "__hash__": None,
-    "__repr__": _repr,
-}
+_SHARED = {"__dataclass_params__": _USUAL.__dataclass_params__, "__eq__": _equal, "__hash__": None, "__repr__": _repr}
 _FROZEN = _SHARED | {
     "__dataclass_params__": _usual(is_frozen=True).__dataclass_params__,
     "__hash__": _hash,
@@ -157,4 +152,3 @@ _FROZEN = _SHARED | {
     "__getstate__": _getstate,
     "__setstate__": _setstate,
 }
-_OF_OBJECTS = ("__dict__", "__weakref__")

@@ -6,7 +6,6 @@ import math
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import fields, is_dataclass, replace
 from functools import cache
-from types import NoneType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -366,16 +365,13 @@ _BY_NAME = ("bands", "components", "latency", "finding_rates", "outcome_rates", 
 _PLAIN = ("outcomes", "findings", "finding_samples")
 
 
-_AS_THEY_ARE = frozenset((str, int, bool, NoneType))
-
-
 def summary_data(summary: Summary) -> dict[str, Any]:
     """All figures as plain data, with nothing that JSON cannot say."""
     return {field.name: _plain(getattr(summary, field.name)) for field in fields(summary)}
 
 
 def _plain(data: Any) -> Any:
-    if type(data) in _AS_THEY_ARE:
+    if data is None or type(data) in (str, int, bool):
         return data
     if isinstance(data, float):
         return data if math.isfinite(data) else None

@@ -235,8 +235,7 @@ def main() -> None:
     # What is imported stays to the end: to look through it for garbage again and again, and once more at the exit,
     # took a tenth of the CPU of a short run.
     gc.set_threshold(20_000, 20, 20)
-    # The threads that NumPy starts look for work without rest for 2**26 clock ticks, which is 20 ms of each core; with
-    # 2**20 those of a system under test that computes still find each other.
+    # NumPy's threads look for work without rest for 2**26 clock ticks, 20 ms of each core, unless told otherwise.
     os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "20")
     try:
         learn_secrets(secrets_in(os.environ))

@@ -338,8 +338,7 @@ class _Part:
 class _Codec:
     """How the records of one class are written.
 
-    The functions are made of source text, as those of dataclasses are: they run for every sample of a run. Each is made
-    when it is first needed.
+    The functions are made of source text when first needed, as those of dataclasses are: they run for every sample.
     """
 
     def __init__(self, record: type[Any]) -> None:
@@ -366,14 +365,12 @@ class _Codec:
 
     @cached_property
     def encode(self) -> _Way:
-        """From a record to plain data."""
         names = {f"encode_{part.name}": part.form.encode for part in self.parts} | {"NOTHING": _NOTHING}
         names |= {f"default_{part.name}": part.default for part in self.parts}
         return self._function("record", [" data = {}", *map(_encode_source, self.parts), " return data"], names)
 
     @cached_property
     def decode(self) -> _Way:
-        """The record back from `encode`."""
         names = {part.name: part.form.decode for part in self.parts if part.form.decode is not None}
         lines = [f" if {name!r} in data: data[{name!r}] = decode_{name}(data[{name!r}])" for name in names]
         lines = [" data = dict(data)", *lines, " return record_type(**data)"]
@@ -385,14 +382,12 @@ class _Codec:
 
     @cached_property
     def to_row(self) -> _Way:
-        """From a record to a row."""
         values = [f"None if (v := record.{name}) is None else write_{name}(v)" for name in self._columns]
         names = {f"write_{name}": write for name, (write, _) in self._columns.items()}
         return self._function("record", [f" return ({', '.join(values)},)"], names)
 
     @cached_property
     def from_row(self) -> _Way:
-        """The record back from `to_row`."""
         values = [f"None if {name} is None else read_{name}({name})" for name in self._columns]
         lines = [f" {', '.join(self._columns)}, = row", f" return record_type({', '.join(values)})"]
         return self._function("row", lines, {f"read_{name}": read for name, (_, read) in self._columns.items()})
@@ -400,8 +395,7 @@ class _Codec:
     def _function(self, given: str, lines: list[str], names: dict[str, Any]) -> _Way:
         scope: dict[str, Any] = {"record_type": self._record, **names}
         exec("\n".join([f"def function({given}):", *lines]), scope)  # noqa: S102 - source of the names of our own fields
-        way: _Way = scope["function"]
-        return way
+        return cast("_Way", scope["function"])
 
 
 def _encode_source(part: _Part) -> str:

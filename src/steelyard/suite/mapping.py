@@ -82,10 +82,8 @@ class Template:
         self.text = text
         self.where = where
         self._template: Any = None
-        if not _needs_no_check(text, names):
-            self._check(text, where, names)
-
-    def _check(self, text: str, where: str, names: tuple[str, ...] | None) -> None:
+        if _needs_no_check(text, names):
+            return
         from jinja2 import TemplateError, TemplateSyntaxError, meta
 
         try:

@@ -23,7 +23,6 @@ from steelyard.suite.case import MISSING, Case, CaseSource, compile_path
 
 EMAIL, PHONE, NAME = "[EMAIL]", "[PHONE]", "[NAME]"
 
-# Compiled when the first text is redacted: few suites do.
 # In the raw text of JSON a word may follow an escape such as \n, whose letter is no part of it.
 _EMAIL = r"(?:(?<=\\[nrtbf])|(?<![\w.+%\\-]))[\w.+%-]+@[\w-]+(?:\.[\w-]+)+"
 # With a country code, a leading zero or brackets, or grouped by 3, 3 and 4: dates, prices and parcels are not.
