@@ -63,7 +63,7 @@ def top_confusions(table: Table, suite: SuiteModel, contents: Contents) -> list[
     digest, n = _most_frequent(confusion[believed])
     none = {FORMAT} | {component.finding_code for component in suite.components if component.kind in _JUDGED}
     results = []
-    for rank, (code, expected, got) in _texts(contents, _places_of(digest, confusion)):
+    for rank, (code, expected, got) in _texts(contents, places_of(digest, confusion)):
         if code not in none and expected != got:
             samples, _ = distinct(sample[believed & (confusion == digest[rank])].astype(int))
             results.append(ConfusionFigure(code, expected, got, int(n[rank]), len(samples)))
@@ -84,11 +84,11 @@ def _most_frequent(digests: Array) -> tuple[Array, Array]:
     return np.concatenate([repeated[ranked], once]), np.concatenate([n[ranked] + 1, np.ones(len(once), dtype=int)])
 
 
-def _places_of(digests: Array, among: Array) -> Array:
-    """For each digest one of the places that has it."""
+def places_of(digests: Array, among: Array) -> Array:
+    """For each digest, all of which are there, one of the places that has it."""
     order = np.argsort(digests)
     ranked, result = digests[order], np.zeros(len(digests), dtype=np.int64)
-    for piece in pieces(len(among)):
+    for piece in pieces(len(among) if len(digests) else 0):
         at = np.minimum(np.searchsorted(ranked, among[piece]), len(ranked) - 1)
         same = np.flatnonzero(ranked[at] == among[piece])
         result[order[at[same]]] = piece.start + same
