@@ -2,6 +2,8 @@
 
 import contextlib
 import json
+import os
+import socket
 import sys
 import zipfile
 from dataclasses import replace
@@ -56,6 +58,57 @@ def test_a_place_that_is_none_is_refused(place, tmp_path):
     suite = load_suite(write_suite(tmp_path))
     with pytest.raises(UsageError, match=r"write ray .* auto .* or ray://HOST:PORT"):
         run_suite(suite, store=str(tmp_path / "runs.db"), on=place)
+
+
+class FakeRay:
+    """Ray's module, whose head ends the first connections of a client."""
+
+    def __init__(self, *errors):
+        self.errors, self.options = list(errors), []
+
+    def init(self, **options):
+        self.options.append(options)
+        if self.errors:
+            os.write(2, b"a line for each try")
+            raise self.errors.pop(0)
+
+    def shutdown(self):
+        self.options.append("shut down")
+
+
+@pytest.fixture
+def listening():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield f"ray://127.0.0.1:{server.getsockname()[1]}"
+
+
+def connect(fake, place, suite, monkeypatch):
+    monkeypatch.setitem(sys.modules, "ray", fake)
+    with contextlib.ExitStack() as closing:
+        return on_ray._connected(place, suite, closing)
+
+
+def test_a_busy_head_that_ends_a_connection_is_tried_again(listening, tmp_path, monkeypatch, capfd):
+    suite = load_suite(write_suite(tmp_path))
+    fake = FakeRay(*[ConnectionAbortedError("Starting Ray client server failed")] * 2)
+    connect(fake, listening, suite, monkeypatch)
+    assert [options == "shut down" or options["address"] for options in fake.options] == [*[listening] * 3, True]
+    fake = FakeRay(*[ConnectionAbortedError("Starting Ray client server failed")] * 3)
+    with pytest.raises(UsageError, match=r"Starting Ray client server failed\. Check that ray:// names the port for"):
+        connect(fake, listening, suite, monkeypatch)
+    fake = FakeRay(ConnectionError("timeout"), ConnectionError("again"))
+    with pytest.raises(UsageError, match=rf"--on {listening}: ConnectionError: timeout\. Check"):
+        connect(fake, listening, suite, monkeypatch)
+    assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize("place", ["127.0.0.1:9", "ray://127.0.0.1:9", "auto"])
+def test_where_nothing_listens_ray_is_not_asked(place, tmp_path, monkeypatch):
+    monkeypatch.setenv("RAY_ADDRESS", "127.0.0.1:9")
+    fake = FakeRay()
+    with pytest.raises(UsageError, match=rf"--on {place}: nothing answers at .*127.0.0.1:9 \(Connection refused\)"):
+        connect(fake, place, load_suite(write_suite(tmp_path)), monkeypatch)
+    assert fake.options == []
 
 
 def test_without_ray_it_says_what_to_install(tmp_path, monkeypatch):
