@@ -9,7 +9,8 @@ from parts.small_suite import write_suite
 from steelyard.cluster import pool as pool_module
 from steelyard.cluster.pool import LARGEST_LEASE, SMALLEST_LEASE, Lost, Pool, WorkersLost
 from steelyard.cluster.remote import RemoteScoring
-from steelyard.cluster.worker import Answered, Ask, Score, Scored
+from steelyard.cluster.worker import Answered, Ask, Scored
+from steelyard.engine.pool import Task
 from steelyard.errors import TargetFailure, UsageError
 from steelyard.records import CallResult, Outcome, Sample
 from steelyard.scoring.evaluate import Evaluator
@@ -127,8 +128,8 @@ async def test_what_a_lost_worker_had_is_done_by_others_and_what_it_was_answered
     assert texts == ["c0", "c1", "c2"]
     assert len(samples) == 3
     again = {type(item.work): item for lease in second.leases for item in lease}
-    assert again[Score].work.call_result.text == "c0"
-    assert again[Score].work.case.expected == "yes"
+    assert again[Task].work.call_result.text == "c0"
+    assert again[Task].work.case.expected == "yes"
     assert sorted(item.number for lease in second.leases for item in lease) == [1, 2, 3]
     assert notes == ["a worker on here was lost (killed): 2 calls that gave no answer are made again"]
 

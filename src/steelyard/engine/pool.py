@@ -16,7 +16,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Protocol
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from steelyard.engine.sample import Evaluation
 from steelyard.errors import SteelyardError
@@ -32,17 +32,25 @@ from steelyard.suite.signature import signature
 if TYPE_CHECKING:
     from steelyard.engine.judges import Judges
 
-Task = tuple[Case, str, int, CallResult, Sequence[JudgeCall]]
-"""A recorded answer to be scored: case, variant, repeat, answer, and what judges said of it then."""
+
+class Task(NamedTuple):
+    """An answer to be scored."""
+
+    case: Case
+    variant: str
+    repeat: int
+    call_result: CallResult
+    calls: Sequence[JudgeCall] | None = None
+    """What judges said of it then; None for an answer that is new."""
 
 
-def score_task(evaluator: Evaluator, judges: Judges | None, task: Task) -> Sample:
+def evaluated(evaluator: Evaluator, judges: Judges | None, task: Task) -> Evaluation:
     """The answer scored, and read by judges that need not be asked."""
-    case, variant, repeat, call_result, calls = task
-    scoring = Evaluation(evaluator, case, variant, repeat, call_result)
-    if judges is not None and scoring.to_judge is not None:
-        judges.read_again(scoring, calls)
-    return scoring.sample
+    *answer, calls = task
+    evaluation = Evaluation(evaluator, *answer)
+    if judges is not None and evaluation.to_judge is not None and (calls is not None or not judges.are_asked):
+        judges.read_again(evaluation, calls or ())
+    return evaluation
 
 
 # What a process needs to score as this one does.
@@ -199,7 +207,7 @@ def serve() -> None:
 
 def _reply(evaluator: Evaluator, judges: Judges | None, message: bytes) -> bytes:
     try:
-        samples = [score_task(evaluator, judges, task) for task in pickle.loads(message)]  # noqa: S301
+        samples = [evaluated(evaluator, judges, task).sample for task in pickle.loads(message)]  # noqa: S301
         for sample in samples:
             sample.call_result = None  # type: ignore[assignment]  # whoever asks has it
         return pickle.dumps((_SCORED, samples), pickle.HIGHEST_PROTOCOL)
@@ -268,7 +276,7 @@ class Pool:
                 break
             self.size = _batch((time.perf_counter() - began) / len(tasks))
             for sample, task in zip(samples, tasks, strict=True):
-                sample.call_result = task[3]
+                sample.call_result = task.call_result
             return samples
         if self._closed:
             raise _Gone
@@ -415,11 +423,9 @@ class Scoring:
         scored.add_done_callback(lambda future: _hand_back(future, [done for _, done in waiting]))
 
     def _scored_here(self, tasks: Sequence[Task]) -> list[Sample]:
-        if not self._measures:
-            return [score_task(self._evaluator, self._judges, task) for task in tasks]
         self._began = self._began or time.process_time()
         began = time.thread_time()
-        samples = [score_task(self._evaluator, self._judges, task) for task in tasks]
+        samples = [evaluated(self._evaluator, self._judges, task).sample for task in tasks]
         self._seconds += time.thread_time() - began
         self._n += len(tasks)
         self._last = tasks[-1], samples[-1]
