@@ -173,6 +173,22 @@ async def test_fewer_workers_than_asked_for_are_told(monkeypatch):
     assert notes[0].startswith("1 of 3 workers are there: the cluster has no room for more")
 
 
+async def test_an_answer_that_is_stored_otherwise_than_it_was_scored_is_scored_again(tmp_path):
+    """What is taken out of an answer on the driver must not count in its score."""
+    suite = load_suite(write_suite(tmp_path))
+    worker, case, request = Here(), next(iter(suite.cases)), ask(0).request
+    pool = pool_of(worker)
+    async with pool:
+        scoring = RemoteScoring(pool, 0)
+        for stored in ("c0", "[redacted]"):
+            job = pool.submit(0, Ask(request))
+            scoring.expect(replace(request, case=case), await job.answered, job)
+            evaluation = await scoring.evaluate(Evaluator(suite), case, "", 0, CallResult(text=stored))
+            assert evaluation.sample.call_result.text == stored
+    tasks = [item.work for lease in worker.leases for item in lease if isinstance(item.work, Task)]
+    assert [task.call_result.text for task in tasks] == ["[redacted]"]
+
+
 async def test_an_answer_whose_scoring_kills_workers_is_kept_and_inconclusive(tmp_path):
     suite = load_suite(write_suite(tmp_path))
     case, answered = next(iter(suite.cases)), CallResult(text='{"word": "word 0"}')

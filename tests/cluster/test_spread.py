@@ -1,8 +1,10 @@
 """What is sent to workers, what is refused before any is started, and a worker at its work: all without Ray."""
 
 import contextlib
+import io
 import json
 import os
+import pickle
 import socket
 import sys
 import zipfile
@@ -147,6 +149,25 @@ def test_a_worker_whose_suite_or_version_differs_does_not_begin(tmp_path):
         replace(setup, version="9.9").load()
 
 
+async def test_the_value_of_a_key_is_not_sent_and_what_code_prints_is_without_it(tmp_path, monkeypatch):
+    key = "sk-planted-" + "0123456789abcdef"
+    monkeypatch.setenv("PLANTED_KEY", key)
+    suite = load_suite(write_suite(tmp_path, target=http_target("http://127.0.0.1:9", token="PLANTED_KEY")))
+    setup = setup_of(suite)
+    sent = setup, [Item(0, 0, Ask(item.ask)) for item in Plan(suite, Selection(), 1).asks()]
+    assert b"PLANTED_KEY" in pickle.dumps(sent)
+    assert key.encode() not in pickle.dumps(sent)
+    printed = io.StringIO()
+    monkeypatch.setattr(sys, "stdout", printed)
+    monkeypatch.setattr(sys, "stderr", printed)
+    worker = Worker((setup,), wants=10)
+    assert (await worker.start())[1] is None
+    print("my key is", key)
+    print("my key is", key, file=sys.stderr)
+    await worker.close()
+    assert printed.getvalue() == "my key is [redacted]\n" * 2
+
+
 def test_a_worker_reads_no_cases(tmp_path):
     setup = setup_of(load_suite(write_suite(tmp_path)))
     (tmp_path / "cases.jsonl").unlink()
@@ -179,6 +200,7 @@ async def test_a_worker_hands_over_the_answer_first_and_then_its_score(tmp_path,
             got, wants = await worker.results()
             reports += got
         await worker.close()
+        assert len(server.requests) == 2  # tries and waits are the driver's
     first, second = (next(item for item in reports if item.number == number) for number in (0, 1))
     assert isinstance(first, Answered)
     assert json.loads(first.value.text) == {"word": "w"}
