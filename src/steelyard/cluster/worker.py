@@ -256,7 +256,7 @@ class Worker:
 
     async def _start(self) -> str | None:
         learn_secrets(secrets_in(os.environ))
-        sys.stdout, sys.stderr = _Discreet(sys.stdout), _Discreet(sys.stderr)
+        sys.stdout, sys.stderr = _RedactedStream(sys.stdout), _RedactedStream(sys.stderr)
         try:
             self._arms = [_Arm(setup) for setup in self._setups]
             for arm in self._arms:
@@ -329,7 +329,7 @@ def scoring_of(request: Request, answer: Response) -> Task:
     return Task(case, request.variant.name, request.repeat, call_result)
 
 
-class _Discreet:
+class _RedactedStream:
     """A stream without secrets: what code of a suite prints on a worker is kept in Ray's logs."""
 
     def __init__(self, stream: TextIO) -> None:
