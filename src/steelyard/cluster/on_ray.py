@@ -39,7 +39,7 @@ _HINTS = (
     ". Check that ray:// names the port for clients (10001 unless chosen otherwise) and HOST:PORT that of the head"
     " (6379), that versions of Ray and Python are the cluster's, and its token (RAY_AUTH_MODE, RAY_AUTH_TOKEN_PATH);"
     " --on ray starts a cluster of its own",
-    "",
+    ". Is this machine too busy? Nothing was asked yet: try again",
 )
 """What to do about a cluster that does not answer: one that is there, and one of our own."""
 _OWN_MEMORY = 80 * 2**20
