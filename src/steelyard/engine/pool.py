@@ -46,8 +46,8 @@ class Task(NamedTuple):
 
 def evaluated(evaluator: Evaluator, judges: Judges | None, task: Task) -> Evaluation:
     """The answer scored, and read by judges that need not be asked."""
-    *answer, calls = task
-    evaluation = Evaluation(evaluator, *answer)
+    case, variant, repeat, call_result, calls = task
+    evaluation = Evaluation(evaluator, case, variant, repeat, call_result)
     if judges is not None and evaluation.to_judge is not None and (calls is not None or not judges.are_asked):
         judges.read_again(evaluation, calls or ())
     return evaluation
