@@ -11,14 +11,13 @@ from __future__ import annotations
 import json
 import os
 import platform
-import subprocess
 import sys
-import time
 from collections.abc import Collection
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from bench import commands
 from bench.suites import write_recorded
 
 _SIZES = (1_000, 10_000, 100_000, 1_000_000)
@@ -42,29 +41,20 @@ def measure(size: int, folder: Path, steps: Collection[str] = _STEPS.keys()) -> 
         old.unlink()
     result: dict[str, Any] = {"size": size}
     for name in (name for name in _STEPS if name in steps):
-        command = (part.format(folder=folder) for part in _STEPS[name])
-        result[name] = _timed(*command, "--store", str(folder / "runs.db"))
+        words = (part.format(folder=folder) for part in _STEPS[name])
+        result[name] = _timed(folder, *words, "--store", str(folder / "runs.db"))
         print(f"{size:>9,} {name:<8} {json.dumps(result[name])}", flush=True)
     result["stored_mb"] = round((folder / "runs.db").stat().st_size / 1e6, 1)
     (folder / "run.json").unlink(missing_ok=True)
     return result
 
 
-def _timed(*command: str) -> dict[str, float]:
-    began = time.perf_counter()
-    process = subprocess.Popen(
-        [Path(sys.executable).parent / "steelyard", *command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
-    # Other than `wait`, this tells what this process alone took.
-    _, status, used = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode not in (0, 1, 4):
-        raise SystemExit(f"steelyard {' '.join(command)} ended with {process.returncode}")
-    return {
-        "wall": round(time.perf_counter() - began, 2),
-        "cpu": round(used.ru_utime + used.ru_stime, 2),
-        "peak_mb": round(used.ru_maxrss / 1024),
-    }
+def _timed(folder: Path, *command: str) -> dict[str, float]:
+    program = str(Path(sys.executable).parent / "steelyard")
+    spent = commands.measure([program, *command], folder, {}, most=36_000)
+    if spent.code not in (0, 1, 4):
+        raise SystemExit(f"steelyard {' '.join(command)} ended with {spent.code}")
+    return {"wall": round(spent.wall, 2), "cpu": round(spent.cpu, 2), "peak_mb": round(spent.peak_mb)}
 
 
 def write_page(figures: list[dict[str, Any]]) -> None:

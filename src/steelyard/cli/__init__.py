@@ -267,6 +267,8 @@ def _run() -> None:
         *_, (frame, _) = traceback.walk_tb(error.__traceback__)
         if frame.f_globals["__name__"].startswith("steelyard."):
             raise
+        if frame.f_globals["__name__"].startswith("ray."):  # which ends a process so when it is asked to end
+            sys.exit(INTERRUPTED)
         # With its exit code a verdict would be made up.
         from steelyard.plugins import raised_in_words
 

@@ -13,7 +13,7 @@ from steelyard.engine.call import Called, Caller, own_cost, spent
 from steelyard.engine.health import Health
 from steelyard.engine.limits import Breakers, Budget, Closed, Pace, Presence, Ruling
 from steelyard.engine.plan import Plan, Planned
-from steelyard.engine.pool import Scoring
+from steelyard.engine.pool import Scoring, Task
 from steelyard.engine.process import LoopLag, caught_signals, release_signals, shielded
 from steelyard.engine.sample import Evaluation, ScoringThread
 from steelyard.engine.writer import TARGET, Completed, Counts, Journal, Progress, Writer
@@ -375,7 +375,7 @@ class Engine:
     async def _scored(self, planned: Planned, call_result: CallResult, journal: Journal) -> Sample:
         ask = planned.ask
         if self._recorded is not None:
-            return await self._recorded.score((planned.case, ask.variant.name, ask.repeat, call_result, ()))
+            return await self._recorded.score(Task(planned.case, ask.variant.name, ask.repeat, call_result, ()))
         to_score = (self._evaluator, planned.case, ask.variant.name, ask.repeat, call_result)
         # When nobody is asked, no call can be held up, and a thread would only take time.
         scoring = (

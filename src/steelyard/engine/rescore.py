@@ -77,7 +77,7 @@ def rescore(
                 result.changed_questions += 1
                 continue
             calls = () if sample.judgement is None else sample.judgement.calls
-            tasks.append((case, sample.variant, sample.repeat, sample.call_result, calls))
+            tasks.append(Task(case, sample.variant, sample.repeat, sample.call_result, calls))
             used[case.id] = case
         if tasks:
             under_way.append((scoring.submit(tasks), list(used.values())))
