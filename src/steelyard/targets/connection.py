@@ -13,6 +13,7 @@ import ssl
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final, Protocol
 
 import httptools
@@ -36,6 +37,8 @@ _NEXT_ADDRESS = 0.25
 """Seconds after which the next address of a name is tried, too (RFC 8305)."""
 _MAY_BE_SENT_TWICE = frozenset({"GET", "PUT", "DELETE"})
 _HAS_BODY = frozenset({"POST", "PUT", "PATCH"})
+_OURS = frozenset({"content-length", "transfer-encoding"})
+"""Headers that say how the body is sent, which no suite decides."""
 _UNSENDABLE = re.compile(r"[\r\n\0]")
 
 
@@ -283,26 +286,32 @@ def without_query(url: URL) -> str:
 
 def _message(request: HttpRequest) -> bytes:
     """The request as it is sent; TargetFailure when it cannot be sent."""
-    url, data = request.url, request.data
+    data = request.data
+    head = _head(request.method, request.url, tuple(request.headers.items()), data is not None)
+    return head if data is None else b"%sContent-Length: %d\r\n\r\n%s" % (head, len(data), data)
+
+
+@lru_cache(maxsize=16)
+def _head(method: str, url: URL, given: tuple[tuple[str, str], ...], has_body: bool) -> bytes:
+    """The lines before the body, but for the length of one; the calls of most targets differ in their body alone."""
     if url.scheme not in ("http", "https") or not url.raw_host:
         raise TargetFailure("bad_url", f"{without_query(url)} is not an address that can be asked", retry=False)
     headers = {
-        "host": ("Host", url.host_port_subcomponent or ""),
+        "host": ("Host", url.host_port_subcomponent),
         "accept": ("Accept", "*/*"),
         "accept-encoding": ("Accept-Encoding", ACCEPTED),
         "user-agent": ("User-Agent", f"steelyard/{steelyard.__version__}"),
     }
-    if data is not None or request.method in _HAS_BODY:
+    if has_body or method in _HAS_BODY:
         headers["content-type"] = ("Content-Type", "application/octet-stream")
-    headers |= {name.lower(): (name, value) for name, value in request.headers.items()}
-    headers.pop("transfer-encoding", None)
-    if data is not None or request.method in _HAS_BODY:
-        headers["content-length"] = ("Content-Length", str(len(data or b"")))
-    lines = [f"{request.method} {url.raw_path_qs} HTTP/1.1", *(f"{name}: {value}" for name, value in headers.values())]
+    headers |= {name.lower(): (name, value) for name, value in given if name.lower() not in _OURS}
+    if not has_body and method in _HAS_BODY:
+        headers["content-length"] = ("Content-Length", "0")
+    lines = [f"{method} {url.raw_path_qs} HTTP/1.1", *(f"{name}: {value}" for name, value in headers.values())]
     if any(map(_UNSENDABLE.search, lines)):
         message = "the request cannot be sent: a header holds a line break or a null byte"
         raise TargetFailure("bad_request", message, retry=False)
-    return "\r\n".join([*lines, "", ""]).encode() + (data or b"")
+    return "\r\n".join([*lines, "" if has_body else "\r\n"]).encode()
 
 
 def _not_connected(error: Exception, place: str) -> TargetFailure:

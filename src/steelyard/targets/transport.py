@@ -226,13 +226,14 @@ class _Answer:
             self._most = _REFUSAL
         elif int(headers.get("content-length", 0)) > self._most:
             raise _too_large(self._most, status)
-        self._unpacker = Unpacker(headers.get("content-encoding", ""), status)
+        packing = headers.get("content-encoding")
+        self._unpacker = None if packing is None else Unpacker(packing, status)
         return self.location is not None
 
     def body(self, data: bytes) -> bool:
         """Take in more of the body; True when there is enough of it."""
         self.first_byte = self.first_byte or time.perf_counter()
-        part = self._unpacker.feed(data, self._most - self._size)
+        part = data if self._unpacker is None else self._unpacker.feed(data, self._most - self._size)
         self._parts.append(part)
         self._size += len(part)
         if self._size > self._most and self.counts:
@@ -242,7 +243,8 @@ class _Answer:
     def end(self) -> bool:
         """All of it is there."""
         self.ended = time.perf_counter()
-        self._unpacker.finish()
+        if self._unpacker is not None:
+            self._unpacker.finish()
         return True
 
 
