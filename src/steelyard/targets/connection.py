@@ -244,7 +244,7 @@ class _Connection(asyncio.Protocol):
         self._read(self._reader.body, data)
 
     def on_message_complete(self) -> None:
-        if self._in_body:
+        if self._in_body and not self._complete:
             self._keep, self._complete = self._parser.should_keep_alive(), True
             self._read(self._reader.end)
 
