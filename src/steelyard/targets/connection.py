@@ -1,7 +1,7 @@
 """HTTP/1.1 connections that stay open from call to call: what targets and judges need of a client, and no more.
 
-A call takes about half of the CPU that it takes with aiohttp (docs/design/0012-speed.md). The parser is llhttp, which is
-also the one of aiohttp and Node.js, and as lenient as aiohttp has it.
+A call takes about half of the CPU that it takes with aiohttp (docs/design/0012-speed.md). The parser is llhttp, as in
+aiohttp and Node.js, and as lenient as aiohttp has it.
 """
 
 from __future__ import annotations
