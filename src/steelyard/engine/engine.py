@@ -102,6 +102,8 @@ class Schedule:
 # Runs a suite: asks for every sample of the plan, scores it, keeps it, and can be stopped and resumed anywhere.
 
 _MOST_BACKLOG = 2_000
+_CALLS_A_SPARE = 4
+"""Calls at once for which there is one worker more, so that a call's place is free when its answer is there."""
 _LONGEST_HOLD = 0.02
 """Seconds that workers may keep the loop without giving way."""
 _QUICK_SCORING = 0.005
@@ -254,13 +256,18 @@ class Engine:
                     await self._open_load(self._limits.rate, asks, writer, group)
                 else:
                     self.ask_more_by(lambda: self._ask_more(asks, writer, group))
-                    at_once = 0 if self._recorded is None else self._recorded.at_once
                     # One worker more than there are samples has nothing to do.
-                    for _ in range(min(max(self._limits.concurrency, at_once), self._plan.n)):
+                    for _ in range(min(self._n_workers(), self._plan.n)):
                         self._set_to_work(group, self._worker(asks, writer))
         except BaseExceptionGroup as raised:
             # The first cause is what a person can act on; the others follow from the same stop.
             raise raised.exceptions[0] from raised
+
+    def _n_workers(self) -> int:
+        """More than there may be calls: those beyond make the next calls while answers are scored and stored."""
+        at_once, width = 0 if self._recorded is None else self._recorded.at_once, self._limits.concurrency
+        # Under a spending limit what is in progress counts as spent, also what only waits.
+        return max(at_once, width if self._limits.max_cost is not None else width + width // _CALLS_A_SPARE)
 
     def ask_more_by(self, begin: Callable[[], bool]) -> None:
         """How one more sample is begun while calls wait for the breaker or their next try; False when none is left."""
