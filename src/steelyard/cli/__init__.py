@@ -49,10 +49,12 @@ COMMANDS = {
     "rescore": "Score recorded answers again; no call is made.",
     "run": "Run a suite's target and store every answer.",
     "runs": "List the stored runs, newest first.",
+    "serve": "Show the store in a browser: runs, changes, samples, and the label desk.",
     "schema": "Print the JSON Schema of suite files, for editors.",
     "store": "Copy a store into another, SQLite or PostgreSQL.",
     "suites": "List the built-in suites.",
     "truth": "Edit the truth, say why, see what was edited, decide on suggestions, lint.",
+    "view": "Show one run in a browser.",
 }
 
 
@@ -66,6 +68,7 @@ _MODULES = {
     "judge": ("judge",),
     "people": ("label",),
     "ci": ("ci",),
+    "web": ("serve", "view"),
 }
 """By module, its commands: in `run`, `gate_command` is the command `gate`."""
 

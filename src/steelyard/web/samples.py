@@ -1,0 +1,9 @@
+"""Samples of a run, and one sample."""
+
+from __future__ import annotations
+
+from steelyard.web.site import Action, File, Resource
+
+RESOURCES: tuple[Resource, ...] = ()
+ACTIONS: tuple[Action, ...] = ()
+FILES: tuple[File, ...] = ()
