@@ -28,7 +28,11 @@ class Selection:
     variant: str = ""
     tag: str = ""
     code: str = ""
-    """The code of a finding that the sample has."""
+    section: str = ""
+    expected: str = ""
+    got: str = ""
+    """A finding that the sample has: its code, the named region that it begins in, and what was taken for what (as
+    `confusion_label` writes it)."""
     failure: str = ""
     """The kind of failure of the call."""
     case: str = ""
@@ -36,8 +40,17 @@ class Selection:
     """A component that was scored; with `below`, one that scored less."""
     below: float | None = None
     check: str = ""
-    """An expectation of the suite; with `state`, what became of it."""
+    """An expectation of the suite, as declared (`colour`) or with its value (`colour:red`); with `state`, what became
+    of it."""
     state: str = ""
+    claim: str = ""
+    right: bool | None = None
+    min_confidence: float | None = None
+    max_confidence: float | None = None
+    """A claim that the answer makes: its kind, whether it is right, and its confidence, which is below the maximum, or
+    1 where that is the maximum."""
+    mode: str = ""
+    """The kind of judge behind the score."""
     min_score: float | None = None
     max_score: float | None = None
     min_latency: float | None = None
