@@ -17,7 +17,10 @@ INCONCLUSIVE = "inconclusive"
 
 @frozen
 class Selection:
-    """Samples for which all that is given here holds; a text that is "" and a number that is None ask for nothing."""
+    """Samples for which all that is given here holds; a text that is "" and a number that is None ask for nothing.
+
+    `(none)`, the name of the slice of samples that have no category, say, asks for these.
+    """
 
     outcome: str = ""
     """A value of `Outcome`, or `inconclusive`."""

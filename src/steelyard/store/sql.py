@@ -30,6 +30,7 @@ from steelyard.store.databases import (
     SqliteDatabase,
     in_pieces,
 )
+from steelyard.store.listing import RunsTable
 from steelyard.store.logs import AlertRecord, BaselineEntry, Delivery
 from steelyard.store.people import PeopleTables
 from steelyard.store.postgres import PostgresDatabase
@@ -110,6 +111,7 @@ class SqlStore:
         self.database = database
         self.place = database.place
         self.people = PeopleTables(database, self._number)
+        self.listing = RunsTable(database)
         self._layouts: dict[int, Layouts] = {}
 
     def close(self) -> None:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 _ROOMS = (runs, samples, changes, suites, desk)
 RESOURCES: tuple[Resource, ...] = tuple(item for room in _ROOMS for item in room.RESOURCES)
 ACTIONS: tuple[Action, ...] = tuple(item for room in _ROOMS for item in room.ACTIONS)
-FILES: tuple[File, ...] = samples.FILES
+FILES: tuple[File, ...] = (*samples.FILES, *runs.FILES)
 PERSON = "steelyard_person"
 _LARGEST_BODY = 1_000_000
 

@@ -14,6 +14,7 @@ from steelyard.report import document as doc
 from steelyard.report import format as fmt
 from steelyard.report.render.html import BlockWriter, badge
 from steelyard.report.render.page_size import ROOMY
+from steelyard.store.selection import Selection
 from steelyard.web import site
 
 
@@ -37,6 +38,9 @@ TEMPLATES.globals |= {
     "sample_address": site.sample_address,
     "change_address": site.change_address,
     "history_address": site.history_address,
+    "runs_address": site.runs_address,
+    "suite_address": site.suite_address,
+    "Selection": Selection,
     "Role": site.Role,
 }
 TEMPLATES.filters |= {
@@ -46,6 +50,7 @@ TEMPLATES.filters |= {
     "one_line": fmt.one_line,
     "shortened": fmt.shortened,
     "counted": fmt.counted,
+    "interval": fmt.interval,
 }
 
 

@@ -2,15 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+import hashlib
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, Literal
 
-from steelyard.records import RunHeader
+from markupsafe import Markup
+from pydantic import Field
+
+from steelyard.analysis.summary import stored_summary, target_name
+from steelyard.decide.baselines import baselines
+from steelyard.decide.history import Wanted, marks_between, read_history
+from steelyard.records import RunHeader, RunState
+from steelyard.report import document as doc
+from steelyard.report import history
 from steelyard.report.build import build_report
+from steelyard.report.charts.base import Chart, can_draw, to_svg
+from steelyard.report.render.html import BlockWriter, tag
+from steelyard.report.render.page_size import ROOMY
 from steelyard.report.run import context, data, document
 from steelyard.store.base import Store
+from steelyard.store.selection import Selection
+from steelyard.store.sql import SqlStore
 from steelyard.web import render
-from steelyard.web.site import Action, Query, Resource, Visit
+from steelyard.web.site import (
+    Action,
+    File,
+    NotThere,
+    Query,
+    Resource,
+    Visit,
+    change_address,
+    run_address,
+    samples_address,
+)
+
+_A_PAGE = 50
+_SUITES_A_PAGE, _OF_A_SUITE, _IN_TREND = 10, 5, 12
+_MOST_ROWS, _MOST_FOLDS, _MOST_HITS = 20, 8, 5
+"""Of a table, of the codes that open, and of the findings of one: the page of the samples has them all."""
+_RUN = "Run"
+_WIDTH, _HEIGHT, _EDGE = 112.0, 22.0, 3.0
+_LEAST_RANGE = 0.1
+"""Of a sparkline: smaller movements are drawn small."""
 
 
 class RunsQuery(Query):
@@ -20,45 +56,301 @@ class RunsQuery(Query):
     """Runs of this suite alone."""
     search: str = ""
     """What stands in the id, the suite, the target or the verdict."""
-    before: float | None = None
-    """Runs that began before this time alone (seconds since 1970)."""
+    after: str = ""
+    """Runs that are older than this one alone; without a suite and search, suites that come after this one."""
 
 
-def state_of(store: Store, header: RunHeader) -> tuple[object, ...]:
-    """What a run's figures depend on, besides its samples: it is another whenever they may be."""
-    return (header.state.value, header.verdict, header.ended_at)
+class HistoryQuery(Query):
+    """What is followed over a suite's runs."""
+
+    by: Literal["", "category", "difficulty", "variant", "tag", "code"] = ""
+    metric: str = ""
+    last: int = Field(default=100, ge=1, le=1_000)
+
+
+# ---- all runs
+
+
+def list_runs(visit: Visit) -> Mapping[str, Any]:
+    """Runs by suite, newest first, with verdict, headline figure, trend and what changed in how they were made."""
+    query, listing = visit.query, visit.store.listing
+    suites = listing.suites()
+    counts, following = dict(suites), ""
+    if query.suite or query.search:
+        headers = listing.page(query.suite, query.search, query.after, _A_PAGE + 1)
+        if len(headers) > _A_PAGE:
+            following = headers[_A_PAGE - 1].id
+        groups: dict[str, list[RunHeader]] = {}
+        for header in headers:
+            groups.setdefault(header.suite_name, []).append(header)
+        shown = _A_PAGE
+        if len(headers) > _A_PAGE and query.search:
+            groups[headers[-1].suite_name].pop()
+    else:
+        names = [name for name, _ in suites]
+        start = names.index(query.after) + 1 if query.after in names else 0
+        groups = listing.newest(names[start : start + _SUITES_A_PAGE], _IN_TREND)
+        shown = _OF_A_SUITE
+        following = names[start + _SUITES_A_PAGE - 1] if len(names) > start + _SUITES_A_PAGE else ""
+    held = _baselines(visit.store)
+    listed = [
+        _of_suite(visit.store, name, headers, held, shown, counts[name]) for name, headers in groups.items() if headers
+    ]
+    one = bool(query.suite or query.search)
+    return {"suites": listed, "names": sorted(counts), "next": following, "_one": one, "_sparkline": sparkline}
+
+
+def _baselines(store: Store, suite: str | None = None) -> dict[str, list[str]]:
+    """By run, the names of the baselines that stand for it."""
+    held: dict[str, list[str]] = {}
+    for lock in baselines(store, suite):
+        held.setdefault(lock.run_id, []).append(lock.name)
+    return held
+
+
+def _of_suite(
+    store: SqlStore, name: str, headers: Sequence[RunHeader], held: Mapping[str, list[str]], shown: int, n_runs: int
+) -> dict[str, Any]:
+    oldest_first = _named_judges(store, headers[::-1])
+    marks: dict[str, list[str]] = {}
+    for mark in marks_between(oldest_first, [header.created_at for header in oldest_first]):
+        marks.setdefault(mark.run_id, []).append(mark.sentence)
+    lines = [_line(store, header, held.get(header.id, []), marks.get(header.id, [])) for header in headers]
+    label = next((line["figure"]["label"] for line in lines if line["figure"]), "figure")
+    trend = [
+        {"value": line["figure"]["estimate"].value, "changed": bool(line["changed"])}
+        for line in reversed(lines)
+        if line["figure"] and line["figure"]["label"] == label
+    ]
+    return {"suite": name, "n_runs": n_runs, "figure": label, "trend": trend, "runs": lines[:shown]}
+
+
+def _named_judges(store: SqlStore, headers: Sequence[RunHeader]) -> list[RunHeader]:
+    """The runs, with their suites where a run has another judge than the one before: its name is said."""
+    judges = [header.signature.get("judge") for header in headers]
+    near = [judges[max(at - 1, 0) : at + 2] for at in range(len(headers))]
+    return [store.run(header.id) if len(set(some)) > 1 else header for header, some in zip(headers, near, strict=True)]
+
+
+def _line(store: SqlStore, header: RunHeader, held: list[str], changed: list[str]) -> dict[str, Any]:
+    """A run as a row."""
+    summary, figure = stored_summary(header.summary), None
+    if summary is not None:
+        overall = summary.overall
+        label, estimate = ("Pass rate", overall.pass_rate) if summary.passing else ("Average", overall.average)
+        figure = {"label": label, "estimate": estimate} if estimate.value is not None else None
+    return {
+        "id": header.id,
+        "created_at": header.created_at,
+        "state": header.state.value,
+        "verdict": header.verdict.value if header.verdict else None,
+        "target": target_name(header),
+        "suspect": list(header.suspect),
+        "figure": figure,
+        "baselines": held,
+        "changed": changed,
+        "rescored_from": header.rescored_from,
+        "progress": None if header.state is RunState.ENDED else _progress(store, header),
+    }
+
+
+def _progress(store: SqlStore, header: RunHeader) -> dict[str, Any]:
+    return {
+        "run": header.id,
+        "state": header.state.value,
+        "stored": store.listing.stored(header.id),
+        "planned": header.n_planned,
+    }
+
+
+def show_progress(visit: Visit) -> Mapping[str, Any]:
+    """How many samples of a run are stored."""
+    return {"progress": _progress(visit.store, visit.store.run(visit.path["run"]))}
+
+
+def sparkline(trend: Sequence[Mapping[str, Any]], label: str) -> Markup:
+    """Values as a small line, oldest first, with a stroke where something in how the runs were made changed."""
+    values = [point["value"] for point in trend]
+    if len(values) < 2:
+        return Markup("")
+    low, high = min(values), max(values)
+    spread = max(high - low, _LEAST_RANGE)
+    low -= (spread - (high - low)) / 2
+    step = (_WIDTH - 2 * _EDGE) / (len(values) - 1)
+    points = [
+        (round(_EDGE + at * step, 1), round(_HEIGHT - _EDGE - (value - low) / spread * (_HEIGHT - 2 * _EDGE), 1))
+        for at, value in enumerate(values)
+    ]
+    marks = [
+        tag("line", cls="changed", x1=x, x2=x, y1=0, y2=_HEIGHT)
+        for (x, _), point in zip(points, trend, strict=True)
+        if point["changed"]
+    ]
+    line = tag("polyline", points=" ".join(f"{x},{y}" for x, y in points))
+    dot = tag("circle", cx=points[-1][0], cy=points[-1][1], r=2)
+    about = f"{label} of {len(values)} runs: first {100 * values[0]:.1f} %, last {100 * values[-1]:.1f} %"
+    box = f"0 0 {_WIDTH:g} {_HEIGHT:g}"
+    return tag("svg", *marks, line, dot, cls="spark", viewBox=box, role="img", aria_label=about)
+
+
+# ---- one run
+
+
+def state_of(store: SqlStore, header: RunHeader) -> tuple[object, ...]:
+    """What a run's figures depend on: it is another whenever they may be.
+
+    Of a run that goes on, it is another for every tenth more of its samples, so that figures of many are not computed
+    over and over.
+    """
+    if header.state is not RunState.ENDED:
+        n = store.listing.stored(header.id)
+        return (header.state.value, n if n < 20 else round(math.log(n, 1.1)))
+    verdict = header.verdict.value if header.verdict else ""
+    return (verdict, header.ended_at, *store.listing.figures_state(header.suite_name))
 
 
 def run_figures(store: Store, run_id: str) -> dict[str, Any]:
     """The report of a run, as a page and as data."""
-    report = build_report(store, store.run(run_id), max_details=0)
-    shown = document(report)
-    return {"report": data(report), "body": str(render.blocks(shown, run_id)), "below": " · ".join(context(report))}
+    report = build_report(store, store.run(run_id), max_details=100)
+    report = replace(report, findings={code: hits[:_MOST_HITS] for code, hits in report.findings.items()})
+    shown, charts = document(report), dict[str, str]()
+    blocks = list(_fitting(shown.blocks, charts))
+    overall = report.summary.overall
+    decided = overall.pass_rate.value is not None
+    return {
+        "report": data(replace(report, details=[])),
+        "body": str(render.blocks(doc.Document(shown.title, blocks), run_id)),
+        "below": " · ".join(context(report)),
+        "foot": list(shown.footer),
+        "charts": charts,
+        "outcomes": overall.outcomes,
+        "n_samples": report.n_samples,
+        "n_failed": round(overall.pass_rate.n * (1 - (overall.pass_rate.value or 0.0))) if decided else None,
+    }
+
+
+def _fitting(blocks: Iterable[doc.Block], charts: dict[str, str]) -> Iterable[doc.Block]:
+    """The blocks as a page shows them: long tables cut, folds beyond the first few left out, charts put into `charts`
+    and fetched apart."""
+    n_folds = 0
+    for block in blocks:
+        if isinstance(block, doc.Table) and len(block.rows) > _MOST_ROWS:
+            total = max(block.total or 0, len(block.rows))
+            yield replace(block, rows=block.rows[:_MOST_ROWS], total=total)
+        elif isinstance(block, Chart) and can_draw():
+            svg = to_svg(block)
+            name = hashlib.blake2b(svg.encode(), digest_size=12).hexdigest()
+            charts[name] = svg
+            image = tag("img", src=f"/charts/{name}", alt=block.about, loading="lazy")
+            yield doc.Drawing(str(image), block.title)
+        elif isinstance(block, doc.Section | doc.Fold):
+            n_folds += isinstance(block, doc.Fold)
+            if n_folds <= _MOST_FOLDS:
+                yield replace(block, blocks=list(_fitting(block.blocks, charts)))
+        else:
+            yield block
 
 
 def show_run(visit: Visit) -> Mapping[str, Any]:
     """One run: verdict, gates, what to fix first, slices, and every other figure."""
-    header = visit.store.run(visit.path["run"])
+    store = visit.store
+    header = store.run(visit.path["run"])
     about = f"The figures of run {header.id} are being computed"
-    result = visit.figures(run_figures, header.id, about=about, state=state_of(visit.store, header))
+    result = visit.figures(run_figures, header.id, about=about, state=state_of(store, header))
+    visit.site.keep_media(result["charts"])
     return {
         "report": result["report"],
-        "_title": header.suite_name,
-        "_context": f"run {header.id}",
+        "progress": None if header.state is RunState.ENDED else _progress(store, header),
+        "n_failed": result["n_failed"],
+        "compare_with": _to_compare(store, header),
+        "_run": header.id,
+        "_suite": header.suite_name,
+        "_n": result["n_samples"],
+        "_outcomes": result["outcomes"],
         "_below": result["below"],
-        "_links": "",
-        "_body": render.Markup(result["body"]),
+        "_foot": result["foot"],
+        "_body": Markup(result["body"]),  # noqa: S704 - written by BlockWriter, which escapes
     }
 
 
-def list_runs(visit: Visit) -> Mapping[str, Any]:
-    """Runs, newest first."""
-    headers = visit.store.runs(visit.query.suite or None, 50)
-    return {"runs": [{"id": item.id, "suite": item.suite_name, "verdict": item.verdict} for item in headers]}
+def _to_compare(store: SqlStore, header: RunHeader) -> list[dict[str, str]]:
+    """The baselines of the suite and the run before, each with the page of what changed since."""
+    runs = {f"baseline {lock.name}": lock.run_id for lock in baselines(store, header.suite_name)}
+    before = store.listing.page(header.suite_name, after=header.id, limit=1)
+    runs |= {"the run before": before[0].id} if before else {}
+    return [
+        {"what": what, "run": run_id, "address": change_address(run_id, header.id)}
+        for what, run_id in runs.items()
+        if run_id != header.id
+    ]
+
+
+def show_chart(visit: Visit) -> tuple[bytes, str]:
+    """A chart of a page that was shown."""
+    return visit.site.media(visit.path["chart"]).encode(), "image/svg+xml"
+
+
+# ---- the history of a suite
+
+
+def history_figures(store: Store, suite: str, last: int, by: str, metric: str) -> dict[str, Any]:
+    """A suite's figures run by run, as a page and as data."""
+    result = read_history(store, suite, Wanted(last=last, by=by, metrics=(metric,) if metric else ()))
+    shown, charts = history.document(result), dict[str, str]()
+    blocks = list(_fitting(shown.blocks, charts))
+    return {
+        "history": history.data(result),
+        "body": str(_HistoryWriter(doc.Document(shown.title, blocks), ROOMY).content()),
+        "below": " · ".join((*shown.context, *shown.footer)),
+        "charts": charts,
+    }
+
+
+class _HistoryWriter(BlockWriter):
+    """Writes a history: what stands in the row of a run leads to it and to its samples."""
+
+    def row(self, table: doc.Table, row: tuple[doc.Cell, ...]) -> Markup:
+        at = [column.title for column in table.columns].index(_RUN) if _is_of_runs(table) else None
+        self.address = None if at is None else partial(samples_address, str(row[at]))
+        if at is not None:
+            row = tuple(
+                doc.Figures(cell, Selection()) if column.kind is doc.Kind.FIGURE and isinstance(cell, str) else cell
+                for cell, column in zip(row, table.columns, strict=True)
+            )
+        return super().row(table, row)
+
+    def cell(self, cell: doc.Cell, column: doc.Column) -> Markup:
+        return tag("a", cell, href=run_address(str(cell))) if column.title == _RUN else super().cell(cell, column)
+
+
+def _is_of_runs(table: doc.Table) -> bool:
+    return any(column.title == _RUN for column in table.columns)
+
+
+def show_history(visit: Visit) -> Mapping[str, Any]:
+    """A suite's figures run by run: trends, changes of level, and what changed in how the runs were made."""
+    suite, query, store = visit.path["suite"], visit.query, visit.store
+    newest = store.listing.page(suite, limit=query.last)
+    if not newest:
+        raise NotThere(f"no runs of a suite {suite!r}")
+    # What has ended never changes; labels and baselines may.
+    state = (tuple((header.id, header.state.value) for header in newest), *store.listing.figures_state(suite))
+    about = f"The history of {suite} is being computed"
+    result = visit.figures(history_figures, suite, query.last, query.by, query.metric, about=about, state=hash(state))
+    visit.site.keep_media(result["charts"])
+    return {
+        "history": result["history"],
+        "_suite": suite,
+        "_below": result["below"],
+        "_body": Markup(result["body"]),  # noqa: S704 - written by BlockWriter, which escapes
+    }
 
 
 RESOURCES: tuple[Resource, ...] = (
-    Resource("/runs", "Runs, newest first.", list_runs, "runs.html", RunsQuery),
-    Resource("/runs/{run}", "A run's verdict, gates and figures.", show_run, "document.html"),
+    Resource("/runs", "Runs by suite, newest first.", list_runs, "runs.html", RunsQuery),
+    Resource("/runs/{run}", "A run's verdict, gates and figures.", show_run, "run.html"),
+    Resource("/runs/{run}/progress", "How many samples of a run are stored.", show_progress, "progress.html"),
+    Resource("/history/{suite}", "A suite's figures run by run.", show_history, "history.html", HistoryQuery),
 )
+FILES: tuple[File, ...] = (File("/charts/{chart}", "A chart of a page.", show_chart),)
 ACTIONS: tuple[Action, ...] = ()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,10 @@ from steelyard.store.selection import Selection
 if TYPE_CHECKING:
     from steelyard.store.sql import SqlStore
     from steelyard.web.figures import Figures, Job
+
+
+_MOST_MEDIA = 300
+"""Drawings of some 50 kB each."""
 
 
 class Working(Exception):
@@ -56,6 +61,21 @@ class Site:
         self.settings = settings
         self.csrf = secrets.token_urlsafe(32)
         """What every write must carry: a page of this app knows it, a page of somebody else does not."""
+        self._media: OrderedDict[str, str] = OrderedDict()
+
+    def keep_media(self, media: Mapping[str, str]) -> None:
+        """Drawings of a page, by names that tell their content: the page fetches each by itself."""
+        for name, content in media.items():
+            self._media[name] = content
+            self._media.move_to_end(name)
+        while len(self._media) > _MOST_MEDIA:
+            self._media.popitem(last=False)
+
+    def media(self, name: str) -> str:
+        """A drawing of a page that was shown; NotThere when that is long ago."""
+        if (content := self._media.get(name)) is None:
+            raise NotThere("this drawing is no longer there: load its page again")
+        return content
 
 
 class Query(BaseModel):
@@ -144,6 +164,18 @@ def sample_address(run_id: str, position: int) -> str:
 def change_address(before: str, after: str) -> str:
     """The page of what changed between two runs."""
     return f"/changes/{quote(before, safe='')}/{quote(after, safe='')}"
+
+
+def runs_address(suite: str = "", search: str = "", after: str = "") -> str:
+    """The page of runs: of a suite, with a text, older than a run."""
+    given = {"suite": suite, "search": search, "after": after}
+    query = urlencode({name: value for name, value in given.items() if value})
+    return f"/runs{f'?{query}' if query else ''}"
+
+
+def suite_address(suite: str) -> str:
+    """The page of a suite as its newest run stored it."""
+    return f"/suites/{quote(suite, safe='')}"
 
 
 def history_address(suite: str) -> str:

@@ -6,7 +6,7 @@
     if (csrf) event.detail.headers["X-Steelyard-CSRF"] = csrf.content;
   });
 
-  const typing = () => /^(INPUT|SELECT|TEXTAREA)$/.test(document.activeElement?.tagName ?? "");
+  const typing = () => document.activeElement?.matches('input:not([type="checkbox"], [type="radio"]), select, textarea');
   const rows = () => [...document.querySelectorAll("[data-rows] [data-href]")];
   let at = -1;
   let before = "";
@@ -41,4 +41,20 @@
     }
     event.preventDefault();
   });
+})();
+
+// Runs: two that are picked are compared, the older one first.
+(() => {
+  const compare = document.getElementById("compare");
+  if (!compare) return;
+  const picked = () => [...document.querySelectorAll("[data-pick]:checked")].sort((a, b) => a.dataset.at - b.dataset.at);
+  const show = () => { compare.disabled = picked().length !== 2; };
+  document.addEventListener("change", show);
+  compare.addEventListener("click", () => {
+    location.href = "/changes/" + picked().map((box) => encodeURIComponent(box.dataset.pick)).join("/");
+  });
+  document.addEventListener("keydown", (event) => {
+    if (event.key === "x" && !event.target.matches("input, select, textarea")) document.querySelector("tr.here [data-pick]")?.click();
+  });
+  show();
 })();
