@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib.resources import files
 from itertools import groupby
 from typing import Any
@@ -118,6 +118,8 @@ class BlockWriter:
         self.document = document
         self.longest = longest
         self.address = address
+        self.picture_addresses: Mapping[str, str] = {}
+        """Where pictures are to be fetched; all others are part of the page."""
         self.roomy = longest >= ROOMY
         self.signatures: set[str] = set()
         self.anchors: dict[str, int] = {}
@@ -379,11 +381,13 @@ class BlockWriter:
         if block.problem:
             absent = tag("p", one_line(block.problem, 400), cls="muted any absent")
             return tag("figure", absent, caption, cls="photo") + legend
-        self.pictures.setdefault(block.name, block)
-        anchor = f"picture-{list(self.pictures).index(block.name)}"
         size = max(max(block.width, block.height) // _LABELS_A_SIDE, 1)
         paths = "".join(outline.path for outline in block.outlines)
-        parts = [tag("use", href=f"#{anchor}")]
+        if address := self.picture_addresses.get(block.name):
+            parts = [tag("image", href=address, width=block.width, height=block.height)]
+        else:
+            self.pictures.setdefault(block.name, block)
+            parts = [tag("use", href=f"#picture-{list(self.pictures).index(block.name)}")]
         parts += [tag("path", cls=cls, d=paths) for cls in ("rim", "halo")] if paths else []
         parts += [
             tag("path", tag("title", outline.title), cls=f"outline {outline.style}", d=outline.path)
