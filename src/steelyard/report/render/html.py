@@ -66,12 +66,13 @@ def _harmless(value: object) -> Markup:
     return value if isinstance(value, Markup) else escape(visible(str(value)))
 
 
-def to_html(document: doc.Document) -> str:
+def to_html(document: doc.Document, links: Sequence[tuple[str, str]] = ()) -> str:
     """The page. Texts of samples are shortened, visibly, so far that a thousand samples stay below three megabytes.
 
-    Pictures and charts come on top of that.
+    Pictures and charts come on top of that. `links` are titles and addresses of pages of ours beside it.
     """
     page = BlockWriter(document, longest_text(document))
+    page.links = links
     style, script = asset("page.css"), asset("page.js")
     headline = document.headline
     title = f"{headline.shown or headline.word}: {document.title}" if headline else document.title
@@ -118,6 +119,7 @@ class BlockWriter:
         self.document = document
         self.longest = longest
         self.address = address
+        self.links: Sequence[tuple[str, str]] = ()
         self.picture_addresses: Mapping[str, str] = {}
         """Where pictures are to be fetched; all others are part of the page."""
         self.roomy = longest >= ROOMY
@@ -147,7 +149,8 @@ class BlockWriter:
         """Everything between head and script."""
         document = self.document
         footer = [tag("p", one_line(line)) for line in (*document.footer, *document.last)]
-        head = [tag("h1", one_line(document.title, 200))]
+        head = [tag("p", tag("a", title, href=address), cls="small") for title, address in self.links]
+        head.append(tag("h1", one_line(document.title, 200)))
         head.append(tag("p", self.line(" · ".join(document.context)), cls="muted small any"))
         sampled = any(isinstance(block, doc.Samples) for block in document.blocks)
         skip = tag("a", "Skip to the samples", cls="skip", href="#samples") if sampled else Markup("")
@@ -284,7 +287,7 @@ class BlockWriter:
             return self.gauge(cell) if column.kind is doc.Kind.GAUGE else _bar(cell)
         if isinstance(cell, doc.Link):
             return (
-                tag("a", self.line(cell.text), href=f"#{cell.anchor}")
+                tag("a", self.line(cell.text), href=cell.anchor if cell.away else f"#{cell.anchor}")
                 if cell.anchor
                 else _harmless(self.line(cell.text))
             )
