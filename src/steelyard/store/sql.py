@@ -30,6 +30,7 @@ from steelyard.store.databases import (
     SqliteDatabase,
     in_pieces,
 )
+from steelyard.store.excerpt import Excerpt, Repeat, read_excerpt, read_repeats
 from steelyard.store.listing import RunsTable
 from steelyard.store.logs import AlertRecord, BaselineEntry, Delivery
 from steelyard.store.people import PeopleTables
@@ -284,6 +285,14 @@ class SqlStore:
             run = self._number(session, run_id)
             result = session.execute(sql, (run, limit))
             return samples_at(session, run, [row[0] for row in result])
+
+    def excerpt(self, run_id: str, position: int, *, most: int) -> Excerpt | None:
+        """The sample at a place of the plan with at most so many characters of its answer; None when there is none."""
+        return self._read(lambda session: read_excerpt(session, self._number(session, run_id), position, most))
+
+    def repeats(self, run_id: str, case_id: str, *, limit: int) -> list[Repeat]:
+        """The first samples of a case in a run, by variant and repeat."""
+        return self._read(lambda session: read_repeats(session, self._number(session, run_id), case_id, limit))
 
     @_outlasting
     def columns(self, run_id: str) -> Columns:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from steelyard.web.site import Action, File, Resource
+from steelyard.web.site import Action, Resource
 
 RESOURCES: tuple[Resource, ...] = ()
 ACTIONS: tuple[Action, ...] = ()
-FILES: tuple[File, ...] = ()
