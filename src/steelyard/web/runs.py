@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, Literal
@@ -41,8 +41,12 @@ from steelyard.web.site import (
 
 _A_PAGE = 50
 _SUITES_A_PAGE, _OF_A_SUITE, _IN_TREND = 10, 5, 12
-_MOST_ROWS, _MOST_FOLDS, _MOST_HITS = 20, 8, 5
-"""Of a table, of the codes that open, and of the findings of one: the page of the samples has them all."""
+_SIZES = ((20, 8), (20, 4), (20, 2), (20, 0), (15, 0), (10, 0), (6, 0), (3, 0))
+"""Rows of a table and folds of a section: the first that make a page no longer than `_LONGEST` are shown."""
+_LONGEST = 85_000
+"""Bytes of the blocks of a page."""
+_MOST_HITS = 5
+"""Findings of a code that are shown one by one: the page of the samples has them all."""
 _RUN = "Run"
 _WIDTH, _HEIGHT, _EDGE = 112.0, 22.0, 3.0
 _LEAST_RANGE = 0.1
@@ -213,13 +217,13 @@ def run_figures(store: Store, run_id: str) -> dict[str, Any]:
     """The report of a run, as a page and as data."""
     report = build_report(store, store.run(run_id), max_details=100)
     report = replace(report, findings={code: hits[:_MOST_HITS] for code, hits in report.findings.items()})
-    shown, charts = document(report), dict[str, str]()
-    blocks = list(_fitting(shown.blocks, charts))
+    shown = document(report)
+    body, charts = _fitted(shown, lambda fitting: render.blocks(fitting, run_id))
     overall = report.summary.overall
     decided = overall.pass_rate.value is not None
     return {
         "report": data(replace(report, details=[])),
-        "body": str(render.blocks(doc.Document(shown.title, blocks), run_id)),
+        "body": body,
         "below": " · ".join(context(report)),
         "foot": list(shown.footer),
         "charts": charts,
@@ -229,24 +233,42 @@ def run_figures(store: Store, run_id: str) -> dict[str, Any]:
     }
 
 
-def _fitting(blocks: Iterable[doc.Block], charts: dict[str, str]) -> Iterable[doc.Block]:
-    """The blocks as a page shows them: long tables cut, folds beyond the first few left out, charts put into `charts`
-    and fetched apart."""
-    n_folds = 0
+def _fitted(document: doc.Document, write: Callable[[doc.Document], str]) -> tuple[str, dict[str, str]]:
+    """The blocks of a page, cut so far that it is quick to load, and its charts by name."""
+    charts: dict[str, str] = {}
+    apart = list(_apart(document.blocks, charts))
+    for rows, folds in _SIZES:
+        body = str(write(replace(document, blocks=list(_cut(apart, rows, folds)))))
+        if len(body.encode()) <= _LONGEST:
+            break
+    return body, charts
+
+
+def _apart(blocks: Iterable[doc.Block], charts: dict[str, str]) -> Iterable[doc.Block]:
+    """The blocks with charts as pictures to be fetched, which `charts` gets by name."""
     for block in blocks:
-        if isinstance(block, doc.Table) and len(block.rows) > _MOST_ROWS:
-            total = max(block.total or 0, len(block.rows))
-            yield replace(block, rows=block.rows[:_MOST_ROWS], total=total)
+        if isinstance(block, doc.Section | doc.Fold):
+            yield replace(block, blocks=list(_apart(block.blocks, charts)))
         elif isinstance(block, Chart) and can_draw():
             svg = to_svg(block)
             name = hashlib.blake2b(svg.encode(), digest_size=12).hexdigest()
             charts[name] = svg
             image = tag("img", src=f"/charts/{name}", alt=block.about, loading="lazy")
             yield doc.Drawing(str(image), block.title)
+        else:
+            yield block
+
+
+def _cut(blocks: Iterable[doc.Block], rows: int, folds: int) -> Iterable[doc.Block]:
+    """The blocks with so many rows of each table and the first few folds of each section."""
+    n_folds = 0
+    for block in blocks:
+        if isinstance(block, doc.Table) and len(block.rows) > rows:
+            yield replace(block, rows=block.rows[:rows], total=max(block.total or 0, len(block.rows)))
         elif isinstance(block, doc.Section | doc.Fold):
             n_folds += isinstance(block, doc.Fold)
-            if n_folds <= _MOST_FOLDS:
-                yield replace(block, blocks=list(_fitting(block.blocks, charts)))
+            if n_folds <= folds:
+                yield replace(block, blocks=list(_cut(block.blocks, rows, folds)))
         else:
             yield block
 
@@ -296,11 +318,11 @@ def show_chart(visit: Visit) -> tuple[bytes, str]:
 def history_figures(store: Store, suite: str, last: int, by: str, metric: str) -> dict[str, Any]:
     """A suite's figures run by run, as a page and as data."""
     result = read_history(store, suite, Wanted(last=last, by=by, metrics=(metric,) if metric else ()))
-    shown, charts = history.document(result), dict[str, str]()
-    blocks = list(_fitting(shown.blocks, charts))
+    shown = history.document(result)
+    body, charts = _fitted(shown, lambda fitting: _HistoryWriter(fitting, ROOMY).content())
     return {
         "history": history.data(result),
-        "body": str(_HistoryWriter(doc.Document(shown.title, blocks), ROOMY).content()),
+        "body": body,
         "below": " · ".join((*shown.context, *shown.footer)),
         "charts": charts,
     }
