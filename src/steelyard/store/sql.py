@@ -31,6 +31,7 @@ from steelyard.store.databases import (
     in_pieces,
 )
 from steelyard.store.logs import AlertRecord, BaselineEntry, Delivery
+from steelyard.store.paging import Page, choices_of, read_page
 from steelyard.store.people import PeopleTables
 from steelyard.store.postgres import PostgresDatabase
 from steelyard.store.samples import (
@@ -51,6 +52,8 @@ from steelyard.store.samples import (
     spending_of,
 )
 from steelyard.store.schema import migrate
+from steelyard.store.selection import Selection
+from steelyard.store.stored_paging import ArrayCache, PageRequest
 from steelyard.suite.case import Case, digest
 
 if TYPE_CHECKING:
@@ -111,6 +114,7 @@ class SqlStore:
         self.place = database.place
         self.people = PeopleTables(database, self._number)
         self._layouts: dict[int, Layouts] = {}
+        self._arrays = ArrayCache()
 
     def close(self) -> None:
         self.database.close()
@@ -282,6 +286,17 @@ class SqlStore:
             run = self._number(session, run_id)
             result = session.execute(sql, (run, limit))
             return samples_at(session, run, [row[0] for row in result])
+
+    @_outlasting
+    def page(self, run_id: str, selection: Selection | None = None, **place: Any) -> Page:
+        request = PageRequest(selection or Selection(), **place)
+        with self.database.reading() as session:
+            return read_page(session, self._number(session, run_id), request, self._arrays)
+
+    @_outlasting
+    def choices(self, run_id: str) -> dict[str, list[str]]:
+        with self.database.reading() as session:
+            return choices_of(session, self._number(session, run_id), self._arrays)
 
     @_outlasting
     def columns(self, run_id: str) -> Columns:
