@@ -46,6 +46,7 @@ TEMPLATES.filters |= {
     "one_line": fmt.one_line,
     "shortened": fmt.shortened,
     "counted": fmt.counted,
+    "money": fmt.money,
 }
 
 
