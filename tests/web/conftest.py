@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from parts.served import client_on, put_all
 
+from parts.served import client_on, put_all
 from steelyard.store.sql import SqlStore, open_store
 
 

@@ -6,8 +6,6 @@ import re
 
 import schemathesis
 from hypothesis import HealthCheck, given, settings
-from parts.lengths import examples
-from parts.served import InThisProcess, client_on
 from schemathesis.checks import not_a_server_error
 from schemathesis.specs.openapi.checks import (
     content_type_conformance,
@@ -15,6 +13,8 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
+from parts.lengths import examples
+from parts.served import InThisProcess, client_on
 from steelyard.web.app import ACTIONS, RESOURCES, create_app
 from steelyard.web.openapi import description
 from steelyard.web.site import Settings, Site

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-
 from parts.mixed_run import put_ended
 from parts.stored import case, header, sample
-
 from steelyard.records import CallResult, Finding
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+
 from parts.served import client_on
 from parts.stored import header
-
 from steelyard.web.site import Role, Settings
 
 TOKENS = {"own-1": Role.OWNER, "lab-1": Role.LABELLER, "see-1": Role.VIEWER}

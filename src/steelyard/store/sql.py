@@ -33,6 +33,7 @@ from steelyard.store.databases import (
 from steelyard.store.excerpt import Excerpt, Repeat, read_excerpt, read_repeats
 from steelyard.store.listing import RunsTable
 from steelyard.store.logs import AlertRecord, BaselineEntry, Delivery
+from steelyard.store.paging import Page, choices_of, read_page
 from steelyard.store.people import PeopleTables
 from steelyard.store.postgres import PostgresDatabase
 from steelyard.store.samples import (
@@ -53,6 +54,8 @@ from steelyard.store.samples import (
     spending_of,
 )
 from steelyard.store.schema import migrate
+from steelyard.store.selection import Selection
+from steelyard.store.stored_paging import ArrayCache, PageRequest
 from steelyard.suite.case import Case, digest
 
 if TYPE_CHECKING:
@@ -114,6 +117,7 @@ class SqlStore:
         self.people = PeopleTables(database, self._number)
         self.listing = RunsTable(database)
         self._layouts: dict[int, Layouts] = {}
+        self._arrays = ArrayCache()
 
     def close(self) -> None:
         self.database.close()
@@ -293,6 +297,17 @@ class SqlStore:
     def repeats(self, run_id: str, case_id: str, *, limit: int) -> list[Repeat]:
         """The first samples of a case in a run, by variant and repeat."""
         return self._read(lambda session: read_repeats(session, self._number(session, run_id), case_id, limit))
+
+    @_outlasting
+    def page(self, run_id: str, selection: Selection | None = None, **place: Any) -> Page:
+        request = PageRequest(selection or Selection(), **place)
+        with self.database.reading() as session:
+            return read_page(session, self._number(session, run_id), request, self._arrays)
+
+    @_outlasting
+    def choices(self, run_id: str) -> dict[str, list[str]]:
+        with self.database.reading() as session:
+            return choices_of(session, self._number(session, run_id), self._arrays)
 
     @_outlasting
     def columns(self, run_id: str) -> Columns:

@@ -51,6 +51,7 @@ TEMPLATES.filters |= {
     "shortened": fmt.shortened,
     "counted": fmt.counted,
     "interval": fmt.interval,
+    "money": fmt.money,
 }
 
 
