@@ -392,3 +392,11 @@ def _bytes(values: np.ndarray) -> bytes:
 def _array(content: bytes) -> np.ndarray:
     result: np.ndarray = np.load(io.BytesIO(unpack_bytes(bytes(content))), allow_pickle=False)
     return result
+
+
+def positions_of(session: Session, run: int, n: int) -> np.ndarray:
+    """The places in the plan of a run's n samples, in order; a run without gaps is not read for them."""
+    last = session.execute("SELECT max(seq) FROM samples WHERE run = ?", (run,))[0][0]
+    if last is None or last == n - 1:
+        return np.arange(n)
+    return np.array([row[0] for row in session.execute("SELECT seq FROM samples WHERE run = ? ORDER BY seq", (run,))])

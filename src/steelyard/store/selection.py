@@ -82,3 +82,14 @@ class Selection:
             for field in fields(self)
             if (value := getattr(self, field.name)) is not None and value != ""
         }
+
+
+@frozen
+class OfRun(Selection):
+    """Samples of one run, in a document on several."""
+
+    run: str = ""
+
+    def given(self) -> dict[str, Any]:
+        """What is asked for, by name; the run stands elsewhere in an address."""
+        return {name: value for name, value in Selection.given(self).items() if name != "run"}
