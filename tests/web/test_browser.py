@@ -68,7 +68,7 @@ class Tab:
         self.settle()
 
     def settle(self):
-        self.page.wait_for_function("!document.title.startsWith('Computing')", timeout=120_000)
+        self.page.wait_for_function("() => !document.title.startsWith('Computing')", timeout=120_000)
         self.page.wait_for_load_state("load")
 
     def title(self):
@@ -137,7 +137,7 @@ def test_from_a_figure_to_the_samples_behind_it_and_to_one_of_them(tab):
 def test_two_runs_are_picked_and_compared_and_keys_lead_through_the_pairs(tab):
     tab.open("/runs")
     for run in ("rich-1", "rich-2"):
-        tab.page.locator(f"input[type=checkbox][value='{run}']").check()
+        tab.page.locator(f"[data-pick='{run}']").check()
     tab.page.get_by_role("button", name="Compare two runs").click()
     tab.settle()
     assert "/changes/rich-1/rich-2" in tab.page.url
@@ -153,7 +153,7 @@ def test_labels_are_given_and_taken_back_by_keyboard(tab, place):
     tab.context.add_cookies([{"name": "steelyard_person", "value": "ann", "url": place}])
     tab.open("/desk/rich-1")
     left = tab.page.locator("#left")
-    tab.page.wait_for_function("!document.getElementById('shown').hidden")
+    tab.page.wait_for_function("() => !document.getElementById('shown').hidden")
     before = int(left.inner_text())
     question = tab.page.locator("fieldset[data-question]").first
     key = question.locator("button[data-short]").first.get_attribute("data-short")
@@ -163,7 +163,7 @@ def test_labels_are_given_and_taken_back_by_keyboard(tab, place):
         tab.page.wait_for_function("n => document.getElementById('yours').textContent == n", arg=str(n))
     assert int(left.inner_text()) == before - 2
     tab.page.keyboard.press("u")
-    tab.page.wait_for_function("document.getElementById('yours').textContent == '1'")
+    tab.page.wait_for_function("() => document.getElementById('yours').textContent == '1'")
     stored = json.loads(tab.context.request.get(f"{place}/api/desk/rich-1?person=ann").text())
     assert stored["yours"] == 1
     assert tab.trouble == []
