@@ -73,13 +73,6 @@ class PartQuery(Query):
     part: int = Field(default=1, ge=1)
 
 
-class ProgressQuery(Query):
-    """How progress is shown."""
-
-    named: bool = True
-    """Whether its state is said."""
-
-
 class HistoryQuery(PartQuery):
     """What is followed over a suite's runs."""
 
@@ -402,9 +395,7 @@ def show_history(visit: Visit) -> Mapping[str, Any]:
 RESOURCES: tuple[Resource, ...] = (
     Resource("/runs", "Runs by suite, newest first.", list_runs, "runs.html", RunsQuery),
     Resource("/runs/{run}", "A run's verdict, gates and figures.", show_run, "run.html", PartQuery),
-    Resource(
-        "/runs/{run}/progress", "How many samples of a run are stored.", show_progress, "progress.html", ProgressQuery
-    ),
+    Resource("/runs/{run}/progress", "How many samples of a run are stored.", show_progress, "progress.html"),
     Resource("/history/{suite}", "A suite's figures run by run.", show_history, "history.html", HistoryQuery),
 )
 FILES: tuple[File, ...] = (File("/charts/{chart}", "A chart of a page.", show_chart),)
