@@ -34,6 +34,7 @@ COMMANDS = {
     "alerts": "Send alerts about what changed, once for each cause.",
     "audit": "Test the suite: what score do answers that know nothing get?",
     "baseline": "Lock runs as baselines that others are compared with.",
+    "bundle": "Write runs and their comparisons as a static site.",
     "ci": "Run, compare, gate and write the files of a CI job, in one step.",
     "compare": "Show what changed between two runs, with intervals and p-values.",
     "experiment": "Run a baseline and a candidate that differ in one factor, and decide.",
@@ -68,7 +69,7 @@ _MODULES = {
     "judge": ("judge",),
     "people": ("label",),
     "ci": ("ci",),
-    "web": ("serve", "view"),
+    "web": ("bundle", "serve", "view"),
 }
 """By module, its commands: in `run`, `gate_command` is the command `gate`."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -137,3 +138,25 @@ def _announce(address: str, page: str, tokens: dict[str, Role] | None) -> None:
     for token, role in tokens.items():
         click.echo(f"  {role.name.lower():9} {address}{page}?token={token}")
     click.echo("Ctrl-C ends it.")
+
+
+@click.command("bundle")
+@click.argument("folder", metavar="OUT", type=click.Path(file_okay=False, path_type=Path))
+@click.argument("runs", metavar="RUN...", nargs=-1, required=True)
+@store_url
+def bundle_command(folder: Path, runs: tuple[str, ...], store_url: str | None) -> None:
+    """Write runs and their comparisons as a static site, for a file host or a colleague.
+
+    Each run is a page with its samples; runs of one suite are compared, each with the next one in time. OUT is a new or
+    an empty folder, or a bundle, which is written anew.
+    """
+    from steelyard.store.sql import open_store
+    from steelyard.web.bundle import write_bundle
+
+    store = open_store(store_url, create=False)
+    try:
+        headers = list({header.id: header for header in map(store.run, runs)}.values())
+        n = write_bundle(store, folder, headers)
+    finally:
+        store.close()
+    click.echo(f"Written: {folder / 'index.html'} and {n - 1} more files")

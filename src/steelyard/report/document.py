@@ -76,10 +76,11 @@ class Gauge:
 
 @frozen
 class Link:
-    """A text that leads to a sample of the same document."""
+    """A text that leads to a sample of the same document, or `away` to a page of ours beside it."""
 
     text: str
     anchor: str
+    away: bool = False
 
     def __str__(self) -> str:
         return self.text

@@ -13,6 +13,8 @@ from steelyard.frozen import frozen
 
 INCONCLUSIVE = "inconclusive"
 """The outcome that stands for every outcome that says nothing about the system."""
+CONCLUSIVE = "conclusive"
+"""The outcome that stands for all that figures count: malformed, or scored by the run's own kind of judge."""
 
 
 @frozen
@@ -20,12 +22,15 @@ class Selection:
     """Samples for which all that is given here holds; a text that is "" and a number that is None ask for nothing.
 
     `(none)`, the name of the slice of samples that have no category, say, asks for these.
+    Whoever asks for `passed`, a band, a code, a component or a score asks for conclusive samples: the figures of
+    reports count no others. Bounds of latency leave out what was not called, but came from the cache.
     """
 
     outcome: str = ""
-    """A value of `Outcome`, or `inconclusive`."""
+    """A value of `Outcome`, `inconclusive` or `conclusive`."""
     passed: bool | None = None
     category: str = ""
+    """`(none)`, here and for a difficulty or a variant: samples that have none."""
     difficulty: str = ""
     band: str = ""
     variant: str = ""
@@ -40,8 +45,9 @@ class Selection:
     """The kind of failure of the call."""
     case: str = ""
     component: str = ""
-    """A component that was scored; with `below`, one that scored less."""
+    """A component that was scored."""
     below: float | None = None
+    """A component scored less: that one, or any."""
     check: str = ""
     """An expectation of the suite, as declared (`colour`) or with its value (`colour:red`); with `state`, what became
     of it."""
@@ -62,6 +68,13 @@ class Selection:
     text: str = ""
     """What stands in the id of the case or in the answer, in any case of letters."""
 
+    @property
+    def asks_conclusive(self) -> bool:
+        """Whether only conclusive samples can be meant."""
+        figures = (self.passed, self.below, self.min_score, self.max_score)
+        texts = (self.band, self.code, self.component, self.outcome == CONCLUSIVE)
+        return any(figure is not None for figure in figures) or any(texts)
+
     def given(self) -> dict[str, Any]:
         """What is asked for, by name."""
         return {
@@ -69,3 +82,14 @@ class Selection:
             for field in fields(self)
             if (value := getattr(self, field.name)) is not None and value != ""
         }
+
+
+@frozen
+class OfRun(Selection):
+    """Samples of one run, in a document on several."""
+
+    run: str = ""
+
+    def given(self) -> dict[str, Any]:
+        """What is asked for, by name; the run stands elsewhere in an address."""
+        return {name: value for name, value in Selection.given(self).items() if name != "run"}

@@ -22,7 +22,7 @@ from steelyard.redact import redact_known
 from steelyard.report.format import one_line
 from steelyard.report.render.html import asset
 from steelyard.report.render.json import encode
-from steelyard.web import changes, desk, openapi, render, runs, samples, suites
+from steelyard.web import changes, desk, openapi, render, runs, sample, samples, suites
 from steelyard.web.security import guarded
 from steelyard.web.site import Action, File, NotThere, Resource, Role, Site, Visit, Working
 
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 
     Endpoint = Callable[[Request], Awaitable[Response]]
 
-_ROOMS = (runs, samples, changes, suites, desk)
+_ROOMS = (runs, samples, sample, changes, suites, desk)
 RESOURCES: tuple[Resource, ...] = tuple(item for room in _ROOMS for item in room.RESOURCES)
 ACTIONS: tuple[Action, ...] = tuple(item for room in _ROOMS for item in room.ACTIONS)
-FILES: tuple[File, ...] = (*samples.FILES, *runs.FILES)
+FILES: tuple[File, ...] = (*runs.FILES, *sample.FILES)
 PERSON = "steelyard_person"
 _LARGEST_BODY = 1_000_000
 

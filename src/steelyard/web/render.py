@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -51,6 +51,7 @@ TEMPLATES.filters |= {
     "shortened": fmt.shortened,
     "counted": fmt.counted,
     "interval": fmt.interval,
+    "money": fmt.money,
 }
 
 
@@ -68,3 +69,10 @@ def blocks(document: doc.Document, run_id: str | None = None, *, without: Sequen
     shown = [block for block in document.blocks if not isinstance(block, tuple(without))]
     writer = BlockWriter(doc.Document(document.title, shown), ROOMY, address)
     return writer.content()
+
+
+def pictures(drawn: Sequence[doc.Picture], addresses: Mapping[str, str]) -> Markup:
+    """Pictures with their outlines; the browser fetches each by its address."""
+    writer = BlockWriter(doc.Document("", ()), ROOMY)
+    writer.picture_addresses = addresses
+    return Markup("").join(writer.picture(item) for item in drawn)

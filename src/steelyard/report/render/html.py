@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib.resources import files
 from itertools import groupby
 from typing import Any
@@ -66,12 +66,13 @@ def _harmless(value: object) -> Markup:
     return value if isinstance(value, Markup) else escape(visible(str(value)))
 
 
-def to_html(document: doc.Document) -> str:
+def to_html(document: doc.Document, links: Sequence[tuple[str, str]] = ()) -> str:
     """The page. Texts of samples are shortened, visibly, so far that a thousand samples stay below three megabytes.
 
-    Pictures and charts come on top of that.
+    Pictures and charts come on top of that. `links` are titles and addresses of pages of ours beside it.
     """
     page = BlockWriter(document, longest_text(document))
+    page.links = links
     style, script = asset("page.css"), asset("page.js")
     headline = document.headline
     title = f"{headline.shown or headline.word}: {document.title}" if headline else document.title
@@ -118,6 +119,9 @@ class BlockWriter:
         self.document = document
         self.longest = longest
         self.address = address
+        self.links: Sequence[tuple[str, str]] = ()
+        self.picture_addresses: Mapping[str, str] = {}
+        """Where pictures are to be fetched; all others are part of the page."""
         self.roomy = longest >= ROOMY
         self.signatures: set[str] = set()
         self.anchors: dict[str, int] = {}
@@ -145,7 +149,8 @@ class BlockWriter:
         """Everything between head and script."""
         document = self.document
         footer = [tag("p", one_line(line)) for line in (*document.footer, *document.last)]
-        head = [tag("h1", one_line(document.title, 200))]
+        head = [tag("p", tag("a", title, href=address), cls="small") for title, address in self.links]
+        head.append(tag("h1", one_line(document.title, 200)))
         head.append(tag("p", self.line(" · ".join(document.context)), cls="muted small any"))
         sampled = any(isinstance(block, doc.Samples) for block in document.blocks)
         skip = tag("a", "Skip to the samples", cls="skip", href="#samples") if sampled else Markup("")
@@ -282,7 +287,7 @@ class BlockWriter:
             return self.gauge(cell) if column.kind is doc.Kind.GAUGE else _bar(cell)
         if isinstance(cell, doc.Link):
             return (
-                tag("a", self.line(cell.text), href=f"#{cell.anchor}")
+                tag("a", self.line(cell.text), href=cell.anchor if cell.away else f"#{cell.anchor}")
                 if cell.anchor
                 else _harmless(self.line(cell.text))
             )
@@ -379,11 +384,13 @@ class BlockWriter:
         if block.problem:
             absent = tag("p", one_line(block.problem, 400), cls="muted any absent")
             return tag("figure", absent, caption, cls="photo") + legend
-        self.pictures.setdefault(block.name, block)
-        anchor = f"picture-{list(self.pictures).index(block.name)}"
         size = max(max(block.width, block.height) // _LABELS_A_SIDE, 1)
         paths = "".join(outline.path for outline in block.outlines)
-        parts = [tag("use", href=f"#{anchor}")]
+        if address := self.picture_addresses.get(block.name):
+            parts = [tag("image", href=address, width=block.width, height=block.height)]
+        else:
+            self.pictures.setdefault(block.name, block)
+            parts = [tag("use", href=f"#picture-{list(self.pictures).index(block.name)}")]
         parts += [tag("path", cls=cls, d=paths) for cls in ("rim", "halo")] if paths else []
         parts += [
             tag("path", tag("title", outline.title), cls=f"outline {outline.style}", d=outline.path)

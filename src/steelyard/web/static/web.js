@@ -4,6 +4,16 @@
   const csrf = document.querySelector('meta[name="csrf"]');
   document.addEventListener("htmx:configRequest", (event) => {
     if (csrf) event.detail.headers["X-Steelyard-CSRF"] = csrf.content;
+    // What was left empty has no place in an address.
+    const sent = event.detail.formData;
+    if (event.detail.elt.matches("[data-without-blanks]")) {
+      for (const name of new Set(sent.keys())) if (sent.get(name) === "") sent.delete(name);
+    }
+  });
+  // A row is a link, for the mouse too.
+  document.addEventListener("click", (event) => {
+    const row = event.target.closest("[data-rows] [data-href]");
+    if (row && !event.target.closest("a, button, input, label") && !String(getSelection())) location.href = row.dataset.href;
   });
 
   const typing = () => document.activeElement?.matches('input:not([type="checkbox"], [type="radio"]), select, textarea');
