@@ -260,20 +260,29 @@ def _fix_first(report: Report, most: int | None = None) -> list[doc.Section]:
         kinds = ", ".join(f"{kind} ({count:,})" for kind, count in report.summary.failures.items())
         why = f" Find out first why the calls failed: {kinds}." if kinds else ""
         return section("Fix first", doc.Bullets([doc.Bullet(f"Nothing was scored.{why}")]))
-    texts = [priority.sentence for priority in report.summary.priorities]
+    texts = [(priority.sentence, _to_improve(report, priority.component)) for priority in report.summary.priorities]
     if not texts:
         worth = [figure for figure in report.summary.codes if figure.gain][:_MOST_WORTH]
         texts = [
-            f"{_called(report, figure.code)}: average {findings.scores_if_fixed(report, figure)} if fixed,"
-            f" {fmt.base(figure.if_fixed.n, figure.if_fixed.n_missing)}"
+            (
+                f"{_called(report, figure.code)}: average {findings.scores_if_fixed(report, figure)} if fixed,"
+                f" {fmt.base(figure.if_fixed.n, figure.if_fixed.n_missing)}",
+                Selection(code=figure.code),
+            )
             for figure in worth
         ]
     if failing := wording.failing_sentence(report):
-        texts = [*texts[:most], failing]
+        texts = [*texts[:most], (failing, Selection(passed=False))]
     # Where a screen has room for many, it has room for all of their words.
     short = _LONGEST_LINE * most if most is not None else 10_000
-    items = [doc.Bullet(clipped(text, short)) for text in texts[:most]]
+    items = [doc.Bullet(doc.Figures(clipped(text, short), behind)) for text, behind in texts[:most]]
     return section("Fix first", doc.Bullets(items, numbered=True))
+
+
+def _to_improve(report: Report, what: str) -> Selection:
+    """The samples in which a component is not perfect, or that have a code."""
+    tops = {item.name: item.scale[1] for item in report.header.description.components}
+    return Selection(component=what, below=tops[what]) if what in tops else Selection(code=what)
 
 
 def _called(report: Report, code: str) -> str:

@@ -16,6 +16,8 @@ _KEPT = 20_000
 """Headers, a kB or two each."""
 _STILL_COMING = 5_000
 """So near the end of what is stored, samples of calls that were made earlier may still come."""
+_AT_ONCE = 100_000
+_COUNT = "SELECT count(*) FROM samples WHERE run = ?"
 _NEWEST = "ORDER BY created_at DESC, number DESC"
 _BEGINNING = 40_000
 """Characters of a summary, which begins with the figures of the whole run; its slices may be ten times as long."""
@@ -114,15 +116,17 @@ class RunsTable:
         return self._read(read)
 
     def _counted(self, session: Session, run: int) -> int:
-        """All are counted once; later only those behind the place up to which none is missing."""
+        """Only those behind the place up to which none is missing are counted, and not too many at once: until all
+        were looked at, what lies before the newest is taken as stored."""
         known = self._complete.get(run, 0)
-        count = "SELECT count(*) FROM samples WHERE run = ?"
-        stored = known + _number(session, f"{count} AND seq >= ?" if known else count, run, *([known] if known else []))
         newest = _number(session, "SELECT coalesce(max(seq), -1) FROM samples WHERE run = ?", run) + 1
-        place = newest - _STILL_COMING
-        if place > known and stored - _number(session, f"{count} AND seq >= ?", run, place) == place:
+        place = min(max(newest - _STILL_COMING, known), known + _AT_ONCE)
+        before = _number(session, f"{_COUNT} AND seq >= ? AND seq < ?", run, known, place)
+        if before == place - known:
             self._complete[run] = place
-        return stored
+            if newest - place > _AT_ONCE:
+                return newest
+        return known + before + _number(session, f"{_COUNT} AND seq >= ?", run, place)
 
     def _with_headers(self, session: Session, numbers: Iterable[int]) -> list[RunHeader]:
         wanted = list(numbers)

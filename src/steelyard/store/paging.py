@@ -30,6 +30,7 @@ from steelyard.store.codec import (
     unpack_text,
 )
 from steelyard.store.databases import IN_LIMIT, Session, placeholders
+from steelyard.store.looked_at import tests_of
 from steelyard.store.samples import INCONCLUSIVE, layouts_of
 from steelyard.store.selection import CONCLUSIVE, Selection
 from steelyard.store.selection import INCONCLUSIVE as ANY_INCONCLUSIVE
@@ -105,7 +106,7 @@ def read_page(session: Session, run: int, request: PageRequest, cache: ArrayCach
     rules = CountingRules.of(json.loads(stored))
     source: StoredSource | _SqlSource
     try:
-        source, left = StoredSource(session, run, request, rules, cache), Selection(text=request.selection.text)
+        source, left = StoredSource(session, run, request, rules, cache), request.selection.without_columns()
     except KeyError:
         # A small run, one that goes on, or one of whose arrays somebody deleted some.
         source, left = _SqlSource(session, run, request, rules, planned), request.selection
@@ -165,7 +166,7 @@ WHERE s.run = ? AND s.seq IN
 
 def _matching(session: Session, run: int, selection: Selection) -> Callable[[list[int]], list[int]] | None:
     """Which of some samples have the component, the check and the text that is asked for; None when nothing is."""
-    tests: list[Callable[[list[int]], set[int]]] = []
+    tests = list(tests_of(session, run, selection))
 
     def rows(sql: str, places: list[int]) -> list[Any]:
         return session.execute(f"{sql} ({placeholders(places)})", (run, *places))
@@ -219,7 +220,10 @@ def _is_scored(places: list[int], scores: str, below: float | None) -> bool:
 
 
 def _is_checked(checks: Sequence[Check], selection: Selection) -> bool:
-    return any(selection.check in ("", check.name) and selection.state in ("", check.state) for check in checks)
+    return any(
+        selection.check in ("", check.name, check.name.partition(":")[0]) and selection.state in ("", check.state)
+        for check in checks
+    )
 
 
 # ---- by SQL

@@ -15,6 +15,7 @@ INCONCLUSIVE = "inconclusive"
 """The outcome that stands for every outcome that says nothing about the system."""
 CONCLUSIVE = "conclusive"
 """The outcome that stands for all that figures count: malformed, or scored by the run's own kind of judge."""
+_IN_NO_COLUMN = ("section", "expected", "got", "claim", "right", "min_confidence", "max_confidence", "mode", "text")
 
 
 @frozen
@@ -22,8 +23,8 @@ class Selection:
     """Samples for which all that is given here holds; a text that is "" and a number that is None ask for nothing.
 
     `(none)`, the name of the slice of samples that have no category, say, asks for these.
-    Whoever asks for `passed`, a band, a code, a component or a score asks for conclusive samples: the figures of
-    reports count no others. Bounds of latency leave out what was not called, but came from the cache.
+    Whoever asks for `passed`, a band, a finding, a claim, a component or a score asks for conclusive samples: the
+    figures of reports count no others. Bounds of latency leave out what was not called, but came from the cache.
     """
 
     outcome: str = ""
@@ -71,9 +72,15 @@ class Selection:
     @property
     def asks_conclusive(self) -> bool:
         """Whether only conclusive samples can be meant."""
-        figures = (self.passed, self.below, self.min_score, self.max_score)
-        texts = (self.band, self.code, self.component, self.outcome == CONCLUSIVE)
+        figures = (self.passed, self.below, self.min_score, self.max_score, self.right)
+        figures += (self.min_confidence, self.max_confidence)
+        texts = (self.band, self.code, self.section, self.expected, self.got, self.component, self.claim)
+        texts += (self.outcome == CONCLUSIVE,)
         return any(figure is not None for figure in figures) or any(texts)
+
+    def without_columns(self) -> Selection:
+        """What is asked for that no stored column tells; the code stays, since it is that of the finding."""
+        return Selection(code=self.code, **{name: getattr(self, name) for name in _IN_NO_COLUMN})
 
     def given(self) -> dict[str, Any]:
         """What is asked for, by name."""

@@ -23,13 +23,7 @@ from steelyard.store.base import Checks, ClaimColumns, Columns, Hit, JudgedSampl
 from steelyard.store.codec import Row, columns_of, from_row, from_stored, to_json, to_row, to_stored
 from steelyard.store.columns import items_of, read_checks, read_claims, read_columns
 from steelyard.store.contents import Contents
-from steelyard.store.databases import (
-    Database,
-    Duplicate,
-    Session,
-    SqliteDatabase,
-    in_pieces,
-)
+from steelyard.store.databases import Database, Duplicate, Session, SqliteDatabase, in_pieces
 from steelyard.store.excerpt import Excerpt, Repeat, read_excerpt, read_repeats
 from steelyard.store.listing import RunsTable
 from steelyard.store.logs import AlertRecord, BaselineEntry, Delivery

@@ -221,7 +221,8 @@ class StoredColumns:
         samples = self.array("sample", contents.CHECKS)
         chosen: np.ndarray = np.ones(len(samples), dtype=bool)
         if check:
-            chosen &= self.array("name", contents.CHECKS) == _code(texts["names"], check)
+            named = [at for at, name in enumerate(texts["names"]) if check in (name, name.partition(":")[0])]
+            chosen &= np.isin(self.array("name", contents.CHECKS), named)
         if state:
             chosen &= self.array("state", contents.CHECKS) == _code(texts["states"], state)
         return self.marked(samples[chosen])

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import groupby
 from typing import Any, Literal
 
 from markupsafe import Markup
@@ -17,6 +19,7 @@ from steelyard.decide.baselines import baselines
 from steelyard.decide.history import Wanted, marks_between, read_history
 from steelyard.records import RunHeader, RunState
 from steelyard.report import document as doc
+from steelyard.report import format as fmt
 from steelyard.report import history
 from steelyard.report.build import build_report
 from steelyard.report.charts.base import Chart, can_draw, to_svg
@@ -26,7 +29,6 @@ from steelyard.report.run import context, data, document
 from steelyard.store.base import Store
 from steelyard.store.selection import Selection
 from steelyard.store.sql import SqlStore
-from steelyard.web import render
 from steelyard.web.site import (
     Action,
     File,
@@ -41,12 +43,13 @@ from steelyard.web.site import (
 
 _A_PAGE = 50
 _SUITES_A_PAGE, _OF_A_SUITE, _IN_TREND = 10, 5, 12
-_SIZES = ((20, 8), (20, 4), (20, 2), (20, 0), (15, 0), (10, 0), (6, 0), (3, 0))
-"""Rows of a table and folds of a section: the first that make a page no longer than `_LONGEST` are shown."""
-_LONGEST = 85_000
-"""Bytes of the blocks of a page."""
-_MOST_HITS = 5
-"""Findings of a code that are shown one by one: the page of the samples has them all."""
+_FEW_ROWS, _MOST_FOLDS, _MOST_HITS = 10, 6, 5
+"""Of a table of which a terminal shows fewer, of the codes that open, and of the findings of one: the page of the
+samples has them all."""
+_A_PART = 70_000
+"""Bytes of blocks after which a page ends: the rest is fetched when it comes into sight."""
+_TALL = 500.0
+"""Pixels; a chart that is taller is folded."""
 _RUN = "Run"
 _WIDTH, _HEIGHT, _EDGE = 112.0, 22.0, 3.0
 _LEAST_RANGE = 0.1
@@ -64,7 +67,13 @@ class RunsQuery(Query):
     """Runs that are older than this one alone; without a suite and search, suites that come after this one."""
 
 
-class HistoryQuery(Query):
+class PartQuery(Query):
+    """Which part of a long page."""
+
+    part: int = Field(default=1, ge=1)
+
+
+class HistoryQuery(PartQuery):
     """What is followed over a suite's runs."""
 
     by: Literal["", "category", "difficulty", "variant", "tag", "code"] = ""
@@ -120,7 +129,7 @@ def _of_suite(
     for mark in marks_between(oldest_first, [header.created_at for header in oldest_first]):
         marks.setdefault(mark.run_id, []).append(mark.sentence)
     lines = [_line(store, header, held.get(header.id, []), marks.get(header.id, [])) for header in headers]
-    label = next((line["figure"]["label"] for line in lines if line["figure"]), "figure")
+    label = next((line["figure"]["label"] for line in lines if line["figure"]), "Figure")
     trend = [
         {"value": line["figure"]["estimate"].value, "changed": bool(line["changed"])}
         for line in reversed(lines)
@@ -218,12 +227,12 @@ def run_figures(store: Store, run_id: str) -> dict[str, Any]:
     report = build_report(store, store.run(run_id), max_details=100)
     report = replace(report, findings={code: hits[:_MOST_HITS] for code, hits in report.findings.items()})
     shown = document(report)
-    body, charts = _fitted(shown, lambda fitting: render.blocks(fitting, run_id))
+    parts, charts = _parts(BlockWriter(shown, ROOMY, partial(samples_address, run_id)))
     overall = report.summary.overall
     decided = overall.pass_rate.value is not None
     return {
         "report": data(replace(report, details=[])),
-        "body": body,
+        "parts": parts,
         "below": " · ".join(context(report)),
         "foot": list(shown.footer),
         "charts": charts,
@@ -233,44 +242,50 @@ def run_figures(store: Store, run_id: str) -> dict[str, Any]:
     }
 
 
-def _fitted(document: doc.Document, write: Callable[[doc.Document], str]) -> tuple[str, dict[str, str]]:
-    """The blocks of a page, cut so far that it is quick to load, and its charts by name."""
+def _parts(writer: BlockWriter) -> tuple[list[str], dict[str, str]]:
+    """The blocks of a document as pages that are quick to load, and its charts by name."""
     charts: dict[str, str] = {}
-    apart = list(_apart(document.blocks, charts))
-    for rows, folds in _SIZES:
-        body = str(write(replace(document, blocks=list(_cut(apart, rows, folds)))))
-        if len(body.encode()) <= _LONGEST:
-            break
-    return body, charts
+    parts = [""]
+    for short, some in groupby(_cut(writer.document.blocks, charts), lambda block: getattr(block, "short", False)):
+        for piece in [list(some)] if short else [[block] for block in some]:
+            written = str(writer.blocks(piece, short=short))
+            if parts[-1] and len(parts[-1].encode()) + len(written.encode()) > _A_PART:
+                parts.append("")
+            parts[-1] += written
+    return parts, charts
 
 
-def _apart(blocks: Iterable[doc.Block], charts: dict[str, str]) -> Iterable[doc.Block]:
-    """The blocks with charts as pictures to be fetched, which `charts` gets by name."""
-    for block in blocks:
-        if isinstance(block, doc.Section | doc.Fold):
-            yield replace(block, blocks=list(_apart(block.blocks, charts)))
-        elif isinstance(block, Chart) and can_draw():
-            svg = to_svg(block)
-            name = hashlib.blake2b(svg.encode(), digest_size=12).hexdigest()
-            charts[name] = svg
-            image = tag("img", src=f"/charts/{name}", alt=block.about, loading="lazy")
-            yield doc.Drawing(str(image), block.title)
-        else:
-            yield block
-
-
-def _cut(blocks: Iterable[doc.Block], rows: int, folds: int) -> Iterable[doc.Block]:
-    """The blocks with so many rows of each table and the first few folds of each section."""
+def _cut(blocks: Iterable[doc.Block], charts: dict[str, str]) -> Iterator[doc.Block]:
+    """The blocks without what has a page of its own: samples, rows of long tables, and charts, which `charts` gets."""
     n_folds = 0
     for block in blocks:
-        if isinstance(block, doc.Table) and len(block.rows) > rows:
-            yield replace(block, rows=block.rows[:rows], total=max(block.total or 0, len(block.rows)))
+        if isinstance(block, doc.Table):
+            total = max(block.total or 0, len(block.rows))
+            yield replace(block, rows=block.rows[: max(block.most, _FEW_ROWS)], total=total)
         elif isinstance(block, doc.Section | doc.Fold):
             n_folds += isinstance(block, doc.Fold)
-            if n_folds <= folds:
-                yield replace(block, blocks=list(_cut(block.blocks, rows, folds)))
-        else:
+            if n_folds <= _MOST_FOLDS:
+                inside = list(_cut(block.blocks, charts))
+                yield replace(block, blocks=inside) if isinstance(block, doc.Fold) else _section(block, inside)
+        elif isinstance(block, Chart) and can_draw():
+            yield _picture(block, charts)
+        elif not isinstance(block, doc.Samples):
             yield block
+
+
+def _section(section: doc.Section, blocks: list[doc.Block]) -> doc.Section:
+    """The section; pictures alone share the width with others."""
+    return replace(section, blocks=blocks, short=section.short or all(isinstance(item, doc.Drawing) for item in blocks))
+
+
+def _picture(chart: Chart, charts: dict[str, str]) -> doc.Block:
+    svg = to_svg(chart)
+    name = hashlib.blake2b(svg.encode(), digest_size=12).hexdigest()
+    charts[name] = svg
+    width, height = (float(re.findall(rf'{side}="([\d.]+)"', svg)[0]) for side in ("width", "height"))
+    image = tag("img", src=f"/charts/{name}", alt=chart.about, loading="lazy", width=round(width), height=round(height))
+    drawing = doc.Drawing(str(image), "")
+    return doc.Fold(f"Chart: {chart.title}", [drawing]) if height > _TALL else drawing
 
 
 def show_run(visit: Visit) -> Mapping[str, Any]:
@@ -291,8 +306,17 @@ def show_run(visit: Visit) -> Mapping[str, Any]:
         "_outcomes": result["outcomes"],
         "_below": result["below"],
         "_foot": result["foot"],
-        "_body": Markup(result["body"]),  # noqa: S704 - written by BlockWriter, which escapes
+        **_part(visit, result["parts"]),
     }
+
+
+def _part(visit: Visit, parts: Sequence[str]) -> dict[str, Any]:
+    """The part of a page that is asked for."""
+    part = visit.query.part
+    if part > len(parts):
+        raise NotThere(f"this page has {fmt.counted(len(parts), 'part')}")
+    body = Markup(parts[part - 1])  # noqa: S704 - written by BlockWriter, which escapes
+    return {"_body": body, "_next_part": part + 1 if part < len(parts) else None}
 
 
 def _to_compare(store: SqlStore, header: RunHeader) -> list[dict[str, str]]:
@@ -319,10 +343,10 @@ def history_figures(store: Store, suite: str, last: int, by: str, metric: str) -
     """A suite's figures run by run, as a page and as data."""
     result = read_history(store, suite, Wanted(last=last, by=by, metrics=(metric,) if metric else ()))
     shown = history.document(result)
-    body, charts = _fitted(shown, lambda fitting: _HistoryWriter(fitting, ROOMY).content())
+    parts, charts = _parts(_HistoryWriter(shown, ROOMY))
     return {
         "history": history.data(result),
-        "body": body,
+        "parts": parts,
         "below": " · ".join((*shown.context, *shown.footer)),
         "charts": charts,
     }
@@ -364,13 +388,13 @@ def show_history(visit: Visit) -> Mapping[str, Any]:
         "history": result["history"],
         "_suite": suite,
         "_below": result["below"],
-        "_body": Markup(result["body"]),  # noqa: S704 - written by BlockWriter, which escapes
+        **_part(visit, result["parts"]),
     }
 
 
 RESOURCES: tuple[Resource, ...] = (
     Resource("/runs", "Runs by suite, newest first.", list_runs, "runs.html", RunsQuery),
-    Resource("/runs/{run}", "A run's verdict, gates and figures.", show_run, "run.html"),
+    Resource("/runs/{run}", "A run's verdict, gates and figures.", show_run, "run.html", PartQuery),
     Resource("/runs/{run}/progress", "How many samples of a run are stored.", show_progress, "progress.html"),
     Resource("/history/{suite}", "A suite's figures run by run.", show_history, "history.html", HistoryQuery),
 )

@@ -20,7 +20,7 @@ from steelyard.web.site import Action, NotThere, Query, Resource, Visit
 _CASES = 25
 _LONGEST_CASE = 20_000
 """Characters of a case that are read; the page of a sample shows all of it."""
-_LONGEST_TEXT = 400
+_LONGEST_TEXT = 300
 _LAST_EDITS = 20
 
 
@@ -98,12 +98,12 @@ def blocks(header: RunHeader) -> list[doc.Block]:
     ]
     components = doc.table(
         "Components",
-        suite.components,
+        [item for item in suite.components if item.kind != "stated"],
         ("Component", lambda item: item.name),
-        (doc.words("Kind"), lambda item: item.kind),
-        (doc.words("Scorer"), lambda item: str(item.scorer)),
+        (doc.Column("Kind"), lambda item: item.kind),
         ("Weight", lambda item: weight_of(header, item.name)),
-        (doc.words("Settings"), lambda item: fmt.as_text(item.params) if item.params else ""),
+        (doc.words("Scorer"), lambda item: str(item.scorer)),
+        (doc.words("Settings"), lambda item: fmt.shortened(fmt.as_text(item.params), 160) if item.params else ""),
     )
     criteria = doc.table(
         "Criteria",

@@ -251,7 +251,7 @@ class BlockWriter:
         if item.tone is doc.Tone.WARNING:
             yield tag("strong", f"⚠ {text}")
         else:
-            yield tag("strong", text) if item.tone is doc.Tone.STRONG else text
+            yield self.linked(item.text, tag("strong", text) if item.tone is doc.Tone.STRONG else text)
 
     def table(self, block: doc.Table) -> Markup:
         """The table, so many rows of it, with what is said below it."""
