@@ -182,6 +182,8 @@ def _word(row: SampleRow) -> str:
     """What became of a sample, in a word."""
     if not Outcome(row.outcome).conclusive:
         return "inconclusive"
+    if row.excluded:
+        return "excluded"
     if row.outcome == Outcome.MALFORMED or row.passed is None:
         return row.outcome
     return "passed" if row.passed else "failed"
