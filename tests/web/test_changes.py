@@ -25,7 +25,8 @@ PASS = 0.5
 
 def put(store: SqlStore, run_id: str, scores: dict[int, float | None], *, text: str = "It is {}.", **more: Any) -> None:
     """An ended run with these scores by case, case 2 twice; between two samples a place of the plan is empty."""
-    run = header(run_id, suite=suite(passing={"at_least": PASS, "text": "score >= 50 %"}), **more)
+    described = suite(passing={"at_least": PASS, "text": "score >= 50 %"})
+    run = header(run_id, **({"suite": described} | more))
     store.create_run(run)
     cells = [(number, repeat) for number in scores for repeat in (0, 1) if repeat == 0 or number == 2]
     samples = []
@@ -124,6 +125,14 @@ def test_a_pair_shows_both_samples_with_differences_findings_and_keys(client, ru
         "f": "/changes/a/b/pairs/1?kind=fixed",
         "x": "/changes/a/b/pairs/5?kind=not-comparable",
     }
+
+
+def test_without_a_pass_rule_the_keys_lead_to_what_fell_and_rose(client, store):
+    put(store, "a", BEFORE, suite=suite(passing=None))
+    put(store, "b", AFTER, suite=suite(passing=None))
+    page = client.get("/changes/a/b").text
+    keys = dict(re.findall(r'data-key="(\w)" href="[^"]+/pairs/([^"]+)"', page))
+    assert keys == {"b": "2?kind=worse", "f": "1?kind=better", "x": "5?kind=not-comparable", "n": "1"}
 
 
 def test_a_pair_with_one_side_says_so(client, runs):

@@ -52,7 +52,7 @@ def differences(first: str, second: str, reach: Reach = WIDE) -> list[Part]:
     left_off += sum(max(0, len(text) - reach.most) for text in middle)
     parts: list[Part] = [
         *_shown(first[:start], 0 if any(middle) else reach.context, reach.context if any(middle) else 0),
-        *_words(*(text[: reach.most] for text in middle), reach.context // 2),
+        *_words(middle[0][: reach.most], middle[1][: reach.most], reach.context // 2),
         *_shown(first[len(first) - end :], reach.context, 0),
         ("cut", f"[{left_off:,} characters not shown]" if left_off else ""),
     ]
@@ -79,11 +79,14 @@ def _words(first: str, second: str, context: int) -> Iterator[Part]:
         following = max(map(len, pieces[at + 1][1:])) if at + 1 < len(pieces) else 0
         # A word or two between two changes: one change is easier to read than two.
         if same and not (before.isspace() or 2 * len(before) <= min(max(len(gone), len(new)), following)):
-            yield from (("first", gone), ("second", new), *_shown(before, context, context))
+            yield "first", gone
+            yield "second", new
+            yield from _shown(before, context, context)
             gone, new = "", ""
         else:
             gone, new = gone + before, new + after
-    yield from (("first", gone), ("second", new))
+    yield "first", gone
+    yield "second", new
 
 
 def _shown(text: str, head: int, tail: int) -> Iterator[Part]:

@@ -324,9 +324,9 @@ def _findings(a: Sample | None, b: Sample | None) -> list[dict[str, Any]]:
     are. Alike ones are counted."""
     both = all(side is not None and side.outcome.conclusive for side in (a, b))
     then, now = (Counter(map(_finding, side.findings if side else ())) for side in (a, b))
-    parts = (("new", now - then), ("resolved", then - now), ("in both", then & now))
-    parts = parts if both else (("in A", then), ("in B", now))
-    found = [{"change": word, "count": n} | dict(item) for word, items in parts for item, n in items.items()]
+    moved = {"new": now - then, "resolved": then - now, "in both": then & now}
+    parts = moved if both else {"in A": then, "in B": now}
+    found = [{"change": word, "count": n} | dict(item) for word, items in parts.items() for item, n in items.items()]
     return found[:_MOST_FINDINGS]
 
 

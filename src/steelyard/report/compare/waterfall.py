@@ -22,23 +22,25 @@ def waterfall(attribution: Attribution) -> Drawing | None:
     if before is None or after is None:
         return None
     texts = [("A", fmt.percent(before))]
-    rows = [("whole", before, before, before, before)]
+    rows = [("whole", [before] * 4)]
     at = before
     for portion in attribution.portions:
         value, low, high = (end or 0.0 for end in (portion.change.value, portion.change.low, portion.change.high))
         style = "unsure" if portion.cannot_tell or not value else "rise" if value > 0 else "fall"
         texts.append((f"{name_of(portion)}{mark_of(portion)}", points(value)))
-        rows.append((style, at, at + value, at + low, at + high))
+        rows.append((style, [at, at + value, at + low, at + high]))
         at += value
     texts.append(("B", fmt.percent(after)))
-    rows.append(("whole", after, after, after, after))
-    least, most = (end(place for row in rows for place in row[1:]) for end in (min, max))
+    rows.append(("whole", [after] * 4))
+    least, most = (end(place for _, places in rows for place in places) for end in (min, max))
     room = (most - least) * _ROOM or 0.01
     scaled = [
-        (style, *(round(_WIDE * (place - least + room) / (most - least + 2 * room), 1) for place in places))
-        for style, *places in rows
+        [round(_WIDE * (place - least + room) / (most - least + 2 * room), 1) for place in places] for _, places in rows
     ]
-    drawn = Markup("").join(_drawn(number, *row, last=row is scaled[-1]) for number, row in enumerate(scaled))
+    drawn = Markup("").join(
+        _drawn(number, style, *places, last=number == len(rows) - 1)
+        for number, ((style, _), places) in enumerate(zip(rows, scaled, strict=True))
+    )
     names, figures = (
         Markup("").join(Markup("<li>{}</li>").format(text) for text in column) for column in zip(*texts, strict=True)
     )
