@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlencode
 
@@ -19,14 +19,15 @@ from steelyard.people.files import people_names
 from steelyard.people.labels import PREFERENCE, Terms
 from steelyard.people.suggestions import chosen_runs, decide, suggestions
 from steelyard.people.truth import Author
-from steelyard.records import RunHeader, RunState
+from steelyard.records import RunHeader
 from steelyard.report import format as fmt
 from steelyard.report import people as report
+from steelyard.report.render.json import picked
 from steelyard.store.people import ANSWER, VERDICT, AlreadyLabelled, Queue, person_key
 from steelyard.suite.load import suite_of_run
 from steelyard.suite.truth import NAMES, kind_of, newest_first
 from steelyard.web import render
-from steelyard.web.site import Action, Query, Resource, Role, Visit, run_address
+from steelyard.web.site import Action, Query, Resource, Role, Visit, run_address, sample_address
 
 if TYPE_CHECKING:
     from steelyard.stats.intervals import Estimate
@@ -36,14 +37,16 @@ _MOST_LISTED = 50
 _LARGEST = 2**31 - 1
 _MOST_BUTTONS = 11
 """A wider scale is a number to type."""
+_PLACED = ("text", "start", "end", "box")
+"""What the page can say of a span or a box by itself."""
 _PATIENCE = 60.0
 """Seconds that a write waits for the process that draws and decides."""
 
 
 class ListQuery(Query):
-    """Which run the form names first."""
+    """Which run the form to draw items names."""
 
-    run: str = ""
+    run: str = "LAST"
 
 
 class DeskQuery(Query):
@@ -67,8 +70,7 @@ class TruthQuery(Query):
 class _Body(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
-    person: str = Field("", max_length=200)
-    """Who it is; left out, the name in the cookie."""
+    person: str = Field("", max_length=200, description="Who it is; left out, the name in the cookie.")
 
 
 class Seat(_Body):
@@ -76,22 +78,20 @@ class Seat(_Body):
 
     against: str = ""
     kind: str = ""
-    desk: str = Field("", max_length=64)
-    """A name for each item that is held: who asks again under it gets the same item."""
+    desk: str = Field("", max_length=64, description="Who asks again under this name gets the item held there.")
 
 
 class Given(Seat):
-    """A label of the item at a position of the queue."""
+    """A label of the item at a position of the queue; `skip` says that the person cannot tell."""
 
     position: int = Field(ge=0, le=_LARGEST)
     value: Any = None
     skip: bool = False
-    """True when the person cannot tell; there is no value then."""
     comment: str = Field("", max_length=10_000)
 
 
 class TakenBack(Seat):
-    """A label that is taken back."""
+    """A label, by its number in the store."""
 
     number: int = Field(ge=0, le=_LARGEST)
 
@@ -128,15 +128,12 @@ def desk_address(queue: Queue, *, more: str = "") -> str:
 
 
 def list_queues(visit: Visit) -> Mapping[str, Any]:
-    """Every queue with how far it is, and the runs that items can be drawn from."""
-    store = visit.store
-    names = people_names(store, names=False)
-    runs = [item for item in store.runs(None, _MOST_LISTED) if item.state is RunState.ENDED]
-    queues = [_progress(visit, queue, names) for queue in store.people.queues(_MOST_LISTED)]
-    return {"queues": queues, "runs": [{"id": item.id, "suite": item.suite_name} for item in runs]}
+    """Every queue with how far it is."""
+    names = people_names(visit.store, names=False)
+    return {"queues": [_progress(visit, queue, names) for queue in visit.store.people.queues(_MOST_LISTED)]}
 
 
-def _progress(visit: Visit, queue: Queue, names: Any) -> dict[str, Any]:
+def _progress(visit: Visit, queue: Queue, names: Callable[[str], str]) -> dict[str, Any]:
     people = visit.store.people
     drawn, plan = people.progress(queue), people.plan(queue)
     by_person = people.by_person(queue)
@@ -248,7 +245,7 @@ def _rubric(terms: Terms) -> Iterator[dict[str, Any]]:
     by_digit = low >= 0 and high - low < _MOST_BUTTONS and high <= (10 if low else 9)
     for item in rubric.dimensions:
         if by_digit:
-            levels = [(str(n), n, str(n % 10), item.scores.get(n, "")) for n in range(low, high + 1)]
+            levels = [(str(n), n, str(n % 10), item.scores.get(str(n), "")) for n in range(low, high + 1)]
             yield _question(item.name, item.about, levels)
         else:
             notes = [f"{score}: {text}" for score, text in item.scores.items()]
@@ -266,19 +263,18 @@ def _fields(schema: Mapping[str, Any] | None) -> Iterator[dict[str, Any]]:
         return
     for name, part in schema["properties"].items():
         part = part if isinstance(part, Mapping) else {}
-        kinds = part.get("type", "")
+        kinds, items = part.get("type", ""), part.get("items")
         kind = next((item for item in kinds if item != "null"), "") if isinstance(kinds, list) else kinds
-        values = [True, False] if kind == "boolean" else part.get("enum")
-        of_items = part.get("items", {}).get("properties", {}) if isinstance(part.get("items"), Mapping) else {}
+        values = [True, False] if kind == "boolean" else part.get("enum") or ()
+        items = items if isinstance(items, Mapping) else {}
         field = {"string": "text", "integer": "number", "number": "number"}.get(kind, "json")
-        options = [{"text": fmt.as_text(value), "json": json.dumps(value)} for value in values or ()]
         yield _question(
             name,
             str(part.get("description", "")),
             [],
-            field="choice" if options else field,
-            options=options,
-            members=list(of_items),
+            field="choice" if values else field,
+            options=[{"text": fmt.as_text(value), "json": json.dumps(value)} for value in values],
+            members=[key for key in items.get("properties", {}) if key in (*_PLACED, *items.get("required", ()))],
             start="[]" if kind == "array" else "",
             required=name in schema.get("required", ()),
         )
@@ -296,10 +292,11 @@ def _item(header: RunHeader, task: Task | None) -> dict[str, Any] | None:
         return None
     given = task.case.input
     parts = given.items() if isinstance(given, dict) else [("", given)]
+    images = [item for item in task.case.attachments if item.media_type.startswith("image/")]
     pictures = [
-        {"address": f"{run_address(header.id)}/samples/{task.sample}/pictures/{n}", "place": fmt.visible(item.place)}
-        for n, item in enumerate(task.case.attachments)
-        if item.media_type.startswith("image/") and not item.is_url
+        {"address": f"{sample_address(header.id, task.sample)}/pictures/{n}", "place": fmt.visible(item.place)}
+        for n, item in enumerate(images)
+        if not item.is_url
     ]
     return {
         "position": task.place.position,
@@ -360,9 +357,7 @@ def label_figures(store: Store, run_id: str, other: str) -> dict[str, Any]:
     estimates = estimates_of(store, header)
     people = fmt.counted(len(part.people), "person", "people")
     lines = [["Labels", f"{fmt.counted(part.n_labels, 'label')} of {people}"]]
-    for item in part.preferences:
-        if item.other_run == other:
-            lines.append(["Preferred to the other", _share(item.share)])
+    lines += [["Preferred to the other", _share(item.share)] for item in part.preferences if item.other_run == other]
     figures = () if other else part.figures
     for figure in figures:
         alpha = "" if figure.alpha.value is None else f", alpha {figure.alpha.value:.2f}"
@@ -424,23 +419,12 @@ def truth_figures(store: Store, run_id: str, agree: int) -> dict[str, Any]:
         listed = suggestions(suite, store, runs, agree)
     except (UsageError, SuiteError) as error:
         return {"contested": contested, "problem": str(error), "suggestions": [], "n_runs": 0, "ledger": []}
-    rows = [
-        {
-            name: getattr(item, name)
-            for name in ("id", "case", "place", "component", "truth", "value", "voters", "n_voters", "people", "points")
-        }
-        | {"ways": sorted(item.ways), "decision": item.decision}
-        for item in listed
-    ]
+    shown = ("id", "case", "place", "component", "truth", "value", "voters", "n_voters", "people", "points", "decision")
+    rows = [picked(item, *shown) | {"ways": sorted(item.ways)} for item in listed]
     ledger = [
-        {
-            "at": line.at,
-            "by": line.by,
-            "what": NAMES[line.what] if line.case is None else line.case,
-            "kind": line.suggestion.outcome if line.suggestion else kind_of(line.before, line.after),
-            "change": line.change,
-            "reason": line.reason,
-        }
+        line.as_data()
+        | {"kind": line.suggestion.outcome if line.suggestion else kind_of(line.before, line.after)}
+        | {"what": NAMES[line.what] if line.case is None else line.case}
         for line in newest_first(suite.ledger)[:_MOST_LISTED]
     ]
     return {"contested": contested, "problem": "", "suggestions": rows, "n_runs": len(runs), "ledger": ledger}
@@ -449,8 +433,8 @@ def truth_figures(store: Store, run_id: str, agree: int) -> dict[str, Any]:
 def show_truth(visit: Visit) -> Mapping[str, Any]:
     """Suggestions, contested cases and the ledger of a run's suite."""
     header, query = visit.store.run(visit.path["run"]), visit.query
-    runs = [(item.id, item.state.value) for item in visit.store.runs(header.suite_name, _MOST_LISTED)]
-    state = (query.look, visit.store.people.state(header.id), tuple(runs))
+    newest = visit.store.run("LAST")
+    state = (query.look, visit.store.people.state(header.id), newest.id, newest.state.value)
     about = f"What speaks against the truth of {header.suite_name} is being looked for"
     result = visit.figures(truth_figures, header.id, query.agree, about=about, state=state)
     return {"run": header.id, "suite": header.suite_name, "agree": query.agree, **result}
