@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlencode
 
+from markupsafe import Markup
 from pydantic import BaseModel, ConfigDict, Field
 
 from steelyard.errors import SuiteError, UsageError
@@ -23,7 +24,7 @@ from steelyard.records import RunHeader
 from steelyard.report import format as fmt
 from steelyard.report import people as report
 from steelyard.report.render.json import picked
-from steelyard.store.people import ANSWER, VERDICT, AlreadyLabelled, Queue, person_key
+from steelyard.store.people import ANSWER, SCORES, VERDICT, AlreadyLabelled, Queue, person_key
 from steelyard.suite.load import suite_of_run
 from steelyard.suite.truth import NAMES, kind_of, newest_first
 from steelyard.web import render
@@ -32,6 +33,7 @@ from steelyard.web.site import Action, Query, Resource, Role, Visit, run_address
 if TYPE_CHECKING:
     from steelyard.stats.intervals import Estimate
     from steelyard.store.base import Store
+    from steelyard.suite.judge import Rubric
 
 _MOST_LISTED = 50
 _LARGEST = 2**31 - 1
@@ -76,9 +78,9 @@ class _Body(BaseModel):
 class Seat(_Body):
     """Who sits at which desk of a queue."""
 
-    against: str = ""
-    kind: str = ""
-    desk: str = Field("", max_length=64, description="Who asks again under this name gets the item held there.")
+    against: str = Field("", max_length=200)
+    kind: Literal["", "scores", "verdict", "answer", "preference"] = ""
+    desk: str = Field("", pattern="^[a-z0-9.,-]{0,64}$", description="Under this name the same item is given again.")
 
 
 class Given(Seat):
@@ -156,7 +158,7 @@ def draw_items(
     """Draw items into a queue: in the process for figures, as it reads all samples."""
     header, other = store.run(run_id), store.run(against) if against else None
     drawn = extend_plan(store, header, Draw(*draw), kind=kind, again=again, by=by, against=other)
-    return {"drawn": drawn, "address": desk_address(Queue(run_id, other and other.id, kind == ANSWER))}
+    return {"drawn": drawn, "address": desk_address(Queue(run_id, other.id if other else None, kind == ANSWER))}
 
 
 def draw(visit: Visit, body: Drawing) -> Mapping[str, Any]:
@@ -195,13 +197,13 @@ def show_desk(visit: Visit) -> Mapping[str, Any]:
     header = store.run(visit.path["run"])
     other = store.run(query.against) if query.against else None
     desk = Desk(store, header, visit.person or "nobody", kind=query.kind, against=other)
-    terms, queue = Terms(header.description), Queue(header.id, other and other.id, desk.kind == ANSWER)
+    terms, queue = desk.terms, desk.queue
     return {
         **_progress(visit, queue, people_names(store, names=False)),
         "suite": header.suite_name,
         "person": visit.person,
         "questions": list(_questions(terms, desk.kind)),
-        "calibration": list(header.description.judge.rubric.calibration) if header.description.judge else [],
+        "calibration": list(terms.suite.judge.rubric.calibration) if terms.suite.judge and desk.kind == SCORES else [],
         "_figures": desk_address(queue, more="/figures"),
         "_truth": desk_address(Queue(header.id), more="/truth"),
     }
@@ -209,38 +211,25 @@ def show_desk(visit: Visit) -> Mapping[str, Any]:
 
 def _questions(terms: Terms, kind: str) -> Iterator[dict[str, Any]]:
     """What is asked of an item: each by buttons with a key (`choices`) or by a field to fill in (`field`)."""
-    match kind:
-        case "scores" if terms.suite.judge is not None:
-            yield from _rubric(terms)
-        case "verdict":
-            yield _question(VERDICT, "Does the answer pass?", [("pass", True, "p", ""), ("fail", False, "f", "")])
-        case "preference":
-            sides = [("first", "first", "1", ""), ("second", "second", "2", ""), ("tie", "tie", "t", "")]
-            yield _question(PREFERENCE, "Which answer is better?", sides)
-        case _:
-            yield from _fields(terms.suite.answer.schema_data)
+    if kind == SCORES and terms.suite.judge is not None:
+        yield from _rubric(terms.suite.judge.rubric)
+    elif kind == VERDICT:
+        yield _question(kind, "Does the answer pass?", [("pass", True, "p", ""), ("fail", False, "f", "")])
+    elif kind == PREFERENCE:
+        sides = [("first", "first", "1", ""), ("second", "second", "2", ""), ("tie", "tie", "t", "")]
+        yield _question(kind, "Which answer is better?", sides)
+    else:
+        yield from _fields(terms.suite.answer.schema_data)
 
 
-def _question(name: str, about: str, choices: list[tuple[str, Any, str, str]], **more: Any) -> dict[str, Any]:
-    names = ("text", "value", "key", "about")
-    return {
-        "name": name,
-        "about": about,
-        "choices": [dict(zip(names, item, strict=True)) for item in choices],
-        "field": "",
-        "options": [],
-        "members": [],
-        "start": "",
-        "notes": [],
-        "required": True,
-        "whole": False,
-    } | more
+def _question(name: str, about: str, choices: Sequence[tuple[str, Any, str, str]] = (), **more: Any) -> dict[str, Any]:
+    """With what a template may ask for; `members` are those of a list's items that a page can fill in."""
+    buttons = [dict(zip(("text", "value", "key", "about"), item, strict=True)) for item in choices]
+    usual = {"field": "", "options": [], "members": [], "start": "", "notes": [], "required": True, "whole": False}
+    return {"name": name, "about": about, "choices": buttons} | usual | more
 
 
-def _rubric(terms: Terms) -> Iterator[dict[str, Any]]:
-    rubric = terms.suite.judge.rubric if terms.suite.judge else None
-    if rubric is None:
-        return
+def _rubric(rubric: Rubric) -> Iterator[dict[str, Any]]:
     low, high = rubric.scale
     by_digit = low >= 0 and high - low < _MOST_BUTTONS and high <= (10 if low else 9)
     for item in rubric.dimensions:
@@ -249,7 +238,7 @@ def _rubric(terms: Terms) -> Iterator[dict[str, Any]]:
             yield _question(item.name, item.about, levels)
         else:
             notes = [f"{score}: {text}" for score, text in item.scores.items()]
-            yield _question(item.name, f"{item.about} ({low} to {high})", [], field="number", notes=notes)
+            yield _question(item.name, f"{item.about} ({low} to {high})", field="number", notes=notes)
     for flag in rubric.flags:
         ways = [("yes", True, "y", ""), ("no", False, "n", "")]
         yield _question(flag.name, flag.about, ways, notes=list(flag.triggers))
@@ -259,7 +248,7 @@ def _fields(schema: Mapping[str, Any] | None) -> Iterator[dict[str, Any]]:
     """A field for each property of the answer's schema; one for all of it where it is a text or has no properties."""
     if schema is None or not schema.get("properties"):
         about = "Your own answer" + ("" if schema is None else " as JSON")
-        yield _question(ANSWER, about, [], field="text" if schema is None else "json", whole=True)
+        yield _question(ANSWER, about, field="text" if schema is None else "json", whole=True)
         return
     for name, part in schema["properties"].items():
         part = part if isinstance(part, Mapping) else {}
@@ -271,7 +260,6 @@ def _fields(schema: Mapping[str, Any] | None) -> Iterator[dict[str, Any]]:
         yield _question(
             name,
             str(part.get("description", "")),
-            [],
             field="choice" if values else field,
             options=[{"text": fmt.as_text(value), "json": json.dumps(value)} for value in values],
             members=[key for key in items.get("properties", {}) if key in (*_PLACED, *items.get("required", ()))],
@@ -326,10 +314,10 @@ def give_label(visit: Visit, body: Given) -> Mapping[str, Any]:
     _, desk = _seated(visit, body)
     task = desk.task(body.position)
     try:
-        if body.skip:
-            label = desk.skip(task, comment=body.comment)
-        else:
-            label = desk.save(task, body.value, comment=body.comment)
+        json.dumps(body.value, allow_nan=False)
+        label = (
+            desk.skip(task, comment=body.comment) if body.skip else desk.save(task, body.value, comment=body.comment)
+        )
     except AlreadyLabelled:
         return {"number": None, "message": "you labelled this one elsewhere meanwhile: that label stays"}
     except ValueError as error:
@@ -366,7 +354,7 @@ def label_figures(store: Store, run_id: str, other: str) -> dict[str, Any]:
             lines.append([f"{figure.name}: people agree", same])
         if figure.judge and figure.judge[-1].agreement.n:
             lines.append([f"{figure.name}: judge agrees", _share(figure.judge[-1].agreement)])
-    body, data = render.blocks(report.agreement_document(part, header)), {"agreement": part}
+    body, data = render.blocks(report.agreement_document(part, header)), dict[str, Any](agreement=part)
     if figures:
         rate = estimates.figures[0]
         lines.append(["Pass rate", _share(rate.together) if rate.together.value is not None else f"none: {rate.why}"])
@@ -400,7 +388,7 @@ def show_figures(visit: Visit) -> Mapping[str, Any]:
         "_context": f"run {header.id}",
         "_below": "By what people, and the judge with them, say of the same answers. People are pseudonyms.",
         "_links": "",
-        "_body": render.Markup(result["body"]) or "No labels yet.",
+        "_body": Markup(result["body"]) or "No labels yet.",  # noqa: S704 - our own blocks
     }
 
 
