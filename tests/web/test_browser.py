@@ -6,9 +6,9 @@ import json
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+
 from parts.browser import chromium  # noqa: F401 - a fixture
 from parts.served import put_all, served
-
 from steelyard.people.desk import Draw, extend_plan
 from steelyard.store.sql import open_store
 
