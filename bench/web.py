@@ -6,16 +6,18 @@ python -m bench.web pages STORE [RUN] asks a served app for every page and print
 
 from __future__ import annotations
 
-import json
 import re
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from dataclasses import replace
 from http.client import HTTPConnection
 from itertools import islice
 from pathlib import Path
 from typing import Any
+
+import psutil
 
 from bench.compared import SUITE, samples_of
 
@@ -131,7 +133,82 @@ def _ended(store: Any, header: Any) -> Any:
     return replace(header, state=RunState.ENDED, ended_at=ended, verdict=verdict, summary=summary_data(summary))
 
 
+_SAMPLES = (
+    "after=500000",
+    "order=score",
+    "order=-latency&after=500000",
+    "order=-case",
+    "category=c3&passed=false&order=score",
+    "code=NAME&tag=old&band=Poor&min_latency=0.1&component=name&below=0.3&order=-latency",
+    "outcome=inconclusive",
+    "text=number+976",
+    "text=nothing+like+it&order=score",
+)
+
+
+def pages(url: str, run: str) -> None:
+    """A table of every page: its size, and what the first and the later requests take."""
+    from steelyard.web.app import RESOURCES
+
+    command = [str(Path(sys.executable).parent / "steelyard"), "serve", "--port", "0", "--no-browser", "--store", url]
+    server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    try:
+        if server.stdout is None or (told := re.search(r"http://([\d.]+):(\d+)", server.stdout.readline())) is None:
+            raise SystemExit("the server did not start")
+        connection = HTTPConnection(told[1], int(told[2]), timeout=300)
+        # What only the first page of all takes, imports say, is no page's own.
+        _asked(connection, "/runs")
+        print("| page | status | kB | first | p50 | p95 | CPU a request |\n|---|---|---|---|---|---|---|")
+        for address in _addresses([resource.path for resource in RESOURCES], run):
+            print(_line(connection, psutil.Process(server.pid), address), flush=True)
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def _addresses(paths: list[str], run: str) -> Iterator[str]:
+    """An address of every page that the names of its parameters tell how to fill in, and some of the samples."""
+    earlier = f"bench-{int(run[-2:]) - 1:02d}"
+    names = {"run": run, "before": earlier, "after": run, "a": earlier, "b": run, "suite": "bench"}
+    names |= {"position": "500000", "case": "case-000017"}
+    for path in paths:
+        if missing := set(re.findall(r"{(\w+)", path)) - names.keys():
+            print(f"{path}: no value for {', '.join(missing)}", file=sys.stderr)
+            continue
+        address = re.sub(r"{(\w+)[^}]*}", lambda match: names[match[1]], path)
+        yield address
+        if path.endswith("/samples"):
+            yield from (f"{address}?{query}" for query in _SAMPLES)
+
+
+def _asked(connection: HTTPConnection, address: str) -> tuple[float, int, int]:
+    """Seconds, status and bytes of an answer."""
+    began = time.perf_counter()
+    connection.request("GET", address)
+    answer = connection.getresponse()
+    body = answer.read()
+    return time.perf_counter() - began, answer.status, len(body)
+
+
+def _line(connection: HTTPConnection, server: psutil.Process, address: str) -> str:
+    first, status, _ = _asked(connection, address)
+    began, shown = time.monotonic(), f"{1000 * first:.0f} ms"
+    while status == 202 and time.monotonic() - began < 300:
+        time.sleep(0.2)
+        status = _asked(connection, address)[1]
+        shown = f"{1000 * first:.0f} ms, figures after {time.monotonic() - began:.0f} s"
+    cpu = sum(server.cpu_times()[:2])
+    answers = [_asked(connection, address) for _ in range(_REQUESTS)]
+    cpu = (sum(server.cpu_times()[:2]) - cpu) / _REQUESTS
+    times = sorted(seconds for seconds, _, _ in answers)
+    p50, p95 = (1000 * times[round(share * (_REQUESTS - 1))] for share in (0.5, 0.95))
+    size = max(size for _, _, size in answers) / 1000
+    return f"| `{address}` | {status} | {size:.0f} | {shown} | {p50:.0f} ms | {p95:.0f} ms | {1000 * cpu:.0f} ms |"
+
+
 if __name__ == "__main__":
     what, url, *rest = sys.argv[1:]
     if what == "make":
         make(url, *([int(item) for item in rest] + [20, 1_000_000][len(rest) :]))
+    else:
+        pages(url, rest[0] if rest else "bench-19")

@@ -102,3 +102,4 @@ def served(store_file: Path, *options: str) -> Iterator[str]:
     finally:
         process.terminate()
         process.wait(20)
+        process.stdout.close()  # type: ignore[union-attr]

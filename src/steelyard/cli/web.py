@@ -124,6 +124,8 @@ def _listen(host: str, port: int) -> socket.socket:
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((host, port))
+        # From now on, so that a browser that is opened at once waits instead of being refused.
+        listening.listen()
     except OSError as error:
         listening.close()
         raise UsageError(f"cannot listen on {host}:{port} ({error.strerror}): choose another with --port") from None

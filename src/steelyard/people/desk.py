@@ -261,7 +261,7 @@ class Desk:
                 f"run {header.id} has no plan of {kind or 'labels'} yet:"
                 f" steelyard label plan {header.id} --random 50{wanted}"
             )
-        self._queue, self._plan = next(iter(plans.items()))
+        self.queue, self._plan = next(iter(plans.items()))
         self.terms = Terms(header.description)
         self.kind, self.person = self._plan.kind, person.strip()
         self._store, self._header, self._lease, self._name = store, header, lease, name or secrets.token_hex(8)
@@ -274,19 +274,19 @@ class Desk:
 
     def next(self) -> Task | None:
         """The item that this person holds here, or the next one; None when nothing is left for this person."""
-        place = self._store.people.next_place(self._queue, self.person, self._lease, self._name)
+        place = self._store.people.next_place(self.queue, self.person, self._lease, self._name)
         return None if place is None else self._task(place)
 
     def task(self, position: int) -> Task:
         """The item at a position of the queue, as it was served; UsageError when it is not this person's."""
-        place = self._store.people.place(self._queue, position, self.person, self._name)
+        place = self._store.people.place(self.queue, position, self.person, self._name)
         if place is None:
             raise UsageError(f"the queue of run {self._header.id} has no item {position} for {self.person}")
         return self._task(place)
 
     def _task(self, place: Place) -> Task:
         case, sample, first = self._text(self._header.id, place)
-        other, second, swapped = self._queue.other_run_id, "", False
+        other, second, swapped = self.queue.other_run_id, "", False
         if other is not None:
             swapped = _chance(self._plan.seed, place, f"{self.person}\nfirst") < _EVEN
             second = self._text(other, place)[2]
@@ -301,7 +301,7 @@ class Desk:
         judge = self._header.description.judge
         text = judged_text(judge.of if judge else "")
         for sample, case in self._store.samples(run_id, case_ids=[place.case_id]):
-            if self._queue.of_cases:
+            if self.queue.of_cases:
                 # Who answers a case must not see what the system answered.
                 return case, sample.position or 0, ""
             if sample.key == place.key:
@@ -340,7 +340,7 @@ class Desk:
 
     def _is_mine(self, label: LabelRecord) -> bool:
         queue = Queue(label.run_id or "", label.other_run_id, label.of_case)
-        return queue == self._queue and person_key(label.person) == person_key(self.person)
+        return queue == self.queue and person_key(label.person) == person_key(self.person)
 
     def leave(self, task: Task) -> None:
         """Stop before an item has a label: while it is held, it is served at the next desk of the same person."""
@@ -348,7 +348,7 @@ class Desk:
 
     def _keep(self, task: Task, kind: str, value: Any, comment: str, *, again: bool) -> LabelRecord:
         place, header = task.place, self._header
-        sample = (header.id, place.variant, place.repeat, self._queue.other_run_id, place.round, place.drawn)
+        sample = (header.id, place.variant, place.repeat, self.queue.other_run_id, place.round, place.drawn)
         label = LabelRecord(header.suite_name, place.case_id, self.person, kind, value, *sample, True, comment)
         self._given.append(self._store.people.fill(place, label, again=again))
         return self._given[-1]

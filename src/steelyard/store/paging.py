@@ -37,13 +37,13 @@ from steelyard.store.selection import INCONCLUSIVE as ANY_INCONCLUSIVE
 from steelyard.store.stored_paging import (
     CODED,
     ORDERS,
-    SPAN,
     ArrayCache,
     CountingRules,
     PageRequest,
     StoredColumns,
     StoredSource,
     no_such_place,
+    span_of,
 )
 
 TIME = 0.06
@@ -76,6 +76,8 @@ class SampleRow:
     """Of its findings, each once."""
     answer: str | None
     """The beginning of the answer."""
+    excluded: bool = False
+    """True when another kind of judge than the run's own scored it: no figure counts it."""
 
 
 @frozen
@@ -287,9 +289,7 @@ class _SqlSource:
         where = " AND ".join(["s.run = ?", *(sql for sql, _ in parts)])
         calls = " JOIN calls a ON a.run = s.call_run AND a.seq = s.seq" if "a." in where + key else ""
         self._key, self._from, self._where = key, f"FROM samples s{calls}", where
-        first, last = session.execute(SPAN, (run,))[0]
-        self._first: int = first or 0
-        self._last: int = -1 if last is None else last
+        self._first, self._last = span_of(session, run)
         self._few = self._last - self._first < _SMALL
         self._planned = max(planned, self._last + 1)
         self.total = session.execute("SELECT count(*) FROM samples WHERE run = ?", (run,))[0][0] if self._few else None
@@ -340,7 +340,7 @@ class _SqlSource:
 
 _ROWS = f"""
 SELECT s.seq, s.case_id, s.variant, s.repeat, s.outcome, s.score, s.passed, s.band, s.category, {_LATENCY}, a.cost,
-    a.failure_kind, substr(t.text, 1, {5 * HEAD}), substr(t.packed, 1, {BLOCK})
+    a.failure_kind, substr(t.text, 1, {5 * HEAD}), substr(t.packed, 1, {BLOCK}), s.mode
 FROM samples s JOIN calls a ON a.run = s.call_run AND a.seq = s.seq
 LEFT JOIN answers t ON t.run = s.call_run AND t.seq = s.seq
 WHERE s.run = ? AND s.seq IN
@@ -357,9 +357,8 @@ def _rows(session: Session, run: int, places: Sequence[int], rules: CountingRule
         codes.setdefault(seq, {})[from_stored(code)] = None
     rows = {row[0]: row[1:] for row in session.execute(_ROWS + marks, (run, *places))}
     for place in places:
-        case_id, variant, repeat, outcome, score, passed, band, category, latency, cost, failure, text, packed = rows[
-            place
-        ]
+        case_id, variant, repeat, outcome, score, passed, band, category, *of_call = rows[place]
+        latency, cost, failure, text, packed, mode = of_call
         if outcome == Outcome.MALFORMED:
             score, passed, band = 0.0, 0 if rules.has_threshold else passed, band or rules.lowest_band
         head = head_of_text(text, packed, 5 * HEAD)
@@ -378,6 +377,7 @@ def _rows(session: Session, run: int, places: Sequence[int], rules: CountingRule
             failure=from_stored_or_none(failure),
             codes=tuple(codes.get(place, ())),
             answer=None if head is None else from_stored(head)[:HEAD],
+            excluded=outcome == Outcome.SCORED and rules.mode not in (None, mode),
         )
 
 

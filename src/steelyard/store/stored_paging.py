@@ -8,6 +8,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -39,9 +40,11 @@ _BOUNDS: dict[str, tuple[str, Callable[[Any, Any], Any]]] = {
     "min_latency": ("latency", np.greater_equal),
     "max_latency": ("latency", np.less_equal),
 }
-SPAN = "SELECT min(seq), max(seq) FROM samples WHERE run = ?"
+# Apart: SQLite finds each at an end of the index, and both in one SELECT by reading the whole run.
+_SPAN = "SELECT (SELECT min(seq) FROM samples WHERE run = ?), (SELECT max(seq) FROM samples WHERE run = ?)"
 _PLACES = "SELECT seq FROM samples WHERE run = ? ORDER BY seq"
-_OF_CASE = "SELECT seq FROM samples WHERE run = ? AND case_id = ?"
+# In the order of the index over cases: without it SQLite reads the whole run.
+_OF_CASE = "SELECT seq FROM samples WHERE run = ? AND case_id = ? ORDER BY case_id, variant, repeat"
 _CACHE_BYTES = 64_000_000
 
 
@@ -111,6 +114,12 @@ def _size_of(value: Any) -> int:
     return int(getattr(value, "nbytes", 10_000))
 
 
+def span_of(session: Session, run: int) -> tuple[int, int]:
+    """The first and the last position of a run's samples; of none, positions between which there is nothing."""
+    first, last = session.execute(_SPAN, (run, run))[0]
+    return (0, -1) if last is None else (first, last)
+
+
 def no_such_place(position: int) -> UsageError:
     """The mistake of a cursor that is none."""
     return UsageError(f"there is no sample at position {position} to go on from: begin with the first page")
@@ -138,7 +147,7 @@ class StoredColumns:
 
     def places(self) -> tuple[int, np.ndarray | None]:
         """The first position of the plan; and all of them, where some are left out."""
-        first, last = self._session.execute(SPAN, (self._run,))[0]
+        first, last = span_of(self._session, self._run)
         if last - first + 1 == self.n:
             return first, None
 
@@ -229,13 +238,19 @@ class StoredColumns:
 
     def choices(self) -> dict[str, list[str]]:
         """By field of a selection what samples have there."""
-        result = {name: self.texts[names] for name, (_, _, names) in _LISTED.items()}
-        for name, names in CODED.items():
-            counts = np.bincount(self.array(name) + 1, minlength=len(self.texts[names]) + 1)[1:].tolist()
-            result[name] = [text for text, count in zip(self.texts[names], counts, strict=True) if count]
-        result["component"] = list(self.texts["components"])
-        result["check"] = self.texts_of(contents.CHECKS)["names"]
-        return {name: sorted(filter(None, texts)) for name, texts in result.items()}
+
+        def read() -> dict[str, list[str]]:
+            result = {name: self.texts[names] for name, (_, _, names) in _LISTED.items()}
+            for name, names in CODED.items():
+                present = np.zeros(len(self.texts[names]) + 1, dtype=bool)
+                # The last is of samples that have none.
+                present[self.array(name)] = True
+                result[name] = list(compress(self.texts[names], present[:-1].tolist()))
+            result["component"] = list(self.texts["components"])
+            result["check"] = self.texts_of(contents.CHECKS)["names"]
+            return {name: sorted(filter(None, texts)) for name, texts in result.items()}
+
+        return dict(self._cache.get((self._run, "choices"), read))
 
 
 def _code(names: list[str], name: str) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 from urllib.parse import urlencode
@@ -17,14 +17,15 @@ from steelyard.analysis.compare.compare import compare
 from steelyard.analysis.compare.model import Comparison, PairLine, Why
 from steelyard.analysis.compare.pairing import ComparedRun, Lists, PairKind, PairOrder, common_cases, pair, read_run
 from steelyard.frozen import frozen
-from steelyard.records import Finding, RunHeader, Sample
+from steelyard.records import Finding, Outcome, RunHeader, Sample
 from steelyard.report import document as doc
 from steelyard.report import format as fmt
 from steelyard.report.compare import blocks, sentences
 from steelyard.report.render.html import BlockWriter
 from steelyard.report.render.page_size import ROOMY
-from steelyard.report.samples import sample_detail, why_wrong
-from steelyard.report.wording import scale_of, status
+from steelyard.report.samples import why_wrong
+from steelyard.report.wording import scale_of
+from steelyard.stats.paired import NO_CHANGE
 from steelyard.store.selection import OfRun, Selection
 from steelyard.store.sql import SqlStore
 from steelyard.suite.case import Case
@@ -37,11 +38,11 @@ MOST_LISTED = 2_000
 _A_PAGE = 20
 _FIRST = 5
 """Pairs that the page of the comparison shows itself."""
-_SHORT = Reach(most=400, context=120)
+_SHORT = Reach(most=300, context=120)
 _LONGEST_TEXT = 6_000
 _MOST_FINDINGS = 50
-_LARGEST = 60_000
-"""Characters of the figures on a page."""
+_LARGEST = {"answer": 20_000, "figures": 45_000}
+"""Bytes on a page."""
 _ROWS = (200, 100, 50, 25, 12, 6, 3)
 _LONGEST_VALUE = 200
 _NOT_SPLIT = (
@@ -50,20 +51,18 @@ _NOT_SPLIT = (
 )
 
 
-class PairsQuery(Query):
-    """Which pairs are listed."""
-
-    kind: PairKind = PairKind.ALL
-    """What became of them; worse and better are by score, broken and fixed by the pass rule."""
-    after: int = Field(0, ge=0)
-    """Pairs after this one alone, by number."""
-
-
 class PairQuery(Query):
     """Among which pairs the next and the previous one are looked for."""
 
     kind: PairKind = PairKind.ALL
-    """What became of them."""
+    """What became of them; worse and better are by score, broken and fixed by the pass rule."""
+
+
+class PairsQuery(PairQuery):
+    """Which pairs are listed."""
+
+    after: int = Field(0, ge=0, le=1_000_000_000)
+    """Pairs after this one alone, by number."""
 
 
 # Computed in the process for figures.
@@ -85,20 +84,20 @@ def _change_figures(store: SqlStore, before: str, after: str) -> dict[str, Any]:
         "title": sentences.title(comparison),
         "context": list(top.context),
         "footer": list(top.footer),
-        "answer": _fitting(top),
-        "figures": _fitting(figures),
+        "answer": _fitting(top, _LARGEST["answer"]),
+        "figures": _fitting(figures, _LARGEST["figures"]),
         "note": _NOT_SPLIT.format(before, after) if _may_be_split(comparison) else "",
         "by_pass": comparison.pairs.by_pass,
         "order": replace(order, first=_places(store, a, order.first), second=_places(store, b, order.second)),
     }
 
 
-def _fitting(document: doc.Document) -> Markup:
+def _fitting(document: doc.Document, largest: int) -> Markup:
     """The blocks as HTML, with as many rows of each table as a page has room for."""
     for most in _ROWS:
         cut = doc.Document(document.title, [_cut(block, most) for block in document.blocks])
         page = BlockWriter(cut, ROOMY, _samples).content()
-        if len(page) <= _LARGEST:
+        if len(page.encode()) <= largest:
             break
     return page
 
@@ -228,11 +227,10 @@ def show_pair(visit: Visit) -> Mapping[str, Any]:
     """One pair: both answers with what differs, scores, findings, and what was expected."""
     change, kind = _change(visit), visit.query.kind
     total = len(change.order.first)
-    number = int(visit.path["number"]) if visit.path["number"].isdecimal() else 0
+    name = visit.path["number"]
+    number = int(name) if name.isdecimal() and len(name) < 10 else 0
     if not 1 <= number <= total:
-        raise NotThere(
-            f"there is no pair {visit.path['number']!r} of {change.a.id} and {change.b.id}: 1 to {total:,} are"
-        )
+        raise NotThere(f"there is no pair {name[:20]!r} of {change.a.id} and {change.b.id}: 1 to {total:,} are")
     places = change.order.places[kind]
     before = int(np.searchsorted(places, number - 1))
     return change.frame() | {
@@ -263,19 +261,18 @@ def _pair(change: _Change, number: int, before: _Side, after: _Side, reach: Reac
     reason = int(change.order.reason[number - 1])
     a, b = (None if side is None else side[0] for side in (before, after))
     texts = [(side.call_result.text if side else None) or "" for side in (a, b)]
-    came, went, stayed = _moved_findings(*(side.findings if side else () for side in (a, b)))
+    scores = [None if side is None else side.score for side in (a, b)]
+    moved = None if reason >= 0 or scores[0] is None or scores[1] is None else scores[1] - scores[0]
     data = {
         "number": number,
         "name": sentences.pair_name(PairLine(sample.case_id, sample.variant, sample.repeat)),
-        "kinds": [kind.value for kind in PairKind if kind is not PairKind.ALL and _is(change, kind, number)],
+        "kinds": [PairKind.NOT_COMPARABLE.value] if reason >= 0 else _kinds(a, b, moved),
         "not_comparable": "" if reason < 0 else list(Why)[reason].value,
         "before": _side(change.a, before),
         "after": _side(change.b, after),
-        "moved": _difference(a, b) if reason < 0 else None,
-        "answers": [(part.side.value, part.text) for part in differences(texts[0], texts[1], reach)],
-        "new_findings": came,
-        "resolved_findings": went,
-        "other_findings": stayed,
+        "moved": moved,
+        "answers": differences(texts[0], texts[1], reach),
+        "findings": _findings(a, b),
     }
     if reach is not WIDE:
         return data
@@ -287,16 +284,16 @@ def _pair(change: _Change, number: int, before: _Side, after: _Side, reach: Reac
     }
 
 
-def _difference(a: Sample | None, b: Sample | None) -> float | None:
-    if a is None or b is None or a.score is None or b.score is None:
-        return None
-    return b.score - a.score
-
-
-def _is(change: _Change, kind: PairKind, number: int) -> bool:
-    places = change.order.places[kind]
-    at = int(np.searchsorted(places, number - 1))
-    return at < len(places) and bool(places[at] == number - 1)
+def _kinds(a: Sample | None, b: Sample | None, moved: float | None) -> list[str]:
+    """What became of a pair that is comparable."""
+    passed = [None if side is None else side.passed for side in (a, b)]
+    holds = {
+        PairKind.BROKEN: passed == [True, False],
+        PairKind.FIXED: passed == [False, True],
+        PairKind.WORSE: moved is not None and moved < -NO_CHANGE,
+        PairKind.BETTER: moved is not None and moved > NO_CHANGE,
+    }
+    return [kind.value for kind, held in holds.items() if held]
 
 
 def _side(header: RunHeader, side: _Side) -> dict[str, Any] | None:
@@ -306,20 +303,31 @@ def _side(header: RunHeader, side: _Side) -> dict[str, Any] | None:
     return {
         "position": sample.position,
         "address": sample_address(header.id, sample.position or 0),
-        "status": status(sample_detail(*side)),
+        "status": _status(sample),
         "score": sample.score,
         "answered": bool(sample.call_result.text),
         "why": why_wrong(sample),
     }
 
 
-def _moved_findings(
-    before: Iterable[Finding], after: Iterable[Finding]
-) -> tuple[list[dict[str, str]], list[dict[str, str]], int]:
-    """What only the later sample has, what only the earlier one has, and how many are the same in both."""
-    then, now = (Counter(map(_finding, findings)) for findings in (before, after))
-    came, went = ([dict(item) for item in (one - other).elements()] for one, other in ((now, then), (then, now)))
-    return came[:_MOST_FINDINGS], went[:_MOST_FINDINGS], (then & now).total()
+def _status(sample: Sample) -> str:
+    """One word for a sample, as lists of a run have it."""
+    if not sample.outcome.conclusive:
+        return "inconclusive"
+    if sample.outcome is Outcome.MALFORMED:
+        return "malformed"
+    return "scored" if sample.passed is None else "passed" if sample.passed else "failed"
+
+
+def _findings(a: Sample | None, b: Sample | None) -> list[dict[str, Any]]:
+    """Findings that came and went, those that are in both last; of a pair with a side that says nothing, whose they
+    are. Alike ones are counted."""
+    both = all(side is not None and side.outcome.conclusive for side in (a, b))
+    then, now = (Counter(map(_finding, side.findings if side else ())) for side in (a, b))
+    moved = {"new": now - then, "resolved": then - now, "in both": then & now}
+    parts = moved if both else {"in A": then, "in B": now}
+    found = [{"change": word, "count": n} | dict(item) for word, items in parts.items() for item, n in items.items()]
+    return found[:_MOST_FINDINGS]
 
 
 def _finding(finding: Finding) -> tuple[tuple[str, str], ...]:

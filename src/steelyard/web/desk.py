@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlencode
 
+from markupsafe import Markup
 from pydantic import BaseModel, ConfigDict, Field
 
 from steelyard.errors import SuiteError, UsageError
@@ -19,31 +20,35 @@ from steelyard.people.files import people_names
 from steelyard.people.labels import PREFERENCE, Terms
 from steelyard.people.suggestions import chosen_runs, decide, suggestions
 from steelyard.people.truth import Author
-from steelyard.records import RunHeader, RunState
+from steelyard.records import RunHeader
 from steelyard.report import format as fmt
 from steelyard.report import people as report
-from steelyard.store.people import ANSWER, VERDICT, AlreadyLabelled, Queue, person_key
+from steelyard.report.render.json import picked
+from steelyard.store.people import ANSWER, SCORES, VERDICT, AlreadyLabelled, Queue, person_key
 from steelyard.suite.load import suite_of_run
 from steelyard.suite.truth import NAMES, kind_of, newest_first
 from steelyard.web import render
-from steelyard.web.site import Action, Query, Resource, Role, Visit, run_address
+from steelyard.web.site import Action, Query, Resource, Role, Visit, run_address, sample_address
 
 if TYPE_CHECKING:
     from steelyard.stats.intervals import Estimate
     from steelyard.store.base import Store
+    from steelyard.suite.judge import Rubric
 
 _MOST_LISTED = 50
 _LARGEST = 2**31 - 1
 _MOST_BUTTONS = 11
 """A wider scale is a number to type."""
+_PLACED = ("text", "start", "end", "box")
+"""What the page can say of a span or a box by itself."""
 _PATIENCE = 60.0
 """Seconds that a write waits for the process that draws and decides."""
 
 
 class ListQuery(Query):
-    """Which run the form names first."""
+    """Which run the form to draw items names."""
 
-    run: str = ""
+    run: str = "LAST"
 
 
 class DeskQuery(Query):
@@ -67,31 +72,28 @@ class TruthQuery(Query):
 class _Body(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
-    person: str = Field("", max_length=200)
-    """Who it is; left out, the name in the cookie."""
+    person: str = Field("", max_length=200, description="Who it is; left out, the name in the cookie.")
 
 
 class Seat(_Body):
     """Who sits at which desk of a queue."""
 
-    against: str = ""
-    kind: str = ""
-    desk: str = Field("", max_length=64)
-    """A name for each item that is held: who asks again under it gets the same item."""
+    against: str = Field("", max_length=200)
+    kind: Literal["", "scores", "verdict", "answer", "preference"] = ""
+    desk: str = Field("", pattern="^[a-z0-9.,-]{0,64}$", description="Under this name the same item is given again.")
 
 
 class Given(Seat):
-    """A label of the item at a position of the queue."""
+    """A label of the item at a position of the queue; `skip` says that the person cannot tell."""
 
     position: int = Field(ge=0, le=_LARGEST)
     value: Any = None
     skip: bool = False
-    """True when the person cannot tell; there is no value then."""
     comment: str = Field("", max_length=10_000)
 
 
 class TakenBack(Seat):
-    """A label that is taken back."""
+    """A label, by its number in the store."""
 
     number: int = Field(ge=0, le=_LARGEST)
 
@@ -128,15 +130,12 @@ def desk_address(queue: Queue, *, more: str = "") -> str:
 
 
 def list_queues(visit: Visit) -> Mapping[str, Any]:
-    """Every queue with how far it is, and the runs that items can be drawn from."""
-    store = visit.store
-    names = people_names(store, names=False)
-    runs = [item for item in store.runs(None, _MOST_LISTED) if item.state is RunState.ENDED]
-    queues = [_progress(visit, queue, names) for queue in store.people.queues(_MOST_LISTED)]
-    return {"queues": queues, "runs": [{"id": item.id, "suite": item.suite_name} for item in runs]}
+    """Every queue with how far it is."""
+    names = people_names(visit.store, names=False)
+    return {"queues": [_progress(visit, queue, names) for queue in visit.store.people.queues(_MOST_LISTED)]}
 
 
-def _progress(visit: Visit, queue: Queue, names: Any) -> dict[str, Any]:
+def _progress(visit: Visit, queue: Queue, names: Callable[[str], str]) -> dict[str, Any]:
     people = visit.store.people
     drawn, plan = people.progress(queue), people.plan(queue)
     by_person = people.by_person(queue)
@@ -159,7 +158,7 @@ def draw_items(
     """Draw items into a queue: in the process for figures, as it reads all samples."""
     header, other = store.run(run_id), store.run(against) if against else None
     drawn = extend_plan(store, header, Draw(*draw), kind=kind, again=again, by=by, against=other)
-    return {"drawn": drawn, "address": desk_address(Queue(run_id, other and other.id, kind == ANSWER))}
+    return {"drawn": drawn, "address": desk_address(Queue(run_id, other.id if other else None, kind == ANSWER))}
 
 
 def draw(visit: Visit, body: Drawing) -> Mapping[str, Any]:
@@ -198,13 +197,13 @@ def show_desk(visit: Visit) -> Mapping[str, Any]:
     header = store.run(visit.path["run"])
     other = store.run(query.against) if query.against else None
     desk = Desk(store, header, visit.person or "nobody", kind=query.kind, against=other)
-    terms, queue = Terms(header.description), Queue(header.id, other and other.id, desk.kind == ANSWER)
+    terms, queue = desk.terms, desk.queue
     return {
         **_progress(visit, queue, people_names(store, names=False)),
         "suite": header.suite_name,
         "person": visit.person,
         "questions": list(_questions(terms, desk.kind)),
-        "calibration": list(header.description.judge.rubric.calibration) if header.description.judge else [],
+        "calibration": list(terms.suite.judge.rubric.calibration) if terms.suite.judge and desk.kind == SCORES else [],
         "_figures": desk_address(queue, more="/figures"),
         "_truth": desk_address(Queue(header.id), more="/truth"),
     }
@@ -212,47 +211,34 @@ def show_desk(visit: Visit) -> Mapping[str, Any]:
 
 def _questions(terms: Terms, kind: str) -> Iterator[dict[str, Any]]:
     """What is asked of an item: each by buttons with a key (`choices`) or by a field to fill in (`field`)."""
-    match kind:
-        case "scores" if terms.suite.judge is not None:
-            yield from _rubric(terms)
-        case "verdict":
-            yield _question(VERDICT, "Does the answer pass?", [("pass", True, "p", ""), ("fail", False, "f", "")])
-        case "preference":
-            sides = [("first", "first", "1", ""), ("second", "second", "2", ""), ("tie", "tie", "t", "")]
-            yield _question(PREFERENCE, "Which answer is better?", sides)
-        case _:
-            yield from _fields(terms.suite.answer.schema_data)
+    if kind == SCORES and terms.suite.judge is not None:
+        yield from _rubric(terms.suite.judge.rubric)
+    elif kind == VERDICT:
+        yield _question(kind, "Does the answer pass?", [("pass", True, "p", ""), ("fail", False, "f", "")])
+    elif kind == PREFERENCE:
+        sides = [("first", "first", "1", ""), ("second", "second", "2", ""), ("tie", "tie", "t", "")]
+        yield _question(kind, "Which answer is better?", sides)
+    else:
+        yield from _fields(terms.suite.answer.schema_data)
 
 
-def _question(name: str, about: str, choices: list[tuple[str, Any, str, str]], **more: Any) -> dict[str, Any]:
-    names = ("text", "value", "key", "about")
-    return {
-        "name": name,
-        "about": about,
-        "choices": [dict(zip(names, item, strict=True)) for item in choices],
-        "field": "",
-        "options": [],
-        "members": [],
-        "start": "",
-        "notes": [],
-        "required": True,
-        "whole": False,
-    } | more
+def _question(name: str, about: str, choices: Sequence[tuple[str, Any, str, str]] = (), **more: Any) -> dict[str, Any]:
+    """With what a template may ask for; `members` are those of a list's items that a page can fill in."""
+    buttons = [dict(zip(("text", "value", "key", "about"), item, strict=True)) for item in choices]
+    usual = {"field": "", "options": [], "members": [], "start": "", "notes": [], "required": True, "whole": False}
+    return {"name": name, "about": about, "choices": buttons} | usual | more
 
 
-def _rubric(terms: Terms) -> Iterator[dict[str, Any]]:
-    rubric = terms.suite.judge.rubric if terms.suite.judge else None
-    if rubric is None:
-        return
+def _rubric(rubric: Rubric) -> Iterator[dict[str, Any]]:
     low, high = rubric.scale
     by_digit = low >= 0 and high - low < _MOST_BUTTONS and high <= (10 if low else 9)
     for item in rubric.dimensions:
         if by_digit:
-            levels = [(str(n), n, str(n % 10), item.scores.get(n, "")) for n in range(low, high + 1)]
+            levels = [(str(n), n, str(n % 10), item.scores.get(str(n), "")) for n in range(low, high + 1)]
             yield _question(item.name, item.about, levels)
         else:
             notes = [f"{score}: {text}" for score, text in item.scores.items()]
-            yield _question(item.name, f"{item.about} ({low} to {high})", [], field="number", notes=notes)
+            yield _question(item.name, f"{item.about} ({low} to {high})", field="number", notes=notes)
     for flag in rubric.flags:
         ways = [("yes", True, "y", ""), ("no", False, "n", "")]
         yield _question(flag.name, flag.about, ways, notes=list(flag.triggers))
@@ -262,23 +248,21 @@ def _fields(schema: Mapping[str, Any] | None) -> Iterator[dict[str, Any]]:
     """A field for each property of the answer's schema; one for all of it where it is a text or has no properties."""
     if schema is None or not schema.get("properties"):
         about = "Your own answer" + ("" if schema is None else " as JSON")
-        yield _question(ANSWER, about, [], field="text" if schema is None else "json", whole=True)
+        yield _question(ANSWER, about, field="text" if schema is None else "json", whole=True)
         return
     for name, part in schema["properties"].items():
         part = part if isinstance(part, Mapping) else {}
-        kinds = part.get("type", "")
+        kinds, items = part.get("type", ""), part.get("items")
         kind = next((item for item in kinds if item != "null"), "") if isinstance(kinds, list) else kinds
-        values = [True, False] if kind == "boolean" else part.get("enum")
-        of_items = part.get("items", {}).get("properties", {}) if isinstance(part.get("items"), Mapping) else {}
+        values = [True, False] if kind == "boolean" else part.get("enum") or ()
+        items = items if isinstance(items, Mapping) else {}
         field = {"string": "text", "integer": "number", "number": "number"}.get(kind, "json")
-        options = [{"text": fmt.as_text(value), "json": json.dumps(value)} for value in values or ()]
         yield _question(
             name,
             str(part.get("description", "")),
-            [],
-            field="choice" if options else field,
-            options=options,
-            members=list(of_items),
+            field="choice" if values else field,
+            options=[{"text": fmt.as_text(value), "json": json.dumps(value)} for value in values],
+            members=[key for key in items.get("properties", {}) if key in (*_PLACED, *items.get("required", ()))],
             start="[]" if kind == "array" else "",
             required=name in schema.get("required", ()),
         )
@@ -296,10 +280,11 @@ def _item(header: RunHeader, task: Task | None) -> dict[str, Any] | None:
         return None
     given = task.case.input
     parts = given.items() if isinstance(given, dict) else [("", given)]
+    images = [item for item in task.case.attachments if item.media_type.startswith("image/")]
     pictures = [
-        {"address": f"{run_address(header.id)}/samples/{task.sample}/pictures/{n}", "place": fmt.visible(item.place)}
-        for n, item in enumerate(task.case.attachments)
-        if item.media_type.startswith("image/") and not item.is_url
+        {"address": f"{sample_address(header.id, task.sample)}/pictures/{n}", "place": fmt.visible(item.place)}
+        for n, item in enumerate(images)
+        if not item.is_url
     ]
     return {
         "position": task.place.position,
@@ -329,10 +314,10 @@ def give_label(visit: Visit, body: Given) -> Mapping[str, Any]:
     _, desk = _seated(visit, body)
     task = desk.task(body.position)
     try:
-        if body.skip:
-            label = desk.skip(task, comment=body.comment)
-        else:
-            label = desk.save(task, body.value, comment=body.comment)
+        json.dumps(body.value, allow_nan=False)
+        label = (
+            desk.skip(task, comment=body.comment) if body.skip else desk.save(task, body.value, comment=body.comment)
+        )
     except AlreadyLabelled:
         return {"number": None, "message": "you labelled this one elsewhere meanwhile: that label stays"}
     except ValueError as error:
@@ -360,9 +345,7 @@ def label_figures(store: Store, run_id: str, other: str) -> dict[str, Any]:
     estimates = estimates_of(store, header)
     people = fmt.counted(len(part.people), "person", "people")
     lines = [["Labels", f"{fmt.counted(part.n_labels, 'label')} of {people}"]]
-    for item in part.preferences:
-        if item.other_run == other:
-            lines.append(["Preferred to the other", _share(item.share)])
+    lines += [["Preferred to the other", _share(item.share)] for item in part.preferences if item.other_run == other]
     figures = () if other else part.figures
     for figure in figures:
         alpha = "" if figure.alpha.value is None else f", alpha {figure.alpha.value:.2f}"
@@ -371,7 +354,7 @@ def label_figures(store: Store, run_id: str, other: str) -> dict[str, Any]:
             lines.append([f"{figure.name}: people agree", same])
         if figure.judge and figure.judge[-1].agreement.n:
             lines.append([f"{figure.name}: judge agrees", _share(figure.judge[-1].agreement)])
-    body, data = render.blocks(report.agreement_document(part, header)), {"agreement": part}
+    body, data = render.blocks(report.agreement_document(part, header)), dict[str, Any](agreement=part)
     if figures:
         rate = estimates.figures[0]
         lines.append(["Pass rate", _share(rate.together) if rate.together.value is not None else f"none: {rate.why}"])
@@ -405,7 +388,7 @@ def show_figures(visit: Visit) -> Mapping[str, Any]:
         "_context": f"run {header.id}",
         "_below": "By what people, and the judge with them, say of the same answers. People are pseudonyms.",
         "_links": "",
-        "_body": render.Markup(result["body"]) or "No labels yet.",
+        "_body": Markup(result["body"]) or "No labels yet.",  # noqa: S704 - our own blocks
     }
 
 
@@ -424,23 +407,12 @@ def truth_figures(store: Store, run_id: str, agree: int) -> dict[str, Any]:
         listed = suggestions(suite, store, runs, agree)
     except (UsageError, SuiteError) as error:
         return {"contested": contested, "problem": str(error), "suggestions": [], "n_runs": 0, "ledger": []}
-    rows = [
-        {
-            name: getattr(item, name)
-            for name in ("id", "case", "place", "component", "truth", "value", "voters", "n_voters", "people", "points")
-        }
-        | {"ways": sorted(item.ways), "decision": item.decision}
-        for item in listed
-    ]
+    shown = ("id", "case", "place", "component", "truth", "value", "voters", "n_voters", "people", "points", "decision")
+    rows = [picked(item, *shown) | {"ways": sorted(item.ways)} for item in listed]
     ledger = [
-        {
-            "at": line.at,
-            "by": line.by,
-            "what": NAMES[line.what] if line.case is None else line.case,
-            "kind": line.suggestion.outcome if line.suggestion else kind_of(line.before, line.after),
-            "change": line.change,
-            "reason": line.reason,
-        }
+        line.as_data()
+        | {"kind": line.suggestion.outcome if line.suggestion else kind_of(line.before, line.after)}
+        | {"what": NAMES[line.what] if line.case is None else line.case}
         for line in newest_first(suite.ledger)[:_MOST_LISTED]
     ]
     return {"contested": contested, "problem": "", "suggestions": rows, "n_runs": len(runs), "ledger": ledger}
@@ -449,8 +421,8 @@ def truth_figures(store: Store, run_id: str, agree: int) -> dict[str, Any]:
 def show_truth(visit: Visit) -> Mapping[str, Any]:
     """Suggestions, contested cases and the ledger of a run's suite."""
     header, query = visit.store.run(visit.path["run"]), visit.query
-    runs = [(item.id, item.state.value) for item in visit.store.runs(header.suite_name, _MOST_LISTED)]
-    state = (query.look, visit.store.people.state(header.id), tuple(runs))
+    newest = visit.store.run("LAST")
+    state = (query.look, visit.store.people.state(header.id), newest.id, newest.state.value)
     about = f"What speaks against the truth of {header.suite_name} is being looked for"
     result = visit.figures(truth_figures, header.id, query.agree, about=about, state=state)
     return {"run": header.id, "suite": header.suite_name, "agree": query.agree, **result}

@@ -38,7 +38,7 @@ _LABELS = {
     "tag": "Tag",
     "failure": "Failure",
     "check": "Check",
-    "state": "State of the check",
+    "state": "Check result",
 }
 """What a visitor chooses from a list, in this order."""
 _PASSED = {"true": "passed", "false": "not passed"}
@@ -86,7 +86,7 @@ def list_samples(visit: Visit) -> Mapping[str, Any]:
         after=query.before if back else query.after,
         back=back,
     )
-    choices = {name: list(options) for name, options in _choices(visit, header).items()}
+    choices = _choices(visit, header, selection)
     positions = [row.position for row in page.rows]
     return {
         "run": {"id": header.id, "suite": header.suite_name, "state": header.state.value},
@@ -102,9 +102,7 @@ def list_samples(visit: Visit) -> Mapping[str, Any]:
         "previous": page.more if back else (positions[0] if positions and query.after is not None else None),
         "choices": {name: [option.value for option in options] for name, options in choices.items()},
         "_fields": [
-            (name, label, choices[name], _text(getattr(selection, name)))
-            for name, label in _LABELS.items()
-            if len(choices[name]) > 1 or getattr(selection, name) not in ("", None)
+            (name, _LABELS[name], options, _text(getattr(selection, name))) for name, options in choices.items()
         ],
         "_kept": {name: value for name, value in selection.given().items() if name not in (*_LABELS, "text")},
         "_chips": [(text, _address(header.id, query, **without)) for text, without in _chips(selection)],
@@ -134,16 +132,21 @@ def _sorted(run_id: str, query: Any, name: str, first: Order) -> tuple[str, str]
     return _address(run_id, query, order=other if query.order == first else first), way
 
 
-def _choices(visit: Visit, header: RunHeader) -> dict[str, Iterator[Option]]:
-    """By field, what can be asked for."""
+def _choices(visit: Visit, header: RunHeader, selection: Selection) -> dict[str, list[Option]]:
+    """By field, what can be asked for, where that is more than one thing, or is asked for."""
     available = visit.store.choices(header.id)
-    outcomes = available["outcome"]
-    conclusive = [outcome for outcome in outcomes if Outcome(outcome).conclusive]
-    if conclusive and len(conclusive) < len(outcomes):
+    outcomes = [Outcome(outcome) for outcome in available["outcome"]]
+    if len({outcome.conclusive for outcome in outcomes}) > 1:
         available["outcome"] = [*outcomes, CONCLUSIVE, INCONCLUSIVE]
     available["passed"] = list(_PASSED) if header.description.passing is not None else []
-    available["state"] = [state.value for state in CheckState] if available["check"] else []
-    return {name: (Option(value, _shown(name, value)) for value in available[name]) for name in _LABELS}
+    available["state"] = list(CheckState) if available["check"] else []
+    result = {}
+    for name in _LABELS:
+        chosen = _text(getattr(selection, name))
+        values = list(dict.fromkeys([*available[name], *([chosen] if chosen else [])]))
+        if chosen or len(values) > 1:
+            result[name] = [Option(value, _shown(name, value)) for value in values]
+    return result
 
 
 def _shown(name: str, value: str) -> str:
@@ -179,6 +182,8 @@ def _word(row: SampleRow) -> str:
     """What became of a sample, in a word."""
     if not Outcome(row.outcome).conclusive:
         return "inconclusive"
+    if row.excluded:
+        return "excluded"
     if row.outcome == Outcome.MALFORMED or row.passed is None:
         return row.outcome
     return "passed" if row.passed else "failed"

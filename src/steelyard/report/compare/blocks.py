@@ -84,7 +84,7 @@ def figures(comparison: Comparison) -> list[doc.Block]:
         *section("Groups that did not move", doc.Text(unmoved_slices(comparison))),
         *section("Not compared", bullets(words.left_out(comparison.not_compared))),
         *section("All differences between the two runs' signatures", bullets(item.sentence for item in changed)),
-        *section("SignaturePair", doc.Fold("All differences, part by part", [signatures(comparison)])),
+        *section("Signatures", doc.Fold("All differences, part by part", [signatures(comparison)])),
     ]
 
 
@@ -152,7 +152,7 @@ def _samples_of(change: MetricChange) -> dict[str, Any] | None:
     """Which samples of a run a figure is made of; None where no selection says it."""
     if change.group in ("headline", *_SPENT):
         return {}
-    if change.name in ("inconclusive_rate", "malformed_rate"):
+    if change.group in _FAILED:
         return {"outcome": change.name.removesuffix("_rate")}
     kind, _, name = change.name.partition(".")
     fields = {"band": ("band", name), "score": ("component", name.rpartition(".")[0]), "findings": ("code", name)}
@@ -407,7 +407,7 @@ _COUNTED = ("failures", "findings", "sections", "confusions")
 def signatures(comparison: Comparison) -> doc.Table:
     """Everything that differs in how the runs were made."""
     return doc.table(
-        "SignaturePair",
+        "Signatures",
         comparison.signatures.changes,
         ("Part", lambda change: change.part),
         (doc.words("Means"), lambda change: words.MEANINGS[change.means]),

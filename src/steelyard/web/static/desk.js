@@ -2,48 +2,44 @@
 // The label desk: one key a verdict, the next item at hand, each label saved before another can be given.
 (() => {
   const $ = (id) => document.getElementById(id);
+  const node = (name, own) => Object.assign(document.createElement(name), own);
   let csrf = document.querySelector('meta[name="csrf"]')?.content ?? "";
 
   async function send(address, body, again = true) {
     const headers = { "Content-Type": "application/json", "X-Steelyard-CSRF": csrf };
-    let response;
-    try {
-      response = await fetch(address, { method: "POST", headers, body: JSON.stringify(body) });
-    } catch {
-      throw new Error("Steelyard cannot be reached: is it still running?");
-    }
+    const response = await fetch(address, { method: "POST", headers, body: JSON.stringify(body) }).catch(() => null);
+    if (!response) throw new Error("Steelyard cannot be reached: is it still running?");
     if (response.status === 403 && again) {
-      // It was started anew meanwhile.
-      const session = await fetch("/api/session").then((got) => got.json());
-      if (session.csrf !== csrf) return (csrf = session.csrf), send(address, body, false);
+      // It may have been started anew meanwhile.
+      csrf = (await (await fetch("/api/session")).json()).csrf;
+      return send(address, body, false);
     }
     const text = await response.text();
-    let data = {};
+    let data;
     try { data = JSON.parse(text); } catch { data = { error: text.trim() || `the server says ${response.status}` }; }
     if (!response.ok) throw Object.assign(new Error(data.error), { answered: true });
     return data;
   }
 
-  // ---- forms: who it is, drawing, decisions
+  // ---- forms: who labels, what is drawn, what becomes of a suggestion
 
   $("who")?.addEventListener("submit", (event) => {
     event.preventDefault();
-    const name = encodeURIComponent(new FormData(event.target).get("person").trim());
+    const name = encodeURIComponent(event.target.elements.person.value.trim());
     document.cookie = `steelyard_person=${name}; path=/; max-age=31536000; SameSite=Strict`;
     location.reload();
   });
   for (const form of document.querySelectorAll("form[data-post]")) {
     form.addEventListener("submit", async (event) => {
       event.preventDefault();
+      const problem = form.querySelector('[role="alert"]');
       const body = {};
       for (const [name, value] of new FormData(form, event.submitter)) {
-        const field = form.elements[name];
-        const number = field.type === "number" || field.dataset?.number !== undefined;
-        if (value !== "" || !number) body[name] = number ? Number(value) : value;
+        const isNumber = form.elements[name].type === "number";
+        if (value !== "" || !isNumber) body[name] = isNumber ? Number(value) : value;
       }
-      const address = form.dataset.post.replace("{run}", encodeURIComponent(body.run ?? ""));
+      const address = form.dataset.post.replace("{run}", encodeURIComponent(body.run));
       delete body.run;
-      const problem = form.querySelector('[role="alert"]');
       problem.textContent = "";
       form.inert = true;
       try {
@@ -51,9 +47,8 @@
         location.href = data.address ?? `?agree=${body.agree}&look=${Date.now()}`;
       } catch (error) {
         problem.textContent = error.message;
-      } finally {
-        form.inert = false;
       }
+      form.inert = false;
     });
   }
   $("look")?.addEventListener("click", (event) => { event.currentTarget.href += `&look=${Date.now()}`; });
@@ -63,270 +58,249 @@
   const desk = $("desk");
   if (!desk) return;
   const { run, person, against, kind } = desk.dataset;
-  const about = `desk ${run} ${against} ${kind} ${person}`;
   const post = (what, body) => send(`/api/desk/${encodeURIComponent(run)}/${what}`, { person, against, kind, ...body });
-  // What this tab holds and has given: it outlasts a reload.
-  const memory = JSON.parse(sessionStorage.getItem(about) ?? "null") ?? {
-    tab: [...crypto.getRandomValues(new Uint8Array(8))].map((byte) => byte.toString(16)).join(""), n: 0, held: [], given: [],
-  };
-  const waiting = [...memory.held];
   const AHEAD = 2;
-  const items = [];
-  let values = new Map();
-  let saving = false, loading = false, ended = false;
   const questions = [...desk.querySelectorAll("[data-question]")];
   const fields = [...desk.querySelectorAll("[data-field]")];
-  const comment = $("comment");
+  const nameOf = (part) => part.closest("[data-question]").dataset.question;
+  const whole = (field) => "whole" in field.closest("[data-question]").dataset;
+  // What this tab holds and has given outlasts a reload.
+  const key = `desk ${run} ${against} ${kind} ${person}`;
+  const memory = JSON.parse(sessionStorage.getItem(key)) ?? { n: 0, held: [], given: [], tab: String(crypto.getRandomValues(new Uint32Array(2))) };
+  const waiting = [...memory.held];
+  const newDesk = () => `${memory.tab}.${memory.n++}`;
+  const items = [], done = new Set();
+  let values = new Map();
+  let saving = false, loading = false, ended = false;
 
   function remember() {
     memory.held = [...items.map((item) => item.desk), ...waiting];
     memory.given = memory.given.slice(-50);
-    sessionStorage.setItem(about, JSON.stringify(memory));
+    sessionStorage.setItem(key, JSON.stringify(memory));
   }
-  const say = (state, text) => { desk.dataset.state = state; $("state").textContent = text; };
-  const complain = (text) => { $("problem").textContent = text; };
-  const count = (id, by) => { $(id).textContent = Math.max(0, Number($(id).textContent) + by); };
-  const node = (name, text, attributes = {}) => Object.assign(document.createElement(name), { textContent: text }, attributes);
+  function say(state, text, problem = "") {
+    desk.dataset.state = state;
+    $("state").textContent = text;
+    $("problem").textContent = problem;
+  }
+  function count(by) {
+    $("yours").textContent = Number($("yours").textContent) + by;
+    $("left").textContent = Math.max(0, Number($("left").textContent) - by);
+  }
 
-  function show(entered = null) {
+  function show(entered = {}) {
     const item = items[0];
     $("shown").hidden = !item;
     $("empty").hidden = Boolean(item);
-    values = new Map(entered?.values ?? []);
-    comment.value = entered?.comment ?? "";
-    fields.forEach((field, at) => { field.value = entered?.fields?.[at] ?? field.dataset.start ?? ""; });
+    $("empty").textContent = ended ? "Nothing is left for you to label. Thank you." : "The next item is coming.";
+    values = new Map(entered.values);
+    $("comment").value = entered.comment ?? "";
+    fields.forEach((field, at) => { field.value = entered.fields?.[at] ?? field.dataset.start ?? ""; });
     mark();
-    if (!item) {
-      $("empty").textContent = ended ? "Nothing is left for you to label. Thank you." : "The next item is coming.";
-      return;
-    }
+    if (!item) return;
     $("pictures").replaceChildren(...item.images);
     $("input").replaceChildren(...item.input.flatMap((part) => {
-      const text = node("pre", part.text, { tabIndex: 0, ariaLabel: part.name || "Input" });
+      const text = node("pre", { textContent: part.text, tabIndex: 0, ariaLabel: part.name || "Input" });
       text.dataset.exact = part.exact;
-      return part.name ? [node("h3", part.name), text] : [text];
+      return part.name ? [node("h3", { textContent: part.name }), text] : [text];
     }));
     $("answer").textContent = item.answer;
     $("second").textContent = item.second;
-    $("other").hidden = !against;
-    $("first").textContent = against ? "First answer" : "Answer";
-    $("answer").parentElement.hidden = kind === "answer";
-    window.scrollTo(0, 0);
+    scrollTo(0, 0);
   }
 
-  // The question that keys answer is the first without an answer.
+  // Keys answer the first question that has no answer yet.
   function mark() {
-    const here = questions.find((question) => question.querySelector("[data-short]") && !values.has(question.dataset.question));
-    for (const question of questions) {
-      question.classList.toggle("here", question === here);
-      for (const button of question.querySelectorAll("[data-short]")) {
-        button.setAttribute("aria-pressed", values.get(question.dataset.question) === button.dataset.value);
-        if (question === here && button.dataset.short) button.dataset.key = button.dataset.short;
-        else delete button.dataset.key;
-      }
+    const here = questions.find((question) => question.querySelector("[data-short]") && !values.has(nameOf(question)));
+    for (const question of questions) question.classList.toggle("here", question === here);
+    for (const button of desk.querySelectorAll("[data-short]")) {
+      button.setAttribute("aria-pressed", values.get(nameOf(button)) === button.dataset.value);
+      if (here?.contains(button)) button.dataset.key = button.dataset.short;
+      else delete button.dataset.key;
     }
     if (questions.length > 1) here?.scrollIntoView({ block: "nearest" });
+  }
+
+  function take(item, at) {
+    // Pictures load while the item before them is read.
+    item.images = item.pictures.map((picture) => node("img", { src: picture.address, alt: picture.place, draggable: false }));
+    const known = items.findIndex((other) => other.position === item.position);
+    if (known >= 0) items.splice(known, 1);
+    items.splice(at, 0, item);
+    done.delete(item.position);
   }
 
   async function fill() {
     if (loading || ended || items.length >= AHEAD) return;
     loading = true;
     try {
-      const { item } = await post("next", { desk: waiting.shift() ?? `${memory.tab}.${memory.n++}` });
-      // Where nothing is free, it is one that is here already.
-      if (item && !items.some((known) => known.position === item.position)) take(item, items.length);
-      else ended = true;
-      if (items.length <= 1) show();
+      const { item } = await post("next", { desk: waiting.shift() ?? newDesk() });
+      // Where nothing is free, the server gives what this person holds already, or held when it was asked.
+      ended = !item || done.has(item.position) || items.some((known) => known.position === item.position);
+      if (!ended) take(item, items.length);
+      if (items.length === Number(!ended)) show();
+      remember();
     } catch (error) {
-      complain(error.message);
-      if (!items.length) $("empty").textContent = "No item could be loaded.";
-      return;
-    } finally {
-      loading = false;
+      say("failed", "no item could be loaded", error.message);
+      ended = true;
     }
-    remember();
+    loading = false;
     fill();
-  }
-
-  function take(item, at) {
-    // Pictures load while the item before them is read.
-    item.images = item.pictures.map((picture) => node("img", "", { src: picture.address, alt: picture.place, draggable: false }));
-    const known = items.findIndex((other) => other.position === item.position);
-    if (known >= 0) items.splice(known, 1);
-    items.splice(at, 0, item);
   }
 
   async function give(body) {
     if (saving || !items.length) return;
     saving = true;
     const item = items.shift();
-    const entered = { values: [...values], comment: comment.value, fields: fields.map((field) => field.value) };
-    say("saving", "saving…");
-    complain("");
+    const entered = { values: [...values], comment: $("comment").value, fields: fields.map((field) => field.value) };
     ended = false;
     show();
+    say("saving", "saving…");
     try {
       const { position, desk: at } = item;
+      done.add(position);
       const { number, message } = await post("labels", { position, desk: at, comment: entered.comment, ...body });
-      if (number !== null) {
-        memory.given.push({ number, desk: at, skipped: Boolean(body.skip) });
-        if (!body.skip) count("yours", 1), count("left", -1);
-      }
+      if (number !== null) memory.given.push({ number, desk: at, skipped: "skip" in body });
+      if (number !== null && !("skip" in body)) count(1);
       say("saved", message);
     } catch (error) {
+      // The key that was pressed last can be pressed again.
+      if (!fields.length) entered.values.pop();
+      done.delete(item.position);
       items.unshift(item);
       show(entered);
-      say("failed", "not saved");
-      complain(error.message);
-    } finally {
-      saving = false;
-      remember();
+      say("failed", "not saved", error.message);
     }
+    saving = ended = false;
+    remember();
     fill();
     refresh();
   }
 
-  function answerFromFields() {
-    const result = {};
-    for (const [at, field] of fields.entries()) {
-      const name = field.closest("[data-question]").dataset.question;
-      const text = field.value.trim();
-      const whole = field.closest("[data-whole]");
-      if (!text && !whole) continue;
-      let value = field.value;
+  // What is chosen and filled in, as the label's value; an error says which field is no JSON.
+  function labelled() {
+    const result = Object.fromEntries([...values].map(([name, value]) => [name, JSON.parse(value)]));
+    for (const field of fields) {
+      const text = field.value, type = field.dataset.field;
+      if (!text.trim() && !whole(field)) continue;
       try {
-        if (field.dataset.field === "number") value = Number(text);
-        else if (field.dataset.field !== "text") value = JSON.parse(text);
+        result[nameOf(field)] = type === "text" ? text : type === "number" ? Number(text) : JSON.parse(text);
       } catch (error) {
         field.focus();
-        throw new Error(`${name} is no JSON: ${error.message}`);
+        throw new Error(`${nameOf(field)} is no JSON: ${error.message}`);
       }
-      if (whole) return value;
-      result[name] = value;
     }
-    return result;
+    const single = kind === "verdict" || kind === "preference" || fields.some(whole);
+    return single ? result[kind] : result;
   }
-
   function save() {
-    if (saving || !items.length) return;
-    try {
-      const chosen = Object.fromEntries([...values].map(([name, value]) => [name, JSON.parse(value)]));
-      const single = kind === "verdict" || kind === "preference";
-      give({ value: single ? chosen[kind] : fields.length ? mixed(chosen) : chosen });
-    } catch (error) {
-      complain(error.message);
-    }
+    try { give({ value: labelled() }); } catch (error) { say("failed", "not saved", error.message); }
   }
-  const mixed = (chosen) => { const own = answerFromFields(); return questions.some((q) => "whole" in q.dataset) ? own : { ...chosen, ...own }; };
+  function written(field, value) {
+    const own = whole(field) ? value : value[nameOf(field)];
+    if (own === undefined) return "";
+    return field.dataset.field === "text" ? String(own) : JSON.stringify(own, null, field.dataset.field === "json" ? 1 : 0);
+  }
 
-  for (const question of questions) {
-    for (const button of question.querySelectorAll("[data-short]")) {
-      button.addEventListener("click", () => {
-        if (saving || !items.length) return;
-        values.delete(question.dataset.question);
-        values.set(question.dataset.question, button.dataset.value);
-        if (!fields.length && values.size === questions.length) save();
-        else mark();
-      });
-    }
-  }
-  $("skip").addEventListener("click", () => give({ skip: true }));
-  $("save")?.addEventListener("click", save);
-  $("say").addEventListener("click", () => comment.focus());
-  $("undo").addEventListener("click", async () => {
+  async function undo() {
     if (saving) return;
-    const last = [...values.keys()].at(-1);
-    if (last) return void (values.delete(last), mark());
-    const label = memory.given.at(-1);
+    const last = [...values.keys()].at(-1), label = memory.given.at(-1);
+    if (last) {
+      values.delete(last);
+      return mark();
+    }
     if (!label) return say("", "there is nothing to take back");
     saving = true;
     say("saving", "taking it back…");
     try {
-      const at = label.skipped ? `${memory.tab}.${memory.n++}` : label.desk;
-      const { item, value, comment: text } = await post("undo", { number: label.number, desk: at });
+      const at = label.skipped ? newDesk() : label.desk;
+      const { item, value, comment } = await post("undo", { number: label.number, desk: at });
       memory.given.pop();
-      if (!label.skipped) count("yours", -1), count("left", 1);
+      if (!label.skipped) count(-1);
       if (item) take(item, 0);
-      show({ comment: text, fields: value === null ? null : fields.map((field) => written(field, value)) });
+      show({ comment, fields: value === null ? null : fields.map((field) => written(field, value)) });
       say("", "taken back");
     } catch (error) {
       if (error.answered) memory.given.pop();
-      say("", "");
-      complain(error.message);
-    } finally {
-      saving = false;
-      remember();
+      say("failed", "not taken back", error.message);
     }
+    saving = false;
+    remember();
     refresh();
-  });
-  function written(field, value) {
-    const own = field.closest("[data-whole]") ? value : value[field.closest("[data-question]").dataset.question];
-    if (own === undefined) return "";
-    return typeof own === "string" && field.dataset.field === "text" ? own : JSON.stringify(own, null, field.dataset.field === "json" ? 1 : 0);
   }
+
+  for (const button of desk.querySelectorAll("[data-short]")) {
+    button.addEventListener("click", () => {
+      if (saving || !items.length) return;
+      values.delete(nameOf(button));
+      values.set(nameOf(button), button.dataset.value);
+      if (!fields.length && values.size === questions.length) save();
+      else mark();
+    });
+  }
+  $("skip").addEventListener("click", () => give({ skip: true }));
+  $("undo").addEventListener("click", undo);
+  $("save")?.addEventListener("click", save);
+  $("say").addEventListener("click", () => $("comment").focus());
   desk.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) save();
-    else if (event.key === "Escape" || (event.key === "Enter" && event.target === comment)) event.target.blur();
+    else if (event.key === "Escape" || (event.key === "Enter" && event.target === $("comment"))) event.target.blur();
     else return;
     event.preventDefault();
   });
 
-  // ---- spans and boxes into an answer
+  // ---- spans of the input and boxes on its picture, into the field that was used last
 
-  let json = fields.find((field) => field.dataset.field === "json") ?? fields[0];
-  for (const field of fields) field.addEventListener("focus", () => { json = field; });
-  function add(thing) {
-    if (!json) return;
-    const members = JSON.parse(json.dataset.members ?? "[]");
-    const whole = members.length ? Object.fromEntries(members.filter((name) => name in thing || name === members.find((other) => !(other in thing))).map((name) => [name, thing[name] ?? ""])) : thing;
-    let list = null;
-    try { list = JSON.parse(json.value || "[]"); } catch { list = null; }
-    if (Array.isArray(list)) json.value = JSON.stringify([...list, whole], null, 1);
-    else json.setRangeText(JSON.stringify(whole), json.selectionStart, json.selectionEnd, "end");
+  let into = fields.find((field) => field.dataset.field === "json") ?? fields[0];
+  for (const field of fields) field.addEventListener("focus", () => { into = field; });
+  function add(part) {
+    let list;
+    try { list = JSON.parse(into.value || "[]"); } catch { list = null; }
+    const members = JSON.parse(into.dataset.members ?? "[]");
+    // What the schema asks for besides is left for the person to fill in.
+    const known = members.length ? Object.fromEntries(members.map((name) => [name, part[name] ?? ""])) : part;
+    if (Array.isArray(list)) into.value = JSON.stringify([...list, known], null, 1);
+    else into.setRangeText(JSON.stringify(part), into.selectionStart, into.selectionEnd, "end");
   }
   $("add")?.addEventListener("click", () => {
-    const chosen = getSelection();
-    const text = chosen.toString();
-    const part = chosen.anchorNode?.parentElement?.closest("#input pre");
-    if (!text || !part) return complain("Select a part of the input first.");
-    complain("");
-    const range = chosen.getRangeAt(0);
-    const exact = part.dataset.exact === "true" && range.startContainer === range.endContainer;
-    add(exact ? { text, start: range.startOffset, end: range.endOffset } : { text });
+    const chosen = getSelection(), text = chosen.toString();
+    const pre = chosen.anchorNode?.parentElement?.closest("#input pre");
+    if (!text || !pre) return say("", "", "Select a part of the input first.");
+    const { startContainer, startOffset: start, endContainer, endOffset: end } = chosen.getRangeAt(0);
+    add(pre.dataset.exact === "true" && startContainer === endContainer ? { text, start, end } : { text });
   });
-  let corner = null;
-  const inside = (event, picture) => {
+  let drawn = null;
+  function corner(event, picture) {
     const box = picture.getBoundingClientRect();
-    return [(event.clientX - box.left) / box.width, (event.clientY - box.top) / box.height].map((side) => Math.min(1, Math.max(0, Math.round(side * 1000) / 1000)));
-  };
-  if (kind === "answer") {
-    $("pictures").addEventListener("pointerdown", (event) => {
-      if (event.target.tagName === "IMG") corner = { picture: event.target, at: inside(event, event.target) };
-    });
-    document.addEventListener("pointerup", (event) => {
-      if (!corner) return;
-      const [x, y] = inside(event, corner.picture), [left, top] = corner.at;
-      corner = null;
-      if (x !== left && y !== top) add({ box: [Math.min(x, left), Math.min(y, top), Math.max(x, left), Math.max(y, top)] });
-    });
+    const sides = [(event.clientX - box.left) / box.width, (event.clientY - box.top) / box.height];
+    return sides.map((side) => Math.round(Math.min(1, Math.max(0, side)) * 1000) / 1000);
   }
+  $("pictures").addEventListener("pointerdown", (event) => {
+    if (kind === "answer" && event.target.tagName === "IMG") drawn = { picture: event.target, from: corner(event, event.target) };
+  });
+  document.addEventListener("pointerup", (event) => {
+    if (!drawn) return;
+    const ends = [drawn.from, corner(event, drawn.picture)];
+    drawn = null;
+    const [xs, ys] = [0, 1].map((axis) => ends.map((end) => end[axis]).sort((a, b) => a - b));
+    if (xs[0] < xs[1] && ys[0] < ys[1]) add({ box: [xs[0], ys[0], xs[1], ys[1]] });
+  });
 
-  // ---- figures beside the queue: asked for after a label, never waited for
+  // ---- figures beside the queue: asked for after each label, never waited for
 
   const figures = $("figures");
   let asking = false, stale = false;
   async function refresh() {
     stale = true;
-    if (asking || !figures.open) return;
+    if (asking) return;
     asking = true;
     while (stale && figures.open) {
       stale = false;
       const response = await fetch(figures.dataset.address).catch(() => null);
-      if (response?.status === 202) stale = await new Promise((done) => setTimeout(done, 1000, true));
-      else if (response?.ok) {
-        const { lines } = await response.json();
-        figures.querySelector("dl").replaceChildren(...lines.flatMap(([name, text]) => [node("dt", name), node("dd", text)]));
-      }
+      if (response?.status === 202) stale = await new Promise((wake) => setTimeout(wake, 1000, true));
+      if (response?.status !== 200) continue;
+      const lines = (await response.json()).lines.flatMap(([name, text]) => [node("dt", { textContent: name }), node("dd", { textContent: text })]);
+      figures.querySelector("dl").replaceChildren(...lines);
     }
     asking = false;
   }
