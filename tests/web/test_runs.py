@@ -26,8 +26,6 @@ COUNTED = {
     ("Errors by code", "In samples"),
     ("Top confusions", "Samples"),
     ("Errors by section", "Samples"),
-    ("By check", "Answers passed"),
-    ("By check", "Answers failed"),
 }
 """Columns that say how many samples there are."""
 
@@ -52,13 +50,13 @@ def test_a_figure_that_counts_samples_leads_to_as_many(full):
     looked_at = set()
     for title, column, cell in _cells(shown.blocks):
         if (title, column.title) in COUNTED:
-            assert _count(full, "rich-1", cell.behind) == int(re.match(r"[\d,]+", cell)[0]), (title, cell, cell.behind)
+            assert _count(full, "rich-1", cell.behind) == int(re.match(r"\d+", cell)[0]), (title, cell, cell.behind)
             looked_at.add((title, column.title))
         if title.startswith(("By category", "By variant", "By tag", "By difficulty")) and column.title == "n":
             conclusive = replace(cell.behind, outcome="conclusive")
-            assert _count(full, "rich-1", conclusive) == int(re.match(r"[\d,]+", cell)[0]), (title, cell)
+            assert _count(full, "rich-1", conclusive) == int(re.match(r"\d+", cell)[0]), (title, cell)
             looked_at.add("slices")
-    assert len(looked_at) >= 7
+    assert len(looked_at) >= 5
 
 
 def test_claims_of_a_bucket_and_kind_are_found(full):
@@ -191,7 +189,7 @@ def test_what_figures_depend_on_changes_with_labels_and_baselines(store):
     states = [state_of(store, run)]
     store.log_baseline(BaselineEntry("chairs", "release", run.id, time.time(), "me", ""))
     states.append(state_of(store, run))
-    number = store.people.add_labels([LabelRecord("chairs", run.id, "c1", "", 0, "ann", "pass", True)])[0]
+    number = store.people.add_labels([LabelRecord("chairs", "c1", "ann", "pass", True, run.id)])[0]
     states.append(state_of(store, run))
     store.people.withdraw(number)
     states.append(state_of(store, run))

@@ -191,8 +191,9 @@ def table(
 
 
 def _linked(cell: Cell, column: Column, samples: Selection) -> Cell:
-    is_figure = column.kind in (Kind.FIGURE, Kind.STACKED) and type(cell) is str and cell not in NOTHING
-    return Figures(cell, samples) if is_figure else cell
+    if not isinstance(cell, str) or isinstance(cell, Figures) or cell in NOTHING:
+        return cell
+    return Figures(cell, samples) if column.kind in (Kind.FIGURE, Kind.STACKED) else cell
 
 
 def inside(of: Callable[[Any], T], column: Written[T]) -> Written[Any]:

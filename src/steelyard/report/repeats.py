@@ -164,7 +164,7 @@ def _check_table(title: str, lines: list[CheckFigure], note: str = "") -> Table:
         (
             line.name,
             *(
-                doc.Figures(f"{getattr(line, name):,}", Selection(check=line.name, state=_OF_ANSWERS.get(name, "")))
+                doc.Figures(f"{getattr(line, name):,}", Selection(check=line.name, **_OF_ANSWERS.get(name, {})))
                 for name in _OF_CHECKS.values()
             ),
         )
@@ -181,8 +181,8 @@ _OF_CHECKS = {
     "Answers failed": "failed",
     "Not run": "not_run",
 }
-_OF_ANSWERS = {name: name for name in ("passed", "failed", "not_run")}
-"""The columns that count answers, with the state of the check in them; the others count cases."""
+_OF_ANSWERS = {name: {"state": name, "outcome": "conclusive"} for name in ("passed", "failed")}
+"""The columns that count answers in which a check ran; of an inconclusive sample none counts as run."""
 
 
 def _required_repeats(checks_figures: ChecksFigures) -> str:

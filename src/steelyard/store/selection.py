@@ -72,10 +72,10 @@ class Selection:
     @property
     def asks_conclusive(self) -> bool:
         """Whether only conclusive samples can be meant."""
-        figures = (self.passed, self.below, self.min_score, self.max_score, self.right)
-        figures += (self.min_confidence, self.max_confidence)
-        texts = (self.band, self.code, self.section, self.expected, self.got, self.component, self.claim)
-        texts += (self.outcome == CONCLUSIVE,)
+        claims = (self.right, self.min_confidence, self.max_confidence)
+        figures = (self.passed, self.below, self.min_score, self.max_score, *claims)
+        findings = (self.code, self.section, self.expected, self.got)
+        texts = (self.band, self.component, self.claim, self.outcome == CONCLUSIVE, *findings)
         return any(figure is not None for figure in figures) or any(texts)
 
     def without_columns(self) -> Selection:

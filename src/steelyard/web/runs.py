@@ -27,7 +27,7 @@ from steelyard.report.render.html import BlockWriter, tag
 from steelyard.report.render.page_size import ROOMY
 from steelyard.report.run import context, data, document
 from steelyard.store.base import Store
-from steelyard.store.selection import Selection
+from steelyard.store.selection import OfRun, Selection
 from steelyard.store.sql import SqlStore
 from steelyard.web.site import (
     Action,
@@ -50,7 +50,6 @@ _A_PART = 70_000
 """Bytes of blocks after which a page ends: the rest is fetched when it comes into sight."""
 _TALL = 500.0
 """Pixels; a chart that is taller is folded."""
-_RUN = "Run"
 _WIDTH, _HEIGHT, _EDGE = 112.0, 22.0, 3.0
 _LEAST_RANGE = 0.1
 """Of a sparkline: smaller movements are drawn small."""
@@ -343,7 +342,7 @@ def history_figures(store: Store, suite: str, last: int, by: str, metric: str) -
     """A suite's figures run by run, as a page and as data."""
     result = read_history(store, suite, Wanted(last=last, by=by, metrics=(metric,) if metric else ()))
     shown = history.document(result)
-    parts, charts = _parts(_HistoryWriter(shown, ROOMY))
+    parts, charts = _parts(_HistoryWriter(shown, ROOMY, _in_its_run))
     return {
         "history": history.data(result),
         "parts": parts,
@@ -353,24 +352,14 @@ def history_figures(store: Store, suite: str, last: int, by: str, metric: str) -
 
 
 class _HistoryWriter(BlockWriter):
-    """Writes a history: what stands in the row of a run leads to it and to its samples."""
-
-    def row(self, table: doc.Table, row: tuple[doc.Cell, ...]) -> Markup:
-        at = [column.title for column in table.columns].index(_RUN) if _is_of_runs(table) else None
-        self.address = None if at is None else partial(samples_address, str(row[at]))
-        if at is not None:
-            row = tuple(
-                doc.Figures(cell, Selection()) if column.kind is doc.Kind.FIGURE and isinstance(cell, str) else cell
-                for cell, column in zip(row, table.columns, strict=True)
-            )
-        return super().row(table, row)
+    """Writes a history, in which the name of a run leads to it."""
 
     def cell(self, cell: doc.Cell, column: doc.Column) -> Markup:
-        return tag("a", cell, href=run_address(str(cell))) if column.title == _RUN else super().cell(cell, column)
+        return tag("a", cell, href=run_address(str(cell))) if column.title == "Run" else super().cell(cell, column)
 
 
-def _is_of_runs(table: doc.Table) -> bool:
-    return any(column.title == _RUN for column in table.columns)
+def _in_its_run(selection: Selection) -> str:
+    return samples_address(selection.run if isinstance(selection, OfRun) else "", selection)
 
 
 def show_history(visit: Visit) -> Mapping[str, Any]:

@@ -144,6 +144,7 @@ def _rubric(header: RunHeader, rubric: Rubric) -> list[doc.Section]:
         "Dimensions",
         rubric.dimensions,
         ("Dimension", lambda item: item.name),
+        ("Weight", lambda item: f"{item.weight:g}"),
         (doc.words("What is looked at"), lambda item: item.about),
         (doc.Column("Scores", doc.Kind.LINES), lambda item: "\n".join(f"{k}: {v}" for k, v in item.scores.items())),
     )
