@@ -32,7 +32,7 @@ CODED = {
     "variant": "variants",
     "failure": "failures",
 }
-"""Columns of codes, by name, with the column of their names."""
+"""Columns of codes, by field of a selection, with the column of their names."""
 _LISTED = {"tag": ("tag_sample", "tag", "tags"), "code": ("finding_sample", "finding_code", "finding_codes")}
 _BOUNDS: dict[str, tuple[str, Callable[[Any, Any], Any]]] = {
     "min_score": ("score", np.greater_equal),
