@@ -404,7 +404,7 @@ def choices_of(session: Session, run: int, cache: ArrayCache) -> dict[str, list[
         most = _SMALL if ended else _SMALL // 10
         rows = {name: session.execute(sql, (run, most)) for name, sql in _DISTINCT.items()}
         columns = list(zip(*rows["samples"], strict=True)) or [()] * len(CODED)
-        found = dict(zip(CODED, columns, strict=True))
+        found: dict[str, Sequence[Any]] = dict(zip(CODED, columns, strict=True))
         found |= {name: [text for (text,) in rows[name]] for name in ("tag", "code")}
         result = {name: sorted({from_stored(text) for text in texts if text}) for name, texts in found.items()}
         result["component"] = sorted({name for layout in layouts_of(session, run).values() for name, *_ in layout})
