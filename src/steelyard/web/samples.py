@@ -57,12 +57,8 @@ class _SamplesQuery(Query):
         return {name: value for name, value in given.items() if value != ""} if isinstance(given, Mapping) else given
 
 
-_HINTS = get_type_hints(Selection)
-SamplesQuery: Any = create_model(
-    "SamplesQuery",
-    __base__=_SamplesQuery,
-    **{field.name: (_HINTS[field.name], field.default) for field in fields(Selection)},
-)
+_FIELDS: dict[str, Any] = {name: (hint, getattr(Selection(), name)) for name, hint in get_type_hints(Selection).items()}
+SamplesQuery = create_model("SamplesQuery", __base__=_SamplesQuery, **_FIELDS)
 
 
 @frozen
