@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 import pytest
-from parts.served import put_all
 
+from parts.served import put_all
 from steelyard.errors import UsageError
 from steelyard.web.bundle import write_bundle
 

@@ -7,7 +7,6 @@ import time
 
 from parts.served import client_on, put_all
 from parts.stored import case, header, sample
-
 from steelyard.store.sql import open_store
 from steelyard.web.figures import Figures
 from steelyard.web.runs import run_figures
