@@ -33,7 +33,8 @@ MAY_KNOW = {
     "runner": _DATA | _CALLS | {"analysis", "decide", "report", "cluster"},
     "audit": _DATA | _CALLS | {"analysis", "decide"},
     "people": _DATA | {"scoring", "engine", "analysis", "decide", "audit"},
-    "cli": _DATA | _CALLS | {"analysis", "decide", "report", "alerts", "audit", "runner", "people"},
+    "web": _DATA | _CALLS | {"analysis", "decide", "report", "people"},
+    "cli": _DATA | _CALLS | {"analysis", "decide", "report", "alerts", "audit", "runner", "people", "web"},
 }
 # What the modules of the root may import besides COMMON.
 ROOT = {

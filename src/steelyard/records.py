@@ -550,6 +550,9 @@ class RunFacts:
     anchors: Mapping[str, Anchors] = field(default_factory=dict)
     """By the run whose answers they are."""
     against: BaselineGates | None = None
+    asked_by: Mapping[str, Any] | None = field(default=None, metadata={"hidden": True})
+    """The settings that requests were made by, texts of files in them and no secret (`targets/base.py`): with a case
+    they give the request as it was sent."""
 
 
 @dataclass

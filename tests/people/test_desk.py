@@ -89,6 +89,28 @@ def test_who_asks_again_gets_the_item_that_is_held_already(store, labelled_run):
     assert Desk(store, labelled_run, "ann", name="browser").next().place.position == first.place.position
 
 
+def test_an_item_and_a_label_are_found_again_by_their_numbers(store, labelled_run):
+    """As a web page asks for them, which has a desk of its own for each request."""
+    extend_plan(store, labelled_run, Draw(random=3), again=1.0)
+    extend_plan(store, labelled_run, Draw(random=2), kind="answer")
+    states = [store.people.state(RUN)]
+    task = Desk(store, labelled_run, "ann", name="tab").next()
+    assert Desk(store, labelled_run, "Ann", name="tab").task(task.place.position).place.key == task.place.key
+    label = Desk(store, labelled_run, "ann").save(task, True)
+    states.append(store.people.state(RUN))
+    assert store.people.by_person(Queue(RUN)) == {"ann": 1}
+    # The second time is for the same person alone.
+    with pytest.raises(UsageError, match="has no item 3 for ben"):
+        Desk(store, labelled_run, "ben").task(3)
+    with pytest.raises(UsageError, match=f"no label {label.number} of ben in this queue"):
+        Desk(store, labelled_run, "ben").undo(label.number)
+    assert Desk(store, labelled_run, "Ann").undo(label.number).key == label.key
+    assert Desk(store, labelled_run, "ann", name="tab").next().place.key == label.key
+    states.append(store.people.state(RUN))
+    assert len(set(states)) == 3
+    assert store.people.queues(10) == [Queue(RUN), Queue(RUN, of_cases=True)]
+
+
 def test_the_same_person_at_two_desks_gets_other_items_until_one_is_left(store, labelled_run):
     extend_plan(store, labelled_run, Draw(random=2))
     desks = [Desk(store, labelled_run, name) for name in ("Ann", " ann")]

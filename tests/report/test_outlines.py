@@ -18,7 +18,7 @@ def report():
 
 
 def drawn(report, detail):
-    return drawings(detail, PICTURES, Palette(report))
+    return drawings(detail, PICTURES, Palette.of(report))
 
 
 def test_a_box_is_drawn_in_the_pixels_of_its_picture(report):
@@ -34,7 +34,7 @@ def test_a_box_is_drawn_in_the_pixels_of_its_picture(report):
 
 
 def test_a_finding_without_a_place_is_counted_in_the_legend_and_not_drawn(report):
-    legend = Palette(report).legend(report.details[0])
+    legend = Palette.of(report).legend(report.details[0])
     assert [(each.code, each.name, each.count, each.n_elsewhere) for each in legend] == [
         ("right", "", 1, 0),
         ("MISS", "Not reported", 1, 0),
@@ -56,19 +56,21 @@ def test_a_box_that_leaves_the_picture_ends_at_its_edge():
 def test_no_two_codes_of_a_suite_look_alike_and_none_like_what_is_right(report):
     codes = [{"code": f"C{number}", "name": "", "about": "", "severity": "error"} for number in range(42)]
     suite = report.header.suite | {"taxonomy": codes}
-    palette = Palette(replace(report, header=replace(report.header, suite=suite)))
+    palette = Palette.of(replace(report, header=replace(report.header, suite=suite)))
     styles = [palette.style(code["code"]) for code in codes]
     assert len({*styles, RIGHT}) == 43
 
 
 def test_the_look_of_a_code_does_not_depend_on_what_was_found(report):
     bare = replace(report, details=[], summary=replace(report.summary, codes=[]))
-    assert all(Palette(bare).style(code) == Palette(report).style(code) for code in ("MISS", "EXTRA", "TEXT", "FORMAT"))
+    assert all(
+        Palette.of(bare).style(code) == Palette.of(report).style(code) for code in ("MISS", "EXTRA", "TEXT", "FORMAT")
+    )
 
 
 def test_an_undeclared_code_has_a_look_of_its_own(report):
     strange = report.details[0].findings[0] | {"code": "STRANGE"}
-    palette = Palette(replace(report, details=[replace(report.details[0], findings=[strange])]))
+    palette = Palette.of(replace(report, details=[replace(report.details[0], findings=[strange])]))
     assert palette.style("STRANGE") not in {palette.style(code) for code in ("MISS", "EXTRA", "TEXT", "FORMAT")}
 
 
@@ -76,12 +78,12 @@ def test_boxes_belong_to_the_first_picture(report):
     both = item_reports.attachments(None, ("one.jpg", "two.jpg"))
     pictures = PICTURES | {"two.jpg": Picture("two.jpg", 10, 10, "AAAA")}
     detail = replace(report.details[0], pictures=both)
-    first, second = drawings(detail, pictures, Palette(report))
+    first, second = drawings(detail, pictures, Palette.of(report))
     assert (len(first.outlines), len(second.outlines)) == (3, 0)
 
 
 def test_a_picture_that_cannot_be_shown_says_why(report):
     pictures = {"one.jpg": Picture("one.jpg", problem="one.jpg has changed since it was scored")}
-    (drawing,) = drawings(report.details[0], pictures, Palette(report))
+    (drawing,) = drawings(report.details[0], pictures, Palette.of(report))
     assert drawing.problem == "one.jpg has changed since it was scored"
     assert drawing.outlines == []

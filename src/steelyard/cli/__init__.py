@@ -34,6 +34,7 @@ COMMANDS = {
     "alerts": "Send alerts about what changed, once for each cause.",
     "audit": "Test the suite: what score do answers that know nothing get?",
     "baseline": "Lock runs as baselines that others are compared with.",
+    "bundle": "Write runs and their comparisons as a static site.",
     "ci": "Run, compare, gate and write the files of a CI job, in one step.",
     "compare": "Show what changed between two runs, with intervals and p-values.",
     "experiment": "Run a baseline and a candidate that differ in one factor, and decide.",
@@ -49,10 +50,12 @@ COMMANDS = {
     "rescore": "Score recorded answers again; no call is made.",
     "run": "Run a suite's target and store every answer.",
     "runs": "List the stored runs, newest first.",
+    "serve": "Show the store in a browser: runs, changes, samples, and the label desk.",
     "schema": "Print the JSON Schema of suite files, for editors.",
     "store": "Copy a store into another, SQLite or PostgreSQL.",
     "suites": "List the built-in suites.",
     "truth": "Edit the truth, say why, see what was edited, decide on suggestions, lint.",
+    "view": "Show one run in a browser.",
 }
 
 
@@ -66,6 +69,7 @@ _MODULES = {
     "judge": ("judge",),
     "people": ("label",),
     "ci": ("ci",),
+    "web": ("bundle", "serve", "view"),
 }
 """By module, its commands: in `run`, `gate_command` is the command `gate`."""
 

@@ -32,6 +32,7 @@ from steelyard.store.people import (
     Place,
     Plan,
     Queue,
+    person_key,
 )
 from steelyard.suite.yaml import meant_or_listed
 
@@ -71,6 +72,8 @@ class Task:
     """Whether the first text shown is that of the other run."""
     done: int
     """How many labels this person has given before."""
+    sample: int
+    """The position in the run of the sample, whose case may have pictures."""
 
 
 def extend_plan(
@@ -258,7 +261,7 @@ class Desk:
                 f"run {header.id} has no plan of {kind or 'labels'} yet:"
                 f" steelyard label plan {header.id} --random 50{wanted}"
             )
-        self._queue, self._plan = next(iter(plans.items()))
+        self.queue, self._plan = next(iter(plans.items()))
         self.terms = Terms(header.description)
         self.kind, self.person = self._plan.kind, person.strip()
         self._store, self._header, self._lease, self._name = store, header, lease, name or secrets.token_hex(8)
@@ -271,30 +274,38 @@ class Desk:
 
     def next(self) -> Task | None:
         """The item that this person holds here, or the next one; None when nothing is left for this person."""
-        place = self._store.people.next_place(self._queue, self.person, self._lease, self._name)
+        place = self._store.people.next_place(self.queue, self.person, self._lease, self._name)
+        return None if place is None else self._task(place)
+
+    def task(self, position: int) -> Task:
+        """The item at a position of the queue, as it was served; UsageError when it is not this person's."""
+        place = self._store.people.place(self.queue, position, self.person, self._name)
         if place is None:
-            return None
-        case, first = self._text(self._header.id, place)
-        other, second, swapped = self._queue.other_run_id, "", False
+            raise UsageError(f"the queue of run {self._header.id} has no item {position} for {self.person}")
+        return self._task(place)
+
+    def _task(self, place: Place) -> Task:
+        case, sample, first = self._text(self._header.id, place)
+        other, second, swapped = self.queue.other_run_id, "", False
         if other is not None:
             swapped = _chance(self._plan.seed, place, f"{self.person}\nfirst") < _EVEN
-            second = self._text(other, place)[1]
+            second = self._text(other, place)[2]
             first, second = (second, first) if swapped else (first, second)
         # What a case is filed under tells what is expected of it, as its tags do.
         filed = replace(case, category=None, difficulty=None, cluster=None, tags=())
         seen = replace(filed, expected={}, why="", source="", private=())
-        return Task(place, seen, first, second, swapped, self.n_given)
+        return Task(place, seen, first, second, swapped, self.n_given, sample)
 
-    def _text(self, run_id: str, place: Place) -> tuple[Case, str]:
-        """The case, and the part of the answer that is labelled."""
+    def _text(self, run_id: str, place: Place) -> tuple[Case, int, str]:
+        """The case, the position of a sample of it, and the part of the answer that is labelled."""
         judge = self._header.description.judge
         text = judged_text(judge.of if judge else "")
         for sample, case in self._store.samples(run_id, case_ids=[place.case_id]):
-            if self._queue.of_cases:
+            if self.queue.of_cases:
                 # Who answers a case must not see what the system answered.
-                return case, ""
+                return case, sample.position or 0, ""
             if sample.key == place.key:
-                return case, text(sample) or sample.call_result.text or ""
+                return case, sample.position or 0, text(sample) or sample.call_result.text or ""
         raise UsageError(f"run {run_id} holds no sample of {place.case_id}: its queue is not of this run")
 
     def save(self, task: Task, value: Any, *, comment: str = "") -> LabelRecord:
@@ -314,12 +325,22 @@ class Desk:
         """Say that this person cannot tell; the item is free for others and is not served to this person again."""
         return self._keep(task, SKIPPED, self.kind, comment, again=False)
 
-    def undo(self) -> LabelRecord | None:
-        """Take back what this person said last at this desk, which is served next; None when there is nothing."""
-        if not self._given:
-            return None
-        label = self._given.pop()
-        return self._store.people.withdraw(label.number or 0, self._lease)
+    def undo(self, number: int | None = None) -> LabelRecord | None:
+        """Take back what this person said last at this desk, which is served next; None when there is nothing.
+
+        With a number it is that label, given at whatever desk; UsageError when it is not this person's in this queue.
+        """
+        if number is None:
+            label = self._given.pop() if self._given else None
+        else:
+            label = next(filter(self._is_mine, self._store.people.labels(number=number)), None)
+            if label is None:
+                raise UsageError(f"there is no label {number} of {self.person} in this queue")
+        return None if label is None else self._store.people.withdraw(label.number or 0, self._lease)
+
+    def _is_mine(self, label: LabelRecord) -> bool:
+        queue = Queue(label.run_id or "", label.other_run_id, label.of_case)
+        return queue == self.queue and person_key(label.person) == person_key(self.person)
 
     def leave(self, task: Task) -> None:
         """Stop before an item has a label: while it is held, it is served at the next desk of the same person."""
@@ -327,7 +348,7 @@ class Desk:
 
     def _keep(self, task: Task, kind: str, value: Any, comment: str, *, again: bool) -> LabelRecord:
         place, header = task.place, self._header
-        sample = (header.id, place.variant, place.repeat, self._queue.other_run_id, place.round, place.drawn)
+        sample = (header.id, place.variant, place.repeat, self.queue.other_run_id, place.round, place.drawn)
         label = LabelRecord(header.suite_name, place.case_id, self.person, kind, value, *sample, True, comment)
         self._given.append(self._store.people.fill(place, label, again=again))
         return self._given[-1]

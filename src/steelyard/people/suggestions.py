@@ -137,7 +137,7 @@ def _is_redacted(text: str) -> bool:
 
 
 def _questions(suite: SuiteModel) -> Iterator[_Question]:
-    for component in suite.components:
+    for component in suite.computed:
         scorer = placed(component, suite)
         parts = [("", scorer)]
         if isinstance(scorer, Fields):

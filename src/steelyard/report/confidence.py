@@ -13,6 +13,7 @@ from steelyard.report.model import Report
 from steelyard.report.render.json import encode_object, picked
 from steelyard.stats.arrays import SEED
 from steelyard.stats.intervals import Estimate
+from steelyard.store.selection import Selection
 
 if TYPE_CHECKING:
     from steelyard.analysis.calibration import (
@@ -72,8 +73,9 @@ def confidence(result: ConfidenceFigures) -> list[tuple[str, str]]:
     if raised.threshold is not None:
         left = f" at {raised.threshold:g}: {_split(raised.split)}" if raised.split else " "
         by_rule = f"{raised.threshold:g}: {raised.reason};{left}"
-    rows = [
-        ("Claims", f"{stands_on}; {claims.errors:,} wrong ({fmt.with_base(claims.error_rate)})"),
+    wrong = f"{stands_on}; {claims.errors:,} wrong ({fmt.with_base(claims.error_rate)})"
+    rows: list[tuple[str, str]] = [
+        ("Claims", doc.Figures(wrong, Selection(right=False))),
         ("Calibration error", error),
         ("Widest gap", widest),
         ("Brier score", f"{_number(claims.brier)} (0 is perfect, 0.25 is what saying 0.5 always gives)"),
@@ -98,6 +100,7 @@ def buckets(result: ConfidenceFigures) -> Table:
         ("Confidence", bin_name),
         ("Wrong", lambda bucket: f"{bucket.errors:,} of {bucket.error_rate.n:,}"),
         *doc.estimate(lambda bucket: bucket.error_rate, "Error rate"),
+        behind=lambda bucket: _claimed(bucket, right=False),
         note="n is claims, not samples; a boundary belongs to the upper bucket",
         signature=result.method,
     )
@@ -115,9 +118,14 @@ def bins(calibration: Calibration) -> Table:
         ("Share right", lambda item: fmt.plain(item.right.value, _DIGITS)),
         ("95 % interval", lambda item: _interval(item.right)),
         doc.base(lambda item: item.right),
+        behind=_claimed,
         note=f"{len(calibration.bins)} equally wide bins, {empty} without a claim" if empty else "",
         signature=_SIGNATURE,
     )
+
+
+def _claimed(item: ReliabilityBin | BucketFigure, right: bool | None = None) -> Selection:
+    return Selection(min_confidence=item.low, max_confidence=item.high, right=right)
 
 
 def labels(result: ConfidenceFigures) -> Table:
@@ -135,6 +143,7 @@ def labels(result: ConfidenceFigures) -> Table:
         ("By rule", lambda row: _bare(row[1].raised.threshold)),
         ("Best", lambda row: _bare(row[1].best.threshold.value)),
         ("n", lambda row: _bare_base(row[1])),
+        behind=lambda row: Selection(claim=row[0]),
         note=note,
         signature=_SIGNATURE,
     )

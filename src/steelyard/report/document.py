@@ -15,6 +15,7 @@ from steelyard.frozen import frozen
 from steelyard.report import format as fmt
 from steelyard.report.charts.base import Chart
 from steelyard.stats.intervals import Estimate
+from steelyard.store.selection import Selection
 
 NOTHING = ("", "n/a")
 """Cells without content."""
@@ -75,13 +76,26 @@ class Gauge:
 
 @frozen
 class Link:
-    """A text that leads to a sample of the same document."""
+    """A text that leads to a sample of the same document, or `away` to a page of ours beside it."""
 
     text: str
     anchor: str
+    away: bool = False
 
     def __str__(self) -> str:
         return self.text
+
+
+class Figures(str):
+    """Figures with the samples behind them: a page of the web app links to these, all else shows the text."""
+
+    __slots__ = ("behind",)
+    behind: Selection
+
+    def __new__(cls, text: str, behind: Selection) -> Figures:
+        made = super().__new__(cls, text)
+        made.behind = behind
+        return made
 
 
 Cell = str | Gauge | Link
@@ -151,16 +165,35 @@ Written = tuple[str | Column, Callable[[T], Cell]]
 """A column of a table: its heading, and what stands under it for an item."""
 
 
-def table(title: str, items: Iterable[T], *columns: Written[T], **settings: Any) -> Table:
+def table(
+    title: str,
+    items: Iterable[T],
+    *columns: Written[T],
+    behind: Callable[[T], Selection | None] = lambda _: None,
+    **settings: Any,
+) -> Table:
     """A table with a row for each item: `table("Bands", bands, ("Band", name_of), ("Samples", count_of))`.
 
-    A heading that says no kind is one of text in the first column, of figures in all others.
+    A heading that says no kind is one of text in the first column, of figures in all others. `behind` says which
+    samples an item's figures come from.
     """
     headings = [
         head if isinstance(head, Column) else Column(head, Kind.FIGURE if at else Kind.TEXT)
         for at, (head, _) in enumerate(columns)
     ]
-    return Table(title, tuple(headings), [tuple(cell(item) for _, cell in columns) for item in items], **settings)
+    rows = []
+    for item in items:
+        cells = [cell(item) for _, cell in columns]
+        if (samples := behind(item)) is not None:
+            cells = [_linked(cell, head, samples) for cell, head in zip(cells, headings, strict=True)]
+        rows.append(tuple(cells))
+    return Table(title, tuple(headings), rows, **settings)
+
+
+def _linked(cell: Cell, column: Column, samples: Selection) -> Cell:
+    if not isinstance(cell, str) or isinstance(cell, Figures) or cell in NOTHING:
+        return cell
+    return Figures(cell, samples) if column.kind in (Kind.FIGURE, Kind.STACKED) else cell
 
 
 def inside(of: Callable[[Any], T], column: Written[T]) -> Written[Any]:

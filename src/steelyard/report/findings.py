@@ -17,6 +17,7 @@ from steelyard.report.model import Report
 from steelyard.report.render.json import encode, encode_object, picked
 from steelyard.stats.intervals import Estimate
 from steelyard.store.base import Hit
+from steelyard.store.selection import Selection
 
 _MOST_CODES = 50
 _MOST_CASES_NAMED = 3
@@ -41,9 +42,9 @@ def _one_by_one(report: Report, figure: CodeFigure) -> list[Fold]:
     code, listed = code_of(report.header, figure.code), {wording.anchor(detail.line) for detail in report.details}
     about = " ".join(filter(None, [code.about, f"severity: {code.severity}" if code.severity else ""]))
 
-    def link(hit: Hit) -> Link:
-        anchor = wording.anchor(hit)
-        return Link(wording.sample_name(hit, repeats=report.summary.repeats), anchor if anchor in listed else "")
+    def link(hit: Hit) -> doc.Cell:
+        anchor, name = wording.anchor(hit), wording.sample_name(hit, repeats=report.summary.repeats)
+        return Link(name, anchor) if anchor in listed else doc.Figures(name, _samples_of(hit, figure.code))
 
     by_group = doc.table(
         "",
@@ -53,6 +54,7 @@ def _one_by_one(report: Report, figure: CodeFigure) -> list[Fold]:
         ("Found", lambda item: fmt.whole(item.count)),
         ("In samples", lambda item: samples_with(item.samples)),
         doc.base(lambda item: item.samples),
+        behind=lambda item: Selection(**{item.factor: item.name}, code=figure.code),
     )
     one_by_one = doc.table(
         "",
@@ -66,6 +68,10 @@ def _one_by_one(report: Report, figure: CodeFigure) -> list[Fold]:
     )
     title = f"{figure.code}: {fmt.counted(figure.count, 'finding')}, one by one"
     return [Fold(title, [doc.Text(about), by_group, one_by_one])]
+
+
+def _samples_of(hit: Hit, code: str) -> Selection:
+    return Selection(case=hit.case_id, variant=hit.variant, code=code)
 
 
 def codes_data(report: Report) -> list[dict[str, Any]]:
@@ -111,6 +117,7 @@ def errors(report: Report) -> Table:
             lambda figure: fmt.interval(figure.if_fixed) if figure.has_weight else "",
         ),
         ("Gain", gain),
+        behind=lambda figure: Selection(code=figure.code),
         note=note,
         total=len(report.summary.codes),
     )
@@ -125,6 +132,7 @@ def confusions(report: Report) -> Table:
         (doc.words("Got"), lambda item: item.got),
         (doc.words("Code"), lambda item: item.code),
         *_COUNTED,
+        behind=lambda item: Selection(code=item.code, expected=item.expected, got=item.got),
         note=f"the most frequent of all findings that say both; at most {MOST_CONFUSIONS}",
     )
 
@@ -138,6 +146,7 @@ def sections(report: Report) -> Table:
         ("Section", lambda item: item.section),
         *_COUNTED,
         (doc.words("Codes"), lambda item: ", ".join(f"{code} {count:,}" for code, count in item.codes.items())),
+        behind=lambda item: Selection(section=item.section),
         note=f"findings by where in the text they begin, of {fmt.counted(n.n, 'conclusive sample')}" if n else "",
     )
 

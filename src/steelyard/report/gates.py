@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from steelyard.decide.gates import GateResult, VariantDecision
-from steelyard.metrics.expressions import parse_repeats
+from steelyard.metrics.expressions import parse_gate, parse_repeats
 from steelyard.records import Verdict
 from steelyard.report import document as doc
 from steelyard.report import format as fmt
@@ -14,8 +14,11 @@ from steelyard.report.document import Kind, Section, Table, bullets, section, ta
 from steelyard.report.format import AND_BASELINES, OF_A_RUN
 from steelyard.report.model import Report
 from steelyard.stats.intervals import Estimate
+from steelyard.store.selection import Selection
 
 _MOST_GATES = 40
+_SUBJECTS = {"<band>": "band", "<component>": "component", "<code>": "code", "<check>": "check"}
+_OUTCOMES = {"malformed_rate": "malformed", "scored_rate": "scored", "inconclusive_rate": "inconclusive"}
 _IN_WORDS = {Verdict.PASS: "ok", Verdict.FAIL: "fails", Verdict.INVALID: "invalid"}
 
 
@@ -38,6 +41,7 @@ def gates(report: Report) -> Table:
         ("Gate", wording.gate_name),
         ("Value", lambda gate: fmt.distinguished(gate.value.value, gate.unit, gate.threshold)),
         *_decided(),
+        behind=behind,
         signature=AND_BASELINES if paired else OF_A_RUN,
         most=_MOST_GATES,
     )
@@ -51,6 +55,20 @@ def _decided(**settings: Any) -> list[doc.Written[GateResult]]:
         (doc.VERDICT, lambda gate: gate.word),
         (doc.words("Reason", optional=True), lambda gate: gate.reason),
     ]
+
+
+def behind(gate: GateResult) -> Selection:
+    """The samples that a gate's figure comes from: those of its slice, with the band, code or check that it names."""
+    try:
+        on = parse_gate(gate.gate)
+    except ValueError:
+        # A rule over repeats, or a metric of the suite's own that is not at hand: all samples have a part in it.
+        return Selection()
+    named = {_SUBJECTS[part]: on.subject for part in _SUBJECTS if part in on.pattern}
+    named |= {"outcome": _OUTCOMES[on.metric]} if on.metric in _OUTCOMES else {}
+    if on.factor is not None:
+        named[on.factor] = gate.metric.removeprefix(f"{on.factor}.").removesuffix(f".{on.metric}")
+    return Selection(**named)
 
 
 def failing(report: Report, most: int) -> Table:
@@ -75,6 +93,7 @@ def criteria(report: Report) -> Table:
         (doc.Column("Passes when", Kind.LINES), rule),
         ("Value", value),
         *_decided(below=True),
+        behind=behind,
         signature=OF_A_RUN,
     )
 
@@ -138,6 +157,7 @@ def by_variant(report: Report) -> Table:
         (doc.VERDICT, lambda decision: decision.verdict.value),
         *map(_of_variant, dict.fromkeys(entry.name for entry in results)),
         doc.base(lambda decision: averages.get(decision.variant, Estimate(None, 0))),
+        behind=lambda decision: Selection(variant=decision.variant),
         note=f"secondary, does not decide: {', '.join(secondary)}" if secondary else "",
         conclusion=report.summary.best_variant.sentence if report.summary.best_variant else "",
     )

@@ -16,6 +16,7 @@ from steelyard.report.format import OF_A_RUN
 from steelyard.report.judge.run import judged_names, weight_of
 from steelyard.report.model import Report
 from steelyard.stats.intervals import Estimate
+from steelyard.store.selection import Selection
 from steelyard.suite.models import Component
 
 _MOST_GROUPS = 20
@@ -48,6 +49,7 @@ def slices(report: Report, factor: str) -> Table:
         *(average, interval, (_GAUGE, lambda group: _gauge(group.average))),
         *doc.estimate(lambda group: group.pass_rate, "Pass rate")[:2],
         n,
+        behind=lambda group: Selection(**{factor: group.name}),
         note="; ".join(notes),
         conclusion="" if best is None else best.sentence,
         signature=OF_A_RUN,
@@ -76,6 +78,7 @@ def components(report: Report) -> Table:
         ("95 % interval", lambda row: fmt.interval_on_scale(row[1], row[2])),
         (Column("Scale", Kind.GAUGE), lambda row: _gauge(row[1], row[2])),
         doc.base(lambda row: row[1]),
+        behind=lambda row: Selection(component=row[0]),
         signature=OF_A_RUN,
     )
 
@@ -95,6 +98,7 @@ def own_metrics(report: Report) -> Table:
             f"variant.{part.name}.{name}" if part.factor else name,
             part.metrics.get(name, Estimate(None, 0, part.n_planned)),
             unit,
+            Selection(variant=part.name if part.factor else ""),
         )
         for name, unit in ((item["name"], item["unit"]) for item in report.header.description.metrics)
         for part in parts
@@ -106,6 +110,7 @@ def own_metrics(report: Report) -> Table:
         ("Value", lambda row: fmt.in_unit(row[1].value, row[2])),
         ("95 % interval", lambda row: fmt.interval(row[1], row[2])),
         doc.base(lambda row: row[1]),
+        behind=lambda row: row[3],
     )
 
 
@@ -118,9 +123,16 @@ def measures(report: Report) -> Table:
         ("Measure", lambda row: row[0]),
         *(value, interval, (_GAUGE, lambda row: _gauge(row[1].estimate)), ("Counted", lambda row: sums(row[1])), n),
         (doc.words("What it is", optional=True), lambda row: measure_about(report.header, row[0])),
+        behind=lambda row: Selection(component=_component(report, row[0])),
         note="ratios of counts, each summed over all n samples; of a mean,  the measures it averages",
         signature=OF_A_RUN,
     )
+
+
+def _component(report: Report, measure: str) -> str:
+    """The component that counts a measure, whose name is as `measured` gives it."""
+    names = [name for name in report.summary.overall.measures if name not in judged_names(report.header)]
+    return names[0] if len(names) == 1 else max((name for name in names if measure.startswith(f"{name}.")), key=len)
 
 
 def measures_by_variant(report: Report) -> Table:
@@ -133,8 +145,11 @@ def measures_by_variant(report: Report) -> Table:
     rows = [
         (
             group.name,
-            *(f"{fmt.percent(ratio.estimate.value)}\n{sums(ratio)}" for ratio in row),
-            fmt.bare_base(group.average),
+            *(
+                doc.Figures(f"{fmt.percent(ratio.estimate.value)}\n{sums(ratio)}", Selection(variant=group.name))
+                for ratio in row
+            ),
+            doc.Figures(fmt.bare_base(group.average), Selection(variant=group.name)),
         )
         for group, row in zip(groups, ratios, strict=True)
     ]
@@ -197,6 +212,7 @@ def _means(report: Report, declared: list[Component]) -> Table:
         ("Figure", lambda item: item.name),
         ("Scale", lambda item: f"{item.scale[0]:g} to {item.scale[1]:g}"),
         *doc.estimate(lambda item: means[item.name], "Mean", "points"),
+        behind=lambda item: Selection(component=item.name),
         note=f"means over the texts that have it; {_NO_WEIGHT}" + "".join(f"; {text.rstrip('.')}" for text in texts),
         signature=OF_A_RUN,
     )
@@ -213,6 +229,7 @@ def _counts(report: Report, declared: Component) -> Table:
         ("Statement", lambda row: row[0]),
         ("Times", lambda row: sums(row[1])),
         *doc.estimate(lambda row: row[1].estimate, "Share"),
+        behind=lambda _: Selection(component=declared.name),
         note=note + (f"; {others:,} have another word or none" if others else ""),
     )
 
@@ -229,6 +246,7 @@ def bands(report: Report) -> Table:
         (Column("", Kind.BAR), lambda row: Gauge(row[1].value)),
         ("Samples", lambda row: fmt.band_count(row[1])),
         doc.value(lambda row: row[1], "Share"),
+        behind=lambda row: Selection(band=row[0]),
     )
 
 
@@ -245,7 +263,10 @@ def cases_by_variant(report: Report) -> Table:
         return doc.NO_TABLE
     order = [group.name for group in report.summary.slices.get("variant", []) if group.name in variants]
     names = order if len(order) == len(variants) else sorted(variants)
-    rows = [(case, *(_cell(result.get(name, [])) for name in names)) for case, result in sorted(cells.items())]
+    rows = [
+        (case, *(doc.Figures(_cell(result.get(name, [])), Selection(case=case, variant=name)) for name in names))
+        for case, result in sorted(cells.items())
+    ]
     return Table("Cases by variant", (doc.words("Case"), *map(Column, names)), rows, "average score over the repeats")
 
 

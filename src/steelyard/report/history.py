@@ -19,6 +19,7 @@ from steelyard.report.wording import signature_line
 from steelyard.stats.change_points import FEWEST_RUNS
 from steelyard.stats.intervals import Estimate
 from steelyard.store.logs import BaselineEntry
+from steelyard.store.selection import OfRun
 
 _LONGEST_BAND = 12
 _LONGEST_TARGET = 24
@@ -109,6 +110,7 @@ def runs(history: History) -> doc.Table:
         reversed(history.runs),
         *columns,
         (doc.words("Run", optional=True), lambda run: run.run_id),
+        behind=lambda run: OfRun(run=run.run_id),
         note="; ".join(notes),
         signature=OF_A_RUN,
         total=history.n_all,
@@ -174,6 +176,12 @@ def no_changes(history: History, fewest: int) -> str:
     return f"no change of level beyond noise in {fmt.counted(looked, 'figure')} over {n} runs"
 
 
+def _of(history: History, trend: Trend, place: int) -> OfRun:
+    """The samples of a slice, or with a code, in the first or the last run that has the figure."""
+    runs = [run for run, value in zip(history.in_trends, trend.values, strict=True) if value.value is not None]
+    return OfRun(run=runs[place].run_id, **{history.by: trend.title})
+
+
 def grouped(history: History) -> doc.Table:
     """One figure by slice or code: first, last and lowest of the trends."""
     trends = [(trend, [value for value in trend.values if value.value is not None]) for trend in history.grouped]
@@ -188,12 +196,13 @@ def grouped(history: History) -> doc.Table:
         "Share of samples with each finding code" if by_code else f"{_MAIN.get(figure, figure)} by {history.by}",
         trends,
         (history.by.capitalize(), lambda row: row[0].title),
-        ("First", lambda row: fmt.in_unit(row[1][0].value, row[0].unit)),
+        ("First", lambda row: doc.Figures(fmt.in_unit(row[1][0].value, row[0].unit), _of(history, row[0], 0))),
         ("Last", lambda row: fmt.in_unit(row[1][-1].value, row[0].unit)),
         ("Moved", lambda row: fmt.difference((row[1][-1].value or 0.0) - (row[1][0].value or 0.0), row[0].unit)),
         ("Interval of last", lambda row: fmt.interval(row[1][-1], row[0].unit)),
         doc.base(lambda row: row[1][-1]),
         ("Runs", lambda row: str(len(row[1]))),
+        behind=lambda row: _of(history, row[0], -1),
         note="; ".join(notes),
         signature=OF_A_RUN,
     )

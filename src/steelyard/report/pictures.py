@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from steelyard.records import Box
+from steelyard.records import Box, RunHeader
 from steelyard.report.document import LegendLine, Outline, Picture
 from steelyard.report.findings import in_order, taxonomy
 from steelyard.report.format import as_text, one_line
@@ -86,12 +86,18 @@ def _shrunk(place: str, data: bytes, side: int) -> Picture:
 class Palette:
     """A look for every code, the same all over the page: no two of the first 42 share colour and dashes."""
 
-    def __init__(self, report: Report) -> None:
-        seen = [str(finding.get("code")) for detail in report.details for finding in detail.findings]
-        self._names = {code: available.name for code, available in taxonomy(report.header).items()}
+    def __init__(self, header: RunHeader, codes: Iterable[str], details: Iterable[SampleDetail]) -> None:
+        seen = [str(finding.get("code")) for detail in details for finding in detail.findings]
+        self._names = {code: available.name for code, available in taxonomy(header).items()}
         # Every declared code has its own look, found or not, so that two reports of one suite look alike.
-        codes = in_order(report.header, [*self._names, *(figure.code for figure in report.summary.codes), *seen])
-        self._styles = {code: _style(index) for index, code in enumerate(codes)}
+        self._styles = {
+            code: _style(index) for index, code in enumerate(in_order(header, [*self._names, *codes, *seen]))
+        }
+
+    @classmethod
+    def of(cls, report: Report) -> Palette:
+        """That of a report."""
+        return cls(report.header, [figure.code for figure in report.summary.codes], report.details)
 
     def style(self, code: str) -> str:
         """The classes of the code's outlines."""

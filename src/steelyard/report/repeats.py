@@ -12,13 +12,14 @@ from steelyard.analysis.stability import BANDS, CellStability, StabilityFigures,
 from steelyard.report import document as doc
 from steelyard.report import format as fmt
 from steelyard.report.charts.base import Chart
-from steelyard.report.document import Column, Facts, Fold, Kind, Section, Table, section
+from steelyard.report.document import Column, Facts, Fold, Section, Table, section
 from steelyard.report.format import OF_A_RUN
 from steelyard.report.groups import computed
 from steelyard.report.model import Report
 from steelyard.report.render.json import encode_object
 from steelyard.report.wording import times_have_a_part
 from steelyard.stats.intervals import Estimate, fewest_for
+from steelyard.store.selection import Selection
 from steelyard.suite.case import cell_name
 from steelyard.suite.models import EXPECT
 
@@ -85,9 +86,11 @@ def expectations(report: Report) -> list[tuple[str, str]]:
     if result is None:
         return []
     word = _cells_word(result).capitalize()
-    rows = [
-        (f"{word} passed", f"{result.cells_passed:,} of {result.n_cells:,}: {fmt.with_base(result.cells_rate)}"),
-        ("Checks passed", f"{result.checks_passed:,} of {_n_checks(result)}: {fmt.with_base(result.checks_rate)}"),
+    cells = f"{result.cells_passed:,} of {result.n_cells:,}: {fmt.with_base(result.cells_rate)}"
+    checks = f"{result.checks_passed:,} of {_n_checks(result)}: {fmt.with_base(result.checks_rate)}"
+    rows: list[tuple[str, str]] = [
+        (f"{word} passed", doc.Figures(cells, Selection())),
+        ("Checks passed", doc.Figures(checks, Selection())),
         ("Required repeats", _required_repeats(result)),
     ]
     if len(result.all_of) > 1:
@@ -100,23 +103,19 @@ def failed_checks(report: Report) -> Table:
     result = report.summary.checks
     if result is None:
         return doc.NO_TABLE
-    rows = [
-        (cell_name(cell.case_id, cell.variant), check.name, f"{check.passed} of {check.n}", _state(check), check.detail)
+    rows: list[tuple[doc.Cell, ...]] = [
+        (_cell(cell), check.name, _figures(cell, check.passed, check.n, check.name), _state(check), check.detail)
         for holds in (False, None)
         for cell in result.cells
         for check in cell.checks
         if check.holds is holds
     ]
     rows += [
-        (cell_name(cell.case_id, cell.variant), "all at once", f"{cell.clean} of {cell.decided}", _state(cell), _APART)
+        (_cell(cell), "all at once", _figures(cell, cell.clean, cell.decided), _state(cell), _APART)
         for cell in result.cells
         if cell.checks and not cell.holds and all(check.holds for check in cell.checks)
     ]
-    rows += [
-        (cell_name(cell.case_id, cell.variant), "", "", "cannot tell", "undecided")
-        for cell in result.cells
-        if not cell.checks
-    ]
+    rows += [(_cell(cell), "", "", "cannot tell", "undecided") for cell in result.cells if not cell.checks]
     total = max(result.checks_failed + result.checks_undecided, len(rows))
     figures = map(Column, ("Passed", "State"))
     columns = (doc.words("Case"), doc.words("Check"), *figures, doc.words("Findings"))
@@ -124,6 +123,18 @@ def failed_checks(report: Report) -> Table:
     if any(row[3] != "failed" for row in rows):
         return table
     return replace(table.only([0, 1, 2, 4]), title="Failed checks")
+
+
+def _cell(cell: CellChecks | CellStability | CellLatency) -> str:
+    return cell_name(cell.case_id, cell.variant)
+
+
+def _of_cell(cell: CellStability | CellLatency) -> Selection:
+    return Selection(case=cell.case_id, variant=cell.variant)
+
+
+def _figures(cell: CellChecks, part: int, n: int, check: str = "") -> str:
+    return doc.Figures(f"{part} of {n}", Selection(case=cell.case_id, variant=cell.variant, check=check))
 
 
 def by_check(report: Report) -> Table:
@@ -149,7 +160,16 @@ def by_value(report: Report) -> Table:
 
 
 def _check_table(title: str, lines: list[CheckFigure], note: str = "") -> Table:
-    rows = [(line.name, *(f"{getattr(line, name):,}" for name in _OF_CHECKS.values())) for line in lines]
+    rows = [
+        (
+            line.name,
+            *(
+                doc.Figures(f"{getattr(line, name):,}", Selection(check=line.name, **_OF_ANSWERS.get(name, {})))
+                for name in _OF_CHECKS.values()
+            ),
+        )
+        for line in lines
+    ]
     return Table(title, (doc.words("Check"), *map(Column, _OF_CHECKS)), rows, note)
 
 
@@ -161,6 +181,8 @@ _OF_CHECKS = {
     "Answers failed": "failed",
     "Not run": "not_run",
 }
+_OF_ANSWERS = {name: {"state": name, "outcome": "conclusive"} for name in ("passed", "failed")}
+"""The columns that count answers in which a check ran; of an inconclusive sample none counts as run."""
 
 
 def _required_repeats(checks_figures: ChecksFigures) -> str:
@@ -231,6 +253,7 @@ def stability(report: Report) -> Table:
         ("Band", lambda row: band_of(row[1].value)),
         ("Comparisons", lambda row: f"{result.comparisons.get(row[0], 0):,}"),
         ("Cases", lambda row: f"{row[1].n:,}" + (f", {row[1].n_missing:,} n/a" if row[1].n_missing else "")),
+        behind=lambda _: Selection(),
         note="; ".join(messages),
         signature=OF_A_RUN,
     )
@@ -252,10 +275,11 @@ def least_stable(report: Report) -> Table:
     return doc.table(
         "Least stable",
         differing,
-        ("Case", lambda cell: cell_name(cell.case_id, cell.variant)),
+        ("Case", _cell),
         ("presence", lambda cell: _share(cell.presence)),
         *map(_field, result.how),
         ("Answers read", lambda cell: f"{cell.runs:,} of {cell.runs + cell.missing:,}"),
+        behind=_of_cell,
         note="; ".join(notes),
         most=_FEW_CELLS,
     )
@@ -282,9 +306,10 @@ def latency(report: Report) -> list[tuple[str, str]]:
     result = report.summary.latency
     if result is None or not times_have_a_part(report):
         return []
-    rows, few = [("Answered calls", _spread(result.overall, [*latency_metrics()]))], _few_points()
+    answered, few = _spread(result.overall, [*latency_metrics()]), _few_points()
+    rows: list[tuple[str, str]] = [("Answered calls", doc.Figures(answered, Selection(min_latency=0.0)))]
     if result.timeouts or result.failures:
-        rows.append(("Not answered", _unanswered(result)))
+        rows.append(("Not answered", doc.Figures(_unanswered(result), Selection(outcome="target_failed"))))
     if result.first_byte is not None:
         rows.append(("First byte", _spread(result.first_byte, few)))
     if result.queued is not None:
@@ -308,22 +333,17 @@ def slowest_cases(report: Report) -> Table:
     few = _few_points()
     # A percentile that no case has calls enough for is no column.
     points = ["mean", few[0], *(name for name in few[1:] if any(cell.spread[name] is not None for cell in ordered))]
-    rows = [
-        (
-            cell_name(cell.case_id, cell.variant),
-            *(fmt.seconds(cell.spread[name]) for name in points),
-            f"{cell.spread.n:,}",
-            *((f"{cell.timeouts:,}", f"{cell.failures:,}") if unanswered else ()),
-        )
-        for cell in ordered
-    ]
-    titles = (
-        *(name.capitalize() if name in ("mean", "max") else name for name in points),
-        "n",
-        *(("Timed out", "Failed") if unanswered else ()),
-    )
-    columns = (Column("Case", Kind.TEXT), *map(Column, titles))
-    return Table("Slowest cases", columns, rows, total=result.n_cells, most=_FEW_CELLS)
+    columns: list[doc.Written[CellLatency]] = [("Case", _cell), *map(_point, points)]
+    columns.append(("n", lambda cell: f"{cell.spread.n:,}"))
+    if unanswered:
+        columns.append(("Timed out", lambda cell: f"{cell.timeouts:,}"))
+        columns.append(("Failed", lambda cell: f"{cell.failures:,}"))
+    return doc.table("Slowest cases", ordered, *columns, behind=_of_cell, total=result.n_cells, most=_FEW_CELLS)
+
+
+def _point(name: str) -> doc.Written[CellLatency]:
+    title = name.capitalize() if name in ("mean", "max") else name
+    return title, lambda cell: fmt.seconds(cell.spread[name])
 
 
 def _few_points() -> list[str]:

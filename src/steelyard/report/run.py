@@ -24,6 +24,7 @@ from steelyard.report.judge import run
 from steelyard.report.model import Report, header_data
 from steelyard.report.render.json import encode, encode_object, picked
 from steelyard.report.samples import samples
+from steelyard.store.selection import Selection
 
 FORMAT = "steelyard.report/1"
 LINES, LINES_INVALID = 40, 10
@@ -180,7 +181,7 @@ def _pass_rate(report: Report) -> doc.Figure:
     detail = wording.pass_rate(report).removeprefix(value)
     marks = [gate.threshold for gate in report.decision.gates if gate.metric == "pass_rate"]
     gauge = doc.Gauge(rate.value, rate.low, rate.high, max(marks, default=None), fmt.with_base(rate))
-    return doc.Figure("Pass rate", value, detail.strip(), gauge)
+    return doc.Figure("Pass rate", doc.Figures(value, Selection()), detail.strip(), gauge)
 
 
 def context(report: Report) -> list[str]:
@@ -217,7 +218,7 @@ def charts_shown(report: Report) -> Sequence[Chart]:
 
 def _overall(report: Report) -> list[doc.Section]:
     rows = [*overall(report), ("Outcomes", wording.outcomes_sentence(report))]
-    return section("Overall", doc.Facts(rows))
+    return section("Overall", doc.Facts([(label, doc.Figures(text, Selection())) for label, text in rows]))
 
 
 def overall(report: Report) -> list[tuple[str, str]]:
@@ -259,20 +260,29 @@ def _fix_first(report: Report, most: int | None = None) -> list[doc.Section]:
         kinds = ", ".join(f"{kind} ({count:,})" for kind, count in report.summary.failures.items())
         why = f" Find out first why the calls failed: {kinds}." if kinds else ""
         return section("Fix first", doc.Bullets([doc.Bullet(f"Nothing was scored.{why}")]))
-    texts = [priority.sentence for priority in report.summary.priorities]
+    texts = [(priority.sentence, _to_improve(report, priority.component)) for priority in report.summary.priorities]
     if not texts:
         worth = [figure for figure in report.summary.codes if figure.gain][:_MOST_WORTH]
         texts = [
-            f"{_called(report, figure.code)}: average {findings.scores_if_fixed(report, figure)} if fixed,"
-            f" {fmt.base(figure.if_fixed.n, figure.if_fixed.n_missing)}"
+            (
+                f"{_called(report, figure.code)}: average {findings.scores_if_fixed(report, figure)} if fixed,"
+                f" {fmt.base(figure.if_fixed.n, figure.if_fixed.n_missing)}",
+                Selection(code=figure.code),
+            )
             for figure in worth
         ]
     if failing := wording.failing_sentence(report):
-        texts = [*texts[:most], failing]
+        texts = [*texts[:most], (failing, Selection(passed=False))]
     # Where a screen has room for many, it has room for all of their words.
     short = _LONGEST_LINE * most if most is not None else 10_000
-    items = [doc.Bullet(clipped(text, short)) for text in texts[:most]]
+    items = [doc.Bullet(doc.Figures(clipped(text, short), behind)) for text, behind in texts[:most]]
     return section("Fix first", doc.Bullets(items, numbered=True))
+
+
+def _to_improve(report: Report, what: str) -> Selection:
+    """The samples in which a component is not perfect, or that have a code."""
+    tops = {item.name: item.scale[1] for item in report.header.description.components}
+    return Selection(component=what, below=tops[what]) if what in tops else Selection(code=what)
 
 
 def _called(report: Report, code: str) -> str:
@@ -302,6 +312,7 @@ def worst(report: Report) -> doc.Table:
         ("Score", lambda line: fmt.percent(line.score)),
         ("Band", lambda line: line.band or ""),
         (doc.words("What went wrong"), lambda line: line.why),
+        behind=_sample,
     )
 
 
@@ -314,6 +325,7 @@ def slowest(report: Report) -> doc.Table:
         ("Latency", lambda line: fmt.seconds(line.latency)),
         ("Score", lambda line: fmt.percent(line.score)),
         _OUTCOME,
+        behind=_sample,
     )
 
 
@@ -324,6 +336,7 @@ def failures(report: Report) -> doc.Table:
         sorted(report.summary.failures.items(), key=lambda item: -item[1]),
         ("Kind", lambda item: item[0]),
         ("Samples", lambda item: f"{item[1]:,}"),
+        behind=lambda item: Selection(failure=item[0]),
         note="inconclusive: these count neither for nor against the system",
     )
 
@@ -332,7 +345,11 @@ def inconclusive(report: Report) -> doc.Table:
     """The first inconclusive samples, each with its reason."""
     lines = [detail.line for detail in report.details if not wording.is_conclusive(detail.line)]
     columns = (_case(report), _OUTCOME, (doc.words("Why"), lambda line: line.why))
-    return doc.table("Inconclusive", lines[:_MOST_INCONCLUSIVE], *columns, total=len(lines))
+    return doc.table("Inconclusive", lines[:_MOST_INCONCLUSIVE], *columns, behind=_sample, total=len(lines))
+
+
+def _sample(line: SampleLine) -> Selection:
+    return Selection(case=line.case_id, variant=line.variant)
 
 
 def _case(report: Report) -> doc.Written[SampleLine]:

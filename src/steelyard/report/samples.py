@@ -24,7 +24,7 @@ from steelyard.suite.labels import is_labelled
 
 def samples(report: Report) -> Samples:
     """All samples that the report details; repeats of a case stand together."""
-    reader = _Reader(report)
+    reader = SampleReader(report.header, report.details, Palette.of(report), report.summary.repeats)
     items = [reader.sample(detail) for detail in report.details]
     if report.summary.repeats > 1:
         by_cell: dict[tuple[str, str], list[tuple[int, SampleBlock]]] = {}
@@ -51,22 +51,23 @@ def _case(name: str, repeats: list[tuple[int, SampleBlock]]) -> SampleBlock:
     )
 
 
-class _Reader:
+class SampleReader:
     """Turns the details of one run's samples into what a list shows."""
 
-    def __init__(self, report: Report) -> None:
-        self.report = report
-        self.palette = Palette(report)
-        wanted = [picture for detail in report.details for picture in detail.pictures]
-        self.pictures = load_pictures(wanted, report.header.suite_path) if wanted else {}
-        self.labelled = bool((judge := report.header.description.judge) and judge.labels)
-        self.judged = judged_names(report.header)
+    def __init__(self, header: RunHeader, details: Sequence[SampleDetail], palette: Palette, repeats: int) -> None:
+        self.header = header
+        self.palette = palette
+        self.n_repeats = repeats
+        wanted = [picture for detail in details for picture in detail.pictures]
+        self.pictures = load_pictures(wanted, header.suite_path) if wanted else {}
+        self.labelled = bool((judge := header.description.judge) and judge.labels)
+        self.judged = judged_names(header)
 
     def sample(self, detail: SampleDetail) -> SampleBlock:
         line = detail.line
         return SampleBlock(
             anchor=wording.anchor(line),
-            name=wording.sample_name(line, repeats=self.report.summary.repeats),
+            name=wording.sample_name(line, repeats=self.n_repeats),
             status=wording.status(detail),
             score=fmt.percent(line.score),
             why=wording.excluded_text(detail) if wording.is_excluded(detail) else line.why,
@@ -107,7 +108,7 @@ class _Reader:
         for score in detail.scores:
             if detail.judgement is not None and score.get("name") in self.judged:
                 continue
-            scale = wording.scale_of(self.report.header, str(score.get("name")))
+            scale = wording.scale_of(self.header, str(score.get("name")))
             note = as_text(score.get("note"))
             if score.get("capped_by"):
                 note += f" capped by {score['capped_by']}, before: {fmt.on_scale(score.get('uncapped'), scale)}"

@@ -46,7 +46,7 @@ from steelyard.suite.load import strict as with_strict_rules
 from steelyard.suite.models import Limits, SuiteModel
 from steelyard.suite.signature import signature
 from steelyard.suite.truth import kept_with_a_run, without_truth
-from steelyard.targets.base import Target, TargetContext, open_target
+from steelyard.targets.base import Target, TargetContext, asked_by, open_target
 
 if TYPE_CHECKING:
     from steelyard.analysis.compare.pairing import ComparedRun
@@ -521,7 +521,13 @@ def _header(suite: SuiteModel, target: Target, plan: Plan, limits: Limits, optio
         signature=signed,
         target=identity,
         suite=described.data(),
-        options=replace(options.facts(), owner=myself(), load=load_of(limits), other_cases=suite.other_cases),
+        options=replace(
+            options.facts(),
+            owner=myself(),
+            load=load_of(limits),
+            other_cases=suite.other_cases,
+            asked_by=asked_by(suite.target, plan.variants, _target_context(suite, limits, {})),
+        ),
         n_planned=plan.n,
         version=__version__,
     )

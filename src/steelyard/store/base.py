@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
     from steelyard.store.contents import Contents
     from steelyard.store.logs import AlertRecord, BaselineEntry, Delivery
+    from steelyard.store.paging import Page
     from steelyard.store.people import PeopleTables
+    from steelyard.store.selection import Selection
 
 _Result = TypeVar("_Result")
 
@@ -312,6 +314,15 @@ class Store(Protocol):
     ) -> list[tuple[Sample, Case]]:
         """A few samples ordered by `score` or `latency`, those without one left out; or the first that are
         `inconclusive`."""
+        ...
+
+    def page(self, run_id: str, selection: Selection | None = None, **place: Any) -> Page:
+        """Some samples of a selection. `place` is what `PageRequest` has beside it: the order (`plan`, `score`,
+        `latency`, `case`), the cursor (`more` of a page, or the position of a sample), and how many."""
+        ...
+
+    def choices(self, run_id: str) -> dict[str, list[str]]:
+        """By field of a selection, what the run's samples have there."""
         ...
 
     def columns(self, run_id: str) -> Columns: ...

@@ -78,6 +78,7 @@ class _Packers(threading.local):
 
         self.pack = zstandard.ZstdCompressor().compress
         self.unpack = zstandard.ZstdDecompressor().decompress
+        self.begin_unpacking = zstandard.ZstdDecompressor().decompressobj
 
 
 @cache
@@ -108,6 +109,18 @@ def pack_text(text: str) -> bytes | None:
 def unpack_text(text: str | None, packed: bytes | None) -> str | None:
     """The text that is stored either way; None when none is."""
     return text if packed is None else unpack_bytes(bytes(packed)).decode()
+
+
+BLOCK = 132_000
+"""Bytes in which the first block of every Zstandard frame ends: 128 KiB of text and some bytes of its own."""
+
+
+def head_of_text(text: str | None, packed: bytes | None, length: int) -> str | None:
+    """The beginning of a text that is stored either way, of which the first BLOCK bytes suffice when it is packed."""
+    if packed is not None:
+        data = _packers().begin_unpacking().decompress(bytes(packed[:BLOCK])) if packed[:4] == _MAGIC else bytes(packed)
+        text = data[: 4 * length].decode(errors="ignore")
+    return None if text is None else text[:length]
 
 
 def _plain(value: Any) -> Any:

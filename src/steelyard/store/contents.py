@@ -250,6 +250,7 @@ CHECKS, COLUMNS, CONTENTS, DIGESTS = "checks", "columns", "contents", "digests"
 """The parts that are kept, each by itself."""
 _VERSION = 1
 _INSERT = ("run", "name", "content")
+_SINGLE_PART = "SELECT content FROM stored_columns WHERE run = ? AND name = ?"
 _STORED = "SELECT name, content FROM stored_columns WHERE run = ? AND name >= ? AND name < ? ORDER BY name"
 _COUNT = "SELECT count(*) FROM samples JOIN runs ON runs.number = samples.run WHERE run = ? AND state = 'ended'"
 
@@ -295,6 +296,29 @@ def stored_digests(session: Session, run: int) -> np.ndarray | None:
     """Digests of its answers; None when they are not kept."""
     result = _unpacked(session, run, DIGESTS, Digests)
     return None if result is None else result.digest
+
+
+def stored_texts(session: Session, run: int, part: str) -> dict[str, Any]:
+    """What is text or a number in a stored part, by field; of an array the name. KeyError when it is not kept."""
+    rows = session.execute(_SINGLE_PART, (run, part))
+    message = json.loads(bytes(rows[0][0])) if rows else {}
+    if message.pop("version", None) != _VERSION:
+        raise KeyError(part)
+    return {name: _named(item) for name, item in message.items()}
+
+
+def _named(message: dict[str, Any]) -> Any:
+    if "group" in message:
+        return {name: _named(item) for name, item in message["group"].items()}
+    return message["plain"] if "plain" in message else message.get("array")
+
+
+def stored_array(session: Session, run: int, part: str, name: str) -> np.ndarray:
+    """One array of a stored part, without the others; KeyError when somebody deleted it."""
+    rows = session.execute(_SINGLE_PART, (run, f"{part}.{name}"))
+    if not rows:
+        raise KeyError(name)
+    return _array(rows[0][0])
 
 
 def _packed(part: str, value: Any) -> Iterator[tuple[str, bytes]]:
@@ -370,3 +394,11 @@ def _bytes(values: np.ndarray) -> bytes:
 def _array(content: bytes) -> np.ndarray:
     result: np.ndarray = np.load(io.BytesIO(unpack_bytes(bytes(content))), allow_pickle=False)
     return result
+
+
+def positions_of(session: Session, run: int, n: int) -> np.ndarray:
+    """The places in the plan of a run's n samples, in order; a run without gaps is not read for them."""
+    last = session.execute("SELECT max(seq) FROM samples WHERE run = ?", (run,))[0][0]
+    if last is None or last == n - 1:
+        return np.arange(n)
+    return np.array([row[0] for row in session.execute("SELECT seq FROM samples WHERE run = ? ORDER BY seq", (run,))])

@@ -180,14 +180,19 @@ class PeopleTables:
         with self._database.writing() as session:
             return self._insert(session, labels)
 
-    def labels(self, *, run_id: str | None = None, suite: str | None = None) -> list[LabelRecord]:
-        """The labels of a run (preferences with it on either side included), of a suite, or all; oldest first."""
+    def labels(
+        self, *, run_id: str | None = None, suite: str | None = None, number: int | None = None
+    ) -> list[LabelRecord]:
+        """The labels of a run (preferences with it on either side included), of a suite, of a number, or all; oldest
+        first."""
         with self._database.reading() as session:
             where, values = "", list[Any]()
             if run_id is not None:
                 where, values = " AND ? IN (l.run, l.other_run)", [self._number_of(session, run_id)]
             if suite is not None:
                 where, values = f"{where} AND l.suite_name = ?", [*values, to_stored(suite)]
+            if number is not None:
+                where, values = f"{where} AND l.number = ?", [*values, number]
             rows = session.execute(f"{_LABELS}{where} ORDER BY l.number", values)
         return [from_row(LabelRecord, row) for row in rows]
 
@@ -217,6 +222,20 @@ class PeopleTables:
         with self._database.reading() as session:
             of_people = "SELECT p.name FROM labels l JOIN label_people p ON p.person = l.person"
             return [from_stored(row[0]) for row in session.execute(f"{of_people} GROUP BY p.name ORDER BY min(number)")]
+
+    def by_person(self, queue: Queue) -> dict[str, int]:
+        """How many labels of a queue each person gave, most first; what was skipped does not count."""
+        sql = """SELECT p.name, count(*) FROM labels l JOIN label_people p ON p.person = l.person
+            WHERE l.run = ? AND coalesce(l.other_run, 0) = ? AND l.of_case = ? AND l.withdrawn_at IS NULL
+            AND l.kind <> ? GROUP BY p.name ORDER BY count(*) DESC, p.name"""
+        return {from_stored(name): n for name, n in self._read(queue, sql, SKIPPED)}
+
+    def state(self, run_id: str) -> tuple[int, int]:
+        """Another one whenever a label of the run was given or taken back."""
+        sql = "SELECT count(*), count(withdrawn_at) FROM labels WHERE ? IN (run, other_run)"
+        with self._database.reading() as session:
+            ((given, withdrawn),) = session.execute(sql, (self._number_of(session, run_id),))
+        return int(given), int(withdrawn)
 
     def _insert(self, session: Session, labels: Sequence[LabelRecord]) -> list[int]:
         names = {person_key(label.person): label.person.strip() for label in reversed(labels)}
@@ -267,6 +286,25 @@ class PeopleTables:
                         update = f"UPDATE {table} SET drawn = ? WHERE {where}"  # noqa: S608 - our own words
                         session.execute(update, (drawn, *numbers, *_item(key)))
         return len(rows)
+
+    def queues(self, most: int) -> list[Queue]:
+        """The queues of the runs that began last, newest first."""
+        sql = """SELECT r.id, o.id, q.of_case FROM label_plans q JOIN runs r ON r.number = q.run
+            LEFT JOIN runs o ON o.number = q.other_run ORDER BY r.number DESC, q.other_run, q.of_case LIMIT ?"""
+        with self._database.reading() as session:
+            rows = session.execute(sql, (most,))
+        return [Queue(from_stored(run), other and from_stored(other), bool(of_case)) for run, other, of_case in rows]
+
+    def place(self, queue: Queue, position: int, person: str, desk: str = "") -> Place | None:
+        """A place by its position, whoever holds it; None when it is not for that person."""
+        sql = f"""SELECT case_id, variant, repeat, drawn, round FROM label_queue
+            WHERE {_IN_QUEUE} AND position = ? AND (only_for IS NULL OR only_for = ?)"""  # noqa: S608 - our own words
+        for row in self._read(queue, sql, position, to_stored(person_key(person))):
+            case_id, variant, repeat, drawn, round_ = row
+            return Place(
+                queue, position, from_stored(case_id), from_stored(variant), repeat, drawn, round_, person, desk
+            )
+        return None
 
     def queued(self, queue: Queue) -> dict[Key, str]:
         """Every item in a queue, and how it was drawn."""

@@ -366,15 +366,20 @@ def describe_key(key: tuple[str, str, int]) -> str:
 # ---- reading
 
 
-_WITH_CALL = f"""
+def with_call(texts: str = "t.text, t.packed, c.content") -> str:
+    """The query of a run's samples, each with its call, and of answer and case what is named."""
+    return f"""
 SELECT {", ".join(f"s.{column}" for column in SAMPLE_COLUMNS)},
-       {", ".join(f"a.{column}" for column in CALL_COLUMNS[2:])}, t.text, t.packed, c.content
+       {", ".join(f"a.{column}" for column in CALL_COLUMNS[2:])}, {texts}
 FROM samples s
 JOIN cases c ON c.id = s.case_id AND c.hash = s.case_hash
 JOIN calls a ON a.run = s.call_run AND a.seq = s.seq
 LEFT JOIN answers t ON t.run = s.call_run AND t.seq = s.seq
 WHERE s.run = ?
 """  # noqa: S608 - our own column names
+
+
+_WITH_CALL = with_call()
 _PAGE = f"{_WITH_CALL} AND s.seq > ? ORDER BY s.seq LIMIT ?"
 _FINDINGS = f"SELECT seq, {', '.join(_FINDING_COLUMNS)} FROM findings WHERE run = ? AND seq IN "  # noqa: S608
 _OF_CODE = f"""
@@ -400,7 +405,7 @@ AND (id, hash) IN (SELECT case_id, case_hash FROM samples WHERE run = ? AND case
 def page_after(session: Session, run: int, seq: int) -> tuple[list[tuple[Sample, Case]], int]:
     """The next samples after a place in the plan, with their cases, and the last place; no samples at the end."""
     rows = session.execute(_PAGE, (run, seq, PAGE))
-    return _complete(session, run, rows), rows[-1][1] if rows else seq
+    return complete(session, run, rows), rows[-1][1] if rows else seq
 
 
 def cases_after(session: Session, run: int, case_id: str | None) -> tuple[list[str], str | None]:
@@ -421,7 +426,7 @@ def samples_at(session: Session, run: int, seqs: Sequence[int]) -> list[tuple[Sa
     samples: dict[int | None, tuple[Sample, Case]] = {}
     for piece in in_pieces(seqs):
         rows = session.execute(f"{_WITH_CALL} AND s.seq IN ({placeholders(piece)})", (run, *piece))
-        samples.update((sample.position, (sample, case)) for sample, case in _complete(session, run, rows))
+        samples.update((sample.position, (sample, case)) for sample, case in complete(session, run, rows))
     return [samples[seq] for seq in seqs]
 
 
@@ -434,7 +439,8 @@ def findings_of(session: Session, run: int, code: str, limit: int) -> list[Hit]:
     ]
 
 
-def _complete(session: Session, run: int, rows: Sequence[Row]) -> list[tuple[Sample, Case]]:
+def complete(session: Session, run: int, rows: Sequence[Row]) -> list[tuple[Sample, Case]]:
+    """The samples in rows of `with_call`, with what other tables hold of them, and their cases."""
     if not rows:
         return []
     extra = _extra(session, run, [row[1] for row in rows])

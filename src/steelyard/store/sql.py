@@ -23,14 +23,11 @@ from steelyard.store.base import Checks, ClaimColumns, Columns, Hit, JudgedSampl
 from steelyard.store.codec import Row, columns_of, from_row, from_stored, to_json, to_row, to_stored
 from steelyard.store.columns import items_of, read_checks, read_claims, read_columns
 from steelyard.store.contents import Contents
-from steelyard.store.databases import (
-    Database,
-    Duplicate,
-    Session,
-    SqliteDatabase,
-    in_pieces,
-)
+from steelyard.store.databases import Database, Duplicate, Session, SqliteDatabase, in_pieces
+from steelyard.store.excerpt import Excerpt, Repeat, read_excerpt, read_repeats
+from steelyard.store.listing import RunsTable
 from steelyard.store.logs import AlertRecord, BaselineEntry, Delivery
+from steelyard.store.paging import Page, choices_of, read_page
 from steelyard.store.people import PeopleTables
 from steelyard.store.postgres import PostgresDatabase
 from steelyard.store.samples import (
@@ -51,6 +48,8 @@ from steelyard.store.samples import (
     spending_of,
 )
 from steelyard.store.schema import migrate
+from steelyard.store.selection import Selection
+from steelyard.store.stored_paging import ArrayCache, PageRequest
 from steelyard.suite.case import Case, digest
 
 if TYPE_CHECKING:
@@ -110,7 +109,9 @@ class SqlStore:
         self.database = database
         self.place = database.place
         self.people = PeopleTables(database, self._number)
+        self.listing = RunsTable(database)
         self._layouts: dict[int, Layouts] = {}
+        self._arrays = ArrayCache()
 
     def close(self) -> None:
         self.database.close()
@@ -269,6 +270,14 @@ class SqlStore:
         places = sorted(seq for seq, _owner in self._read(results_by_key, run, case_ids).values())
         return (self._read(samples_at, run, piece) for piece in in_pieces(places))
 
+    def samples_at(self, run_id: str, positions: Sequence[int]) -> list[tuple[Sample, Case]]:
+        """The samples at some places of the plan, with their cases, in the order asked for."""
+        return self._read(lambda session: samples_at(session, self._number(session, run_id), positions))
+
+    def positions(self, run_id: str, n: int) -> np.ndarray:
+        """The places in the plan of a run's n samples, in the order of `columns`."""
+        return self._read(lambda session: contents.positions_of(session, self._number(session, run_id), n))
+
     def cases(self, run_id: str) -> Iterator[Case]:
         run = self._read(self._number, run_id)
         return (case_from(content) for page in self._pages(cases_after, run, None) for content in page)
@@ -282,6 +291,25 @@ class SqlStore:
             run = self._number(session, run_id)
             result = session.execute(sql, (run, limit))
             return samples_at(session, run, [row[0] for row in result])
+
+    def excerpt(self, run_id: str, position: int, *, most: int) -> Excerpt | None:
+        """The sample at a place of the plan with at most so many characters of its answer; None when there is none."""
+        return self._read(lambda session: read_excerpt(session, self._number(session, run_id), position, most))
+
+    def repeats(self, run_id: str, case_id: str, *, limit: int) -> list[Repeat]:
+        """The first samples of a case in a run, by variant and repeat."""
+        return self._read(lambda session: read_repeats(session, self._number(session, run_id), case_id, limit))
+
+    @_outlasting
+    def page(self, run_id: str, selection: Selection | None = None, **place: Any) -> Page:
+        request = PageRequest(selection or Selection(), **place)
+        with self.database.reading() as session:
+            return read_page(session, self._number(session, run_id), request, self._arrays)
+
+    @_outlasting
+    def choices(self, run_id: str) -> dict[str, list[str]]:
+        with self.database.reading() as session:
+            return choices_of(session, self._number(session, run_id), self._arrays)
 
     @_outlasting
     def columns(self, run_id: str) -> Columns:

@@ -17,6 +17,7 @@ from steelyard import plugins
 from steelyard.errors import Problem, SteelyardError, SuiteError, TargetFailure, UsageError
 from steelyard.frozen import frozen, slotted
 from steelyard.plugins import in_one_line, place_in_words, raised_in_words
+from steelyard.records import RunHeader, Sample
 from steelyard.redact import looks_secret
 from steelyard.suite.case import MISSING, Attachment, Case, compile_path, json_writer
 from steelyard.suite.files import text_inside
@@ -266,6 +267,60 @@ def text_of(given: str | TextFile, target_context: TargetContext, what: str) -> 
         return text_inside(target_context.folder, given.file), given.file
     except ValueError as error:
         raise SuiteError([Problem(str(error), what)]) from None
+
+
+# The request of a stored sample: made again of the settings that its run stored and of its case.
+
+_WITH_REQUESTS = ("chat", "command", "http")
+_NOT_SENT = {"token", "price", "max_bytes", "connect_timeout", "start", "ready"}
+_HIDDEN = "[secret]"
+
+
+def asked_by(spec: TargetSpec, variants: Iterable[Variant], target_context: TargetContext) -> dict[str, Any] | None:
+    """What requests are made by, as plain data to store: settings, with the texts of their files, and variants.
+
+    Values from the environment stand by name, what looks like a secret is left out. None for a kind that sends nothing.
+    """
+    settings = spec.settings
+    if spec.kind not in _WITH_REQUESTS or not isinstance(settings, TargetSettings):
+        return None
+    stored = settings.model_dump(mode="json", by_alias=True, exclude_defaults=True, exclude=_NOT_SENT)
+    for name in type(settings).model_fields:
+        if isinstance(value := getattr(settings, name), TextFile):
+            stored[name] = text_of(value, target_context, f"target {spec.kind}, {name}")[0]
+    by_name = {variant.name: variant.values for variant in variants}
+    return {"settings": _without_secrets(stored), "variants": _without_secrets(by_name)}
+
+
+def _without_secrets(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {
+            name: _HIDDEN if isinstance(item, str) and looks_secret(name) else _without_secrets(item)
+            for name, item in value.items()
+        }
+    return [_without_secrets(item) for item in value] if isinstance(value, list) else value
+
+
+class _Names(dict[str, str]):
+    """An environment in which every variable stands for itself."""
+
+    def get(self, name: str, default: Any = None) -> str:  # type: ignore[override]  # noqa: ARG002
+        return f"${name}"
+
+
+def request_again(header: RunHeader, sample: Sample, case: Case) -> Any:
+    """A sample's request as it was sent, as plain data, variables by name; None when it cannot be told."""
+    kind, stored = str(header.target.get("kind")), header.options.asked_by
+    if stored is None or kind not in _WITH_REQUESTS:
+        return None
+    folder, schema = Path(header.suite_path).parent, header.description.answer.schema_data
+    variant = Variant(sample.variant, dict(stored["variants"].get(sample.variant, {})))
+    ask = Request(case.without_truth(), variant, sample.repeat, case.expected, case.private)
+    try:
+        target = open_target(TargetSpec(kind, dict(stored["settings"])), TargetContext(folder, schema, _Names()))
+        return target.request_key(ask)
+    except SteelyardError:
+        return None
 
 
 # Fills texts, trees of texts and typed values from one call: the bodies, headers and prompts of targets.

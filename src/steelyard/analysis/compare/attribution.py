@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from steelyard.analysis.compare.attribution_model import (
     Portion,
     ScoreAgain,
     ScoredAgain,
+    Wanted,
     ask_for,
     name_of,
     points,
@@ -35,7 +37,8 @@ from steelyard.analysis.compare.attribution_steps import (
     reason_messages,
     stands_on,
 )
-from steelyard.analysis.compare.judge_drift import band_of, must_be_measured
+from steelyard.analysis.compare.judge_drift import band_of, must_be_measured, reread
+from steelyard.analysis.compare.judge_drift import identical as identical_answers
 from steelyard.analysis.compare.metrics import UNTOUCHED
 from steelyard.analysis.compare.model import Comparison, MetricChange, Moved
 from steelyard.analysis.compare.pairing import CommonCases, ComparedRun
@@ -164,6 +167,16 @@ def attribute(
     """
     cut = _Cut(SharedPairs(a, b, cases))
     return cut.attribution(score_again, identical), cut.traces
+
+
+def attribute_stored(a: ComparedRun, b: ComparedRun, cases: CommonCases) -> Attribution:
+    """What the stored runs alone show of the change: no suite is read, nothing is scored again, nobody is asked."""
+
+    def read_then(wanted: Wanted) -> ScoredAgain:
+        judge = reread(a, b, wanted.first, by_pass=wanted.by_pass)
+        return ScoredAgain(judge=None if np.isnan(judge).all() else judge)
+
+    return attribute(a, b, cases, read_then, partial(identical_answers, a, b))[0]
 
 
 class _Cut:

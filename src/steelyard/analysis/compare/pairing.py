@@ -6,6 +6,7 @@ import hashlib
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from functools import cached_property, partial
 from itertools import islice
 from typing import Any
@@ -441,6 +442,34 @@ def _ended(run: ComparedRun) -> Array:
     return ended & ((table.passed() >= 0) | table.excluded) if run.passes else ended
 
 
+class PairKind(StrEnum):
+    """What became of a pair; one that was broken may be worse, too."""
+
+    ALL = "all"
+    BROKEN = "broken"
+    FIXED = "fixed"
+    WORSE = "worse"
+    """Its score fell."""
+    BETTER = "better"
+    NOT_COMPARABLE = "not-comparable"
+
+
+@dataclass(frozen=True, slots=True)
+class PairOrder:
+    """Pairs in the order in which one looks at them: the largest move of the score first, then what is not comparable,
+    then what did not move. Of each kind only the first are listed."""
+
+    first: Array
+    """Positions in A; -1 where A has no such sample."""
+    second: Array
+    reason: Array
+    """Why it is not comparable, as a place in `Why`; -1 of one that is."""
+    places: dict[PairKind, Array]
+    """By kind, places in this order."""
+    counts: dict[PairKind, int]
+    """By kind, how many there are, listed or not."""
+
+
 class Lists:
     """What became of every sample, as lists."""
 
@@ -448,16 +477,48 @@ class Lists:
         self._a, self._b, self._cases, self._pairing = a, b, cases, pairing
         self._score_a, self._score_b = a.table.score(), b.table.score()
 
-    def all(self) -> Pairs:
-        """Every list, with counts over all samples."""
+    def _moves(self) -> tuple[Array, Array, Array, Array, Array]:
+        """By how much the score of each pair moved; which rose and fell, and which were fixed and broken."""
         a, b, pairing = self._a, self._b, self._pairing
         moved = self._score_b[pairing.second] - self._score_a[pairing.first]
         rose, fell = moved > NO_CHANGE, moved < -NO_CHANGE
+        if not (a.passes and b.passes):
+            return moved, rose, fell, rose & False, fell & False
+        before, after = a.table.passed()[pairing.first], b.table.passed()[pairing.second]
+        return moved, rose, fell, after > before, after < before
+
+    def in_order(self, most: int) -> PairOrder:
+        """The pairs one by one, of each kind so many."""
+        moved, rose, fell, fixed, broken = self._moves()
+        excluded = self._pairing.excluded
+        turned = rose | fell | fixed | broken
+        # Rounded, so that equal moves stay in the order of their cases.
+        order = np.lexsort((-np.round(np.abs(moved), 12), ~turned))
+        n_turned, n_excluded = int(turned.sum()), sum(len(places) for places, _ in excluded.values())
+        pieces = (order[:n_turned], order[n_turned:])
+        sides = [
+            np.concatenate([rows[pieces[0]], *(places[side] for places in excluded.values()), rows[pieces[1]]])
+            for side, rows in enumerate((self._pairing.first, self._pairing.second))
+        ]
+        reason = np.full(len(sides[0]), -1, dtype=np.int8)
+        codes = [np.full(len(places), list(Why).index(why)) for why, (places, _) in excluded.items()]
+        reason[n_turned : n_turned + n_excluded] = np.concatenate(codes) if codes else -1
+        of_kind = {PairKind.BROKEN: broken, PairKind.FIXED: fixed, PairKind.WORSE: fell, PairKind.BETTER: rose}
+        # None of these is among the pairs that did not move, which come after those that are not comparable.
+        places = {kind: np.flatnonzero(mask[pieces[0]]) for kind, mask in of_kind.items()}
+        places[PairKind.NOT_COMPARABLE] = np.arange(n_turned, n_turned + n_excluded)
+        unmoved = np.arange(n_turned + n_excluded, len(reason))
+        counts = {kind: len(rows) for kind, rows in places.items()} | {PairKind.ALL: len(reason)}
+        listed = np.unique(np.concatenate([rows[:most] for rows in (*places.values(), unmoved)]))
+        places = {kind: np.searchsorted(listed, rows[:most]) for kind, rows in places.items()}
+        places[PairKind.ALL] = np.arange(len(listed))
+        return PairOrder(sides[0][listed], sides[1][listed], reason[listed], places, counts)
+
+    def all(self) -> Pairs:
+        """Every list, with counts over all samples."""
+        a, b, pairing = self._a, self._b, self._pairing
+        moved, rose, fell, up, down = self._moves()
         by_pass = a.passes and b.passes
-        up, down = rose & False, fell & False
-        if by_pass:
-            before, after = a.table.passed()[pairing.first], b.table.passed()[pairing.second]
-            up, down = after > before, after < before
         level = ~rose & ~fell
         return Pairs(
             n_a=a.columns.n,

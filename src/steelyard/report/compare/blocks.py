@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any
 
 from steelyard.analysis.compare.metrics import EXTRA
@@ -15,14 +16,17 @@ from steelyard.analysis.compare.model import (
     SliceChange,
     Standing,
 )
+from steelyard.analysis.compare.slices import DIFFERS
 from steelyard.report import document as doc
 from steelyard.report import format as fmt
 from steelyard.report.compare import changes as texts
 from steelyard.report.compare import sentences as words
+from steelyard.report.compare.waterfall import waterfall
 from steelyard.report.document import bullets, section, table_section
 from steelyard.report.model import header_data
 from steelyard.report.render.json import encode, encode_object
 from steelyard.report.wording import signature_line
+from steelyard.store.selection import OfRun
 from steelyard.suite.case import cell_name
 
 FORMAT = "steelyard.compare/1"
@@ -43,24 +47,46 @@ _OVER_GROUPS = "adjusted over the groups (Holm)"
 
 def document(comparison: Comparison) -> doc.Document:
     """What differs, the answer, how sure it is and what moved; then the pairs, all figures, and what is left out."""
-    main = [*words.tables(comparison), *main_tables(comparison)]
-    changed = comparison.signatures.changes
-    # The first of them are said at the top.
-    changed = changed if len(changed) > words.MOST_DIFFERENCES else ()
-    blocks: list[doc.Block] = [
-        *answer(comparison),
-        *section("Pairs", doc.Facts(words.pair_lists(comparison)), *_listed(comparison), main=True),
-        *(item for table in main for item in table_section(table, main=True)),
-        *(item for table in other_tables(comparison) for item in table_section(table)),
-        *section("Groups that did not move", doc.Text(unmoved_slices(comparison))),
-        *section("Not compared", bullets(words.left_out(comparison.not_compared))),
-        *section("All differences between the two runs' signatures", bullets(item.sentence for item in changed)),
-        *section("SignaturePair", doc.Fold("All differences, part by part", [signatures(comparison)])),
-    ]
+    pairs = section("Pairs", doc.Facts(words.pair_lists(comparison)), *_listed(comparison), main=True)
+    why = [item for table in words.tables(comparison) for item in table_section(table, main=True)]
+    return _document(comparison, [*answer(comparison), *pairs, *why, *figures(comparison)])
+
+
+def pages(comparison: Comparison) -> tuple[doc.Document, doc.Document]:
+    """The same for a page that has the pairs in between: the answer with the causes drawn, then all figures."""
+    differ, verdict = answer(comparison)
+    return _document(comparison, [verdict, *_why(comparison), differ]), _document(comparison, figures(comparison))
+
+
+def _why(comparison: Comparison) -> list[doc.Section]:
+    result = comparison.attribution
+    drawn = None if result is None else waterfall(result)
+    if result is None or drawn is None:
+        return []
+    portions, *edits = words.cause_tables(result)
+    return section(portions.title, drawn, portions, *edits)
+
+
+def _document(comparison: Comparison, blocks: Sequence[doc.Block]) -> doc.Document:
     sides = (("A", comparison.a), ("B", comparison.b))
     footer = [f"Method: {words.method(comparison)}", *(f"{side}: {signature_line(run)}" for side, run in sides)]
     context = [f"{side}: {text}" for side, text in words.runs(comparison)]
     return doc.Document(f"{words.title(comparison)}: A to B", blocks, context, footer)
+
+
+def figures(comparison: Comparison) -> list[doc.Block]:
+    """All figures, and what is left out."""
+    changed = comparison.signatures.changes
+    # The first of them are said at the top.
+    changed = changed if len(changed) > words.MOST_DIFFERENCES else ()
+    return [
+        *(item for table in main_tables(comparison) for item in table_section(table, main=True)),
+        *(item for table in other_tables(comparison) for item in table_section(table)),
+        *section("Groups that did not move", doc.Text(unmoved_slices(comparison))),
+        *section("Not compared", bullets(words.left_out(comparison.not_compared))),
+        *section("All differences between the two runs' signatures", bullets(item.sentence for item in changed)),
+        *section("Signatures", doc.Fold("All differences, part by part", [signatures(comparison)])),
+    ]
 
 
 def answer(comparison: Comparison) -> list[doc.Block]:
@@ -101,7 +127,37 @@ def _figures(
     comparison: Comparison, title: str, groups: Iterable[str], note: str = "", adjusted: str = _OVER_TABLE
 ) -> doc.Table:
     changes = [change for change in comparison.metrics if change.group in groups]
-    return _changed(title, changes, note, adjusted)
+    return _changed(comparison, title, changes, note, adjusted)
+
+
+_Fields = Callable[[Any], dict[str, Any] | None]
+"""Gives the samples behind an item as fields of a selection; None where no selection says it."""
+
+
+def _leading(comparison: Comparison, columns: Iterable[doc.Written[Any]], of: _Fields) -> list[doc.Written[Any]]:
+    """The columns, with figures of A and of B that lead to the samples behind them."""
+    runs = {"A": comparison.a.id, "B": comparison.b.id}
+    titled = [(head.title if isinstance(head, doc.Column) else head, head, cell) for head, cell in columns]
+    return [
+        (head, partial(_led, cell, of, runs[side]) if (side := title.rpartition(" ")[2]) in runs else cell)
+        for title, head, cell in titled
+    ]
+
+
+def _led(cell: Callable[[Any], doc.Cell], of: _Fields, run: str, item: Any) -> doc.Cell:
+    text, fields = cell(item), of(item)
+    return text if text in doc.NOTHING or fields is None else doc.Figures(str(text), OfRun(**fields, run=run))
+
+
+def _samples_of(change: MetricChange) -> dict[str, Any] | None:
+    """Which samples of a run a figure is made of; None where no selection says it."""
+    if change.group in ("headline", *_SPENT):
+        return {}
+    if change.group in _FAILED:
+        return {"outcome": change.name.removesuffix("_rate")}
+    kind, _, name = change.name.partition(".")
+    fields = {"band": ("band", name), "score": ("component", name.rpartition(".")[0]), "findings": ("code", name)}
+    return None if kind not in fields or name == "total" else dict([fields[kind]])
 
 
 def main_figures(comparison: Comparison) -> doc.Table:
@@ -117,7 +173,9 @@ def of_cells(comparison: Comparison) -> doc.Table:
 def failures(comparison: Comparison) -> doc.Table:
     """How often target or judge failed or an answer had the wrong shape; no rows when nothing of it ever happened."""
     happened = [item for item in comparison.metrics if item.group in _FAILED and (item.a.value or item.b.value)]
-    return _changed("Failures", happened, "of all pairs with the same question; malformed: of those answered")
+    return _changed(
+        comparison, "Failures", happened, "of all pairs with the same question; malformed: of those answered"
+    )
 
 
 def extra(comparison: Comparison) -> doc.Table:
@@ -127,7 +185,7 @@ def extra(comparison: Comparison) -> doc.Table:
     moved.sort(key=lambda change: _ORDER.index(change.verdict))
     still = len(changes) - len(moved)
     return _changed(
-        "Without weight in the score", moved, f"{still:,} of {len(changes):,} did not move" if still else ""
+        comparison, "Without weight in the score", moved, f"{still:,} of {len(changes):,} did not move" if still else ""
     )
 
 
@@ -138,10 +196,12 @@ def spending(comparison: Comparison) -> doc.Table:
     return _figures(comparison, "Latency and cost, a sample", _SPENT, note)
 
 
-def _changed(title: str, changes: Iterable[MetricChange], note: str = "", adjusted: str = _OVER_TABLE) -> doc.Table:
+def _changed(
+    comparison: Comparison, title: str, changes: Iterable[MetricChange], note: str = "", adjusted: str = _OVER_TABLE
+) -> doc.Table:
     available = _what_moved_first([change for change in changes if change.a.n])
     signature = texts.of_changes(available, adjusted)
-    columns = (("Figure", texts.name), *_COLUMNS)
+    columns = (("Figure", texts.name), *_leading(comparison, _COLUMNS, _samples_of))
     return doc.table(title, available, *columns, note=note, signature=signature, most=_MOST_ROWS)
 
 
@@ -197,7 +257,11 @@ def _slices(factor: str, groups: Sequence[SliceChange], comparison: Comparison) 
             lambda row: row[0].name if row[1].name == main else f"{row[0].name}: {texts.name(row[1])}",
         ),
         *(sides if comparison.pairs.by_pass else ()),
-        *_columns_of(lambda row: row[1]),
+        *_leading(
+            comparison,
+            _columns_of(lambda row: row[1]),
+            lambda row: None if row[0].name == DIFFERS else {factor: row[0].name},
+        ),
         note=f"{still:,} of {len(groups):,} groups did not move" if still else "",
         signature=texts.of_changes([change for _, change in moved], _OVER_GROUPS),
         most=_MOST_ROWS,
@@ -229,9 +293,7 @@ def codes(comparison: Comparison) -> doc.Table:
         "Findings",
         comparison.codes,
         ("Code", lambda item: item.code),
-        *_BOTH,
-        ("Samples A", lambda item: f"{item.samples_a:,}"),
-        (doc.Column("Samples B", below=True), lambda item: f"{item.samples_b:,}"),
+        *_leading(comparison, (*_BOTH, *_SAMPLES), lambda item: {"code": item.code}),
         _CHANGE,
         ("p", lambda item: texts.chance(by_name[item.code]) if item.code in by_name else ""),
         (doc.VERDICT, lambda item: by_name[item.code].verdict.value if item.code in by_name else ""),
@@ -242,6 +304,10 @@ def codes(comparison: Comparison) -> doc.Table:
 
 
 _BOTH: list[doc.Written[Any]] = [("A", lambda item: f"{item.a:,}"), ("B", lambda item: f"{item.b:,}")]
+_SAMPLES: list[doc.Written[Any]] = [
+    ("Samples A", lambda item: f"{item.samples_a:,}"),
+    (doc.Column("Samples B", below=True), lambda item: f"{item.samples_b:,}"),
+]
 _CHANGE: doc.Written[Any] = ("Change", lambda item: item.standing.value)
 
 
@@ -258,7 +324,7 @@ def confusions(comparison: Comparison) -> doc.Table:
         ("Expected", lambda item: item.expected),
         (doc.words("Got"), lambda item: item.got),
         (doc.words("Code"), lambda item: item.code),
-        *(*_BOTH, _CHANGE),
+        *_leading(comparison, (*_BOTH, _CHANGE), lambda item: {"code": item.code}),
         note=f"{words.confusion_counts(comparison)}, {_of_pairs(comparison)}",
         total=result.n - result.counts.get(Standing.SAME, 0),
         most=_MOST_ROWS,
@@ -346,7 +412,7 @@ _COUNTED = ("failures", "findings", "sections", "confusions")
 def signatures(comparison: Comparison) -> doc.Table:
     """Everything that differs in how the runs were made."""
     return doc.table(
-        "SignaturePair",
+        "Signatures",
         comparison.signatures.changes,
         ("Part", lambda change: change.part),
         (doc.words("Means"), lambda change: words.MEANINGS[change.means]),

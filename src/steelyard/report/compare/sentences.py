@@ -65,8 +65,11 @@ def why(comparison: Comparison) -> list[tuple[str, str]]:
 def tables(comparison: Comparison) -> list[Table]:
     """The portions with their intervals, and the truth edits that moved the number."""
     result = shown(comparison)
-    if result is None or result.total is None:
-        return []
+    return [] if result is None or result.total is None else cause_tables(result)
+
+
+def cause_tables(result: Attribution) -> list[Table]:
+    """The same of an attribution that says no more than the comparison, too."""
     edits = result.truth_edits
     listed = doc.table(
         "Truth edits",

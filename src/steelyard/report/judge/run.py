@@ -13,6 +13,7 @@ from steelyard.report.format import OF_A_RUN, clipped
 from steelyard.report.model import JudgementDetail, Marked, Report, VoteDetail
 from steelyard.stats.intervals import Estimate
 from steelyard.store.base import Spending
+from steelyard.store.selection import Selection
 from steelyard.suite.judge import Member
 
 _FIX_CUT_OFF = "give the judge more max_tokens, then steelyard rescore --judge-again"
@@ -236,6 +237,7 @@ def dimensions(report: Report) -> Table:
         ("Weight", lambda row: weight_of(report.header, row[0])),
         *(mean, interval, doc.value(lambda row: row[1].uncapped_mean, "Uncapped", "points")),
         *(doc.value(lambda row: row[1].capped, "Capped"), n),
+        behind=lambda row: Selection(component=row[0]),
         note="mean: after rules and checks, in points; uncapped: before; capped: share of texts that they changed",
         signature=OF_A_RUN,
     )
@@ -252,6 +254,7 @@ def flags(report: Report) -> Table:
         ("Flag", lambda row: row[0]),
         ("Flagged", lambda row: f"{row[1].numerator:,} of {row[1].denominator:,}"),
         *doc.estimate(lambda row: row[1].estimate, "Share"),
+        behind=lambda row: Selection(code=row[0].upper()),
         signature=OF_A_RUN,
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib.resources import files
 from itertools import groupby
 from typing import Any
@@ -27,6 +27,7 @@ from steelyard.report.render.page_size import (
     longest_text,
 )
 from steelyard.report.verdicts import STYLES, style_of
+from steelyard.store.selection import Selection
 
 _LONGEST_LINE = 600
 _SHADES = 4
@@ -65,13 +66,14 @@ def _harmless(value: object) -> Markup:
     return value if isinstance(value, Markup) else escape(visible(str(value)))
 
 
-def to_html(document: doc.Document) -> str:
+def to_html(document: doc.Document, links: Sequence[tuple[str, str]] = ()) -> str:
     """The page. Texts of samples are shortened, visibly, so far that a thousand samples stay below three megabytes.
 
-    Pictures and charts come on top of that.
+    Pictures and charts come on top of that. `links` are titles and addresses of pages of ours beside it.
     """
-    page = _Page(document, longest_text(document))
-    style, script = _asset("page.css"), _asset("page.js")
+    page = BlockWriter(document, longest_text(document))
+    page.links = links
+    style, script = asset("page.css"), asset("page.js")
     headline = document.headline
     title = f"{headline.shown or headline.word}: {document.title}" if headline else document.title
     body = page.body()
@@ -90,7 +92,8 @@ def to_html(document: doc.Document) -> str:
     return f"{top}{body}\n<script>{script}</script>\n</body>\n</html>\n"
 
 
-def _asset(name: str) -> str:
+def asset(name: str) -> str:
+    """A file that pages are made with."""
     return (files("steelyard.report.render") / name).read_text(encoding="utf-8")
 
 
@@ -106,12 +109,19 @@ def _source(text: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
-class _Page:
-    """Writes the blocks of one document; `longest` is how many characters of a quoted text are shown."""
+class BlockWriter:
+    """Writes the blocks of one document; `longest` is how many characters of a quoted text are shown.
 
-    def __init__(self, document: doc.Document, longest: int) -> None:
+    `address` gives the address of the samples behind a figure, where a page can lead to them.
+    """
+
+    def __init__(self, document: doc.Document, longest: int, address: Callable[[Selection], str] | None = None) -> None:
         self.document = document
         self.longest = longest
+        self.address = address
+        self.links: Sequence[tuple[str, str]] = ()
+        self.picture_addresses: Mapping[str, str] = {}
+        """Where pictures are to be fetched; all others are part of the page."""
         self.roomy = longest >= ROOMY
         self.signatures: set[str] = set()
         self.anchors: dict[str, int] = {}
@@ -138,17 +148,23 @@ class _Page:
     def body(self) -> Markup:
         """Everything between head and script."""
         document = self.document
-        main = [
-            self.blocks(list(some), short=short)
-            for short, some in groupby(document.blocks, lambda block: getattr(block, "short", False))
-        ]
         footer = [tag("p", one_line(line)) for line in (*document.footer, *document.last)]
-        head = [tag("h1", one_line(document.title, 200))]
+        head = [tag("p", tag("a", title, href=address), cls="small") for title, address in self.links]
+        head.append(tag("h1", one_line(document.title, 200)))
         head.append(tag("p", self.line(" · ".join(document.context)), cls="muted small any"))
         sampled = any(isinstance(block, doc.Samples) for block in document.blocks)
         skip = tag("a", "Skip to the samples", cls="skip", href="#samples") if sampled else Markup("")
-        wrap = tag("div", tag("header", *head, cls="page"), tag("main", *main), tag("footer", *footer), cls="wrap")
+        wrap = tag(
+            "div", tag("header", *head, cls="page"), tag("main", self.content()), tag("footer", *footer), cls="wrap"
+        )
         return _all([skip, wrap, self.gallery()])
+
+    def content(self) -> Markup:
+        """All blocks of the document."""
+        return _all(
+            self.blocks(list(some), short=short)
+            for short, some in groupby(self.document.blocks, lambda block: getattr(block, "short", False))
+        )
 
     def blocks(self, blocks: Sequence[doc.Block], *, short: bool = False) -> Markup:
         """The blocks one below the other; short sections share the width."""
@@ -177,14 +193,14 @@ class _Page:
     def headline(self, block: doc.Headline) -> Markup:
         """The verdict; what warns of a figure stands before it."""
         style = style_of(block.word)
-        badge = tag(
+        word = tag(
             "span", f"{style.sign} {self.line(block.shown or block.word)}".strip(), cls=f"badge big {style.colour}"
         )
-        parts = [tag("h2", badge, id="verdict"), tag("p", self.line(block.text), cls="sentence")]
+        parts = [tag("h2", word, id="verdict"), tag("p", self.line(block.text), cls="sentence")]
         parts += [tag("div", self.items(block.warnings, cls="warned"), cls="warnings")] if block.warnings else []
         if (figure := block.figure) is not None:
             small = tag("small", figure.label.lower())
-            parts.append(tag("p", figure.value, " ", small, cls="headline"))
+            parts.append(tag("p", self.linked(figure.value, figure.value), " ", small, cls="headline"))
             parts += [tag("p", self.gauge(figure.gauge), cls="wide")] if figure.gauge else []
             parts.append(tag("p", self.line(figure.detail), cls="muted small"))
         parts.append(self.items(block.reasons))
@@ -213,7 +229,10 @@ class _Page:
         return tag("details", title, *shown, cls="code", open=block.open)
 
     def facts(self, block: doc.Facts) -> Markup:
-        rows = [tag("dt", self.line(label)) + tag("dd", self.line(value), cls="any") for label, value in block.rows]
+        rows = [
+            tag("dt", self.line(label)) + tag("dd", self.linked(value, self.line(value)), cls="any")
+            for label, value in block.rows
+        ]
         return tag("dl", *rows, cls="figures")
 
     def bullets(self, block: doc.Bullets) -> Markup:
@@ -232,7 +251,7 @@ class _Page:
         if item.tone is doc.Tone.WARNING:
             yield tag("strong", f"⚠ {text}")
         else:
-            yield tag("strong", text) if item.tone is doc.Tone.STRONG else text
+            yield self.linked(item.text, tag("strong", text) if item.tone is doc.Tone.STRONG else text)
 
     def table(self, block: doc.Table) -> Markup:
         """The table, so many rows of it, with what is said below it."""
@@ -268,15 +287,21 @@ class _Page:
             return self.gauge(cell) if column.kind is doc.Kind.GAUGE else _bar(cell)
         if isinstance(cell, doc.Link):
             return (
-                tag("a", self.line(cell.text), href=f"#{cell.anchor}")
+                tag("a", self.line(cell.text), href=cell.anchor if cell.away else f"#{cell.anchor}")
                 if cell.anchor
                 else _harmless(self.line(cell.text))
             )
         if column.kind is doc.Kind.VERDICT and cell in STYLES:
-            return _badge(cell)
+            return badge(cell)
         first, *others = cell.split("\n")
         below = [tag("span", self.line(part), cls="muted small below") for part in others]
-        return _all([self.line(first), *(part for item in below for part in (" ", item))])
+        return self.linked(cell, _all([self.line(first), *(part for item in below for part in (" ", item))]))
+
+    def linked(self, text: str, shown: object) -> Markup:
+        """What is shown of a text, as a link to the samples behind it where there is one."""
+        if self.address is None or not isinstance(text, doc.Figures):
+            return _harmless(shown)
+        return tag("a", shown, href=self.address(text.behind), cls="behind")
 
     def below(self, table: doc.Table, most: int) -> Iterator[Markup]:
         note, conclusion, signature = table.below(most, self.signatures)
@@ -359,11 +384,13 @@ class _Page:
         if block.problem:
             absent = tag("p", one_line(block.problem, 400), cls="muted any absent")
             return tag("figure", absent, caption, cls="photo") + legend
-        self.pictures.setdefault(block.name, block)
-        anchor = f"picture-{list(self.pictures).index(block.name)}"
         size = max(max(block.width, block.height) // _LABELS_A_SIDE, 1)
         paths = "".join(outline.path for outline in block.outlines)
-        parts = [tag("use", href=f"#{anchor}")]
+        if address := self.picture_addresses.get(block.name):
+            parts = [tag("image", href=address, width=block.width, height=block.height)]
+        else:
+            self.pictures.setdefault(block.name, block)
+            parts = [tag("use", href=f"#picture-{list(self.pictures).index(block.name)}")]
         parts += [tag("path", cls=cls, d=paths) for cls in ("rim", "halo")] if paths else []
         parts += [
             tag("path", tag("title", outline.title), cls=f"outline {outline.style}", d=outline.path)
@@ -424,7 +451,7 @@ class _Page:
 
     def sample(self, sample: doc.SampleBlock) -> Markup:
         summary = [
-            tag("span", _badge(sample.status), cls="state"),
+            tag("span", badge(sample.status), cls="state"),
             tag("span", self.line(sample.name), cls="name", data_find=True),
             tag("span", sample.score, cls="score"),
             tag("span", self.line(sample.group), cls="group", data_find=True),
@@ -457,9 +484,7 @@ class _Page:
         )
         for repeat in sample.repeats:
             why = tag("span", one_line(repeat.why, 160), cls="muted")
-            title = tag(
-                "summary", _badge(repeat.status), f" {self.line(repeat.name)} {repeat.score} ", why, cls="small"
-            )
+            title = tag("summary", badge(repeat.status), f" {self.line(repeat.name)} {repeat.score} ", why, cls="small")
             settings = {"cls": "code repeat", "id": self.once(repeat.anchor), "open": repeat is worst}
             yield tag("details", title, *self.body_of(repeat.blocks), **settings)
 
@@ -476,7 +501,8 @@ class _Page:
             yield tag("div", *shown, cls="texts") if quoted else _all(shown)
 
 
-def _badge(word: str) -> Markup:
+def badge(word: str) -> Markup:
+    """A verdict or an outcome in its colour, with its sign."""
     style = style_of(word)
     return tag("span", f"{style.sign} {word}".strip(), cls=f"badge {style.colour}")
 

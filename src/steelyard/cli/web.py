@@ -1,0 +1,164 @@
+"""Commands of the web app: bundle, serve, view."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from steelyard.cli.options import run_name, store_url
+
+if TYPE_CHECKING:
+    import socket
+
+    from steelyard.web.site import Role
+
+_ROLES = ("owner", "labeller", "viewer")
+
+
+def _serving(function: click.decorators.FC) -> click.decorators.FC:
+    for option in reversed(
+        [
+            click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on."),
+            click.option("--port", default=8400, show_default=True, help="Port; 0 takes a free one."),
+            click.option("--allow-host", multiple=True, metavar="NAME", help="Also answer to this host name."),
+            click.option("--read-only", is_flag=True, help="Nobody can label or change anything."),
+            click.option("--browser/--no-browser", default=True, help="Open a browser."),
+        ]
+    ):
+        function = option(function)
+    return function
+
+
+@click.command("serve")
+@_serving
+@store_url
+def serve_command(store_url: str | None, **options: object) -> None:
+    """Show the store in a browser: runs, changes, samples, and the label desk.
+
+    On another address than loopback every visitor needs a token; STEELYARD_TOKEN_OWNER, _LABELLER and _VIEWER set them,
+    otherwise they are made anew.
+    """
+    _serve(store_url, "/runs", **options)
+
+
+@click.command("view")
+@run_name
+@_serving
+@store_url
+def view_command(run: str, store_url: str | None, **options: object) -> None:
+    """Show one run in a browser."""
+    from steelyard.store.sql import open_store
+    from steelyard.web.site import run_address
+
+    store = open_store(store_url, create=False)
+    try:
+        page = run_address(store.run(run).id)
+    finally:
+        store.close()
+    _serve(store_url, page, **options)
+
+
+def _serve(
+    store_url: str | None,
+    page: str,
+    *,
+    host: str,
+    port: int,
+    allow_host: tuple[str, ...],
+    read_only: bool,
+    browser: bool,
+) -> None:
+    from steelyard.errors import MissingExtra
+    from steelyard.store.sql import open_store
+
+    try:
+        import uvicorn
+
+        from steelyard.web.app import create_app
+    except ImportError:
+        raise MissingExtra("the web app", "web") from None
+    from steelyard.web.figures import Figures
+    from steelyard.web.security import is_loopback
+    from steelyard.web.site import Settings, Site
+
+    tokens = None if is_loopback(host) else _tokens()
+    store = open_store(store_url, create=False)
+    listening = _listen(host, port)
+    try:
+        settings = Settings(host, allow_host, tokens, read_only)
+        app = create_app(Site(store, Figures(store_url), settings))
+        shown = f"[{host}]" if ":" in host else host
+        address = f"http://{shown}:{listening.getsockname()[1]}"
+        _announce(address, page, tokens)
+        if browser and sys.stdout.isatty():
+            import webbrowser
+
+            webbrowser.open(address + page)
+        config = uvicorn.Config(app, log_level="warning", access_log=False, server_header=False, lifespan="on")
+        uvicorn.Server(config).run([listening])
+    finally:
+        store.close()
+
+
+def _tokens() -> dict[str, Role]:
+    from steelyard.web.site import Role
+
+    return {
+        os.environ.get(f"STEELYARD_TOKEN_{name.upper()}") or secrets.token_urlsafe(24): Role[name.upper()]
+        for name in _ROLES
+    }
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    import socket
+
+    from steelyard.errors import UsageError
+
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((host, port))
+        # From now on, so that a browser that is opened at once waits instead of being refused.
+        listening.listen()
+    except OSError as error:
+        listening.close()
+        raise UsageError(f"cannot listen on {host}:{port} ({error.strerror}): choose another with --port") from None
+    return listening
+
+
+def _announce(address: str, page: str, tokens: dict[str, Role] | None) -> None:
+    if tokens is None:
+        click.echo(f"Steelyard is at {address}{page} (Ctrl-C ends it)")
+        return
+    click.echo("Every visitor needs a token: others on the network can reach this address. Sign in as")
+    for token, role in tokens.items():
+        click.echo(f"  {role.name.lower():9} {address}{page}?token={token}")
+    click.echo("Ctrl-C ends it.")
+
+
+@click.command("bundle")
+@click.argument("folder", metavar="OUT", type=click.Path(file_okay=False, path_type=Path))
+@click.argument("runs", metavar="RUN...", nargs=-1, required=True)
+@store_url
+def bundle_command(folder: Path, runs: tuple[str, ...], store_url: str | None) -> None:
+    """Write runs and their comparisons as a static site, for a file host or a colleague.
+
+    Each run is a page with its samples; runs of one suite are compared, each with the next one in time. OUT is a new or
+    an empty folder, or a bundle, which is written anew.
+    """
+    from steelyard.store.sql import open_store
+    from steelyard.web.bundle import write_bundle
+
+    store = open_store(store_url, create=False)
+    try:
+        headers = list({header.id: header for header in map(store.run, runs)}.values())
+        n = write_bundle(store, folder, headers)
+    finally:
+        store.close()
+    click.echo(f"Written: {folder / 'index.html'} and {n - 1} more files")

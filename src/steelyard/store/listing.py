@@ -1,0 +1,171 @@
+"""Runs as lists show them, without their suites and samples: pages of them, how far one is, and what its figures
+depend on. Nothing here takes longer in a store of many large runs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from steelyard.records import RunHeader, RunState
+from steelyard.store.codec import columns_of, from_row, from_stored, to_stored
+from steelyard.store.databases import Database, Session, in_pieces, placeholders
+
+_KEPT = 20_000
+"""Headers, a kB or two each."""
+_STILL_COMING = 5_000
+"""So near the end of what is stored, samples of calls that were made earlier may still come."""
+_AT_ONCE = 100_000
+_COUNT = "SELECT count(*) FROM samples WHERE run = ?"
+_NEWEST = "ORDER BY created_at DESC, number DESC"
+_BEGINNING = 40_000
+"""Characters of a summary, which begins with the figures of the whole run; its slices may be ten times as long."""
+_INSTEAD = {"suite": "'{}'", "summary": "NULL"}
+_HEADER = ", ".join(_INSTEAD.get(name, name) for name in columns_of(RunHeader))
+_SUITES = "SELECT suite_name, count(*), max(created_at) FROM runs GROUP BY suite_name ORDER BY 3 DESC, 1"
+_OF_EACH = f"""
+SELECT number FROM (
+    SELECT number, created_at, row_number() OVER (PARTITION BY suite_name {_NEWEST}) AS place
+    FROM runs WHERE suite_name IN
+"""  # noqa: S608 - our own words
+_SEARCHED = ("id", "suite_name", "target", "verdict")
+_LABELS = "SELECT count(*), max(number), max(withdrawn_at) FROM labels WHERE suite_name = ?"
+
+_CASE_IDS = "SELECT DISTINCT case_id FROM samples WHERE run = ? AND case_id > ? ORDER BY case_id LIMIT ?"
+_CASES = """
+SELECT id, substr(content, 1, ?) FROM cases WHERE id BETWEEN ? AND ?
+AND (id, hash) IN (SELECT case_id, case_hash FROM samples WHERE run = ? AND case_id BETWEEN ? AND ?) ORDER BY id, hash
+"""
+_DECODER = json.JSONDecoder()
+_Result = TypeVar("_Result")
+
+
+class RunsTable:
+    """The runs of a database, newest first. Headers come without the suite, and with no more of the summary than the
+    figures of the whole run; those of runs that have ended are remembered."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._headers: dict[int, RunHeader] = {}
+        self._complete: dict[int, int] = {}
+        """By run, up to which place of its plan all samples are known to be there."""
+
+    def suites(self) -> list[tuple[str, int]]:
+        """Every suite that has runs, with how many, that of the newest run first."""
+        return [(from_stored(row[0]), row[1]) for row in self._read(lambda session: session.execute(_SUITES))]
+
+    def newest(self, suites: Sequence[str], limit: int) -> dict[str, list[RunHeader]]:
+        """The newest runs of each of these suites."""
+
+        def read(session: Session) -> list[RunHeader]:
+            names = [to_stored(name) for name in suites]
+            sql = f"{_OF_EACH} ({placeholders(names)})) AS placed WHERE place <= ? {_NEWEST}"
+            return self._with_headers(session, [row[0] for row in session.execute(sql, (*names, limit))])
+
+        results: dict[str, list[RunHeader]] = {name: [] for name in suites}
+        for header in self._read(read) if suites else ():
+            results[header.suite_name].append(header)
+        return results
+
+    def page(self, suite: str = "", search: str = "", after: str = "", limit: int = 50) -> list[RunHeader]:
+        """Runs, newest first: of a suite, with a text in id, suite, target or verdict, older than the run `after`."""
+        wanted, values = ["1 = 1"], []
+        if suite:
+            wanted.append("suite_name = ?")
+            values.append(to_stored(suite))
+        if search:
+            pattern = "".join(f"\\{sign}" if sign in "\\%_" else sign for sign in to_stored(search.lower()))
+            wanted.append("(" + " OR ".join(f"lower({name}) LIKE ? ESCAPE '\\'" for name in _SEARCHED) + ")")
+            values += [f"%{pattern}%"] * len(_SEARCHED)
+        if after:
+            wanted.append("(created_at, number) < (SELECT created_at, number FROM runs WHERE id = ?)")
+            values.append(to_stored(after))
+        sql = f"SELECT number FROM runs WHERE {' AND '.join(wanted)} {_NEWEST} LIMIT {int(limit)}"  # noqa: S608
+        return self._read(lambda session: self._with_headers(session, [row[0] for row in session.execute(sql, values)]))
+
+    def stored(self, run_id: str) -> int:
+        """How many samples of a run are stored; quick when it is asked again and again while they come."""
+
+        def read(session: Session) -> int:
+            number = session.execute("SELECT number FROM runs WHERE id = ?", (to_stored(run_id),))[0][0]
+            return self._counted(session, number)
+
+        return self._read(read)
+
+    def cases(self, run_id: str, after: str, limit: int, longest: int) -> list[tuple[str, str]]:
+        """The next cases of a run after an id, in the order of their ids: each with its content as JSON, of which no
+        more is read than `longest` characters."""
+
+        def read(session: Session) -> list[tuple[str, str]]:
+            number = session.execute("SELECT number FROM runs WHERE id = ?", (to_stored(run_id),))[0][0]
+            ids = [row[0] for row in session.execute(_CASE_IDS, (number, to_stored(after), limit))]
+            ends = (ids[0], ids[-1]) if ids else ("", "")
+            rows = session.execute(_CASES, (longest, *ends, number, *ends))
+            return [(from_stored(case_id), from_stored(content)) for case_id, content in rows]
+
+        return self._read(read)
+
+    def figures_state(self, suite: str) -> tuple[Any, ...]:
+        """What the figures of a suite's ended runs depend on besides their samples: labels and baselines."""
+
+        def read(session: Session) -> tuple[Any, ...]:
+            labels = session.execute(_LABELS, (to_stored(suite),))[0]
+            return (*labels, session.execute("SELECT max(number) FROM baselines")[0][0])
+
+        return self._read(read)
+
+    def _counted(self, session: Session, run: int) -> int:
+        """Only those behind the place up to which none is missing are counted, and not too many at once: until all
+        were looked at, what lies before the newest is taken as stored."""
+        known = self._complete.get(run, 0)
+        newest = _number(session, "SELECT coalesce(max(seq), -1) FROM samples WHERE run = ?", run) + 1
+        place = min(max(newest - _STILL_COMING, known), known + _AT_ONCE)
+        before = _number(session, f"{_COUNT} AND seq >= ? AND seq < ?", run, known, place)
+        if before == place - known:
+            self._complete[run] = place
+            if newest - place > _AT_ONCE:
+                return newest
+        return known + before + _number(session, f"{_COUNT} AND seq >= ?", run, place)
+
+    def _with_headers(self, session: Session, numbers: Iterable[int]) -> list[RunHeader]:
+        wanted = list(numbers)
+        found: dict[int, RunHeader] = {}
+        for piece in in_pieces([number for number in wanted if number not in self._headers]):
+            columns = f"number, substr(summary, 1, {_BEGINNING}), {_HEADER}"
+            sql = f"SELECT {columns} FROM runs WHERE number IN ({placeholders(piece)})"  # noqa: S608
+            for number, beginning, *row in session.execute(sql, piece):
+                found[number] = replace(from_row(RunHeader, row), summary=_whole_run(beginning))
+        if len(self._headers) > _KEPT:
+            self._headers.clear()
+        self._headers |= {number: header for number, header in found.items() if header.state is RunState.ENDED}
+        return [found[number] if number in found else self._headers[number] for number in wanted]
+
+    def _read(self, read: Callable[[Session], _Result]) -> _Result:
+        def reading() -> _Result:
+            with self._database.reading() as session:
+                return read(session)
+
+        return self._database.outlast(reading)
+
+
+def _number(session: Session, sql: str, *values: Any) -> int:
+    return int(session.execute(sql, values)[0][0])
+
+
+def _whole_run(beginning: str | None) -> dict[str, Any] | None:
+    """The main figures of the whole run, as `stored_summary` reads them; None where a summary does not begin so."""
+    try:
+        passing, overall = (_value_of(name, beginning or "") for name in ("passing", "overall"))
+        figures = {name: value for name, value in overall.items() if not isinstance(value, dict) or "value" in value}
+    except (ValueError, AttributeError):
+        return None
+    return {"passing": passing, "overall": figures}
+
+
+def _value_of(name: str, beginning: str) -> Any:
+    """What stands under a name, whatever comes after it. In a text, the quotes around the name would be escaped."""
+    _, named, rest = beginning.partition(f'"{name}":')
+    if not named:
+        raise ValueError(name)
+    return _DECODER.raw_decode(rest)[0]

@@ -1,0 +1,418 @@
+"""Pages of a run's samples: those of a selection, in an order, from a place on.
+
+A page must come at once, however large the run is. The columns of a large run that has ended are stored as arrays, of
+which some suffice (`stored_paging`). Other runs are asked by SQL. What must be looked at sample by sample (a text in
+answers, say) stops when its time is over, and goes on with the next page.
+
+A cursor is the position of a sample in the plan. Samples never change, so that it stands for its place in every order,
+also while a run is being written: what comes meanwhile is on a page that is still to come, or on none.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+from steelyard.errors import UsageError
+from steelyard.frozen import frozen
+from steelyard.metrics.registry import NONE
+from steelyard.records import Check, Outcome
+from steelyard.store.codec import (
+    BLOCK,
+    from_stored,
+    from_stored_or_none,
+    head_of_text,
+    to_stored,
+    unpack,
+    unpack_text,
+)
+from steelyard.store.databases import IN_LIMIT, Session, placeholders
+from steelyard.store.looked_at import tests_of
+from steelyard.store.samples import INCONCLUSIVE, layouts_of
+from steelyard.store.selection import CONCLUSIVE, Selection
+from steelyard.store.selection import INCONCLUSIVE as ANY_INCONCLUSIVE
+from steelyard.store.stored_paging import (
+    CODED,
+    ORDERS,
+    ArrayCache,
+    CountingRules,
+    PageRequest,
+    StoredColumns,
+    StoredSource,
+    no_such_place,
+    span_of,
+)
+
+TIME = 0.06
+"""Seconds after which a search stops."""
+HEAD = 200
+"""Characters of an answer that a page shows."""
+_SMALL = 20_000
+"""Samples that are counted by SQL at once, and positions that are looked at together."""
+
+
+@frozen
+class SampleRow:
+    """What a page shows of a sample."""
+
+    position: int
+    case_id: str
+    variant: str
+    repeat: int
+    outcome: str
+    score: float | None
+    passed: bool | None
+    band: str | None
+    category: str | None
+    latency: float | None
+    """Seconds; None where no answer came, or nobody knows."""
+    cost: float | None
+    failure: str | None
+    """The kind of failure of the call."""
+    codes: tuple[str, ...]
+    """Of its findings, each once."""
+    answer: str | None
+    """The beginning of the answer."""
+    excluded: bool = False
+    """True when another kind of judge than the run's own scored it: no figure counts it."""
+
+
+@frozen
+class Page:
+    """Some samples of a selection."""
+
+    rows: tuple[SampleRow, ...]
+    more: int | None
+    """The cursor of what comes after (or, of a page that was read backwards, before) them; None when that is all."""
+    count: int | None
+    """How many samples are selected; None where nobody has counted."""
+    total: int | None
+    """How many samples the run has; None where nobody has counted."""
+    complete: bool = True
+    """False when a search stopped before the page was full: `more` goes on with it."""
+    searched: int | None = None
+    """Then, how many samples had been looked at; None where nobody has counted."""
+    candidates: int | None = None
+    """Then, how many there are to look at."""
+
+
+def read_page(session: Session, run: int, request: PageRequest, cache: ArrayCache) -> Page:
+    """A page of samples."""
+    deadline = time.monotonic() + TIME
+    if request.order not in ORDERS:
+        raise UsageError(f"samples cannot be ordered by {request.order!r}: choose one of {', '.join(ORDERS)}")
+    if request.selection.case and request.order == "plan":
+        # The same, and there is an index over cases.
+        request = replace(request, order="case")
+    stored, planned = session.execute("SELECT suite, n_planned FROM runs WHERE number = ?", (run,))[0]
+    rules = CountingRules.of(json.loads(stored))
+    source: StoredSource | _SqlSource
+    try:
+        source, left = StoredSource(session, run, request, rules, cache), request.selection.without_columns()
+    except KeyError:
+        # A small run, one that goes on, or one of whose arrays somebody deleted some.
+        source, left = _SqlSource(session, run, request, rules, planned), request.selection
+    matching = _matching(session, run, left)
+    places, more, complete = _read(source, matching, request, deadline)
+    count = source.count() if matching is None else None
+    if matching is not None and complete and more is None and request.after is None:
+        count = len(places)
+    searched, candidates = (None, None) if complete or more is None else source.passed(more) or (None, None)
+    rows = _rows(session, run, places[::-1] if request.back else places, rules)
+    return Page(tuple(rows), more, count, source.total, complete, searched, candidates)
+
+
+def _read(
+    source: StoredSource | _SqlSource,
+    matching: Callable[[list[int]], list[int]] | None,
+    request: PageRequest,
+    deadline: float,
+) -> tuple[list[int], int | None, bool]:
+    """Positions of a page's samples, the cursor behind them, and whether time did not run out."""
+    found: list[int] = []
+    cursor, limit = request.after, request.limit
+    while True:
+        places, after = source.next(cursor, limit + 1 if matching is None else IN_LIMIT * 10)
+        for piece in _pieces(places, whole=matching is None):
+            found += piece if matching is None else matching(piece)
+            if len(found) > limit:
+                return found[:limit], found[limit - 1], True
+            if time.monotonic() > deadline and (piece[-1] != places[-1] or after is not None):
+                return found, piece[-1] if piece[-1] != places[-1] else after, False
+        if after is None:
+            return found, None, True
+        cursor = after
+        if time.monotonic() > deadline:
+            return found, cursor, False
+
+
+def _pieces(places: list[int], *, whole: bool) -> Iterator[list[int]]:
+    """The places in pieces that grow as long as each takes little time, so that large answers are looked at singly."""
+    start, size = 0, IN_LIMIT if whole else 20
+    while start < len(places):
+        began = time.monotonic()
+        yield places[start : start + size]
+        start += size
+        took = time.monotonic() - began
+        size = min(2 * size, IN_LIMIT) if took < TIME / 10 else max(size // 2, 1)
+
+
+# ---- what must be looked at sample by sample
+
+
+_TEXTS = """
+SELECT s.seq, s.case_id, t.text, t.packed FROM samples s LEFT JOIN answers t ON t.run = s.call_run AND t.seq = s.seq
+WHERE s.run = ? AND s.seq IN
+"""
+
+
+def _matching(session: Session, run: int, selection: Selection) -> Callable[[list[int]], list[int]] | None:
+    """Which of some samples have the component, the check and the text that is asked for; None when nothing is."""
+    tests = list(tests_of(session, run, selection))
+
+    def rows(sql: str, places: list[int]) -> list[Any]:
+        return session.execute(f"{sql} ({placeholders(places)})", (run, *places))
+
+    if selection.component or selection.below is not None:
+        layouts = {
+            number: [at for at, (name, *_) in enumerate(layout) if selection.component in ("", name)]
+            for number, layout in layouts_of(session, run).items()
+        }
+
+        def scored(places: list[int]) -> set[int]:
+            sql = "SELECT seq, layout, scores FROM samples WHERE run = ? AND seq IN"
+            return {
+                seq for seq, layout, scores in rows(sql, places) if _is_scored(layouts[layout], scores, selection.below)
+            }
+
+        tests.append(scored)
+    if selection.check or selection.state:
+
+        def checked(places: list[int]) -> set[int]:
+            sql = "SELECT seq, content FROM checks WHERE run = ? AND seq IN"
+            return {seq for seq, content in rows(sql, places) if _is_checked(unpack(Check, content), selection)}
+
+        tests.append(checked)
+    if selection.text:
+        wanted = selection.text.casefold()
+
+        def contains(places: list[int]) -> set[int]:
+            return {
+                seq
+                for seq, case_id, text, packed in rows(_TEXTS, places)
+                if wanted in from_stored(case_id).casefold()
+                or wanted in from_stored(unpack_text(text, packed) or "").casefold()
+            }
+
+        tests.append(contains)
+
+    def matching(places: list[int]) -> list[int]:
+        for test in tests:
+            chosen = test(places) if places else set()
+            places = [place for place in places if place in chosen]
+        return places
+
+    return matching if tests else None
+
+
+def _is_scored(places: list[int], scores: str, below: float | None) -> bool:
+    values = json.loads(scores)
+    given = [values[at] for at in places if values[at] is not None]
+    return any(below is None or value < below for value in given)
+
+
+def _is_checked(checks: Sequence[Check], selection: Selection) -> bool:
+    return any(
+        selection.check in ("", check.name, check.name.partition(":")[0]) and selection.state in ("", check.state)
+        for check in checks
+    )
+
+
+# ---- by SQL
+
+
+_LATENCY = "CASE WHEN a.failure_kind IS NULL AND a.latency > 0 THEN a.latency END"
+_SCORE = f"CASE WHEN s.outcome = '{Outcome.MALFORMED}' THEN 0.0 ELSE s.score END"
+_LAST = 9e99
+"""Comes after every score and every latency."""
+_KEYS = {
+    "plan": "s.seq",
+    "case": "s.case_id",
+    "score": f"coalesce({{sign}} {_SCORE}, {_LAST})",
+    "latency": f"coalesce({{sign}} {_LATENCY}, {_LAST})",
+}
+_CALLED = f"a.cached = 0 AND s.outcome <> '{Outcome.TARGET_FAILED}' AND {_LATENCY}"
+_CONDITIONS = {
+    "passed": f"CASE WHEN s.outcome = '{Outcome.MALFORMED}' AND ? THEN 0 ELSE s.passed END = ?",
+    "band": f"coalesce(s.band, CASE WHEN s.outcome = '{Outcome.MALFORMED}' THEN ? END) = ?",
+    "tag": "EXISTS (SELECT 1 FROM tags g WHERE g.run = s.run AND g.seq = s.seq AND g.tag = ?)",
+    "code": "EXISTS (SELECT 1 FROM findings f WHERE f.run = s.run AND f.seq = s.seq AND f.code = ?)",
+    "failure": "a.failure_kind = ?",
+    "case": "s.case_id = ?",
+    "min_score": f"{_SCORE} >= ?",
+    "max_score": f"{_SCORE} <= ?",
+    "min_latency": f"{_CALLED} >= ?",
+    "max_latency": f"{_CALLED} <= ?",
+}
+
+
+def _conditions(selection: Selection, rules: CountingRules) -> Iterator[tuple[str, list[Any]]]:
+    """What SQL can tell of a selection."""
+    lowest = None if rules.lowest_band is None else to_stored(rules.lowest_band)
+    before: dict[str, list[Any]] = {"passed": [rules.has_threshold], "band": [lowest]}
+    for name, value in selection.given().items():
+        if name in ("category", "difficulty", "variant"):
+            none = f"coalesce(s.{name}, '{NONE}') IN ('', '{NONE}')"
+            yield (none, []) if value == NONE else (f"s.{name} = ?", [to_stored(value)])
+        elif name == "outcome" and value == ANY_INCONCLUSIVE:
+            # That it is not scored is said as the index says it.
+            yield f"s.outcome <> 'scored' AND s.outcome IN ({placeholders(INCONCLUSIVE)})", list(INCONCLUSIVE)
+        elif name == "outcome" and value != CONCLUSIVE:
+            scored = " AND s.outcome <> 'scored'" if value != Outcome.SCORED else ""
+            yield f"s.outcome = ?{scored}", [to_stored(value)]
+        elif name in _CONDITIONS:
+            stored = to_stored(value) if isinstance(value, str) else int(value) if name == "passed" else value
+            yield _CONDITIONS[name], [*before.get(name, ()), stored]
+    if selection.asks_conclusive:
+        of_mode = "" if rules.mode is None else " AND s.mode = ?"
+        yield f"(s.outcome = 'malformed' OR s.outcome = 'scored'{of_mode})", [] if rules.mode is None else [rules.mode]
+
+
+class _SqlSource:
+    """A run whose columns are not stored: one that is small, or goes on."""
+
+    def __init__(self, session: Session, run: int, request: PageRequest, rules: CountingRules, planned: int) -> None:
+        self._session, self._run, self._request = session, run, request
+        parts = list(_conditions(request.selection, rules))
+        self._values = [run, *(value for _, values in parts for value in values)]
+        key = _KEYS[request.order].format(sign="-" if request.descending else "")
+        where = " AND ".join(["s.run = ?", *(sql for sql, _ in parts)])
+        calls = " JOIN calls a ON a.run = s.call_run AND a.seq = s.seq" if "a." in where + key else ""
+        self._key, self._from, self._where = key, f"FROM samples s{calls}", where
+        self._first, self._last = span_of(session, run)
+        self._few = self._last - self._first < _SMALL
+        self._planned = max(planned, self._last + 1)
+        self.total = session.execute("SELECT count(*) FROM samples WHERE run = ?", (run,))[0][0] if self._few else None
+
+    def next(self, cursor: int | None, n: int) -> tuple[list[int], int | None]:
+        down = self._request.reads_down
+        where, values = self._where, list(self._values)
+        end = None
+        if self._request.order == "plan":
+            # Not further than this at a time: what is rare would otherwise be looked for in the whole run.
+            start = cursor if cursor is not None else self._last + 1 if down else self._first - 1
+            end = start - _SMALL if down else start + _SMALL
+            where += " AND s.seq < ? AND s.seq >= ?" if down else " AND s.seq > ? AND s.seq <= ?"
+            values += [start, end]
+        elif cursor is not None:
+            where += f" AND ({self._key}, s.seq) {'<' if down else '>'} (?, ?)"
+            values += [self._key_at(cursor), cursor]
+        way = "DESC" if down else "ASC"
+        sql = f"SELECT s.seq {self._from} WHERE {where} ORDER BY {self._key} {way}, s.seq {way} LIMIT ?"
+        places = [row[0] for row in self._session.execute(sql, (*values, n))]
+        if len(places) == n:
+            return places, places[-1]
+        over = end is None or (end <= self._first if down else end >= self._last)
+        return places, None if over else end
+
+    def _key_at(self, cursor: int) -> Any:
+        calls = "JOIN calls a ON a.run = s.call_run AND a.seq = s.seq"
+        sql = f"SELECT {self._key} FROM samples s {calls} WHERE s.run = ? AND s.seq = ?"  # noqa: S608 - our own words
+        rows = self._session.execute(sql, (self._run, cursor))
+        if not rows:
+            raise no_such_place(cursor)
+        return rows[0][0]
+
+    def count(self) -> int | None:
+        if not self._few:
+            return None
+        sql = f"SELECT count(*) {self._from} WHERE {self._where}"
+        return int(self._session.execute(sql, self._values)[0][0])
+
+    def passed(self, cursor: int) -> tuple[int, int] | None:
+        if self._request.order != "plan":
+            return None
+        return (self._last - cursor if self._request.reads_down else cursor - self._first) + 1, self._planned
+
+
+# ---- what a page shows
+
+
+_ROWS = f"""
+SELECT s.seq, s.case_id, s.variant, s.repeat, s.outcome, s.score, s.passed, s.band, s.category, {_LATENCY}, a.cost,
+    a.failure_kind, substr(t.text, 1, {5 * HEAD}), substr(t.packed, 1, {BLOCK}), s.mode
+FROM samples s JOIN calls a ON a.run = s.call_run AND a.seq = s.seq
+LEFT JOIN answers t ON t.run = s.call_run AND t.seq = s.seq
+WHERE s.run = ? AND s.seq IN
+"""  # noqa: S608 - our own words
+_CODES = "SELECT seq, code FROM findings WHERE run = ? AND seq IN"
+
+
+def _rows(session: Session, run: int, places: Sequence[int], rules: CountingRules) -> Iterator[SampleRow]:
+    if not places:
+        return
+    marks = f"({placeholders(places)})"
+    codes: dict[int, dict[str, None]] = {}
+    for seq, code in session.execute(f"{_CODES} {marks} ORDER BY seq, position", (run, *places)):
+        codes.setdefault(seq, {})[from_stored(code)] = None
+    rows = {row[0]: row[1:] for row in session.execute(_ROWS + marks, (run, *places))}
+    for place in places:
+        case_id, variant, repeat, outcome, score, passed, band, category, *of_call = rows[place]
+        latency, cost, failure, text, packed, mode = of_call
+        if outcome == Outcome.MALFORMED:
+            score, passed, band = 0.0, 0 if rules.has_threshold else passed, band or rules.lowest_band
+        head = head_of_text(text, packed, 5 * HEAD)
+        yield SampleRow(
+            position=place,
+            case_id=from_stored(case_id),
+            variant=from_stored(variant),
+            repeat=repeat,
+            outcome=outcome,
+            score=score,
+            passed=None if passed is None else bool(passed),
+            band=from_stored_or_none(band),
+            category=from_stored_or_none(category),
+            latency=latency,
+            cost=cost,
+            failure=from_stored_or_none(failure),
+            codes=tuple(codes.get(place, ())),
+            answer=None if head is None else from_stored(head)[:HEAD],
+            excluded=outcome == Outcome.SCORED and rules.mode not in (None, mode),
+        )
+
+
+# ---- what can be asked for
+
+
+_DISTINCT = {
+    "samples": """SELECT DISTINCT outcome, category, difficulty, band, variant, failure_kind FROM (
+SELECT s.*, a.failure_kind FROM samples s JOIN calls a ON a.run = s.call_run AND a.seq = s.seq
+WHERE s.run = ? ORDER BY s.seq LIMIT ?) first_samples""",
+    "tag": "SELECT DISTINCT tag FROM (SELECT tag FROM tags WHERE run = ? ORDER BY seq LIMIT ?) first_tags",
+    "code": "SELECT DISTINCT code FROM (SELECT code FROM findings WHERE run = ? ORDER BY seq LIMIT ?) first_findings",
+    "check": "SELECT content FROM checks WHERE run = ? ORDER BY seq LIMIT ? / 100",
+}
+
+
+def choices_of(session: Session, run: int, cache: ArrayCache) -> dict[str, list[str]]:
+    """By field of a selection what samples of a run have there; of a run that goes on, the first of them."""
+    with suppress(KeyError):
+        return StoredColumns(session, run, cache).choices()
+    ended = session.execute("SELECT 1 FROM runs WHERE number = ? AND state = 'ended'", (run,))
+
+    def read() -> dict[str, list[str]]:
+        most = _SMALL if ended else _SMALL // 10
+        rows = {name: session.execute(sql, (run, most)) for name, sql in _DISTINCT.items()}
+        columns = list(zip(*rows["samples"], strict=True)) or [()] * len(CODED)
+        found: dict[str, Sequence[Any]] = dict(zip(CODED, columns, strict=True))
+        found |= {name: [text for (text,) in rows[name]] for name in ("tag", "code")}
+        result = {name: sorted({from_stored(text) for text in texts if text}) for name, texts in found.items()}
+        result["component"] = sorted({name for layout in layouts_of(session, run).values() for name, *_ in layout})
+        result["check"] = sorted({check.name for (content,) in rows["check"] for check in unpack(Check, content)})
+        return result
+
+    return dict(cache.get((run, "choices"), read)) if ended else read()

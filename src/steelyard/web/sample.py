@@ -1,0 +1,267 @@
+"""One sample: what was asked, what was expected, what came, how it was scored, and the same case elsewhere."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+from markupsafe import Markup
+
+from steelyard.records import Finding, RunHeader, Sample
+from steelyard.report import document as doc
+from steelyard.report import format as fmt
+from steelyard.report.judge.run import failing_flags
+from steelyard.report.model import SampleDetail
+from steelyard.report.pictures import Palette, drawings, load_pictures
+from steelyard.report.render.html import tag
+from steelyard.report.samples import SampleReader, judgement_reader, sample_detail
+from steelyard.scoring.extract import extract_json
+from steelyard.store.excerpt import Excerpt
+from steelyard.suite.case import Case
+from steelyard.targets.base import request_again
+from steelyard.web import render
+from steelyard.web.differences import Part, differences
+from steelyard.web.site import Action, File, NotThere, Query, Resource, Visit, sample_address
+
+MOST = 20_000
+"""Characters of an answer that a page shows at first; `more` shows more of them."""
+_MOST_MORE = 5_000_000
+_LONGEST_INPUT = 20_000
+_MOST_REPEATS = 50
+_MOST_RUNS = 12
+_MOST_FIELDS = 60
+_MOST_SPANS = 500
+
+
+class SampleQuery(Query):
+    """How much of a sample is shown."""
+
+    more: bool = False
+    """Up to 5,000,000 characters of the answer."""
+
+
+def show_sample(visit: Visit) -> Mapping[str, Any]:
+    """One sample with everything that a person needs to judge it."""
+    header = visit.store.run(visit.path["run"])
+    shown = _excerpt(visit, header, _MOST_MORE if visit.query.more else MOST)
+    sample, case = shown.sample, shown.case
+    # What is cut is no JSON any more, and a judge's quotes need not be in it.
+    read = None if shown.cut else _read(sample, header)
+    flags = failing_flags(header)
+    judgement = judgement_reader(header)(sample, case)
+    detail = sample_detail(sample, case, None if sample.step in (None, "whole") else read, judgement, flags)
+    reader = SampleReader(header, [replace(detail, pictures=())], Palette(header, (), [detail]), 1)
+    block = reader.sample(detail)
+    pictures = _pictures(header, detail, shown.sample.position or 0)
+    return {
+        "run": {"id": header.id, "suite": header.suite_name},
+        "position": sample.position,
+        "sample": detail,
+        "answer": sample.call_result.text,
+        "answer_is_cut": shown.cut,
+        "case_is_cut": shown.case_cut,
+        "request": request_again(header, sample, case),
+        "call": replace(sample.call_result, text=None),
+        "fields": list(_fields(case.expected, read)),
+        "repeats": visit.store.repeats(header.id, sample.case_id, limit=_MOST_REPEATS),
+        "elsewhere": list(_elsewhere(visit, header, sample.case_id)),
+        "_header": header,
+        "_status": block.status,
+        "_name": block.name,
+        "_why": block.why,
+        "_pictures": pictures,
+        "_input": _highlighted(case, sample.findings),
+        "_blocks": render.blocks(doc.Document("", _scoring(block.blocks))),
+        "_differences": _differences(case.expected, sample.call_result.text),
+        "_laid_out": fmt.laid_out,
+        "_limit": _LONGEST_INPUT,
+    }
+
+
+def _excerpt(visit: Visit, header: RunHeader, most: int) -> Excerpt:
+    position = visit.path["position"]
+    found = visit.store.excerpt(header.id, int(position), most=most) if position.isdecimal() else None
+    if found is None:
+        raise NotThere(f"run {header.id} has no sample {position}: it is not answered yet, or there is none")
+    return found
+
+
+def _read(sample: Sample, header: RunHeader) -> Any:
+    """What was read out of the answer; None when it is no JSON."""
+    text = sample.call_result.text
+    if text is None or sample.step is None:
+        return None
+    return extract_json(text, None, repair=header.description.answer.repair).value
+
+
+def _scoring(blocks: Iterable[doc.Block]) -> list[doc.Block]:
+    """Findings, judge record and scores: what is beside question, truth and answer, which the page lays out itself."""
+    shown = []
+    for block in blocks:
+        if isinstance(block, doc.Quote | doc.Picture) or (
+            isinstance(block, doc.Fold) and block.title == "Whole response"
+        ):
+            continue
+        if isinstance(block, doc.Text) and block.text.startswith("There is no answer."):
+            continue
+        shown.append(block)
+    return shown
+
+
+# Expected beside got, word by word or field by field.
+
+
+def _differences(expected: Any, answer: str | None) -> list[Part]:
+    """A text that was expected and the one that came, in parts; none where either is no text."""
+    text = expected if isinstance(expected, str) else next(iter(_only_text(expected)), None)
+    return differences(text, answer) if text and answer and text != answer else []
+
+
+def _only_text(expected: Any) -> Iterator[str]:
+    """The text of a truth that is nothing else."""
+    if isinstance(expected, Mapping) and len(expected) == 1:
+        yield from (value for value in expected.values() if isinstance(value, str))
+
+
+def _fields(expected: Any, got: Any) -> Iterator[dict[str, Any]]:
+    """Each field of a truth beside what the answer has there, and whether they are the same."""
+    if not isinstance(expected, Mapping) or not isinstance(got, Mapping):
+        return
+    for name in list(dict.fromkeys([*expected, *got]))[:_MOST_FIELDS]:
+        before, after = expected.get(name), got.get(name)
+        # Numbers and texts of the same value are the same to a reader; how they were scored stands below.
+        same = before == after or _text(before) == _text(after)
+        yield {"name": str(name), "expected": before, "got": after, "same": same, "asked": name in expected}
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True, default=str)
+
+
+# The text of a case with the spans of its truth and of the findings in it.
+
+
+def _highlighted(case: Case, findings: Sequence[Finding]) -> Markup | None:
+    """The text of the case's input with its spans marked, by role and error; None when there are none."""
+    text = next((value for value in _texts(case.input)), None)
+    if text is None or len(text) > _LONGEST_INPUT:
+        return None
+    spans = [
+        (finding.span[0], finding.span[1], "error", f"{finding.code} {_role(finding.expected, finding.got)}".strip())
+        for finding in findings
+        if finding.span is not None
+    ]
+    wrong = {(start, end) for start, end, _, _ in spans}
+    spans += [(start, end, "right", role) for start, end, role in _gold(case.expected) if (start, end) not in wrong]
+    spans = sorted({span for span in spans if 0 <= span[0] < span[1] <= len(text)})[:_MOST_SPANS]
+    return _marked(text, spans) if spans else None
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        yield from (item for item in value.values() if isinstance(item, str))
+
+
+def _gold(expected: Any) -> Iterator[tuple[int, int, str]]:
+    """Spans of a truth: anything with a whole `start` and `end`."""
+    if isinstance(expected, Mapping):
+        start, end = expected.get("start"), expected.get("end")
+        if isinstance(start, int) and isinstance(end, int):
+            yield start, end, _role(expected, None)
+        else:
+            for item in expected.values():
+                yield from _gold(item)
+    elif isinstance(expected, list | tuple):
+        for item in expected[:_MOST_SPANS]:
+            yield from _gold(item)
+
+
+def _role(*values: Any) -> str:
+    return next((str(item["role"]) for item in values if isinstance(item, Mapping) and item.get("role")), "")
+
+
+def _marked(text: str, spans: Sequence[tuple[int, int, str, str]]) -> Markup:
+    """The text in pieces between all ends of spans; a piece inside of several has the look of an error first."""
+    ends = sorted({0, len(text), *(end for span in spans for end in span[:2])})
+    parts: list[object] = []
+    for start, end in pairwise(ends):
+        over = [span for span in spans if span[0] <= start and end <= span[1]]
+        piece = text[start:end]
+        if not over:
+            parts.append(piece)
+            continue
+        kind = "error" if any(span[2] == "error" for span in over) else "right"
+        names = list(dict.fromkeys(span[3] for span in over if span[3]))
+        label = [tag("sup", ", ".join(names))] if names and any(span[0] == start for span in over) else []
+        parts.append(tag("mark", piece, *label, cls=f"span {kind}", title="; ".join(names) or kind))
+    return tag("p", *parts, cls="spans any")
+
+
+# The same case in other runs.
+
+
+def _elsewhere(visit: Visit, header: RunHeader, case_id: str) -> Iterator[dict[str, Any]]:
+    for other in visit.store.runs(header.suite_name, _MOST_RUNS + 1):
+        if other.id == header.id:
+            continue
+        for item in visit.store.repeats(other.id, case_id, limit=5):
+            yield {
+                "run": other.id,
+                "created_at": other.created_at,
+                "position": item.position,
+                "variant": item.variant,
+                "repeat": item.repeat,
+                "outcome": item.outcome,
+                "score": item.score,
+                "passed": item.passed,
+                "_address": sample_address(other.id, item.position),
+            }
+
+
+# Pictures.
+
+
+def _pictures(header: RunHeader, detail: SampleDetail, position: int) -> Markup:
+    """The pictures of the case with the outlines of findings; the browser fetches each by its own address."""
+    if not detail.pictures:
+        return Markup("")
+    loaded = load_pictures(detail.pictures, header.suite_path)
+    palette = Palette(header, (), [detail])
+    drawn = drawings(detail, loaded, palette)
+    addresses = {item.name: f"{sample_address(header.id, position)}/pictures/{at}" for at, item in enumerate(drawn)}
+    return render.pictures(drawn, addresses)
+
+
+def picture_of(visit: Visit) -> tuple[bytes, str]:
+    """A picture of a sample's case, as JPEG, if it is the one that was scored."""
+    header = visit.store.run(visit.path["run"])
+    case = _excerpt(visit, header, 0).case
+    images = [item for item in case.attachments if item.media_type.startswith("image/")]
+    number = visit.path["number"]
+    if not number.isdecimal() or int(number) >= len(images):
+        raise NotThere(f"the case has no picture {number}")
+    (picture,) = load_pictures([images[int(number)]], header.suite_path).values()
+    if picture.problem:
+        raise NotThere(picture.problem)
+    return base64.b64decode(picture.data), "image/jpeg"
+
+
+RESOURCES: tuple[Resource, ...] = (
+    Resource(
+        "/runs/{run}/samples/{position}",
+        "One sample: question, truth, answer, scores, findings, judge record, repeats.",
+        show_sample,
+        "sample.html",
+        SampleQuery,
+    ),
+)
+FILES: tuple[File, ...] = (
+    File("/runs/{run}/samples/{position}/pictures/{number}", "A picture of the sample's case.", picture_of),
+)
+ACTIONS: tuple[Action, ...] = ()

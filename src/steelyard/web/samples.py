@@ -1,0 +1,191 @@
+"""The samples of a run as a table: filtered, searched and ordered by its address, a page at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import fields
+from typing import Any, Literal, get_type_hints
+from urllib.parse import urlencode
+
+from pydantic import Field, create_model, model_validator
+
+from steelyard.frozen import frozen
+from steelyard.records import CheckState, Outcome, RunHeader
+from steelyard.report import format as fmt
+from steelyard.store.paging import Page, SampleRow
+from steelyard.store.selection import CONCLUSIVE, INCONCLUSIVE, Selection
+from steelyard.web.site import Action, Query, Resource, Visit, samples_address
+
+Order = Literal["plan", "-plan", "score", "-score", "latency", "-latency", "case", "-case"]
+ORDERS: dict[Order, str] = {
+    "plan": "as planned",
+    "-plan": "last planned first",
+    "score": "worst score first",
+    "-score": "best score first",
+    "-latency": "slowest first",
+    "latency": "fastest first",
+    "case": "case A to Z",
+    "-case": "case Z to A",
+}
+_LABELS = {
+    "outcome": "Outcome",
+    "passed": "Result",
+    "category": "Category",
+    "difficulty": "Difficulty",
+    "band": "Band",
+    "variant": "Variant",
+    "code": "Finding",
+    "tag": "Tag",
+    "failure": "Failure",
+    "check": "Check",
+    "state": "Check result",
+}
+"""What a visitor chooses from a list, in this order."""
+_PASSED = {"true": "passed", "false": "not passed"}
+_BOUNDS = {"below": "<", "min_score": "≥", "max_score": "≤", "min_latency": "≥", "max_latency": "≤"}
+
+
+class _SamplesQuery(Query):
+    order: Order = "plan"
+    after: int | None = Field(default=None, description="Samples behind the one at this position.")
+    before: int | None = Field(default=None, description="Samples before the one at this position.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_blanks(cls, given: Any) -> Any:
+        """A form sends what was left empty, too."""
+        return {name: value for name, value in given.items() if value != ""} if isinstance(given, Mapping) else given
+
+
+_FIELDS: dict[str, Any] = {name: (hint, getattr(Selection(), name)) for name, hint in get_type_hints(Selection).items()}
+SamplesQuery = create_model("SamplesQuery", __base__=_SamplesQuery, **_FIELDS)
+
+
+@frozen
+class Option:
+    """One of the values that a visitor can choose."""
+
+    value: str
+    text: str
+
+
+def list_samples(visit: Visit) -> Mapping[str, Any]:
+    """The samples of a run that are selected, in the order asked for."""
+    header, query = visit.store.run(visit.path["run"]), visit.query
+    selection = Selection(**{field.name: getattr(query, field.name) for field in fields(Selection)})
+    back = query.before is not None
+    page = visit.store.page(
+        header.id,
+        selection,
+        order=query.order.removeprefix("-"),
+        descending=query.order.startswith("-"),
+        after=query.before if back else query.after,
+        back=back,
+    )
+    choices = _choices(visit, header, selection)
+    positions = [row.position for row in page.rows]
+    return {
+        "run": {"id": header.id, "suite": header.suite_name, "state": header.state.value},
+        "selection": selection.given(),
+        "order": query.order,
+        "rows": page.rows,
+        "count": page.count,
+        "total": page.total,
+        "complete": page.complete,
+        "searched": page.searched,
+        "candidates": page.candidates,
+        "next": (positions[-1] if positions else None) if back else page.more,
+        "previous": page.more if back else (positions[0] if positions and query.after is not None else None),
+        "choices": {name: [option.value for option in options] for name, options in choices.items()},
+        "_fields": [
+            (name, _LABELS[name], options, _text(getattr(selection, name))) for name, options in choices.items()
+        ],
+        "_kept": {name: value for name, value in selection.given().items() if name not in (*_LABELS, "text")},
+        "_chips": [(text, _address(header.id, query, **without)) for text, without in _chips(selection)],
+        "_status": _status(page, header, selection),
+        "_orders": ORDERS,
+        "_at": lambda **place: _address(header.id, query, **place),
+        "_sorted": lambda name, first: _sorted(header.id, query, name, first),
+        "_word": _word,
+    }
+
+
+def _text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else "" if value is None else str(value)
+
+
+def _address(run_id: str, query: Any, **changes: Any) -> str:
+    """The address of the same samples, with some parameters changed; the place is left out unless it is given."""
+    given = query.model_dump(exclude_defaults=True, exclude={"after", "before"}) | changes
+    asked = urlencode({name: _text(value) for name, value in given.items() if _text(value)})
+    return samples_address(run_id) + (f"?{asked}" if asked else "")
+
+
+def _sorted(run_id: str, query: Any, name: str, first: Order) -> tuple[str, str]:
+    """The address of another order, for the head of a column, and which order it has now, as ARIA says it."""
+    other = name if first.startswith("-") else f"-{name}"
+    way = "ascending" if query.order == name else "descending" if query.order == f"-{name}" else "none"
+    return _address(run_id, query, order=other if query.order == first else first), way
+
+
+def _choices(visit: Visit, header: RunHeader, selection: Selection) -> dict[str, list[Option]]:
+    """By field, what can be asked for, where that is more than one thing, or is asked for."""
+    available = visit.store.choices(header.id)
+    outcomes = [Outcome(outcome) for outcome in available["outcome"]]
+    if len({outcome.conclusive for outcome in outcomes}) > 1:
+        available["outcome"] = [*outcomes, CONCLUSIVE, INCONCLUSIVE]
+    available["passed"] = list(_PASSED) if header.description.passing is not None else []
+    available["state"] = list(CheckState) if available["check"] else []
+    result = {}
+    for name in _LABELS:
+        chosen = _text(getattr(selection, name))
+        values = list(dict.fromkeys([*available[name], *([chosen] if chosen else [])]))
+        if chosen or len(values) > 1:
+            result[name] = [Option(value, _shown(name, value)) for value in values]
+    return result
+
+
+def _shown(name: str, value: str) -> str:
+    if name == "passed":
+        return _PASSED[value]
+    return value.replace("_", " ") if name in ("outcome", "state") else value
+
+
+def _chips(selection: Selection) -> Iterator[tuple[str, dict[str, Any]]]:
+    """What is selected, in words, and what an address without it changes."""
+    given = selection.given()
+    for name, value in given.items():
+        label = _LABELS.get(name, name.removeprefix("min_").removeprefix("max_"))
+        shown = fmt.plain(value) if name in _BOUNDS else _shown(name, _text(value))
+        if name == "text":
+            shown = f"“{shown}”"
+        yield f"{label.lower()} {_BOUNDS.get(name, '')} {shown}".replace("  ", " "), {name: ""}
+
+
+def _status(page: Page, header: RunHeader, selection: Selection) -> str:
+    """How many samples there are."""
+    if not page.complete:
+        searched = "" if page.searched is None else f": {page.searched:,} of {page.candidates:,} samples looked at"
+        return f"Searching{searched}"
+    if page.count is None:
+        return f"Of {header.n_planned:,} planned samples" if page.total is None else f"Of {page.total:,} samples"
+    if not selection.given():
+        return fmt.counted(page.count, "sample")
+    return f"{page.count:,} of {fmt.counted(page.total or 0, 'sample')}"
+
+
+def _word(row: SampleRow) -> str:
+    """What became of a sample, in a word."""
+    if not Outcome(row.outcome).conclusive:
+        return "inconclusive"
+    if row.excluded:
+        return "excluded"
+    if row.outcome == Outcome.MALFORMED or row.passed is None:
+        return row.outcome
+    return "passed" if row.passed else "failed"
+
+
+RESOURCES: tuple[Resource, ...] = (
+    Resource("/runs/{run}/samples", "Samples of a run.", list_samples, "samples.html", SamplesQuery),
+)
+ACTIONS: tuple[Action, ...] = ()

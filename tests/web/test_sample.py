@@ -1,0 +1,84 @@
+"""The page of one sample."""
+
+from __future__ import annotations
+
+from parts.mixed_run import put_ended
+from parts.stored import case, header, sample
+from steelyard.records import CallResult, Finding
+
+
+def put(store, *pairs, run_id="demo-1", **changes):
+    made = header(run_id, **changes)
+    made.suite = made.suite | {"n_planned": len(pairs)}
+    return put_ended(store, made, [item for item, _ in pairs], [item for _, item in pairs])
+
+
+def with_text(of, text, **changes):
+    return sample(of, call_result=CallResult(text=text, latency=0.1), **changes)
+
+
+def test_fields_that_differ_are_marked_and_others_are_not(store, client):
+    held = case(1)
+    put(store, (with_text(held, '{"title": "Thing 1", "year": 1900}', step="whole"), held))
+    data = client.get("/api/runs/demo-1/samples/0").json()
+    assert [(item["name"], item["expected"], item["got"], item["same"]) for item in data["fields"]] == [
+        ("title", "Thing 1", "Thing 1", True),
+        ("year", 1901, 1900, False),
+    ]
+    assert client.get("/runs/demo-1/samples/0").text.count('class="differs"') == 1
+
+
+def test_spans_of_truth_and_findings_are_marked_in_the_text(store, client):
+    held = case(1, input={"text": "a red fox runs"}, expected={"spans": [{"start": 0, "end": 9, "role": "subject"}]})
+    wrong = Finding("ROLE", got={"role": "action"}, span=(10, 14))
+    put(store, (with_text(held, "{}", findings=(wrong,)), held))
+    page = client.get("/runs/demo-1/samples/0").text
+    assert '<mark class="span right" title="subject">a red fox<sup>subject</sup></mark>' in page
+    assert '<mark class="span error" title="ROLE action">runs<sup>ROLE action</sup></mark>' in page
+
+
+def test_repeats_and_the_same_case_in_other_runs_are_linked(store, client):
+    held = case(1)
+    put(store, (with_text(held, "a"), held), (with_text(held, "b", repeat=1, score=0.25, passed=False), held))
+    put(store, (with_text(held, "c"), held), run_id="demo-2", created_at=2000.0)
+    data = client.get("/api/runs/demo-2/samples/0").json()
+    assert [(item["run"], item["repeat"], item["score"]) for item in data["elsewhere"]] == [
+        ("demo-1", 0, 0.8),
+        ("demo-1", 1, 0.25),
+    ]
+    page = client.get("/runs/demo-1/samples/0").text
+    assert 'href="/runs/demo-1/samples/1"' in page
+    assert 'href="/runs/demo-2/samples/0"' in page
+
+
+def test_an_answer_of_100_mb_opens_with_its_beginning(store, client):
+    held = case(1)
+    text = "begin " + "All work and no play makes a dull page. " * 2_500_000
+    put(store, (with_text(held, text), held))
+    page = client.get("/runs/demo-1/samples/0")
+    assert "begin All work" in page.text
+    assert "The answer goes on" in page.text
+    assert len(page.content) < 100_000
+    assert 1_000_000 < len(client.get("/runs/demo-1/samples/0?more=true").content) < 7_000_000
+
+
+def test_a_case_of_100_mb_opens_with_its_beginning(store, client):
+    held = case(1, input={"text": "begin " + "x" * 100_000_000})
+    put(store, (with_text(held, "y"), held))
+    page = client.get("/runs/demo-1/samples/0")
+    assert "too large to be shown whole" in page.text
+    assert "begin x" in page.text
+    assert len(page.content) < 100_000
+
+
+def test_what_is_not_there_is_named(store, client):
+    put(store, (with_text(case(1), "a"), case(1)))
+    for path, words in {
+        "/runs/demo-1/samples/7": "has no sample 7",
+        "/runs/demo-1/samples/x": "has no sample x",
+        "/runs/demo-1/samples/0/pictures/0": "has no picture 0",
+        "/runs/nope/samples/0": "nope",
+    }.items():
+        answer = client.get(path)
+        assert answer.status_code == 404, path
+        assert words in answer.text
