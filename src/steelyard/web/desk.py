@@ -82,7 +82,7 @@ class Seat(_Body):
 
     against: str = Field("", max_length=200)
     kind: Literal["", "scores", "verdict", "answer", "preference"] = ""
-    desk: str = Field("", pattern="^[a-z0-9.,-]{0,64}$", description="Under this name the same item is given again.")
+    desk: str = Field("", pattern="^[A-Za-z0-9.,-]{0,64}$", description="Under this name the same item is given again.")
 
 
 class Given(Seat):
