@@ -304,7 +304,7 @@ def _without_secrets(value: Any) -> Any:
 class _Names(dict[str, str]):
     """An environment in which every variable stands for itself."""
 
-    def get(self, name: str, default: Any = None) -> str:  # type: ignore[override]  # noqa: ARG002
+    def get(self, name: str, default: Any = None) -> str:  # noqa: ARG002
         return f"${name}"
 
 
