@@ -73,6 +73,22 @@ def test_what_was_found_in_a_sample_without_a_reading_is_not_counted():
     assert (confused.code, confused.count, confused.samples) == ("X", 1, 1)
 
 
+def test_what_is_taken_twice_is_found_among_thousands_that_are_taken_once():
+    texts = [(f"c.{number}", f"d.{number}") for number in range(2_500)] + [
+        ("c.7", "d.7"),
+        ("c.9", "d.9"),
+        ("c.9", "d.9"),
+    ]
+    made = [Made(f"case-{number}", 1.0, findings=("X",)) for number in range(len(texts))]
+    run = compared(made, sections=["main"] * len(texts), confusions=texts)
+    confused = top_confusions(run.table, run.suite, run.contents)
+    assert [(item.expected, item.got, item.count, item.samples) for item in confused[:2]] == [
+        ("c.9", "d.9", 3, 3),
+        ("c.7", "d.7", 2, 2),
+    ]
+    assert [item.count for item in confused[2:]] == [1] * 8
+
+
 def test_confusions_are_counted_over_all_findings_most_frequent_first(reported):
     # FORMAT of text c says what was expected and what came, too, and is no confusion.
     assert list(confusions(reported).rows) == [
