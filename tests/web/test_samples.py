@@ -54,7 +54,19 @@ def test_the_form_has_what_the_run_has(mixed: TestClient, store: SqlStore) -> No
     text = mixed.get(PAGE).text
     chosen = re.findall(r'<select id="(\w+)"', text)
     # One kind of failure is no choice.
-    assert chosen == ["order", "outcome", "passed", "category", "difficulty", "band", "variant", "code", "tag", "check", "state"]
+    assert chosen == [
+        "order",
+        "outcome",
+        "passed",
+        "category",
+        "difficulty",
+        "band",
+        "variant",
+        "code",
+        "tag",
+        "check",
+        "state",
+    ]
     store.create_run(header())
     store.add_samples("demo-1", [sample(case(1), 0)], [case(1)])
     assert re.findall(r'<select id="(\w+)"', mixed.get("/runs/demo-1/samples").text) == ["order", "tag"]
