@@ -26,12 +26,20 @@ from steelyard.report.render.page_size import ROOMY
 from steelyard.report.samples import why_wrong
 from steelyard.report.wording import scale_of
 from steelyard.stats.paired import NO_CHANGE
-from steelyard.store.selection import OfRun, Selection
 from steelyard.store.sql import SqlStore
 from steelyard.suite.case import Case
 from steelyard.web.differences import WIDE, Reach, differences
 from steelyard.web.runs import state_of
-from steelyard.web.site import Action, NotThere, Query, Resource, Visit, change_address, sample_address, samples_address
+from steelyard.web.site import (
+    Action,
+    NotThere,
+    Query,
+    Resource,
+    Visit,
+    address_in_its_run,
+    change_address,
+    sample_address,
+)
 
 MOST_LISTED = 2_000
 """Pairs of each kind that are listed, the largest moves first; the count is of all."""
@@ -96,7 +104,7 @@ def _fitting(document: doc.Document, largest: int) -> Markup:
     """The blocks as HTML, with as many rows of each table as a page has room for."""
     for most in _ROWS:
         cut = doc.Document(document.title, [_cut(block, most) for block in document.blocks])
-        page = BlockWriter(cut, ROOMY, _samples).content()
+        page = BlockWriter(cut, ROOMY, address_in_its_run).content()
         if len(page.encode()) <= largest:
             break
     return page
@@ -108,10 +116,6 @@ def _cut(block: doc.Block, most: int) -> doc.Block:
     if not isinstance(block, doc.Table):
         return block
     return replace(block, rows=block.rows[:most], total=max(block.total or 0, len(block.rows)))
-
-
-def _samples(selection: Selection) -> str:
-    return samples_address(selection.run if isinstance(selection, OfRun) else "", selection)
 
 
 def _may_be_split(comparison: Comparison) -> bool:

@@ -27,7 +27,6 @@ from steelyard.report.render.html import BlockWriter, tag
 from steelyard.report.render.page_size import ROOMY
 from steelyard.report.run import context, data, document
 from steelyard.store.base import Store
-from steelyard.store.selection import OfRun, Selection
 from steelyard.store.sql import SqlStore
 from steelyard.web.site import (
     Action,
@@ -36,6 +35,7 @@ from steelyard.web.site import (
     Query,
     Resource,
     Visit,
+    address_in_its_run,
     change_address,
     run_address,
     samples_address,
@@ -342,7 +342,7 @@ def history_figures(store: Store, suite: str, last: int, by: str, metric: str) -
     """A suite's figures run by run, as a page and as data."""
     result = read_history(store, suite, Wanted(last=last, by=by, metrics=(metric,) if metric else ()))
     shown = history.document(result)
-    parts, charts = _parts(_HistoryWriter(shown, ROOMY, _in_its_run))
+    parts, charts = _parts(_HistoryWriter(shown, ROOMY, address_in_its_run))
     return {
         "history": history.data(result),
         "parts": parts,
@@ -356,10 +356,6 @@ class _HistoryWriter(BlockWriter):
 
     def cell(self, cell: doc.Cell, column: doc.Column) -> Markup:
         return tag("a", cell, href=run_address(str(cell))) if column.title == "Run" else super().cell(cell, column)
-
-
-def _in_its_run(selection: Selection) -> str:
-    return samples_address(selection.run if isinstance(selection, OfRun) else "", selection)
 
 
 def show_history(visit: Visit) -> Mapping[str, Any]:
