@@ -104,8 +104,8 @@ def stability(rounds: int) -> None:
     _line(what, f"{spent['wall']:.2f} s", "< 1 s", spent["wall"] < 1)
 
 
-def compared(folder: Path, n: int) -> None:
-    spent = [_child("bench.compared", "snapshots", folder / f"compared-{turn}") for turn in range(3)]
+def compared(folder: Path) -> None:
+    spent = [_child("bench.compared", folder / f"compared-{turn}") for turn in range(3)]
     best = min(each["wall"] for each in spent)
     if any(each["n"] != 50 for each in spent):
         raise SystemExit(f"not all prompts were compared: {spent}")
@@ -114,12 +114,6 @@ def compared(folder: Path, n: int) -> None:
         f"      two snapshots of 50 prompts: {best:.2f} s, {cpu:.2f} s CPU; {whole:.2f} s CPU with the start of Python"
     )
     _line("two snapshots of 50 prompts imported and compared", f"{best:.2f} s", "< 1 s", best < 1)
-    spent_on_runs = _child("bench.compared", "runs", n, folder / "compared")
-    if spent_on_runs["n"] != n:
-        raise SystemExit(f"not all samples were compared: {spent_on_runs['n']} of {n}")
-    wall, cpu, peak = (spent_on_runs[name] for name in ("wall", "cpu", "peak_mb"))
-    print(f"      two runs of {n:,} samples: {wall:.1f} s, {cpu:.1f} s CPU, peak {peak:.0f} MB")
-    _line(f"two runs of {n:,} samples compared", f"{wall:.1f} s", "< 10 s", wall < 10)
 
 
 def decided(folder: Path, n: int) -> None:
@@ -157,7 +151,7 @@ def main() -> None:
         items(folder, 200 if quick else 1_000, 3 if quick else 9)
         stability(1 if quick else 5)
         judged(folder, 500 if quick else 10_000)
-        compared(folder, 5_000 if quick else 100_000)
+        compared(folder)
         decided(folder, 20_000 if quick else 1_000_000)
         crowd(50_000 if quick else 1_000_000)
         memory(folder, 2_000 if quick else 10_000, 10_000 if quick else 200_000)

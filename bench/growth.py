@@ -1,9 +1,9 @@
 """Measures whole commands on 1,000 to 1,000,000 recorded answers, from the start of the process to its end.
 
-python -m bench.growth FOLDER [SIZE ...] makes what is missing there, runs `run`, `rescore`, `report`, `compare` and
-`export` on it, adds the figures to FOLDER/growth.json, and writes table and picture of all figures that are there into
-docs/scaling.md and docs/images/growth.svg. A size that was measured before is measured again. The 1,000,000 take an
-hour on two cores and 6 GB of disk.
+python -m bench.growth FOLDER [SIZE ...] [COMMAND ...] makes what is missing there, runs `run`, `rescore`, `report`,
+`compare` and `export` on it, or those that are named, adds the figures to FOLDER/growth.json, and writes table and
+picture of all figures that are there into docs/scaling.md and docs/images/growth.svg. A size that was measured before
+is measured again. The 1,000,000 take half an hour on two quiet cores and 3 GB of disk.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from __future__ import annotations
 import json
 import os
 import platform
-import subprocess
 import sys
-import time
+from collections.abc import Collection
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from bench import commands
 from bench.suites import write_recorded
 
 _SIZES = (1_000, 10_000, 100_000, 1_000_000)
@@ -33,36 +33,28 @@ _STEPS = {
 }
 
 
-def measure(size: int, folder: Path) -> dict[str, Any]:
+def measure(size: int, folder: Path, steps: Collection[str] = _STEPS.keys()) -> dict[str, Any]:
     """What each command takes on so many answers: wall and CPU seconds, and the most memory in MB."""
     if not (folder / "heavier.yaml").exists():
         write_recorded(folder, size)
-    for old in folder.glob("runs.db*"):
+    for old in folder.glob("runs.db*") if "run" in steps else ():
         old.unlink()
     result: dict[str, Any] = {"size": size}
-    for name, command in _STEPS.items():
-        result[name] = _timed(*(part.format(folder=folder) for part in command), "--store", str(folder / "runs.db"))
+    for name in (name for name in _STEPS if name in steps):
+        words = (part.format(folder=folder) for part in _STEPS[name])
+        result[name] = _timed(folder, *words, "--store", str(folder / "runs.db"))
         print(f"{size:>9,} {name:<8} {json.dumps(result[name])}", flush=True)
     result["stored_mb"] = round((folder / "runs.db").stat().st_size / 1e6, 1)
-    (folder / "run.json").unlink()
+    (folder / "run.json").unlink(missing_ok=True)
     return result
 
 
-def _timed(*command: str) -> dict[str, float]:
-    began = time.perf_counter()
-    process = subprocess.Popen(
-        [Path(sys.executable).parent / "steelyard", *command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
-    # Other than `wait`, this tells what this process alone took.
-    _, status, used = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode not in (0, 1, 4):
-        raise SystemExit(f"steelyard {' '.join(command)} ended with {process.returncode}")
-    return {
-        "wall": round(time.perf_counter() - began, 2),
-        "cpu": round(used.ru_utime + used.ru_stime, 2),
-        "peak_mb": round(used.ru_maxrss / 1024),
-    }
+def _timed(folder: Path, *command: str) -> dict[str, float]:
+    program = str(Path(sys.executable).parent / "steelyard")
+    spent = commands.measure([program, *command], folder, {}, most=36_000)
+    if spent.code not in (0, 1, 4):
+        raise SystemExit(f"steelyard {' '.join(command)} ended with {spent.code}")
+    return {"wall": round(spent.wall, 2), "cpu": round(spent.cpu, 2), "peak_mb": round(spent.peak_mb)}
 
 
 def write_page(figures: list[dict[str, Any]]) -> None:
@@ -114,11 +106,14 @@ def _spec(figures: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def main() -> None:
-    folder, *sizes = sys.argv[1:]
+    folder, *rest = sys.argv[1:]
+    sizes, steps = ([item for item in rest if item.isdigit() is number] for number in (True, False))
+    if unknown := [item for item in steps if item not in _STEPS]:
+        raise SystemExit(f"no such command: {', '.join(unknown)}; write one of {', '.join(_STEPS)}")
     stored = Path(folder) / "growth.json"
     figures = {item["size"]: item for item in json.loads(stored.read_text())} if stored.exists() else {}
     for size in map(int, sizes) if sizes else _SIZES:
-        item = measure(size, Path(folder) / str(size))
+        item = figures.get(size, {}) | measure(size, Path(folder) / str(size), steps or _STEPS.keys())
         item |= {
             "machine": f"{os.cpu_count()} cores ({platform.machine()}), Python {platform.python_version()}",
             "measured": f"{datetime.now(UTC):%d %B %Y}",

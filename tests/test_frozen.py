@@ -1,4 +1,4 @@
-"""`@frozen` gives what `@dataclass(frozen=True, slots=True)` of the standard library gives."""
+"""`@frozen` and `@slotted` give what `@dataclass` of the standard library gives."""
 
 import copy
 import inspect
@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from steelyard.frozen import frozen
+from steelyard.frozen import frozen, slotted
 
 
 def _classes(decorator):
@@ -51,14 +51,15 @@ def _classes(decorator):
 
 
 OURS, THEIRS = _classes(frozen), _classes(dataclass(frozen=True, slots=True))
+SLOTTED = _classes(slotted), _classes(dataclass(slots=True))
 NAN = float("nan")
 ARGUMENTS = [(0, (1.0,)), (0, (1.0, 2.0, ["a"], "s")), (1, (1.0, 2.0)), (2, (NAN,)), (2, ("x",)), (3, ()), (4, (1,))]
 
 
-def _same(result):
+def _same(result, both=(OURS, THEIRS)):
     """What comes of it with each of both; the exception if one is raised."""
     came = []
-    for classes in (OURS, THEIRS):
+    for classes in both:
         try:
             came.append(result(classes))
         except TypeError as error:
@@ -67,18 +68,30 @@ def _same(result):
     return came[0]
 
 
+@pytest.mark.parametrize("both", [(OURS, THEIRS), SLOTTED], ids=["frozen", "slotted"])
 @pytest.mark.parametrize(("at", "given"), ARGUMENTS)
-def test_objects_print_compare_hash_and_copy_as_those_of_the_standard_library(at, given):
-    _same(lambda classes: repr(classes[at](*given)))
-    _same(lambda classes: str(inspect.signature(classes[at])).replace(" -> None", "").count(","))
-    _same(lambda classes: classes[at].__match_args__)
-    _same(lambda classes: classes[at](*given) == classes[at](*given))
-    _same(lambda classes: classes[at](*given) == object())
-    _same(lambda classes: repr(asdict(classes[at](*given))))
-    _same(lambda classes: repr(copy.deepcopy(classes[at](*given))))
-    _same(lambda classes: hasattr(classes[at](*given), "__dict__"))
-    if NAN not in given:
-        _same(lambda classes: hash(classes[at](*given)))
+def test_objects_print_compare_hash_and_copy_as_those_of_the_standard_library(at, given, both):
+    for result in (
+        lambda classes: repr(classes[at](*given)),
+        lambda classes: str(inspect.signature(classes[at])).replace(" -> None", "").count(","),
+        lambda classes: classes[at].__match_args__,
+        lambda classes: classes[at].__dataclass_params__.frozen,
+        lambda classes: classes[at](*given) == classes[at](*given),
+        lambda classes: classes[at](*given) == object(),
+        lambda classes: repr(asdict(classes[at](*given))),
+        lambda classes: repr(copy.deepcopy(classes[at](*given))),
+        lambda classes: hasattr(classes[at](*given), "__dict__"),
+        lambda classes: NAN in given or hash(classes[at](*given)),
+    ):
+        _same(result, both)
+
+
+def test_a_slotted_object_can_be_changed_and_a_default_that_can_be_is_refused():
+    point = SLOTTED[0][0](1.0)
+    point.x = 2.0
+    assert point.sum == 2.0
+    with pytest.raises(ValueError, match=r"mutable default of Bad\.a"):
+        slotted(type("Bad", (), {"__annotations__": {"a": list}, "a": []}))
 
 
 def test_what_does_not_count_is_not_compared_and_replacing_gives_another_object():

@@ -1,14 +1,17 @@
-"""Frozen dataclasses that are quick to define.
+"""Dataclasses that are quick to define.
 
-`@frozen` gives what `@dataclass(frozen=True, slots=True)` gives. The standard library compiles six methods for every
-class: a quarter of the CPU of a short run, which imports two hundred classes and makes few of them. Here `__init__`
-alone is compiled, and the other methods are the same functions for all classes.
+`@frozen` gives what `@dataclass(frozen=True, slots=True)` gives, and `@slotted` what `@dataclass(slots=True)` gives,
+for classes without `__post_init__` whose fields are all given to `__init__`. The standard library compiles six methods
+for every class: a quarter of the CPU of a short run, which imports three hundred classes and makes objects of few of
+them. Here `__init__` alone is compiled, when the first object is made, and the other methods are the same functions for
+all classes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import MISSING, FrozenInstanceError, dataclass, field, fields
+from dataclasses import MISSING, Field, FrozenInstanceError, dataclass, field, fields
+from inspect import get_annotations
 from operator import attrgetter
 from reprlib import recursive_repr
 from typing import Any, NoReturn, TypeVar, dataclass_transform
@@ -18,21 +21,64 @@ T = TypeVar("T")
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def frozen(cls: type[T]) -> type[T]:
-    """The class as a dataclass whose objects cannot be changed, have no other attributes, and can be hashed.
+    """The class as a dataclass whose objects cannot be changed, have no other attributes, and can be hashed."""
+    return _defined(cls, _FROZEN)
 
-    Methods that the class has itself stay. No `__post_init__`, and no fields that are not given to `__init__`.
-    """
-    # The standard library would compute the signature to describe a class that does not describe itself.
-    cls.__doc__ = cls.__doc__ or cls.__name__
-    made: Any = dataclass(init=False, repr=False, eq=False, slots=True)(cls)
-    compared = [item.name for item in fields(made) if item.compare]
-    made.__compared__ = staticmethod(attrgetter(*compared) if len(compared) > 1 else _few(compared))
-    made.__init__ = _init(made)
-    for name, method in _SHARED.items():
-        # Python puts None here for a class with an equality of its own.
-        if cls.__dict__.get(name) is None:
-            setattr(made, name, method)
+
+@dataclass_transform(field_specifiers=(field,))
+def slotted(cls: type[T]) -> type[T]:
+    """The class as a dataclass whose objects have no other attributes."""
+    return _defined(cls, _SHARED)
+
+
+def _defined(cls: type[T], shared: dict[str, Any]) -> type[T]:
+    """The class with its fields; methods that it has itself stay."""
+    inherited: dict[str, Field[Any]] = {}
+    for base in cls.__mro__[:0:-1]:
+        inherited |= base.__dict__.get("__dataclass_fields__", {})
+    own = {name: _field(cls, name, hint) for name, hint in get_annotations(cls).items() if "ClassVar" not in str(hint)}
+    items = inherited | own
+    compared = [item.name for item in items.values() if item.compare]
+    # Python puts None in the place of a hash for a class with an equality of its own.
+    left_out = {"__dict__", "__weakref__", *own, *(name for name in shared if vars(cls).get(name) is None)}
+    init = _LateInit()
+    metaclass: Any = type(cls)
+    made = metaclass(
+        cls.__name__,
+        cls.__bases__,
+        shared
+        | {name: value for name, value in vars(cls).items() if name not in left_out}
+        | {
+            "__doc__": cls.__doc__ or cls.__name__,
+            "__qualname__": cls.__qualname__,
+            "__slots__": tuple(name for name in own if name not in inherited),
+            "__dataclass_fields__": items,
+            "__match_args__": tuple(items),
+            "__compared__": staticmethod(attrgetter(*compared) if len(compared) > 1 else _few(compared)),
+            "__init__": init,
+        },
+    )
+    init.owner = made
     return made  # type: ignore[no-any-return]
+
+
+def _field(cls: type, name: str, hint: Any) -> Field[Any]:
+    default = cls.__dict__.get(name, MISSING)
+    item: Any = default if isinstance(default, Field) else field(default=default)
+    if item.default.__class__.__hash__ is None:
+        raise ValueError(f"mutable default of {cls.__name__}.{name}: use field(default_factory=...)")
+    item.name, item.type, item.kw_only, item._field_type = name, hint, False, _KIND
+    return item  # type: ignore[no-any-return]
+
+
+class _LateInit:
+    """Stands in the place of `__init__` until somebody wants it."""
+
+    owner: type
+
+    def __get__(self, item: Any, _: type) -> Any:
+        self.owner.__init__ = init = _init(self.owner)  # type: ignore[misc]
+        return init if item is None else init.__get__(item)
 
 
 def _few(names: list[str]) -> Callable[[Any], tuple[Any, ...]]:
@@ -42,6 +88,7 @@ def _few(names: list[str]) -> Callable[[Any], tuple[Any, ...]]:
 
 def _init(cls: type) -> Any:
     names: dict[str, Any] = {"_setattr": object.__setattr__, "_MISSING": MISSING}
+    changeable = "__setattr__" not in cls.__dict__
     parameters, lines = [], []
     for item in fields(cls):
         name, parameter, value = item.name, item.name, item.name
@@ -51,7 +98,7 @@ def _init(cls: type) -> Any:
             names[f"_factory_{name}"], parameter = item.default_factory, f"{name}=_MISSING"
             value = f"_factory_{name}() if {name} is _MISSING else {name}"
         parameters.append(parameter)
-        lines.append(f" _setattr(self, {name!r}, {value})\n")
+        lines.append(f" self.{name} = {value}\n" if changeable else f" _setattr(self, {name!r}, {value})\n")
     exec(f"def __init__(self, {', '.join(parameters)}):\n{''.join(lines) or ' pass'}", names)  # noqa: S102 - names of fields
     names["__init__"].__qualname__ = f"{cls.__qualname__}.__init__"
     return names["__init__"]
@@ -88,10 +135,18 @@ def _setstate(self: Any, state: list[Any]) -> None:
         object.__setattr__(self, item.name, value)
 
 
-_SHARED = {
-    "__eq__": _equal,
+def _usual(*, is_frozen: bool) -> Any:
+    """A dataclass of the standard library, for what it notes at classes and fields."""
+    plain = type("_Usual", (), {"__doc__": "Usual.", "__annotations__": {"a": int}})
+    return dataclass(init=False, repr=False, eq=False, frozen=is_frozen)(plain)
+
+
+_USUAL = _usual(is_frozen=False)
+_KIND = fields(_USUAL)[0]._field_type  # type: ignore[attr-defined]
+_SHARED = {"__dataclass_params__": _USUAL.__dataclass_params__, "__eq__": _equal, "__hash__": None, "__repr__": _repr}
+_FROZEN = _SHARED | {
+    "__dataclass_params__": _usual(is_frozen=True).__dataclass_params__,
     "__hash__": _hash,
-    "__repr__": _repr,
     "__setattr__": _setattr,
     "__delattr__": _delattr,
     "__getstate__": _getstate,

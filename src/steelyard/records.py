@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any
 
 from steelyard.errors import UsageError
-from steelyard.frozen import frozen
+from steelyard.frozen import frozen, slotted
 
 if TYPE_CHECKING:
     from steelyard.suite.models import SuiteModel
@@ -180,7 +180,7 @@ BROKE_OFF = "the answer broke off at the limit of tokens"
 """Said of an answer, be it of a target or a judge, that is `cut_off`."""
 
 
-@dataclass(slots=True)
+@slotted
 class CallResult:
     """One answered (or finally failed) call of the target for a case, variant and repeat."""
 
@@ -205,7 +205,7 @@ class CallResult:
     """True when the answer broke off at the limit of tokens."""
 
 
-@dataclass(slots=True)
+@slotted
 class JudgeCall:
     """One call of a judge: the how-manieth turn of the talk with that member of the panel for that repeat."""
 
@@ -305,7 +305,7 @@ class Judgement:
         return nearest(of_mode, self.capped) if self.mode is not None and of_mode else None
 
 
-@dataclass(slots=True)
+@slotted
 class Sample:
     """A call with what its answer scored. `score` is a fraction 0..1; None when inconclusive."""
 

@@ -9,7 +9,8 @@ from parts.small_suite import write_suite
 from steelyard.cluster import pool as pool_module
 from steelyard.cluster.pool import LARGEST_LEASE, SMALLEST_LEASE, Lost, Pool, WorkersLost
 from steelyard.cluster.remote import RemoteScoring
-from steelyard.cluster.worker import Answered, Ask, Score, Scored
+from steelyard.cluster.worker import Answered, Ask, Scored
+from steelyard.engine.pool import Task
 from steelyard.errors import TargetFailure, UsageError
 from steelyard.records import CallResult, Outcome, Sample
 from steelyard.scoring.evaluate import Evaluator
@@ -127,8 +128,8 @@ async def test_what_a_lost_worker_had_is_done_by_others_and_what_it_was_answered
     assert texts == ["c0", "c1", "c2"]
     assert len(samples) == 3
     again = {type(item.work): item for lease in second.leases for item in lease}
-    assert again[Score].work.call_result.text == "c0"
-    assert again[Score].work.case.expected == "yes"
+    assert again[Task].work.call_result.text == "c0"
+    assert again[Task].work.case.expected == "yes"
     assert sorted(item.number for lease in second.leases for item in lease) == [1, 2, 3]
     assert notes == ["a worker on here was lost (killed): 2 calls that gave no answer are made again"]
 
@@ -170,6 +171,22 @@ async def test_fewer_workers_than_asked_for_are_told(monkeypatch):
     async with pool:
         await asyncio.sleep(0.05)
     assert notes[0].startswith("1 of 3 workers are there: the cluster has no room for more")
+
+
+async def test_an_answer_that_is_stored_otherwise_than_it_was_scored_is_scored_again(tmp_path):
+    """What is taken out of an answer on the driver must not count in its score."""
+    suite = load_suite(write_suite(tmp_path))
+    worker, case, request = Here(), next(iter(suite.cases)), ask(0).request
+    pool = pool_of(worker)
+    async with pool:
+        scoring = RemoteScoring(pool, 0)
+        for stored in ("c0", "[redacted]"):
+            job = pool.submit(0, Ask(request))
+            scoring.expect(replace(request, case=case), await job.answered, job)
+            evaluation = await scoring.evaluate(Evaluator(suite), case, "", 0, CallResult(text=stored))
+            assert evaluation.sample.call_result.text == stored
+    tasks = [item.work for lease in worker.leases for item in lease if isinstance(item.work, Task)]
+    assert [task.call_result.text for task in tasks] == ["[redacted]"]
 
 
 async def test_an_answer_whose_scoring_kills_workers_is_kept_and_inconclusive(tmp_path):

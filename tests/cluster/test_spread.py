@@ -1,7 +1,11 @@
 """What is sent to workers, what is refused before any is started, and a worker at its work: all without Ray."""
 
 import contextlib
+import io
 import json
+import os
+import pickle
+import socket
 import sys
 import zipfile
 from dataclasses import replace
@@ -58,6 +62,57 @@ def test_a_place_that_is_none_is_refused(place, tmp_path):
         run_suite(suite, store=str(tmp_path / "runs.db"), on=place)
 
 
+class FakeRay:
+    """Ray's module, whose head ends the first connections of a client."""
+
+    def __init__(self, *errors):
+        self.errors, self.options = list(errors), []
+
+    def init(self, **options):
+        self.options.append(options)
+        if self.errors:
+            os.write(2, b"a line for each try")
+            raise self.errors.pop(0)
+
+    def shutdown(self):
+        self.options.append("shut down")
+
+
+@pytest.fixture
+def listening():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield f"ray://127.0.0.1:{server.getsockname()[1]}"
+
+
+def connect(fake, place, suite, monkeypatch):
+    monkeypatch.setitem(sys.modules, "ray", fake)
+    with contextlib.ExitStack() as closing:
+        return on_ray._connected(place, suite, closing)
+
+
+def test_a_busy_head_that_ends_a_connection_is_tried_again(listening, tmp_path, monkeypatch, capfd):
+    suite = load_suite(write_suite(tmp_path))
+    fake = FakeRay(*[ConnectionAbortedError("Starting Ray client server failed")] * 2)
+    connect(fake, listening, suite, monkeypatch)
+    assert [options == "shut down" or options["address"] for options in fake.options] == [*[listening] * 3, True]
+    fake = FakeRay(*[ConnectionAbortedError("Starting Ray client server failed")] * 3)
+    with pytest.raises(UsageError, match=r"Starting Ray client server failed\. Check that ray:// names the port for"):
+        connect(fake, listening, suite, monkeypatch)
+    fake = FakeRay(ConnectionError("timeout"), ConnectionError("again"))
+    with pytest.raises(UsageError, match=rf"--on {listening}: ConnectionError: timeout\. Check"):
+        connect(fake, listening, suite, monkeypatch)
+    assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize("place", ["127.0.0.1:9", "ray://127.0.0.1:9", "auto"])
+def test_where_nothing_listens_ray_is_not_asked(place, tmp_path, monkeypatch):
+    monkeypatch.setenv("RAY_ADDRESS", "127.0.0.1:9")
+    fake = FakeRay()
+    with pytest.raises(UsageError, match=rf"--on {place}: nothing answers at .*127.0.0.1:9 \(Connection refused\)"):
+        connect(fake, place, load_suite(write_suite(tmp_path)), monkeypatch)
+    assert fake.options == []
+
+
 def test_without_ray_it_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
     suite = load_suite(write_suite(tmp_path))
@@ -94,6 +149,25 @@ def test_a_worker_whose_suite_or_version_differs_does_not_begin(tmp_path):
         replace(setup, version="9.9").load()
 
 
+async def test_the_value_of_a_key_is_not_sent_and_what_code_prints_is_without_it(tmp_path, monkeypatch):
+    key = "sk-planted-" + "0123456789abcdef"
+    monkeypatch.setenv("PLANTED_KEY", key)
+    suite = load_suite(write_suite(tmp_path, target=http_target("http://127.0.0.1:9", token="PLANTED_KEY")))
+    setup = setup_of(suite)
+    sent = setup, [Item(0, 0, Ask(item.ask)) for item in Plan(suite, Selection(), 1).asks()]
+    assert b"PLANTED_KEY" in pickle.dumps(sent)
+    assert key.encode() not in pickle.dumps(sent)
+    printed = io.StringIO()
+    monkeypatch.setattr(sys, "stdout", printed)
+    monkeypatch.setattr(sys, "stderr", printed)
+    worker = Worker((setup,), wants=10)
+    assert (await worker.start())[1] is None
+    print("my key is", key)
+    print("my key is", key, file=sys.stderr)
+    await worker.close()
+    assert printed.getvalue() == "my key is [redacted]\n" * 2
+
+
 def test_a_worker_reads_no_cases(tmp_path):
     setup = setup_of(load_suite(write_suite(tmp_path)))
     (tmp_path / "cases.jsonl").unlink()
@@ -126,6 +200,7 @@ async def test_a_worker_hands_over_the_answer_first_and_then_its_score(tmp_path,
             got, wants = await worker.results()
             reports += got
         await worker.close()
+        assert len(server.requests) == 2  # tries and waits are the driver's
     first, second = (next(item for item in reports if item.number == number) for number in (0, 1))
     assert isinstance(first, Answered)
     assert json.loads(first.value.text) == {"word": "w"}

@@ -125,14 +125,14 @@ class Odd(Scorer):
 def test_processes_are_used_when_they_are_measured_to_pay(tmp_path, monkeypatch, seconds, by_processes):
     scored = []
 
-    class Counted(pool.Pool):
+    class Counted(pool.ProcessPool):
         def submit(self, tasks):
             scored.extend(tasks)
             done = Future()
             done.set_result(self._score_here(tasks))
             return done
 
-    monkeypatch.setattr(pool, "Pool", Counted)
+    monkeypatch.setattr(pool, "ProcessPool", Counted)
     monkeypatch.setattr(pool, "cores", lambda: 4)
     monkeypatch.setattr(pool, "_STARTING", 0.1)
     suite = load_suite(write(tmp_path / "s", 60, BUSY.format(seconds=seconds), f"busy_{len(by_processes)}"))

@@ -339,15 +339,24 @@ def test_the_commands_say_in_few_lines_what_broke(tmp_path, code, exit_code):
     assert steelyard("export", "LAST", "run.json", cwd=tmp_path).returncode == 0
 
 
-def test_code_of_a_suite_that_exits_makes_up_no_verdict(tmp_path):
+@pytest.mark.parametrize(
+    ("exits", "exit_code", "said"),
+    [
+        ("exit(0)", 2, "steelyard: code of the suite ended the process: SystemExit: 0 ("),
+        # As Ray does on SIGTERM, in its handler.
+        ("exec('raise SystemExit(15)', {'__name__': 'ray._private.worker'})", 130, ""),
+    ],
+)
+def test_code_of_a_suite_that_exits_makes_up_no_verdict(tmp_path, exits, exit_code, said):
     (tmp_path / "suite.yaml").write_text(SUITE)
     (tmp_path / "cases.json").write_text('[{"id": "c", "input": "q"}]')
     (tmp_path / "system.py").write_text("def answer(case):\n    return case.id\n")
-    code = "return Reading(1.0)\n\n    def keywords_of(self, case):\n        exit(0)"
+    code = f"return Reading(1.0)\n\n    def keywords_of(self, case):\n        {exits}"
     (tmp_path / "scorers.py").write_text(SCORER.format(code=code))
     done = steelyard("audit", "suite.yaml", cwd=tmp_path)
-    assert done.returncode == 2
-    assert done.stderr.startswith("steelyard: code of the suite ended the process: SystemExit: 0 (")
+    assert done.returncode == exit_code
+    assert done.stderr.startswith(said)
+    assert "Traceback" not in done.stderr
 
 
 async def test_a_plug_ins_target_is_held_to_the_same(tmp_path):

@@ -15,7 +15,7 @@ from steelyard.scoring.base import Scorer
 from steelyard.store.sql import open_store
 from steelyard.suite.load import load_suite
 
-pytestmark = pytest.mark.boundary("aiohttp", "numpy", "psycopg")
+pytestmark = pytest.mark.boundary("httptools", "numpy", "psycopg")
 
 
 def right(seen):

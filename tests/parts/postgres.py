@@ -110,21 +110,25 @@ def own_server() -> Iterator[OwnServer]:
 
 
 class ForgetfulLine:
-    """A socket in front of a server that, when told to, lets a commit through and cuts the line before its answer."""
+    """A socket in front of a server that, when told to, cuts the line before a commit, or before its answer."""
 
-    def __init__(self, server: PostgresPart, folder: Path) -> None:
-        self._server, self._folder = f"{server.socket_folder}/.s.PGSQL.5432", folder
-        self._listening = socket.socket(socket.AF_UNIX)
-        self._listening.bind(f"{folder}/.s.PGSQL.5432")
+    def __init__(self, server: PostgresPart, folder: Path | None = None) -> None:
+        """Without a folder for its socket it listens on loopback."""
+        self._server = f"{server.socket_folder}/.s.PGSQL.5432"
+        self._listening = socket.socket(socket.AF_INET if folder is None else socket.AF_UNIX)
+        self._listening.bind(("127.0.0.1", 0) if folder is None else f"{folder}/.s.PGSQL.5432")
         self._listening.listen()
+        self._host = f"host={folder}" if folder else f"host=127.0.0.1&port={self._listening.getsockname()[1]}"
         self.lose = False
         """Whether the next commit's answer is lost."""
+        self.drop = False
+        """Whether the next commit never arrives."""
         self.lost = 0
         threading.Thread(target=self._accept, daemon=True).start()
 
     def through(self, url: str) -> str:
         """The same database by way of this line."""
-        return f"{url.partition('?')[0]}?host={self._folder}"
+        return f"{url.partition('?')[0]}?{self._host}"
 
     def close(self) -> None:
         self._listening.close()
@@ -141,8 +145,8 @@ class ForgetfulLine:
     def _pass_on(self, source: socket.socket, to: socket.socket, answers: bool) -> None:
         with contextlib.suppress(OSError):
             while data := source.recv(1 << 16):
-                if answers and self.lose and b"COMMIT\0" in data:
-                    self.lose, self.lost = False, self.lost + 1
+                if b"COMMIT\0" in data and (self.lose if answers else self.drop):
+                    self.lose, self.drop, self.lost = False, False, self.lost + 1
                     break
                 to.sendall(data)
         for end in (source, to):

@@ -4,7 +4,6 @@ import gc
 from importlib import import_module
 from pathlib import Path
 
-import aiohttp  # noqa: F401
 import numpy as np  # noqa: F401
 
 import parts.command  # noqa: F401 - what each process begins with

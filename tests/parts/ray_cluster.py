@@ -38,6 +38,7 @@ class RayCluster:
             "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
             "RAY_USAGE_STATS_ENABLED": "0",
             "RAY_worker_niceness": "0",
+            "RAY_CLIENT_SERVER_CHECK_CHANNEL_TIMEOUT_S": "120",  # seconds; its 30 do not do while other tests run
             "RAY_AUTH_MODE": "token",
             "RAY_AUTH_TOKEN_PATH": str(self.home / "token"),
             "RAY_TMPDIR": str(self.home),
@@ -45,6 +46,15 @@ class RayCluster:
         self._own = environment
 
     def __enter__(self) -> Self:
+        try:
+            self._start()
+        except RuntimeError:
+            # Ray waits 30 s for a node of its own, which is too short while other tests run.
+            self._stop()
+            self._start()
+        return self
+
+    def _start(self) -> None:
         self._errors = (self.home / "stderr").open("w")
         self._process = subprocess.Popen(
             [sys.executable, __file__, str(free_port()), str(self.client_port)],
@@ -56,9 +66,12 @@ class RayCluster:
         )
         self.address = self._reply()["address"]
         self.environment = ENVIRONMENT | self._variables | {"RAY_ADDRESS": self.address}
-        return self
 
     def __exit__(self, *exc_info: object) -> None:
+        self._stop()
+        shutil.rmtree(self.home, ignore_errors=True)
+
+    def _stop(self) -> None:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         started = psutil.Process(self._process.pid).children(recursive=True)
@@ -68,7 +81,6 @@ class RayCluster:
         self._errors.close()
         for process in psutil.wait_procs(started, timeout=5)[1]:
             process.kill()
-        shutil.rmtree(self.home, ignore_errors=True)
 
     def workers(self) -> list[psutil.Process]:
         """The processes of Steelyard's workers that are there now."""
@@ -122,7 +134,7 @@ def main(port: int, client_port: int) -> None:
     """Start two nodes, then kill and add the second as told, until there is nothing more to be told."""
     from ray.cluster_utils import Cluster
 
-    (Path(os.environ["RAY_TMPDIR"]) / "ray").mkdir()  # Ray notes the address there before it is made
+    (Path(os.environ["RAY_TMPDIR"]) / "ray").mkdir(exist_ok=True)  # Ray notes the address there before it is made
     node = {"num_cpus": 2, "node_ip_address": "127.0.0.1", "object_store_memory": 80 * 2**20}
     head = node | {"gcs_server_port": port, "include_dashboard": False}
     if os.environ.get("STEELYARD_RAY_CLIENT"):

@@ -104,3 +104,6 @@ def test_the_environment_names_the_store(tmp_path: Path, monkeypatch: pytest.Mon
 def test_an_unknown_kind_of_store_is_refused() -> None:
     with pytest.raises(StoreError, match=r"mysql://.*postgresql://"):
         open_store("mysql://somewhere/db")
+    # Without the second slash it would be the name of a file.
+    with pytest.raises(StoreError, match="has no // behind the colon"):
+        open_store("postgresql:/user@somewhere/db")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import random
+import socket
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -19,6 +21,7 @@ from parts.stored import case, header, sample
 from steelyard.records import RunState
 from steelyard.store.copy import copy_store
 from steelyard.store.logs import SENT, BaselineEntry, Delivery
+from steelyard.store.postgres import PostgresDatabase
 from steelyard.store.sql import SqlStore, open_store
 
 pytestmark = pytest.mark.boundary("psycopg")
@@ -140,6 +143,30 @@ def test_a_commit_whose_answer_was_lost_is_not_made_twice(postgres_server: Postg
     assert [one.cause for one in store.alerts()] == ["cause"]
     assert [one.tries for one in store.deliveries([1])] == [2]
     store.close()
+    line.close()
+
+
+def test_a_commit_that_never_arrived_is_made_again(postgres_server: PostgresPart, tmp_path: Path) -> None:
+    url, line = postgres_server.new_database(), ForgetfulLine(postgres_server, tmp_path)
+    store = open_store(line.through(url))
+    store.notify(lambda _: None)
+    store.create_run(header())
+    line.drop = True
+    store.add_samples("demo-1", [sample(case(1))], [case(1)])
+    assert line.lost == 1
+    assert [one.case_id for one, _ in store.samples("demo-1")] == [case(1).id]
+    store.close()
+    line.close()
+
+
+def test_a_dead_line_is_looked_for_after_half_a_minute(postgres_server: PostgresPart) -> None:
+    """That the kernel then ends it is its own business, and takes a network that loses packets."""
+    line = ForgetfulLine(postgres_server)
+    database = PostgresDatabase(line.through(postgres_server.new_database()))
+    with database.connect() as connection, socket.socket(fileno=os.dup(connection.fileno())) as end:
+        assert end.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE) == 1
+        options = socket.TCP_KEEPIDLE, socket.TCP_KEEPINTVL, socket.TCP_KEEPCNT
+        assert [end.getsockopt(socket.IPPROTO_TCP, option) for option in options] == [30, 10, 3]
     line.close()
 
 

@@ -12,6 +12,7 @@ import pytest
 
 from steelyard.errors import SuiteError, UsageError
 from steelyard.suite.load import load_suite
+from steelyard.suite.streams import fetch
 
 ROWS = [
     {"id": "a", "input": "1", "expected": {"text": "eins"}, "category": "x", "tags": ["p", "q"]},
@@ -272,6 +273,15 @@ def test_the_signature_holds_what_stands_at_an_address_and_not_where_it_is(write
     assert next(iter(there.cases)).source == "memory://there/cases.jsonl:1"
     other = load_suite(write(), "memory://there/cases.jsonl")
     assert (other.survey.n, other.other_cases) == (1, "memory://there/cases.jsonl")
+
+
+@pytest.mark.boundary("fsspec")
+def test_the_copy_of_an_address_is_gone_with_whoever_read_it():
+    copy = fetch(at_address("memory://there/once.jsonl", lines(ROWS).encode()))
+    path = copy.path
+    assert path.read_text() == lines(ROWS)
+    del copy
+    assert not path.parent.exists()
 
 
 def test_a_scorers_own_check_names_the_line_of_the_field(write):

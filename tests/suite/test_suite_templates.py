@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 
 from steelyard.errors import SuiteError
@@ -87,3 +90,18 @@ def test_the_text_that_a_target_sends_is_what_the_template_gives(text):
     rendered = compile_template(text, where="p").render(case, variant, 2)
     # A method of a group is written with its address, which is the same as long as the group is.
     assert text_filler(text, "p")(Request(case, variant, 2)) == rendered
+
+
+def test_a_text_whose_holes_are_plain_paths_is_checked_without_jinja():
+    check = "from steelyard.suite.mapping import compile_template as compile\ncompile({!r}, where='prompt.md')\n"
+    texts = ["no hole", "{ {{ input.text }} and {{case.id}} }}"]
+    script = "".join(map(check.format, texts)) + "import sys; sys.exit('jinja2' in sys.modules)"
+    subprocess.run([sys.executable, "-c", script], check=True)
+
+
+@pytest.mark.parametrize(
+    "text", ["{{{ input.text }}}", "{{ input.text }} {{", "{{ input.\u00b2 }}", "{{ case.expected.x }}", "{{ exp.x }}"]
+)
+def test_a_text_whose_holes_look_plain_and_are_not_is_refused(text):
+    with pytest.raises(SuiteError):
+        compile_template(text, where="prompt.md")

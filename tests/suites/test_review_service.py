@@ -11,6 +11,8 @@ from steelyard.suite.load import load_suite
 from steelyard.suites.review import service
 from steelyard.suites.review.switches import Switches, from_env, from_texts, seconds, shaken, waiting_time
 
+pytestmark = pytest.mark.boundary("aiohttp")
+
 FLAWED = {"content": "The crew will know the OOW, the CIC and the MCR.", "standards_set": "naval_v3"}
 
 

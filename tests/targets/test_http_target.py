@@ -31,7 +31,7 @@ from steelyard.suite.case import Case
 from steelyard.suite.models import Variant
 from steelyard.targets.base import Request
 
-pytestmark = pytest.mark.boundary("aiohttp", "pydantic")
+pytestmark = pytest.mark.boundary("aiohappyeyeballs", "httptools", "pydantic", "yarl")
 
 OK = json_answer({"result": {"items": [{"name": "first"}, {"name": "second"}], "text": "hello"}, "n": 4})
 

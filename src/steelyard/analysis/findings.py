@@ -56,33 +56,52 @@ def top_confusions(table: Table, suite: SuiteModel, contents: Contents) -> list[
     A score that a judge put too low and an answer in the wrong shape are no confusions, nor is what differs in more
     than what it is called.
     """
-    sample = contents.confusion_sample
-    believed = np.flatnonzero(table.conclusive[sample]) if len(sample) else np.empty(0, dtype=int)
-    if not len(believed):
+    sample, confusion = contents.confusion_sample, contents.confusion
+    believed = table.conclusive[sample] if len(sample) else np.empty(0, dtype=bool)
+    if not believed.any():
         return []
-    digest, first, inverse, n = np.unique(
-        contents.confusion[believed], return_index=True, return_inverse=True, return_counts=True
-    )
-    frequent = np.lexsort((digest, -n))[:_MOST_LOOKED_AT]
+    digest, n = _most_frequent(confusion[believed])
     none = {FORMAT} | {component.finding_code for component in suite.components if component.kind in _JUDGED}
     results = []
-    for rank, (code, expected, got) in _texts(contents, believed[first], frequent):
+    for rank, (code, expected, got) in _texts(contents, places_of(digest, confusion)):
         if code not in none and expected != got:
-            samples, _ = distinct(sample[believed[inverse == rank]].astype(int))
+            samples, _ = distinct(sample[believed & (confusion == digest[rank])].astype(int))
             results.append(ConfusionFigure(code, expected, got, int(n[rank]), len(samples)))
         if len(results) == MOST_CONFUSIONS:
             break
     return sorted(results, key=lambda item: (-item.count, item.code, item.expected, item.got))
 
 
+def _most_frequent(digests: Array) -> tuple[Array, Array]:
+    """The most frequent of the digests, which are sorted in place, and how often they occur; equally frequent ones in
+    their order."""
+    digests.sort()
+    # Of a million texts nearly all are different: only those that occur again are counted.
+    again = digests[1:] == digests[:-1]
+    repeated, n = distinct(digests[1:][again])
+    ranked = np.argsort(-n, kind="stable")[:_MOST_LOOKED_AT]
+    once = digests[~(np.pad(again, (1, 0)) | np.pad(again, (0, 1)))][: _MOST_LOOKED_AT - len(ranked)]
+    return np.concatenate([repeated[ranked], once]), np.concatenate([n[ranked] + 1, np.ones(len(once), dtype=int)])
+
+
+def places_of(digests: Array, among: Array) -> Array:
+    """For each digest, all of which are there, one of the places that has it."""
+    order = np.argsort(digests)
+    ranked, result = digests[order], np.zeros(len(digests), dtype=np.int64)
+    for piece in pieces(len(among) if len(digests) else 0):
+        at = np.minimum(np.searchsorted(ranked, among[piece]), len(ranked) - 1)
+        same = np.flatnonzero(ranked[at] == among[piece])
+        result[order[at[same]]] = piece.start + same
+    return result
+
+
 _JUDGED: Final = ("dimension", "flag")
 
 
-def _texts(contents: Contents, place: Array, frequent: Array) -> Iterator[tuple[int, tuple[str, str, str]]]:
+def _texts(contents: Contents, places: Array) -> Iterator[tuple[int, tuple[str, str, str]]]:
     """The ranks with their texts, fetched a few at a time."""
-    for at in range(0, len(frequent), _LOOKED_AT):
-        some = frequent[at : at + _LOOKED_AT]
-        yield from zip(some.tolist(), contents.confused(place[some].tolist()), strict=True)
+    for at in range(0, len(places), _LOOKED_AT):
+        yield from enumerate(contents.confused(places[at : at + _LOOKED_AT].tolist()), at)
 
 
 def section_figures(table: Table, columns: Columns) -> list[SectionFigure]:

@@ -271,9 +271,12 @@ def spread_of(values: Array, points: Mapping[str, Metric] | None = None) -> Spre
     """The spread of times in any order; NaN is none. `points` are the registered figures, when they are at hand."""
     ranked, points = np.sort(values[~np.isnan(values)]), points or latency_metrics()
     if len(ranked) == 1:
-        only = float(ranked[0])
-        return Spread({"n": 1} | {name: _figure_of_one(item, only) for name, item in points.items()})
+        return _spread_of_one(float(ranked[0]), points)
     return Spread({"n": len(ranked)} | {name: _figure(item, ranked) for name, item in points.items()})
+
+
+def _spread_of_one(only: float, points: Mapping[str, Metric]) -> Spread:
+    return Spread({"n": 1} | {name: _figure_of_one(item, only) for name, item in points.items()})
 
 
 def no_calls() -> Spread:
@@ -309,11 +312,12 @@ def _cells(table: Table, suite: SuiteModel, latency: Array) -> tuple[tuple[CellL
     rows = np.flatnonzero(called & (cells.of_sample <= shown[-1]))
     rows = rows[np.argsort(cells.of_sample[rows], kind="stable")]
     ends = np.searchsorted(cells.of_sample[rows], shown, side="right")
-    results = []
+    times, results = latency[rows].tolist(), []
     for cell, (start, end) in zip(shown.tolist(), pairwise([0, *ends.tolist()]), strict=True):
-        own = rows[start:end]
+        alone = end - start == 1 and not math.isnan(times[start])
+        spread = _spread_of_one(times[start], points) if alone else spread_of(latency[rows[start:end]], points)
         failed = (int(counts[cell]) for counts in unanswered)
-        results.append(CellLatency(*cells.key(cell), spread_of(latency[own], points), *failed))
+        results.append(CellLatency(*cells.key(cell), spread, *failed))
     return tuple(results), len(seen)
 
 

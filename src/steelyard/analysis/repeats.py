@@ -219,9 +219,10 @@ def checks_figures(data: RunData, run: Mapping[str, Estimate]) -> ChecksFigures 
     Checks of inconclusive samples, and of planned ones that are missing, did not run. A cell of which nothing came
     counts as undecided, and as one undecided check.
     """
-    count, cells, checks = data.counted, data.cells, data.checks
+    count, checks = data.counted, data.checks
     if count is None or checks is None:
         return None
+    cells = data.cells
     return ChecksFigures(
         **{
             field: int(item.values(data, count).sum()) + (cells.absent if item.planned else 0)

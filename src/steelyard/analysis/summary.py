@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import fields, is_dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -56,16 +56,16 @@ def summarise(
     checks: Checks | None = None,
     items: Iterable[Placed] | None = None,
     load: str | None = "",
-    contents: Contents | None = None,
+    contents: Callable[[], Contents] | None = None,
     labels: RunLabels | None = None,
 ) -> Summary:
     """The summary of a run; `suite` is the suite as the run's header describes it.
 
     Samples that were planned and did not come are missing from every figure of the whole run. `judgements` are those of
     the run in the order of its plan; they are read once and none is kept. `claims` are what its answers claimed,
-    `checks` what became of its expectations, `items` what its repeats are compared by and `contents` what its findings
-    say. `load` says in words how the calls were made; None leaves out all about latency that no gate stands on.
-    `labels` are what reviewers say of its cases and people of its answers.
+    `checks` what became of its expectations, `items` what its repeats are compared by; `contents` gives what its
+    findings say, last of all. `load` says in words how the calls were made; None leaves out all about latency that no
+    gate stands on. `labels` are what reviewers say of its cases and people of its answers.
     """
     data = RunData(columns, suite, checks, items)
     by_labels = None if labels is None else _label_columns(labels, data)
@@ -101,7 +101,7 @@ def summarise(
         checks=checks_figures(data, overall.over_repeats),
         stability=_stability(data, overall.over_repeats),
         latency=None if load is None else latency_figures(table, overall, suite, load),
-        confusions=[] if contents is None else top_confusions(table, suite, contents),
+        confusions=[] if contents is None else top_confusions(table, suite, contents()),
         sections=section_figures(table, columns),
     )
 
@@ -278,7 +278,7 @@ def summarise_stored(
         store.checks(run_id),
         store.items(run_id) if suite.stability else None,
         None if only_for_gates else _load(header),
-        store.contents(run_id) if result else None,
+        (lambda: store.contents(run_id)) if result else None,
         labels,
     )
     if summary.latency is None:
@@ -371,6 +371,8 @@ def summary_data(summary: Summary) -> dict[str, Any]:
 
 
 def _plain(data: Any) -> Any:
+    if data is None or type(data) in (str, int, bool):
+        return data
     if isinstance(data, float):
         return data if math.isfinite(data) else None
     if isinstance(data, dict):

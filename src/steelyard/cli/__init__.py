@@ -239,6 +239,8 @@ def main() -> None:
     # What is imported stays to the end: to look through it for garbage again and again, and once more at the exit,
     # took a tenth of the CPU of a short run.
     gc.set_threshold(20_000, 20, 20)
+    # NumPy's threads look for work without rest for 2**26 clock ticks, 20 ms of each core, unless told otherwise.
+    os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "20")
     try:
         learn_secrets(secrets_in(os.environ))
         with safe_output():
@@ -269,6 +271,8 @@ def _run() -> None:
         *_, (frame, _) = traceback.walk_tb(error.__traceback__)
         if frame.f_globals["__name__"].startswith("steelyard."):
             raise
+        if frame.f_globals["__name__"].startswith("ray."):  # which ends a process so when it is asked to end
+            sys.exit(INTERRUPTED)
         # With its exit code a verdict would be made up.
         from steelyard.plugins import raised_in_words
 

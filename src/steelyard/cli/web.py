@@ -6,7 +6,7 @@ import os
 import secrets
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -37,7 +37,7 @@ def _serving(function: click.decorators.FC) -> click.decorators.FC:
 @click.command("serve")
 @_serving
 @store_url
-def serve_command(store_url: str | None, **options: object) -> None:
+def serve_command(store_url: str | None, **options: Any) -> None:
     """Show the store in a browser: runs, changes, samples, and the label desk.
 
     On another address than loopback every visitor needs a token; STEELYARD_TOKEN_OWNER, _LABELLER and _VIEWER set them,
@@ -50,7 +50,7 @@ def serve_command(store_url: str | None, **options: object) -> None:
 @run_name
 @_serving
 @store_url
-def view_command(run: str, store_url: str | None, **options: object) -> None:
+def view_command(run: str, store_url: str | None, **options: Any) -> None:
     """Show one run in a browser."""
     from steelyard.store.sql import open_store
     from steelyard.web.site import run_address

@@ -7,8 +7,10 @@ import contextlib
 import os
 import secrets
 import shutil
+import socket
 import sys
 import tempfile
+import warnings
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -25,11 +27,21 @@ OWN = "ray"
 """What `--on` says for a cluster of our own; any other may be on other machines, and is sent the suite's folder."""
 _CPU_SHARE = 0.01
 """Of a core, what a worker asks for: it waits for answers most of the time."""
+_MEMORY = 150 * 2**20
+"""Bytes that a worker takes: a machine gets no more workers than it has room for."""
 _SKIPPED = frozenset({"__pycache__", "node_modules", "venv"})
 _LARGE_CASES = 10_000_000
 """Bytes; case files above this are not sent, since cases come with the work."""
 _MOST_SENT = 250_000_000
 """Bytes of the packed folder. Ray itself takes somewhat more, but keeps it in the memory of its head."""
+_TRIES = 3
+_HINTS = (
+    ". Check that ray:// names the port for clients (10001 unless chosen otherwise) and HOST:PORT that of the head"
+    " (6379), that versions of Ray and Python are the cluster's, and its token (RAY_AUTH_MODE, RAY_AUTH_TOKEN_PATH);"
+    " --on ray starts a cluster of its own",
+    ". Is this machine too busy? Nothing was asked yet: try again",
+)
+"""What to do about a cluster that does not answer: one that is there, and one of our own."""
 _OWN_MEMORY = 80 * 2**20
 """Bytes of Ray's object store, which nothing here uses."""
 
@@ -50,6 +62,7 @@ def workers_on(
         wants = max(2 * LARGEST_LEASE, 2 * -(-concurrency // n))
         actor = ray.remote(Worker).options(
             num_cpus=_CPU_SHARE,
+            memory=_MEMORY,
             max_concurrency=1_000,
             max_restarts=0,
             max_task_retries=0,
@@ -66,7 +79,7 @@ def check_place(place: str) -> str:
         return place
     raise UsageError(
         f"--on {place}: write ray (a cluster of its own on this machine), auto (the one that RAY_ADDRESS names, or that"
-        " runs here) or ray://HOST:PORT"
+        " runs here), HOST:PORT (its head, from a machine of the cluster) or ray://HOST:PORT"
     )
 
 
@@ -90,17 +103,54 @@ def _connected(place: str, suite: SuiteModel, closing: contextlib.ExitStack) -> 
         options |= {"_temp_dir": str(home / "r"), "_node_ip_address": "127.0.0.1"}
     else:
         options |= {"address": place, "runtime_env": _packed(suite, closing)}
+        variables |= {"RAY_NUM_REDIS_GET_RETRIES": "3"}  # else Ray tries a wrong port for minutes
+        _refuse_unreachable(place)
     closing.enter_context(_set(variables))
     try:
         import ray
     except ImportError:
         raise MissingExtra("running on Ray", "ray") from None
-    try:
-        ray.init(**options)
-    except Exception as error:
-        raise UsageError(f"--on {place}: {_first_line(error)}") from error
+    for tries_left in reversed(range(_TRIES)):
+        try:
+            with _quiet_stderr():
+                ray.init(**options)
+            break
+        except Exception as error:
+            # The head starts a process for each client and waits 30 s for it, which may be too short on a busy one.
+            if not isinstance(error, ConnectionAbortedError) or not tries_left:
+                raise UsageError(f"--on {place}: {_first_line(error)}{_HINTS[place == OWN]}") from error
     closing.callback(ray.shutdown)
     return ray
+
+
+def _refuse_unreachable(place: str) -> None:
+    """UsageError when no cluster is there: Ray itself would look for it for minutes, and not say why."""
+    address = os.environ.get("RAY_ADDRESS", "") if place == "auto" else place
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if not host or not port.isdigit():
+        return
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=10).close()
+    except (OSError, OverflowError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise UsageError(
+            f"--on {place}: nothing answers at {address} ({reason}): check host and port, and that the cluster runs"
+        ) from None
+
+
+@contextmanager
+def _quiet_stderr() -> Iterator[None]:
+    """Without the lines that Ray prints at every try to connect: the error says what they say, and once."""
+    sys.stderr.flush()
+    before = os.dup(2)
+    try:
+        with Path(os.devnull).open("w") as nowhere, warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            os.dup2(nowhere.fileno(), 2)
+            yield
+    finally:
+        os.dup2(before, 2)
+        os.close(before)
 
 
 @contextmanager

@@ -10,7 +10,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from steelyard.cluster.worker import Answered, Ask, Broken, Item, Report, Score, Scored, Work, scoring_of
+from steelyard.cluster.worker import Answered, Ask, Broken, Item, Report, Scored, Work, scoring_of
+from steelyard.engine.pool import Task
 from steelyard.errors import SteelyardError, TargetFailure, UsageError
 from steelyard.plugins import UserCodeError
 from steelyard.targets.base import Response
@@ -226,7 +227,7 @@ class Pool:
         again = [job for job in jobs if not self._gives_up(job)]
         self._suspects.extend(job for job in again if job.losses >= _SUSPECT)
         self._waiting.extendleft(job for job in reversed(again) if job.losses < _SUSPECT)
-        calls = sum(not isinstance(job.work, Score) for job in again)
+        calls = sum(not isinstance(job.work, Task) for job in again)
         self.note(
             f"a worker on {worker.link.name} was lost ({why}): {calls:,} calls that gave no answer are made again"
         )
@@ -237,7 +238,7 @@ class Pool:
         if job.losses < _MOST_LOSSES:
             return False
         message = f"{job.losses} workers were lost while they had this in hand"
-        scoring = isinstance(job.work, Score)
+        scoring = isinstance(job.work, Task)
         _end(job, UserCodeError(message) if scoring else TargetFailure("worker_lost", message, retry=False))
         return True
 

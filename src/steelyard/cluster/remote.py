@@ -11,7 +11,7 @@ from copy import copy
 from typing import Any, NoReturn, Self
 
 from steelyard.cluster.pool import Job, Pool
-from steelyard.cluster.worker import Ask, Complete, LookAround, Score, Scored
+from steelyard.cluster.worker import Ask, Complete, LookAround, Scored
 from steelyard.engine.pool import Task
 from steelyard.engine.sample import Evaluation, ScoringThread
 from steelyard.errors import TargetFailure
@@ -54,12 +54,12 @@ class RemoteScoring(ScoringThread):
             return Evaluation(evaluator, case, variant, repeat, call_result)
         response, job = self._coming.pop((case.id, variant, repeat), (None, None))
         if job is None or response is None or not _is_scored(response, call_result):
-            job = self._pool.submit(self._arm, Score(case, variant, repeat, call_result))
+            job = self._pool.submit(self._arm, Task(case, variant, repeat, call_result))
         self._under_way += 1
         try:
             scored: Scored = await job.done
         except UserCodeError as error:
-            return _unscored(evaluator, case, variant, repeat, call_result, error)
+            return _unscored(evaluator, Task(case, variant, repeat, call_result), error)
         finally:
             self._under_way -= 1
         self.mean += 0.1 * (scored.seconds - self.mean)
@@ -67,9 +67,7 @@ class RemoteScoring(ScoringThread):
         return Evaluation.received(evaluator, case, scored.sample, scored.evaluated)
 
 
-def _unscored(
-    evaluator: Evaluator, case: Case, variant: str, repeat: int, call_result: CallResult, error: UserCodeError
-) -> Evaluation:
+def _unscored(evaluator: Evaluator, task: Task, error: UserCodeError) -> Evaluation:
     """An answer whose scoring kills workers: inconclusive, as with a scorer that raises, and not lost."""
 
     def fail(*_: object, **__: object) -> NoReturn:
@@ -77,7 +75,7 @@ def _unscored(
 
     broken = copy(evaluator)
     broken.evaluate = fail  # type: ignore[method-assign]
-    return Evaluation(broken, case, variant, repeat, call_result)
+    return Evaluation(broken, *task[:-1])
 
 
 def _is_scored(response: Response, call_result: CallResult) -> bool:
@@ -157,17 +155,14 @@ class RemoteRecorded:
         return [asyncio.run_coroutine_threadsafe(self._score(tasks), self._loop)]
 
     async def _score(self, tasks: Sequence[Task]) -> list[Sample]:
-        jobs = [
-            self._pool.submit(0, Score(case, variant, repeat, call_result, tuple(calls)))
-            for case, variant, repeat, call_result, calls in tasks
-        ]
+        jobs = [self._pool.submit(0, task) for task in tasks]
         samples = []
-        for (case, variant, repeat, call_result, _), job in zip(tasks, jobs, strict=True):
+        for task, job in zip(tasks, jobs, strict=True):
             try:
                 sample: Sample = (await job.done).sample
-                sample.call_result = call_result
+                sample.call_result = task.call_result
             except UserCodeError as error:
-                sample = _unscored(self._evaluator, case, variant, repeat, call_result, error).sample
+                sample = _unscored(self._evaluator, task, error).sample
             samples.append(sample)
         return samples
 

@@ -18,14 +18,15 @@ from steelyard import __version__
 from steelyard.engine.call import Caller
 from steelyard.engine.judges import Judges
 from steelyard.engine.limits import Pace, try_once
-from steelyard.engine.sample import Evaluation, ScoringThread
+from steelyard.engine.pool import Task, evaluated
+from steelyard.engine.sample import ScoringThread
 from steelyard.errors import SteelyardError, TargetFailure, UsageError
 from steelyard.judging.ask import Bench
 from steelyard.plugins import raised_in_words
-from steelyard.records import CallResult, JudgeCall, Sample
+from steelyard.records import CallResult, Sample
 from steelyard.redact import learn_secrets, redact_known, secrets_in
 from steelyard.scoring.evaluate import Evaluated, Evaluator
-from steelyard.suite.case import Case, CaseSurvey
+from steelyard.suite.case import CaseSurvey
 from steelyard.suite.load import load_without_cases, strict
 from steelyard.suite.models import Limits, SuiteModel
 from steelyard.suite.signature import signature
@@ -118,17 +119,6 @@ class Ask:
 
 
 @dataclass(frozen=True, slots=True)
-class Score:
-    """Score a recorded answer; with `calls`, what the judges said then is read again."""
-
-    case: Case
-    variant: str
-    repeat: int
-    call_result: CallResult
-    calls: tuple[JudgeCall, ...] | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Complete:
     """Let a judge that is a model answer once."""
 
@@ -142,7 +132,8 @@ class LookAround:
     """Find out whether the system under test is still there."""
 
 
-Work = Ask | Score | Complete | LookAround
+Work = Ask | Task | Complete | LookAround
+"""A Task is to be scored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,15 +227,9 @@ class _Arm:
         message = await self.target.gone()  # type: ignore[union-attr]  # only asked of those that can tell
         return None if message is None else redact_known(str(message))
 
-    def score(self, number: int, work: Score) -> Scored:
+    def score(self, number: int, work: Task) -> Scored:
         began = time.perf_counter()
-        evaluation = Evaluation(self._evaluator, work.case, work.variant, work.repeat, work.call_result)
-        judges = self._judges
-        if judges is not None and evaluation.to_judge is not None:
-            if work.calls is not None:
-                judges.read_again(evaluation, work.calls)
-            elif not judges.are_asked:
-                judges.read_again(evaluation, ())
+        evaluation = evaluated(self._evaluator, self._judges, work)
         sample = evaluation.sample
         sample.call_result = _NO_CALL
         still = evaluation.evaluated if evaluation.to_judge is not None else None
@@ -271,7 +256,7 @@ class Worker:
 
     async def _start(self) -> str | None:
         learn_secrets(secrets_in(os.environ))
-        sys.stdout, sys.stderr = _Discreet(sys.stdout), _Discreet(sys.stderr)
+        sys.stdout, sys.stderr = _RedactedStream(sys.stdout), _RedactedStream(sys.stderr)
         try:
             self._arms = [_Arm(setup) for setup in self._setups]
             for arm in self._arms:
@@ -321,7 +306,7 @@ class Worker:
         try:
             if isinstance(work, Ask):
                 await self._ask(item.number, arm, work.request)
-            elif isinstance(work, Score):
+            elif isinstance(work, Task):
                 self._report(await self._scoring.run(lambda: arm.score(item.number, work)))
             else:
                 answer: Coroutine[Any, Any, Any] = arm.complete(work) if isinstance(work, Complete) else arm.gone()
@@ -337,14 +322,14 @@ class Worker:
             self._report(await self._scoring.run(lambda: arm.score(number, work)))
 
 
-def scoring_of(request: Request, answer: Response) -> Score:
+def scoring_of(request: Request, answer: Response) -> Task:
     """What is left to do once the target has answered."""
     case = replace(request.case, expected=request.truth, private=request.private)
     call_result = CallResult(text=answer.text, status=answer.status, cut_off=answer.cut_off)
-    return Score(case, request.variant.name, request.repeat, call_result)
+    return Task(case, request.variant.name, request.repeat, call_result)
 
 
-class _Discreet:
+class _RedactedStream:
     """A stream without secrets: what code of a suite prints on a worker is kept in Ray's logs."""
 
     def __init__(self, stream: TextIO) -> None:

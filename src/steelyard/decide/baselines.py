@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import getpass
 import os
-import socket
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -136,6 +134,9 @@ def whoever(env: Mapping[str, str] | None = None) -> str:
     actor = env.get("GITHUB_ACTOR") or env.get("GITLAB_USER_LOGIN")
     if actor:
         return actor
+    import getpass
+    import socket
+
     try:
         user = getpass.getuser()
     except (KeyError, OSError):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Coroutine, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain, cycle, islice
 from typing import TYPE_CHECKING, Any
 
@@ -13,11 +13,12 @@ from steelyard.engine.call import Called, Caller, own_cost, spent
 from steelyard.engine.health import Health
 from steelyard.engine.limits import Breakers, Budget, Closed, Pace, Presence, Ruling
 from steelyard.engine.plan import Plan, Planned
-from steelyard.engine.pool import Scoring
+from steelyard.engine.pool import Scoring, Task
 from steelyard.engine.process import LoopLag, caught_signals, release_signals, shielded
 from steelyard.engine.sample import Evaluation, ScoringThread
 from steelyard.engine.writer import TARGET, Completed, Counts, Journal, Progress, Writer
 from steelyard.errors import UsageError
+from steelyard.frozen import slotted
 from steelyard.records import CallResult, RunHeader, Sample, ScoringTime
 from steelyard.scoring.evaluate import Evaluator
 from steelyard.store.base import Store
@@ -101,6 +102,8 @@ class Schedule:
 # Runs a suite: asks for every sample of the plan, scores it, keeps it, and can be stopped and resumed anywhere.
 
 _MOST_BACKLOG = 2_000
+_CALLS_A_SPARE = 4
+"""Calls at once for which there is one worker more, so that a call's place is free when its answer is there."""
 _LONGEST_HOLD = 0.02
 """Seconds that workers may keep the loop without giving way."""
 _QUICK_SCORING = 0.005
@@ -109,7 +112,7 @@ _GRACE = 10.0
 """Seconds that calls under way get to finish after the first Ctrl-C."""
 
 
-@dataclass(slots=True)
+@slotted
 class Ending:
     """How the engine left a run: `stopped` says why when it did not get to the end of its plan."""
 
@@ -253,13 +256,18 @@ class Engine:
                     await self._open_load(self._limits.rate, asks, writer, group)
                 else:
                     self.ask_more_by(lambda: self._ask_more(asks, writer, group))
-                    at_once = 0 if self._recorded is None else self._recorded.at_once
                     # One worker more than there are samples has nothing to do.
-                    for _ in range(min(max(self._limits.concurrency, at_once), self._plan.n)):
+                    for _ in range(min(self._n_workers(), self._plan.n)):
                         self._set_to_work(group, self._worker(asks, writer))
         except BaseExceptionGroup as raised:
             # The first cause is what a person can act on; the others follow from the same stop.
             raise raised.exceptions[0] from raised
+
+    def _n_workers(self) -> int:
+        """More than there may be calls: those beyond make the next calls while answers are scored and stored."""
+        at_once, width = 0 if self._recorded is None else self._recorded.at_once, self._limits.concurrency
+        # Under a spending limit what is in progress counts as spent, also what only waits.
+        return max(at_once, width if self._limits.max_cost is not None else width + width // _CALLS_A_SPARE)
 
     def ask_more_by(self, begin: Callable[[], bool]) -> None:
         """How one more sample is begun while calls wait for the breaker or their next try; False when none is left."""
@@ -374,7 +382,7 @@ class Engine:
     async def _scored(self, planned: Planned, call_result: CallResult, journal: Journal) -> Sample:
         ask = planned.ask
         if self._recorded is not None:
-            return await self._recorded.score((planned.case, ask.variant.name, ask.repeat, call_result, ()))
+            return await self._recorded.score(Task(planned.case, ask.variant.name, ask.repeat, call_result, ()))
         to_score = (self._evaluator, planned.case, ask.variant.name, ask.repeat, call_result)
         # When nobody is asked, no call can be held up, and a thread would only take time.
         scoring = (

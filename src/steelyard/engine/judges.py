@@ -94,7 +94,9 @@ class Judges:
         calls: tuple[JudgeCall, ...] = ()
         if self._bench is not None and scored is not None and scored.to_judge is not None:
             case = evaluation.case
-            callers = {name: _Discreet(caller, self._redact, case, budget) for name, caller in self._callers.items()}
+            callers = {
+                name: _RedactingCaller(caller, self._redact, case, budget) for name, caller in self._callers.items()
+            }
             calls = await self._bench.ask(scored.to_judge, case, scored.metrics, callers.__getitem__, journal)
         await scoring.run(lambda: self._read(evaluation, calls))
 
@@ -138,7 +140,7 @@ class Judges:
 
 
 @dataclass(frozen=True, slots=True)
-class _Discreet:
+class _RedactingCaller:
     """A caller within the budget whose answers hold no personal data of the case: judges like to quote names."""
 
     caller: RetryPolicy

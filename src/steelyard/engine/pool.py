@@ -14,12 +14,12 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Protocol
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from steelyard.engine.sample import Evaluation
 from steelyard.errors import SteelyardError
+from steelyard.frozen import frozen
 from steelyard.records import CallResult, JudgeCall, Sample
 from steelyard.scoring.evaluate import Evaluator
 from steelyard.suite.case import Case, CaseSurvey
@@ -32,17 +32,25 @@ from steelyard.suite.signature import signature
 if TYPE_CHECKING:
     from steelyard.engine.judges import Judges
 
-Task = tuple[Case, str, int, CallResult, Sequence[JudgeCall]]
-"""A recorded answer to be scored: case, variant, repeat, answer, and what judges said of it then."""
+
+class Task(NamedTuple):
+    """An answer to be scored."""
+
+    case: Case
+    variant: str
+    repeat: int
+    call_result: CallResult
+    calls: Sequence[JudgeCall] | None = None
+    """What judges said of it then; None for an answer that is new."""
 
 
-def score_task(evaluator: Evaluator, judges: Judges | None, task: Task) -> Sample:
+def evaluated(evaluator: Evaluator, judges: Judges | None, task: Task) -> Evaluation:
     """The answer scored, and read by judges that need not be asked."""
     case, variant, repeat, call_result, calls = task
-    scoring = Evaluation(evaluator, case, variant, repeat, call_result)
-    if judges is not None and scoring.to_judge is not None:
-        judges.read_again(scoring, calls)
-    return scoring.sample
+    evaluation = Evaluation(evaluator, case, variant, repeat, call_result)
+    if judges is not None and evaluation.to_judge is not None and (calls is not None or not judges.are_asked):
+        judges.read_again(evaluation, calls or ())
+    return evaluation
 
 
 # What a process needs to score as this one does.
@@ -59,8 +67,8 @@ def as_rescored(suite: SuiteModel, described: SuiteModel | None, *, strict: bool
     return suite
 
 
-@dataclass(frozen=True, slots=True)
-class Recipe:
+@frozen
+class ScoringSetup:
     """How another process gets the scorers of a suite: it loads the suite, without its cases."""
 
     place: str
@@ -71,7 +79,7 @@ class Recipe:
     parts: dict[str, Any]
 
     @classmethod
-    def of(cls, suite: SuiteModel, *, strict: bool, described: dict[str, Any] | None = None) -> Recipe | None:
+    def of(cls, suite: SuiteModel, *, strict: bool, described: dict[str, Any] | None = None) -> ScoringSetup | None:
         """None for a suite that is written in the program itself: to load it would be to run the program."""
         program = getattr(sys.modules.get("__main__"), "__file__", None)
         if not suite.path or (program and Path(program).resolve() == Path(suite.path).resolve()):
@@ -124,14 +132,14 @@ def _receive(stream: IO[bytes]) -> bytes | None:
 class _Child:
     """One process that scores."""
 
-    def __init__(self, recipe: bytes) -> None:
+    def __init__(self, setup: bytes) -> None:
         """SteelyardError when it cannot score as this process does."""
         code = _START.format([item for item in sys.path if isinstance(item, str)])
         self._process = subprocess.Popen(  # noqa: S603 - Python itself
             [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE
         )
         try:
-            kind, reason = self._ask(recipe)
+            kind, reason = self._ask(setup)
         except _Gone:
             kind, reason = "", "a process ended when it began"
         if kind != _READY:
@@ -199,7 +207,7 @@ def serve() -> None:
 
 def _reply(evaluator: Evaluator, judges: Judges | None, message: bytes) -> bytes:
     try:
-        samples = [score_task(evaluator, judges, task) for task in pickle.loads(message)]  # noqa: S301
+        samples = [evaluated(evaluator, judges, task).sample for task in pickle.loads(message)]  # noqa: S301
         for sample in samples:
             sample.call_result = None  # type: ignore[assignment]  # whoever asks has it
         return pickle.dumps((_SCORED, samples), pickle.HIGHEST_PROTOCOL)
@@ -218,11 +226,15 @@ _IN_FLIGHT = 2
 """Batches a process: one that it scores, and one that waits."""
 
 
-class Pool:
+class ProcessPool:
     """Several processes that score. A process that ends is replaced, and its samples are scored again."""
 
     def __init__(
-        self, recipe: Recipe, workers: int, here: Callable[[Sequence[Task]], list[Sample]], seconds: float | None = None
+        self,
+        setup: ScoringSetup,
+        workers: int,
+        here: Callable[[Sequence[Task]], list[Sample]],
+        seconds: float | None = None,
     ) -> None:
         """`seconds` is what scoring an answer takes, if that is known already."""
         self.workers = workers
@@ -230,7 +242,7 @@ class Pool:
         """Samples that a process is given at once: a twentieth of a second of work, so that a kill costs little."""
         self.problem = ""
         """Why there are no processes, and everything is scored here."""
-        self._recipe, self._score_here = pickle.dumps(recipe), here
+        self._setup, self._score_here = pickle.dumps(setup), here
         self._threads = ThreadPoolExecutor(workers, "steelyard-scoring")
         self._own = threading.local()
         self._one_at_a_time = threading.Lock()
@@ -268,7 +280,7 @@ class Pool:
                 break
             self.size = _batch((time.perf_counter() - began) / len(tasks))
             for sample, task in zip(samples, tasks, strict=True):
-                sample.call_result = task[3]
+                sample.call_result = task.call_result
             return samples
         if self._closed:
             raise _Gone
@@ -279,7 +291,7 @@ class Pool:
         child: _Child | None = getattr(self._own, "child", None)
         if child is None and not self.problem and not self._closed:
             try:
-                child = self._own.child = _Child(self._recipe)
+                child = self._own.child = _Child(self._setup)
                 self._children.add(child)
             except (SteelyardError, OSError) as error:
                 self.problem = str(error)
@@ -343,25 +355,25 @@ class Scoring:
         self,
         evaluator: Evaluator,
         judges: Judges | None,
-        recipe: Recipe | None,
+        setup: ScoringSetup | None,
         *,
         n: int,
         workers: int | None,
         note: Callable[[str], None],
     ) -> None:
         """`workers` is how many processes score: None as many as pay, 1 this one alone."""
-        self._evaluator, self._judges, self._recipe, self._note = evaluator, judges, recipe, note
+        self._evaluator, self._judges, self._setup, self._note = evaluator, judges, setup, note
         self._left, self._processors = n, cores()
-        self._measures = workers is None and recipe is not None and self._processors > 1
+        self._measures = workers is None and setup is not None and self._processors > 1
         self._n, self._seconds, self._began = 0, 0.0, 0.0
         self._last: tuple[Task, Sample] | None = None
-        self._pool: Pool | None = None
+        self._pool: ProcessPool | None = None
         self._waiting: list[tuple[Task, asyncio.Future[Sample]]] = []
         if workers is not None and workers > 1:
-            if recipe is None:
+            if setup is None:
                 note("scoring stays in one process: the suite is written in the program that runs it")
             else:
-                self._pool = Pool(recipe, workers, self._scored_here)
+                self._pool = ProcessPool(setup, workers, self._scored_here)
 
     @property
     def at_once(self) -> int:
@@ -415,11 +427,9 @@ class Scoring:
         scored.add_done_callback(lambda future: _hand_back(future, [done for _, done in waiting]))
 
     def _scored_here(self, tasks: Sequence[Task]) -> list[Sample]:
-        if not self._measures:
-            return [score_task(self._evaluator, self._judges, task) for task in tasks]
         self._began = self._began or time.process_time()
         began = time.thread_time()
-        samples = [score_task(self._evaluator, self._judges, task) for task in tasks]
+        samples = [evaluated(self._evaluator, self._judges, task).sample for task in tasks]
         self._seconds += time.thread_time() - began
         self._n += len(tasks)
         self._last = tasks[-1], samples[-1]
@@ -428,7 +438,7 @@ class Scoring:
     def _choose(self) -> None:
         """Go on with processes if they pay, once enough is measured."""
         enough = self._n >= _PROBED or self._seconds >= _PROBED_SECONDS
-        if not self._measures or not enough or self._last is None or self._recipe is None:
+        if not self._measures or not enough or self._last is None or self._setup is None:
             return
         self._measures = False
         scoring = self._seconds / self._n
@@ -439,7 +449,7 @@ class Scoring:
             return
         workers = best_workers(scoring, other, carrying, self._left - self._n, self._processors)
         if workers:
-            self._pool = Pool(self._recipe, workers, self._scored_here, scoring)
+            self._pool = ProcessPool(self._setup, workers, self._scored_here, scoring)
 
 
 def _carrying(task: Task, sample: Sample) -> float:

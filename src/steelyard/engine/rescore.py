@@ -6,7 +6,7 @@ import asyncio
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -17,6 +17,7 @@ from steelyard.engine.pool import ScoresRecorded, Task
 from steelyard.engine.sample import Evaluation
 from steelyard.engine.writer import TARGET, Counts, Progress
 from steelyard.errors import SteelyardError, TargetFailure, UsageError
+from steelyard.frozen import slotted
 from steelyard.records import CallResult, Judgement, Outcome, Retried, RunHeader, RunState, Sample
 from steelyard.scoring.evaluate import Evaluator
 from steelyard.store.base import Store
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 _CHUNK = 500
 
 
-@dataclass(slots=True)
+@slotted
 class Rescored:
     """What was scored again, and what could not be: answers to questions that have changed or are gone."""
 
@@ -76,7 +77,7 @@ def rescore(
                 result.changed_questions += 1
                 continue
             calls = () if sample.judgement is None else sample.judgement.calls
-            tasks.append((case, sample.variant, sample.repeat, sample.call_result, calls))
+            tasks.append(Task(case, sample.variant, sample.repeat, sample.call_result, calls))
             used[case.id] = case
         if tasks:
             under_way.append((scoring.submit(tasks), list(used.values())))

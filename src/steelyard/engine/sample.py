@@ -8,10 +8,10 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from steelyard.errors import SteelyardError
+from steelyard.frozen import slotted
 from steelyard.plugins import UserCodeError, raised_in_words
 from steelyard.records import (
     SCORER_ERROR,
@@ -113,7 +113,7 @@ class Evaluation:
 _T = TypeVar("_T")
 
 
-@dataclass(slots=True)
+@slotted
 class _Job:
     score: Callable[[], Any]
     done: asyncio.Future[Any]

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from heapq import heappop, heappush
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from steelyard.frozen import slotted
 from steelyard.metrics.cells import CellGroups
 from steelyard.metrics.registry import Aggregate, Compared, Contributions, Level, Metric, Names, register
 from steelyard.metrics.table import Table
@@ -34,7 +35,7 @@ PRESENCE = "stability.presence"
 """The name of the gate on presence."""
 
 
-@dataclass(slots=True)
+@slotted
 class Alikeness:
     """Sums over all pairs of repeats: items that both have of those in either, and how alike each field of them is."""
 

@@ -28,7 +28,7 @@ from steelyard.engine.plan import (
     resumed_options,
     selection_of,
 )
-from steelyard.engine.pool import Recipe, Scoring, as_rescored
+from steelyard.engine.pool import Scoring, ScoringSetup, as_rescored
 from steelyard.engine.process import in_own_loop, myself
 from steelyard.engine.rescore import ReplayTarget, find_failed, retried, take_over
 from steelyard.engine.rescore import rescore as rescore_answers
@@ -185,9 +185,9 @@ def _recorded(made: Prepared, evaluator: Evaluator, options: RunOptions, progres
     asked = made.judges is not None and made.judges.are_asked
     if asked or options.on is not None or not getattr(made.target, "makes_no_calls", False):
         return None
-    recipe = Recipe.of(made.suite, strict=options.strict)
+    setup = ScoringSetup.of(made.suite, strict=options.strict)
     n, workers = made.plan.n, options.workers
-    return Scoring(evaluator, made.judges, recipe, n=n, workers=workers, note=progress.note)
+    return Scoring(evaluator, made.judges, setup, n=n, workers=workers, note=progress.note)
 
 
 @frozen
@@ -313,9 +313,9 @@ def rescore_decided(
         from steelyard.engine.judges import Judges
 
         judges = Judges(suite.judge, suite.folder)
-    recipe, n = Recipe.of(suite, strict=options.strict, described=earlier.suite), earlier.n_planned
+    setup, n = ScoringSetup.of(suite, strict=options.strict, described=earlier.suite), earlier.n_planned
     processes = options.workers if options.on is None else 1
-    here = Scoring(Evaluator(suite), judges, recipe, n=n, workers=processes, note=progress.note)
+    here = Scoring(Evaluator(suite), judges, setup, n=n, workers=processes, note=progress.note)
     with contextlib.closing(here), spread_scoring(suite, options, progress.note) as remote:
         store.create_run(header)
         rescored = rescore_answers(

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from steelyard.frozen import frozen
+from steelyard.frozen import frozen, slotted
 from steelyard.records import Box, Check, Claim, Mark, Span
 from steelyard.suite.case import EVERY, MISSING, Case, Getter, compile_path, split_path
 
 
 # Not frozen, as the other small objects of scoring are not: a frozen one takes four times as long to make.
-@dataclass(slots=True)
+@slotted
 class Fault:
     """One error before it has its name.
 
@@ -65,7 +65,7 @@ class MeanMeasure:
     better: str = ""
 
 
-@dataclass(slots=True)
+@slotted
 class Reading:
     """What one scorer says of one answer.
 

@@ -12,8 +12,6 @@ from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Any, Final, NoReturn, Self
 
-import jsonschema_rs
-
 from steelyard.frozen import frozen
 
 # Strict JSON out of text that may be hostile: no crash, no infinities, bounded depth and bounded work.
@@ -159,6 +157,8 @@ class SchemaValidator:
     """Says whether a value fits a schema, and if not, why."""
 
     def __init__(self, schema: Any) -> None:
+        import jsonschema_rs
+
         try:
             self._validator = jsonschema_rs.validator_for(schema, retriever=_refuse)
         except (jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError, ValueError, TypeError) as error:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import pairwise
 from typing import Any, ClassVar, Final, Literal
 
 from pydantic import Field, model_validator
 
-from steelyard.frozen import frozen
+from steelyard.frozen import frozen, slotted
 from steelyard.scoring.base import UNKNOWN, Reading, Scorer
 from steelyard.suite.case import Case
 
@@ -302,7 +301,7 @@ def _amount() -> re.Pattern[str]:
     )
 
 
-@dataclass(slots=True)
+@slotted
 class _Sum:
     """One amount found in a text."""
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from steelyard.frozen import frozen
+from steelyard.frozen import frozen, slotted
 from steelyard.records import CallResult, Check, Finding, Item, Judgement, Outcome, RunHeader, Sample
 from steelyard.suite.case import Case, unit_name
 
@@ -55,7 +55,7 @@ class JudgedSample:
         return unit_name(self.case_id, self.cluster)
 
 
-@dataclass(slots=True)
+@slotted
 class Spending:
     """What the calls of a judge took; each sum is over the calls that reported it, and is None where none did."""
 
@@ -92,7 +92,7 @@ class Spending:
         self.n_cost += cost is not None
 
 
-@dataclass(slots=True)
+@slotted
 class ClaimColumns:
     """Every claim of a run's answers that came with a confidence, as columns, in the order of the plan.
 
@@ -118,7 +118,7 @@ class ClaimColumns:
         return len(self.confidence)
 
 
-@dataclass(slots=True)
+@slotted
 class Checks:
     """Every check of a run's answers as columns, in the order of the plan, those of failed calls included."""
 
@@ -146,7 +146,7 @@ class Checks:
         return len(self.name)
 
 
-@dataclass(slots=True)
+@slotted
 class Columns:
     """A run's samples as columns, in the order they were planned; memory is bounded by numbers, not by answers.
 

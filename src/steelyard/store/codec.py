@@ -23,7 +23,7 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, Field, fields, is_dataclass
 from enum import StrEnum
-from functools import cache
+from functools import cache, cached_property
 from itertools import pairwise
 from operator import attrgetter, index
 from types import NoneType, UnionType
@@ -259,9 +259,13 @@ def _form_of(hint: Any) -> _Form:
         return _mapping(args[1])
     if issubclass(hint, StrEnum):
         return _Form({"enum": [member.value for member in hint]}, attrgetter("_value_"), hint)
-    if is_dataclass(hint):
-        codec = _codec(hint)
-        return _Form({"$ref": f"#/$defs/{codec.name}"}, codec.encode, codec.decode)
+    if isinstance(hint, type) and is_dataclass(hint):
+        # Most headers have none of the plans that they may have: those are looked at when the first is there.
+        return _Form(
+            {"$ref": f"#/$defs/{hint.__name__}"},
+            lambda value: _codec(hint).encode(value),
+            lambda data: _codec(hint).decode(data),
+        )
     raise TypeError(f"no form for {hint}")
 
 
@@ -347,11 +351,11 @@ class _Part:
 class _Codec:
     """How the records of one class are written.
 
-    The functions are made of source text, as those of dataclasses are: they run for every sample of a run.
+    The functions are made of source text when first needed, as those of dataclasses are: they run for every sample.
     """
 
     def __init__(self, record: type[Any]) -> None:
-        self.name = record.__name__
+        self._record = record
         hints = get_type_hints(record, include_extras=True)
         self.parts = [
             # What may be None, and is so by default, is left out instead.
@@ -370,31 +374,41 @@ class _Codec:
             for at, part in enumerate(self.parts)
             if part.form.encode not in (None, list) and "enum" not in part.form.schema
         }
-        columns = {part.name: _column(_without_none(hints[part.name]), _default(part)) for part in fields(record)}
-        self.columns = tuple(columns)
-        names: dict[str, Any] = {"NOTHING": _NOTHING, "record_type": record}
-        names |= {f"encode_{part.name}": part.form.encode for part in self.parts}
-        names |= {f"decode_{part.name}": part.form.decode for part in self.parts}
+        self._column_hints = {part.name: (_without_none(hints[part.name]), _default(part)) for part in fields(record)}
+
+    @cached_property
+    def encode(self) -> _Way:
+        names = {f"encode_{part.name}": part.form.encode for part in self.parts} | {"NOTHING": _NOTHING}
         names |= {f"default_{part.name}": part.default for part in self.parts}
-        for name, (write, read) in columns.items():
-            names |= {f"write_{name}": write, f"read_{name}": read}
-        lines = ["def encode(record):", " data = {}", *map(_encode_source, self.parts), " return data"]
-        lines += ["def decode(data):", " data = dict(data)"]
-        for part in self.parts:
-            if part.form.decode is not None:
-                lines.append(
-                    f" if {part.name!r} in data: data[{part.name!r}] = decode_{part.name}(data[{part.name!r}])"
-                )
-        lines += [" return record_type(**data)"]
-        values = [f"None if (v := record.{name}) is None else write_{name}(v)" for name in columns]
-        lines += ["def to_row(record):", f" return ({', '.join(values)},)"]
-        values = [f"None if {name} is None else read_{name}({name})" for name in columns]
-        lines += ["def from_row(row):", f" {', '.join(columns)}, = row", f" return record_type({', '.join(values)})"]
-        exec("\n".join(lines), names)  # noqa: S102 - source of the names of our own fields
-        self.encode: _Way = names["encode"]
-        self.decode: _Way = names["decode"]
-        self.to_row: _Way = names["to_row"]
-        self.from_row: _Way = names["from_row"]
+        return self._function("record", [" data = {}", *map(_encode_source, self.parts), " return data"], names)
+
+    @cached_property
+    def decode(self) -> _Way:
+        names = {part.name: part.form.decode for part in self.parts if part.form.decode is not None}
+        lines = [f" if {name!r} in data: data[{name!r}] = decode_{name}(data[{name!r}])" for name in names]
+        lines = [" data = dict(data)", *lines, " return record_type(**data)"]
+        return self._function("data", lines, {f"decode_{name}": way for name, way in names.items()})
+
+    @cached_property
+    def _columns(self) -> dict[str, tuple[_Way, _Way]]:
+        return {name: _column(*column) for name, column in self._column_hints.items()}
+
+    @cached_property
+    def to_row(self) -> _Way:
+        values = [f"None if (v := record.{name}) is None else write_{name}(v)" for name in self._columns]
+        names = {f"write_{name}": write for name, (write, _) in self._columns.items()}
+        return self._function("record", [f" return ({', '.join(values)},)"], names)
+
+    @cached_property
+    def from_row(self) -> _Way:
+        values = [f"None if {name} is None else read_{name}({name})" for name in self._columns]
+        lines = [f" {', '.join(self._columns)}, = row", f" return record_type({', '.join(values)})"]
+        return self._function("row", lines, {f"read_{name}": read for name, (_, read) in self._columns.items()})
+
+    def _function(self, given: str, lines: list[str], names: dict[str, Any]) -> _Way:
+        scope: dict[str, Any] = {"record_type": self._record, **names}
+        exec("\n".join([f"def function({given}):", *lines]), scope)  # noqa: S102 - source of the names of our own fields
+        return cast("_Way", scope["function"])
 
 
 def _encode_source(part: _Part) -> str:
@@ -535,7 +549,7 @@ def _same(value: Any) -> Any:
 
 def columns_of(kind: type[Any]) -> tuple[str, ...]:
     """The names of the columns of `to_row`: those of the fields."""
-    return _codec(kind).columns
+    return tuple(item.name for item in fields(kind))
 
 
 def to_row(record: Any) -> Row:

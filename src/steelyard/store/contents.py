@@ -16,14 +16,14 @@ import io
 import json
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from functools import lru_cache
 from itertools import compress
 from typing import Any, TypeVar
 
 import numpy as np
 
-from steelyard.frozen import frozen
+from steelyard.frozen import frozen, slotted
 from steelyard.store.base import Checks, Columns
 from steelyard.store.codec import from_stored, pack_bytes, pack_text, to_json, to_stored, unpack_bytes, unpack_text
 from steelyard.store.columns import PackedTexts
@@ -49,7 +49,7 @@ Confused = tuple[str, str, str]
 """The code of a finding, what was expected and what came."""
 
 
-@dataclass(slots=True)
+@slotted
 class Contents:
     """Digests of what a run's samples are about, and the ways to the texts behind a few of them."""
 
@@ -111,7 +111,7 @@ def confusion_digest(code: str, expected: str, got: str) -> int:
     return int.from_bytes(hashlib.blake2b(message, digest_size=8).digest(), "big")
 
 
-@dataclass(slots=True)
+@slotted
 class ContentsColumns:
     """What `Contents` holds as numbers, and where its texts are: the findings at these places in the store."""
 
@@ -126,8 +126,9 @@ class ContentsColumns:
 
 def read_contents_columns(session: Session, run: int) -> ContentsColumns:
     """The contents of a run as numbers."""
-    places, hashes = array("q"), array("Q")
-    digests, seqs, positions = array("Q"), array("q"), array("i")
+    # Four bytes hold every place of a plan and every finding of a sample.
+    places, hashes = array("I"), array("Q")
+    digests, seqs, positions = array("Q"), array("I"), array("I")
     for rows in session.stream(_HASHES, (run,), PIECE):
         places.extend([row[0] for row in rows])
         hashes.extend([int(row[1], 16) for row in rows])
@@ -138,7 +139,7 @@ def read_contents_columns(session: Session, run: int) -> ContentsColumns:
         seqs.extend(compress(seq, retained))
         positions.extend(compress(position, retained))
         digests.extend([digest for digest in results if digest is not None])
-    sample = np.searchsorted(np.asarray(places), np.asarray(seqs))
+    sample = np.searchsorted(np.asarray(places), np.asarray(seqs)).astype(np.uint32)
     return ContentsColumns(np.asarray(hashes), np.asarray(digests), sample, np.asarray(seqs), np.asarray(positions))
 
 
@@ -358,7 +359,8 @@ def _unpacked(session: Session, run: int, part: str, kind: type[_Stored]) -> _St
     if part not in rows:
         return None
     message = json.loads(bytes(rows.pop(part)))
-    arrays = {name.removeprefix(f"{part}."): content for name, content in rows.items()}
+    # Taken out of the rows, so that what is unpacked is not held packed, too.
+    arrays = {name.removeprefix(f"{part}."): rows.pop(name) for name in list(rows)}
     if message.pop("version") != _VERSION or set(message) != {column.name for column in fields(kind)}:
         return None
     try:

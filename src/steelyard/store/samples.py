@@ -9,11 +9,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import isfinite
 from typing import Any, TypeVar
 
 from steelyard.errors import StoreError
+from steelyard.frozen import slotted
 from steelyard.records import (
     CallResult,
     Check,
@@ -170,7 +171,7 @@ def _finite_or_none(value: float | None) -> float | None:
     return value if value is None or isfinite(value) else None
 
 
-@dataclass(slots=True)
+@slotted
 class _Batch:
     """Rows of every table for some samples of one run; `packs` tells whether large answers are packed."""
 

@@ -586,10 +586,13 @@ def open_store(url: str | None = None, *, create: bool = True) -> SqlStore:
 
 def _database(place: str, *, create: bool) -> Database:
     scheme, separator, rest = place.partition("://")
-    if not separator:
+    if not separator and not re.match(r"(sqlite|postgres\w*):", place):
         return SqliteDatabase(Path(place), create=create)
     if scheme == "sqlite":
         return SqliteDatabase(Path(rest.removeprefix("/")), create=create)
     if scheme in ("postgresql", "postgres"):
         return PostgresDatabase(place)
-    raise StoreError(f"a store cannot be of the kind {scheme}://: give a file path or postgresql://user@host/database")
+    wrong = (
+        f"a store cannot be of the kind {scheme}://" if separator else "the store's address has no // behind the colon"
+    )
+    raise StoreError(f"{wrong}: give a file path or postgresql://user@host/database")

@@ -366,7 +366,8 @@ def _broken(text: str, place: int) -> str:
 
 # One step of a query that leads to at most one place. Names with escapes are left to the library.
 _PLACE_STEP = re.compile(
-    r"""\.(?P<name>[A-Za-z_\u0080-\U0010ffff][\w\u0080-\U0010ffff]*)"""
+    # All that is not ASCII is a letter. Said by what is none: Python takes 5 ms to compile the range of letters.
+    r"""\.(?P<name>[^\x00-@\[-^`{-\x7f][^\x00-/:-@\[-^`{-\x7f]*)"""
     r"""|\[(?P<index>0|-?[1-9]\d{0,15})\]|\['(?P<single>[^'\\]*)'\]|\["(?P<double>[^"\\]*)"\]"""
 )
 

@@ -16,7 +16,7 @@ from typing import Any
 from pydantic import Field
 
 from steelyard.errors import Problem, SteelyardError
-from steelyard.frozen import frozen
+from steelyard.frozen import frozen, slotted
 from steelyard.suite.build.draft import Draft
 from steelyard.suite.case import MISSING, Case, CaseSurvey, digest, json_writer, split_path
 from steelyard.suite.files import folder_inside, inside, place_inside, read_attachments
@@ -127,7 +127,7 @@ class FileCases:
         return read_records(file.path, file.name, self.at, report)
 
 
-@dataclass(frozen=True)
+@frozen
 class ListCases:
     """Cases given as data: in Python, or written into the suite file itself."""
 
@@ -419,7 +419,7 @@ _MODULUS = 1 << 256
 _spell = json_writer((",", ":"), sort_keys=True, allow_nan=False)
 
 
-@dataclass
+@slotted
 class _Few:
     """The first mistakes, and how many more there were."""
 
@@ -446,7 +446,7 @@ class _Hash:
         return f"{self._sum:064x}"[:16]
 
 
-@dataclass
+@slotted
 class _Tally:
     ids: array[int] = field(default_factory=lambda: array("Q"))
     categories: Counter[str] = field(default_factory=Counter)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 # Texts with holes, filled from a case: sandboxed Jinja in which an unknown name is an error, never an empty string.
-# Jinja is imported with the first of them: many suites have none.
+# Jinja is imported when it is needed: most suites have no holes, or such as `{{ input.text }}`, which targets fill.
 
 _TRUTH_SHOWN = "the template would show the truth to the system under test"
 _NOT_FENCED = "the filter fenced is for the templates of a judge"
@@ -35,6 +36,7 @@ JUDGE_NAMES = ("case", "input", "expected", "text", "metrics", "rubric", "shorte
 """Names that a template of a judge may use."""
 SHOWN_NAMES = ("part",)
 """Names that a template of how something is shown to a judge may use."""
+_HOLE = re.compile(r"\{\{ *([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*) *\}\}", re.ASCII)
 
 
 def _as_json(value: Any, indent: int | None = None) -> str:
@@ -77,10 +79,13 @@ class Template:
     __slots__ = ("_template", "text", "where")
 
     def __init__(self, text: str, where: str, names: tuple[str, ...] | None) -> None:
-        from jinja2 import TemplateError, TemplateSyntaxError, meta
-
         self.text = text
         self.where = where
+        self._template: Any = None
+        if _needs_no_check(text, names):
+            return
+        from jinja2 import TemplateError, TemplateSyntaxError, meta
+
         try:
             tree = _environment().parse(text)
             unknown = meta.find_undeclared_variables(tree) - set(_environment().globals)
@@ -109,9 +114,19 @@ class Template:
     def fill(self, names: Mapping[str, Any]) -> str:
         """The text with these names; SuiteError when one in it is not there or cannot be used so."""
         try:
-            return self._template.render(names)
+            self._template = self._template or _environment().from_string(self.text)
+            return str(self._template.render(names))
         except Exception as error:  # noqa: BLE001 - a template computes freely; whatever breaks is a mistake in it
             raise SuiteError([Problem(_broken(error), self.where)]) from None
+
+
+def _needs_no_check(text: str, names: tuple[str, ...] | None) -> bool:
+    """Whether all holes are plain paths from names that may be used: Jinja would find nothing wrong with that."""
+    parts = _HOLE.split(text)
+    if any(part.endswith("{") or any(mark in part for mark in ("{{", "{%", "{#")) for part in parts[::2]):
+        return False
+    steps = [path.split(".") for path in parts[1::2]]
+    return names is not None and all(first in names and rest[:1] != ["expected"] for first, *rest in steps)
 
 
 def _broken(error: Exception) -> str:

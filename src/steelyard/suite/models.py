@@ -6,7 +6,7 @@ is written, and a run's header keeps its `data`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -25,6 +25,7 @@ from pydantic import (
     model_validator,
 )
 
+from steelyard.frozen import frozen
 from steelyard.suite.case import CaseSource, CaseSurvey, compile_path, compile_place
 from steelyard.suite.judge import JudgeModel
 from steelyard.suite.values import (
@@ -408,7 +409,7 @@ class ExpectDescription(Part):
     checks: tuple[CheckDescription, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Variant:
     """One point of the grid of factors, for instance a prompt; `name` is "" when the suite has no variants."""
 
@@ -416,7 +417,7 @@ class Variant:
     values: dict[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TargetSpec:
     """A target by kind with its validated settings (a pydantic model of that kind)."""
 

@@ -7,15 +7,13 @@ import csv
 import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import date, time
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, TextIO
 
-import jsonschema_rs
-
 from steelyard.errors import MissingExtra, Problem, SuiteError
+from steelyard.frozen import slotted
 from steelyard.suite.build.draft import Draft
 from steelyard.suite.case import MISSING, compile_path, split_path
 from steelyard.suite.files import text_of
@@ -31,7 +29,7 @@ def refuse(problem: Problem) -> None:
     raise SuiteError([problem])
 
 
-@dataclass(slots=True)
+@slotted
 class Record:
     """Data of one case before mapping. `key` is its name where the file gives one (an object's key, a file's stem)."""
 
@@ -519,6 +517,8 @@ def read_schema(given: Any, place: Place, draft: Draft) -> dict[str, Any] | None
     schema = _from_file(given, place, draft) if isinstance(given, str) else given
     if not isinstance(schema, dict):
         return None
+    import jsonschema_rs
+
     try:
         jsonschema_rs.validator_for(schema, retriever=_refuse)
     except (jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError, ValueError) as error:

@@ -24,9 +24,9 @@ from steelyard.suite.case import MISSING, Case, CaseSource, compile_path
 EMAIL, PHONE, NAME = "[EMAIL]", "[PHONE]", "[NAME]"
 
 # In the raw text of JSON a word may follow an escape such as \n, whose letter is no part of it.
-_EMAIL = re.compile(r"(?:(?<=\\[nrtbf])|(?<![\w.+%\\-]))[\w.+%-]+@[\w-]+(?:\.[\w-]+)+")
+_EMAIL = r"(?:(?<=\\[nrtbf])|(?<![\w.+%\\-]))[\w.+%-]+@[\w-]+(?:\.[\w-]+)+"
 # With a country code, a leading zero or brackets, or grouped by 3, 3 and 4: dates, prices and parcels are not.
-_PHONE = re.compile(
+_PHONE = (
     r"(?:(?<=\\[nrtbf])|(?<![\w.,\\-]))(?<!\d )"
     r"(?:(?:\+|0|\(\+?\d)[ ()./-]{0,2}\d?(?:[ ()./-]{0,2}\d){6,14}|[2-9]\d\d[ .-]\d{3}[ .-]\d{4})"
     r"(?![\w-]|[.,]\d)"
@@ -38,7 +38,7 @@ _RELATIONS = (
     "partner|husband|wife|boyfriend|girlfriend|fianc[eé]e?|spouse|ex|friend|boss|manager|colleague|mother|father|mum|"
     "mom|dad|sister|brother|son|daughter|aunt|uncle|cousin|grandmother|grandfather|neighbou?r|roommate"
 )
-_INTRODUCED = re.compile(
+_INTRODUCED = (
     rf"(?i:\b(?:my name is|call me|i am called|i[’']m called|this is|signed,?|named))\s+({_WORD}(?:\s+{_WORD})?)"
     rf"|(?i:\bmy\s+(?:best\s+|late\s+|old\s+|new\s+)?(?:{_RELATIONS}))(?:,)?\s+({_WORD}(?:\s+{_WORD})?)"
 )
@@ -129,14 +129,14 @@ class Redactor:
             yield from (name for name in _texts(path(case)) if len(name) >= _SHORTEST_NAME)
         if self._part.introduced:
             for text in _texts(case.input):
-                for match in _INTRODUCED.finditer(text):
+                for match in re.finditer(_INTRODUCED, text):
                     yield match[1] or match[2]
 
     def _text(self, text: str, names: tuple[str, ...]) -> str:
         if self._part.emails:
-            text = _EMAIL.sub(EMAIL, text)
+            text = re.sub(_EMAIL, EMAIL, text)
         if self._part.phones:
-            text = _PHONE.sub(_phone, text)
+            text = re.sub(_PHONE, _phone, text)
         for name in names:
             text = _name_pattern(name).sub(NAME, text)
         return text if self._hook is None else self._hooked(text, self._hook)

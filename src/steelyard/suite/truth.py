@@ -6,7 +6,6 @@ import errno
 import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -14,6 +13,7 @@ from typing import Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from steelyard.errors import Problem, UsageError
+from steelyard.frozen import slotted
 from steelyard.plugins import UserCodeError, checked_call
 from steelyard.suite.build.draft import Draft
 from steelyard.suite.case import MISSING, Case, Getter, compile_path, split_path
@@ -263,7 +263,7 @@ _ENOUGH = 100
 _MOST_NAMES = 2_000
 
 
-@dataclass(slots=True)
+@slotted
 class _Asked:
     """One path that a component asks for."""
 
@@ -273,7 +273,7 @@ class _Asked:
     met: bool = False
 
 
-@dataclass(slots=True)
+@slotted
 class _Component:
     """A component while the cases go by."""
 

@@ -6,8 +6,7 @@ import json
 import re
 import types
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from difflib import get_close_matches
+from dataclasses import field
 from typing import Any, Union, get_args, get_origin
 
 import yaml
@@ -23,7 +22,7 @@ from yaml.events import (
 )
 
 from steelyard.errors import Problem, SuiteError
-from steelyard.frozen import frozen
+from steelyard.frozen import frozen, slotted
 
 _MOST_NAMES = 25
 _MOST_CHARACTERS = 60
@@ -39,6 +38,8 @@ _KINDS: tuple[tuple[Any, str], ...] = (
 
 def meant(word: str, allowed: Iterable[str]) -> str:
     """ ": did you mean X?" when an allowed word is close, "" otherwise."""
+    from difflib import get_close_matches  # only a wrong word needs it
+
     choices = sorted(set(allowed))
     close = get_close_matches(word, choices, n=1, cutoff=0.6)
     if not close:
@@ -111,7 +112,7 @@ _WORDS = {
 }
 
 
-@dataclass(slots=True)
+@slotted
 class Located:
     """Plain data with the file it came from and, for each path into it, the line it stood on."""
 

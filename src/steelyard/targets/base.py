@@ -6,7 +6,7 @@ import asyncio
 import json
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Protocol, Self
@@ -15,7 +15,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from steelyard import plugins
 from steelyard.errors import Problem, SteelyardError, SuiteError, TargetFailure, UsageError
-from steelyard.frozen import frozen
+from steelyard.frozen import frozen, slotted
 from steelyard.plugins import in_one_line, place_in_words, raised_in_words
 from steelyard.records import RunHeader, Sample
 from steelyard.redact import looks_secret
@@ -41,7 +41,7 @@ class Request:
     """Names that were taken out of the case and must not come back with the answer; not for the target."""
 
 
-@dataclass(slots=True)
+@slotted
 class Response:
     """What came back. `text` is exactly what the system said; nothing is repaired here.
 
@@ -304,7 +304,7 @@ def _without_secrets(value: Any) -> Any:
 class _Names(dict[str, str]):
     """An environment in which every variable stands for itself."""
 
-    def get(self, name: str, default: Any = None) -> str:  # type: ignore[override]  # noqa: ARG002
+    def get(self, name: str, default: Any = None) -> str:  # noqa: ARG002
         return f"${name}"
 
 

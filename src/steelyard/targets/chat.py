@@ -35,8 +35,9 @@ from steelyard.targets.base import (
     tree_filler,
     value_filler,
 )
+from steelyard.targets.connection import HttpRequest, excerpt_of
 from steelyard.targets.http import refuse_secrets_in
-from steelyard.targets.transport import HttpRequest, Received, Wire, WireLimits, excerpt_of, json_of, refused_by_status
+from steelyard.targets.transport import Received, Wire, WireLimits, json_of, refused_by_status
 
 # How to reach a chat model: what the settings of a chat target and of a judge share, and those of a judge.
 

@@ -11,13 +11,13 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, ClassVar, Self, cast
 
 from pydantic import Field, field_validator
 
 from steelyard.errors import Problem, SuiteError, TargetFailure
+from steelyard.frozen import frozen
 from steelyard.redact import looks_secret, redact_known
 from steelyard.suite.case import digest
 from steelyard.targets.base import (
@@ -45,7 +45,7 @@ _GRACE = 0.5
 """Seconds that pipes may stay open after the group was killed; a descendant that left the group may hold them."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Program:
     """What to start, where, and with which environment; `max_bytes` bounds what is read from stdout."""
 
@@ -55,7 +55,7 @@ class Program:
     max_bytes: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Finished:
     """How it ended: exit code (negative: the signal that killed it), stdout and the tail of stderr.
 

@@ -33,8 +33,9 @@ from steelyard.targets.base import (
     to_json,
     tree_filler,
 )
+from steelyard.targets.connection import HttpRequest, excerpt_of
 from steelyard.targets.service import PORT, NotReady, Readiness, ReadySettings, Service, StartSettings, token_for
-from steelyard.targets.transport import HttpRequest, Received, Wire, WireLimits, excerpt_of, json_of
+from steelyard.targets.transport import Received, Wire, WireLimits, json_of
 
 # The settings of an HTTP target.
 

@@ -22,7 +22,8 @@ from steelyard.redact import learn_secrets
 from steelyard.suite.case import MISSING, compile_path
 from steelyard.targets.base import CasePath, FromEnv, TargetContext, Values, to_json
 from steelyard.targets.command import ALWAYS_PASSED, GUARD, SPARE, find_program, last_words
-from steelyard.targets.transport import HttpRequest, Wire, excerpt_of, json_of
+from steelyard.targets.connection import HttpRequest, excerpt_of
+from steelyard.targets.transport import Wire, json_of
 
 # The settings of a service that a run starts itself, and of the check that a service is ready.
 

@@ -7,20 +7,19 @@ import codecs
 import contextlib
 import json
 import math
+import re
 import resource
-import ssl
 import time
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
-from typing import Any, Final, Self
+from typing import Any, Self
 
-import aiohttp
 from yarl import URL
 
-import steelyard
 from steelyard.errors import TargetFailure
+from steelyard.targets.connection import Connections, HttpRequest, excerpt_of, without_query
 
 # Reads the Retry-After header.
 
@@ -41,8 +40,6 @@ def seconds_to_wait(header: str | None, now: float | None = None) -> float | Non
 
 # Packed bodies of HTTP answers, unpacked piece by piece and never further than asked for.
 
-ACCEPTED: Final = "gzip, deflate"
-"""What requests say that they understand."""
 _PLAIN = frozenset({"", "identity"})
 _GZIP = frozenset({"gzip", "x-gzip"})
 _OTHERS = frozenset({"br", "zstd", "compress", "x-compress"})
@@ -120,6 +117,7 @@ _REFUSAL = 65_536
 _NOT_TEXT = frozenset({"idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape", "utf-7"})
 """Codecs that are no encodings of bodies: they make half characters, or take hours."""
 _OTHER_FILES = 256
+_CHARSET = re.compile(r""";\s*charset\s*=\s*"?([^\s;"]+)""", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,16 +127,6 @@ class WireLimits:
     max_connections: int = 8
     connect_timeout: float = 10.0
     max_bytes: int = 10_000_000
-
-
-@dataclass(frozen=True, slots=True)
-class HttpRequest:
-    """What is sent; `data` is the encoded body."""
-
-    method: str
-    url: URL
-    headers: dict[str, str]
-    data: bytes | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,109 +142,110 @@ class Received:
 
 
 class Wire:
-    """A pool of connections. Certificates are checked, cookies forgotten, proxies and netrc of the machine ignored."""
+    """Exchanges with one service, so many at once. Cookies are forgotten, proxies and netrc of the machine ignored."""
 
     def __init__(self, limits: WireLimits) -> None:
         self._limits = limits
         self.redact: Callable[[str], str] = str
         """Set by the target once its secrets are known; applied before anything is cut short or looked into."""
-        self._session: aiohttp.ClientSession | None = None
-        # In the place of the connector's own limit, so that the clock starts when a request is really sent.
+        self._connections: Connections | None = None
         self._slots = asyncio.Semaphore(limits.max_connections)
 
     async def __aenter__(self) -> Self:
-        limits = self._limits
-        _make_room(limits.max_connections)
-        self._session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=0),
-            cookie_jar=aiohttp.DummyCookieJar(),
-            timeout=aiohttp.ClientTimeout(total=None, sock_connect=limits.connect_timeout),
-            headers={"User-Agent": f"steelyard/{steelyard.__version__}", "Accept-Encoding": ACCEPTED},
-            auto_decompress=False,
-            trust_env=False,
-        )
+        _make_room(self._limits.max_connections)
+        self._connections = Connections(self._limits.connect_timeout)
         return self
 
     async def __aexit__(self, *exc_info: object) -> None:
-        if self._session is not None:
-            await self._session.close()
-            self._session = None
+        if self._connections is not None:
+            await self._connections.close()
+            self._connections = None
 
     async def send(self, request: HttpRequest, also_answers: frozenset[int] = frozenset()) -> Received:
         """The answer of a 2xx, or of a status in `also_answers`; everything else raises TargetFailure."""
         async with self._slots:
             sent = time.perf_counter()
             for _ in range(_MOST_REDIRECTS + 1):
-                result = await self._exchange(request, also_answers, sent)
-                if isinstance(result, Received):
-                    return result
-                request = result
+                answer = await self._exchange(request, also_answers)
+                if answer.counts:
+                    text = self.redact(_decode(answer.content, answer.charset, answer.status))
+                    first_byte = None if answer.first_byte is None else answer.first_byte - sent
+                    return Received(answer.status, text, first_byte, answer.ended - sent)
+                if answer.location is None:
+                    text = self.redact(answer.content.decode("utf-8", "replace"))
+                    raise refused_by_status(answer.status, text, answer.headers.get("retry-after"))
+                request = _redirected(request, answer.status, answer.location)
         raise TargetFailure(
-            "redirect", f"more than {_MOST_REDIRECTS} redirects, now at {_message(request.url)}", retry=False
+            "redirect", f"more than {_MOST_REDIRECTS} redirects, now at {without_query(request.url)}", retry=False
         )
 
-    async def _exchange(
-        self, request: HttpRequest, also_answers: frozenset[int], sent: float
-    ) -> Received | HttpRequest:
-        if self._session is None:
+    async def _exchange(self, request: HttpRequest, also_answers: frozenset[int]) -> _Answer:
+        if self._connections is None:
             raise RuntimeError("a target is used inside `async with`")
+        answer = _Answer(self._limits.max_bytes, also_answers)
         try:
-            async with self._session.request(
-                request.method, request.url, headers=request.headers, data=_payload(request), allow_redirects=False
-            ) as response:
-                status = response.status
-                if 200 <= status < 300 or status in also_answers:
-                    body, came = await self._read(response)
-                    took = time.perf_counter() - sent
-                    first_byte = None if came is None else came - sent
-                    return Received(status, self.redact(_decode(body, response.charset, status)), first_byte, took)
-                if status in _REDIRECTS and (location := response.headers.get("Location")):
-                    return _redirected(request, status, location)
-                raise await self._refusal(response)
-        except (aiohttp.ClientError, OSError, ValueError) as error:
-            raise failure_of(error, request.url) from error
-
-    async def _read(self, response: aiohttp.ClientResponse) -> tuple[bytes, float | None]:
-        """The body, and when its first byte was there."""
-        most = self._limits.max_bytes
-        promised = response.content_length
-        if promised is not None and promised > most:
-            raise _too_large(most, response.status)
-        packing, content = response.headers.get("Content-Encoding"), response.content
-        if packing is None and content.is_eof() and content.total_bytes <= most:
-            # A small body comes in one piece with its head.
-            return content.read_nowait(), time.perf_counter() if content.total_bytes else None
-        unpacker = Unpacker(packing or "", response.status)
-        came: float | None = None
-        parts: list[bytes] = []
-        size = 0
-        while data := await content.readany():
-            came = came or time.perf_counter()
-            part = unpacker.feed(data, most - size)
-            size += len(part)
-            if size > most:
-                raise _too_large(most, response.status)
-            parts.append(part)
-        unpacker.finish()
-        return b"".join(parts), came
-
-    async def _refusal(self, response: aiohttp.ClientResponse) -> TargetFailure:
-        body = b""
-        try:
-            unpacker = Unpacker(response.headers.get("Content-Encoding", ""), response.status)
-            async for data in response.content.iter_any():
-                body += unpacker.feed(data, _REFUSAL - len(body))
-                if len(body) >= _REFUSAL:
-                    break
-        except (aiohttp.ClientError, TargetFailure):
-            pass  # the status is known, and says more than a body that was cut
-        text = self.redact(body.decode("utf-8", "replace"))
-        return refused_by_status(response.status, text, response.headers.get("Retry-After"))
+            await self._connections.exchange(request, answer)
+        except TargetFailure:
+            # The status of a refusal is known, and says more than a body that was cut.
+            if answer.counts or not answer.status:
+                raise
+        return answer
 
 
-def _payload(request: HttpRequest) -> aiohttp.BytesPayload | None:
-    # Made here: aiohttp would look for the kind of the data first.
-    return None if request.data is None else aiohttp.BytesPayload(request.data)
+class _Answer:
+    """Reads one answer, unpacked and no larger than allowed; of a refusal the beginning, and of a redirect the head."""
+
+    def __init__(self, most: int, also_answers: frozenset[int]) -> None:
+        self._most = most
+        self._also_answers = also_answers
+        self._parts: list[bytes] = []
+        self._size = 0
+        self.status = 0
+        self.counts = False
+        """Whether it is an answer, and no refusal or redirect."""
+        self.location: str | None = None
+        self.first_byte: float | None = None
+        """When the first byte of the body was there, and when all of it."""
+        self.ended = 0.0
+
+    @property
+    def content(self) -> bytes:
+        return b"".join(self._parts)
+
+    @property
+    def charset(self) -> str | None:
+        named = _CHARSET.search(self.headers.get("content-type", ""))
+        return None if named is None else named[1]
+
+    def head(self, status: int, headers: dict[str, str]) -> bool:
+        """Begin; True when the body does not matter."""
+        self.status, self.headers = status, headers
+        self.counts = 200 <= status < 300 or status in self._also_answers
+        if not self.counts:
+            self.location = headers.get("location") or None if status in _REDIRECTS else None
+            self._most = _REFUSAL
+        elif int(headers.get("content-length", 0)) > self._most:
+            raise _too_large(self._most, status)
+        packing = headers.get("content-encoding")
+        self._unpacker = None if packing is None else Unpacker(packing, status)
+        return self.location is not None
+
+    def body(self, data: bytes) -> bool:
+        """Take in more of the body; True when there is enough of it."""
+        self.first_byte = self.first_byte or time.perf_counter()
+        part = data if self._unpacker is None else self._unpacker.feed(data, self._most - self._size)
+        self._parts.append(part)
+        self._size += len(part)
+        if self._size > self._most and self.counts:
+            raise _too_large(self._most, self.status)
+        return self._size > self._most
+
+    def end(self) -> bool:
+        """All of it is there."""
+        self.ended = time.perf_counter()
+        if self._unpacker is not None:
+            self._unpacker.finish()
+        return True
 
 
 def _make_room(connections: int) -> None:
@@ -285,49 +274,6 @@ def refused_by_status(status: int, text: str, retry_after: str | None = None) ->
         status=status,
         body=text,
     )
-
-
-def excerpt_of(text: str) -> str:
-    """The beginning of a body on one line, for messages."""
-    short = " ".join(text[: 2 * _EXCERPT].split())[:_EXCERPT]
-    return short if len(text) <= _EXCERPT else short + " ..."
-
-
-def failure_of(error: Exception, url: URL) -> TargetFailure:
-    """The typed failure behind an error of the connection."""
-    place = f"{url.host}:{url.port}"
-    match error:
-        case aiohttp.ClientConnectorError() | aiohttp.ServerTimeoutError() | ssl.SSLError():
-            return _not_connected(error, place)
-        case aiohttp.ServerDisconnectedError() | aiohttp.ClientPayloadError() | OSError():
-            return TargetFailure("cut", f"{place} cut the connection before the answer was complete")
-        case aiohttp.InvalidURL() | aiohttp.NonHttpUrlClientError():
-            return TargetFailure("bad_url", f"{_message(url)} is not an address that can be asked", retry=False)
-        case aiohttp.ClientResponseError():
-            return TargetFailure("garbage", f"{place} sent something that is not HTTP: {excerpt_of(error.message)}")
-        case aiohttp.ClientError():
-            return TargetFailure("cut", f"the exchange with {place} broke off: {error}")
-        case _:
-            return TargetFailure("bad_request", f"the request cannot be sent: {error}", retry=False)
-
-
-def _not_connected(error: Exception, place: str) -> TargetFailure:
-    match error:
-        case aiohttp.ClientSSLError() | ssl.SSLError():
-            return TargetFailure("tls", f"no trusted connection to {place}: {error}", retry=False)
-        case aiohttp.ClientConnectorDNSError():
-            return TargetFailure("dns", f"the name in {place} cannot be resolved")
-        case aiohttp.ClientConnectorError() if isinstance(error.os_error, ConnectionRefusedError):
-            return TargetFailure("refused", f"{place} refuses connections: is the service running there?")
-        case aiohttp.ClientConnectorError():
-            return TargetFailure("unreachable", f"{place} cannot be reached: {error.os_error.strerror or error}")
-        case _:
-            return TargetFailure("connect_timeout", f"{place} did not accept a connection in time")
-
-
-def _message(url: URL) -> str:
-    """The address without its query, which may hold a secret."""
-    return str(url.with_query(None))
 
 
 def _too_large(most: int, status: int) -> TargetFailure:

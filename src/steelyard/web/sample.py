@@ -100,7 +100,7 @@ def _read(sample: Sample, header: RunHeader) -> Any:
 
 def _scoring(blocks: Iterable[doc.Block]) -> list[doc.Block]:
     """Findings, judge record and scores: what is beside question, truth and answer, which the page lays out itself."""
-    shown = []
+    shown: list[doc.Block] = []
     for block in blocks:
         if isinstance(block, doc.Quote | doc.Picture) or (
             isinstance(block, doc.Fold) and block.title == "Whole response"

@@ -215,6 +215,8 @@ def compare(
     drift = drift_between(a, b, pairing)
     reasons = _reasons(a, b, signatures, lists, drift)
     findings = Findings(a, b, pairing)
+    # Before there are columns of figures: of a million pairs, both take much memory.
+    confusions = findings.confusions()
     figures = SharedFigures(a, b, pairing, findings)
     groups = cuts(a, b, pairing)
     everything = groups.pop("")
@@ -252,7 +254,7 @@ def compare(
             for factor, cut in groups.items()
         },
         codes=findings.by_code(),
-        confusions=findings.confusions(),
+        confusions=confusions,
         sections=sections,
         checks=checks,
         not_compared=(*figures.not_compared, *(cells.not_compared if cells else ()), *_without_contents(a, b)),

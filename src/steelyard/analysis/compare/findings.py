@@ -17,6 +17,7 @@ from steelyard.analysis.compare.model import (
     Standing,
 )
 from steelyard.analysis.compare.pairing import ComparedRun, Pairing
+from steelyard.analysis.findings import places_of
 from steelyard.metrics.table import FORMAT, Table
 from steelyard.stats.arrays import Array, distinct, translated
 from steelyard.store.base import Store
@@ -39,7 +40,7 @@ class Hit:
     """Codes into the names that both runs share."""
     section: Array | None
     confusion: Array
-    """Places of the run's confusions that are in comparable samples."""
+    """Marks the run's confusions that are in comparable samples."""
 
     def per_pair(self, mask: Array, n: int) -> Array:
         """How many of the marked ones each pair has."""
@@ -109,17 +110,13 @@ class Findings:
         """Everything that was taken for something else, counted over all comparable samples."""
         if self._one_has_only_scores:
             return Confusions()
-        keys_a, n_a, at_a = _confused(self.a)
-        keys_b, n_b, at_b = _confused(self.b)
-        keys = np.union1d(keys_a, keys_b)
-        before, after = np.zeros(len(keys), dtype=int), np.zeros(len(keys), dtype=int)
-        place_a, place_b = np.full(len(keys), -1), np.full(len(keys), -1)
-        for own, n, at, total, place in ((keys_a, n_a, at_a, before, place_a), (keys_b, n_b, at_b, after, place_b)):
-            where = np.searchsorted(keys, own)
-            total[where], place[where] = n, at
-        stands = np.array([_RANK[standing(x, y)] for x, y in zip(before, after, strict=True)], dtype=int)
-        chosen = np.lexsort((keys, -np.abs(after - before), stands))[:MOST_CONFUSIONS]
-        listed = self._named(chosen, place_a, place_b, before, after)
+        sides = [_confused(side) for side in (self.a, self.b)]
+        keys, _ = distinct(np.concatenate([own for own, _ in sides]))
+        before, after = (_counts_at(keys, own, n) for own, n in sides)
+        stands = _standings(before, after)
+        # The keys rise, and equal ones stay in their order.
+        chosen = np.lexsort((-np.abs(after - before), stands))[:MOST_CONFUSIONS]
+        listed = self._named(keys[chosen], before[chosen], after[chosen])
         counts = np.bincount(stands, minlength=len(_RANK))
         return Confusions(
             n=len(keys),
@@ -127,16 +124,12 @@ class Findings:
             listed=tuple(sorted(listed, key=_place_in_list)),
         )
 
-    def _named(self, chosen: Array, place_a: Array, place_b: Array, before: Array, after: Array) -> list[Confusion]:
-        in_a = place_a[chosen] >= 0
-        texts = dict(zip(chosen[in_a].tolist(), _texts(self.a, place_a[chosen[in_a]]), strict=True))
-        texts |= zip(chosen[~in_a].tolist(), _texts(self.b, place_b[chosen[~in_a]]), strict=True)
-        results = []
-        for i in chosen.tolist():
-            code, expected, got = texts[i]
-            n_a, n_b = int(before[i]), int(after[i])
-            results.append(Confusion(code, expected, got, n_a, n_b, standing(n_a, n_b)))
-        return results
+    def _named(self, keys: Array, before: Array, after: Array) -> Iterator[Confusion]:
+        for side, here in ((self.a, before > 0), (self.b, before == 0)):
+            for text, n_a, n_b in zip(
+                _texts(side, keys[here]), before[here].tolist(), after[here].tolist(), strict=True
+            ):
+                yield Confusion(*text, n_a, n_b, standing(n_a, n_b))
 
 
 _RANK = {item: rank for rank, item in enumerate(Standing)}
@@ -156,6 +149,18 @@ def standing(before: float, after: float) -> Standing:
     if after == 0:
         return Standing.RESOLVED
     return Standing.MORE if after > before else Standing.FEWER
+
+
+def _standings(before: Array, after: Array) -> Array:
+    """The ranks of `standing` for all at once."""
+    fits = {
+        Standing.SAME: before == after,
+        Standing.NEW: before == 0,
+        Standing.RESOLVED: after == 0,
+        Standing.MORE: after > before,
+    }
+    ranks = [np.int8(_RANK[item]) for item in fits]
+    return np.asarray(np.select(list(fits.values()), ranks, np.int8(_RANK[Standing.FEWER])))
 
 
 def _all_of(run: ComparedRun) -> Array:
@@ -199,13 +204,13 @@ def _result(
     run: ComparedRun, positions: Array, codes: Sequence[str], sections: Sequence[str] | None, retained: Array
 ) -> Hit:
     columns, contents = run.columns, run.contents
-    pair_of = np.full(columns.n + 1, -1)
+    pair_of = np.full(columns.n + 1, -1, dtype=np.min_scalar_type(-max(1, len(positions))))
     pair_of[positions] = np.arange(len(positions))
     pair = pair_of[columns.finding_sample.astype(int)]
     place = np.flatnonzero((pair >= 0) & retained)
     code = _shared(columns.finding_code, columns.finding_codes, codes, place)
     section = None if not sections else _shared(columns.finding_section, columns.finding_sections, sections, place)
-    confused = np.empty(0, int) if contents is None else np.flatnonzero(pair_of[contents.confusion_sample] >= 0)
+    confused = np.empty(0, bool) if contents is None else pair_of[contents.confusion_sample] >= 0
     return Hit(run, pair[place], code, section, confused)
 
 
@@ -213,27 +218,32 @@ def _shared(own: Array, names: Sequence[str], shared: Sequence[str], place: Arra
     if not len(place):
         return np.empty(0, dtype=int)
     rank = {name: i for i, name in enumerate(shared)}
-    return translated(own[place], [rank.get(name, -1) for name in names]).astype(int)
+    return translated(own[place], [rank.get(name, -1) for name in names])
 
 
 def _tally(result: Hit, mask: Array | None, n_codes: int) -> tuple[Array, Array]:
     """For each code, how many findings there are and in how many samples."""
     code, pair = (result.code, result.pair) if mask is None else (result.code[mask], result.pair[mask])
-    once, _ = distinct(pair * max(1, n_codes) + code)
+    once, _ = distinct(pair.astype(np.int64) * max(1, n_codes) + code)
     return np.bincount(code, minlength=n_codes), np.bincount(once % max(1, n_codes), minlength=n_codes)
 
 
-def _confused(result: Hit) -> tuple[Array, Array, Array]:
-    """The digests of what was confused, how often each occurs, and where each stands first."""
+def _confused(result: Hit) -> tuple[Array, Array]:
+    """The digests of what was confused, and how often each occurs."""
     contents = result.run.contents
-    if contents is None:
-        return np.empty(0, dtype=np.uint64), np.empty(0, dtype=int), np.empty(0, dtype=int)
-    keys, first, n = np.unique(contents.confusion[result.confusion], return_index=True, return_counts=True)
-    return keys, n, result.confusion[first]
+    return distinct(np.empty(0, dtype=np.uint64) if contents is None else contents.confusion[result.confusion])
 
 
-def _texts(result: Hit, places: Array) -> list[Confused]:
-    return [] if result.run.contents is None else result.run.contents.confused(places.tolist())
+def _counts_at(keys: Array, own: Array, n: Array) -> Array:
+    """The numbers of a run's own keys, in the places of these; 0 where it has no such key."""
+    result = np.zeros(len(keys), dtype=np.int32)
+    result[np.searchsorted(keys, own)] = n
+    return result
+
+
+def _texts(result: Hit, digests: Array) -> list[Confused]:
+    contents = result.run.contents
+    return [] if contents is None else contents.confused(places_of(digests, contents.confusion).tolist())
 
 
 # What a run took for something else: all of it, by digest, so that what no earlier run did can be told.

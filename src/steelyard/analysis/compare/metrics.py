@@ -88,8 +88,9 @@ class Figure:
         below = (self.below_a, self.below_b)
         if self.point is not None or not len(rows) or any(item is not None and np.ptp(item[rows]) for item in below):
             return None
-        sides = np.stack([taken(column, rows) for column in (self.a, self.b)])
-        mean, spread = float(np.mean(sides)), float(np.std(sides))
+        sides = [taken(column, rows) for column in (self.a, self.b)]
+        mean = sum(float(np.mean(side)) for side in sides) / len(sides)
+        spread = math.sqrt(sum(float(np.var(side)) + (float(np.mean(side)) - mean) ** 2 for side in sides) / len(sides))
         if spread <= NO_CHANGE:
             return None
         signs = taken(_random_numbers(len(self.a)), rows)
@@ -161,7 +162,8 @@ class Cut:
 
     def _change(self, figure: Figure, available: Array, group: int, a: Estimate, b: Estimate) -> MetricChange:
         rows = self.rows[group]
-        used = rows[taken(available, rows)]
+        here = taken(available, rows)
+        used = rows if here.all() else rows[here]
         identity = figure.identity(used)
         first = "" if identity is None else self._seen.setdefault((group, identity), figure.name)
         result = _paired(figure, used, taken(self._unit, used))
@@ -497,7 +499,8 @@ class SharedFigures:
             yield self._of_findings(change.code, self._findings.of_code(change.code))
 
     def _take(self, a: Array, b: Array) -> tuple[Array, Array]:
-        return a[self._pairing.first].astype(float), b[self._pairing.second].astype(float)
+        pairing = self._pairing
+        return a[pairing.first].astype(float, copy=False), b[pairing.second].astype(float, copy=False)
 
     def _neither(self, what: str, name: str, a: Array, b: Array) -> bool:
         """True when it cannot be compared; said unless nobody has it."""

@@ -368,15 +368,13 @@ def pair(a: ComparedRun, b: ComparedRun, cases: CommonCases, *, allow_mismatch: 
     retained = reason < 0
     excluded = {why: excluded[why] for why in Why if why in excluded}
     same_question = reason != list(Why).index(Why.CHANGED_QUESTION)
-    asked = first[same_question], second[same_question], unit[same_question]
-    return Pairing(
-        first[retained],
-        second[retained],
-        unit[retained],
-        a.columns.case[first[retained]].astype(np.int64),
-        excluded,
-        asked,
-    )
+    asked, paired = (_marked(mask, first, second, unit) for mask in (same_question, retained))
+    return Pairing(*paired, a.columns.case[paired[0]].astype(np.int64), excluded, asked)
+
+
+def _marked(mask: Array, first: Array, second: Array, unit: Array) -> tuple[Array, Array, Array]:
+    """What the mask marks; the columns themselves where that is all."""
+    return (first, second, unit) if mask.all() else (first[mask], second[mask], unit[mask])
 
 
 def answered_cases(a: ComparedRun, b: ComparedRun, cases: CommonCases, rows: tuple[Array, Array] | None = None) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -12,6 +12,7 @@ from pydantic import BaseModel, ValidationError
 
 from steelyard import plugins
 from steelyard.errors import Problem, SuiteError, UsageError
+from steelyard.frozen import slotted
 from steelyard.plugins import PLACE, find_callable
 from steelyard.suite.files import text_inside
 from steelyard.suite.values import Part
@@ -21,7 +22,7 @@ Checked = TypeVar("Checked", bound=BaseModel)
 Written = TypeVar("Written", bound=Part)
 
 
-@dataclass
+@slotted
 class Draft:
     """Where builders report to; nothing is raised before everything has been looked at."""
 
