@@ -48,6 +48,8 @@ _FIRST = 5
 """Pairs that the page of the comparison shows itself."""
 _SHORT = Reach(most=300, context=120)
 _LONGEST_TEXT = 6_000
+_LONGEST_ANSWER = 200_000
+"""Characters of an answer that are read; what differs after them is not shown."""
 _MOST_FINDINGS = 50
 _LARGEST = {"answer": 20_000, "figures": 45_000}
 """Bytes on a page."""
@@ -252,12 +254,16 @@ def _pairs(store: SqlStore, change: _Change, numbers: Sequence[int], reach: Reac
     sides = []
     for header, places in ((change.a, change.order.first), (change.b, change.order.second)):
         positions = [int(places[number - 1]) for number in numbers]
-        samples = iter(store.samples_at(header.id, [position for position in positions if position >= 0]))
-        sides.append([next(samples) if position >= 0 else None for position in positions])
+        sides.append([_sample(store, header.id, position) if position >= 0 else None for position in positions])
     return [_pair(change, number, before, after, reach) for number, before, after in zip(numbers, *sides, strict=True)]
 
 
 _Side = tuple[Sample, Case] | None
+
+
+def _sample(store: SqlStore, run_id: str, position: int) -> _Side:
+    excerpt = store.excerpt(run_id, position, most=_LONGEST_ANSWER)
+    return None if excerpt is None else (excerpt.sample, excerpt.case)
 
 
 def _pair(change: _Change, number: int, before: _Side, after: _Side, reach: Reach) -> dict[str, Any]:
