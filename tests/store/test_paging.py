@@ -151,7 +151,7 @@ def test_figures_of_a_report_count_what_their_selection_has(mixed: SqlStore) -> 
     assert [count(band=band) for band in table.bands] == [
         (table.band() == code).sum() for code in range(len(table.bands))
     ]
-    samples, codes = table.findings_once()
+    _samples, codes = table.findings_once()
     assert [count(code=code) for code in table.codes] == [(codes == at).sum() for at in range(len(table.codes))]
     assert count(min_score=0.5) == (table.score() >= 0.5).sum()
     assert count(min_latency=0.0) == (table.latency() >= 0).sum()

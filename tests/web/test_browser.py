@@ -1,4 +1,4 @@
-"""Every page in a real browser: it can be clicked through, hostile answers do nothing, and axe finds nothing serious."""
+"""Every page in a real browser: clicks and keys lead through it, hostile answers do nothing, axe is content."""
 
 from __future__ import annotations
 

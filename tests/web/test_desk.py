@@ -128,7 +128,7 @@ def scored_run(store, **suite):
     store.create_run(run)
     picture = Attachment("photos/a.png", "image/png", "ab")
     hostile = case(0, input="<script>\u202e", attachments=(picture,))
-    store.add_samples(run.id, [sample(hostile, 7, call_result=CallResult(text="</pre><b>"))], [hostile])
+    store.add_samples(run.id, [sample(hostile, 7, call_result=CallResult(text="<b>" * 100_000))], [hostile])
     run.state = RunState.ENDED
     store.update_run(run)
     return store.run(run.id)
@@ -146,6 +146,7 @@ def test_the_rubric_is_asked_by_digits_and_flags_by_y_and_n(client, store):
     item = post(client, "next", run="rated")["item"]
     assert item["pictures"] == [{"address": "/runs/rated/samples/7/pictures/0", "place": "photos/a.png"}]
     assert item["input"] == [{"name": "", "text": "<script>\\u202e", "exact": False}]
+    assert (len(item["answer"]), item["answer"][-26:]) == (200_026, "\n[100,000 more characters]")
     post(client, "labels", run="rated", position=0, value={"tone": 4, "harm": False})
     assert [(label.kind, label.value) for label in store.people.labels()] == [(SCORES, {"tone": 4, "harm": False})]
 

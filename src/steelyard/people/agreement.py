@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from steelyard.people.desk import has_outcome, key_at
+from steelyard.people.desk import has_outcome, keys_at
 from steelyard.people.labels import PASSES, PREFERENCE, Sheet, Terms, sheets
 from steelyard.records import Outcome
 from steelyard.stats.agreement import (
@@ -193,8 +193,10 @@ def judge_figures(store: Store, header: RunHeader) -> dict[str, dict[Key, float]
     """
     figures: dict[str, dict[Key, float]] = {}
     columns = store.columns(header.id)
-    for position in np.flatnonzero((columns.passed >= 0) & has_outcome(columns, Outcome.SCORED)).tolist():
-        figures.setdefault(PASSES, {})[key_at(columns, position)] = float(columns.passed[position])
+    positions = np.flatnonzero((columns.passed >= 0) & has_outcome(columns, Outcome.SCORED))
+    if len(positions):
+        passed = columns.passed[positions].astype(float).tolist()
+        figures[PASSES] = dict(zip(keys_at(columns, positions), passed, strict=True))
     for item in store.judgements(header.id):
         for name, value in item.judgement.capped.items():
             figures.setdefault(name, {})[item.case_id, item.variant, item.repeat] = float(value)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import secrets
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -150,10 +150,10 @@ def _pool(store: Store, queue: Queue, seed: int) -> dict[Key, float]:
     """All that can be drawn in one order by chance, the same whenever it is asked for; and whether it passed."""
     columns = store.columns(queue.run_id)
     order = np.random.default_rng(seed).permutation(np.flatnonzero(has_outcome(columns, Outcome.SCORED)))
-    pool = {key_at(columns, position): float(columns.passed[position]) for position in order.tolist()}
+    pool = dict(zip(keys_at(columns, order), columns.passed[order].astype(float).tolist(), strict=True))
     if queue.other_run_id is not None:
         theirs = store.columns(queue.other_run_id)
-        both = {key_at(theirs, at) for at in np.flatnonzero(has_outcome(theirs, Outcome.SCORED)).tolist()}
+        both = set(keys_at(theirs, np.flatnonzero(has_outcome(theirs, Outcome.SCORED))))
         pool = {key: passed for key, passed in pool.items() if key in both}
     return _by_item(pool, queue)
 
@@ -171,10 +171,12 @@ def has_outcome(columns: Columns, outcome: Outcome) -> np.ndarray:
     return np.isin(columns.outcome, [i for i, name in enumerate(columns.outcomes) if name == outcome])
 
 
-def key_at(columns: Columns, position: int) -> Key:
-    """Case, variant and repeat of a sample by its position."""
-    case, variant = columns.case_ids[columns.case[position]], columns.variants[columns.variant[position]]
-    return (case, variant, int(columns.repeat[position]))
+def keys_at(columns: Columns, positions: np.ndarray) -> Iterator[Key]:
+    """Case, variant and repeat of samples by their positions."""
+    # Ids are packed together: taken out one by one in another order, a pack would be unpacked for each.
+    case_ids, variants = list(columns.case_ids), columns.variants
+    sides = (column[positions].tolist() for column in (columns.case, columns.variant, columns.repeat))
+    return ((case_ids[case], variants[variant], repeat) for case, variant, repeat in zip(*sides, strict=True))
 
 
 def disagreements(store: Store, header: RunHeader) -> dict[Key, float]:

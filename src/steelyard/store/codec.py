@@ -78,7 +78,7 @@ class _Packers(threading.local):
 
         self.pack = zstandard.ZstdCompressor().compress
         self.unpack = zstandard.ZstdDecompressor().decompress
-        self.unpack_head = lambda data: zstandard.ZstdDecompressor().decompressobj().decompress(data)
+        self.begin_unpacking = zstandard.ZstdDecompressor().decompressobj
 
 
 @cache
@@ -118,7 +118,7 @@ BLOCK = 132_000
 def head_of_text(text: str | None, packed: bytes | None, length: int) -> str | None:
     """The beginning of a text that is stored either way, of which the first BLOCK bytes suffice when it is packed."""
     if packed is not None:
-        data = _packers().unpack_head(bytes(packed[:BLOCK])) if packed[:4] == _MAGIC else bytes(packed)
+        data = _packers().begin_unpacking().decompress(bytes(packed[:BLOCK])) if packed[:4] == _MAGIC else bytes(packed)
         text = data[: 4 * length].decode(errors="ignore")
     return None if text is None else text[:length]
 

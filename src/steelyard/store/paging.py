@@ -14,6 +14,7 @@ import json
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 from steelyard.errors import UsageError
@@ -104,6 +105,9 @@ def read_page(session: Session, run: int, request: PageRequest, cache: ArrayCach
     deadline = time.monotonic() + TIME
     if request.order not in ORDERS:
         raise UsageError(f"samples cannot be ordered by {request.order!r}: choose one of {', '.join(ORDERS)}")
+    if request.selection.case and request.order == "plan":
+        # The same, and there is an index over cases.
+        request = replace(request, order="case")
     stored, planned = session.execute("SELECT suite, n_planned FROM runs WHERE number = ?", (run,))[0]
     rules = CountingRules.of(json.loads(stored))
     source: StoredSource | _SqlSource
@@ -384,14 +388,13 @@ def _rows(session: Session, run: int, places: Sequence[int], rules: CountingRule
 # ---- what can be asked for
 
 
-_SOME_SAMPLES = "samples s JOIN calls a ON a.run = s.call_run AND a.seq = s.seq"
-_DISTINCT = (
-    "SELECT DISTINCT value FROM (SELECT {0} AS value FROM {1} WHERE s.run = ? ORDER BY s.seq LIMIT ?) first_rows"
-)
-_CHOICES = {name: (f"s.{name}", _SOME_SAMPLES) for name in CODED} | {
-    "failure": ("a.failure_kind", _SOME_SAMPLES),
-    "tag": ("s.tag", "tags s"),
-    "code": ("s.code", "findings s"),
+_DISTINCT = {
+    "samples": """SELECT DISTINCT outcome, category, difficulty, band, variant, failure_kind FROM (
+SELECT s.*, a.failure_kind FROM samples s JOIN calls a ON a.run = s.call_run AND a.seq = s.seq
+WHERE s.run = ? ORDER BY s.seq LIMIT ?) first_samples""",
+    "tag": "SELECT DISTINCT tag FROM (SELECT tag FROM tags WHERE run = ? ORDER BY seq LIMIT ?) first_tags",
+    "code": "SELECT DISTINCT code FROM (SELECT code FROM findings WHERE run = ? ORDER BY seq LIMIT ?) first_findings",
+    "check": "SELECT content FROM checks WHERE run = ? ORDER BY seq LIMIT ? / 100",
 }
 
 
@@ -399,10 +402,17 @@ def choices_of(session: Session, run: int, cache: ArrayCache) -> dict[str, list[
     """By field of a selection what samples of a run have there; of a run that goes on, the first of them."""
     with suppress(KeyError):
         return StoredColumns(session, run, cache).choices()
-    result = {
-        name: sorted(from_stored(row[0]) for row in session.execute(_DISTINCT.format(*of), (run, _SMALL)) if row[0])
-        for name, of in _CHOICES.items()
-    }
-    result["component"] = sorted({name for layout in layouts_of(session, run).values() for name, *_ in layout})
-    checks = session.execute("SELECT content FROM checks WHERE run = ? ORDER BY seq LIMIT 200", (run,))
-    return result | {"check": sorted({check.name for (content,) in checks for check in unpack(Check, content)})}
+    ended = session.execute("SELECT 1 FROM runs WHERE number = ? AND state = 'ended'", (run,))
+
+    def read() -> dict[str, list[str]]:
+        most = _SMALL if ended else _SMALL // 10
+        rows = {name: session.execute(sql, (run, most)) for name, sql in _DISTINCT.items()}
+        columns = list(zip(*rows["samples"], strict=True)) or [()] * len(CODED)
+        found: dict[str, Sequence[Any]] = dict(zip(CODED, columns, strict=True))
+        found |= {name: [text for (text,) in rows[name]] for name in ("tag", "code")}
+        result = {name: sorted({from_stored(text) for text in texts if text}) for name, texts in found.items()}
+        result["component"] = sorted({name for layout in layouts_of(session, run).values() for name, *_ in layout})
+        result["check"] = sorted({check.name for (content,) in rows["check"] for check in unpack(Check, content)})
+        return result
+
+    return dict(cache.get((run, "choices"), read)) if ended else read()

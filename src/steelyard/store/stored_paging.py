@@ -32,7 +32,7 @@ CODED = {
     "variant": "variants",
     "failure": "failures",
 }
-"""Columns of codes, by name, with the column of their names."""
+"""Columns of codes, by field of a selection, with the column of their names."""
 _LISTED = {"tag": ("tag_sample", "tag", "tags"), "code": ("finding_sample", "finding_code", "finding_codes")}
 _BOUNDS: dict[str, tuple[str, Callable[[Any, Any], Any]]] = {
     "min_score": ("score", np.greater_equal),
@@ -177,7 +177,7 @@ class StoredColumns:
     def _mask(self, name: str, value: Any, rules: CountingRules) -> np.ndarray:
         if name == "outcome" and value in (INCONCLUSIVE, CONCLUSIVE):
             failed = self._is_named(name, Outcome.TARGET_FAILED) | self._is_named(name, Outcome.JUDGE_FAILED)
-            return failed if value == INCONCLUSIVE else ~failed
+            return np.asarray(failed if value == INCONCLUSIVE else ~failed)
         if name in _LISTED:
             samples, codes, names = _LISTED[name]
             return self.marked(self.array(samples)[self.array(codes) == _code(self.texts[names], value)])
@@ -215,7 +215,7 @@ class StoredColumns:
         scored = self._is_named("outcome", Outcome.SCORED)
         if mode is not None:
             scored = scored & (self.array("mode") == _code(self.texts["modes"], mode))
-        return scored | self._is_named("outcome", Outcome.MALFORMED)
+        return np.asarray(scored | self._is_named("outcome", Outcome.MALFORMED))
 
     def _scored(self, component: str, below: float | None) -> np.ndarray:
         mask = np.zeros(self.n, dtype=bool)

@@ -41,6 +41,8 @@ _MOST_BUTTONS = 11
 """A wider scale is a number to type."""
 _PLACED = ("text", "start", "end", "box")
 """What the page can say of a span or a box by itself."""
+_LONGEST = 200_000
+"""Characters of a text that a person is shown: a browser gets slow beyond."""
 _PATIENCE = 60.0
 """Seconds that a write waits for the process that draws and decides."""
 
@@ -80,7 +82,7 @@ class Seat(_Body):
 
     against: str = Field("", max_length=200)
     kind: Literal["", "scores", "verdict", "answer", "preference"] = ""
-    desk: str = Field("", pattern="^[a-z0-9.,-]{0,64}$", description="Under this name the same item is given again.")
+    desk: str = Field("", pattern="^[A-Za-z0-9.,-]{0,64}$", description="Under this name the same item is given again.")
 
 
 class Given(Seat):
@@ -291,14 +293,19 @@ def _item(header: RunHeader, task: Task | None) -> dict[str, Any] | None:
         "desk": task.place.desk,
         "input": [_part(str(name), value) for name, value in parts if value is not None],
         "pictures": pictures,
-        "answer": fmt.visible(task.answer),
-        "second": fmt.visible(task.second),
+        "answer": _shown(task.answer),
+        "second": _shown(task.second),
     }
 
 
+def _shown(text: str) -> str:
+    more = len(text) - _LONGEST
+    return fmt.visible(text[:_LONGEST]) + (f"\n[{more:,} more characters]" if more > 0 else "")
+
+
 def _part(name: str, value: Any) -> dict[str, Any]:
-    text = value if isinstance(value, str) else fmt.laid_out(value)
-    shown = fmt.visible(text)
+    text = fmt.laid_out(value)
+    shown = _shown(text)
     # A place in the shown text is one in the text itself, in whatever unit the suite counts.
     return {"name": fmt.visible(name), "text": shown, "exact": shown == text and max(text, default="") <= "\uffff"}
 
@@ -315,9 +322,8 @@ def give_label(visit: Visit, body: Given) -> Mapping[str, Any]:
     task = desk.task(body.position)
     try:
         json.dumps(body.value, allow_nan=False)
-        label = (
-            desk.skip(task, comment=body.comment) if body.skip else desk.save(task, body.value, comment=body.comment)
-        )
+        said = {"comment": body.comment}
+        label = desk.skip(task, **said) if body.skip else desk.save(task, body.value, **said)
     except AlreadyLabelled:
         return {"number": None, "message": "you labelled this one elsewhere meanwhile: that label stays"}
     except ValueError as error:
@@ -342,7 +348,6 @@ def label_figures(store: Store, run_id: str, other: str) -> dict[str, Any]:
     part = agreement_of(store, header, people_names(store, names=False))
     if not part.n_labels:
         return {"lines": [["Labels", "none yet"]], "data": {}, "body": ""}
-    estimates = estimates_of(store, header)
     people = fmt.counted(len(part.people), "person", "people")
     lines = [["Labels", f"{fmt.counted(part.n_labels, 'label')} of {people}"]]
     lines += [["Preferred to the other", _share(item.share)] for item in part.preferences if item.other_run == other]
@@ -356,6 +361,7 @@ def label_figures(store: Store, run_id: str, other: str) -> dict[str, Any]:
             lines.append([f"{figure.name}: judge agrees", _share(figure.judge[-1].agreement)])
     body, data = render.blocks(report.agreement_document(part, header)), dict[str, Any](agreement=part)
     if figures:
+        estimates = estimates_of(store, header)
         rate = estimates.figures[0]
         lines.append(["Pass rate", _share(rate.together) if rate.together.value is not None else f"none: {rate.why}"])
         if rate.more_to_halve is not None:
@@ -398,24 +404,24 @@ def show_figures(visit: Visit) -> Mapping[str, Any]:
 def truth_figures(store: Store, run_id: str, agree: int) -> dict[str, Any]:
     """What several runs or people say otherwise than the truth, which cases are contested, and what was edited."""
     header = store.run(run_id)
-    contested = [
-        {"case": item.case_id, "why": item.why, "answers": len(item.scores)} for item in contested_in(store, header)
-    ]
+    contested = [picked(item, "case_id", "why") | {"answers": len(item.scores)} for item in contested_in(store, header)]
+    shown = {"contested": contested[:_MOST_LISTED], "n_contested": len(contested), "problem": ""}
     try:
         suite = suite_of_run(header)
         runs = chosen_runs(store, suite)
         listed = suggestions(suite, store, runs, agree)
     except (UsageError, SuiteError) as error:
-        return {"contested": contested, "problem": str(error), "suggestions": [], "n_runs": 0, "ledger": []}
-    shown = ("id", "case", "place", "component", "truth", "value", "voters", "n_voters", "people", "points", "decision")
-    rows = [picked(item, *shown) | {"ways": sorted(item.ways)} for item in listed]
+        nothing = {"problem": str(error), "suggestions": [], "n_suggestions": 0, "n_runs": 0, "ledger": []}
+        return shown | nothing
+    names = ("id", "case", "place", "component", "truth", "value", "voters", "n_voters", "people", "points", "decision")
     ledger = [
         line.as_data()
         | {"kind": line.suggestion.outcome if line.suggestion else kind_of(line.before, line.after)}
         | {"what": NAMES[line.what] if line.case is None else line.case}
         for line in newest_first(suite.ledger)[:_MOST_LISTED]
     ]
-    return {"contested": contested, "problem": "", "suggestions": rows, "n_runs": len(runs), "ledger": ledger}
+    rows = [picked(item, *names) | {"ways": sorted(item.ways)} for item in listed[:_MOST_LISTED]]
+    return shown | {"suggestions": rows, "n_suggestions": len(listed), "n_runs": len(runs), "ledger": ledger}
 
 
 def show_truth(visit: Visit) -> Mapping[str, Any]:

@@ -57,12 +57,8 @@ class _SamplesQuery(Query):
         return {name: value for name, value in given.items() if value != ""} if isinstance(given, Mapping) else given
 
 
-_HINTS = get_type_hints(Selection)
-SamplesQuery: Any = create_model(
-    "SamplesQuery",
-    __base__=_SamplesQuery,
-    **{field.name: (_HINTS[field.name], field.default) for field in fields(Selection)},
-)
+_FIELDS: dict[str, Any] = {name: (hint, getattr(Selection(), name)) for name, hint in get_type_hints(Selection).items()}
+SamplesQuery = create_model("SamplesQuery", __base__=_SamplesQuery, **_FIELDS)
 
 
 @frozen
@@ -171,11 +167,12 @@ def _status(page: Page, header: RunHeader, selection: Selection) -> str:
     if not page.complete:
         searched = "" if page.searched is None else f": {page.searched:,} of {page.candidates:,} samples looked at"
         return f"Searching{searched}"
-    if page.count is None:
-        return f"Of {header.n_planned:,} planned samples" if page.total is None else f"Of {page.total:,} samples"
+    of = f"{header.n_planned:,} planned samples" if page.total is None else fmt.counted(page.total, "sample")
+    if page.count is not None:
+        return f"{page.count:,} of {of}" if selection.given() else of
     if not selection.given():
-        return fmt.counted(page.count, "sample")
-    return f"{page.count:,} of {fmt.counted(page.total or 0, 'sample')}"
+        return f"Of {of}"
+    return f"All of {of} looked at" if page.more is None else f"{len(page.rows):,} or more of {of}"
 
 
 def _word(row: SampleRow) -> str:

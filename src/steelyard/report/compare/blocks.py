@@ -16,6 +16,7 @@ from steelyard.analysis.compare.model import (
     SliceChange,
     Standing,
 )
+from steelyard.analysis.compare.slices import DIFFERS
 from steelyard.report import document as doc
 from steelyard.report import format as fmt
 from steelyard.report.compare import changes as texts
@@ -256,7 +257,11 @@ def _slices(factor: str, groups: Sequence[SliceChange], comparison: Comparison) 
             lambda row: row[0].name if row[1].name == main else f"{row[0].name}: {texts.name(row[1])}",
         ),
         *(sides if comparison.pairs.by_pass else ()),
-        *_leading(comparison, _columns_of(lambda row: row[1]), lambda row: {factor: row[0].name}),
+        *_leading(
+            comparison,
+            _columns_of(lambda row: row[1]),
+            lambda row: None if row[0].name == DIFFERS else {factor: row[0].name},
+        ),
         note=f"{still:,} of {len(groups):,} groups did not move" if still else "",
         signature=texts.of_changes([change for _, change in moved], _OVER_GROUPS),
         most=_MOST_ROWS,

@@ -9,7 +9,7 @@ from steelyard.report import format as fmt
 from steelyard.report.compare.changes import METRICS
 from steelyard.report.document import Drawing
 
-_ROW = 30
+_ROW = 40
 """Pixels; as `.waterfall` in web.css."""
 _WIDE = 1_000
 _ROOM = 0.06
@@ -54,9 +54,9 @@ def waterfall(attribution: Attribution) -> Drawing | None:
 
 def _drawn(number: int, style: str, start: float, end: float, low: float, high: float, *, last: bool) -> Markup:
     """A bar with its interval, and the line to the next; of a whole a mark and no bar, since no axis begins at 0."""
-    top, middle, bottom = _ROW * number + 6, _ROW * number + _ROW // 2, _ROW * (number + 1) - 6
+    top, middle, bottom = _ROW * number + 10, _ROW * number + _ROW // 2, _ROW * (number + 1) - 10
     line = Markup('<path class="{}" d="M{} {}V{}"/>')
-    link = Markup("") if last else line.format("link", end, bottom, bottom + 12)
+    link = Markup("") if last else line.format("link", end, bottom, bottom + 20)
     if style == "whole":
         return link + line.format(style, end, top, bottom)
     left, width = min(start, end), max(round(abs(end - start), 1), 2)

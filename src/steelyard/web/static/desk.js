@@ -242,6 +242,14 @@
   $("undo").addEventListener("click", undo);
   $("save")?.addEventListener("click", save);
   $("say").addEventListener("click", () => $("comment").focus());
+  // Space presses the button that Tab led to, and skips otherwise; a key that is held down labels one item.
+  desk.addEventListener("click", (event) => { if (event.detail) event.target.closest("button")?.blur(); });
+  addEventListener("keydown", (event) => {
+    const pressed = event.key === " " && event.target.closest("button, summary");
+    const held = event.repeat && event.key.length === 1 && !event.target.closest("input, select, textarea");
+    if (pressed || held) event.stopImmediatePropagation();
+    if (held) event.preventDefault();
+  }, true);
   desk.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) save();
     else if (event.key === "Escape" || (event.key === "Enter" && event.target === $("comment"))) event.target.blur();

@@ -1,0 +1,61 @@
+"""Pages of a run that is being written, and figures in a process of their own."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+from parts.served import client_on, put_all
+from parts.stored import case, header, sample
+from steelyard.store.sql import open_store
+from steelyard.web.figures import Figures
+from steelyard.web.runs import run_figures
+
+
+def test_pages_are_read_while_a_run_writes(store, tmp_path):
+    store.create_run(header(n_planned=400))
+    stop, errors = threading.Event(), []
+
+    def write():
+        writer = open_store(str(tmp_path / "runs.db"))
+        try:
+            for number in range(400):
+                writer.add_samples("demo-1", [sample(case(number), number)], [case(number)])
+                if stop.is_set():
+                    return
+        except Exception as error:  # noqa: BLE001 - told below
+            errors.append(error)
+        finally:
+            writer.close()
+
+    thread = threading.Thread(target=write)
+    with client_on(store) as client:
+        thread.start()
+        seen = []
+        for _ in range(15):
+            for path in ("/runs", "/runs/demo-1", "/runs/demo-1/samples", "/runs/demo-1/samples/0"):
+                answer = client.get(path)
+                assert answer.status_code in (200, 404), (path, answer.text)
+            seen.append(client.get("/api/runs/demo-1/progress").json())
+            time.sleep(0.02)
+        stop.set()
+        thread.join()
+    assert errors == []
+    counts = [item["progress"]["stored"] for item in seen]
+    assert counts == sorted(counts)
+    assert counts[-1] > counts[0]
+
+
+def test_figures_are_computed_elsewhere_once_and_errors_come_back(store, tmp_path):
+    put_all(store)
+    figures = Figures(str(tmp_path / "runs.db"))
+    try:
+        assert figures.ask(run_figures, "rich-1", state=1, patience=0.0) is None
+        first = figures.ask(run_figures, "rich-1", state=1, patience=60.0)
+        assert first["report"]["run"]["id"] == "rich-1"
+        assert figures.ask(run_figures, "rich-1", state=1, patience=0.0) is first
+        assert figures.ask(run_figures, "rich-1", state=2, patience=60.0) is not first
+        figures._executor._processes and next(iter(figures._executor._processes.values())).kill()
+        assert figures.ask(run_figures, "rich-2", state=1, patience=60.0)["report"]["run"]["id"] == "rich-2"
+    finally:
+        figures.close()
