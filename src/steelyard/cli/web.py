@@ -93,9 +93,10 @@ def _serve(
     store = open_store(store_url, create=False)
     listening = _listen(host, port)
     try:
-        settings = Settings(host, allow_host, tokens, read_only)
+        name, *others = _names(host)
+        settings = Settings(name, (*others, *allow_host), tokens, read_only)
         app = create_app(Site(store, Figures(store_url), settings))
-        shown = f"[{host}]" if ":" in host else host
+        shown = f"[{name}]" if ":" in name else name
         address = f"http://{shown}:{listening.getsockname()[1]}"
         _announce(address, page, tokens, as_json=as_json)
         if browser and sys.stdout.isatty():
@@ -106,6 +107,20 @@ def _serve(
         uvicorn.Server(config).run([listening])
     finally:
         store.close()
+
+
+def _names(host: str) -> list[str]:
+    """What this machine is called by those who reach an address: of all addresses, its name and each of them."""
+    if host not in ("0.0.0.0", "::"):  # noqa: S104 - asked for by the user
+        return [host]
+    import socket
+
+    name = socket.gethostname()
+    try:
+        found = {str(item[4][0]) for item in socket.getaddrinfo(name, None)}
+    except OSError:
+        found = set()
+    return [name, *sorted(found)]
 
 
 def _tokens() -> dict[str, Role]:
@@ -167,8 +182,8 @@ def _list_tokens(address: str, page: str, tokens: dict[str, Role]) -> None:
 def bundle_command(folder: Path, runs: tuple[str, ...], store_url: str | None, as_json: bool) -> None:
     """Write runs and their comparisons as a static site.
 
-    It opens from disk or any file host. Each run is a page with its samples; runs of one suite are compared, each with the next one in time. OUT is a new or
-    an empty folder, or a bundle, which is written anew.
+    It opens from disk or any file host. Each run is a page with its samples; runs of one suite are compared, each with
+    the next one in time. OUT is a new or an empty folder, or a bundle, which is written anew.
     """
     from steelyard.store.sql import open_store
     from steelyard.web.bundle import write_bundle
