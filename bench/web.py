@@ -1,7 +1,8 @@
 """Server time and size of every page of the web app, in a store of many large runs.
 
 python -m bench.web make STORE [RUNS [SAMPLES]] fills a new store, a path or a PostgreSQL URL;
-python -m bench.web pages STORE [RUN] asks a served app for every page and prints a Markdown table.
+python -m bench.web pages STORE [RUN [PART]] asks a served app for every page (whose address contains PART) and prints a
+Markdown table. Times are those of a client on the same machine; CPU is that of the process that serves.
 """
 
 from __future__ import annotations
@@ -146,7 +147,7 @@ _SAMPLES = (
 )
 
 
-def pages(url: str, run: str) -> None:
+def pages(url: str, run: str = "bench-19", part: str = "") -> None:
     """A table of every page: its size, and what the first and the later requests take."""
     from steelyard.web.app import RESOURCES
 
@@ -160,9 +161,14 @@ def pages(url: str, run: str) -> None:
         _asked(connection, "/runs")
         print("| page | status | kB | first | p50 | p95 | CPU a request |\n|---|---|---|---|---|---|---|")
         for address in _addresses([resource.path for resource in RESOURCES], run):
+            if part not in address:
+                continue
             print(_line(connection, psutil.Process(server.pid), address), flush=True)
     finally:
-        server.terminate()
+        for child in (server_process := psutil.Process(server.pid)).children(recursive=True):
+            # Figures that are still being computed would be waited for.
+            child.kill()
+        server_process.terminate()
         server.wait()
 
 
@@ -211,4 +217,4 @@ if __name__ == "__main__":
     if what == "make":
         make(url, *([int(item) for item in rest] + [20, 1_000_000][len(rest) :]))
     else:
-        pages(url, rest[0] if rest else "bench-19")
+        pages(url, *rest)

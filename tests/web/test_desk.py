@@ -246,9 +246,9 @@ def test_an_owner_decides_on_suggestions_and_the_ledger_says_why(client, store, 
     after = client.get(f"/api/desk/{run}/truth?look=2").json()
     assert name not in [item["id"] for item in after["suggestions"] if not item["decision"]]
     assert (after["ledger"][0]["by"], after["ledger"][0]["reason"]) == ("Ann", "seen the stamp")
-    assert "seen the stamp" in client.get(f"/desk/{run}/truth").text
+    assert "seen the stamp" in client.get(f"/desk/{run}/truth?look=2").text
     (tmp_path / "makers" / "suite.yaml").unlink()
-    assert "run makers" in client.get(f"/api/desk/{run}/truth").json()["problem"]
+    assert "run makers" in client.get(f"/api/desk/{run}/truth?look=3").json()["problem"]
     assert (
         "name it with --suite" in post(client, "truth", 400, run=run, id=name, outcome="rejected", reason="x")["error"]
     )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from steelyard.cli.options import run_name, store_url
+from steelyard.cli.options import as_json, run_name, store_url
 
 if TYPE_CHECKING:
     import socket
@@ -37,6 +37,7 @@ def _serving(function: click.decorators.FC) -> click.decorators.FC:
 @click.command("serve")
 @_serving
 @store_url
+@as_json
 def serve_command(store_url: str | None, **options: Any) -> None:
     """Show the store in a browser: runs, changes, samples, and the label desk.
 
@@ -50,6 +51,7 @@ def serve_command(store_url: str | None, **options: Any) -> None:
 @run_name
 @_serving
 @store_url
+@as_json
 def view_command(run: str, store_url: str | None, **options: Any) -> None:
     """Show one run in a browser."""
     from steelyard.store.sql import open_store
@@ -72,6 +74,7 @@ def _serve(
     allow_host: tuple[str, ...],
     read_only: bool,
     browser: bool,
+    as_json: bool,
 ) -> None:
     from steelyard.errors import MissingExtra
     from steelyard.store.sql import open_store
@@ -90,11 +93,12 @@ def _serve(
     store = open_store(store_url, create=False)
     listening = _listen(host, port)
     try:
-        settings = Settings(host, allow_host, tokens, read_only)
+        name, *others = _names(host)
+        settings = Settings(name, (*others, *allow_host), tokens, read_only)
         app = create_app(Site(store, Figures(store_url), settings))
-        shown = f"[{host}]" if ":" in host else host
+        shown = f"[{name}]" if ":" in name else name
         address = f"http://{shown}:{listening.getsockname()[1]}"
-        _announce(address, page, tokens)
+        _announce(address, page, tokens, as_json=as_json)
         if browser and sys.stdout.isatty():
             import webbrowser
 
@@ -103,6 +107,20 @@ def _serve(
         uvicorn.Server(config).run([listening])
     finally:
         store.close()
+
+
+def _names(host: str) -> list[str]:
+    """What this machine is called by those who reach an address: of all addresses, its name and each of them."""
+    if host not in ("0.0.0.0", "::"):  # noqa: S104 - asked for by the user
+        return [host]
+    import socket
+
+    name = socket.gethostname()
+    try:
+        found = {str(item[4][0]) for item in socket.getaddrinfo(name, None)}
+    except OSError:
+        found = set()
+    return [name, *sorted(found)]
 
 
 def _tokens() -> dict[str, Role]:
@@ -132,10 +150,24 @@ def _listen(host: str, port: int) -> socket.socket:
     return listening
 
 
-def _announce(address: str, page: str, tokens: dict[str, Role] | None) -> None:
-    if tokens is None:
+def _announce(address: str, page: str, tokens: dict[str, Role] | None, *, as_json: bool) -> None:
+    if as_json:
+        from steelyard.cli.output import print_json
+
+        print_json(
+            {
+                "address": address,
+                "page": page,
+                "tokens": {role.name.lower(): token for token, role in (tokens or {}).items()},
+            }
+        )
+    elif tokens is None:
         click.echo(f"Steelyard is at {address}{page} (Ctrl-C ends it)")
-        return
+    else:
+        _list_tokens(address, page, tokens)
+
+
+def _list_tokens(address: str, page: str, tokens: dict[str, Role]) -> None:
     click.echo("Every visitor needs a token: others on the network can reach this address. Sign in as")
     for token, role in tokens.items():
         click.echo(f"  {role.name.lower():9} {address}{page}?token={token}")
@@ -146,11 +178,12 @@ def _announce(address: str, page: str, tokens: dict[str, Role] | None) -> None:
 @click.argument("folder", metavar="OUT", type=click.Path(file_okay=False, path_type=Path))
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True)
 @store_url
-def bundle_command(folder: Path, runs: tuple[str, ...], store_url: str | None) -> None:
-    """Write runs and their comparisons as a static site, for a file host or a colleague.
+@as_json
+def bundle_command(folder: Path, runs: tuple[str, ...], store_url: str | None, as_json: bool) -> None:
+    """Write runs and their comparisons as a static site.
 
-    Each run is a page with its samples; runs of one suite are compared, each with the next one in time. OUT is a new or
-    an empty folder, or a bundle, which is written anew.
+    It opens from disk or any file host. Each run is a page with its samples; runs of one suite are compared, each with
+    the next one in time. OUT is a new or an empty folder, or a bundle, which is written anew.
     """
     from steelyard.store.sql import open_store
     from steelyard.web.bundle import write_bundle
@@ -161,4 +194,9 @@ def bundle_command(folder: Path, runs: tuple[str, ...], store_url: str | None) -
         n = write_bundle(store, folder, headers)
     finally:
         store.close()
-    click.echo(f"Written: {folder / 'index.html'} and {n - 1} more files")
+    if as_json:
+        from steelyard.cli.output import print_json
+
+        print_json({"folder": str(folder), "files": n, "runs": [header.id for header in headers]})
+    else:
+        click.echo(f"Written: {folder / 'index.html'} and {n - 1} more files")

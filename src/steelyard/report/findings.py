@@ -54,7 +54,7 @@ def _one_by_one(report: Report, figure: CodeFigure) -> list[Fold]:
         ("Found", lambda item: fmt.whole(item.count)),
         ("In samples", lambda item: samples_with(item.samples)),
         doc.base(lambda item: item.samples),
-        behind=lambda item: Selection(**{item.factor: item.name}, code=figure.code),
+        behind=lambda item: Selection.of_slice(item.factor, item.name, code=figure.code),
     )
     one_by_one = doc.table(
         "",

@@ -64,7 +64,7 @@ def behind(gate: GateResult) -> Selection:
     except ValueError:
         # A rule over repeats, or a metric of the suite's own that is not at hand: all samples have a part in it.
         return Selection()
-    named = {_SUBJECTS[part]: on.subject for part in _SUBJECTS if part in on.pattern}
+    named: dict[str, Any] = {_SUBJECTS[part]: on.subject for part in _SUBJECTS if part in on.pattern}
     named |= {"outcome": _OUTCOMES[on.metric]} if on.metric in _OUTCOMES else {}
     if on.factor is not None:
         named[on.factor] = gate.metric.removeprefix(f"{on.factor}.").removesuffix(f".{on.metric}")

@@ -49,7 +49,7 @@ def slices(report: Report, factor: str) -> Table:
         *(average, interval, (_GAUGE, lambda group: _gauge(group.average))),
         *doc.estimate(lambda group: group.pass_rate, "Pass rate")[:2],
         n,
-        behind=lambda group: Selection(**{factor: group.name}),
+        behind=lambda group: Selection.of_slice(factor, group.name),
         note="; ".join(notes),
         conclusion="" if best is None else best.sentence,
         signature=OF_A_RUN,

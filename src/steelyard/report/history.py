@@ -179,7 +179,7 @@ def no_changes(history: History, fewest: int) -> str:
 def _of(history: History, trend: Trend, place: int) -> OfRun:
     """The samples of a slice, or with a code, in the first or the last run that has the figure."""
     runs = [run for run, value in zip(history.in_trends, trend.values, strict=True) if value.value is not None]
-    return OfRun(run=runs[place].run_id, **{history.by: trend.title})
+    return OfRun.of_slice(history.by, trend.title, run=runs[place].run_id)
 
 
 def grouped(history: History) -> doc.Table:

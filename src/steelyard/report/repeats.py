@@ -181,7 +181,9 @@ _OF_CHECKS = {
     "Answers failed": "failed",
     "Not run": "not_run",
 }
-_OF_ANSWERS = {name: {"state": name, "outcome": "conclusive"} for name in ("passed", "failed")}
+_OF_ANSWERS: dict[str, dict[str, Any]] = {
+    name: {"state": name, "outcome": "conclusive"} for name in ("passed", "failed")
+}
 """The columns that count answers in which a check ran; of an inconclusive sample none counts as run."""
 
 

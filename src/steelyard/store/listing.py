@@ -21,8 +21,7 @@ _COUNT = "SELECT count(*) FROM samples WHERE run = ?"
 _NEWEST = "ORDER BY created_at DESC, number DESC"
 _BEGINNING = 40_000
 """Characters of a summary, which begins with the figures of the whole run; its slices may be ten times as long."""
-_INSTEAD = {"suite": "'{}'", "summary": "NULL"}
-_HEADER = ", ".join(_INSTEAD.get(name, name) for name in columns_of(RunHeader))
+_HEADER = ", ".join("NULL" if name == "summary" else name for name in columns_of(RunHeader))
 _SUITES = "SELECT suite_name, count(*), max(created_at) FROM runs GROUP BY suite_name ORDER BY 3 DESC, 1"
 _OF_EACH = f"""
 SELECT number FROM (
@@ -42,8 +41,8 @@ _Result = TypeVar("_Result")
 
 
 class RunsTable:
-    """The runs of a database, newest first. Headers come without the suite, and with no more of the summary than the
-    figures of the whole run; those of runs that have ended are remembered."""
+    """The runs of a database, newest first. Headers come with no more of the suite than who judged, and of the summary
+    than the figures of the whole run; those of runs that have ended are remembered."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -135,7 +134,8 @@ class RunsTable:
             columns = f"number, substr(summary, 1, {_BEGINNING}), {_HEADER}"
             sql = f"SELECT {columns} FROM runs WHERE number IN ({placeholders(piece)})"  # noqa: S608
             for number, beginning, *row in session.execute(sql, piece):
-                found[number] = replace(from_row(RunHeader, row), summary=_whole_run(beginning))
+                header = from_row(RunHeader, row)
+                found[number] = replace(header, suite=_judges(header.suite), summary=_whole_run(beginning))
         if len(self._headers) > _KEPT:
             self._headers.clear()
         self._headers |= {number: header for number, header in found.items() if header.state is RunState.ENDED}
@@ -151,6 +151,11 @@ class RunsTable:
 
 def _number(session: Session, sql: str, *values: Any) -> int:
     return int(session.execute(sql, values)[0][0])
+
+
+def _judges(suite: dict[str, Any]) -> dict[str, Any]:
+    judge = suite.get("judge")
+    return {"judge": {"members": judge.get("members") or []}} if isinstance(judge, dict) else {}
 
 
 def _whole_run(beginning: str | None) -> dict[str, Any] | None:

@@ -136,29 +136,26 @@ def _read(
     found: list[int] = []
     cursor, limit = request.after, request.limit
     while True:
-        places, after = source.next(cursor, limit + 1 if matching is None else IN_LIMIT * 10)
-        for piece in _pieces(places, whole=matching is None):
+        places, after = source.next(cursor, limit + 1 if matching is None else 10 * IN_LIMIT)
+        for piece in [places] if matching is None else _pieces(places):
             found += piece if matching is None else matching(piece)
             if len(found) > limit:
                 return found[:limit], found[limit - 1], True
-            if time.monotonic() > deadline and (piece[-1] != places[-1] or after is not None):
-                return found, piece[-1] if piece[-1] != places[-1] else after, False
-        if after is None:
-            return found, None, True
+            if time.monotonic() > deadline and piece[-1:] != places[-1:]:
+                return found, piece[-1], False
+        if after is None or time.monotonic() > deadline:
+            return found, after, after is None
         cursor = after
-        if time.monotonic() > deadline:
-            return found, cursor, False
 
 
-def _pieces(places: list[int], *, whole: bool) -> Iterator[list[int]]:
+def _pieces(places: list[int]) -> Iterator[list[int]]:
     """The places in pieces that grow as long as each takes little time, so that large answers are looked at singly."""
-    start, size = 0, IN_LIMIT if whole else 20
+    start, size = 0, 20
     while start < len(places):
         began = time.monotonic()
         yield places[start : start + size]
         start += size
-        took = time.monotonic() - began
-        size = min(2 * size, IN_LIMIT) if took < TIME / 10 else max(size // 2, 1)
+        size = min(2 * size, IN_LIMIT) if time.monotonic() - began < TIME / 10 else max(size // 2, 1)
 
 
 # ---- what must be looked at sample by sample

@@ -7,7 +7,7 @@ samples that it selects.
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import Any
+from typing import Any, Self
 
 from steelyard.frozen import frozen
 
@@ -68,6 +68,11 @@ class Selection:
     """Bounds are included."""
     text: str = ""
     """What stands in the id of the case or in the answer, in any case of letters."""
+
+    @classmethod
+    def of_slice(cls, factor: str, name: str, **more: Any) -> Self:
+        """The samples of a slice, of which more may be asked."""
+        return cls(**{factor: name, **more})
 
     @property
     def asks_conclusive(self) -> bool:

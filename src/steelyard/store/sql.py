@@ -270,10 +270,6 @@ class SqlStore:
         places = sorted(seq for seq, _owner in self._read(results_by_key, run, case_ids).values())
         return (self._read(samples_at, run, piece) for piece in in_pieces(places))
 
-    def samples_at(self, run_id: str, positions: Sequence[int]) -> list[tuple[Sample, Case]]:
-        """The samples at some places of the plan, with their cases, in the order asked for."""
-        return self._read(lambda session: samples_at(session, self._number(session, run_id), positions))
-
     def positions(self, run_id: str, n: int) -> np.ndarray:
         """The places in the plan of a run's n samples, in the order of `columns`."""
         return self._read(lambda session: contents.positions_of(session, self._number(session, run_id), n))

@@ -26,12 +26,20 @@ from steelyard.report.render.page_size import ROOMY
 from steelyard.report.samples import why_wrong
 from steelyard.report.wording import scale_of
 from steelyard.stats.paired import NO_CHANGE
-from steelyard.store.selection import OfRun, Selection
 from steelyard.store.sql import SqlStore
 from steelyard.suite.case import Case
 from steelyard.web.differences import WIDE, Reach, differences
 from steelyard.web.runs import state_of
-from steelyard.web.site import Action, NotThere, Query, Resource, Visit, change_address, sample_address, samples_address
+from steelyard.web.site import (
+    Action,
+    NotThere,
+    Query,
+    Resource,
+    Visit,
+    address_in_its_run,
+    change_address,
+    sample_address,
+)
 
 MOST_LISTED = 2_000
 """Pairs of each kind that are listed, the largest moves first; the count is of all."""
@@ -40,6 +48,8 @@ _FIRST = 5
 """Pairs that the page of the comparison shows itself."""
 _SHORT = Reach(most=300, context=120)
 _LONGEST_TEXT = 6_000
+_LONGEST_ANSWER = 200_000
+"""Characters of an answer that are read; what differs after them is not shown."""
 _MOST_FINDINGS = 50
 _LARGEST = {"answer": 20_000, "figures": 45_000}
 """Bytes on a page."""
@@ -96,7 +106,7 @@ def _fitting(document: doc.Document, largest: int) -> Markup:
     """The blocks as HTML, with as many rows of each table as a page has room for."""
     for most in _ROWS:
         cut = doc.Document(document.title, [_cut(block, most) for block in document.blocks])
-        page = BlockWriter(cut, ROOMY, _samples).content()
+        page = BlockWriter(cut, ROOMY, address_in_its_run).content()
         if len(page.encode()) <= largest:
             break
     return page
@@ -108,10 +118,6 @@ def _cut(block: doc.Block, most: int) -> doc.Block:
     if not isinstance(block, doc.Table):
         return block
     return replace(block, rows=block.rows[:most], total=max(block.total or 0, len(block.rows)))
-
-
-def _samples(selection: Selection) -> str:
-    return samples_address(selection.run if isinstance(selection, OfRun) else "", selection)
 
 
 def _may_be_split(comparison: Comparison) -> bool:
@@ -248,12 +254,16 @@ def _pairs(store: SqlStore, change: _Change, numbers: Sequence[int], reach: Reac
     sides = []
     for header, places in ((change.a, change.order.first), (change.b, change.order.second)):
         positions = [int(places[number - 1]) for number in numbers]
-        samples = iter(store.samples_at(header.id, [position for position in positions if position >= 0]))
-        sides.append([next(samples) if position >= 0 else None for position in positions])
+        sides.append([_sample(store, header.id, position) if position >= 0 else None for position in positions])
     return [_pair(change, number, before, after, reach) for number, before, after in zip(numbers, *sides, strict=True)]
 
 
 _Side = tuple[Sample, Case] | None
+
+
+def _sample(store: SqlStore, run_id: str, position: int) -> _Side:
+    excerpt = store.excerpt(run_id, position, most=_LONGEST_ANSWER)
+    return None if excerpt is None else (excerpt.sample, excerpt.case)
 
 
 def _pair(change: _Change, number: int, before: _Side, after: _Side, reach: Reach) -> dict[str, Any]:

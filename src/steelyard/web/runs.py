@@ -6,6 +6,7 @@ import hashlib
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from itertools import groupby
@@ -17,6 +18,7 @@ from pydantic import Field
 from steelyard.analysis.summary import stored_summary, target_name
 from steelyard.decide.baselines import baselines
 from steelyard.decide.history import Wanted, marks_between, read_history
+from steelyard.errors import UsageError
 from steelyard.records import RunHeader, RunState
 from steelyard.report import document as doc
 from steelyard.report import format as fmt
@@ -27,7 +29,6 @@ from steelyard.report.render.html import BlockWriter, tag
 from steelyard.report.render.page_size import ROOMY
 from steelyard.report.run import context, data, document
 from steelyard.store.base import Store
-from steelyard.store.selection import OfRun, Selection
 from steelyard.store.sql import SqlStore
 from steelyard.web.site import (
     Action,
@@ -36,6 +37,7 @@ from steelyard.web.site import (
     Query,
     Resource,
     Visit,
+    address_in_its_run,
     change_address,
     run_address,
     samples_address,
@@ -93,11 +95,9 @@ def list_runs(visit: Visit) -> Mapping[str, Any]:
         if len(headers) > _A_PAGE:
             following = headers[_A_PAGE - 1].id
         groups: dict[str, list[RunHeader]] = {}
-        for header in headers:
+        for header in headers[:_A_PAGE] if query.search else headers:
             groups.setdefault(header.suite_name, []).append(header)
         shown = _A_PAGE
-        if len(headers) > _A_PAGE and query.search:
-            groups[headers[-1].suite_name].pop()
     else:
         names = [name for name, _ in suites]
         start = names.index(query.after) + 1 if query.after in names else 0
@@ -105,9 +105,8 @@ def list_runs(visit: Visit) -> Mapping[str, Any]:
         shown = _OF_A_SUITE
         following = names[start + _SUITES_A_PAGE - 1] if len(names) > start + _SUITES_A_PAGE else ""
     held = _baselines(visit.store)
-    listed = [
-        _of_suite(visit.store, name, headers, held, shown, counts[name]) for name, headers in groups.items() if headers
-    ]
+    listed = [_of_suite(visit.store, some, held, in_a_row=not query.search) for some in groups.values() if some]
+    listed = [group | {"n_runs": counts[group["suite"]], "runs": group["runs"][:shown]} for group in listed]
     one = bool(query.suite or query.search)
     return {"suites": listed, "names": sorted(counts), "next": following, "_one": one, "_sparkline": sparkline}
 
@@ -121,12 +120,10 @@ def _baselines(store: Store, suite: str | None = None) -> dict[str, list[str]]:
 
 
 def _of_suite(
-    store: SqlStore, name: str, headers: Sequence[RunHeader], held: Mapping[str, list[str]], shown: int, n_runs: int
+    store: SqlStore, headers: Sequence[RunHeader], held: Mapping[str, list[str]], *, in_a_row: bool
 ) -> dict[str, Any]:
-    oldest_first = _named_judges(store, headers[::-1])
-    marks: dict[str, list[str]] = {}
-    for mark in marks_between(oldest_first, [header.created_at for header in oldest_first]):
-        marks.setdefault(mark.run_id, []).append(mark.sentence)
+    """Runs of a suite with their trend; what changed since the run before is known of runs in a row."""
+    marks = _marks(headers) if in_a_row else {}
     lines = [_line(store, header, held.get(header.id, []), marks.get(header.id, [])) for header in headers]
     label = next((line["figure"]["label"] for line in lines if line["figure"]), "Figure")
     trend = [
@@ -134,14 +131,17 @@ def _of_suite(
         for line in reversed(lines)
         if line["figure"] and line["figure"]["label"] == label
     ]
-    return {"suite": name, "n_runs": n_runs, "figure": label, "trend": trend, "runs": lines[:shown]}
+    return {"suite": headers[0].suite_name, "figure": label, "trend": trend, "runs": lines}
 
 
-def _named_judges(store: SqlStore, headers: Sequence[RunHeader]) -> list[RunHeader]:
-    """The runs, with their suites where a run has another judge than the one before: its name is said."""
-    judges = [header.signature.get("judge") for header in headers]
-    near = [judges[max(at - 1, 0) : at + 2] for at in range(len(headers))]
-    return [store.run(header.id) if len(set(some)) > 1 else header for header, some in zip(headers, near, strict=True)]
+def _marks(headers: Sequence[RunHeader]) -> dict[str, list[str]]:
+    """By run, what changed in how it was made since the one before; headers are newest first."""
+    marks: dict[str, list[str]] = {}
+    # One that another version stored, and that cannot be read, is no reason to show no runs.
+    with suppress(UsageError):
+        for mark in marks_between(headers[::-1], [header.created_at for header in reversed(headers)]):
+            marks.setdefault(mark.run_id, []).append(mark.sentence)
+    return marks
 
 
 def _line(store: SqlStore, header: RunHeader, held: list[str], changed: list[str]) -> dict[str, Any]:
@@ -342,7 +342,7 @@ def history_figures(store: Store, suite: str, last: int, by: str, metric: str) -
     """A suite's figures run by run, as a page and as data."""
     result = read_history(store, suite, Wanted(last=last, by=by, metrics=(metric,) if metric else ()))
     shown = history.document(result)
-    parts, charts = _parts(_HistoryWriter(shown, ROOMY, _in_its_run))
+    parts, charts = _parts(_HistoryWriter(shown, ROOMY, address_in_its_run))
     return {
         "history": history.data(result),
         "parts": parts,
@@ -356,10 +356,6 @@ class _HistoryWriter(BlockWriter):
 
     def cell(self, cell: doc.Cell, column: doc.Column) -> Markup:
         return tag("a", cell, href=run_address(str(cell))) if column.title == "Run" else super().cell(cell, column)
-
-
-def _in_its_run(selection: Selection) -> str:
-    return samples_address(selection.run if isinstance(selection, OfRun) else "", selection)
 
 
 def show_history(visit: Visit) -> Mapping[str, Any]:

@@ -9,7 +9,6 @@ from urllib.parse import urlencode
 
 from pydantic import Field, create_model, model_validator
 
-from steelyard.frozen import frozen
 from steelyard.records import CheckState, Outcome, RunHeader
 from steelyard.report import format as fmt
 from steelyard.store.paging import Page, SampleRow
@@ -61,14 +60,6 @@ _FIELDS: dict[str, Any] = {name: (hint, getattr(Selection(), name)) for name, hi
 SamplesQuery = create_model("SamplesQuery", __base__=_SamplesQuery, **_FIELDS)
 
 
-@frozen
-class Option:
-    """One of the values that a visitor can choose."""
-
-    value: str
-    text: str
-
-
 def list_samples(visit: Visit) -> Mapping[str, Any]:
     """The samples of a run that are selected, in the order asked for."""
     header, query = visit.store.run(visit.path["run"]), visit.query
@@ -96,7 +87,7 @@ def list_samples(visit: Visit) -> Mapping[str, Any]:
         "candidates": page.candidates,
         "next": (positions[-1] if positions else None) if back else page.more,
         "previous": page.more if back else (positions[0] if positions and query.after is not None else None),
-        "choices": {name: [option.value for option in options] for name, options in choices.items()},
+        "choices": {name: [value for value, _ in options] for name, options in choices.items()},
         "_fields": [
             (name, _LABELS[name], options, _text(getattr(selection, name))) for name, options in choices.items()
         ],
@@ -128,7 +119,7 @@ def _sorted(run_id: str, query: Any, name: str, first: Order) -> tuple[str, str]
     return _address(run_id, query, order=other if query.order == first else first), way
 
 
-def _choices(visit: Visit, header: RunHeader, selection: Selection) -> dict[str, list[Option]]:
+def _choices(visit: Visit, header: RunHeader, selection: Selection) -> dict[str, list[tuple[str, str]]]:
     """By field, what can be asked for, where that is more than one thing, or is asked for."""
     available = visit.store.choices(header.id)
     outcomes = [Outcome(outcome) for outcome in available["outcome"]]
@@ -141,7 +132,7 @@ def _choices(visit: Visit, header: RunHeader, selection: Selection) -> dict[str,
         chosen = _text(getattr(selection, name))
         values = list(dict.fromkeys([*available[name], *([chosen] if chosen else [])]))
         if chosen or len(values) > 1:
-            result[name] = [Option(value, _shown(name, value)) for value in values]
+            result[name] = [(value, _shown(name, value)) for value in values]
     return result
 
 
@@ -167,11 +158,12 @@ def _status(page: Page, header: RunHeader, selection: Selection) -> str:
     if not page.complete:
         searched = "" if page.searched is None else f": {page.searched:,} of {page.candidates:,} samples looked at"
         return f"Searching{searched}"
-    if page.count is None:
-        return f"Of {header.n_planned:,} planned samples" if page.total is None else f"Of {page.total:,} samples"
+    of = f"{header.n_planned:,} planned samples" if page.total is None else fmt.counted(page.total, "sample")
+    if page.count is not None:
+        return f"{page.count:,} of {of}" if selection.given() else of
     if not selection.given():
-        return fmt.counted(page.count, "sample")
-    return f"{page.count:,} of {fmt.counted(page.total or 0, 'sample')}"
+        return f"Of {of}"
+    return f"All of {of} looked at" if page.more is None else f"{len(page.rows):,} or more of {of}"
 
 
 def _word(row: SampleRow) -> str:

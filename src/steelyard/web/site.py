@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict
 
 from steelyard.errors import SteelyardError
 from steelyard.frozen import frozen
-from steelyard.store.selection import Selection
+from steelyard.store.selection import OfRun, Selection
 
 if TYPE_CHECKING:
     from steelyard.store.sql import SqlStore
@@ -154,6 +154,11 @@ def samples_address(run_id: str, selection: Selection | None = None) -> str:
     given = {} if selection is None else selection.given()
     query = urlencode({name: str(value).lower() if value in (True, False) else value for name, value in given.items()})
     return f"{run_address(run_id)}/samples{f'?{query}' if query else ''}"
+
+
+def address_in_its_run(selection: Selection) -> str:
+    """The page of the samples of a selection that names its run."""
+    return samples_address(selection.run if isinstance(selection, OfRun) else "", selection)
 
 
 def sample_address(run_id: str, position: int) -> str:

@@ -70,6 +70,7 @@
   const waiting = [...memory.held];
   const newDesk = () => `${memory.tab}.${memory.n++}`;
   const items = [], done = new Set();
+  const marks = $("marks");
   let values = new Map();
   let saving = false, loading = false, ended = false;
 
@@ -98,7 +99,9 @@
     fields.forEach((field, at) => { field.value = entered.fields?.[at] ?? field.dataset.start ?? ""; });
     mark();
     if (!item) return;
-    $("pictures").replaceChildren(...item.images);
+    $("pictures").replaceChildren(...item.figures);
+    item.figures[0]?.append(marks);
+    outline();
     $("input").replaceChildren(...item.input.flatMap((part) => {
       const text = node("pre", { textContent: part.text, tabIndex: 0, ariaLabel: part.name || "Input" });
       text.dataset.exact = part.exact;
@@ -123,7 +126,11 @@
 
   function take(item, at) {
     // Pictures load while the item before them is read.
-    item.images = item.pictures.map((picture) => node("img", { src: picture.address, alt: picture.place, draggable: false }));
+    item.figures = item.pictures.map((picture) => {
+      const figure = node("figure", {});
+      figure.append(node("img", { src: picture.address, alt: picture.place, draggable: false }));
+      return figure;
+    });
     const known = items.findIndex((other) => other.position === item.position);
     if (known >= 0) items.splice(known, 1);
     items.splice(at, 0, item);
@@ -199,8 +206,9 @@
   function written(field, value) {
     const own = whole(field) ? value : value[nameOf(field)];
     if (own === undefined) return "";
-    return field.dataset.field === "text" ? String(own) : JSON.stringify(own, null, field.dataset.field === "json" ? 1 : 0);
+    return field.dataset.field === "text" ? String(own) : lined(own);
   }
+  const lined = (value) => (Array.isArray(value) && value.length ? `[\n${value.map((part) => JSON.stringify(part)).join(",\n")}\n]` : JSON.stringify(value));
 
   async function undo() {
     if (saving) return;
@@ -267,7 +275,7 @@
     const members = JSON.parse(into.dataset.members ?? "[]");
     // What the schema asks for besides is left for the person to fill in.
     const known = members.length ? Object.fromEntries(members.map((name) => [name, part[name] ?? ""])) : part;
-    if (Array.isArray(list)) into.value = JSON.stringify([...list, known], null, 1);
+    if (Array.isArray(list)) into.value = lined([...list, known]);
     else into.setRangeText(JSON.stringify(part), into.selectionStart, into.selectionEnd, "end");
   }
   $("add")?.addEventListener("click", () => {
@@ -277,22 +285,39 @@
     const { startContainer, startOffset: start, endContainer, endOffset: end } = chosen.getRangeAt(0);
     add(pre.dataset.exact === "true" && startContainer === endContainer ? { text, start, end } : { text });
   });
-  let drawn = null;
-  function corner(event, picture) {
-    const box = picture.getBoundingClientRect();
-    const sides = [(event.clientX - box.left) / box.width, (event.clientY - box.top) / box.height];
-    return sides.map((side) => Math.round(Math.min(1, Math.max(0, side)) * 1000) / 1000);
+
+  // Boxes are fractions of the first picture; those in the fields are outlined on it.
+  const boxesIn = (value) => Object.entries(value ?? {}).flatMap(([name, part]) => (name === "box" ? [part] : typeof part === "object" ? boxesIn(part) : []));
+  function outline(more = []) {
+    const boxes = [...more];
+    for (const field of fields) {
+      try { boxes.push(...boxesIn(JSON.parse(field.value))); } catch { continue; }
+    }
+    marks.replaceChildren(...boxes.filter(Array.isArray).map(([left, top, right, bottom]) => {
+      const mark = document.createElementNS(marks.namespaceURI, "rect");
+      const sides = { x: left, y: top, width: right - left, height: bottom - top, class: "outline c0" };
+      for (const [name, value] of Object.entries(sides)) mark.setAttribute(name, value);
+      return mark;
+    }));
   }
-  $("pictures").addEventListener("pointerdown", (event) => {
-    if (kind === "answer" && event.target.tagName === "IMG") drawn = { picture: event.target, from: corner(event, event.target) };
-  });
+  let from = null;
+  function boxTo(event) {
+    const around = marks.getBoundingClientRect();
+    const part = (at, start, size) => Math.round(Math.min(1, Math.max(0, (at - start) / size)) * 1000) / 1000;
+    const here = [part(event.clientX, around.left, around.width), part(event.clientY, around.top, around.height)];
+    from ??= here;
+    return [Math.min(from[0], here[0]), Math.min(from[1], here[1]), Math.max(from[0], here[0]), Math.max(from[1], here[1])];
+  }
+  $("pictures").addEventListener("pointerdown", (event) => { if (kind === "answer" && marks.parentElement?.contains(event.target)) boxTo(event); });
+  document.addEventListener("pointermove", (event) => { if (from) outline([boxTo(event)]); });
   document.addEventListener("pointerup", (event) => {
-    if (!drawn) return;
-    const ends = [drawn.from, corner(event, drawn.picture)];
-    drawn = null;
-    const [xs, ys] = [0, 1].map((axis) => ends.map((end) => end[axis]).sort((a, b) => a - b));
-    if (xs[0] < xs[1] && ys[0] < ys[1]) add({ box: [xs[0], ys[0], xs[1], ys[1]] });
+    if (!from) return;
+    const box = boxTo(event);
+    from = null;
+    if (box[0] < box[2] && box[1] < box[3]) add({ box });
+    outline();
   });
+  desk.addEventListener("input", () => outline());
 
   // ---- figures beside the queue: asked for after each label, never waited for
 
