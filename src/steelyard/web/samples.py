@@ -125,7 +125,7 @@ def _choices(visit: Visit, header: RunHeader, selection: Selection) -> dict[str,
     outcomes = [Outcome(outcome) for outcome in available["outcome"]]
     if len({outcome.conclusive for outcome in outcomes}) > 1:
         available["outcome"] = [*outcomes, CONCLUSIVE, INCONCLUSIVE]
-    available["passed"] = list(_PASSED) if header.description.passing is not None else []
+    available["passed"] = list(_PASSED) if header.suite.get("passing") is not None else []
     available["state"] = list(CheckState) if available["check"] else []
     result = {}
     for name in _LABELS:
