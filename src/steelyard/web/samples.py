@@ -41,7 +41,6 @@ _LABELS = {
 }
 """What a visitor chooses from a list, in this order."""
 _PASSED = {"true": "passed", "false": "not passed"}
-_BOUNDS = {"below": "<", "min_score": "≥", "max_score": "≤", "min_latency": "≥", "max_latency": "≤"}
 
 
 class _SamplesQuery(Query):
@@ -144,13 +143,16 @@ def _shown(name: str, value: str) -> str:
 
 def _chips(selection: Selection) -> Iterator[tuple[str, dict[str, Any]]]:
     """What is selected, in words, and what an address without it changes."""
-    given = selection.given()
-    for name, value in given.items():
-        label = _LABELS.get(name, name.removeprefix("min_").removeprefix("max_"))
-        shown = fmt.plain(value) if name in _BOUNDS else _shown(name, _text(value))
-        if name == "text":
+    for name, value in selection.given().items():
+        label = _LABELS.get(name, name).lower()
+        shown = fmt.plain(value) if isinstance(value, float) else _shown(name, _text(value))
+        if name.startswith(("min_", "max_")):
+            label = f"{name[4:]} {'≥' if name.startswith('min_') else '≤'}"
+        elif name == "below":
+            label = f"{'it' if selection.component else 'a component'} <"
+        elif name == "text":
             shown = f"“{shown}”"
-        yield f"{label.lower()} {_BOUNDS.get(name, '')} {shown}".replace("  ", " "), {name: ""}
+        yield f"{label} {shown}", {name: ""}
 
 
 def _status(page: Page, header: RunHeader, selection: Selection) -> str:
