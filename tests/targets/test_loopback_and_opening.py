@@ -118,7 +118,7 @@ async def test_a_request_is_made_again_as_it_was_sent_from_what_a_run_stores(ben
             "url": f"{server.base_url}/ask",
             "headers": headers,
             "json": {"q": "{{ input.text }}"},
-            "take": "answer",
+            "answer": "answer",
         }
     settings = plugins.find("targets", kind).Settings.model_validate(given)
     variant = Variant("kind", {"tone": "kind", "api_key": "planted-0123456789"})
