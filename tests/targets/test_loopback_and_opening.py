@@ -11,10 +11,14 @@ import pytest
 
 from parts.loopback import Loopback, chat_answer, error, json_answer, slow
 from parts.looped import for_every
+from parts.stored import header as stored_header
+from parts.stored import sample
 from steelyard import plugins
 from steelyard.errors import UsageError
-from steelyard.suite.models import TargetSpec
-from steelyard.targets.base import TargetContext, open_target
+from steelyard.records import RunFacts
+from steelyard.suite.case import Case
+from steelyard.suite.models import TargetSpec, Variant
+from steelyard.targets.base import TargetContext, asked_by, open_target, request_again
 from steelyard.targets.transport import seconds_to_wait
 
 
@@ -84,9 +88,54 @@ def test_an_unknown_kind_names_those_that_exist(tmp_path):
 
 @pytest.mark.parametrize("kind", plugins.names("targets"))
 def test_every_setting_of_every_kind_is_described(kind):
-    schema = plugins.find("targets", kind).Settings.model_json_schema()
+    schema = plugins.plugins.find("targets", kind).Settings.model_json_schema()
     models = [schema, *schema.get("$defs", {}).values()]
     bare = [
         f"{kind}.{name}" for one in models for name, field in one["properties"].items() if "description" not in field
     ]
     assert bare == []
+
+
+CASE = Case("c1", input={"text": "Grüße, 世界"}, expected={"name": "x"})
+
+
+@pytest.mark.parametrize("kind", ["chat", "http"])
+async def test_a_request_is_made_again_as_it_was_sent_from_what_a_run_stores(bench, server, kind):
+    (bench.folder / "system.md").write_text("You are {{ variant.tone }}.", encoding="utf-8")
+    bench.env["API_TOKEN"] = "planted-0123456789"
+    headers = {"X-Key": {"env": "API_TOKEN"}, "X-Plain": "yes"}
+    if kind == "chat":
+        server.on("/v1/chat/completions", chat_answer("x"))
+        more = {
+            "system": {"file": "system.md"},
+            "user": "Name {{ input.text }} ({{ repeat }})",
+            "extra": {"top_p": 0.5},
+        }
+        given = {"base_url": f"{server.base_url}/v1", "model": "m", "token": "API_TOKEN", "headers": headers} | more
+    else:
+        server.on("/ask", json_answer({"answer": "x"}))
+        given = {
+            "url": f"{server.base_url}/ask",
+            "headers": headers,
+            "json": {"q": "{{ input.text }}"},
+            "answer": "answer",
+        }
+    settings = plugins.find("targets", kind).Settings.model_validate(given)
+    variant = Variant("kind", {"tone": "kind", "api_key": "planted-0123456789"})
+    await bench.ask(kind, settings, CASE, variant, 1)
+    stored = asked_by(TargetSpec(kind, settings), [variant], TargetContext(bench.folder))
+    assert "planted" not in json.dumps(stored)
+    # The prompt file may be gone, or be another, when somebody looks.
+    (bench.folder / "system.md").unlink()
+    header = stored_header(target={"kind": kind}, suite_path="", options=RunFacts(asked_by=stored))
+    asked = sample(CASE, variant="kind", repeat=1)
+    again = request_again(header, asked, CASE)
+    body = again["body"] if kind == "chat" else json.loads(again["body"])
+    assert body == server.requests[0].json
+    assert again["url"] == str(server.base_url) + server.requests[0].path
+    assert "planted" not in json.dumps(again)
+
+
+def test_a_run_that_sends_nothing_has_no_request():
+    header = stored_header(options=RunFacts(asked_by=None))
+    assert request_again(header, sample(CASE), CASE) is None

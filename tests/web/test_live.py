@@ -13,15 +13,15 @@ from steelyard.web.runs import run_figures
 
 
 def test_pages_are_read_while_a_run_writes(store, tmp_path):
-    store.create_run(header(n_planned=400))
+    store.create_run(header(n_planned=100_000))
     stop, errors = threading.Event(), []
 
     def write():
         writer = open_store(str(tmp_path / "runs.db"))
         try:
-            for number in range(400):
+            for number in range(100_000):
                 writer.add_samples("demo-1", [sample(case(number), number)], [case(number)])
-                if stop.is_set():
+                if stop.wait(0.002):
                     return
         except Exception as error:  # noqa: BLE001 - told below
             errors.append(error)

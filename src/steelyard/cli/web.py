@@ -27,7 +27,7 @@ def _serving(function: click.decorators.FC) -> click.decorators.FC:
             click.option("--port", default=8400, show_default=True, help="Port; 0 takes a free one."),
             click.option("--allow-host", multiple=True, metavar="NAME", help="Also answer to this host name."),
             click.option("--read-only", is_flag=True, help="Nobody can label or change anything."),
-            click.option("--browser/--no-browser", default=True, help="Open a browser."),
+            click.option("--no-browser", is_flag=True, help="Open no browser."),
         ]
     ):
         function = option(function)
@@ -73,7 +73,7 @@ def _serve(
     port: int,
     allow_host: tuple[str, ...],
     read_only: bool,
-    browser: bool,
+    no_browser: bool,
     as_json: bool,
 ) -> None:
     from steelyard.errors import MissingExtra
@@ -99,7 +99,7 @@ def _serve(
         shown = f"[{name}]" if ":" in name else name
         address = f"http://{shown}:{listening.getsockname()[1]}"
         _announce(address, page, tokens, as_json=as_json)
-        if browser and sys.stdout.isatty():
+        if not no_browser and sys.stdout.isatty():
             import webbrowser
 
             webbrowser.open(address + page)

@@ -33,7 +33,9 @@ class Figures:
         self._results: OrderedDict[tuple[Any, ...], Future[dict[str, Any]]] = OrderedDict()
         self._executor: Executor | None = None
 
-    def ask(self, job: Job, *given: Any, state: object, patience: float = PATIENCE) -> dict[str, Any] | None:
+    def ask(
+        self, job: Job, *given: Any, state: object, patience: float = PATIENCE, again: bool = True
+    ) -> dict[str, Any] | None:
         """What the job gives; None while it is at work. `state` is that of what it reads: another one is computed anew.
 
         Errors of the job are raised here.
@@ -51,6 +53,11 @@ class Figures:
             return future.result(patience)
         except TimeoutError:
             return None
+        except BrokenProcessPool:
+            # It was killed, for memory say: the next one may do better.
+            if again:
+                return self.ask(job, *given, state=state, patience=patience, again=False)
+            raise
 
     def _submit(self, job: Job, given: tuple[Any, ...]) -> Future[dict[str, Any]]:
         if self._executor is None:
@@ -58,7 +65,6 @@ class Figures:
         try:
             return self._executor.submit(_compute, job, given)
         except BrokenProcessPool:
-            # It was killed, for memory say: the next one may do better.
             self._executor.shutdown(wait=False)
             self._executor = None
             return self._submit(job, given)

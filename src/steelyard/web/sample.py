@@ -135,7 +135,11 @@ def _fields(expected: Any, got: Any) -> Iterator[dict[str, Any]]:
         before, after = expected.get(name), got.get(name)
         # Numbers and texts of the same value are the same to a reader; how they were scored stands below.
         same = before == after or _text(before) == _text(after)
-        yield {"name": str(name), "expected": before, "got": after, "same": same, "asked": name in expected}
+        nested = isinstance(before, Mapping | list) or isinstance(after, Mapping | list)
+        yield {"name": str(name), "expected": before, "got": after, "same": same, "asked": name in expected} | {
+            # Lists and groups are scored by their parts: that they are written otherwise says nothing yet.
+            "nested": nested
+        }
 
 
 def _text(value: Any) -> str:

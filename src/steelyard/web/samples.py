@@ -41,7 +41,6 @@ _LABELS = {
 }
 """What a visitor chooses from a list, in this order."""
 _PASSED = {"true": "passed", "false": "not passed"}
-_BOUNDS = {"below": "<", "min_score": "≥", "max_score": "≤", "min_latency": "≥", "max_latency": "≤"}
 
 
 class _SamplesQuery(Query):
@@ -125,7 +124,7 @@ def _choices(visit: Visit, header: RunHeader, selection: Selection) -> dict[str,
     outcomes = [Outcome(outcome) for outcome in available["outcome"]]
     if len({outcome.conclusive for outcome in outcomes}) > 1:
         available["outcome"] = [*outcomes, CONCLUSIVE, INCONCLUSIVE]
-    available["passed"] = list(_PASSED) if header.description.passing is not None else []
+    available["passed"] = list(_PASSED) if header.suite.get("passing") is not None else []
     available["state"] = list(CheckState) if available["check"] else []
     result = {}
     for name in _LABELS:
@@ -144,13 +143,16 @@ def _shown(name: str, value: str) -> str:
 
 def _chips(selection: Selection) -> Iterator[tuple[str, dict[str, Any]]]:
     """What is selected, in words, and what an address without it changes."""
-    given = selection.given()
-    for name, value in given.items():
-        label = _LABELS.get(name, name.removeprefix("min_").removeprefix("max_"))
-        shown = fmt.plain(value) if name in _BOUNDS else _shown(name, _text(value))
-        if name == "text":
+    for name, value in selection.given().items():
+        label = _LABELS.get(name, name).lower()
+        shown = fmt.plain(value) if isinstance(value, float) else _shown(name, _text(value))
+        if name.startswith(("min_", "max_")):
+            label = f"{name[4:]} {'≥' if name.startswith('min_') else '≤'}"
+        elif name == "below":
+            label = f"{'it' if selection.component else 'a component'} <"
+        elif name == "text":
             shown = f"“{shown}”"
-        yield f"{label.lower()} {_BOUNDS.get(name, '')} {shown}".replace("  ", " "), {name: ""}
+        yield f"{label} {shown}", {name: ""}
 
 
 def _status(page: Page, header: RunHeader, selection: Selection) -> str:
