@@ -23,7 +23,7 @@ from steelyard.suite.case import Case
 _ROLES = [
     f"{category}.{kind}" for category in ("shot", "subject", "action", "style") for kind in ("type", "look", "detail")
 ]
-_SUITE: dict[str, Any] = {
+SUITE: dict[str, Any] = {
     "name": "bench",
     "components": [
         {
@@ -43,7 +43,7 @@ _GATES = ["pass_rate >= 20 %", "category.*.average >= 0.4", "findings.NAME.rate 
 _BATCH = 5_000
 
 
-def _samples(n: int, seed: int) -> Iterator[tuple[Sample, Case]]:
+def samples_of(n: int, seed: int) -> Iterator[tuple[Sample, Case]]:
     """Samples with two components, two findings, tags, latency, tokens and cost each."""
     chance = random.Random(seed)
     for number in range(n):
@@ -85,13 +85,13 @@ def make(n: int, folder: Path) -> dict[str, float]:
     store = open_store(str(folder / "runs.db"))
     began = time.perf_counter()
     for seed, name in enumerate(("a", "b")):
-        suite = _SUITE | {"gates": _GATES, "n_planned": n}
+        suite = SUITE | {"gates": _GATES, "n_planned": n}
         signed = {"suite": "s", "truth": "t", "scorers": "c"}
         header = RunHeader(
             name, "bench", "", 1000.0 + seed, signed, target={"kind": "python"}, suite=suite, n_planned=n
         )
         store.create_run(header)
-        made = _samples(n, seed)
+        made = samples_of(n, seed)
         while piece := list(islice(made, _BATCH)):
             store.add_samples(name, [sample for sample, _ in piece], [case for _, case in piece])
         header.state = RunState.ENDED

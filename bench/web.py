@@ -20,7 +20,7 @@ from typing import Any
 
 import psutil
 
-from bench.compared import SUITE, samples_of
+from bench.decided import SUITE, samples_of
 
 _BASE = 20_000
 """Samples that are made one by one; the database copies them until a run is full."""
