@@ -76,6 +76,8 @@ def test_what_is_not_there_is_named(store, client):
     for path, words in {
         "/runs/demo-1/samples/7": "has no sample 7",
         "/runs/demo-1/samples/x": "has no sample x",
+        f"/runs/demo-1/samples/{'9' * 5000}": "has no sample 9",
+        f"/runs/demo-1/samples/0/pictures/{'9' * 5000}": "has no picture 9",
         "/runs/demo-1/samples/0/pictures/0": "has no picture 0",
         "/runs/nope/samples/0": "nope",
     }.items():

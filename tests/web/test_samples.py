@@ -113,6 +113,7 @@ def test_foreign_texts_stay_texts(client: TestClient, store: SqlStore) -> None:
         ("order=beauty", 400, "order"),
         ("passed=perhaps", 400, "passed"),
         ("order=score&after=9999", 400, "no sample at position 9999"),
+        ("after=99999999999999999999", 400, "after"),
         ("min_score=high", 400, "min_score"),
     ],
 )
