@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
+from parts.command import invoke
 from parts.served import client_on
 from parts.stored import header
+from steelyard.store.sql import open_store
 from steelyard.web.app import ACTIONS
 from steelyard.web.site import Role, Settings
 
@@ -70,6 +74,22 @@ def test_every_refusal_and_redirect_has_the_policy(guarded, path):
         answer = guarded.request(method, f"http://127.0.0.1{path}")
         assert answer.status_code in (303, 401, 403, 404)
         assert "script-src 'self'" in answer.headers["content-security-policy"]
+
+
+@pytest.mark.parametrize(
+    ("options", "needed"),
+    [
+        ((), False),
+        (("--allow-host", "localhost"), False),
+        (("--allow-host", "a.example"), True),
+        (("--host", "127.0.0.2"), True),
+    ],
+)
+def test_whoever_may_come_from_elsewhere_needs_a_token(tmp_path, monkeypatch, options, needed):
+    open_store(str(tmp_path / "runs.db")).close()
+    monkeypatch.setattr("uvicorn.Server.run", lambda _, listening: listening[0].close())
+    said = json.loads(invoke("serve", "--port", 0, "--store", tmp_path / "runs.db", "--json", *options))
+    assert bool(said["tokens"]) is needed
 
 
 def test_without_a_token_nothing_is_shown(guarded):
