@@ -44,3 +44,9 @@ def test_a_folder_with_anything_else_is_left_alone(store, headers, tmp_path):
     assert write_bundle(store, tmp_path / "site", headers[:1]) == 3
     assert len(list((tmp_path / "site" / "runs").iterdir())) == 1
     assert not [path for path in tmp_path.iterdir() if path.name.startswith(".site")]
+    (tmp_path / "site" / "runs" / "notes.txt").write_text("years of work")
+    (tmp_path / "mine" / "bundle.json").write_text('{"runs": "of another tool"}')
+    for name in ("site", "mine"):
+        with pytest.raises(UsageError, match="something else than a bundle"):
+            write_bundle(store, tmp_path / name, headers)
+    assert (tmp_path / "site" / "runs" / "notes.txt").exists()

@@ -1,6 +1,7 @@
 """The label desk in the browser: blind, saved before the next, nothing lost, and only by who may."""
 
 import json
+from urllib.parse import quote
 
 import pytest
 
@@ -62,6 +63,13 @@ def test_items_are_served_blind_and_a_label_is_stored_when_it_answers(client, st
     (label,) = store.people.labels(run_id=RUN)
     assert (label.number, label.person, label.value, label.comment) == (saved["number"], "Ann", False, "no year")
     assert (label.drawn, label.blind, label.case_id) == (RANDOM, True, f"case-{int(number):04d}")
+
+
+@pytest.mark.parametrize("name", ["Ann\u200b", "A\x00nn", "Ann\u202e"])
+def test_a_name_hides_nothing(client, run, name):
+    assert "hidden" in post(client, "next", 400, desk="tab.0", person=name)["error"]
+    client.cookies.set("steelyard_person", quote(name))
+    assert "hidden" in post(client, "next", 400, desk="tab.0", person="")["error"]
 
 
 def test_the_next_item_is_held_while_one_is_read_and_none_comes_twice(client, run):

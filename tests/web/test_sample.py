@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
+import io
+
+from PIL import Image
+
 from parts.mixed_run import put_ended
 from parts.stored import case, header, sample
 from steelyard.records import CallResult, Finding
+from steelyard.suite.case import Attachment
 
 
 def put(store, *pairs, run_id="demo-1", **changes):
@@ -76,9 +82,50 @@ def test_what_is_not_there_is_named(store, client):
     for path, words in {
         "/runs/demo-1/samples/7": "has no sample 7",
         "/runs/demo-1/samples/x": "has no sample x",
+        f"/runs/demo-1/samples/{'9' * 5000}": "has no sample 9",
+        f"/runs/demo-1/samples/0/pictures/{'9' * 5000}": "has no picture 9",
         "/runs/demo-1/samples/0/pictures/0": "has no picture 0",
         "/runs/nope/samples/0": "nope",
     }.items():
         answer = client.get(path)
         assert answer.status_code == 404, path
         assert words in answer.text
+
+
+def test_a_picture_is_given_as_jpeg_only_if_it_is_the_one_that_was_scored(store, client, tmp_path):
+    out = io.BytesIO()
+    Image.new("RGB", (8, 8), "red").save(out, "PNG")
+    png, svg = out.getvalue(), b'<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>'
+    suite = tmp_path / "suite"
+    suite.mkdir()
+    (suite / "link.png").symlink_to(tmp_path / "out.png")
+    scored = {"a.png": png, "old.png": png, "../out.png": png, "link.png": png, "a.svg": svg, "a.html": svg}
+    for name, content in scored.items():
+        (suite / name).write_bytes(content)
+    pictures = [Attachment(name, "image/png", hashlib.sha256(data).hexdigest()[:16]) for name, data in scored.items()]
+    (suite / "old.png").write_bytes(png + b" ")
+    held = case(1, attachments=(*pictures, Attachment("http://127.0.0.1/x.png", "image/png")))
+    put(store, (with_text(held, "a"), held), suite_path=str(suite / "suite.yaml"))
+    given, *others = [client.get(f"/runs/demo-1/samples/0/pictures/{n}") for n in range(7)]
+    assert (given.status_code, given.headers["content-type"], given.content[:2]) == (200, "image/jpeg", b"\xff\xd8")
+    assert given.headers["content-security-policy"] == "default-src 'none'; sandbox"
+    assert [answer.status_code for answer in others] == [404] * 6
+    assert "has changed since it was scored" in others[0].text
+    assert all("leads out of" in answer.text for answer in others[1:3])
+
+
+def test_an_answer_is_shown_as_text(store, client):
+    nasty = "<script>alert(1)</script>\u202e"
+    held = case(1, input={"text": nasty}, expected={"title": nasty})
+    found = Finding(nasty, expected=nasty, got={"role": nasty}, span=(0, 8), place=nasty)
+    put(store, (with_text(held, nasty, findings=(found,)), held))
+    page = client.get("/runs/demo-1/samples/0").text
+    assert "&lt;script&gt;alert" in page
+    assert "<script>alert" not in page
+    assert "\u202e" not in page
+
+
+def test_what_is_for_the_page_alone_is_not_in_the_api(store, client):
+    held = case(1)
+    put(store, (with_text(held, "a"), held))
+    assert not [name for name in client.get("/api/runs/demo-1/samples/0").json() if name.startswith("_")]

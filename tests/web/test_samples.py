@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import get_type_hints
 
 import pytest
 from starlette.testclient import TestClient
@@ -11,6 +12,7 @@ from parts.mixed_run import put_mixed
 from parts.stored import case, header, sample
 from steelyard.records import CallResult, RunState
 from steelyard.store import paging
+from steelyard.store.selection import Selection
 from steelyard.store.sql import SqlStore
 
 PAGE = "/runs/mixed/samples"
@@ -48,6 +50,18 @@ def test_a_selection_is_shown_counted_and_taken_back(mixed: TestClient) -> None:
     assert '<input type="hidden" name="min_score" value="0.1">' in text
     assert f'href="{PAGE}?order=-score&amp;passed=false&amp;min_score=0.1" aria-label="Without category chairs"' in text
     assert "score ≥ 0.1" in text
+
+
+def test_every_part_of_a_selection_is_taken_from_the_address(mixed: TestClient) -> None:
+    kinds = get_type_hints(Selection)
+    words = {"outcome": "scored", "state": "passed", "text": "a"}
+    asked = {
+        name: words.get(name, "x") if kind is str else True if kind == bool | None else 0.5
+        for name, kind in kinds.items()
+    }
+    for name, value in asked.items():
+        answer = mixed.get(f"/api{PAGE}", params={name: value})
+        assert answer.json()["selection"] == {name: value}
 
 
 def test_the_form_has_what_the_run_has(mixed: TestClient, store: SqlStore) -> None:
@@ -113,6 +127,7 @@ def test_foreign_texts_stay_texts(client: TestClient, store: SqlStore) -> None:
         ("order=beauty", 400, "order"),
         ("passed=perhaps", 400, "passed"),
         ("order=score&after=9999", 400, "no sample at position 9999"),
+        ("after=99999999999999999999", 400, "after"),
         ("min_score=high", 400, "min_score"),
     ],
 )

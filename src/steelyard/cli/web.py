@@ -41,8 +41,8 @@ def _serving(function: click.decorators.FC) -> click.decorators.FC:
 def serve_command(store_url: str | None, **options: Any) -> None:
     """Show the store in a browser: runs, changes, samples, and the label desk.
 
-    On another address than loopback every visitor needs a token; STEELYARD_TOKEN_OWNER, _LABELLER and _VIEWER set them,
-    otherwise they are made anew.
+    On another address than loopback, or by another host name, every visitor needs a token; STEELYARD_TOKEN_OWNER,
+    _LABELLER and _VIEWER set them, otherwise they are made anew.
     """
     _serve(store_url, "/runs", **options)
 
@@ -89,7 +89,8 @@ def _serve(
     from steelyard.web.security import is_loopback
     from steelyard.web.site import Settings, Site
 
-    tokens = None if is_loopback(host) else _tokens()
+    # Who asks by another name comes from elsewhere, through a server in front of this one.
+    tokens = None if all(map(is_loopback, (host, *allow_host))) else _tokens()
     store = open_store(store_url, create=False)
     listening = _listen(host, port)
     try:

@@ -23,7 +23,7 @@ from steelyard.report.format import one_line
 from steelyard.report.render.html import asset
 from steelyard.report.render.json import encode
 from steelyard.web import changes, desk, openapi, render, runs, sample, samples, suites
-from steelyard.web.security import guarded
+from steelyard.web.security import HEADERS, guarded
 from steelyard.web.site import Action, File, NotThere, Resource, Role, Site, Visit, Working
 
 if TYPE_CHECKING:
@@ -144,13 +144,15 @@ def _json(site: Site, item: Resource) -> Endpoint:
 
 def _write(site: Site, item: Action) -> Endpoint:
     async def write(request: Request) -> Response:
-        if int(request.headers.get("content-length") or 0) > _LARGEST_BODY:
-            return _Problem(413, "the body is too large").as_json()
-        body = await request.body()
+        body = bytearray()
+        async for part in request.stream():
+            body += part
+            if len(body) > _LARGEST_BODY:
+                return _Problem(413, "the body is too large").as_json()
 
         def make() -> Any:
             visit = visit_of(site, item, request)
-            return encode(dict(item.do(visit, item.body.model_validate_json(body))))
+            return encode(dict(item.do(visit, item.body.model_validate_json(bytes(body)))))
 
         try:
             return JSONResponse(await _answered(item, request, make))
@@ -190,9 +192,12 @@ async def _sign_in(request: Request) -> Response:
 
 async def _missing(request: Request, error: Any) -> Response:
     problem = _Problem(error.status_code, "there is no such page")
-    return problem.as_json() if request.url.path.startswith("/api/") else problem.as_page()
+    return problem.as_json() if request.scope["path"].startswith("/api/") else problem.as_page()
 
 
 async def _broken(request: Request, _: Exception) -> Response:
     problem = _Problem(500, "something broke in Steelyard itself; the terminal that serves it shows where")
-    return problem.as_json() if request.url.path.startswith("/api/") else problem.as_page()
+    response = problem.as_json() if request.scope["path"].startswith("/api/") else problem.as_page()
+    # Starlette answers this one outside of the guard.
+    response.headers.update(HEADERS)
+    return response

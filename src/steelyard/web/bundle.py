@@ -27,6 +27,7 @@ from steelyard.suite.case import digest
 
 _MARK = "bundle.json"
 """Says that a folder is a bundle, so that it may be written anew."""
+_OURS = re.compile(rf"index\.html|{re.escape(_MARK)}|(?:runs|changes)/[^/]+\.html")
 _UP = (("All runs and comparisons", "../index.html"),)
 
 
@@ -35,7 +36,8 @@ def write_bundle(store: Store, folder: Path, headers: Sequence[RunHeader]) -> in
 
     All of it is there at the end, or nothing of it. UsageError when the folder holds anything else than a bundle.
     """
-    if folder.exists() and (not folder.is_dir() or (any(folder.iterdir()) and not (folder / _MARK).is_file())):
+    folder = folder.resolve()
+    if folder.exists() and not (folder.is_dir() and (_is_bundle(folder) or not any(folder.iterdir()))):
         raise UsageError(f"{folder} holds something else than a bundle: choose a new or an empty folder")
     folder.parent.mkdir(parents=True, exist_ok=True)
     made = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}-"))
@@ -48,6 +50,16 @@ def write_bundle(store: Store, folder: Path, headers: Sequence[RunHeader]) -> in
     finally:
         shutil.rmtree(made, ignore_errors=True)
     return n
+
+
+def _is_bundle(folder: Path) -> bool:
+    """Whether nothing but a bundle is in a folder: the name of its mark is one that others use, too."""
+    try:
+        mark = json.loads((folder / _MARK).read_bytes())
+    except (OSError, ValueError):
+        return False
+    files = [path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir()]
+    return isinstance(mark, dict) and "runs" in mark and all(map(_OURS.fullmatch, files))
 
 
 def _write(store: Store, folder: Path, headers: Sequence[RunHeader]) -> int:

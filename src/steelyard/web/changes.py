@@ -38,6 +38,7 @@ from steelyard.web.site import (
     Visit,
     address_in_its_run,
     change_address,
+    number_in,
     sample_address,
 )
 
@@ -234,7 +235,7 @@ def show_pair(visit: Visit) -> Mapping[str, Any]:
     change, kind = _change(visit), visit.query.kind
     total = len(change.order.first)
     name = visit.path["number"]
-    number = int(name) if name.isdecimal() and len(name) < 10 else 0
+    number = number_in(name) or 0
     if not 1 <= number <= total:
         raise NotThere(f"there is no pair {name[:20]!r} of {change.a.id} and {change.b.id}: 1 to {total:,} are")
     places = change.order.places[kind]

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from steelyard.suite.judge import Rubric
 
 _MOST_LISTED = 50
+_LONGEST_NAME = 200
 _LARGEST = 2**31 - 1
 _MOST_BUTTONS = 11
 """A wider scale is a number to type."""
@@ -74,7 +75,7 @@ class TruthQuery(Query):
 class _Body(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
-    person: str = Field("", max_length=200, description="Who it is; left out, the name in the cookie.")
+    person: str = Field("", max_length=_LONGEST_NAME, description="Who it is; left out, the name in the cookie.")
 
 
 class Seat(_Body):
@@ -184,9 +185,12 @@ def _elsewhere(visit: Visit, job: Any, *given: Any) -> dict[str, Any]:
 
 
 def _who(visit: Visit, body: _Body) -> str:
-    name = (body.person or visit.person).strip()
+    name = " ".join((body.person or visit.person).split())
     if not name:
         raise UsageError("say who you are: give a name or a pseudonym on the page /desk")
+    if len(name) > _LONGEST_NAME or fmt.spelled_out(name, keep="") != name:
+        # Two names that look alike would be two people.
+        raise UsageError(f"a name has at most {_LONGEST_NAME} characters, none of them hidden")
     return name
 
 

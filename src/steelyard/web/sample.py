@@ -25,7 +25,7 @@ from steelyard.suite.case import Case
 from steelyard.targets.base import request_again
 from steelyard.web import render
 from steelyard.web.differences import Part, differences
-from steelyard.web.site import Action, File, NotThere, Query, Resource, Visit, sample_address
+from steelyard.web.site import Action, File, NotThere, Query, Resource, Visit, number_in, sample_address
 
 MOST = 20_000
 """Characters of an answer that a page shows at first; `more` shows more of them."""
@@ -83,10 +83,13 @@ def show_sample(visit: Visit) -> Mapping[str, Any]:
 
 
 def _excerpt(visit: Visit, header: RunHeader, most: int) -> Excerpt:
-    position = visit.path["position"]
-    found = visit.store.excerpt(header.id, int(position), most=most) if position.isdecimal() else None
+    name = visit.path["position"]
+    position = number_in(name)
+    found = None if position is None else visit.store.excerpt(header.id, position, most=most)
     if found is None:
-        raise NotThere(f"run {header.id} has no sample {position}: it is not answered yet, or there is none")
+        raise NotThere(
+            f"run {header.id} has no sample {fmt.one_line(name, 20)}: it is not answered yet, or there is none"
+        )
     return found
 
 
@@ -247,10 +250,10 @@ def picture_of(visit: Visit) -> tuple[bytes, str]:
     header = visit.store.run(visit.path["run"])
     case = _excerpt(visit, header, 0).case
     images = [item for item in case.attachments if item.media_type.startswith("image/")]
-    number = visit.path["number"]
-    if not number.isdecimal() or int(number) >= len(images):
-        raise NotThere(f"the case has no picture {number}")
-    (picture,) = load_pictures([images[int(number)]], header.suite_path).values()
+    number = number_in(visit.path["number"])
+    if number is None or number >= len(images):
+        raise NotThere(f"the case has no picture {fmt.one_line(visit.path['number'], 20)}")
+    (picture,) = load_pictures([images[number]], header.suite_path).values()
     if picture.problem:
         raise NotThere(picture.problem)
     return base64.b64decode(picture.data), "image/jpeg"

@@ -40,13 +40,14 @@ _LABELS = {
     "state": "Check result",
 }
 """What a visitor chooses from a list, in this order."""
+_LARGEST = 2**31 - 1
 _PASSED = {"true": "passed", "false": "not passed"}
 
 
 class _SamplesQuery(Query):
     order: Order = "plan"
-    after: int | None = Field(default=None, description="Samples behind the one at this position.")
-    before: int | None = Field(default=None, description="Samples before the one at this position.")
+    after: int | None = Field(default=None, ge=0, le=_LARGEST, description="Samples behind the one at this position.")
+    before: int | None = Field(default=None, ge=0, le=_LARGEST, description="Samples before the one at this position.")
 
     @model_validator(mode="before")
     @classmethod

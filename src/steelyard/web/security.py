@@ -7,8 +7,10 @@ are checked. Everything that is shown may be foreign, so pages run no script but
 from __future__ import annotations
 
 import hmac
+import re
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
+from urllib.parse import quote, urlencode
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -35,6 +37,7 @@ HEADERS = {
 }
 _READS = ("GET", "HEAD")
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
+_HOST = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([A-Za-z0-9._-]+))(?::[0-9]*)?")
 _OPEN = ("/sign-in", "/static/")
 """What a visitor without a token may see."""
 
@@ -52,15 +55,26 @@ def guarded(site: Site) -> Callable[[Request, Callable[[Request], Awaitable[Resp
         response = _refused(site, request, allowed) or await go_on(request)
         for name, value in HEADERS.items():
             response.headers.setdefault(name, value)
-        if not request.url.path.startswith("/static/"):
+        if not request.scope["path"].startswith("/static/"):
             response.headers.setdefault("Cache-Control", "no-store")
         return response
 
     return guard
 
 
+def _asked_host(request: Request) -> str:
+    """The host name as it was sent; "" when it is anything but one name with a port.
+
+    Not that of `request.url`, which is made of what the visitor sent: "localhost/static/?" as a host would be a path.
+    """
+    sent = request.headers.getlist("host")
+    found = _HOST.fullmatch(sent[0]) if len(sent) == 1 else None
+    return (found[1] or found[2]).lower() if found else ""
+
+
 def _refused(site: Site, request: Request, allowed: Iterable[str]) -> Response | None:
-    if (request.url.hostname or "").lower() not in allowed:
+    path = request.scope["path"]
+    if _asked_host(request) not in allowed:
         return Response(
             "Steelyard does not answer to this host name. Start it with --allow-host NAME to let it.\n",
             421,
@@ -69,8 +83,8 @@ def _refused(site: Site, request: Request, allowed: Iterable[str]) -> Response |
     if site.settings.tokens is not None and request.query_params.get("token"):
         return _sign_in(site.settings, request)
     role = role_of(site.settings, request)
-    if role is None and not request.url.path.startswith(_OPEN):
-        if request.url.path.startswith("/api/"):
+    if role is None and not path.startswith(_OPEN):
+        if path.startswith("/api/"):
             return Response("a token is needed: Authorization: Bearer TOKEN\n", 401, media_type="text/plain")
         return RedirectResponse("/sign-in", 303)
     request.state.role = role or Role.VIEWER
@@ -84,10 +98,14 @@ def role_of(settings: Settings, request: Request) -> Role | None:
     most = Role.VIEWER if settings.read_only else Role.OWNER
     if settings.tokens is None:
         return most
-    scheme, _, given = request.headers.get("authorization", "").partition(" ")
-    token = given.strip() if scheme.lower() == "bearer" else request.cookies.get(COOKIE, "")
-    role = _matching(settings, token)
+    token = _bearer(request)
+    role = _matching(settings, request.cookies.get(COOKIE, "") if token is None else token)
     return None if role is None else min(role, most)
+
+
+def _bearer(request: Request) -> str | None:
+    scheme, _, given = request.headers.get("authorization", "").partition(" ")
+    return given.strip() if scheme.lower() == "bearer" else None
 
 
 def _matching(settings: Settings, token: str) -> Role | None:
@@ -104,15 +122,19 @@ def _sign_in(settings: Settings, request: Request) -> Response:
     if _matching(settings, token) is None:
         return RedirectResponse("/sign-in?wrong=true", 303)
     # The same address without the token: it is not to stay in the history of the browser.
-    response = RedirectResponse(str(request.url.remove_query_params("token").replace(scheme="", netloc="")), 303)
-    secure = request.url.scheme == "https"
+    # One slash at its beginning: "//name" would be another host.
+    rest = urlencode([(name, value) for name, value in request.query_params.multi_items() if name != "token"])
+    address = f"/{quote(request.scope['path'].lstrip('/'))}{f'?{rest}' if rest else ''}"
+    response = RedirectResponse(address, 303)
+    secure = request.scope["scheme"] == "https"
     response.set_cookie(COOKIE, token, max_age=_YEAR, httponly=True, samesite="strict", secure=secure)
     return response
 
 
 def _is_ours(site: Site, request: Request) -> bool:
     """Whether a write carries what only a page of this app, or a program with a token, can know."""
-    if site.settings.tokens is not None and request.headers.get("authorization"):
+    # Not any `Authorization`: a browser sends a password of a proxy by itself.
+    if site.settings.tokens is not None and _bearer(request) is not None:
         return True
     if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
         return False

@@ -144,6 +144,11 @@ class Action:
     role: Role = Role.LABELLER
 
 
+def number_in(text: str) -> int | None:
+    """The number in an address; None when it is none, or larger than any that a store has."""
+    return int(text) if text.isdecimal() and len(text) < 10 else None
+
+
 def run_address(run_id: str) -> str:
     """The page of a run."""
     return f"/runs/{quote(run_id, safe='')}"
