@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 _ROOMS = (runs, samples, sample, changes, suites, desk)
 RESOURCES: tuple[Resource, ...] = tuple(item for room in _ROOMS for item in room.RESOURCES)
-ACTIONS: tuple[Action, ...] = tuple(item for room in _ROOMS for item in room.ACTIONS)
+ACTIONS: tuple[Action, ...] = desk.ACTIONS
 FILES: tuple[File, ...] = (*runs.FILES, *sample.FILES)
 PERSON = "steelyard_person"
 _LARGEST_BODY = 1_000_000

@@ -31,7 +31,6 @@ from steelyard.suite.case import Case
 from steelyard.web.differences import WIDE, Reach, differences
 from steelyard.web.runs import state_of
 from steelyard.web.site import (
-    Action,
     NotThere,
     Query,
     Resource,
@@ -368,4 +367,3 @@ RESOURCES: tuple[Resource, ...] = (
     Resource(f"{_PLACE}/pairs", "The pairs of two runs, the largest move first.", list_pairs, "pairs.html", PairsQuery),
     Resource(f"{_PLACE}/pairs/{{number}}", "One pair of samples side by side.", show_pair, "pair.html", PairQuery),
 )
-ACTIONS: tuple[Action, ...] = ()

@@ -31,7 +31,6 @@ from steelyard.report.run import context, data, document
 from steelyard.store.base import Store
 from steelyard.store.sql import SqlStore
 from steelyard.web.site import (
-    Action,
     File,
     NotThere,
     Query,
@@ -384,4 +383,3 @@ RESOURCES: tuple[Resource, ...] = (
     Resource("/history/{suite}", "A suite's figures run by run.", show_history, "history.html", HistoryQuery),
 )
 FILES: tuple[File, ...] = (File("/charts/{chart}", "A chart of a page.", show_chart),)
-ACTIONS: tuple[Action, ...] = ()

@@ -25,7 +25,7 @@ from steelyard.suite.case import Case
 from steelyard.targets.base import request_again
 from steelyard.web import render
 from steelyard.web.differences import Part, differences
-from steelyard.web.site import Action, File, NotThere, Query, Resource, Visit, sample_address
+from steelyard.web.site import File, NotThere, Query, Resource, Visit, sample_address
 
 MOST = 20_000
 """Characters of an answer that a page shows at first; `more` shows more of them."""
@@ -268,4 +268,3 @@ RESOURCES: tuple[Resource, ...] = (
 FILES: tuple[File, ...] = (
     File("/runs/{run}/samples/{position}/pictures/{number}", "A picture of the sample's case.", picture_of),
 )
-ACTIONS: tuple[Action, ...] = ()

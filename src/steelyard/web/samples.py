@@ -13,7 +13,7 @@ from steelyard.records import CheckState, Outcome, RunHeader
 from steelyard.report import format as fmt
 from steelyard.store.paging import Page, SampleRow
 from steelyard.store.selection import CONCLUSIVE, INCONCLUSIVE, Selection
-from steelyard.web.site import Action, Query, Resource, Visit, samples_address
+from steelyard.web.site import Query, Resource, Visit, samples_address
 
 Order = Literal["plan", "-plan", "score", "-score", "latency", "-latency", "case", "-case"]
 ORDERS: dict[Order, str] = {
@@ -182,4 +182,3 @@ def _word(row: SampleRow) -> str:
 RESOURCES: tuple[Resource, ...] = (
     Resource("/runs/{run}/samples", "Samples of a run.", list_samples, "samples.html", SamplesQuery),
 )
-ACTIONS: tuple[Action, ...] = ()
