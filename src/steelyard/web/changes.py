@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
-from urllib.parse import urlencode
 
 import numpy as np
 from markupsafe import Markup
@@ -38,6 +37,7 @@ from steelyard.web.site import (
     address_in_its_run,
     change_address,
     sample_address,
+    with_query,
 )
 
 MOST_LISTED = 2_000
@@ -149,9 +149,9 @@ class _Change:
 
     def address(self, number: int | None = None, **given: object) -> str:
         """The page of the pairs, or of one of them; without what every page shows anyway."""
-        query = urlencode({name: str(value) for name, value in given.items() if value not in (PairKind.ALL, 0)})
         place = "" if number is None else f"/{number}"
-        return f"{change_address(self.a.id, self.b.id)}/pairs{place}{f'?{query}' if query else ''}"
+        shown = {name: value for name, value in given.items() if value not in (PairKind.ALL, 0)}
+        return with_query(f"{change_address(self.a.id, self.b.id)}/pairs{place}", shown)
 
     def kinds(self) -> list[dict[str, Any]]:
         """Every kind that occurs, with how many pairs are of it and how many of these are listed."""

@@ -6,7 +6,6 @@ import json
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
-from urllib.parse import urlencode
 
 from markupsafe import Markup
 from pydantic import BaseModel, ConfigDict, Field
@@ -28,7 +27,7 @@ from steelyard.store.people import ANSWER, SCORES, VERDICT, AlreadyLabelled, Que
 from steelyard.suite.load import suite_of_run
 from steelyard.suite.truth import NAMES, kind_of, newest_first
 from steelyard.web import render
-from steelyard.web.site import Action, Query, Resource, Role, Visit, run_address, sample_address
+from steelyard.web.site import Action, Query, Resource, Role, Visit, desk_address, sample_address
 
 if TYPE_CHECKING:
     from steelyard.stats.intervals import Estimate
@@ -121,11 +120,8 @@ class Decided(_Body):
     agree: int = Field(3, ge=1, le=1000)
 
 
-def desk_address(queue: Queue, *, more: str = "") -> str:
-    """The page of a queue."""
-    given = {"against": queue.other_run_id or "", "kind": ANSWER if queue.of_cases else ""}
-    query = urlencode({name: value for name, value in given.items() if value})
-    return f"/desk{run_address(queue.run_id).removeprefix('/runs')}{more}{f'?{query}' if query else ''}"
+def _queue_address(queue: Queue, part: str = "") -> str:
+    return desk_address(queue.run_id, part, against=queue.other_run_id, kind=ANSWER if queue.of_cases else "")
 
 
 # ---- queues and their plans
@@ -150,7 +146,7 @@ def _progress(visit: Visit, queue: Queue, names: Callable[[str], str]) -> dict[s
         "planned": sum(planned for _, planned in drawn.values()),
         "yours": sum(n for name, n in by_person.items() if person_key(name) == person_key(visit.person)),
         "people": {names(name): n for name, n in by_person.items()},
-        "address": desk_address(queue),
+        "address": _queue_address(queue),
     }
 
 
@@ -160,7 +156,7 @@ def draw_items(
     """Draw items into a queue: in the process for figures, as it reads all samples."""
     header, other = store.run(run_id), store.run(against) if against else None
     drawn = extend_plan(store, header, Draw(*draw), kind=kind, again=again, by=by, against=other)
-    return {"drawn": drawn, "address": desk_address(Queue(run_id, other.id if other else None, kind == ANSWER))}
+    return {"drawn": drawn, "address": _queue_address(Queue(run_id, other.id if other else None, kind == ANSWER))}
 
 
 def draw(visit: Visit, body: Drawing) -> Mapping[str, Any]:
@@ -206,8 +202,8 @@ def show_desk(visit: Visit) -> Mapping[str, Any]:
         "person": visit.person,
         "questions": list(_questions(terms, desk.kind)),
         "calibration": list(terms.suite.judge.rubric.calibration) if terms.suite.judge and desk.kind == SCORES else [],
-        "_figures": desk_address(queue, more="/figures"),
-        "_truth": desk_address(Queue(header.id), more="/truth"),
+        "_figures": _queue_address(queue, "/figures"),
+        "_truth": desk_address(header.id, "/truth"),
     }
 
 

@@ -36,7 +36,7 @@ TEMPLATES.globals |= {
     "run_address": site.run_address,
     "samples_address": site.samples_address,
     "sample_address": site.sample_address,
-    "change_address": site.change_address,
+    "desk_address": site.desk_address,
     "history_address": site.history_address,
     "runs_address": site.runs_address,
     "suite_address": site.suite_address,

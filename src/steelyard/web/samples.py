@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from typing import Any, Literal, get_type_hints
-from urllib.parse import urlencode
 
 from pydantic import Field, create_model, model_validator
 
@@ -13,7 +12,7 @@ from steelyard.records import CheckState, Outcome, RunHeader
 from steelyard.report import format as fmt
 from steelyard.store.paging import Page, SampleRow
 from steelyard.store.selection import CONCLUSIVE, INCONCLUSIVE, Selection
-from steelyard.web.site import Query, Resource, Visit, samples_address
+from steelyard.web.site import Query, Resource, Visit, parameter, samples_address, with_query
 
 Order = Literal["plan", "-plan", "score", "-score", "latency", "-latency", "case", "-case"]
 ORDERS: dict[Order, str] = {
@@ -88,7 +87,7 @@ def list_samples(visit: Visit) -> Mapping[str, Any]:
         "previous": page.more if back else (positions[0] if positions and query.after is not None else None),
         "choices": {name: [value for value, _ in options] for name, options in choices.items()},
         "_fields": [
-            (name, _LABELS[name], options, _text(getattr(selection, name))) for name, options in choices.items()
+            (name, _LABELS[name], options, parameter(getattr(selection, name))) for name, options in choices.items()
         ],
         "_kept": {name: value for name, value in selection.given().items() if name not in (*_LABELS, "text")},
         "_chips": [(text, _address(header.id, query, **without)) for text, without in _chips(selection)],
@@ -100,15 +99,10 @@ def list_samples(visit: Visit) -> Mapping[str, Any]:
     }
 
 
-def _text(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else "" if value is None else str(value)
-
-
 def _address(run_id: str, query: Any, **changes: Any) -> str:
     """The address of the same samples, with some parameters changed; the place is left out unless it is given."""
     given = query.model_dump(exclude_defaults=True, exclude={"after", "before"}) | changes
-    asked = urlencode({name: _text(value) for name, value in given.items() if _text(value)})
-    return samples_address(run_id) + (f"?{asked}" if asked else "")
+    return with_query(samples_address(run_id), given)
 
 
 def _sorted(run_id: str, query: Any, name: str, first: Order) -> tuple[str, str]:
@@ -128,7 +122,7 @@ def _choices(visit: Visit, header: RunHeader, selection: Selection) -> dict[str,
     available["state"] = list(CheckState) if available["check"] else []
     result = {}
     for name in _LABELS:
-        chosen = _text(getattr(selection, name))
+        chosen = parameter(getattr(selection, name))
         values = list(dict.fromkeys([*available[name], *([chosen] if chosen else [])]))
         if chosen or len(values) > 1:
             result[name] = [(value, _shown(name, value)) for value in values]
@@ -145,7 +139,7 @@ def _chips(selection: Selection) -> Iterator[tuple[str, dict[str, Any]]]:
     """What is selected, in words, and what an address without it changes."""
     for name, value in selection.given().items():
         label = _LABELS.get(name, name).lower()
-        shown = fmt.plain(value) if isinstance(value, float) else _shown(name, _text(value))
+        shown = fmt.plain(value) if isinstance(value, float) else _shown(name, parameter(value))
         if name.startswith(("min_", "max_")):
             label = f"{name[4:]} {'≥' if name.startswith('min_') else '≤'}"
         elif name == "below":
