@@ -16,17 +16,17 @@ from steelyard.analysis.compare.compare import compare
 from steelyard.analysis.compare.model import Comparison, PairLine, Why
 from steelyard.analysis.compare.pairing import ComparedRun, Lists, PairKind, PairOrder, common_cases, pair, read_run
 from steelyard.frozen import frozen
-from steelyard.records import Finding, Outcome, RunHeader, Sample
+from steelyard.records import Finding, RunHeader, Sample
 from steelyard.report import document as doc
 from steelyard.report import format as fmt
 from steelyard.report.compare import blocks, sentences
 from steelyard.report.render.html import BlockWriter
 from steelyard.report.render.page_size import ROOMY
 from steelyard.report.samples import why_wrong
-from steelyard.report.wording import scale_of
+from steelyard.report.wording import scale_of, status_of
 from steelyard.stats.paired import NO_CHANGE
+from steelyard.store.excerpt import Excerpt
 from steelyard.store.sql import SqlStore
-from steelyard.suite.case import Case
 from steelyard.web.differences import WIDE, Reach, differences
 from steelyard.web.runs import state_of
 from steelyard.web.site import (
@@ -253,22 +253,14 @@ def _pairs(store: SqlStore, change: _Change, numbers: Sequence[int], reach: Reac
     sides = []
     for header, places in ((change.a, change.order.first), (change.b, change.order.second)):
         positions = [int(places[number - 1]) for number in numbers]
-        sides.append([_sample(store, header.id, position) if position >= 0 else None for position in positions])
+        sides.append([store.excerpt(header.id, at, most=_LONGEST_ANSWER) if at >= 0 else None for at in positions])
     return [_pair(change, number, before, after, reach) for number, before, after in zip(numbers, *sides, strict=True)]
 
 
-_Side = tuple[Sample, Case] | None
-
-
-def _sample(store: SqlStore, run_id: str, position: int) -> _Side:
-    excerpt = store.excerpt(run_id, position, most=_LONGEST_ANSWER)
-    return None if excerpt is None else (excerpt.sample, excerpt.case)
-
-
-def _pair(change: _Change, number: int, before: _Side, after: _Side, reach: Reach) -> dict[str, Any]:
-    sample, _ = before or after  # type: ignore[misc] # one of them is there
+def _pair(change: _Change, number: int, before: Excerpt | None, after: Excerpt | None, reach: Reach) -> dict[str, Any]:
+    sample = (before or after).sample  # type: ignore[union-attr] # one of them is there
     reason = int(change.order.reason[number - 1])
-    a, b = (None if side is None else side[0] for side in (before, after))
+    a, b = (None if side is None else side.sample for side in (before, after))
     texts = [(side.call_result.text if side else None) or "" for side in (a, b)]
     scores = [None if side is None else side.score for side in (a, b)]
     moved = None if reason >= 0 or scores[0] is None or scores[1] is None else scores[1] - scores[0]
@@ -285,7 +277,7 @@ def _pair(change: _Change, number: int, before: _Side, after: _Side, reach: Reac
     }
     if reach is not WIDE:
         return data
-    cases = [None if side is None else side[1] for side in (before, after)]
+    cases = [None if side is None else side.case for side in (before, after)]
     return data | {
         "input": [None if case is None else _bounded(case.input) for case in cases],
         "expected": [None if case is None else _bounded(case.expected) for case in cases],
@@ -305,27 +297,18 @@ def _kinds(a: Sample | None, b: Sample | None, moved: float | None) -> list[str]
     return [kind.value for kind, held in holds.items() if held]
 
 
-def _side(header: RunHeader, side: _Side) -> dict[str, Any] | None:
+def _side(header: RunHeader, side: Excerpt | None) -> dict[str, Any] | None:
     if side is None:
         return None
-    sample = side[0]
+    sample = side.sample
     return {
         "position": sample.position,
         "address": sample_address(header.id, sample.position or 0),
-        "status": _status(sample),
+        "status": status_of(sample.outcome, sample.passed),
         "score": sample.score,
         "answered": bool(sample.call_result.text),
         "why": why_wrong(sample),
     }
-
-
-def _status(sample: Sample) -> str:
-    """One word for a sample, as lists of a run have it."""
-    if not sample.outcome.conclusive:
-        return "inconclusive"
-    if sample.outcome is Outcome.MALFORMED:
-        return "malformed"
-    return "scored" if sample.passed is None else "passed" if sample.passed else "failed"
 
 
 def _findings(a: Sample | None, b: Sample | None) -> list[dict[str, Any]]:
@@ -344,9 +327,11 @@ def _finding(finding: Finding) -> tuple[tuple[str, str], ...]:
     return tuple((name, fmt.one_line(fmt.as_text(value), _LONGEST_VALUE)) for name, value in parts)
 
 
-def _components(change: _Change, before: _Side, after: _Side) -> list[dict[str, Any]]:
+def _components(change: _Change, before: Excerpt | None, after: Excerpt | None) -> list[dict[str, Any]]:
     """What each component scored on both sides, on its scale."""
-    values = [{} if side is None else {score.name: score.value for score in side[0].scores} for side in (before, after)]
+    values = [
+        {} if side is None else {score.name: score.value for score in side.sample.scores} for side in (before, after)
+    ]
     return [
         {"name": name}
         | {

@@ -10,7 +10,8 @@ from pydantic import Field, create_model, model_validator
 
 from steelyard.records import CheckState, Outcome, RunHeader
 from steelyard.report import format as fmt
-from steelyard.store.paging import Page, SampleRow
+from steelyard.report.wording import status_of
+from steelyard.store.paging import Page
 from steelyard.store.selection import CONCLUSIVE, INCONCLUSIVE, Selection
 from steelyard.web.site import Query, Resource, Visit, parameter, samples_address, with_query
 
@@ -95,7 +96,7 @@ def list_samples(visit: Visit) -> Mapping[str, Any]:
         "_orders": ORDERS,
         "_at": lambda **place: _address(header.id, query, **place),
         "_sorted": lambda name, first: _sorted(header.id, query, name, first),
-        "_word": _word,
+        "_status_of": status_of,
     }
 
 
@@ -160,17 +161,6 @@ def _status(page: Page, header: RunHeader, selection: Selection) -> str:
     if not selection.given():
         return f"Of {of}"
     return f"All of {of} looked at" if page.more is None else f"{len(page.rows):,} or more of {of}"
-
-
-def _word(row: SampleRow) -> str:
-    """What became of a sample, in a word."""
-    if not Outcome(row.outcome).conclusive:
-        return "inconclusive"
-    if row.excluded:
-        return "excluded"
-    if row.outcome == Outcome.MALFORMED or row.passed is None:
-        return row.outcome
-    return "passed" if row.passed else "failed"
 
 
 RESOURCES: tuple[Resource, ...] = (
