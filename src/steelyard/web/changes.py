@@ -170,8 +170,8 @@ class _Change:
     def next_of(self, kind: PairKind, number: int) -> int | None:
         """The next pair of a kind, after the last one the first; None when there is no other."""
         places = self.order.places[kind]
-        found = self.after(kind, number) or [int(place) + 1 for place in places[:1]]
-        return None if not found or found[0] == number else found[0]
+        following = self.after(kind, number) or [int(place) + 1 for place in places[:1]]
+        return None if not following or following[0] == number else following[0]
 
     def steps(self, number: int) -> list[dict[str, Any]]:
         """Where the keys lead from a pair, or with 0 from before the first."""
@@ -180,9 +180,9 @@ class _Change:
             kinds = [("b", PairKind.WORSE), ("f", PairKind.BETTER)]
         steps = [(key, kind, self.next_of(kind, number)) for key, kind in (*kinds, ("x", PairKind.NOT_COMPARABLE))]
         return [
-            {"key": key, "kind": kind.value, "number": found, "address": self.address(found, kind=kind.value)}
-            for key, kind, found in steps
-            if found is not None
+            {"key": key, "kind": kind.value, "number": place, "address": self.address(place, kind=kind.value)}
+            for key, kind, place in steps
+            if place is not None
         ]
 
     def frame(self) -> dict[str, Any]:
@@ -318,8 +318,8 @@ def _findings(a: Sample | None, b: Sample | None) -> list[dict[str, Any]]:
     then, now = (Counter(map(_finding, side.findings if side else ())) for side in (a, b))
     moved = {"new": now - then, "resolved": then - now, "in both": then & now}
     parts = moved if both else {"in A": then, "in B": now}
-    found = [{"change": word, "count": n} | dict(item) for word, items in parts.items() for item, n in items.items()]
-    return found[:_MOST_FINDINGS]
+    findings = [{"change": word, "count": n} | dict(item) for word, items in parts.items() for item, n in items.items()]
+    return findings[:_MOST_FINDINGS]
 
 
 def _finding(finding: Finding) -> tuple[tuple[str, str], ...]:

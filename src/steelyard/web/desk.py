@@ -42,7 +42,7 @@ _PLACED = ("text", "start", "end", "box")
 """What the page can say of a span or a box by itself."""
 _LONGEST = 200_000
 """Characters of a text that a person is shown: a browser gets slow beyond."""
-_PATIENCE = 60.0
+_LONGEST_WRITE = 60.0
 """Seconds that a write waits for the process that draws and decides."""
 
 
@@ -165,17 +165,17 @@ def draw(visit: Visit, body: Drawing) -> Mapping[str, Any]:
         raise UsageError("say how many items to draw: at random, by disagreement or for precision")
     header = visit.store.run(visit.path["run"])
     numbers = (body.random, body.disagreement, body.precision, body.per_item)
-    result = _elsewhere(visit, draw_items, header.id, numbers, body.again, body.kind, _who(visit, body), body.against)
+    result = _run_job(visit, draw_items, header.id, numbers, body.again, body.kind, _who(visit, body), body.against)
     if not any(result["drawn"].values()):
         raise UsageError("there is nothing more to draw: every answer is in the queue, or no judges disagree")
     return result
 
 
-def _elsewhere(visit: Visit, job: Any, *given: Any) -> dict[str, Any]:
+def _run_job(visit: Visit, job: Any, *given: Any) -> dict[str, Any]:
     """What a job that writes gives: it runs in the process for figures, once for each request."""
-    result = visit.site.figures.ask(job, *given, state=secrets.token_hex(8), patience=_PATIENCE)
+    result = visit.site.figures.ask(job, *given, state=secrets.token_hex(8), timeout=_LONGEST_WRITE)
     if result is None:
-        raise UsageError(f"it takes longer than {_PATIENCE:g} s and goes on: look again later")
+        raise UsageError(f"it takes longer than {_LONGEST_WRITE:g} s and goes on: look again later")
     return result
 
 
@@ -318,8 +318,8 @@ def give_label(visit: Visit, body: Given) -> Mapping[str, Any]:
     task = desk.task(body.position)
     try:
         json.dumps(body.value, allow_nan=False)
-        said = {"comment": body.comment}
-        label = desk.skip(task, **said) if body.skip else desk.save(task, body.value, **said)
+        comment = body.comment
+        label = desk.skip(task, comment=comment) if body.skip else desk.save(task, body.value, comment=comment)
     except AlreadyLabelled:
         return {"number": None, "message": "you labelled this one elsewhere meanwhile: that label stays"}
     except ValueError as error:
@@ -443,7 +443,7 @@ def decide_truth(visit: Visit, body: Decided) -> Mapping[str, Any]:
     """Make the answer of a suggestion the truth or an alternative to it, or reject it; the ledger says why."""
     header = visit.store.run(visit.path["run"])
     given = (body.agree, body.id, body.outcome, _who(visit, body), body.reason)
-    return _elsewhere(visit, decide_suggestion, header.id, *given)
+    return _run_job(visit, decide_suggestion, header.id, *given)
 
 
 RESOURCES: tuple[Resource, ...] = (

@@ -84,10 +84,10 @@ def show_sample(visit: Visit) -> Mapping[str, Any]:
 
 def _excerpt(visit: Visit, header: RunHeader, most: int) -> Excerpt:
     position = visit.path["position"]
-    found = visit.store.excerpt(header.id, int(position), most=most) if position.isdecimal() else None
-    if found is None:
+    excerpt = visit.store.excerpt(header.id, int(position), most=most) if position.isdecimal() else None
+    if excerpt is None:
         raise NotThere(f"run {header.id} has no sample {position}: it is not answered yet, or there is none")
-    return found
+    return excerpt
 
 
 def _read(sample: Sample, header: RunHeader) -> Any:

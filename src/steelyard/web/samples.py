@@ -45,7 +45,7 @@ _PASSED = {"true": "passed", "false": "not passed"}
 
 class _SamplesQuery(Query):
     order: Order = "plan"
-    after: int | None = Field(default=None, description="Samples behind the one at this position.")
+    after: int | None = Field(default=None, description="Samples after the one at this position.")
     before: int | None = Field(default=None, description="Samples before the one at this position.")
 
     @model_validator(mode="before")
@@ -90,7 +90,7 @@ def list_samples(visit: Visit) -> Mapping[str, Any]:
         "_fields": [
             (name, _LABELS[name], options, parameter(getattr(selection, name))) for name, options in choices.items()
         ],
-        "_kept": {name: value for name, value in selection.given().items() if name not in (*_LABELS, "text")},
+        "_hidden": {name: value for name, value in selection.given().items() if name not in (*_LABELS, "text")},
         "_chips": [(text, _address(header.id, query, **without)) for text, without in _chips(selection)],
         "_status": _status(page, header, selection),
         "_orders": ORDERS,
