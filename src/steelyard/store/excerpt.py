@@ -59,7 +59,7 @@ def read_excerpt(session: Session, run: int, position: int, most: int) -> Excerp
     case_cut = case_length > _LARGEST_CASE
     if case_cut:
         content = to_json({"id": from_stored(row[2]), "input": from_stored(content)})
-    ((sample, case),) = complete(session, run, [(*row, text[:most] if cut else text, None, content)])
+    ((sample, case),) = complete(session, run, [(*row, text and text[:most], None, content)])
     return Excerpt(sample, case, cut, case_cut)
 
 
