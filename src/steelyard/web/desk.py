@@ -389,7 +389,6 @@ def show_figures(visit: Visit) -> Mapping[str, Any]:
         "_title": f"Labels of {header.suite_name}",
         "_context": f"run {header.id}",
         "_below": "By what people, and the judge with them, say of the same answers. People are pseudonyms.",
-        "_links": "",
         "_body": Markup(result["body"]) or "No labels yet.",  # noqa: S704 - our own blocks
     }
 
