@@ -154,9 +154,9 @@ def pages(url: str, run: str = "bench-19", part: str = "") -> None:
     command = [str(Path(sys.executable).parent / "steelyard"), "serve", "--port", "0", "--no-browser", "--store", url]
     server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
-        if server.stdout is None or (told := re.search(r"http://([\d.]+):(\d+)", server.stdout.readline())) is None:
+        if server.stdout is None or (printed := re.search(r"http://([\d.]+):(\d+)", server.stdout.readline())) is None:
             raise SystemExit("the server did not start")
-        connection = HTTPConnection(told[1], int(told[2]), timeout=300)
+        connection = HTTPConnection(printed[1], int(printed[2]), timeout=300)
         # What only the first page of all takes, imports say, is no page's own.
         _asked(connection, "/runs")
         print("| page | status | kB | first | p50 | p95 | CPU a request |\n|---|---|---|---|---|---|---|")

@@ -137,7 +137,7 @@ def test_without_a_pass_rule_the_keys_lead_to_what_fell_and_rose(client, store):
 
 def test_a_pair_with_one_side_says_so(client, runs):
     page = client.get("/changes/a/b/pairs/6").text
-    assert "It has no such sample." in page
+    assert "This run has no such sample." in page
     assert "only in B" in page
     # Case 7 is the last of eight samples.
     assert 'href="/runs/b/samples/22"' in page

@@ -50,12 +50,12 @@ def test_figures_are_computed_elsewhere_once_and_errors_come_back(store, tmp_pat
     put_all(store)
     figures = Figures(str(tmp_path / "runs.db"))
     try:
-        assert figures.ask(run_figures, "rich-1", state=1, patience=0.0) is None
-        first = figures.ask(run_figures, "rich-1", state=1, patience=60.0)
+        assert figures.ask(run_figures, "rich-1", state=1, timeout=0.0) is None
+        first = figures.ask(run_figures, "rich-1", state=1, timeout=60.0)
         assert first["report"]["run"]["id"] == "rich-1"
-        assert figures.ask(run_figures, "rich-1", state=1, patience=0.0) is first
-        assert figures.ask(run_figures, "rich-1", state=2, patience=60.0) is not first
+        assert figures.ask(run_figures, "rich-1", state=1, timeout=0.0) is first
+        assert figures.ask(run_figures, "rich-1", state=2, timeout=60.0) is not first
         figures._executor._processes and next(iter(figures._executor._processes.values())).kill()
-        assert figures.ask(run_figures, "rich-2", state=1, patience=60.0)["report"]["run"]["id"] == "rich-2"
+        assert figures.ask(run_figures, "rich-2", state=1, timeout=60.0)["report"]["run"]["id"] == "rich-2"
     finally:
         figures.close()

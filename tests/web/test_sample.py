@@ -34,6 +34,12 @@ def test_fields_that_differ_are_marked_and_others_are_not(store, client):
     assert client.get("/runs/demo-1/samples/0").text.count('class="differs"') == 1
 
 
+def test_a_text_that_was_expected_is_compared_word_by_word(store, client):
+    held = case(1, expected={"text": "a red fox runs"})
+    put(store, (with_text(held, "a grey fox runs"), held))
+    assert "a <del>red</del><ins>grey</ins> fox runs" in client.get("/runs/demo-1/samples/0").text
+
+
 def test_spans_of_truth_and_findings_are_marked_in_the_text(store, client):
     held = case(1, input={"text": "a red fox runs"}, expected={"spans": [{"start": 0, "end": 9, "role": "subject"}]})
     wrong = Finding("ROLE", got={"role": "action"}, span=(10, 14))

@@ -118,10 +118,10 @@ def _names(host: str) -> list[str]:
 
     name = socket.gethostname()
     try:
-        found = {str(item[4][0]) for item in socket.getaddrinfo(name, None)}
+        addresses = {str(item[4][0]) for item in socket.getaddrinfo(name, None)}
     except OSError:
-        found = set()
-    return [name, *sorted(found)]
+        addresses = set()
+    return [name, *sorted(addresses)]
 
 
 def _tokens() -> dict[str, Role]:

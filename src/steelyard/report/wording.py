@@ -310,17 +310,22 @@ def more_findings(detail: SampleDetail, most: int | None = None) -> str:
 
 
 def status(detail: SampleDetail) -> str:
+    """One word for a sample with its details."""
+    return status_of(detail.line.outcome, detail.passed, excluded=is_excluded(detail))
+
+
+def status_of(outcome: str, passed: bool | None, *, excluded: bool = False) -> str:
     """One word for a sample: passed, failed, malformed, inconclusive, or scored when nothing says what passes.
 
     `excluded` is one that another kind of judge has read than the run's.
     """
-    if not is_conclusive(detail.line):
+    if outcome not in _CONCLUSIVE:
         return "inconclusive"
-    if is_excluded(detail):
+    if excluded:
         return "excluded"
-    if detail.line.outcome == Outcome.MALFORMED:
+    if outcome == Outcome.MALFORMED:
         return "malformed"
-    return "scored" if detail.passed is None else "passed" if detail.passed else "failed"
+    return "scored" if passed is None else "passed" if passed else "failed"
 
 
 def is_excluded(detail: SampleDetail) -> bool:

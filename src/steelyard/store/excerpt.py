@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import io
 from typing import Any
 
 from steelyard.frozen import frozen
 from steelyard.records import Outcome, Sample
-from steelyard.store.codec import from_stored, to_json, to_stored
+from steelyard.store.codec import from_stored, head_of_text, to_json, to_stored
 from steelyard.store.databases import Session
 from steelyard.store.samples import complete, with_call
 from steelyard.suite.case import Case
@@ -15,9 +14,8 @@ from steelyard.suite.case import Case
 _LARGEST_CASE = 2_000_000
 """Characters of a case's data; of a larger one the beginning is shown as a text."""
 _ANSWER = """
-substr(t.text, 1, {most}) AS text, t.packed,
-CASE WHEN length(c.content) <= {largest} THEN c.content ELSE substr(c.content, 1, {most}) END, length(t.text),
-length(c.content)
+substr(t.text, 1, {most} + 1) AS text, t.packed,
+CASE WHEN length(c.content) <= {largest} THEN c.content ELSE substr(c.content, 1, {most}) END, length(c.content)
 """
 _SAME_CASE = """
 SELECT seq, variant, repeat, outcome, score, passed FROM samples
@@ -55,26 +53,14 @@ def read_excerpt(session: Session, run: int, position: int, most: int) -> Excerp
     rows = session.execute(f"{with_call(answer)} AND s.seq = ?", (run, position))
     if not rows:
         return None
-    *row, text, packed, content, length, case_length = rows[0]
-    cut = length is not None and length > most
-    if packed is not None:
-        text, cut = _beginning(bytes(packed), most)
+    *row, text, packed, content, case_length = rows[0]
+    text = head_of_text(text, packed, most + 1)
+    cut = text is not None and len(text) > most
     case_cut = case_length > _LARGEST_CASE
     if case_cut:
         content = to_json({"id": from_stored(row[2]), "input": from_stored(content)})
-    ((sample, case),) = complete(session, run, [(*row, text, None, content)])
+    ((sample, case),) = complete(session, run, [(*row, text and text[:most], None, content)])
     return Excerpt(sample, case, cut, case_cut)
-
-
-def _beginning(packed: bytes, most: int) -> tuple[str, bool]:
-    """The first characters of a packed text, and whether it goes on; the rest is not unpacked."""
-    import zstandard
-
-    # No character takes more than four bytes.
-    with zstandard.ZstdDecompressor().stream_reader(io.BytesIO(packed)) as reader:
-        data = reader.read(4 * most + 1)
-    text = data.decode("utf-8", "ignore")
-    return text[:most], len(text) > most or len(data) > 4 * most
 
 
 def read_repeats(session: Session, run: int, case_id: str, limit: int) -> list[Repeat]:

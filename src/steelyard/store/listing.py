@@ -12,7 +12,7 @@ from steelyard.records import RunHeader, RunState
 from steelyard.store.codec import columns_of, from_row, from_stored, to_stored
 from steelyard.store.databases import Database, Session, in_pieces, placeholders
 
-_KEPT = 20_000
+_MOST_HEADERS = 20_000
 """Headers, a kB or two each."""
 _STILL_COMING = 5_000
 """So near the end of what is stored, samples of calls that were made earlier may still come."""
@@ -117,29 +117,29 @@ class RunsTable:
     def _counted(self, session: Session, run: int) -> int:
         """Only those behind the place up to which none is missing are counted, and not too many at once: until all
         were looked at, what lies before the newest is taken as stored."""
-        known = self._complete.get(run, 0)
+        complete = self._complete.get(run, 0)
         newest = _number(session, "SELECT coalesce(max(seq), -1) FROM samples WHERE run = ?", run) + 1
-        place = min(max(newest - _STILL_COMING, known), known + _AT_ONCE)
-        before = _number(session, f"{_COUNT} AND seq >= ? AND seq < ?", run, known, place)
-        if before == place - known:
+        place = min(max(newest - _STILL_COMING, complete), complete + _AT_ONCE)
+        before = _number(session, f"{_COUNT} AND seq >= ? AND seq < ?", run, complete, place)
+        if before == place - complete:
             self._complete[run] = place
             if newest - place > _AT_ONCE:
                 return newest
-        return known + before + _number(session, f"{_COUNT} AND seq >= ?", run, place)
+        return complete + before + _number(session, f"{_COUNT} AND seq >= ?", run, place)
 
     def _with_headers(self, session: Session, numbers: Iterable[int]) -> list[RunHeader]:
         wanted = list(numbers)
-        found: dict[int, RunHeader] = {}
+        headers: dict[int, RunHeader] = {}
         for piece in in_pieces([number for number in wanted if number not in self._headers]):
             columns = f"number, substr(summary, 1, {_BEGINNING}), {_HEADER}"
             sql = f"SELECT {columns} FROM runs WHERE number IN ({placeholders(piece)})"  # noqa: S608
             for number, beginning, *row in session.execute(sql, piece):
                 header = from_row(RunHeader, row)
-                found[number] = replace(header, suite=_judges(header.suite), summary=_whole_run(beginning))
-        if len(self._headers) > _KEPT:
+                headers[number] = replace(header, suite=_judges(header.suite), summary=_whole_run(beginning))
+        if len(self._headers) > _MOST_HEADERS:
             self._headers.clear()
-        self._headers |= {number: header for number, header in found.items() if header.state is RunState.ENDED}
-        return [found[number] if number in found else self._headers[number] for number in wanted]
+        self._headers |= {number: header for number, header in headers.items() if header.state is RunState.ENDED}
+        return [headers[number] if number in headers else self._headers[number] for number in wanted]
 
     def _read(self, read: Callable[[Session], _Result]) -> _Result:
         def reading() -> _Result:

@@ -133,18 +133,18 @@ def _read(
     deadline: float,
 ) -> tuple[list[int], int | None, bool]:
     """Positions of a page's samples, the cursor behind them, and whether time did not run out."""
-    found: list[int] = []
+    chosen: list[int] = []
     cursor, limit = request.after, request.limit
     while True:
         places, after = source.next(cursor, limit + 1 if matching is None else 10 * IN_LIMIT)
         for piece in [places] if matching is None else _pieces(places):
-            found += piece if matching is None else matching(piece)
-            if len(found) > limit:
-                return found[:limit], found[limit - 1], True
+            chosen += piece if matching is None else matching(piece)
+            if len(chosen) > limit:
+                return chosen[:limit], chosen[limit - 1], True
             if time.monotonic() > deadline and piece[-1:] != places[-1:]:
-                return found, piece[-1], False
+                return chosen, piece[-1], False
         if after is None or time.monotonic() > deadline:
-            return found, after, after is None
+            return chosen, after, after is None
         cursor = after
 
 
@@ -405,9 +405,9 @@ def choices_of(session: Session, run: int, cache: ArrayCache) -> dict[str, list[
         most = _SMALL if ended else _SMALL // 10
         rows = {name: session.execute(sql, (run, most)) for name, sql in _DISTINCT.items()}
         columns = list(zip(*rows["samples"], strict=True)) or [()] * len(CODED)
-        found: dict[str, Sequence[Any]] = dict(zip(CODED, columns, strict=True))
-        found |= {name: [text for (text,) in rows[name]] for name in ("tag", "code")}
-        result = {name: sorted({from_stored(text) for text in texts if text}) for name, texts in found.items()}
+        values: dict[str, Sequence[Any]] = dict(zip(CODED, columns, strict=True))
+        values |= {name: [text for (text,) in rows[name]] for name in ("tag", "code")}
+        result = {name: sorted({from_stored(text) for text in texts if text}) for name, texts in values.items()}
         result["component"] = sorted({name for layout in layouts_of(session, run).values() for name, *_ in layout})
         result["check"] = sorted({check.name for (content,) in rows["check"] for check in unpack(Check, content)})
         return result

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 _ROOMS = (runs, samples, sample, changes, suites, desk)
 RESOURCES: tuple[Resource, ...] = tuple(item for room in _ROOMS for item in room.RESOURCES)
-ACTIONS: tuple[Action, ...] = tuple(item for room in _ROOMS for item in room.ACTIONS)
+ACTIONS: tuple[Action, ...] = desk.ACTIONS
 FILES: tuple[File, ...] = (*runs.FILES, *sample.FILES)
 PERSON = "steelyard_person"
 _LARGEST_BODY = 1_000_000
@@ -99,14 +99,11 @@ class _Problem(Exception):
         self.status = status
 
     def as_page(self) -> Response:
-        return HTMLResponse(_error_page(str(self)), self.status)
+        page = render.page("error.html", message=redact_known(str(self)), role=Role.VIEWER, csrf="")
+        return HTMLResponse(page, self.status)
 
     def as_json(self) -> Response:
         return JSONResponse({"error": redact_known(str(self))}, self.status)
-
-
-def _error_page(message: str) -> str:
-    return render.page("error.html", message=redact_known(message), role=Role.VIEWER, csrf="")
 
 
 def _page(site: Site, item: Resource) -> Endpoint:

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
-from urllib.parse import urlencode
 
 import numpy as np
 from markupsafe import Markup
@@ -17,21 +16,20 @@ from steelyard.analysis.compare.compare import compare
 from steelyard.analysis.compare.model import Comparison, PairLine, Why
 from steelyard.analysis.compare.pairing import ComparedRun, Lists, PairKind, PairOrder, common_cases, pair, read_run
 from steelyard.frozen import frozen
-from steelyard.records import Finding, Outcome, RunHeader, Sample
+from steelyard.records import Finding, RunHeader, Sample
 from steelyard.report import document as doc
 from steelyard.report import format as fmt
 from steelyard.report.compare import blocks, sentences
 from steelyard.report.render.html import BlockWriter
 from steelyard.report.render.page_size import ROOMY
 from steelyard.report.samples import why_wrong
-from steelyard.report.wording import scale_of
+from steelyard.report.wording import scale_of, status_of
 from steelyard.stats.paired import NO_CHANGE
+from steelyard.store.excerpt import Excerpt
 from steelyard.store.sql import SqlStore
-from steelyard.suite.case import Case
 from steelyard.web.differences import WIDE, Reach, differences
 from steelyard.web.runs import state_of
 from steelyard.web.site import (
-    Action,
     NotThere,
     Query,
     Resource,
@@ -40,6 +38,7 @@ from steelyard.web.site import (
     change_address,
     number_in,
     sample_address,
+    with_query,
 )
 
 MOST_LISTED = 2_000
@@ -151,9 +150,9 @@ class _Change:
 
     def address(self, number: int | None = None, **given: object) -> str:
         """The page of the pairs, or of one of them; without what every page shows anyway."""
-        query = urlencode({name: str(value) for name, value in given.items() if value not in (PairKind.ALL, 0)})
         place = "" if number is None else f"/{number}"
-        return f"{change_address(self.a.id, self.b.id)}/pairs{place}{f'?{query}' if query else ''}"
+        shown = {name: value for name, value in given.items() if value not in (PairKind.ALL, 0)}
+        return with_query(f"{change_address(self.a.id, self.b.id)}/pairs{place}", shown)
 
     def kinds(self) -> list[dict[str, Any]]:
         """Every kind that occurs, with how many pairs are of it and how many of these are listed."""
@@ -172,8 +171,8 @@ class _Change:
     def next_of(self, kind: PairKind, number: int) -> int | None:
         """The next pair of a kind, after the last one the first; None when there is no other."""
         places = self.order.places[kind]
-        found = self.after(kind, number) or [int(place) + 1 for place in places[:1]]
-        return None if not found or found[0] == number else found[0]
+        following = self.after(kind, number) or [int(place) + 1 for place in places[:1]]
+        return None if not following or following[0] == number else following[0]
 
     def steps(self, number: int) -> list[dict[str, Any]]:
         """Where the keys lead from a pair, or with 0 from before the first."""
@@ -182,9 +181,9 @@ class _Change:
             kinds = [("b", PairKind.WORSE), ("f", PairKind.BETTER)]
         steps = [(key, kind, self.next_of(kind, number)) for key, kind in (*kinds, ("x", PairKind.NOT_COMPARABLE))]
         return [
-            {"key": key, "kind": kind.value, "number": found, "address": self.address(found, kind=kind.value)}
-            for key, kind, found in steps
-            if found is not None
+            {"key": key, "kind": kind.value, "number": place, "address": self.address(place, kind=kind.value)}
+            for key, kind, place in steps
+            if place is not None
         ]
 
     def frame(self) -> dict[str, Any]:
@@ -255,22 +254,14 @@ def _pairs(store: SqlStore, change: _Change, numbers: Sequence[int], reach: Reac
     sides = []
     for header, places in ((change.a, change.order.first), (change.b, change.order.second)):
         positions = [int(places[number - 1]) for number in numbers]
-        sides.append([_sample(store, header.id, position) if position >= 0 else None for position in positions])
+        sides.append([store.excerpt(header.id, at, most=_LONGEST_ANSWER) if at >= 0 else None for at in positions])
     return [_pair(change, number, before, after, reach) for number, before, after in zip(numbers, *sides, strict=True)]
 
 
-_Side = tuple[Sample, Case] | None
-
-
-def _sample(store: SqlStore, run_id: str, position: int) -> _Side:
-    excerpt = store.excerpt(run_id, position, most=_LONGEST_ANSWER)
-    return None if excerpt is None else (excerpt.sample, excerpt.case)
-
-
-def _pair(change: _Change, number: int, before: _Side, after: _Side, reach: Reach) -> dict[str, Any]:
-    sample, _ = before or after  # type: ignore[misc] # one of them is there
+def _pair(change: _Change, number: int, before: Excerpt | None, after: Excerpt | None, reach: Reach) -> dict[str, Any]:
+    sample = (before or after).sample  # type: ignore[union-attr] # one of them is there
     reason = int(change.order.reason[number - 1])
-    a, b = (None if side is None else side[0] for side in (before, after))
+    a, b = (None if side is None else side.sample for side in (before, after))
     texts = [(side.call_result.text if side else None) or "" for side in (a, b)]
     scores = [None if side is None else side.score for side in (a, b)]
     moved = None if reason >= 0 or scores[0] is None or scores[1] is None else scores[1] - scores[0]
@@ -287,7 +278,7 @@ def _pair(change: _Change, number: int, before: _Side, after: _Side, reach: Reac
     }
     if reach is not WIDE:
         return data
-    cases = [None if side is None else side[1] for side in (before, after)]
+    cases = [None if side is None else side.case for side in (before, after)]
     return data | {
         "input": [None if case is None else _bounded(case.input) for case in cases],
         "expected": [None if case is None else _bounded(case.expected) for case in cases],
@@ -307,27 +298,18 @@ def _kinds(a: Sample | None, b: Sample | None, moved: float | None) -> list[str]
     return [kind.value for kind, held in holds.items() if held]
 
 
-def _side(header: RunHeader, side: _Side) -> dict[str, Any] | None:
+def _side(header: RunHeader, side: Excerpt | None) -> dict[str, Any] | None:
     if side is None:
         return None
-    sample = side[0]
+    sample = side.sample
     return {
         "position": sample.position,
         "address": sample_address(header.id, sample.position or 0),
-        "status": _status(sample),
+        "status": status_of(sample.outcome, sample.passed),
         "score": sample.score,
         "answered": bool(sample.call_result.text),
         "why": why_wrong(sample),
     }
-
-
-def _status(sample: Sample) -> str:
-    """One word for a sample, as lists of a run have it."""
-    if not sample.outcome.conclusive:
-        return "inconclusive"
-    if sample.outcome is Outcome.MALFORMED:
-        return "malformed"
-    return "scored" if sample.passed is None else "passed" if sample.passed else "failed"
 
 
 def _findings(a: Sample | None, b: Sample | None) -> list[dict[str, Any]]:
@@ -337,8 +319,8 @@ def _findings(a: Sample | None, b: Sample | None) -> list[dict[str, Any]]:
     then, now = (Counter(map(_finding, side.findings if side else ())) for side in (a, b))
     moved = {"new": now - then, "resolved": then - now, "in both": then & now}
     parts = moved if both else {"in A": then, "in B": now}
-    found = [{"change": word, "count": n} | dict(item) for word, items in parts.items() for item, n in items.items()]
-    return found[:_MOST_FINDINGS]
+    findings = [{"change": word, "count": n} | dict(item) for word, items in parts.items() for item, n in items.items()]
+    return findings[:_MOST_FINDINGS]
 
 
 def _finding(finding: Finding) -> tuple[tuple[str, str], ...]:
@@ -346,9 +328,11 @@ def _finding(finding: Finding) -> tuple[tuple[str, str], ...]:
     return tuple((name, fmt.one_line(fmt.as_text(value), _LONGEST_VALUE)) for name, value in parts)
 
 
-def _components(change: _Change, before: _Side, after: _Side) -> list[dict[str, Any]]:
+def _components(change: _Change, before: Excerpt | None, after: Excerpt | None) -> list[dict[str, Any]]:
     """What each component scored on both sides, on its scale."""
-    values = [{} if side is None else {score.name: score.value for score in side[0].scores} for side in (before, after)]
+    values = [
+        {} if side is None else {score.name: score.value for score in side.sample.scores} for side in (before, after)
+    ]
     return [
         {"name": name}
         | {
@@ -369,4 +353,3 @@ RESOURCES: tuple[Resource, ...] = (
     Resource(f"{_PLACE}/pairs", "The pairs of two runs, the largest move first.", list_pairs, "pairs.html", PairsQuery),
     Resource(f"{_PLACE}/pairs/{{number}}", "One pair of samples side by side.", show_pair, "pair.html", PairQuery),
 )
-ACTIONS: tuple[Action, ...] = ()

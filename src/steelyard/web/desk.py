@@ -6,7 +6,6 @@ import json
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
-from urllib.parse import urlencode
 
 from markupsafe import Markup
 from pydantic import BaseModel, ConfigDict, Field
@@ -28,7 +27,7 @@ from steelyard.store.people import ANSWER, SCORES, VERDICT, AlreadyLabelled, Que
 from steelyard.suite.load import suite_of_run
 from steelyard.suite.truth import NAMES, kind_of, newest_first
 from steelyard.web import render
-from steelyard.web.site import Action, Query, Resource, Role, Visit, run_address, sample_address
+from steelyard.web.site import Action, Query, Resource, Role, Visit, desk_address, sample_address
 
 if TYPE_CHECKING:
     from steelyard.stats.intervals import Estimate
@@ -44,7 +43,7 @@ _PLACED = ("text", "start", "end", "box")
 """What the page can say of a span or a box by itself."""
 _LONGEST = 200_000
 """Characters of a text that a person is shown: a browser gets slow beyond."""
-_PATIENCE = 60.0
+_LONGEST_WRITE = 60.0
 """Seconds that a write waits for the process that draws and decides."""
 
 
@@ -122,11 +121,8 @@ class Decided(_Body):
     agree: int = Field(3, ge=1, le=1000)
 
 
-def desk_address(queue: Queue, *, more: str = "") -> str:
-    """The page of a queue."""
-    given = {"against": queue.other_run_id or "", "kind": ANSWER if queue.of_cases else ""}
-    query = urlencode({name: value for name, value in given.items() if value})
-    return f"/desk{run_address(queue.run_id).removeprefix('/runs')}{more}{f'?{query}' if query else ''}"
+def _queue_address(queue: Queue, part: str = "") -> str:
+    return desk_address(queue.run_id, part, against=queue.other_run_id, kind=ANSWER if queue.of_cases else "")
 
 
 # ---- queues and their plans
@@ -151,7 +147,7 @@ def _progress(visit: Visit, queue: Queue, names: Callable[[str], str]) -> dict[s
         "planned": sum(planned for _, planned in drawn.values()),
         "yours": sum(n for name, n in by_person.items() if person_key(name) == person_key(visit.person)),
         "people": {names(name): n for name, n in by_person.items()},
-        "address": desk_address(queue),
+        "address": _queue_address(queue),
     }
 
 
@@ -161,7 +157,7 @@ def draw_items(
     """Draw items into a queue: in the process for figures, as it reads all samples."""
     header, other = store.run(run_id), store.run(against) if against else None
     drawn = extend_plan(store, header, Draw(*draw), kind=kind, again=again, by=by, against=other)
-    return {"drawn": drawn, "address": desk_address(Queue(run_id, other.id if other else None, kind == ANSWER))}
+    return {"drawn": drawn, "address": _queue_address(Queue(run_id, other.id if other else None, kind == ANSWER))}
 
 
 def draw(visit: Visit, body: Drawing) -> Mapping[str, Any]:
@@ -170,17 +166,17 @@ def draw(visit: Visit, body: Drawing) -> Mapping[str, Any]:
         raise UsageError("say how many items to draw: at random, by disagreement or for precision")
     header = visit.store.run(visit.path["run"])
     numbers = (body.random, body.disagreement, body.precision, body.per_item)
-    result = _elsewhere(visit, draw_items, header.id, numbers, body.again, body.kind, _who(visit, body), body.against)
+    result = _run_job(visit, draw_items, header.id, numbers, body.again, body.kind, _who(visit, body), body.against)
     if not any(result["drawn"].values()):
         raise UsageError("there is nothing more to draw: every answer is in the queue, or no judges disagree")
     return result
 
 
-def _elsewhere(visit: Visit, job: Any, *given: Any) -> dict[str, Any]:
+def _run_job(visit: Visit, job: Any, *given: Any) -> dict[str, Any]:
     """What a job that writes gives: it runs in the process for figures, once for each request."""
-    result = visit.site.figures.ask(job, *given, state=secrets.token_hex(8), patience=_PATIENCE)
+    result = visit.site.figures.ask(job, *given, state=secrets.token_hex(8), timeout=_LONGEST_WRITE)
     if result is None:
-        raise UsageError(f"it takes longer than {_PATIENCE:g} s and goes on: look again later")
+        raise UsageError(f"it takes longer than {_LONGEST_WRITE:g} s and goes on: look again later")
     return result
 
 
@@ -210,8 +206,8 @@ def show_desk(visit: Visit) -> Mapping[str, Any]:
         "person": visit.person,
         "questions": list(_questions(terms, desk.kind)),
         "calibration": list(terms.suite.judge.rubric.calibration) if terms.suite.judge and desk.kind == SCORES else [],
-        "_figures": desk_address(queue, more="/figures"),
-        "_truth": desk_address(Queue(header.id), more="/truth"),
+        "_figures": _queue_address(queue, "/figures"),
+        "_truth": desk_address(header.id, "/truth"),
     }
 
 
@@ -326,8 +322,8 @@ def give_label(visit: Visit, body: Given) -> Mapping[str, Any]:
     task = desk.task(body.position)
     try:
         json.dumps(body.value, allow_nan=False)
-        said = {"comment": body.comment}
-        label = desk.skip(task, **said) if body.skip else desk.save(task, body.value, **said)
+        comment = body.comment
+        label = desk.skip(task, comment=comment) if body.skip else desk.save(task, body.value, comment=comment)
     except AlreadyLabelled:
         return {"number": None, "message": "you labelled this one elsewhere meanwhile: that label stays"}
     except ValueError as error:
@@ -397,7 +393,6 @@ def show_figures(visit: Visit) -> Mapping[str, Any]:
         "_title": f"Labels of {header.suite_name}",
         "_context": f"run {header.id}",
         "_below": "By what people, and the judge with them, say of the same answers. People are pseudonyms.",
-        "_links": "",
         "_body": Markup(result["body"]) or "No labels yet.",  # noqa: S704 - our own blocks
     }
 
@@ -451,7 +446,7 @@ def decide_truth(visit: Visit, body: Decided) -> Mapping[str, Any]:
     """Make the answer of a suggestion the truth or an alternative to it, or reject it; the ledger says why."""
     header = visit.store.run(visit.path["run"])
     given = (body.agree, body.id, body.outcome, _who(visit, body), body.reason)
-    return _elsewhere(visit, decide_suggestion, header.id, *given)
+    return _run_job(visit, decide_suggestion, header.id, *given)
 
 
 RESOURCES: tuple[Resource, ...] = (

@@ -65,8 +65,8 @@ def _shared(first: str, second: str) -> int:
 
 
 def _word_at_end(text: str) -> int:
-    found = _LAST_WORD.search(text[-_LONGEST_WORD:])
-    return len(found[0]) if found and len(found[0]) < _LONGEST_WORD else 0
+    word = _LAST_WORD.search(text[-_LONGEST_WORD:])
+    return len(word[0]) if word and len(word[0]) < _LONGEST_WORD else 0
 
 
 def _words(first: str, second: str, context: int) -> Iterator[Part]:

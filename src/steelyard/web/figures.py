@@ -15,9 +15,9 @@ from typing import Any
 
 from steelyard.errors import SteelyardError
 
-PATIENCE = 0.1
+WAIT = 0.1
 """Seconds that a page waits for figures before it shows that they are being computed."""
-_KEPT = 500
+_MOST_RESULTS = 500
 """Results; each is a page's text, some tens of kB."""
 
 Job = Callable[..., dict[str, Any]]
@@ -34,7 +34,7 @@ class Figures:
         self._executor: Executor | None = None
 
     def ask(
-        self, job: Job, *given: Any, state: object, patience: float = PATIENCE, again: bool = True
+        self, job: Job, *given: Any, state: object, timeout: float = WAIT, again: bool = True
     ) -> dict[str, Any] | None:
         """What the job gives; None while it is at work. `state` is that of what it reads: another one is computed anew.
 
@@ -47,16 +47,16 @@ class Figures:
                 future = self._submit(job, given)
                 self._results[key] = future
             self._results.move_to_end(key)
-            while len(self._results) > _KEPT:
+            while len(self._results) > _MOST_RESULTS:
                 self._results.popitem(last=False)
         try:
-            return future.result(patience)
+            return future.result(timeout)
         except TimeoutError:
             return None
         except BrokenProcessPool:
             # It was killed, for memory say: the next one may do better.
             if again:
-                return self.ask(job, *given, state=state, patience=patience, again=False)
+                return self.ask(job, *given, state=state, timeout=timeout, again=False)
             raise
 
     def _submit(self, job: Job, given: tuple[Any, ...]) -> Future[dict[str, Any]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Any
 
 import jinja2
@@ -36,7 +35,7 @@ TEMPLATES.globals |= {
     "run_address": site.run_address,
     "samples_address": site.samples_address,
     "sample_address": site.sample_address,
-    "change_address": site.change_address,
+    "desk_address": site.desk_address,
     "history_address": site.history_address,
     "runs_address": site.runs_address,
     "suite_address": site.suite_address,
@@ -60,15 +59,9 @@ def page(template: str, **shown: Any) -> str:
     return TEMPLATES.get_template(template).render(**shown)
 
 
-def blocks(document: doc.Document, run_id: str | None = None, *, without: Sequence[type] = (doc.Samples,)) -> Markup:
-    """The blocks of a document as HTML; with a run, figures lead to its samples.
-
-    Samples have a page of their own, so that blocks of them are left out.
-    """
-    address = None if run_id is None else partial(site.samples_address, run_id)
-    shown = [block for block in document.blocks if not isinstance(block, tuple(without))]
-    writer = BlockWriter(doc.Document(document.title, shown), ROOMY, address)
-    return writer.content()
+def blocks(document: doc.Document) -> Markup:
+    """The blocks of a document as HTML."""
+    return BlockWriter(document, ROOMY).content()
 
 
 def pictures(drawn: Sequence[doc.Picture], addresses: Mapping[str, str]) -> Markup:

@@ -31,7 +31,6 @@ from steelyard.report.run import context, data, document
 from steelyard.store.base import Store
 from steelyard.store.sql import SqlStore
 from steelyard.web.site import (
-    Action,
     File,
     NotThere,
     Query,
@@ -90,7 +89,8 @@ def list_runs(visit: Visit) -> Mapping[str, Any]:
     query, listing = visit.query, visit.store.listing
     suites = listing.suites()
     counts, following = dict(suites), ""
-    if query.suite or query.search:
+    filtered = bool(query.suite or query.search)
+    if filtered:
         headers = listing.page(query.suite, query.search, query.after, _A_PAGE + 1)
         if len(headers) > _A_PAGE:
             following = headers[_A_PAGE - 1].id
@@ -107,8 +107,8 @@ def list_runs(visit: Visit) -> Mapping[str, Any]:
     held = _baselines(visit.store)
     listed = [_of_suite(visit.store, some, held, in_a_row=not query.search) for some in groups.values() if some]
     listed = [group | {"n_runs": counts[group["suite"]], "runs": group["runs"][:shown]} for group in listed]
-    one = bool(query.suite or query.search)
-    return {"suites": listed, "names": sorted(counts), "next": following, "_one": one, "_sparkline": sparkline}
+    page = {"_filtered": filtered, "_sparkline": sparkline}
+    return {"suites": listed, "names": sorted(counts), "next": following} | page
 
 
 def _baselines(store: Store, suite: str | None = None) -> dict[str, list[str]]:
@@ -384,4 +384,3 @@ RESOURCES: tuple[Resource, ...] = (
     Resource("/history/{suite}", "A suite's figures run by run.", show_history, "history.html", HistoryQuery),
 )
 FILES: tuple[File, ...] = (File("/charts/{chart}", "A chart of a page.", show_chart),)
-ACTIONS: tuple[Action, ...] = ()

@@ -25,7 +25,7 @@ from steelyard.suite.case import Case
 from steelyard.targets.base import request_again
 from steelyard.web import render
 from steelyard.web.differences import Part, differences
-from steelyard.web.site import Action, File, NotThere, Query, Resource, Visit, number_in, sample_address
+from steelyard.web.site import File, NotThere, Query, Resource, Visit, number_in, sample_address
 
 MOST = 20_000
 """Characters of an answer that a page shows at first; `more` shows more of them."""
@@ -85,12 +85,12 @@ def show_sample(visit: Visit) -> Mapping[str, Any]:
 def _excerpt(visit: Visit, header: RunHeader, most: int) -> Excerpt:
     name = visit.path["position"]
     position = number_in(name)
-    found = None if position is None else visit.store.excerpt(header.id, position, most=most)
-    if found is None:
+    excerpt = None if position is None else visit.store.excerpt(header.id, position, most=most)
+    if excerpt is None:
         raise NotThere(
             f"run {header.id} has no sample {fmt.one_line(name, 20)}: it is not answered yet, or there is none"
         )
-    return found
+    return excerpt
 
 
 def _read(sample: Sample, header: RunHeader) -> Any:
@@ -271,4 +271,3 @@ RESOURCES: tuple[Resource, ...] = (
 FILES: tuple[File, ...] = (
     File("/runs/{run}/samples/{position}/pictures/{number}", "A picture of the sample's case.", picture_of),
 )
-ACTIONS: tuple[Action, ...] = ()

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from typing import Any, Literal, get_type_hints
-from urllib.parse import urlencode
 
 from pydantic import Field, create_model, model_validator
 
 from steelyard.records import CheckState, Outcome, RunHeader
 from steelyard.report import format as fmt
-from steelyard.store.paging import Page, SampleRow
+from steelyard.report.wording import status_of
+from steelyard.store.paging import Page
 from steelyard.store.selection import CONCLUSIVE, INCONCLUSIVE, Selection
-from steelyard.web.site import Action, Query, Resource, Visit, samples_address
+from steelyard.web.site import Query, Resource, Visit, parameter, samples_address, with_query
 
 Order = Literal["plan", "-plan", "score", "-score", "latency", "-latency", "case", "-case"]
 ORDERS: dict[Order, str] = {
@@ -46,7 +46,7 @@ _PASSED = {"true": "passed", "false": "not passed"}
 
 class _SamplesQuery(Query):
     order: Order = "plan"
-    after: int | None = Field(default=None, ge=0, le=_LARGEST, description="Samples behind the one at this position.")
+    after: int | None = Field(default=None, ge=0, le=_LARGEST, description="Samples after the one at this position.")
     before: int | None = Field(default=None, ge=0, le=_LARGEST, description="Samples before the one at this position.")
 
     @model_validator(mode="before")
@@ -89,27 +89,22 @@ def list_samples(visit: Visit) -> Mapping[str, Any]:
         "previous": page.more if back else (positions[0] if positions and query.after is not None else None),
         "choices": {name: [value for value, _ in options] for name, options in choices.items()},
         "_fields": [
-            (name, _LABELS[name], options, _text(getattr(selection, name))) for name, options in choices.items()
+            (name, _LABELS[name], options, parameter(getattr(selection, name))) for name, options in choices.items()
         ],
-        "_kept": {name: value for name, value in selection.given().items() if name not in (*_LABELS, "text")},
+        "_hidden": {name: value for name, value in selection.given().items() if name not in (*_LABELS, "text")},
         "_chips": [(text, _address(header.id, query, **without)) for text, without in _chips(selection)],
         "_status": _status(page, header, selection),
         "_orders": ORDERS,
         "_at": lambda **place: _address(header.id, query, **place),
         "_sorted": lambda name, first: _sorted(header.id, query, name, first),
-        "_word": _word,
+        "_status_of": status_of,
     }
-
-
-def _text(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else "" if value is None else str(value)
 
 
 def _address(run_id: str, query: Any, **changes: Any) -> str:
     """The address of the same samples, with some parameters changed; the place is left out unless it is given."""
     given = query.model_dump(exclude_defaults=True, exclude={"after", "before"}) | changes
-    asked = urlencode({name: _text(value) for name, value in given.items() if _text(value)})
-    return samples_address(run_id) + (f"?{asked}" if asked else "")
+    return with_query(samples_address(run_id), given)
 
 
 def _sorted(run_id: str, query: Any, name: str, first: Order) -> tuple[str, str]:
@@ -129,7 +124,7 @@ def _choices(visit: Visit, header: RunHeader, selection: Selection) -> dict[str,
     available["state"] = list(CheckState) if available["check"] else []
     result = {}
     for name in _LABELS:
-        chosen = _text(getattr(selection, name))
+        chosen = parameter(getattr(selection, name))
         values = list(dict.fromkeys([*available[name], *([chosen] if chosen else [])]))
         if chosen or len(values) > 1:
             result[name] = [(value, _shown(name, value)) for value in values]
@@ -146,7 +141,7 @@ def _chips(selection: Selection) -> Iterator[tuple[str, dict[str, Any]]]:
     """What is selected, in words, and what an address without it changes."""
     for name, value in selection.given().items():
         label = _LABELS.get(name, name).lower()
-        shown = fmt.plain(value) if isinstance(value, float) else _shown(name, _text(value))
+        shown = fmt.plain(value) if isinstance(value, float) else _shown(name, parameter(value))
         if name.startswith(("min_", "max_")):
             label = f"{name[4:]} {'≥' if name.startswith('min_') else '≤'}"
         elif name == "below":
@@ -169,18 +164,6 @@ def _status(page: Page, header: RunHeader, selection: Selection) -> str:
     return f"All of {of} looked at" if page.more is None else f"{len(page.rows):,} or more of {of}"
 
 
-def _word(row: SampleRow) -> str:
-    """What became of a sample, in a word."""
-    if not Outcome(row.outcome).conclusive:
-        return "inconclusive"
-    if row.excluded:
-        return "excluded"
-    if row.outcome == Outcome.MALFORMED or row.passed is None:
-        return row.outcome
-    return "passed" if row.passed else "failed"
-
-
 RESOURCES: tuple[Resource, ...] = (
     Resource("/runs/{run}/samples", "Samples of a run.", list_samples, "samples.html", SamplesQuery),
 )
-ACTIONS: tuple[Action, ...] = ()

@@ -111,8 +111,8 @@ def _bearer(request: Request) -> str | None:
 def _matching(settings: Settings, token: str) -> Role | None:
     """The role of a token. All are looked at, each in constant time: how long it takes says nothing about them."""
     role = None
-    for known, its_role in (settings.tokens or {}).items():
-        if hmac.compare_digest(known.encode(), token.encode("utf-8", "surrogateescape")):
+    for valid, its_role in (settings.tokens or {}).items():
+        if hmac.compare_digest(valid.encode(), token.encode("utf-8", "surrogateescape")):
             role = its_role
     return role
 

@@ -149,6 +149,17 @@ def number_in(text: str) -> int | None:
     return int(text) if text.isdecimal() and len(text) < 10 else None
 
 
+def with_query(path: str, given: Mapping[str, Any]) -> str:
+    """An address with those of the parameters that are not empty."""
+    query = urlencode({name: text for name, value in given.items() if (text := parameter(value))})
+    return f"{path}?{query}" if query else path
+
+
+def parameter(value: Any) -> str:
+    """A value as an address and a form have it: `true` and `false`, and "" for None."""
+    return str(value).lower() if isinstance(value, bool) else "" if value is None else str(value)
+
+
 def run_address(run_id: str) -> str:
     """The page of a run."""
     return f"/runs/{quote(run_id, safe='')}"
@@ -156,9 +167,7 @@ def run_address(run_id: str) -> str:
 
 def samples_address(run_id: str, selection: Selection | None = None) -> str:
     """The page of a run's samples, those of a selection alone."""
-    given = {} if selection is None else selection.given()
-    query = urlencode({name: str(value).lower() if value in (True, False) else value for name, value in given.items()})
-    return f"{run_address(run_id)}/samples{f'?{query}' if query else ''}"
+    return with_query(f"{run_address(run_id)}/samples", {} if selection is None else selection.given())
 
 
 def address_in_its_run(selection: Selection) -> str:
@@ -178,9 +187,12 @@ def change_address(before: str, after: str) -> str:
 
 def runs_address(suite: str = "", search: str = "", after: str = "") -> str:
     """The page of runs: of a suite, with a text, older than a run."""
-    given = {"suite": suite, "search": search, "after": after}
-    query = urlencode({name: value for name, value in given.items() if value})
-    return f"/runs{f'?{query}' if query else ''}"
+    return with_query("/runs", {"suite": suite, "search": search, "after": after})
+
+
+def desk_address(run_id: str, part: str = "", **given: str | None) -> str:
+    """The page of a run's queue of what is to be labelled, or a part of it such as `/truth`."""
+    return with_query(f"/desk/{quote(run_id, safe='')}{part}", given)
 
 
 def suite_address(suite: str) -> str:

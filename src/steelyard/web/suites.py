@@ -15,7 +15,7 @@ from steelyard.report.render.json import encode
 from steelyard.store.samples import case_from
 from steelyard.suite.judge import Rubric
 from steelyard.web import render
-from steelyard.web.site import Action, NotThere, Query, Resource, Visit
+from steelyard.web.site import NotThere, Query, Resource, Visit
 
 _CASES = 25
 _LONGEST_CASE = 20_000
@@ -164,4 +164,3 @@ RESOURCES: tuple[Resource, ...] = (
     Resource("/suites", "Suites that have runs.", list_suites, "suites.html"),
     Resource("/suites/{suite}", "A suite as its newest run stored it.", show_suite, "suite.html", SuiteQuery),
 )
-ACTIONS: tuple[Action, ...] = ()
