@@ -24,7 +24,7 @@ from steelyard.report.render.html import asset
 from steelyard.report.render.json import encode
 from steelyard.web import changes, desk, openapi, render, runs, sample, samples, suites
 from steelyard.web.security import guarded
-from steelyard.web.site import Action, File, NotThere, Resource, Role, Site, Visit, Working
+from steelyard.web.site import Action, File, NotThere, Resource, Site, Visit, Working
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -106,7 +106,7 @@ class _Problem(Exception):
 
 
 def _error_page(message: str) -> str:
-    return render.page("error.html", message=redact_known(message), role=Role.VIEWER, csrf="")
+    return render.page("error.html", message=redact_known(message), role=None, csrf="")
 
 
 def _page(site: Site, item: Resource) -> Endpoint:

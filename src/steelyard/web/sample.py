@@ -60,6 +60,8 @@ def show_sample(visit: Visit) -> Mapping[str, Any]:
     return {
         "run": {"id": header.id, "suite": header.suite_name},
         "position": sample.position,
+        "previous": _neighbour(visit, header, sample, back=True),
+        "next": _neighbour(visit, header, sample),
         "sample": detail,
         "answer": sample.call_result.text,
         "answer_is_cut": shown.cut,
@@ -88,6 +90,12 @@ def _excerpt(visit: Visit, header: RunHeader, most: int) -> Excerpt:
     if found is None:
         raise NotThere(f"run {header.id} has no sample {position}: it is not answered yet, or there is none")
     return found
+
+
+def _neighbour(visit: Visit, header: RunHeader, sample: Sample, *, back: bool = False) -> int | None:
+    """Where the next sample is that is stored: of a run that goes on, or was ended early, some are not."""
+    rows = visit.store.page(header.id, after=sample.position, back=back, limit=1).rows
+    return rows[0].position if rows else None
 
 
 def _read(sample: Sample, header: RunHeader) -> Any:
