@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote
+from urllib.parse import parse_qsl, quote, unquote
 
 from pydantic import ValidationError
 from starlette.applications import Starlette
@@ -185,7 +185,10 @@ async def _report_style(_: Request) -> Response:
 
 
 async def _sign_in(request: Request) -> Response:
-    return HTMLResponse(render.page("sign_in.html", wrong="wrong" in request.query_params, role=None, csrf=""))
+    path, _, query = request.query_params.get("to", "/runs").partition("?")
+    # Whatever was given, the form leads to a page of this app.
+    shown = {"action": "/" + quote(path.lstrip("/")), "asked": parse_qsl(query)}
+    return HTMLResponse(render.page("sign_in.html", wrong="wrong" in request.query_params, role=None, csrf="", **shown))
 
 
 async def _missing(request: Request, error: Any) -> Response:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hmac
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
+from urllib.parse import urlencode
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -72,7 +73,7 @@ def _refused(site: Site, request: Request, allowed: Iterable[str]) -> Response |
     if role is None and not request.url.path.startswith(_OPEN):
         if request.url.path.startswith("/api/"):
             return Response("a token is needed: Authorization: Bearer TOKEN\n", 401, media_type="text/plain")
-        return RedirectResponse("/sign-in", 303)
+        return _to_sign_in(request)
     request.state.role = role or Role.VIEWER
     if request.method not in _READS and not _is_ours(site, request):
         return Response("this write does not come from a page of Steelyard\n", 403, media_type="text/plain")
@@ -102,12 +103,20 @@ def _matching(settings: Settings, token: str) -> Role | None:
 def _sign_in(settings: Settings, request: Request) -> Response:
     token = request.query_params["token"]
     if _matching(settings, token) is None:
-        return RedirectResponse("/sign-in?wrong=true", 303)
+        return _to_sign_in(request, wrong="true")
     # The same address without the token: it is not to stay in the history of the browser.
     response = RedirectResponse(str(request.url.remove_query_params("token").replace(scheme="", netloc="")), 303)
     secure = request.url.scheme == "https"
     response.set_cookie(COOKIE, token, max_age=_YEAR, httponly=True, samesite="strict", secure=secure)
     return response
+
+
+def _to_sign_in(request: Request, **given: str) -> Response:
+    """To the form, which leads on to what was asked for: a colleague may have sent its address."""
+    asked = str(request.url.remove_query_params("token").replace(scheme="", netloc=""))
+    if request.url.path not in ("/", "/sign-in") and asked != "/runs":
+        given["to"] = asked
+    return RedirectResponse(f"/sign-in?{urlencode(given)}" if given else "/sign-in", 303)
 
 
 def _is_ours(site: Site, request: Request) -> bool:
