@@ -51,6 +51,14 @@ def test_repeats_and_the_same_case_in_other_runs_are_linked(store, client):
     assert 'href="/runs/demo-2/samples/0"' in page
 
 
+def test_the_first_sample_has_no_previous_and_the_last_no_next(store, client):
+    held = [case(1), case(2)]
+    put(store, *((with_text(item, "a"), item) for item in held))
+    ends = [client.get(f"/api/runs/demo-1/samples/{place}").json() for place in (0, 1)]
+    assert [(item["previous"], item["next"]) for item in ends] == [(None, 1), (0, None)]
+    assert 'rel="next"' not in client.get("/runs/demo-1/samples/1").text
+
+
 def test_an_answer_of_100_mb_opens_with_its_beginning(store, client):
     held = case(1)
     text = "begin " + "All work and no play makes a dull page. " * 2_500_000
