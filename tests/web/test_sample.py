@@ -28,6 +28,16 @@ def test_fields_that_differ_are_marked_and_others_are_not(store, client):
     assert client.get("/runs/demo-1/samples/0").text.count('class="differs"') == 1
 
 
+def test_what_the_schema_does_not_ask_for_is_no_difference(store, client):
+    held = case(1)
+    shape = {"schema": {"type": "object", "properties": {"title": {"type": "string"}}}}
+    made = header("demo-1")
+    put(store, (with_text(held, '{"title": "Thing 1"}', step="whole"), held), suite=made.suite | {"answer": shape})
+    page = client.get("/runs/demo-1/samples/0").text
+    assert "not asked for" in page
+    assert 'class="differs"' not in page
+
+
 def test_spans_of_truth_and_findings_are_marked_in_the_text(store, client):
     held = case(1, input={"text": "a red fox runs"}, expected={"spans": [{"start": 0, "end": 9, "role": "subject"}]})
     wrong = Finding("ROLE", got={"role": "action"}, span=(10, 14))
