@@ -202,6 +202,14 @@ def test_queues_are_listed_with_what_is_left_and_people_are_pseudonyms(client, s
     assert "<b>Ann" not in page + client.get(f"/desk/{RUN}").text
 
 
+def test_the_page_of_a_run_leads_to_its_queue_or_to_where_one_is_drawn(client, store):
+    made = ended_run(store, 12)
+    assert f'href="/desk?run={RUN}">Label' in client.get(f"/runs/{RUN}").text
+    assert f'name="run" value="{RUN}"' in client.get(f"/desk?run={RUN}").text
+    extend_plan(store, made, Draw(random=3))
+    assert f'href="/desk/{RUN}">Label' in client.get(f"/runs/{RUN}").text
+
+
 def test_agreement_and_estimate_are_there_as_lines_and_as_a_page(client, store, run):
     assert client.get(f"/api/desk/{RUN}/figures").json()["lines"] == [["Labels", "none yet"]]
     extend_plan(store, run, Draw(random=9))

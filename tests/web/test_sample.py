@@ -40,6 +40,16 @@ def test_a_text_that_was_expected_is_compared_word_by_word(store, client):
     assert "a <del>red</del><ins>grey</ins> fox runs" in client.get("/runs/demo-1/samples/0").text
 
 
+def test_what_the_schema_does_not_ask_for_is_no_difference(store, client):
+    held = case(1)
+    shape = {"schema": {"type": "object", "properties": {"title": {"type": "string"}}}}
+    made = header("demo-1")
+    put(store, (with_text(held, '{"title": "Thing 1"}', step="whole"), held), suite=made.suite | {"answer": shape})
+    page = client.get("/runs/demo-1/samples/0").text
+    assert "not asked for" in page
+    assert 'class="differs"' not in page
+
+
 def test_spans_of_truth_and_findings_are_marked_in_the_text(store, client):
     held = case(1, input={"text": "a red fox runs"}, expected={"spans": [{"start": 0, "end": 9, "role": "subject"}]})
     wrong = Finding("ROLE", got={"role": "action"}, span=(10, 14))
@@ -61,6 +71,14 @@ def test_repeats_and_the_same_case_in_other_runs_are_linked(store, client):
     page = client.get("/runs/demo-1/samples/0").text
     assert 'href="/runs/demo-1/samples/1"' in page
     assert 'href="/runs/demo-2/samples/0"' in page
+
+
+def test_the_first_sample_has_no_previous_and_the_last_no_next(store, client):
+    held = [case(1), case(2)]
+    put(store, *((with_text(item, "a"), item) for item in held))
+    ends = [client.get(f"/api/runs/demo-1/samples/{place}").json() for place in (0, 1)]
+    assert [(item["previous"], item["next"]) for item in ends] == [(None, 1), (0, None)]
+    assert 'rel="next"' not in client.get("/runs/demo-1/samples/1").text
 
 
 def test_an_answer_of_100_mb_opens_with_its_beginning(store, client):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -98,6 +99,27 @@ def test_without_a_token_nothing_is_shown(guarded):
     assert guarded.get("/sign-in").status_code == 200
     assert guarded.get("/runs", headers={"cookie": "steelyard=own-"}).status_code == 303
     assert guarded.get("/api/runs", headers={"authorization": "Bearer own-12"}).status_code == 401
+
+
+def test_signing_in_leads_on_to_what_was_asked_for_and_never_to_another_site(guarded):
+    asked = guarded.get("/runs/demo-1/samples?passed=false&text=a%26b").headers["location"]
+    form = guarded.get(asked).text
+    assert 'action="/runs/demo-1/samples"' in form
+    assert 'name="passed" value="false"' in form
+    assert 'name="text" value="a&amp;b"' in form
+    again = guarded.get("/runs/demo-1/samples?passed=false&token=wrong").headers["location"]
+    assert "not one of this server" in guarded.get(again).text
+    assert 'action="/runs/demo-1/samples"' in guarded.get(again).text
+    for elsewhere in (
+        "//other.example/x",
+        "/\\other.example",
+        "http://other.example",
+        "javascript:alert(1)",
+        "http://[",
+    ):
+        shown = guarded.get("/sign-in", params={"to": elsewhere})
+        assert shown.status_code == 200
+        assert re.search(r'action="/[\w%]', shown.text), elsewhere
 
 
 def test_a_token_in_the_address_becomes_a_cookie_that_scripts_and_other_sites_cannot_use(guarded):

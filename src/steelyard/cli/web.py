@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 import sys
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
     from steelyard.web.site import Role
 
+_PORT = click.IntRange(0, 65535)
 _ROLES = ("owner", "labeller", "viewer")
 
 
@@ -24,7 +26,7 @@ def _serving(function: click.decorators.FC) -> click.decorators.FC:
     for option in reversed(
         [
             click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on."),
-            click.option("--port", default=8400, show_default=True, help="Port; 0 takes a free one."),
+            click.option("--port", type=_PORT, default=8400, show_default=True, help="Port; 0 takes a free one."),
             click.option("--allow-host", multiple=True, metavar="NAME", help="Also answer to this host name."),
             click.option("--read-only", is_flag=True, help="Nobody can label or change anything."),
             click.option("--no-browser", is_flag=True, help="Open no browser."),
@@ -148,7 +150,8 @@ def _listen(host: str, port: int) -> socket.socket:
         listening.listen()
     except OSError as error:
         listening.close()
-        raise UsageError(f"cannot listen on {host}:{port} ({error.strerror}): choose another with --port") from None
+        option = "--port" if error.errno in (errno.EADDRINUSE, errno.EACCES) else "--host"
+        raise UsageError(f"cannot listen on {host}:{port} ({error.strerror}): choose another with {option}") from None
     return listening
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote
+from urllib.parse import parse_qsl, quote, unquote
 
 from pydantic import ValidationError
 from starlette.applications import Starlette
@@ -24,7 +24,7 @@ from steelyard.report.render.html import asset
 from steelyard.report.render.json import encode
 from steelyard.web import changes, desk, openapi, render, runs, sample, samples, suites
 from steelyard.web.security import HEADERS, guarded
-from steelyard.web.site import Action, File, NotThere, Resource, Role, Site, Visit, Working
+from steelyard.web.site import Action, File, NotThere, Resource, Site, Visit, Working
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -99,7 +99,7 @@ class _Problem(Exception):
         self.status = status
 
     def as_page(self) -> Response:
-        page = render.page("error.html", message=redact_known(str(self)), role=Role.VIEWER, csrf="")
+        page = render.page("error.html", message=redact_known(str(self)), role=None, csrf="")
         return HTMLResponse(page, self.status)
 
     def as_json(self) -> Response:
@@ -184,7 +184,10 @@ async def _report_style(_: Request) -> Response:
 
 
 async def _sign_in(request: Request) -> Response:
-    return HTMLResponse(render.page("sign_in.html", wrong="wrong" in request.query_params, role=None, csrf=""))
+    path, _, query = request.query_params.get("to", "/runs").partition("?")
+    # Whatever was given, the form leads to a page of this app.
+    shown = {"action": "/" + quote(path.lstrip("/")), "asked": parse_qsl(query)}
+    return HTMLResponse(render.page("sign_in.html", wrong="wrong" in request.query_params, role=None, csrf="", **shown))
 
 
 async def _missing(request: Request, error: Any) -> Response:

@@ -29,6 +29,7 @@ from steelyard.report.render.html import BlockWriter, tag
 from steelyard.report.render.page_size import ROOMY
 from steelyard.report.run import context, data, document
 from steelyard.store.base import Store
+from steelyard.store.people import Queue
 from steelyard.store.sql import SqlStore
 from steelyard.web.site import (
     File,
@@ -301,6 +302,7 @@ def show_run(visit: Visit) -> Mapping[str, Any]:
         "compare_with": _to_compare(store, header),
         "_run": header.id,
         "_suite": header.suite_name,
+        "_is_planned": store.people.plan(Queue(header.id)) is not None,
         "_n": result["n_samples"],
         "_outcomes": result["outcomes"],
         "_below": result["below"],

@@ -60,13 +60,15 @@ def show_sample(visit: Visit) -> Mapping[str, Any]:
     return {
         "run": {"id": header.id, "suite": header.suite_name},
         "position": sample.position,
+        "previous": _neighbour(visit, header, sample, back=True),
+        "next": _neighbour(visit, header, sample),
         "sample": detail,
         "answer": sample.call_result.text,
         "answer_is_cut": shown.cut,
         "case_is_cut": shown.case_cut,
         "request": request_again(header, sample, case),
         "call": replace(sample.call_result, text=None),
-        "fields": list(_fields(case.expected, read)),
+        "fields": list(_fields(case.expected, read, header.description.answer.schema_data)),
         "repeats": visit.store.repeats(header.id, sample.case_id, limit=_MOST_REPEATS),
         "elsewhere": list(_elsewhere(visit, header, sample.case_id)),
         "_header": header,
@@ -91,6 +93,12 @@ def _excerpt(visit: Visit, header: RunHeader, most: int) -> Excerpt:
             f"run {header.id} has no sample {fmt.one_line(name, 20)}: it is not answered yet, or there is none"
         )
     return excerpt
+
+
+def _neighbour(visit: Visit, header: RunHeader, sample: Sample, *, back: bool = False) -> int | None:
+    """Where the next sample is that is stored: of a run that goes on, or was ended early, some are not."""
+    rows = visit.store.page(header.id, after=sample.position, back=back, limit=1).rows
+    return rows[0].position if rows else None
 
 
 def _read(sample: Sample, header: RunHeader) -> Any:
@@ -130,10 +138,12 @@ def _only_text(expected: Any) -> Iterator[str]:
         yield from (value for value in expected.values() if isinstance(value, str))
 
 
-def _fields(expected: Any, got: Any) -> Iterator[dict[str, Any]]:
+def _fields(expected: Any, got: Any, schema: Mapping[str, Any] | None) -> Iterator[dict[str, Any]]:
     """Each field of a truth beside what the answer has there, and whether they are the same."""
     if not isinstance(expected, Mapping) or not isinstance(got, Mapping):
         return
+    # A truth may have more than answers are asked for: what else is right, say, or what only people want to know.
+    named = (schema or {}).get("properties") or expected
     for name in list(dict.fromkeys([*expected, *got]))[:_MOST_FIELDS]:
         before, after = expected.get(name), got.get(name)
         # Numbers and texts of the same value are the same to a reader; how they were scored stands below.
@@ -141,7 +151,8 @@ def _fields(expected: Any, got: Any) -> Iterator[dict[str, Any]]:
         nested = isinstance(before, Mapping | list) or isinstance(after, Mapping | list)
         yield {"name": str(name), "expected": before, "got": after, "same": same, "asked": name in expected} | {
             # Lists and groups are scored by their parts: that they are written otherwise says nothing yet.
-            "nested": nested
+            "nested": nested,
+            "answered": name in named or name in got,
         }
 
 

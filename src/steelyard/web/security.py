@@ -86,7 +86,7 @@ def _refused(site: Site, request: Request, allowed: Iterable[str]) -> Response |
     if role is None and not path.startswith(_OPEN):
         if path.startswith("/api/"):
             return Response("a token is needed: Authorization: Bearer TOKEN\n", 401, media_type="text/plain")
-        return RedirectResponse("/sign-in", 303)
+        return _to_sign_in(request)
     request.state.role = role or Role.VIEWER
     if request.method not in _READS and not _is_ours(site, request):
         return Response("this write does not come from a page of Steelyard\n", 403, media_type="text/plain")
@@ -120,15 +120,26 @@ def _matching(settings: Settings, token: str) -> Role | None:
 def _sign_in(settings: Settings, request: Request) -> Response:
     token = request.query_params["token"]
     if _matching(settings, token) is None:
-        return RedirectResponse("/sign-in?wrong=true", 303)
-    # The same address without the token: it is not to stay in the history of the browser.
-    # One slash at its beginning: "//name" would be another host.
-    rest = urlencode([(name, value) for name, value in request.query_params.multi_items() if name != "token"])
-    address = f"/{quote(request.scope['path'].lstrip('/'))}{f'?{rest}' if rest else ''}"
-    response = RedirectResponse(address, 303)
+        return _to_sign_in(request, wrong="true")
+    response = RedirectResponse(_without_token(request), 303)
     secure = request.scope["scheme"] == "https"
     response.set_cookie(COOKIE, token, max_age=_YEAR, httponly=True, samesite="strict", secure=secure)
     return response
+
+
+def _without_token(request: Request) -> str:
+    """The address without the token: it is not to stay in the history of the browser."""
+    rest = urlencode([(name, value) for name, value in request.query_params.multi_items() if name != "token"])
+    # One slash at its beginning: "//name" would be another host.
+    return f"/{quote(request.scope['path'].lstrip('/'))}{f'?{rest}' if rest else ''}"
+
+
+def _to_sign_in(request: Request, **given: str) -> Response:
+    """To the form, which leads on to what was asked for: a colleague may have sent its address."""
+    asked = _without_token(request)
+    if request.scope["path"] not in ("/", "/sign-in") and asked != "/runs":
+        given["to"] = asked
+    return RedirectResponse(f"/sign-in?{urlencode(given)}" if given else "/sign-in", 303)
 
 
 def _is_ours(site: Site, request: Request) -> bool:

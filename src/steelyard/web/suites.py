@@ -100,7 +100,7 @@ def blocks(header: RunHeader) -> list[doc.Block]:
         "Components",
         [item for item in suite.components if item.kind != "stated"],
         ("Component", lambda item: item.name),
-        (doc.Column("Kind"), lambda item: item.kind),
+        (doc.words("Kind"), lambda item: item.kind),
         ("Weight", lambda item: weight_of(header, item.name)),
         (doc.words("Scorer"), lambda item: str(item.scorer)),
         (doc.words("Settings"), lambda item: fmt.shortened(fmt.as_text(item.params), 160) if item.params else ""),

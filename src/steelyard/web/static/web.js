@@ -18,17 +18,21 @@
 
   const typing = () => document.activeElement?.matches('input:not([type="checkbox"], [type="radio"]), select, textarea');
   const rows = () => [...document.querySelectorAll("[data-rows] [data-href]")];
-  let at = -1;
+  const here = () => document.querySelector("[data-rows] [data-href].here");
   let before = "";
 
   function move(step) {
     const all = rows();
     if (!all.length) return;
+    const at = all.indexOf(here());
     all[at]?.classList.remove("here");
-    at = Math.min(Math.max(at + step, 0), all.length - 1);
-    all[at].classList.add("here");
-    all[at].scrollIntoView({ block: "nearest" });
+    const next = all[Math.min(Math.max(at + step, 0), all.length - 1)];
+    next.classList.add("here");
+    next.scrollIntoView({ block: "nearest" });
   }
+
+  // After a search the keys are those of the rows again.
+  document.addEventListener("submit", () => { if (document.activeElement?.matches('input[type="search"]')) document.activeElement.blur(); });
 
   const go = { r: "/runs", s: "/suites", d: "/desk" };
   const keys = document.getElementById("keys");
@@ -42,8 +46,11 @@
     else if (key === "/") document.querySelector('input[type="search"]')?.focus();
     else if (key === "j") move(1);
     else if (key === "k") move(-1);
-    else if (key === "Enter" && rows()[at]) location.href = rows()[at].dataset.href;
-    else {
+    else if (key === "Enter") {
+      // Of a link or button that Tab led to, Enter is its own.
+      if (!here() || event.target.closest("a, button, summary")) return;
+      location.href = here().dataset.href;
+    } else {
       // A link or button that names the key: `data-key="n"`.
       const target = document.querySelector(`[data-key="${CSS.escape(key)}"]`);
       if (!target) return;
@@ -66,5 +73,6 @@
   document.addEventListener("keydown", (event) => {
     if (event.key === "x" && !event.target.matches("input, select, textarea")) document.querySelector("tr.here [data-pick]")?.click();
   });
-  show();
+  // Also of what was picked before somebody came back to this page.
+  addEventListener("pageshow", show);
 })();
