@@ -25,9 +25,10 @@ import numpy as np
 
 from steelyard.frozen import frozen, slotted
 from steelyard.store.base import Checks, Columns
-from steelyard.store.codec import from_stored, pack_bytes, pack_text, to_json, to_stored, unpack_bytes, unpack_text
+from steelyard.store.codec import from_stored, to_json, to_stored
 from steelyard.store.columns import PackedTexts
 from steelyard.store.databases import Session, in_pieces, placeholders
+from steelyard.store.packing import pack_bytes, pack_text, unpack_bytes, unpack_text
 from steelyard.store.samples import case_from
 from steelyard.suite.case import Case
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from steelyard.frozen import frozen
 from steelyard.records import Outcome, Sample
-from steelyard.store.codec import from_stored, head_of_text, to_json, to_stored
-from steelyard.store.databases import Session
+from steelyard.store.codec import from_stored, to_json, to_stored
+from steelyard.store.databases import Session, placeholders
+from steelyard.store.packing import head_of_text
 from steelyard.store.samples import complete, with_call
 from steelyard.suite.case import Case
 
@@ -47,20 +49,21 @@ class Repeat:
     passed: bool | None
 
 
-def read_excerpt(session: Session, run: int, position: int, most: int) -> Excerpt | None:
-    """The sample at a place of the plan, at most so many characters of its answer; None when there is none."""
-    answer = _ANSWER.format(most=int(most), largest=_LARGEST_CASE)
-    rows = session.execute(f"{with_call(answer)} AND s.seq = ?", (run, position))
-    if not rows:
-        return None
-    *row, text, packed, content, case_length = rows[0]
-    text = head_of_text(text, packed, most + 1)
-    cut = text is not None and len(text) > most
-    case_cut = case_length > _LARGEST_CASE
-    if case_cut:
-        content = to_json({"id": from_stored(row[2]), "input": from_stored(content)})
-    ((sample, case),) = complete(session, run, [(*row, text and text[:most], None, content)])
-    return Excerpt(sample, case, cut, case_cut)
+def read_excerpts(session: Session, run: int, positions: Sequence[int], most: int) -> dict[int, Excerpt]:
+    """The samples at some places of the plan, each with at most so many characters of its answer."""
+    if not positions:
+        return {}
+    texts = _ANSWER.format(most=int(most), largest=_LARGEST_CASE)
+    sql = f"{with_call(texts)} AND s.seq IN ({placeholders(positions)})"
+    rows, cuts = [], []
+    for *row, text, packed, content, case_length in session.execute(sql, (run, *positions)):
+        head = head_of_text(text, packed, most + 1)
+        cuts.append((head is not None and len(head) > most, case_length > _LARGEST_CASE))
+        if case_length > _LARGEST_CASE:
+            content = to_json({"id": from_stored(row[2]), "input": from_stored(content)})
+        rows.append((*row, head and head[:most], None, content))
+    read = zip(rows, complete(session, run, rows), cuts, strict=True)
+    return {row[1]: Excerpt(sample, case, *cut) for row, (sample, case), cut in read}
 
 
 def read_repeats(session: Session, run: int, case_id: str, limit: int) -> list[Repeat]:

@@ -21,17 +21,10 @@ from steelyard.errors import UsageError
 from steelyard.frozen import frozen
 from steelyard.metrics.registry import NONE
 from steelyard.records import Check, Outcome
-from steelyard.store.codec import (
-    BLOCK,
-    from_stored,
-    from_stored_or_none,
-    head_of_text,
-    to_stored,
-    unpack,
-    unpack_text,
-)
+from steelyard.store.codec import from_stored, from_stored_or_none, to_stored, unpack
 from steelyard.store.databases import IN_LIMIT, Session, placeholders
 from steelyard.store.looked_at import tests_of
+from steelyard.store.packing import BLOCK, head_of_text, unpack_text
 from steelyard.store.samples import INCONCLUSIVE, layouts_of
 from steelyard.store.selection import CONCLUSIVE, Selection
 from steelyard.store.selection import INCONCLUSIVE as ANY_INCONCLUSIVE

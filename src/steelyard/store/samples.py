@@ -39,15 +39,14 @@ from steelyard.store.codec import (
     from_stored,
     from_stored_or_none,
     pack,
-    pack_text,
     to_json,
     to_row,
     to_stored,
     unpack,
-    unpack_text,
     whole_in,
 )
 from steelyard.store.databases import Session, in_pieces, placeholders
+from steelyard.store.packing import pack_text, unpack_text
 from steelyard.suite.case import Case, canonical
 
 PAGE = 500

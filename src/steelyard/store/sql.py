@@ -24,7 +24,7 @@ from steelyard.store.codec import Row, columns_of, from_row, from_stored, to_jso
 from steelyard.store.columns import items_of, read_checks, read_claims, read_columns
 from steelyard.store.contents import Contents
 from steelyard.store.databases import Database, Duplicate, Session, SqliteDatabase, in_pieces
-from steelyard.store.excerpt import Excerpt, Repeat, read_excerpt, read_repeats
+from steelyard.store.excerpt import Excerpt, Repeat, read_excerpts, read_repeats
 from steelyard.store.listing import RunsTable
 from steelyard.store.logs import AlertRecord, BaselineEntry, Delivery
 from steelyard.store.paging import Page, choices_of, read_page
@@ -288,9 +288,10 @@ class SqlStore:
             result = session.execute(sql, (run, limit))
             return samples_at(session, run, [row[0] for row in result])
 
-    def excerpt(self, run_id: str, position: int, *, most: int) -> Excerpt | None:
-        """The sample at a place of the plan with at most so many characters of its answer; None when there is none."""
-        return self._read(lambda session: read_excerpt(session, self._number(session, run_id), position, most))
+    def excerpts(self, run_id: str, positions: Sequence[int], *, most: int) -> dict[int, Excerpt]:
+        """By place in the plan, samples with at most so many characters of their answers; what is not there is left
+        out."""
+        return self._read(lambda session: read_excerpts(session, self._number(session, run_id), positions, most))
 
     def repeats(self, run_id: str, case_id: str, *, limit: int) -> list[Repeat]:
         """The first samples of a case in a run, by variant and repeat."""

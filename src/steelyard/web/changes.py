@@ -254,7 +254,8 @@ def _pairs(store: SqlStore, change: _Change, numbers: Sequence[int], reach: Reac
     sides = []
     for header, places in ((change.a, change.order.first), (change.b, change.order.second)):
         positions = [int(places[number - 1]) for number in numbers]
-        sides.append([store.excerpt(header.id, at, most=_LONGEST_ANSWER) if at >= 0 else None for at in positions])
+        excerpts = store.excerpts(header.id, [at for at in positions if at >= 0], most=_LONGEST_ANSWER)
+        sides.append([excerpts.get(at) for at in positions])
     return [_pair(change, number, before, after, reach) for number, before, after in zip(numbers, *sides, strict=True)]
 
 

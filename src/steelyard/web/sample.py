@@ -87,7 +87,7 @@ def show_sample(visit: Visit) -> Mapping[str, Any]:
 def _excerpt(visit: Visit, header: RunHeader, most: int) -> Excerpt:
     name = visit.path["position"]
     position = number_in(name)
-    excerpt = None if position is None else visit.store.excerpt(header.id, position, most=most)
+    excerpt = None if position is None else visit.store.excerpts(header.id, [position], most=most).get(position)
     if excerpt is None:
         raise NotThere(
             f"run {header.id} has no sample {fmt.one_line(name, 20)}: it is not answered yet, or there is none"

@@ -212,11 +212,9 @@ def compare(
     signatures = compare_signatures(a, b, cases, allow_mismatch=allow_mismatch)
     pairing = pair(a, b, cases, allow_mismatch=allow_mismatch)
     lists = Lists(a, b, cases, pairing).all()
-    drift = drift_between(a, b, pairing)
-    reasons = _reasons(a, b, signatures, lists, drift)
+    reasons = _reasons(a, b, signatures, lists, drift := drift_between(a, b, pairing))
     findings = Findings(a, b, pairing)
-    # Before there are columns of figures: of a million pairs, both take much memory.
-    confusions = findings.confusions()
+    confusions = findings.confusions()  # before there are columns of figures: both take much memory
     figures = SharedFigures(a, b, pairing, findings)
     groups = cuts(a, b, pairing)
     everything = groups.pop("")
