@@ -225,7 +225,7 @@ def _marked(text: str, spans: Sequence[tuple[int, int, str, str]]) -> Markup:
 
 
 def _elsewhere(visit: Visit, header: RunHeader, case_id: str) -> Iterator[dict[str, Any]]:
-    for other in visit.store.runs(header.suite_name, _MOST_RUNS + 1):
+    for other in visit.store.listing.page(header.suite_name, limit=_MOST_RUNS + 1):
         if other.id == header.id:
             continue
         for item in visit.store.repeats(other.id, case_id, limit=5):
