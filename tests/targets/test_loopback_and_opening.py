@@ -88,7 +88,7 @@ def test_an_unknown_kind_names_those_that_exist(tmp_path):
 
 @pytest.mark.parametrize("kind", plugins.names("targets"))
 def test_every_setting_of_every_kind_is_described(kind):
-    schema = plugins.plugins.find("targets", kind).Settings.model_json_schema()
+    schema = plugins.find("targets", kind).Settings.model_json_schema()
     models = [schema, *schema.get("$defs", {}).values()]
     bare = [
         f"{kind}.{name}" for one in models for name, field in one["properties"].items() if "description" not in field
