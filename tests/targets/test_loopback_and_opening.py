@@ -16,6 +16,7 @@ from parts.stored import sample
 from steelyard import plugins
 from steelyard.errors import UsageError
 from steelyard.records import RunFacts
+from steelyard.redact import learn_secrets
 from steelyard.suite.case import Case
 from steelyard.suite.models import TargetSpec, Variant
 from steelyard.targets.base import TargetContext, asked_by, open_target, request_again
@@ -102,7 +103,7 @@ CASE = Case("c1", input={"text": "Grüße, 世界"}, expected={"name": "x"})
 @pytest.mark.parametrize("kind", ["chat", "http"])
 async def test_a_request_is_made_again_as_it_was_sent_from_what_a_run_stores(bench, server, kind):
     (bench.folder / "system.md").write_text("You are {{ variant.tone }}.", encoding="utf-8")
-    bench.env["API_TOKEN"] = "planted-0123456789"
+    bench.env["API_TOKEN"] = "planted-in-a-request"
     headers = {"X-Key": {"env": "API_TOKEN"}, "X-Plain": "yes"}
     if kind == "chat":
         server.on("/v1/chat/completions", chat_answer("x"))
@@ -121,7 +122,9 @@ async def test_a_request_is_made_again_as_it_was_sent_from_what_a_run_stores(ben
             "answer": "answer",
         }
     settings = plugins.find("targets", kind).Settings.model_validate(given)
-    variant = Variant("kind", {"tone": "kind", "api_key": "planted-0123456789"})
+    learn_secrets(["planted-in-a-request"])
+    values = {"tone": "kind", "api_key": "planted-in-a-request", "note": "by planted-in-a-request"}
+    variant = Variant("kind", values)
     await bench.ask(kind, settings, CASE, variant, 1)
     stored = asked_by(TargetSpec(kind, settings), [variant], TargetContext(bench.folder))
     assert "planted" not in json.dumps(stored)

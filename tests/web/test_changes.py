@@ -135,6 +135,22 @@ def test_without_a_pass_rule_the_keys_lead_to_what_fell_and_rose(client, store):
     assert keys == {"b": "2?kind=worse", "f": "1?kind=better", "x": "5?kind=not-comparable", "n": "1"}
 
 
+def test_answers_that_are_alike_as_far_as_they_were_read_are_not_called_the_same(client, store):
+    put(store, "a", {0: 0.9}, text="x" * 250_000 + " one")
+    put(store, "b", {0: 0.9}, text="x" * 250_000 + " two")
+    kind, words = listed(client)[0]["answers"][-1]
+    assert kind == "cut"
+    assert "not compared after 200,000 characters" in words
+
+
+def test_an_empty_answer_is_an_answer(client, store):
+    put(store, "a", {0: 0.9}, text="")
+    put(store, "b", {0: 0.9})
+    page = client.get("/changes/a/b/pairs/1").text
+    assert "The answer was empty." in page
+    assert "There is no answer" not in page
+
+
 def test_a_pair_with_one_side_says_so(client, runs):
     page = client.get("/changes/a/b/pairs/6").text
     assert "This run has no such sample." in page

@@ -11,7 +11,7 @@ import pytest
 from parts.histories import made_run
 from parts.served import client_on
 from parts.stored import case, header, sample
-from steelyard.records import RunState
+from steelyard.records import RunFacts, RunState, Verdict
 from steelyard.report import document as doc
 from steelyard.report.build import build_report
 from steelyard.report.run import document
@@ -132,6 +132,31 @@ def test_runs_stand_by_suite_with_verdict_figure_trend_changes_and_baselines(sto
     assert '<svg class="spark"' in page
     assert "baseline release" in page
     assert "style=" not in page
+
+
+def test_a_trend_has_no_run_that_is_invalid_suspect_or_of_a_part_and_answers_once(store):
+    runs = {
+        "whole": {"figures": {"n": 8, "missing": 2}},
+        "invalid": {"verdict": Verdict.INVALID},
+        "suspect": {"suspect": ("all answers are equal",)},
+        "part": {"options": RunFacts(limit=4), "n_planned": 4},
+        "again": {"rescored_from": "whole"},
+    }
+    for day, (name, more) in enumerate(runs.items()):
+        store.create_run(made_run(day, id=name, **more))
+    with client_on(store) as client:
+        (group,) = client.get("/api/runs").json()["suites"]
+        page = client.get("/runs").text
+    assert {run["id"]: run["no_trend"] for run in group["runs"]} == {
+        "whole": "",
+        "invalid": "INVALID",
+        "suspect": "suspect: all answers are equal",
+        "part": "only a part of the suite",
+        "again": "",
+    }
+    assert len(group["trend"]) == 1
+    assert "only a part of the suite" in page
+    assert "8, 2 missing" in page
 
 
 def test_pages_of_runs_have_each_once(store):

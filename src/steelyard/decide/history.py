@@ -403,19 +403,24 @@ class _Reader:
         return self._by_id.get(origin(header, self._by_id), header).created_at
 
     def _left_out(self, header: RunHeader) -> str:
-        if header.state is not RunState.ENDED:
-            return f"not finished ({header.state.value})"
-        if header.verdict is Verdict.INVALID:
-            return "INVALID"
-        if header.suspect:
-            return f"suspect: {header.suspect[0]}"
-        if is_partial(header):
-            return "only a part of the suite"
+        if why := why_no_trend(header):
+            return why
         number, arm = arm_of(header)
         if number in self._apart:
             return f"arm {arm} of {number}, whose arms are two systems: --target NAME shows one"
         newest = self._newest[origin(header, self._by_id)]
         return "" if newest == header.id else f"scored again as {newest}"
+
+
+def why_no_trend(header: RunHeader) -> str:
+    """Why a run has no part in trends, whatever other runs there are; "" when it may have one."""
+    if header.state is not RunState.ENDED:
+        return f"not finished ({header.state.value})"
+    if header.verdict is Verdict.INVALID:
+        return "INVALID"
+    if header.suspect:
+        return f"suspect: {header.suspect[0]}"
+    return "only a part of the suite" if is_partial(header) else ""
 
 
 def _highest_band(header: RunHeader) -> Band | None:

@@ -40,6 +40,9 @@ _DECODER = json.JSONDecoder()
 _Result = TypeVar("_Result")
 
 
+_OF_SUITES = ("n_cases", "repeats", "usual_repeats", "variants")
+
+
 class RunsTable:
     """The runs of a database, newest first. Headers come with no more of the suite than who judged, and of the summary
     than the figures of the whole run; those of runs that have ended are remembered."""
@@ -135,7 +138,7 @@ class RunsTable:
             sql = f"SELECT {columns} FROM runs WHERE number IN ({placeholders(piece)})"  # noqa: S608
             for number, beginning, *row in session.execute(sql, piece):
                 header = from_row(RunHeader, row)
-                headers[number] = replace(header, suite=_judges(header.suite), summary=_whole_run(beginning))
+                headers[number] = replace(header, suite=_brief(header.suite), summary=_whole_run(beginning))
         if len(self._headers) > _MOST_HEADERS:
             self._headers.clear()
         self._headers |= {number: header for number, header in headers.items() if header.state is RunState.ENDED}
@@ -153,9 +156,11 @@ def _number(session: Session, sql: str, *values: Any) -> int:
     return int(session.execute(sql, values)[0][0])
 
 
-def _judges(suite: dict[str, Any]) -> dict[str, Any]:
+def _brief(suite: dict[str, Any]) -> dict[str, Any]:
+    """Of a suite, who judges and how much of it a run is."""
     judge = suite.get("judge")
-    return {"judge": {"members": judge.get("members") or []}} if isinstance(judge, dict) else {}
+    judges = {"judge": {"members": judge.get("members") or []}} if isinstance(judge, dict) else {}
+    return judges | {name: suite[name] for name in _OF_SUITES if name in suite}
 
 
 def _whole_run(beginning: str | None) -> dict[str, Any] | None:

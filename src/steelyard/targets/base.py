@@ -18,7 +18,7 @@ from steelyard.errors import Problem, SteelyardError, SuiteError, TargetFailure,
 from steelyard.frozen import frozen, slotted
 from steelyard.plugins import in_one_line, place_in_words, raised_in_words
 from steelyard.records import RunHeader, Sample
-from steelyard.redact import looks_secret
+from steelyard.redact import looks_secret, redact_known
 from steelyard.suite.case import MISSING, Attachment, Case, compile_path, json_writer
 from steelyard.suite.files import text_inside
 from steelyard.suite.mapping import Template, compile_template
@@ -298,6 +298,8 @@ def _without_secrets(value: Any) -> Any:
             name: _HIDDEN if isinstance(item, str) and looks_secret(name) else _without_secrets(item)
             for name, item in value.items()
         }
+    if isinstance(value, str):
+        return redact_known(value)
     return [_without_secrets(item) for item in value] if isinstance(value, list) else value
 
 

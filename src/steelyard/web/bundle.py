@@ -11,9 +11,6 @@ from itertools import pairwise
 from pathlib import Path
 
 from steelyard import __version__
-from steelyard.analysis.compare.attribution import attribute_stored, with_attribution
-from steelyard.analysis.compare.compare import compare
-from steelyard.analysis.compare.pairing import common_cases, read_run
 from steelyard.errors import SteelyardError, UsageError
 from steelyard.records import RunHeader
 from steelyard.report import document as doc
@@ -24,6 +21,7 @@ from steelyard.report.render.html import to_html
 from steelyard.report.run import document
 from steelyard.store.base import Store
 from steelyard.suite.case import digest
+from steelyard.web.changes import compared
 
 _MARK = "bundle.json"
 """Says that a folder is a bundle, so that it may be written anew."""
@@ -71,10 +69,8 @@ def _write(store: Store, folder: Path, headers: Sequence[RunHeader]) -> int:
         _put(folder / name, to_html(page, links=_UP))
         rows.append((header, page, name))
     for a, b in _neighbours(headers):
-        first, second = read_run(store, a.id), read_run(store, b.id)
-        cases = common_cases(first, second)
         try:
-            comparison = with_attribution(compare(first, second, cases=cases), attribute_stored(first, second, cases))
+            comparison = compared(store, a.id, b.id)[-1]
         except SteelyardError as error:
             changes.append((a, b, str(error), ""))
             continue

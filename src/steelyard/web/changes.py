@@ -14,7 +14,16 @@ from pydantic import Field
 from steelyard.analysis.compare.attribution import attribute_stored, with_attribution
 from steelyard.analysis.compare.compare import compare
 from steelyard.analysis.compare.model import Comparison, PairLine, Why
-from steelyard.analysis.compare.pairing import ComparedRun, Lists, PairKind, PairOrder, common_cases, pair, read_run
+from steelyard.analysis.compare.pairing import (
+    CommonCases,
+    ComparedRun,
+    Lists,
+    PairKind,
+    PairOrder,
+    common_cases,
+    pair,
+    read_run,
+)
 from steelyard.frozen import frozen
 from steelyard.records import Finding, RunHeader, Sample
 from steelyard.report import document as doc
@@ -25,9 +34,10 @@ from steelyard.report.render.page_size import ROOMY
 from steelyard.report.samples import why_wrong
 from steelyard.report.wording import scale_of, status_of
 from steelyard.stats.paired import NO_CHANGE
+from steelyard.store.base import Store
 from steelyard.store.excerpt import Excerpt
 from steelyard.store.sql import SqlStore
-from steelyard.web.differences import WIDE, Reach, differences
+from steelyard.web.differences import WIDE, Part, Reach, differences
 from steelyard.web.runs import state_of
 from steelyard.web.site import (
     NotThere,
@@ -49,7 +59,7 @@ _FIRST = 5
 _SHORT = Reach(most=300, context=120)
 _LONGEST_TEXT = 6_000
 _LONGEST_ANSWER = 200_000
-"""Characters of an answer that are read; what differs after them is not shown."""
+"""Characters of an answer that are read and compared."""
 _MOST_FINDINGS = 50
 _LARGEST = {"answer": 20_000, "figures": 45_000}
 """Bytes on a page."""
@@ -83,10 +93,15 @@ def change_figures(store: SqlStore, before: str, after: str) -> dict[str, Any]:
     return store.one_view(lambda: _change_figures(store, before, after))
 
 
-def _change_figures(store: SqlStore, before: str, after: str) -> dict[str, Any]:
+def compared(store: Store, before: str, after: str) -> tuple[ComparedRun, ComparedRun, CommonCases, Comparison]:
+    """Two runs, their common cases, and the comparison with what stored samples say of its causes."""
     a, b = read_run(store, before), read_run(store, after)
     cases = common_cases(a, b)
-    comparison = with_attribution(compare(a, b, cases=cases), attribute_stored(a, b, cases))
+    return a, b, cases, with_attribution(compare(a, b, cases=cases), attribute_stored(a, b, cases))
+
+
+def _change_figures(store: SqlStore, before: str, after: str) -> dict[str, Any]:
+    a, b, cases, comparison = compared(store, before, after)
     order = Lists(a, b, cases, pair(a, b, cases)).in_order(MOST_LISTED)
     top, figures = blocks.pages(comparison)
     return {
@@ -274,7 +289,7 @@ def _pair(change: _Change, number: int, before: Excerpt | None, after: Excerpt |
         "before": _side(change.a, before),
         "after": _side(change.b, after),
         "moved": moved,
-        "answers": differences(texts[0], texts[1], reach),
+        "answers": differences(texts[0], texts[1], reach) + _not_read(before, after),
         "findings": _findings(a, b),
     }
     if reach is not WIDE:
@@ -285,6 +300,12 @@ def _pair(change: _Change, number: int, before: Excerpt | None, after: Excerpt |
         "expected": [None if case is None else _bounded(case.expected) for case in cases],
         "components": _components(change, before, after),
     }
+
+
+def _not_read(*sides: Excerpt | None) -> list[Part]:
+    """That answers go on after what was compared; two that are alike up to there need not be."""
+    goes_on = any(side is not None and side.cut for side in sides)
+    return [("cut", f"[not compared after {_LONGEST_ANSWER:,} characters]")] if goes_on else []
 
 
 def _kinds(a: Sample | None, b: Sample | None, moved: float | None) -> list[str]:
@@ -308,7 +329,8 @@ def _side(header: RunHeader, side: Excerpt | None) -> dict[str, Any] | None:
         "address": sample_address(header.id, sample.position or 0),
         "status": status_of(sample.outcome, sample.passed),
         "score": sample.score,
-        "answered": bool(sample.call_result.text),
+        "answered": sample.call_result.text is not None,
+        "empty": sample.call_result.text == "",
         "why": why_wrong(sample),
     }
 

@@ -49,6 +49,7 @@ TEMPLATES.filters |= {
     "one_line": fmt.one_line,
     "shortened": fmt.shortened,
     "counted": fmt.counted,
+    "base": fmt.bare_base,
     "interval": fmt.interval,
     "money": fmt.money,
 }

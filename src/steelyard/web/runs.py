@@ -17,7 +17,7 @@ from pydantic import Field
 
 from steelyard.analysis.summary import stored_summary, target_name
 from steelyard.decide.baselines import baselines
-from steelyard.decide.history import Wanted, marks_between, read_history
+from steelyard.decide.history import Wanted, marks_between, read_history, why_no_trend
 from steelyard.errors import UsageError
 from steelyard.records import RunHeader, RunState
 from steelyard.report import document as doc
@@ -30,6 +30,7 @@ from steelyard.report.render.page_size import ROOMY
 from steelyard.report.run import context, data, document
 from steelyard.store.base import Store
 from steelyard.store.people import Queue
+from steelyard.store.selection import Selection
 from steelyard.store.sql import SqlStore
 from steelyard.web.site import (
     File,
@@ -127,10 +128,12 @@ def _of_suite(
     marks = _marks(headers) if in_a_row else {}
     lines = [_line(store, header, held.get(header.id, []), marks.get(header.id, [])) for header in headers]
     label = next((line["figure"]["label"] for line in lines if line["figure"]), "Figure")
+    # Answers that were scored again are in a trend once, as in the history.
+    again = {line["rescored_from"] for line in lines}
     trend = [
         {"value": line["figure"]["estimate"].value, "changed": bool(line["changed"])}
         for line in reversed(lines)
-        if line["figure"] and line["figure"]["label"] == label
+        if line["figure"] and line["figure"]["label"] == label and not line["no_trend"] and line["id"] not in again
     ]
     return {"suite": headers[0].suite_name, "figure": label, "trend": trend, "runs": lines}
 
@@ -162,9 +165,17 @@ def _line(store: SqlStore, header: RunHeader, held: list[str], changed: list[str
         "figure": figure,
         "baselines": held,
         "changed": changed,
+        "no_trend": _no_trend(header),
         "rescored_from": header.rescored_from,
         "progress": None if header.state is RunState.ENDED else _progress(store, header),
     }
+
+
+def _no_trend(header: RunHeader) -> str:
+    try:
+        return why_no_trend(header)
+    except UsageError:
+        return "stored by another version"
 
 
 def _progress(store: SqlStore, header: RunHeader) -> dict[str, Any]:
@@ -222,23 +233,21 @@ def state_of(store: SqlStore, header: RunHeader) -> tuple[object, ...]:
     return (verdict, header.ended_at, *store.listing.figures_state(header.suite_name))
 
 
-def run_figures(store: Store, run_id: str) -> dict[str, Any]:
+def run_figures(store: SqlStore, run_id: str) -> dict[str, Any]:
     """The report of a run, as a page and as data."""
     report = build_report(store, store.run(run_id), max_details=100)
     report = replace(report, findings={code: hits[:_MOST_HITS] for code, hits in report.findings.items()})
     shown = document(report)
     parts, charts = _parts(BlockWriter(shown, ROOMY, partial(samples_address, run_id)))
-    overall = report.summary.overall
-    decided = overall.pass_rate.value is not None
     return {
         "report": data(replace(report, details=[])),
         "parts": parts,
         "below": " · ".join(context(report)),
         "foot": list(shown.footer),
         "charts": charts,
-        "outcomes": overall.outcomes,
+        "outcomes": report.summary.overall.outcomes,
         "n_samples": report.n_samples,
-        "n_failed": round(overall.pass_rate.n * (1 - (overall.pass_rate.value or 0.0))) if decided else None,
+        "n_failed": store.page(run_id, Selection(passed=False), limit=1).count if report.summary.passing else None,
     }
 
 
@@ -385,4 +394,4 @@ RESOURCES: tuple[Resource, ...] = (
     Resource("/runs/{run}/progress", "How many samples of a run are stored.", show_progress, "progress.html"),
     Resource("/history/{suite}", "A suite's figures run by run.", show_history, "history.html", HistoryQuery),
 )
-FILES: tuple[File, ...] = (File("/charts/{chart}", "A chart of a page.", show_chart),)
+FILES: tuple[File, ...] = (File("/charts/{chart}", show_chart),)

@@ -279,6 +279,4 @@ RESOURCES: tuple[Resource, ...] = (
         SampleQuery,
     ),
 )
-FILES: tuple[File, ...] = (
-    File("/runs/{run}/samples/{position}/pictures/{number}", "A picture of the sample's case.", picture_of),
-)
+FILES: tuple[File, ...] = (File("/runs/{run}/samples/{position}/pictures/{number}", picture_of),)

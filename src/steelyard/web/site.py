@@ -128,7 +128,6 @@ class File:
     """A file that a page shows, a picture of a case say: its content and media type."""
 
     path: str
-    about: str
     load: Callable[[Visit], tuple[bytes, str]]
     role: Role = Role.VIEWER
 
