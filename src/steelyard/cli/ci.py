@@ -156,7 +156,7 @@ _FAIL_ON = ("ambiguous", "fail", "invalid")
 
 
 # It takes every option of `run`, and what is said of them there holds here.
-@click.command("ci", params=list(run.params))
+@click.command("ci", params=[option for option in run.params if option.name != "dry_run"])
 @click.option("--junit", metavar="FILE", type=_FILE, help="Write JUnit XML.")
 @click.option("--markdown", metavar="FILE", type=_FILE, help="Write Markdown for one comment on the change.")
 @click.option("--html", metavar="FILE", type=_FILE, help="Write the report as one self-contained HTML file.")
@@ -177,6 +177,7 @@ def ci_command(
     save: Path | None,
     against: str | None,
     allow_mismatch: bool,
+    quiet: bool,
     store_url: str | None,
     as_json: bool,
     junit: Path | None,
@@ -200,10 +201,11 @@ def ci_command(
         try:
             with job.deaf() if job is not None else nullcontext():
                 asked = asked | {"suite": suite, "against": against, "allow_mismatch": allow_mismatch, "save": save}
+                asked |= {"quiet": quiet}
                 done = _evaluate_and_compare(closing, store_url, fail_on, **asked)
             code = done.exit_code(fail_on)
             files.write(done.report, done.comparison, done.baseline, done.suite, job, code)
-            done.show(code, files, as_json=as_json)
+            done.show(code, files, as_json=as_json, quiet=quiet)
         except SteelyardError as error:
             files.add_missing_problem(error, job)
             raise
@@ -233,17 +235,20 @@ class _Done:
         verdict = self.report.decision.verdict
         return 0 if verdict in let_through[fail_on] else exit_code(verdict)
 
-    def show(self, code: int, files: CiFiles, *, as_json: bool) -> None:
+    def show(self, code: int, files: CiFiles, *, as_json: bool, quiet: bool) -> None:
         """Print the report and how the run compares."""
-        from steelyard.cli.output import against_blocks, against_data, print_json, print_on_one_screen
+        from steelyard.cli.output import against_blocks, against_data, print_json, print_on_one_screen, print_verdict
 
         if as_json:
             from steelyard.report.run import data
 
             print_json(data(self.report) | against_data(self.comparison) | {"exit_code": code})
             return
-        print_on_one_screen(self.report, against_blocks(self.comparison, self.baseline))
-        files.show()
+        if quiet:
+            print_verdict(self.report)
+        else:
+            print_on_one_screen(self.report, against_blocks(self.comparison, self.baseline))
+            files.show()
         if self.ending.stopped is not None:
             click.echo(f"Not finished: {self.ending.stopped}", err=True)
 
@@ -263,6 +268,7 @@ def _evaluate_and_compare(
     against: str | None,
     allow_mismatch: bool,
     save: Path | None,
+    quiet: bool,
     no_alerts: bool,
     **asked: Any,
 ) -> _Done:
@@ -276,7 +282,7 @@ def _evaluate_and_compare(
     store = open_store(store_url, create=options.resume is None)
     closing.callback(store.close)
     reference = reference_of(store, against, suite.name, closing)
-    result, ending = evaluate(suite, store, options, reference, allow_mismatch=allow_mismatch, save=save)
+    result, ending = evaluate(suite, store, options, reference, allow_mismatch=allow_mismatch, save=save, quiet=quiet)
     done = _Done(suite, store, result.report(store), ending, alerts)
     if reference is None:
         return done

@@ -269,7 +269,10 @@ class Caller(RetryPolicy):
     def _key(self, ask: Request) -> str | None:
         if self._cached is None:
             return None
-        request = self._target.request_key(ask)
+        try:
+            request = self._target.request_key(ask)
+        except TargetFailure:  # the call itself says why
+            return None
         # The repeat index is part of the key: repeats measure spread and must never collapse into one answer.
         return None if request is None else digest({"request": request, "repeat": ask.repeat})
 

@@ -433,13 +433,10 @@ class HttpTarget:
 
     def request_key(self, ask: Request) -> Any:
         """Method, address, headers and body; values from the environment stand by name."""
-        try:
-            body = self._encode(ask)
-            headers = {name: fill(ask) for name, fill in self._headers.items()}
-            query = {name: fill(ask) for name, fill in self._query.items()}
-            url = self._url(ask)
-        except TargetFailure:
-            return None
+        body = self._encode(ask)
+        headers = {name: fill(ask) for name, fill in self._headers.items()}
+        query = {name: fill(ask) for name, fill in self._query.items()}
+        url = self._url(ask)
         start = {} if self._settings.start is None else {"start": self._settings.start.identity()}
         return start | {
             "method": self._settings.verb,
