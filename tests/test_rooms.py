@@ -32,15 +32,16 @@ MAY_KNOW = {
     "alerts": _DATA | {"analysis", "decide", "report"},
     "runner": _DATA | _CALLS | {"analysis", "decide", "report", "cluster"},
     "audit": _DATA | _CALLS | {"analysis", "decide"},
+    "tables": _DATA,
     "people": _DATA | {"scoring", "engine", "analysis", "decide", "audit"},
     "web": _DATA | _CALLS | {"analysis", "decide", "report", "people"},
-    "cli": _DATA | _CALLS | {"analysis", "decide", "report", "alerts", "audit", "runner", "people", "web"},
+    "cli": _DATA | _CALLS | {"analysis", "decide", "report", "alerts", "audit", "runner", "people", "web", "tables"},
 }
 # What the modules of the root may import besides COMMON.
 ROOT = {
     "__init__": {"api", "decide", "judging", "metrics", "scoring", "store", "suite", "targets"},
     "__main__": {"cli"},
-    "api": {"analysis", "engine", "report", "runner", "scoring", "store", "suite"},
+    "api": {"analysis", "engine", "report", "runner", "scoring", "store", "suite", "tables"},
     "errors": set(),
     "plugins": set(),
     "records": {"suite"},
