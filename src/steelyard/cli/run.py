@@ -6,7 +6,6 @@ import contextlib
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +14,6 @@ import click
 from steelyard.cli.options import (
     ExplainOptions,
     Finite,
-    FoundRuns,
     JudgeChoice,
     against,
     allow_mismatch,
@@ -35,15 +33,14 @@ from steelyard.cli.options import (
     target_options,
 )
 from steelyard.errors import SuiteError, UsageError
+from steelyard.results.find import FoundRuns
 
 if TYPE_CHECKING:
-    from steelyard.analysis.model import Summary
     from steelyard.decide.baselines import Reference
-    from steelyard.decide.gates import Decision, GateResult
     from steelyard.engine.engine import Ending
     from steelyard.engine.plan import RunOptions
     from steelyard.records import RunHeader
-    from steelyard.report.model import LeftOut, Report
+    from steelyard.report.model import Report
     from steelyard.runner.run import Result
     from steelyard.store.base import Store
     from steelyard.store.sql import SqlStore
@@ -185,8 +182,8 @@ def run_command(
     SUITE is a suite file, its folder, a Python file that defines `suite`, or the name of a built-in suite.
     The exit code is the verdict of the suite's gates and, with --against, of what became of the baseline's figures.
     """
-    from steelyard.cli.options import reference_of
     from steelyard.cli.output import alert_after_run, end_with, settings_before_run
+    from steelyard.results.find import reference_of
     from steelyard.store.sql import open_store
 
     suite, options = asked_for(**asked)
@@ -298,15 +295,9 @@ def gate_command(
     RUN is a run's name, the beginning of it, LAST, LAST~1 for the one before, or a baseline (@release). Gates on a
     baseline are compared with what it stands for now.
     """
-    from steelyard.analysis.summary import summarise_stored
-    from steelyard.cli.options import reference_of
-    from steelyard.cli.output import against_blocks, against_data, compare_with, print_document, print_json
-    from steelyard.decide.baselines import held_against
-    from steelyard.decide.verdict import decide
-    from steelyard.report.model import Report
-    from steelyard.report.run import decision_data, decision_document
-    from steelyard.report.verdicts import exit_code
-    from steelyard.runner.same_signature import rescored
+    from steelyard.cli.output import show
+    from steelyard.results.find import reference_of
+    from steelyard.results.operations import check_gates, shown_gates
     from steelyard.store.sql import open_store
 
     with ExitStack() as closing:
@@ -314,65 +305,9 @@ def gate_command(
         closing.callback(store.close)
         header = store.run(run)
         reference = reference_of(store, against, header.suite_name, closing)
-        summary = summarise_stored(store, header.id, header.description, only_for_gates=True)
-        if gates:
-            from steelyard.decide.gates import check_on_run
-
-            check_on_run(gates, header.description, summary)
-            asked = header.description.model_copy(update={"gates": gates, "criteria": ()})
-            header = replace(header, suite=asked.data())
-        left_out, comparison = None, None
-        if without_contested:
-            summary, relative, left_out = _without_contested(store, header, against)
-        else:
-            relative = held_against(
-                store, header, rescore=rescored, reference=reference, allow_mismatch=allow_mismatch, strict=True
-            )
-        if reference is not None:
-            comparison = compare_with(store, header, reference, allow_mismatch=allow_mismatch)
-    gone = header.options.broken
-    decision = decide(
-        summary, header.description, state=header.state, suspect=header.suspect, gone=gone, relative=relative
-    )
-    report = Report(header, summary, decision, without_contested=left_out)
-    _refuse_without_gates(header, decision)
-    if as_json:
-        print_json(decision_data(report) | against_data(comparison))
-    else:
-        more = against_blocks(comparison, reference.label if reference else "")
-        print_document(decision_document(report, more))
-    sys.exit(exit_code(decision.verdict))
-
-
-def _refuse_without_gates(header: RunHeader, decision: Decision) -> None:
-    """UsageError when no gate decides anything."""
-    if all(gate.secondary and not gate.left_out for gate in decision.gates):
-        lacks = "no gates" if not decision.gates else "no gates, and all its criteria are secondary"
-        raise UsageError(
-            f"run {header.id} has {lacks}, so nothing can be decided: declare `gates` in the suite, or give --gate or"
-            " --against"
-        )
-
-
-def _without_contested(
-    store: Store, header: RunHeader, against: str | None
-) -> tuple[Summary, list[GateResult], LeftOut]:
-    """What gates stand on without the contested cases, its gates on baselines left open, and what was left out."""
-    from steelyard.analysis.summary import summarise_without
-    from steelyard.decide.relative_gates import undecided
-    from steelyard.metrics.expressions import parse_gate
-    from steelyard.people.experts import contested_in
-    from steelyard.report.model import LeftOut
-
-    if against is not None:
-        raise UsageError(
-            "--without-contested cannot be used with --against: two runs are compared over all their cases"
-        )
-    cases = tuple(item.case_id for item in contested_in(store, header))
-    summary, n_samples = summarise_without(store, header, cases)
-    why = "two runs are compared over all their cases: leave out --without-contested"
-    relative = [undecided(gate, why) for gate in map(parse_gate, header.description.gates) if gate.baseline]
-    return summary, relative, LeftOut(cases, n_samples)
+        options = {"allow_mismatch": allow_mismatch, "without_contested": without_contested}
+        result = check_gates(store, header, gates, reference, **options)
+    sys.exit(show(shown_gates(result), as_json=as_json))
 
 
 # `steelyard report`.
@@ -502,6 +437,7 @@ def rescore_command(
     is asked anew with --judge-again only.
     """
     from steelyard.engine.plan import RunOptions
+    from steelyard.results.operations import refuse_imported
     from steelyard.store.sql import open_store
     from steelyard.suite.chosen_judge import judged_as_then
     from steelyard.suite.load import suite_of_run
@@ -511,7 +447,7 @@ def rescore_command(
     store = open_store(store_url, create=False)
     try:
         header = store.run(run)
-        _refuse_imported(header)
+        refuse_imported(header)
         loaded = suite_of_run(header, suite)
         # The run's own judge, unless another is named.
         then = header.description.judge
@@ -524,18 +460,6 @@ def rescore_command(
     finally:
         store.close()
     sys.exit(code)
-
-
-def _refuse_imported(header: RunHeader) -> None:
-    from steelyard.errors import UsageError
-
-    imported = header.options.imported
-    if imported is not None:
-        raise UsageError(
-            f"run {header.id} was imported from {imported.file}: the suite has neither its cases nor the calls of"
-            f" its judge. To score it by the suite as it is now, import that file into another store:"
-            f" steelyard import {imported.file} --suite {header.suite_name} --store ANOTHER"
-        )
 
 
 def _refuse_what_does_nothing(choice: JudgeChoice, *, judge_again: bool, strict: bool) -> None:
