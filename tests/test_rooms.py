@@ -33,11 +33,12 @@ MAY_KNOW = {
     "runner": _DATA | _CALLS | {"analysis", "decide", "report", "cluster"},
     "auditing": _DATA | _CALLS | {"analysis", "decide"},
     "results": _DATA | {"engine", "analysis", "decide", "report", "runner", "auditing", "people", "tables", "api"},
+    "tables": _DATA,
     "people": _DATA | {"scoring", "engine", "analysis", "decide", "auditing"},
     "web": _DATA | _CALLS | {"analysis", "decide", "report", "people"},
     "cli": _DATA
     | _CALLS
-    | {"analysis", "decide", "report", "alerts", "auditing", "runner", "people", "web", "results"},
+    | {"analysis", "decide", "report", "alerts", "auditing", "runner", "people", "web", "results", "tables"},
 }
 # What the modules of the root may import besides COMMON.
 ROOT = {

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from steelyard.report.document import Document
     from steelyard.report.model import Report
     from steelyard.stats.intervals import Estimate
-    from steelyard.store.base import Store
+    from steelyard.store.sql import SqlStore
     from steelyard.suite.case import Case
     from steelyard.suite.models import SuiteModel
 
@@ -54,7 +54,7 @@ class Run(Shown):
             self.__dict__["report"] = report
 
     @contextmanager
-    def opened(self) -> Iterator[tuple[Store, RunHeader]]:
+    def opened(self) -> Iterator[tuple[SqlStore, RunHeader]]:
         """The store that has the run, open, and the run as it is stored there."""
         with ExitStack() as closing:
             store, name = FoundRuns(self.store, closing).find(self.file or self.id)
