@@ -31,17 +31,20 @@ MAY_KNOW = {
     "report": _DATA | {"scoring", "analysis", "decide", "people"},
     "alerts": _DATA | {"analysis", "decide", "report"},
     "runner": _DATA | _CALLS | {"analysis", "decide", "report", "cluster"},
-    "audit": _DATA | _CALLS | {"analysis", "decide"},
+    "auditing": _DATA | _CALLS | {"analysis", "decide"},
+    "results": _DATA | {"engine", "analysis", "decide", "report", "runner", "auditing", "people", "tables", "api"},
     "tables": _DATA,
-    "people": _DATA | {"scoring", "engine", "analysis", "decide", "audit"},
+    "people": _DATA | {"scoring", "engine", "analysis", "decide", "auditing"},
     "web": _DATA | _CALLS | {"analysis", "decide", "report", "people"},
-    "cli": _DATA | _CALLS | {"analysis", "decide", "report", "alerts", "audit", "runner", "people", "web", "tables"},
+    "cli": _DATA
+    | _CALLS
+    | {"analysis", "decide", "report", "alerts", "auditing", "runner", "people", "web", "results", "tables"},
 }
 # What the modules of the root may import besides COMMON.
 ROOT = {
-    "__init__": {"api", "decide", "judging", "metrics", "scoring", "store", "suite", "targets"},
+    "__init__": {"api", "decide", "judging", "metrics", "results", "scoring", "store", "suite", "targets"},
     "__main__": {"cli"},
-    "api": {"analysis", "engine", "report", "runner", "scoring", "store", "suite", "tables"},
+    "api": {"engine", "report", "results", "runner", "scoring", "store", "suite"},
     "errors": set(),
     "plugins": set(),
     "records": {"suite"},

@@ -6,12 +6,15 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from steelyard.api import Run, Suite, import_run, run_suite, scorers
+    from steelyard.api import Suite, import_run, run_suite, scorers
     from steelyard.decide.assignment import Experiment, arm_of, assign, is_exposed
-    from steelyard.errors import MissingExtra, Problem, SteelyardError, SuiteError, TargetFailure, UsageError
+    from steelyard.errors import MissingExtra, NotPassed, Problem, SteelyardError, SuiteError, TargetFailure, UsageError
     from steelyard.judging.evidence import Checked
     from steelyard.metrics.own import Samples, metric
     from steelyard.records import Check, CheckState, Claim, Finding, Mark, RunHeader, Sample
+    from steelyard.results.operations import audit, compare, gate, history, judge_check, rescore
+    from steelyard.results.run import Run, load_run, runs
+    from steelyard.results.shown import Shown, ShownResult
     from steelyard.scoring.base import Fault, MeanMeasure, Measure, Reading, Scorer
     from steelyard.scoring.items.boxes import read_box
     from steelyard.scoring.items.groups import group_boxes
@@ -37,6 +40,7 @@ __all__ = [
     "MeanMeasure",
     "Measure",
     "MissingExtra",
+    "NotPassed",
     "Problem",
     "Reading",
     "RecordedRun",
@@ -48,6 +52,8 @@ __all__ = [
     "Sample",
     "Samples",
     "Scorer",
+    "Shown",
+    "ShownResult",
     "SteelyardError",
     "Suite",
     "SuiteError",
@@ -58,19 +64,39 @@ __all__ = [
     "__version__",
     "arm_of",
     "assign",
+    "audit",
+    "compare",
+    "gate",
     "group_boxes",
+    "history",
     "import_run",
     "is_exposed",
+    "judge_check",
+    "load_run",
     "load_suite",
     "metric",
     "read_box",
+    "rescore",
     "run_suite",
+    "runs",
     "scorers",
     "suite_schema",
     "with_target",
 ]
 
 _HOMES = {
+    "Run": "steelyard.results.run",
+    "runs": "steelyard.results.run",
+    "load_run": "steelyard.results.run",
+    "NotPassed": "steelyard.errors",
+    "Shown": "steelyard.results.shown",
+    "ShownResult": "steelyard.results.shown",
+    "compare": "steelyard.results.operations",
+    "rescore": "steelyard.results.operations",
+    "gate": "steelyard.results.operations",
+    "judge_check": "steelyard.results.operations",
+    "audit": "steelyard.results.operations",
+    "history": "steelyard.results.operations",
     "Request": "steelyard.targets.base",
     "Attachment": "steelyard.suite.case",
     "Case": "steelyard.suite.case",
@@ -90,7 +116,6 @@ _HOMES = {
     "RecordedRun": "steelyard.store.base",
     "RecordedSample": "steelyard.store.base",
     "Response": "steelyard.targets.base",
-    "Run": "steelyard.api",
     "RunHeader": "steelyard.records",
     "Sample": "steelyard.records",
     "Samples": "steelyard.metrics.own",

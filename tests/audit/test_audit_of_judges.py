@@ -6,9 +6,9 @@ import pytest
 
 from parts.command import steelyard
 from parts.judged_suite import write_judged
-from steelyard.audit import judge as judged
-from steelyard.audit.audit import audit
-from steelyard.audit.judge import INJECTIONS
+from steelyard.auditing import judge as judged
+from steelyard.auditing.audit import audit
+from steelyard.auditing.judge import INJECTIONS
 from steelyard.judging import judgement
 from steelyard.judging.prompt import Fence
 from steelyard.suite.load import load_suite

@@ -174,7 +174,7 @@ def health_figures_not_documented(text: str) -> set[str]:
 
 
 def probes_not_documented(text: str) -> set[str]:
-    source = (ROOT / "src/steelyard/audit/probes.py").read_text(encoding="utf-8")
+    source = (ROOT / "src/steelyard/auditing/probes.py").read_text(encoding="utf-8")
     probes = set(re.findall(r'\bProbe\(\s*"([^"]+)"', source))
     assert {"empty", "truth"} < probes
     return probes - in_code(first_cells(section(text, "audit")))

@@ -63,12 +63,11 @@ COMMANDS = {
 
 _MODULES = {
     "run": ("report", "rescore", "run"),
-    "gate": ("gate",),
     "compare": ("baseline", "compare"),
     "experiments": ("ab", "experiment"),
     "suites": ("audit", "init", "power", "schema", "suites"),
     "truth": ("truth",),
-    "runs": ("runs", "show"),
+    "runs": ("gate", "runs", "show"),
     "store": ("alerts", "export", "history", "import", "store"),
     "judge": ("judge",),
     "people": ("label",),

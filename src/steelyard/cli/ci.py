@@ -237,7 +237,8 @@ class _Done:
 
     def show(self, code: int, files: CiFiles, *, as_json: bool, quiet: bool) -> None:
         """Print the report and how the run compares."""
-        from steelyard.cli.output import against_blocks, against_data, print_json, print_on_one_screen, print_verdict
+        from steelyard.cli.output import print_json, print_on_one_screen, print_verdict
+        from steelyard.report.compare.blocks import against_blocks, against_data
 
         if as_json:
             from steelyard.report.run import data
@@ -272,8 +273,8 @@ def _evaluate_and_compare(
     no_alerts: bool,
     **asked: Any,
 ) -> _Done:
-    from steelyard.cli.options import reference_of
     from steelyard.cli.output import compare_with, settings_before_run
+    from steelyard.results.find import reference_of
     from steelyard.store.sql import open_store
 
     suite, options = asked_for(**asked)

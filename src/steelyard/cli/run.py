@@ -14,7 +14,6 @@ import click
 from steelyard.cli.options import (
     ExplainOptions,
     Finite,
-    FoundRuns,
     JudgeChoice,
     against,
     allow_mismatch,
@@ -36,6 +35,7 @@ from steelyard.cli.options import (
     target_options,
 )
 from steelyard.errors import SuiteError, UsageError
+from steelyard.results.find import FoundRuns
 
 if TYPE_CHECKING:
     from steelyard.decide.baselines import Reference
@@ -188,8 +188,8 @@ def run_command(
     SUITE is a suite file, its folder, a Python file that defines `suite`, or the name of a built-in suite.
     The exit code is the verdict of the suite's gates and, with --against, of what became of the baseline's figures.
     """
-    from steelyard.cli.options import reference_of
     from steelyard.cli.output import alert_after_run, end_with, settings_before_run
+    from steelyard.results.find import reference_of
     from steelyard.store.sql import open_store
 
     suite, options = asked_for(**asked)
@@ -408,6 +408,7 @@ def rescore_command(
     is asked anew with --judge-again only.
     """
     from steelyard.engine.plan import RunOptions
+    from steelyard.results.operations import refuse_imported
     from steelyard.store.sql import open_store
     from steelyard.suite.chosen_judge import judged_as_then
     from steelyard.suite.load import suite_of_run
@@ -417,7 +418,7 @@ def rescore_command(
     store = open_store(store_url, create=False)
     try:
         header = store.run(run)
-        _refuse_imported(header)
+        refuse_imported(header)
         loaded = suite_of_run(header, suite)
         # The run's own judge, unless another is named.
         then = header.description.judge
@@ -431,18 +432,6 @@ def rescore_command(
     finally:
         store.close()
     sys.exit(code)
-
-
-def _refuse_imported(header: RunHeader) -> None:
-    from steelyard.errors import UsageError
-
-    imported = header.options.imported
-    if imported is not None:
-        raise UsageError(
-            f"run {header.id} was imported from {imported.file}: the suite has neither its cases nor the calls of"
-            f" its judge. To score it by the suite as it is now, import that file into another store:"
-            f" steelyard import {imported.file} --suite {header.suite_name} --store ANOTHER"
-        )
 
 
 def _refuse_what_does_nothing(choice: JudgeChoice, *, judge_again: bool, strict: bool) -> None:

@@ -1,8 +1,9 @@
-"""Commands on stored runs: runs, show."""
+"""Commands on stored runs: runs, show, gate."""
 
 from __future__ import annotations
 
 import difflib
+import sys
 from contextlib import ExitStack
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from steelyard.cli.options import FoundRuns, as_json, completed, store_url
+from steelyard.cli.options import against, allow_mismatch, as_json, completed, run_name, store_url
 from steelyard.errors import SteelyardError, UsageError
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ def show_command(
     """
     from steelyard.cli.output import print_document, print_json
     from steelyard.report.build import shown_sample
+    from steelyard.results.find import FoundRuns
     from steelyard.targets.base import request_again
 
     with ExitStack() as closing:
@@ -212,3 +214,49 @@ def _row(run: RunHeader) -> dict[str, Any]:
         "answers_of": answers_from(run) or None,
         "retried": run.options.retried and asdict(run.options.retried),
     }
+
+
+# `steelyard gate`.
+
+
+@click.command("gate")
+@run_name
+@click.option(
+    "--gate",
+    "gates",
+    metavar="GATE",
+    multiple=True,
+    help="Check this gate instead of the suite's, such as 'pass_rate >= 90 %'. May be given more than once.",
+)
+@click.option("--without-contested", is_flag=True, help="Leave out cases whose truth experts contest; it says which.")
+@against
+@allow_mismatch
+@store_url
+@as_json
+def gate_command(
+    run: str,
+    gates: tuple[str, ...],
+    without_contested: bool,
+    against: str | None,
+    allow_mismatch: bool,
+    store_url: str | None,
+    as_json: bool,
+) -> None:
+    """Check a run's gates; the exit code is the verdict.
+
+    RUN is a run's name, the beginning of it, LAST, LAST~1 for the one before, or a baseline (@release). Gates on a
+    baseline are compared with what it stands for now.
+    """
+    from steelyard.cli.output import show
+    from steelyard.results.find import reference_of
+    from steelyard.results.operations import check_gates, shown_gates
+    from steelyard.store.sql import open_store
+
+    with ExitStack() as closing:
+        store = open_store(store_url, create=False)
+        closing.callback(store.close)
+        header = store.run(run)
+        reference = reference_of(store, against, header.suite_name, closing)
+        options = {"allow_mismatch": allow_mismatch, "without_contested": without_contested}
+        result = check_gates(store, header, gates, reference, **options)
+    sys.exit(show(shown_gates(result), as_json=as_json))

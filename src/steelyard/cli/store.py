@@ -252,10 +252,10 @@ def history_command(
     finished or of a part of the suite are listed and have no part in the trends. Always ends with exit code 0 when the
     history could be made.
     """
-    from steelyard.cli.options import stored_suite_name
     from steelyard.cli.output import print_document, print_json, report_written, write_document
     from steelyard.decide.history import Wanted, read_history
     from steelyard.report.history import data, document
+    from steelyard.results.find import stored_suite_name
     from steelyard.store.sql import open_store
 
     store = open_store(store_url, create=False)

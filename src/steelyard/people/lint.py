@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from steelyard.audit.cases import case_flaws
-from steelyard.audit.filling import resolved
-from steelyard.audit.probes import even
+from steelyard.auditing.cases import case_flaws
+from steelyard.auditing.filling import resolved
+from steelyard.auditing.probes import even
 from steelyard.people.suggestions import chosen_runs
 from steelyard.plugins import is_own
 from steelyard.scoring.base import Answered, Scorer, build_answer

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -251,10 +251,17 @@ class SqlStore:
         with self.database.reading() as session:
             return list_runs(session, suite, limit)
 
-    def samples(self, run_id: str, *, case_ids: Sequence[str] | None = None) -> Iterator[tuple[Sample, Case]]:
+    def samples(
+        self, run_id: str, *, case_ids: Sequence[str] | None = None, answers: bool = True
+    ) -> Iterator[tuple[Sample, Case]]:
         # A transaction for each page and none between them: a slow reader holds up nobody.
         run = self._read(self._number, run_id)
-        pages = self._pages(page_after, run, -1) if case_ids is None else self._pages_of_cases(run, case_ids)
+        if case_ids is None:
+            pages = self._pages(partial(page_after, answers=answers), run, -1)
+        else:
+            places = sorted(seq for seq, _owner in self._read(results_by_key, run, case_ids).values())
+            read = partial(samples_at, answers=answers)
+            pages = (self._read(read, run, piece) for piece in in_pieces(places))
         return (pair for page in pages for pair in page)
 
     def _pages(
@@ -265,10 +272,6 @@ class SqlStore:
             if not page:
                 return
             yield page
-
-    def _pages_of_cases(self, run: int, case_ids: Sequence[str]) -> Iterator[list[tuple[Sample, Case]]]:
-        places = sorted(seq for seq, _owner in self._read(results_by_key, run, case_ids).values())
-        return (self._read(samples_at, run, piece) for piece in in_pieces(places))
 
     def positions(self, run_id: str, n: int) -> np.ndarray:
         """The places in the plan of a run's n samples, in the order of `columns`."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from io import StringIO
 from itertools import zip_longest
 from typing import Any
 
@@ -43,6 +44,13 @@ _BROKEN_TEXT = (doc.Kind.TEXT, doc.Kind.LINES)
 def print_document(document: doc.Document, console: Console) -> None:
     """Print it all; plain ASCII when the terminal cannot show more."""
     print_blocks(_parts(document, _Layout(console)), console)
+
+
+def to_text(document: doc.Document, width: int) -> str:
+    """The whole as plain text. It is text in a notebook, too, where rich would show every line as an output."""
+    page = StringIO()
+    print_document(document, Console(file=page, width=width, force_jupyter=False, force_terminal=False))
+    return "\n".join(line.rstrip() for line in page.getvalue().split("\n"))
 
 
 def print_fitting(documents: Iterable[doc.Document], console: Console, lines: int) -> None:

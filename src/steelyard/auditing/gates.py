@@ -13,7 +13,7 @@ import numpy as np
 from steelyard.analysis.model import Summary
 from steelyard.analysis.summary import summarise_stored
 from steelyard.analysis.wording import in_unit
-from steelyard.audit.probes import ANSWERED, CONSTANT, NULL, PARTLY, TRUTH, Probe
+from steelyard.auditing.probes import ANSWERED, CONSTANT, NULL, PARTLY, TRUTH, Probe
 from steelyard.decide.gates import GateResult, Scope, evaluate, evaluate_criteria, named, needed_repeats
 from steelyard.engine.sample import Evaluation
 from steelyard.metrics.expression_checks import cannot_fail, settled
