@@ -39,7 +39,7 @@ COMMANDS = {
     "compare": "Show what changed between two runs, with intervals and p-values.",
     "completion": "Print the script that lets a shell complete commands, suites and runs.",
     "experiment": "Run a baseline and a candidate that differ in one factor, and decide.",
-    "export": "Write a stored run as one snapshot file.",
+    "export": "Write a stored run as a snapshot file, or its samples as a table.",
     "gate": "Check a run's gates; the exit code is the verdict.",
     "history": "Show a suite's figures run by run, and where their level changed.",
     "import": "Read a snapshot file into the store.",
@@ -54,6 +54,7 @@ COMMANDS = {
     "serve": "Show the store in a browser: runs, changes, samples, and the label desk.",
     "show": "Show one sample: request, answer, expected and got, scores, findings, judge.",
     "schema": "Print the JSON Schema of suite files, for editors.",
+    "sql": "Ask the store in SQL; it is only read.",
     "store": "Copy a store into another, SQLite or PostgreSQL.",
     "suites": "List the built-in suites.",
     "truth": "Edit the truth, say why, see what was edited, decide on suggestions, lint.",
@@ -69,6 +70,7 @@ _MODULES = {
     "truth": ("truth",),
     "runs": ("gate", "runs", "show"),
     "store": ("alerts", "export", "history", "import", "store"),
+    "tables": ("sql",),
     "judge": ("judge",),
     "people": ("label",),
     "ci": ("ci",),
@@ -255,7 +257,9 @@ def main() -> None:
         with safe_output():
             _run()
     finally:
-        gc.freeze()
+        # DuckDB complains at the exit of what was not collected.
+        if "duckdb" not in sys.modules:
+            gc.freeze()
 
 
 def _run() -> None:
