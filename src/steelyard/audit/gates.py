@@ -6,6 +6,7 @@ import math
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +26,7 @@ from steelyard.stats.paired import SIGNIFICANT, least_p
 from steelyard.stats.sequential import BoundedMean
 from steelyard.store.sql import open_store
 from steelyard.suite.case import Case
+from steelyard.suite.mapping import slice_names
 from steelyard.suite.models import Criterion, SuiteModel
 
 _OVERALL = ("pass_rate", "average", "median", "cases.passed", "checks.passed", "passed", "score")
@@ -335,17 +337,19 @@ def _units_for_sure(suite: SuiteModel, gate: Gate, cases: list[Case]) -> dict[st
 def _cases_of(suite: SuiteModel, gate: Gate, cases: list[Case]) -> dict[str, int]:
     """By slice that the gate speaks of, the cases that its figure can stand on."""
     survey, factor = suite.survey, gate.factor or ""
-    counts = {"category": survey.categories, "difficulty": survey.difficulties, "tag": survey.tags}.get(factor)
+    counts = survey.slices.get(factor)
     results = Counter({variant.name: survey.n for variant in suite.variants} if factor == "variant" else {"": survey.n})
     if counts is not None:
         results = Counter(counts)
-        results[NONE] = 0 if factor == "tag" else survey.n - sum(counts.values())
+        if factor in ("category", "difficulty"):
+            results[NONE] = survey.n - sum(counts.values())
     about = [component for component in suite.computed if gate.metric.startswith(f"score.{component.name}.")]
     skipped = [item for item in about if item.when_unknown == "skip" and item.scorer.needs_truth]
     for component in skipped:
         for case in cases:
             if not placed(component, suite).truth_at(case):
-                own = {"category": [case.category or NONE], "difficulty": [case.difficulty or NONE], "tag": case.tags}
+                own: dict[str, Sequence[str]] = {path: slice_names(case, path) for path in suite.slices}
+                own |= {"category": [case.category or NONE], "difficulty": [case.difficulty or NONE], "tag": case.tags}
                 results.subtract(own.get(factor, list(results)))
     if gate.slice not in (None, EVERY):
         return {gate.slice: results[gate.slice]}

@@ -101,7 +101,7 @@ class CellGroups:
             return Groups([""], np.zeros(self.n, dtype=np.int8), unit, absent=self.absent)
         size = len(samples)
         cell = samples.of(self.of_sample)
-        if factor != "tag":
+        if not samples.overlap:
             group = np.zeros(self.n, dtype=samples.group.dtype)
             group[cell] = samples.group
             return Groups(samples.names, group, unit)

@@ -23,6 +23,7 @@ import numpy as np
 from steelyard.errors import SuiteError, UsageError
 from steelyard.frozen import frozen
 from steelyard.metrics.cells import CASE_FAILED, CASE_PASSED, CellGroups, Counted, all_of, cells_passing, counted
+from steelyard.metrics.expressions import is_factor
 from steelyard.metrics.registry import (
     MOST_IN_A_ROW,
     Aggregate,
@@ -313,7 +314,7 @@ def metric(
     ratios.
     """
     available = [item.value for item in Aggregate if item is not Aggregate.ESTIMATE]
-    if not _NAME.fullmatch(name) or name.partition(".")[0] in ("category", "difficulty", "variant", "tag"):
+    if not _NAME.fullmatch(name) or is_factor(name.partition(".")[0]):
         raise ValueError(f"metric {name!r}: a name is words joined by dots, such as cost_per_resolved")
     if unit not in UNITS:
         raise ValueError(f"metric {name!r}: there is no unit {unit!r}; there are: {', '.join(UNITS)}")
