@@ -124,7 +124,10 @@ class _Trial:
         """The summary of a run that came to this."""
         call_result, variant = CallResult(text="", status=ANSWERED), self._suite.variants[0].name
         pairs = zip(self._cases, scored, strict=True)
-        samples = [Evaluation(_Available(item), case, variant, 0, call_result).sample for case, item in pairs]  # type: ignore[arg-type]
+        samples = [
+            Evaluation(_Available(item, self._suite.slices), case, variant, 0, call_result).sample  # type: ignore[arg-type]
+            for case, item in pairs
+        ]
         header = RunHeader(run, self._suite.name, self._suite.path, time.time(), {}, {}, self._description.data())
         self._store.create_run(header)
         self._store.add_samples(run, samples, self._cases)
@@ -134,8 +137,8 @@ class _Trial:
 class _Available:
     """Gives what was scored before."""
 
-    def __init__(self, scored: Evaluated) -> None:
-        self._evaluated = scored
+    def __init__(self, scored: Evaluated, slices: Sequence[str]) -> None:
+        self._evaluated, self.slices = scored, slices
 
     def evaluate(self, text: str, case: Case, status: int | None, *, cut_off: bool) -> Evaluated:  # noqa: ARG002
         return self._evaluated

@@ -382,7 +382,10 @@ def _of_codes(report: Report) -> Iterator[Named]:
 
 
 def _over_repeats(report: Report) -> Iterator[Named]:
-    checks, stability = report.summary.checks, report.summary.stability
+    checks, stability, passes = report.summary.checks, report.summary.stability, report.summary.passes
+    if passes is not None:
+        yield ("flaky_rate",), "passes.flaky"
+        yield from ((("pass_all", str(k)), f"passes.all_of.{k}") for k in passes.all_of)
     if checks is not None:
         yield from ((("cases", "passed"), "checks.cells_rate"), (("checks", "passed"), "checks.checks_rate"))
         yield ("flaky_rate",), "checks.flaky"
