@@ -105,7 +105,7 @@ only = click.option(
     "--only",
     metavar="FACTOR=VALUE",
     multiple=True,
-    help="Score a part: category=, difficulty=, tag=, variant= or id=. May be given more than once.",
+    help="Score a part: category=, difficulty=, tag=, variant=, id= or input.FIELD=. May be given more than once.",
 )
 limit = click.option("--limit", metavar="N", type=click.IntRange(min=1), help="Run at most this many cases.")
 concurrency = click.option(

@@ -249,7 +249,6 @@ def _write_run(store: SqlStore, header: RunHeader, file: Path, suite: str | None
 # `steelyard history`.
 
 _FOLDER = click.Path(file_okay=False, path_type=Path)
-_GROUPINGS = ("category", "difficulty", "variant", "tag", "code")
 
 
 @click.command("history")
@@ -263,7 +262,11 @@ _GROUPINGS = ("category", "difficulty", "variant", "tag", "code")
     multiple=True,
     help="Follow this figure, as gates name it. May be given more than once. [default: average, pass_rate]",
 )
-@click.option("--by", type=click.Choice(_GROUPINGS), help="Follow it by slice, or how often each finding code occurs.")
+@click.option(
+    "--by",
+    metavar="FIELD",
+    help="Follow it by category, difficulty, variant, tag or a field of `slices`, or code: how often each occurs.",
+)
 @click.option("--target", metavar="NAME", default="", help="Only runs of this target: its name, or a part of it.")
 @click.option("--charts", metavar="DIR", type=_FOLDER, help="Write every trend as a PNG picture into this folder.")
 @click.option("--html", metavar="FILE", type=_FILE, help="Write one self-contained HTML file with the charts.")

@@ -396,7 +396,11 @@ def build_suite(draft: Draft, path: str) -> SuiteModel:
         taxonomy=build_taxonomy(part, components, judge),
         prompts=prompts_of(target, ("target",), draft) | variant_prompts,
         survey=surveyed
-        or (CaseSurvey() if source is None else survey_cases(source, components, draft, judge, redactor, noted)),
+        or (
+            CaseSurvey()
+            if source is None
+            else survey_cases(source, components, draft, judge, redactor, noted, part.slices)
+        ),
         judge=judge,
         redactor=redactor,
         snapshots=own_code(raw.get("snapshots"), ("snapshots",), draft, methods=("read", "write")),
@@ -521,14 +525,7 @@ def build_answer(written: AnswerShape, draft: Draft) -> AnswerShape:
 
 def _names(suite: SuiteModel, raw: dict[str, Any], wrong: Collection[str]) -> SuiteNames:
     """What gates and criteria may speak of; a broken part is reported elsewhere and must not be reported twice."""
-    survey, score = suite.survey, raw.get("score")
-    slices = {
-        "category": list(survey.categories),
-        "difficulty": list(survey.difficulties),
-        "tag": list(survey.tags),
-        "variant": [name for name in suite.variant_names if name],
-    }
-    names = SuiteNames.of_run(suite, slices if survey.n else None)
+    score, names = raw.get("score"), SuiteNames.of_suite(suite)
     declared = [*(score if isinstance(score, dict) else ()), *([EXPECT] if raw.get(EXPECT) is not None else ())]
     no_judge = suite.judge is None and raw.get("judge") is not None
     return replace(
