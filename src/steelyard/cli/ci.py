@@ -156,7 +156,7 @@ _FAIL_ON = ("ambiguous", "fail", "invalid")
 
 
 # It takes every option of `run`, and what is said of them there holds here.
-@click.command("ci", params=[option for option in run.params if option.name != "dry_run"])
+@click.command("ci", params=list(run.params))
 @click.option("--junit", metavar="FILE", type=_FILE, help="Write JUnit XML.")
 @click.option("--markdown", metavar="FILE", type=_FILE, help="Write Markdown for one comment on the change.")
 @click.option("--html", metavar="FILE", type=_FILE, help="Write the report as one self-contained HTML file.")
@@ -177,6 +177,8 @@ def ci_command(
     save: Path | None,
     against: str | None,
     allow_mismatch: bool,
+    no_alerts: bool,
+    dry_run: bool,
     quiet: bool,
     store_url: str | None,
     as_json: bool,
@@ -194,6 +196,11 @@ def ci_command(
     """
     from steelyard.report.render.github import in_github
 
+    if dry_run:
+        from steelyard.cli.runs import show_requests
+
+        show_requests(*asked_for(suite=suite, **asked), as_json=as_json)
+        return
     job = GithubJob(os.environ) if (in_github(os.environ) if github is None else github) else None
     files = CiFiles(suite, junit, markdown, html)
     files.refuse_unwritable(save)
@@ -201,7 +208,7 @@ def ci_command(
         try:
             with job.deaf() if job is not None else nullcontext():
                 asked = asked | {"suite": suite, "against": against, "allow_mismatch": allow_mismatch, "save": save}
-                asked |= {"quiet": quiet}
+                asked |= {"quiet": quiet, "no_alerts": no_alerts}
                 done = _evaluate_and_compare(closing, store_url, fail_on, **asked)
             code = done.exit_code(fail_on)
             files.write(done.report, done.comparison, done.baseline, done.suite, job, code)

@@ -120,6 +120,9 @@ def _prompt_lengths(suite: SuiteModel, judge: JudgeModel, store: Store, earlier:
     callback=read_time,
     help="How long to wait for a system that stopped answering: 5m, 90s; 0: do not wait. [default: the suite's, 5m]",
 )
+@click.option(
+    "--keep-going", is_flag=True, help="Make all calls, also when the first all fail for good (401, refused)."
+)
 @click.option("--rps", metavar="N", type=Finite(min=0, min_open=True), help="Requests a second, at most.")
 @click.option(
     "--rate",

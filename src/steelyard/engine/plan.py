@@ -111,6 +111,8 @@ class RunOptions:
     """The id of a run whose answers are judged again; the system under test is not asked."""
     experiment: ExperimentPlan | None = None
     """The plan that this run is an arm of, stored before its first call."""
+    keep_going: bool = False
+    """Make all calls, also when the first fail so that asking again cannot help."""
     on: str | None = None
     """Where workers make the calls and score: `ray`, `auto` or `ray://HOST:PORT`; None: in this process."""
 
