@@ -85,13 +85,11 @@ def table_columns(
     if answers and name not in ("samples", "votes"):
         raise UsageError(f"the table {name} has no answers: they are with the samples, and judges' with the votes")
     samples = _Samples(store, header)
-    fields, pieces = {
-        "samples": partial(_all_samples, size=size, answers=answers),
-        "findings": _findings,
-        "votes": partial(_votes, answers=answers),
-        "claims": _claims,
-    }[name](samples)
-    return fields, pieces
+    if name == "samples":
+        return _all_samples(samples, size=size, answers=answers)
+    if name == "votes":
+        return _votes(samples, answers=answers)
+    return _findings(samples) if name == "findings" else _claims(samples)
 
 
 def _utf8(text: str) -> str:
@@ -212,7 +210,8 @@ def _combined(samples: Array, tags: Array, names: Sequence[str], n: int) -> tupl
     """For each sample the code of its tags, and every combination of tags that there is."""
     counts = np.bincount(samples, minlength=n)
     starts = np.cumsum(counts) - counts
-    codes, combinations = np.zeros(n, dtype=np.int64), [()]
+    codes: Array = np.zeros(n, dtype=np.int64)
+    combinations: list[tuple[str, ...]] = [()]
     for turn in range(counts.max(initial=0)):
         rows = np.flatnonzero(counts > turn)
         keys = codes[rows] * len(names) + tags[starts[rows] + turn]
