@@ -161,7 +161,7 @@ def test_the_terminal_shows_rows_within_80_columns(url, tmp_path):
     assert count == f"{len(rows)} rows"
     wide = invoke("sql", "select * from samples", "--store", url)
     assert max(map(len, wide.splitlines())) <= 80
-    assert "the first 50 shown: --csv FILE writes all" in wide
+    assert "the first 50 rows: --csv FILE writes all" in wide
 
 
 def test_a_result_is_written_as_csv(url, tmp_path):

@@ -141,7 +141,7 @@ def test_pandas_and_polars_hold_the_same_and_keep_what_is_missing(sqlite):
     frame = to_pandas(sqlite, header)
     kinds = {name: str(frame[name].dtype) for name in ("case", "variant", "repeat", "score", "passed", "tokens_in")}
     assert kinds == {
-        "case": "str",
+        "case": "string",
         "variant": "category",
         "repeat": "Int64",
         "score": "float64",

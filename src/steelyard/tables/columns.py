@@ -25,7 +25,7 @@ from steelyard.store.sql import SqlStore
 
 NAMES = ("samples", "findings", "votes", "claims")
 PIECE = 20_000
-"""Rows of a table that are in memory at a time where it is streamed."""
+"""Rows of a table that are handed on at a time."""
 SHORT = 200
 """Characters that are shown of the message of a failure."""
 _READ = 1_000
@@ -74,19 +74,16 @@ def cells(kind: Kind, values: Any) -> list[Any]:
 
 
 def table_columns(
-    store: SqlStore, header: RunHeader, name: str, *, answers: bool = False, size: int | None = PIECE
+    store: SqlStore, header: RunHeader, name: str, *, answers: bool = False
 ) -> tuple[list[Field], Pieces]:
-    """The columns of a table and their values, so many rows at a time; None is all rows of `samples` at once.
-
-    UsageError for a table that there is not.
-    """
+    """The columns of a table and their values, some rows at a time; UsageError for a table that there is not."""
     if name not in NAMES:
         raise UsageError(f"there is no table {name}: choose one of {', '.join(NAMES)}")
     if answers and name not in ("samples", "votes"):
         raise UsageError(f"the table {name} has no answers: they are with the samples, and judges' with the votes")
     samples = _Samples(store, header)
     if name == "samples":
-        return _all_samples(samples, size=size, answers=answers)
+        return _all_samples(samples, answers=answers)
     if name == "votes":
         return _votes(samples, answers=answers)
     return _findings(samples) if name == "findings" else _claims(samples)
@@ -239,13 +236,12 @@ _JUDGEMENTS = f"SELECT seq, content FROM judgements WHERE {_OF_RUN} ORDER BY seq
 _KEY = (Field("case", "text"), Field("variant", "code"), Field("repeat", "whole"))
 
 
-def _all_samples(samples: _Samples, *, size: int | None, answers: bool) -> tuple[list[Field], Pieces]:
+def _all_samples(samples: _Samples, *, answers: bool) -> tuple[list[Field], Pieces]:
     fields = [*samples.columns, *([Field("answer", "text")] if answers else [])]
 
     def pieces() -> Pieces:
-        step = size or max(samples.n, 1)
-        for start in range(0, samples.n, step):
-            at = slice(start, min(start + step, samples.n))
+        for start in range(0, samples.n, PIECE):
+            at = slice(start, min(start + PIECE, samples.n))
             yield [read(at) for read in samples.columns.values()] + ([samples.answers(at)] if answers else [])
 
     return fields, pieces()
