@@ -226,6 +226,17 @@ def test_a_vote_says_what_capped_it_and_what_its_judge_answered(store):
     assert useless["message"].startswith("not readable: ")
 
 
+def test_a_run_that_was_scored_again_has_the_answers_of_the_earlier_one(store):
+    cases = [stored.case(number) for number in range(3)]
+    store.create_run(stored.header())
+    store.add_samples("demo-1", [stored.sample(of, number) for number, of in enumerate(cases)], cases)
+    again = stored.header("demo-2", rescored_from="demo-1")
+    store.create_run(again)
+    store.add_rescored("demo-2", "demo-1", [stored.sample(cases[2], score=0.1)], [cases[2]])
+    table = table_of(store, again, answers=True).select(["case", "score", "latency", "answer"])
+    assert table.to_pylist() == [{"case": "case-0002", "score": 0.1, "latency": 0.25, "answer": '{"title": "Thing"}'}]
+
+
 def test_a_table_that_there_is_not_is_refused(sqlite):
     header = put_rich(sqlite)
     with pytest.raises(UsageError, match="no table calls: choose one of samples, findings, votes, claims"):
