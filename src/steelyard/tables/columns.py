@@ -200,7 +200,7 @@ class _Samples:
 
 
 def _placed(values: list[tuple[Array, Any]], absent: Any, at: slice) -> Array:
-    """Values at their samples, for a part of the run: an array, or one value for all of them; the later ones prevail."""
+    """Values at their samples, of a part of the run: an array, or one value for all of them; the later ones prevail."""
     result: Array = np.full(at.stop - at.start, absent)
     for where, value in values:
         here = slice(*np.searchsorted(where, (at.start, at.stop)))
