@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from steelyard.engine.engine import Ending
     from steelyard.engine.plan import RunOptions, Selection
     from steelyard.engine.writer import Progress
-    from steelyard.report.document import Document
+    from steelyard.report.document import Block, Document
     from steelyard.report.judge.build import JudgeCard
     from steelyard.report.model import LeftOut, Report
     from steelyard.runner.attribute import Purchase
@@ -210,18 +210,35 @@ def shown_gates(check: GateCheck) -> ShownResult[GateCheck]:
     """The gates as they are shown."""
 
     def document(check: GateCheck) -> Document:
-        from steelyard.report.compare.blocks import against_blocks
         from steelyard.report.run import decision_document
 
         return decision_document(check.report, against_blocks(check.comparison, check.against))
 
     def data(check: GateCheck) -> dict[str, Any]:
-        from steelyard.report.compare.blocks import against_data
         from steelyard.report.run import decision_data
 
         return decision_data(check.report) | against_data(check.comparison)
 
     return ShownResult(check, document, data, check.decision.verdict)
+
+
+def against_data(comparison: Comparison | None) -> dict[str, Any]:
+    """What the JSON of a run has more where it is held against another: the whole comparison under `against`."""
+    if comparison is None:
+        return {}
+    from steelyard.report.compare.blocks import data
+
+    return {"against": data(comparison)}
+
+
+def against_blocks(comparison: Comparison | None, label: str) -> list[Block]:
+    """The answer of that comparison, how sure it is and what moved; nothing where nothing was compared."""
+    if comparison is None:
+        return []
+    from steelyard.report.compare.blocks import answer
+    from steelyard.report.document import Section
+
+    return [Section(f"Against {label} (A, run {comparison.a.id})", answer(comparison))]
 
 
 def _refuse_without_gates(header: RunHeader, decision: Decision) -> None:
