@@ -1,4 +1,4 @@
-"""What a notebook shows of a report: one block with a style of its own, in light and dark, that changes nothing else."""
+"""What a notebook shows of a report: one block with a style of its own that changes nothing else, light or dark."""
 
 import re
 import sys
