@@ -38,7 +38,7 @@ COMMANDS = {
     "ci": "Run, compare, gate and write the files of a CI job, in one step.",
     "compare": "Show what changed between two runs, with intervals and p-values.",
     "experiment": "Run a baseline and a candidate that differ in one factor, and decide.",
-    "export": "Write a stored run as one snapshot file.",
+    "export": "Write a stored run as a snapshot file, or its samples as a table.",
     "gate": "Check a run's gates; the exit code is the verdict.",
     "history": "Show a suite's figures run by run, and where their level changed.",
     "import": "Read a snapshot file into the store.",
@@ -52,6 +52,7 @@ COMMANDS = {
     "runs": "List the stored runs, newest first.",
     "serve": "Show the store in a browser: runs, changes, samples, and the label desk.",
     "schema": "Print the JSON Schema of suite files, for editors.",
+    "sql": "Ask the store in SQL; it is only read.",
     "store": "Copy a store into another, SQLite or PostgreSQL.",
     "suites": "List the built-in suites.",
     "truth": "Edit the truth, say why, see what was edited, decide on suggestions, lint.",
@@ -66,6 +67,7 @@ _MODULES = {
     "suites": ("audit", "init", "power", "schema", "suites"),
     "truth": ("truth",),
     "store": ("alerts", "export", "history", "import", "runs", "store"),
+    "tables": ("sql",),
     "judge": ("judge",),
     "people": ("label",),
     "ci": ("ci",),
@@ -246,7 +248,9 @@ def main() -> None:
         with safe_output():
             _run()
     finally:
-        gc.freeze()
+        # DuckDB complains at the exit of what was not collected.
+        if "duckdb" not in sys.modules:
+            gc.freeze()
 
 
 def _run() -> None:

@@ -177,42 +177,78 @@ def _lines(alert: AlertRecord, message: list[Delivery]) -> list[str]:
 # `steelyard export`.
 
 
+_FILE = click.Path(dir_okay=False, path_type=Path)
+_FORMS = ("csv", "jsonl", "parquet")
+
+
 @click.command("export")
 @click.argument("run", metavar="RUN")
-@click.argument("file", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path))
+@click.argument("file", metavar="[FILE]", required=False, type=_FILE)
 @click.option("--suite", metavar="SUITE", help="Write the suite's own format instead of a Steelyard snapshot.")
+@click.option("--csv", metavar="FILE", type=_FILE, help="Write a table as CSV, safe to be opened in a spreadsheet.")
+@click.option("--jsonl", metavar="FILE", type=_FILE, help="Write a table as JSON, one row a line.")
+@click.option("--parquet", metavar="FILE", type=_FILE, help="Write a table as Parquet.")
+@click.option(
+    "--table",
+    metavar="NAME",
+    type=click.Choice(["samples", "findings", "votes", "claims"]),
+    help="Which table: samples, findings, votes or claims. [default: samples]",
+)
+@click.option("--answers", is_flag=True, help="With samples, write the answers too; with votes, the judges' answers.")
 @store_url
 @as_json
-def export_command(run: str, file: Path, suite: str | None, store_url: str | None, as_json: bool) -> None:
-    """Write a stored run as one snapshot file.
+def export_command(run: str, file: Path | None, suite: str | None, store_url: str | None, **given: Any) -> None:
+    """Write a stored run as a snapshot file, or its samples as a table.
 
     RUN is a run's name, the beginning of it, LAST, LAST~1 for the one before, or a baseline (@release).
     """
     from steelyard.cli.output import print_json
-    from steelyard.store.snapshot import write_snapshot
+    from steelyard.errors import UsageError
     from steelyard.store.sql import open_store
 
+    files = [path for path in (file, *(given[form] for form in _FORMS)) if path is not None]
+    if len(files) != 1:
+        raise UsageError("name one file: FILE for a snapshot, or --csv, --jsonl or --parquet FILE for a table")
+    form = next((form for form in _FORMS if given[form]), None)
+    if form is None and (given["table"] or given["answers"]):
+        raise UsageError(f"--{'table' if given['table'] else 'answers'}: add --csv, --jsonl or --parquet FILE")
+    if form is not None and suite is not None:
+        raise UsageError(f"--suite and --{form} do not go together: leave one out")
     store = open_store(store_url, create=False)
     try:
         header = store.run(run)
-        if suite is None:
-            write_snapshot(store, header.id, file)
-        else:
-            from steelyard.runner.imports import export_foreign
-            from steelyard.suite.load import load_suite
+        message: dict[str, Any] = {"run": header.id, "file": str(files[0])}
+        if form is not None:
+            from steelyard.tables.files import write_table
 
-            export_foreign(load_suite(suite), store, header, file)
+            name = given["table"] or "samples"
+            n = write_table(store, header, files[0], form, name, answers=given["answers"])
+            message |= {"table": name, "rows": n}
+        else:
+            _write_run(store, header, files[0], suite)
     finally:
         store.close()
-    if as_json:
-        print_json({"run": header.id, "file": str(file)})
+    if given["as_json"]:
+        print_json(message)
     else:
-        click.echo(f"{header.id} written to {file}")
+        rows = f": {message['rows']:,} {message['table']}" if form else ""
+        click.echo(f"{header.id} written to {files[0]}{rows}")
+
+
+def _write_run(store: SqlStore, header: RunHeader, file: Path, suite: str | None) -> None:
+    if suite is None:
+        from steelyard.store.snapshot import write_snapshot
+
+        write_snapshot(store, header.id, file)
+    else:
+        from steelyard.runner.imports import export_foreign
+        from steelyard.suite.load import load_suite
+
+        export_foreign(load_suite(suite), store, header, file)
 
 
 # `steelyard history`.
 
-_FILE = click.Path(dir_okay=False, path_type=Path)
 _FOLDER = click.Path(file_okay=False, path_type=Path)
 _GROUPINGS = ("category", "difficulty", "variant", "tag", "code")
 

@@ -99,6 +99,20 @@ def write_bytes(path: Path, content: bytes) -> None:
             waiting.unlink(missing_ok=True)
 
 
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""What a spreadsheet takes for a formula begins so."""
+
+
+def formula_safe(value: Any) -> Any:
+    """A cell of a CSV file: a text that a spreadsheet would take for a formula gets an apostrophe, numbers stay."""
+    return f"'{value}" if isinstance(value, str) and (value.startswith(_FORMULA) or is_formula_safe(value)) else value
+
+
+def is_formula_safe(cell: str) -> bool:
+    """Whether `formula_safe` put an apostrophe before the cell."""
+    return cell.startswith("'") and cell.lstrip("'").startswith(_FORMULA)
+
+
 def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)

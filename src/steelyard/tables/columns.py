@@ -17,8 +17,8 @@ from steelyard.errors import UsageError
 from steelyard.frozen import frozen
 from steelyard.metrics.table import Table
 from steelyard.records import CheckState, Judgement, RunHeader
-from steelyard.stats.arrays import Array, distinct
-from steelyard.store.codec import MARK, decode, from_stored, to_json
+from steelyard.stats.arrays import Array, distinct, translated
+from steelyard.store.codec import MARK, decode, from_stored, to_json, to_stored
 from steelyard.store.columns import Names
 from steelyard.store.packing import unpack_text
 from steelyard.store.sql import SqlStore
@@ -29,7 +29,6 @@ PIECE = 20_000
 SHORT = 200
 """Characters that are shown of the message of a failure."""
 _READ = 1_000
-_WHOLE = slice(None)
 
 Kind = Literal["text", "code", "texts", "real", "whole", "flag"]
 At = slice | Array
@@ -119,7 +118,7 @@ class _Samples:
         self._ids, self._case = list(columns.case_ids), columns.case
         if not "".join(self._ids).isascii():
             self._ids = list(map(_utf8, self._ids))
-        self.columns: dict[Field, Callable[[At], Any]] = {Field("case", "text"): self._cases}
+        self.columns: dict[Field, Callable[[Any], Any]] = {Field("case", "text"): self._cases}
         self._code("variant", columns.variant, columns.variants)
         self._number("repeat", "whole", columns.repeat)
         self._code("category", columns.category, columns.categories)
@@ -170,10 +169,10 @@ class _Samples:
             field = Field(f"{kind}.{_utf8(name)}", "flag" if kind == "flag" else "real")
             self.columns[field] = partial(self._flag if kind == "flag" else self._component, name)
 
-    def _component(self, name: str, at: At) -> Array:
-        return self.table.component(name, _WHOLE)[at] if isinstance(at, np.ndarray) else self.table.component(name, at)
+    def _component(self, name: str, at: slice) -> Array:
+        return self.table.component(name, at)
 
-    def _flag(self, name: str, at: At) -> Array:
+    def _flag(self, name: str, at: slice) -> Array:
         values = self._component(name, at)
         return np.where(np.isnan(values), -1, values > 0).astype(np.int8)
 
@@ -194,7 +193,7 @@ class _Samples:
     def stream(self, sql: str, *values: Any) -> Iterator[list[Any]]:
         """The rows of a statement about this run, some at a time."""
         with self.store.database.reading() as session:
-            yield from session.stream(sql, (*values, self.run_id), _READ)
+            yield from session.stream(sql, (*values, to_stored(self.run_id)), _READ)
 
     def answers(self, at: slice) -> list[str | None]:
         """The answers of some samples."""
@@ -335,10 +334,12 @@ def _claims(samples: _Samples) -> tuple[list[Field], Pieces]:
     counted = np.flatnonzero(samples.table.conclusive[claims.sample])
 
     def pieces() -> Pieces:
-        labels = [_utf8(label) or None for label in claims.labels]
+        labels = list(map(_utf8, claims.labels))
+        # No label is stored as an empty one.
+        codes = translated(claims.label, [code if label else -1 for code, label in enumerate(labels)])
         for start in range(0, len(counted), PIECE):
             at = counted[start : start + PIECE]
-            values = [Coded(claims.label[at].astype(np.int64), labels), claims.confidence[at]]
+            values = [Coded(codes[at], labels), claims.confidence[at]]
             yield [*samples.of(_KEY, claims.sample[at]), *values, claims.right[at].astype(np.int8)]
 
     return fields, pieces()
