@@ -33,7 +33,7 @@ class Suite:
         *,
         cases: str | Path | Sequence[str] | Sequence[Mapping[str, Any] | Case] | Mapping[str, Any],
         target: Callable[..., Any] | Mapping[str, Any] | str,
-        score: Mapping[str, Mapping[str, Any] | Scorer] | None = None,
+        score: Mapping[str, Mapping[str, Any] | Scorer | Callable[..., Any]] | None = None,
         expect: Mapping[str, Mapping[str, Any]] | None = None,
         required_repeats: str | None = None,
         passing: str | float | None = None,

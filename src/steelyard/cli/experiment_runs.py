@@ -154,14 +154,7 @@ def _variant(settings: dict[str, Any]) -> Iterator[str]:
 
 def check_criteria(experiment: Experiment, suite: SuiteModel) -> None:
     """SuiteError when a criterion stands on a figure that the candidate's suite does not have, or cannot fail."""
-    survey = suite.survey
-    slices = {
-        "category": list(survey.categories),
-        "difficulty": list(survey.difficulties),
-        "tag": list(survey.tags),
-        "variant": [variant.name for variant in suite.variants if variant.name],
-    }
-    experiment.check_criteria(SuiteNames.of_run(suite, slices if survey.n else None))
+    experiment.check_criteria(SuiteNames.of_suite(suite))
 
 
 def on_call(

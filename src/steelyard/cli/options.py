@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 import re
 import sys
@@ -85,7 +86,15 @@ store_url = click.option(
     metavar="URL",
     help="Where runs are stored: a SQLite file or postgresql://... [default: $STEELYARD_STORE or .steelyard/]",
 )
-run_name = click.argument("run", metavar="[RUN]", default="LAST")
+quiet = click.option("--quiet", is_flag=True, help="Print the verdict alone, and no progress.")
+
+
+def completed(what: str) -> Callable[..., Any]:
+    """What a shell completes: `runs`, `suites` or `metrics`, read when it asks."""
+    return lambda *typed: getattr(importlib.import_module("steelyard.cli.completion"), what)(*typed)
+
+
+run_name = click.argument("run", metavar="[RUN]", default="LAST", shell_complete=completed("runs"))
 against = click.option(
     "--against",
     metavar="NAME|FILE",
@@ -96,7 +105,7 @@ only = click.option(
     "--only",
     metavar="FACTOR=VALUE",
     multiple=True,
-    help="Score a part: category=, difficulty=, tag=, variant= or id=. May be given more than once.",
+    help="Score a part: category=, difficulty=, tag=, variant=, id= or input.FIELD=. May be given more than once.",
 )
 limit = click.option("--limit", metavar="N", type=click.IntRange(min=1), help="Run at most this many cases.")
 concurrency = click.option(
@@ -342,6 +351,7 @@ def explain_options(function: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--explain",
             metavar="METRIC",
+            shell_complete=completed("metrics"),
             help="Print one figure's formula, n, what it leaves out and its samples: pass_rate,"
             " category.chairs.average, gain.FORMAT (list names all of a report); of a comparison also why.truth, or"
             " why for all parts of the change.",

@@ -115,6 +115,13 @@ def print_on_one_screen(report: Report, more: Sequence[Block] = (), next_step: s
     terminal.print_fitting(run.brief(report, more, next_step), shown, lines + terminal.count_lines(more, shown))
 
 
+def print_verdict(report: Report) -> None:
+    """Print the verdict in one line."""
+    from steelyard.report.wording import verdict_meaning, verdict_word
+
+    click.echo(f"{verdict_word(report)}: {verdict_meaning(report)}")
+
+
 def write_document(document: Document, markdown: Path | None = None, html: Path | None = None) -> list[Path]:
     """Write a report in the forms that were asked for; the files that are there then."""
     from steelyard.report.render.json import write_text
@@ -184,13 +191,14 @@ def end_with(
     result: Result,
     *,
     as_json: bool,
+    quiet: bool = False,
     interrupted: bool = False,
     stopped: str | None = None,
     go_on: Sequence[str] | None = None,
     reference: Reference | None = None,
     allow_mismatch: bool = False,
 ) -> int:
-    """Show the run and give the exit code its verdict stands for.
+    """Show the run, or its verdict alone when `quiet`, and give the exit code its verdict stands for.
 
     `go_on` is the command that goes on with a run that was stopped; left out, the one that was given. `reference` is
     the run that it was compared with.
@@ -205,8 +213,10 @@ def end_with(
         from steelyard.report.run import data
 
         print_json(data(report) | against_data(comparison))
-        if next_step:
+        if next_step and not quiet:
             click.echo(next_step, err=True)
+    elif quiet:
+        print_verdict(report)
     else:
         against = against_blocks(comparison, reference.label if reference else "")
         print_on_one_screen(report, against, next_step)

@@ -1,4 +1,4 @@
-"""The commands run, rescore, report and gate."""
+"""The commands run, rescore and report."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from steelyard.cli.options import (
     allow_mismatch,
     as_json,
     chosen_settings,
+    completed,
     concurrency,
     explain_options,
     judge_options,
@@ -26,6 +27,7 @@ from steelyard.cli.options import (
     max_inconclusive,
     on_workers,
     only,
+    quiet,
     read_rate,
     read_time,
     run_name,
@@ -97,7 +99,7 @@ def _prompt_lengths(suite: SuiteModel, judge: JudgeModel, store: Store, earlier:
 
 
 @click.command("run")
-@click.argument("suite", metavar="SUITE")
+@click.argument("suite", metavar="SUITE", shell_complete=completed("suites"))
 @click.option(
     "--cases",
     metavar="PLACE",
@@ -117,6 +119,9 @@ def _prompt_lengths(suite: SuiteModel, judge: JudgeModel, store: Store, earlier:
     metavar="TIME",
     callback=read_time,
     help="How long to wait for a system that stopped answering: 5m, 90s; 0: do not wait. [default: the suite's, 5m]",
+)
+@click.option(
+    "--keep-going", is_flag=True, help="Make all calls, also when the first all fail for good (401, refused)."
 )
 @click.option("--rps", metavar="N", type=Finite(min=0, min_open=True), help="Requests a second, at most.")
 @click.option(
@@ -166,6 +171,8 @@ def _prompt_lengths(suite: SuiteModel, judge: JudgeModel, store: Store, earlier:
 @allow_mismatch
 @click.option("--no-alerts", is_flag=True, help="Raise, close and send no alerts.")
 @on_workers
+@click.option("--dry-run", is_flag=True, help="Show the requests of the first cases (3, or --limit); send nothing.")
+@quiet
 @store_url
 @as_json
 def run_command(
@@ -173,6 +180,8 @@ def run_command(
     against: str | None,
     allow_mismatch: bool,
     no_alerts: bool,
+    dry_run: bool,
+    quiet: bool,
     store_url: str | None,
     as_json: bool,
     **asked: Any,
@@ -187,17 +196,25 @@ def run_command(
     from steelyard.store.sql import open_store
 
     suite, options = asked_for(**asked)
+    if dry_run:
+        from steelyard.cli.runs import show_requests
+
+        show_requests(suite, options, as_json=as_json)
+        return
     alerts = None if no_alerts else settings_before_run(suite)
     with ExitStack() as closing:
         store = open_store(store_url, create=options.resume is None and options.retry_failed is None)
         closing.callback(store.close)
         # Found before anything is asked: a name that is none must not cost a run, and LAST is the one before this.
         reference = reference_of(store, against, suite.name, closing)
-        result, ending = evaluate(suite, store, options, reference, allow_mismatch=allow_mismatch, save=save)
+        result, ending = evaluate(
+            suite, store, options, reference, allow_mismatch=allow_mismatch, save=save, quiet=quiet
+        )
         code = end_with(
             store,
             result,
             as_json=as_json,
+            quiet=quiet,
             interrupted=ending.interrupted,
             stopped=ending.stopped,
             reference=reference,
@@ -247,13 +264,14 @@ def evaluate(
     *,
     allow_mismatch: bool,
     save: Path | None,
+    quiet: bool = False,
 ) -> tuple[Result, Ending]:
-    """Run the suite with progress on standard error, and write the snapshot that was asked for."""
+    """Run the suite with progress on standard error unless `quiet`, and write the snapshot that was asked for."""
     from steelyard.engine.writer import progress_of
     from steelyard.runner import run
 
     # Whatever the system under test prints must not get into the report.
-    with progress_of(suite.name, quiet=False) as progress, contextlib.redirect_stdout(sys.stderr):
+    with progress_of(suite.name, quiet=quiet) as progress, contextlib.redirect_stdout(sys.stderr):
         result, ending = run.run_decided(
             suite, store, options, progress, reference=reference, allow_mismatch=allow_mismatch
         )
@@ -262,52 +280,6 @@ def evaluate(
 
         write_snapshot(store, result.header.id, save)
     return result, ending
-
-
-# `steelyard gate`.
-
-
-@click.command("gate")
-@run_name
-@click.option(
-    "--gate",
-    "gates",
-    metavar="GATE",
-    multiple=True,
-    help="Check this gate instead of the suite's, such as 'pass_rate >= 90 %'. May be given more than once.",
-)
-@click.option("--without-contested", is_flag=True, help="Leave out cases whose truth experts contest; it says which.")
-@against
-@allow_mismatch
-@store_url
-@as_json
-def gate_command(
-    run: str,
-    gates: tuple[str, ...],
-    without_contested: bool,
-    against: str | None,
-    allow_mismatch: bool,
-    store_url: str | None,
-    as_json: bool,
-) -> None:
-    """Check a run's gates; the exit code is the verdict.
-
-    RUN is a run's name, the beginning of it, LAST, LAST~1 for the one before, or a baseline (@release). Gates on a
-    baseline are compared with what it stands for now.
-    """
-    from steelyard.cli.output import show
-    from steelyard.results.find import reference_of
-    from steelyard.results.operations import check_gates, shown_gates
-    from steelyard.store.sql import open_store
-
-    with ExitStack() as closing:
-        store = open_store(store_url, create=False)
-        closing.callback(store.close)
-        header = store.run(run)
-        reference = reference_of(store, against, header.suite_name, closing)
-        options = {"allow_mismatch": allow_mismatch, "without_contested": without_contested}
-        result = check_gates(store, header, gates, reference, **options)
-    sys.exit(show(shown_gates(result), as_json=as_json))
 
 
 # `steelyard report`.
@@ -411,6 +383,7 @@ def _charts(report: Report, folder: Path) -> list[Path]:
 @judge_options
 @max_inconclusive
 @on_workers
+@quiet
 @store_url
 @as_json
 def rescore_command(
@@ -427,6 +400,7 @@ def rescore_command(
     max_inconclusive: float | None,
     on: str | None,
     workers: int | None,
+    quiet: bool,
     store_url: str | None,
     as_json: bool,
 ) -> None:
@@ -454,9 +428,10 @@ def rescore_command(
         loaded = choice.of(loaded) if choice.given else judged_as_then(loaded, then, to_ask=judge_again)
         options = RunOptions(max_inconclusive=max_inconclusive, strict=strict, on=on, workers=workers)
         if judge_again:
-            code = _judged_again(store, header, loaded, choice, options, yes=yes, as_json=as_json, store_url=store_url)
+            shown = {"as_json": as_json, "quiet": quiet}
+            code = _judged_again(store, header, loaded, choice, options, yes=yes, store_url=store_url, **shown)
         else:
-            code = _rescored(store, header, loaded, options, as_json=as_json)
+            code = _rescored(store, header, loaded, options, as_json=as_json, quiet=quiet)
     finally:
         store.close()
     sys.exit(code)
@@ -471,14 +446,16 @@ def _refuse_what_does_nothing(choice: JudgeChoice, *, judge_again: bool, strict:
         raise UsageError("--strict and --judge-again do not go together: judge again, then rescore that run --strict")
 
 
-def _rescored(store: Store, header: RunHeader, suite: SuiteModel, options: RunOptions, *, as_json: bool) -> int:
+def _rescored(
+    store: Store, header: RunHeader, suite: SuiteModel, options: RunOptions, *, as_json: bool, quiet: bool
+) -> int:
     from steelyard.cli.output import end_with
     from steelyard.engine.writer import progress_of
     from steelyard.runner import run as evaluation
 
-    with progress_of(f"rescoring {header.id}", quiet=as_json) as progress:
+    with progress_of(f"rescoring {header.id}", quiet=as_json or quiet) as progress:
         result = evaluation.rescore_decided(suite, store, header, options, progress)
-    return end_with(store, result, as_json=as_json)
+    return end_with(store, result, as_json=as_json, quiet=quiet)
 
 
 def _judged_again(
@@ -490,6 +467,7 @@ def _judged_again(
     *,
     yes: bool,
     as_json: bool,
+    quiet: bool,
     store_url: str | None,
 ) -> int:
     from steelyard.cli.output import end_with
@@ -497,8 +475,9 @@ def _judged_again(
     from steelyard.runner import run as evaluation
 
     agree_to_cost(suite, store, header, yes=yes)
-    with progress_of(f"judging {header.id} again", quiet=as_json) as progress:
+    with progress_of(f"judging {header.id} again", quiet=as_json or quiet) as progress:
         result, ending = evaluation.judge_again_decided(suite, store, header, options, progress)
     stored = [] if store_url is None else ["--store", store_url]
     go_on = ["steelyard", "run", suite.path, *choice.given, *stored, "--resume", result.header.id]
-    return end_with(store, result, as_json=as_json, interrupted=ending.interrupted, stopped=ending.stopped, go_on=go_on)
+    ended = {"interrupted": ending.interrupted, "stopped": ending.stopped, "go_on": go_on}
+    return end_with(store, result, as_json=as_json, quiet=quiet, **ended)

@@ -1,17 +1,16 @@
-"""Commands on the store: alerts, export, history, import, runs, store."""
+"""Commands on the store: alerts, export, history, import, store."""
 
 from __future__ import annotations
 
 import sys
 import textwrap
 from dataclasses import asdict
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from steelyard.cli.options import as_json, run_name, store_url
+from steelyard.cli.options import as_json, completed, run_name, store_url
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -182,7 +181,7 @@ _FORMS = ("csv", "jsonl", "parquet")
 
 
 @click.command("export")
-@click.argument("run", metavar="RUN")
+@click.argument("run", metavar="RUN", shell_complete=completed("runs"))
 @click.argument("file", metavar="[FILE]", required=False, type=_FILE)
 @click.option("--suite", metavar="SUITE", help="Write the suite's own format instead of a Steelyard snapshot.")
 @click.option("--csv", metavar="FILE", type=_FILE, help="Write a table as CSV, safe to be opened in a spreadsheet.")
@@ -250,20 +249,24 @@ def _write_run(store: SqlStore, header: RunHeader, file: Path, suite: str | None
 # `steelyard history`.
 
 _FOLDER = click.Path(file_okay=False, path_type=Path)
-_GROUPINGS = ("category", "difficulty", "variant", "tag", "code")
 
 
 @click.command("history")
-@click.argument("suite", metavar="SUITE")
+@click.argument("suite", metavar="SUITE", shell_complete=completed("suites"))
 @click.option("--last", metavar="N", type=click.IntRange(min=1), help="Use the newest N runs. [default: all]")
 @click.option(
     "--metric",
     "metrics",
     metavar="METRIC",
+    shell_complete=completed("metrics"),
     multiple=True,
     help="Follow this figure, as gates name it. May be given more than once. [default: average, pass_rate]",
 )
-@click.option("--by", type=click.Choice(_GROUPINGS), help="Follow it by slice, or how often each finding code occurs.")
+@click.option(
+    "--by",
+    metavar="FIELD",
+    help="Follow it by category, difficulty, variant, tag or a field of `slices`, or code: how often each occurs.",
+)
 @click.option("--target", metavar="NAME", default="", help="Only runs of this target: its name, or a part of it.")
 @click.option("--charts", metavar="DIR", type=_FOLDER, help="Write every trend as a PNG picture into this folder.")
 @click.option("--html", metavar="FILE", type=_FILE, help="Write one self-contained HTML file with the charts.")
@@ -409,86 +412,6 @@ def _report_last(store: SqlStore, run_id: str) -> None:
     last = store.run("LAST")
     if last.id != run_id:
         click.echo(f"It keeps the date it was made on, so LAST is still {last.id}: call this one by its name.")
-
-
-# `steelyard runs`.
-
-_LONGEST_NAME = 60
-
-
-@click.command("runs")
-@click.argument("suite", metavar="[SUITE]", required=False)
-@click.option(
-    "--last", metavar="N", type=click.IntRange(min=1), default=20, show_default=True, help="List the newest N runs."
-)
-@store_url
-@as_json
-def runs_command(suite: str | None, last: int, store_url: str | None, as_json: bool) -> None:
-    """List the stored runs, newest first.
-
-    With SUITE, only the runs of the suite of that name.
-    """
-    from steelyard.cli.output import console, print_json
-    from steelyard.store.sql import open_store
-
-    store = open_store(store_url, create=False)
-    try:
-        runs = store.runs(suite, last)
-    finally:
-        store.close()
-    if as_json:
-        print_json([_row(run) for run in runs])
-        return
-    if not runs:
-        click.echo(f"no runs of a suite {suite}" if suite else "no runs yet: steelyard run SUITE makes one")
-        return
-    from rich.table import Table
-    from rich.text import Text
-
-    from steelyard.engine.process import state_of
-    from steelyard.report.format import one_line
-    from steelyard.report.judge.run import judge_name
-
-    table = Table(box=None, pad_edge=False)
-    for name in ("run", "state", "verdict"):
-        table.add_column(name, no_wrap=True)
-    table.add_column("samples planned", justify="right")
-    judged = any(judge_name(run) for run in runs)
-    if judged:
-        table.add_column("judged by", overflow="fold")
-    for run in runs:
-        by = [Text(one_line(judge_name(run), _LONGEST_NAME))] if judged else []
-        table.add_row(run.id, state_of(run), _verdict(run), str(run.n_planned), *by)
-    console().print(table)
-    for run in runs:
-        if (retried := run.options.retried) is not None:
-            click.echo(f"{run.id} retried {retried.asked:,} of {retried.run}")
-
-
-def _verdict(run: RunHeader) -> str:
-    from steelyard.analysis.summary import is_partial
-
-    word = run.verdict.value if run.verdict is not None else "no gates" if run.ended_at else "-"
-    return f"{word}, partial" if is_partial(run) else word
-
-
-def _row(run: RunHeader) -> dict[str, Any]:
-    from steelyard.analysis.summary import answers_from, is_partial
-    from steelyard.engine.process import state_of
-    from steelyard.report.judge.run import judge_name
-
-    return {
-        "id": run.id,
-        "suite": run.suite_name,
-        "began": datetime.fromtimestamp(run.created_at, UTC).isoformat(timespec="seconds"),
-        "state": state_of(run),
-        "verdict": run.verdict.value if run.verdict else None,
-        "partial": is_partial(run),
-        "planned": run.n_planned,
-        "judge": judge_name(run) or None,
-        "answers_of": answers_from(run) or None,
-        "retried": run.options.retried and asdict(run.options.retried),
-    }
 
 
 # `steelyard store`.

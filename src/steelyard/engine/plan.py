@@ -15,8 +15,9 @@ from steelyard.records import ExperimentPlan, Load, RunFacts, RunHeader, RunStat
 from steelyard.store.base import Store
 from steelyard.suite.case import Case
 from steelyard.suite.cases import drawn_first, drawn_place
+from steelyard.suite.mapping import slice_names
 from steelyard.suite.models import Limits, SuiteModel, Variant
-from steelyard.suite.values import OPEN_CONCURRENCY
+from steelyard.suite.values import OPEN_CONCURRENCY, slice_path_problem
 from steelyard.targets.base import Request
 
 # How a run is to be done, as one frozen object.
@@ -43,7 +44,11 @@ class Selection:
             "tag": {*case.tags},
             "id": {case.id},
         }
-        return all(have[factor] & wanted for factor, wanted in _wanted(self.only).items() if factor != "variant")
+        return all(
+            (have[factor] if factor in have else {*slice_names(case, factor)}) & wanted
+            for factor, wanted in _wanted(self.only).items()
+            if factor != "variant"
+        )
 
     def of(self, cases: Iterable[Case]) -> Iterator[Case]:
         """Those of the cases that are asked for, in their order."""
@@ -64,12 +69,13 @@ def _wanted(only: tuple[tuple[str, str], ...]) -> dict[str, set[str | None]]:
 
 
 def parse_only(texts: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
-    """`category=furniture` and the like as pairs; UsageError when it is not of that form."""
+    """`category=furniture`, `input.language=de` and the like as pairs; UsageError when it is not of that form."""
     pairs = []
     for text in texts:
         factor, sign, value = text.partition("=")
-        if not sign or factor not in FACTORS or not value:
-            raise UsageError(f"--only {text!r}: write one of {', '.join(f'{name}=VALUE' for name in FACTORS)}")
+        if not sign or not value or (factor not in FACTORS and slice_path_problem(factor)):
+            forms = ", ".join(f"{name}=VALUE" for name in FACTORS)
+            raise UsageError(f"--only {text!r}: write one of {forms}, or a field of the cases: input.language=VALUE")
         pairs.append((factor, value))
     return tuple(pairs)
 
@@ -105,6 +111,8 @@ class RunOptions:
     """The id of a run whose answers are judged again; the system under test is not asked."""
     experiment: ExperimentPlan | None = None
     """The plan that this run is an arm of, stored before its first call."""
+    keep_going: bool = False
+    """Make all calls, also when the first fail so that asking again cannot help."""
     on: str | None = None
     """Where workers make the calls and score: `ray`, `auto` or `ray://HOST:PORT`; None: in this process."""
 
@@ -214,9 +222,9 @@ def resumed_options(options: RunOptions, started: RunHeader) -> RunOptions:
 def require_same_signature(started: RunHeader, now: RunHeader, done: str = "resumed") -> None:
     """UsageError that names what has changed since the run began."""
     # A run that began before there were judges knows nothing of them: "" stands for none.
-    changed = [
-        part for part, value in now.signature.items() if started.signature.get(part, "") != value and part != "text"
-    ]
+    then = started.signature
+    parts = [part for part in now.signature | then if part != "text"]
+    changed = [part for part in parts if then.get(part, "") != now.signature.get(part, "")]
     if changed:
         raise UsageError(
             f"run {started.id} cannot be {done}: these have changed since it started: {', '.join(changed)}."
@@ -303,9 +311,7 @@ class Plan:
         available = [
             f"{factor}: {', '.join(list(names)[:12])}"
             for factor, names in (
-                ("category", survey.categories),
-                ("difficulty", survey.difficulties),
-                ("tag", survey.tags),
+                *survey.slices.items(),
                 ("variant", [v.name for v in self._suite.variants if v.name]),
             )
             if names

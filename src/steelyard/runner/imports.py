@@ -44,6 +44,7 @@ from steelyard.suite.case import Case, digest
 from steelyard.suite.cases import ListCases, survey_cases
 from steelyard.suite.judge import Member
 from steelyard.suite.load import as_imported
+from steelyard.suite.mapping import sample_tags
 from steelyard.suite.models import EXPECT, SuiteModel, Variant
 from steelyard.suite.signature import signature
 from steelyard.suite.truth import kept_with_a_run, without_truth
@@ -301,7 +302,7 @@ def _evaluated(suite: SuiteModel, recorded: RecordedRun, created_at: float) -> t
             sample = scored_sample(evaluator, judgement, item, seen[item.case.id], created_at)
         else:
             sample = _sample(evaluator, reader, item, seen[item.case.id], created_at)
-        sample.position = position
+        sample.position, sample.tags = position, sample_tags(item.case, suite.slices)
         seen[item.case.id] += 1
         samples.append(sample)
     return samples, [sample.case for sample in recorded.samples]
@@ -382,7 +383,6 @@ def checked_sample(suite: SuiteModel, recorded_sample: RecordedSample, repeat: i
         category=recorded_sample.case.category,
         difficulty=recorded_sample.case.difficulty,
         cluster=recorded_sample.case.cluster,
-        tags=recorded_sample.case.tags,
     )
 
 
@@ -408,7 +408,6 @@ def scored_sample(
         category=recorded_sample.case.category,
         difficulty=recorded_sample.case.difficulty,
         cluster=recorded_sample.case.cluster,
-        tags=recorded_sample.case.tags,
     )
 
 
@@ -428,7 +427,6 @@ def _unread(recorded_sample: RecordedSample, repeat: int, created_at: float) -> 
         category=recorded_sample.case.category,
         difficulty=recorded_sample.case.difficulty,
         cluster=recorded_sample.case.cluster,
-        tags=recorded_sample.case.tags,
     )
 
 

@@ -163,6 +163,7 @@ def run_decided(
             scoring=done_by.scoring,
             recorded=_recorded(made, evaluator, options, progress),
             since=header.created_at if header.options.retried else 0.0,
+            keep_going=options.keep_going,
         )
         ending = in_own_loop(_drive(engine, done_by.target, done_by.judges, progress, started_run))
     header = after_the_run(header, ending)

@@ -301,6 +301,8 @@ class Evaluator:
         expected = (scorer for component, scorer in self.components if component.scorer_name == EXPECT)
         self._expect: Expectations | None = next(expected, None)
         self._stability = suite.stability
+        self.slices = suite.slices
+        """The fields of cases that samples are sliced by."""
         self._recent: Recent[Evaluated] = Recent()
         self._counting = any(getattr(component.scorer, "measures", None) for component in suite.computed)
 

@@ -335,6 +335,9 @@ def _sqlite_insert(table: str, columns: tuple[str, ...], n_rows: int, unless_the
     return f"INSERT INTO {table} ({', '.join(columns)}) VALUES {marks}{end}"  # noqa: S608 - names from our own schema
 
 
+OWN_FOLDER = ".steelyard"
+
+
 class SqliteDatabase(Database):
     """The file at `path`; waits up to `patience` seconds for another writer."""
 
@@ -348,8 +351,12 @@ class SqliteDatabase(Database):
         self._file: tuple[int, int] | None = None
         if not create and not path.exists():
             raise StoreError(f"there is no store at {path} yet: `steelyard run` makes it")
+        made = path.parent.name == OWN_FOLDER and not path.parent.exists()
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
+            if made:
+                # Answers may be private, and a database is nothing to merge: a repository leaves it out.
+                (path.parent / ".gitignore").write_text("*\n", encoding="utf-8")
         except OSError as error:
             raise StoreError(f"the folder {path.parent} cannot be made: {error.strerror}. {_CHOOSE}") from error
 

@@ -23,7 +23,7 @@ from steelyard.store.base import Checks, ClaimColumns, Columns, Hit, JudgedSampl
 from steelyard.store.codec import Row, columns_of, from_row, from_stored, to_json, to_row, to_stored
 from steelyard.store.columns import items_of, read_checks, read_claims, read_columns
 from steelyard.store.contents import Contents
-from steelyard.store.databases import Database, Duplicate, Session, SqliteDatabase, in_pieces
+from steelyard.store.databases import OWN_FOLDER, Database, Duplicate, Session, SqliteDatabase, in_pieces
 from steelyard.store.excerpt import Excerpt, Repeat, read_excerpts, read_repeats
 from steelyard.store.listing import RunsTable
 from steelyard.store.logs import AlertRecord, BaselineEntry, Delivery
@@ -562,7 +562,7 @@ def run_not_found(session: Session, name: str, place: str) -> RunNotFound:
 
 # Opens the store that a URL, the environment or the working folder names.
 
-DEFAULT = Path(".steelyard") / "steelyard.db"
+DEFAULT = Path(OWN_FOLDER) / "steelyard.db"
 VARIABLE = "STEELYARD_STORE"
 
 

@@ -15,13 +15,13 @@ from typing import Any
 
 from pydantic import Field
 
-from steelyard.errors import Problem, SteelyardError
+from steelyard.errors import Problem, SteelyardError, UsageError
 from steelyard.frozen import frozen, slotted
 from steelyard.suite.build.draft import Draft
 from steelyard.suite.case import MISSING, Case, CaseSurvey, digest, json_writer, split_path
 from steelyard.suite.files import folder_inside, inside, place_inside, read_attachments
 from steelyard.suite.judge import JudgeModel
-from steelyard.suite.mapping import FIELDS, RowMapping, Unmappable, compile_mapping
+from steelyard.suite.mapping import FIELDS, RowMapping, SliceTally, Unmappable, compile_mapping
 from steelyard.suite.models import Component, SuiteModel
 from steelyard.suite.readers import ONE_CASE_A_FILE, Record, Report, read_one, read_records, refuse, unreadable
 from steelyard.suite.redaction import Redactor
@@ -448,6 +448,7 @@ class _Hash:
 
 @slotted
 class _Tally:
+    fields: SliceTally
     ids: array[int] = field(default_factory=lambda: array("Q"))
     categories: Counter[str] = field(default_factory=Counter)
     difficulties: Counter[str] = field(default_factory=Counter)
@@ -469,14 +470,15 @@ def survey_cases(
     judge: JudgeModel | None = None,
     redactor: Redactor | None = None,
     noted: Iterable[str] = (),
+    slices: Sequence[str] = (),
 ) -> CaseSurvey:
     """What the cases hold; every mistake in them is noted, the first ones in full.
 
     What is hashed is what will be asked and stored, without personal data. `noted` are the cases whose truth is hashed
-    one by one, too.
+    one by one, too; `slices` the fields that they are sliced by.
     """
     few = _Few()
-    tally = _Tally(noted=frozenset(noted))
+    tally = _Tally(noted=frozenset(noted), fields=SliceTally(slices))
     truths = TruthCheck(components, source.mapping, judge)
     seen: dict[str, int] = {}
     nowhere = {} if redactor is None else redactor.paths
@@ -499,6 +501,8 @@ def survey_cases(
         draft.add_problem(message, place)
     for path in nowhere:
         draft.add_problem(f"redact.names: {path} is in none of the {len(tally.ids)} cases", ("redact", "names"))
+    for message, at in tally.fields.problems():
+        draft.add_problem(message, ("slices", at))
     draft.problems.extend(few.message)
     if few.more:
         draft.more.append(Problem(f"and {few.more} more mistakes in the cases"))
@@ -507,6 +511,7 @@ def survey_cases(
         categories=dict(sorted(tally.categories.items())),
         difficulties=dict(sorted(tally.difficulties.items())),
         tags=dict(sorted(tally.tags.items())),
+        fields={path: dict(sorted(names.items())) for path, names in tally.fields.counts.items()},
         n_clusters=len(tally.clusters),
         cases_digest=tally.cases.text(),
         truth_digest=tally.truth.text(),
@@ -527,6 +532,10 @@ def _count(case: Case, record: Record, tally: _Tally, few: _Few) -> bool:
     except (ValueError, TypeError, RecursionError) as error:
         few.add(record.problem(f"case {case.id}: {_why_not_kept(error)}"))
         return False
+    try:
+        tally.fields.add(case)
+    except UsageError as error:
+        few.add(record.problem(str(error)))
     tally.size += len(asked) + len(truth)
     tally.inputs.add(asked)
     tally.cases.add(asked + groups)

@@ -46,6 +46,7 @@ from steelyard.suite.values import (
     Scale,
     Seconds,
     Share,
+    SlicePaths,
     Texts,
     Time,
     passing,
@@ -530,6 +531,7 @@ class SuiteModel(Part):
         default=(), description="Metrics of your own over all samples of a run, each as module:function."
     )
     gates: Texts = Field(default=(), description="What a run must reach for a release: pass_rate >= 90 %.")
+    slices: SlicePaths = Field(default=(), description="Fields of the cases that figures are given by: input.language.")
     variants: Annotated[tuple[VariantByName, ...], InFile(dict[str, list[Anything]])] = Field(
         default=(Variant(),),
         json_schema_extra=_EMPTY,

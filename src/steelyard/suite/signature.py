@@ -48,6 +48,8 @@ def signature(
     }
     if suite.redactor is not None:
         parts["redact"] = digest(suite.redactor.identity())
+    if suite.slices:
+        parts["slices"] = digest(list(suite.slices))
     kind = str(target_identity.get("kind", suite.target.kind))
     model = target_identity.get("model")
     named: dict[str, Any] = {"target_kind": kind, "model": model if isinstance(model, str) else None}

@@ -1,0 +1,262 @@
+"""Commands on stored runs: runs, show, gate."""
+
+from __future__ import annotations
+
+import difflib
+import sys
+from contextlib import ExitStack
+from dataclasses import asdict, replace
+from datetime import UTC, datetime
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from steelyard.cli.options import against, allow_mismatch, as_json, completed, run_name, store_url
+from steelyard.errors import SteelyardError, UsageError
+
+if TYPE_CHECKING:
+    from steelyard.engine.plan import RunOptions
+    from steelyard.records import RunHeader
+    from steelyard.store.excerpt import Repeat
+    from steelyard.store.sql import SqlStore
+    from steelyard.suite.models import SuiteModel
+
+
+# `steelyard show`.
+
+_SHOWN, _WHOLE = 20_000, 5_000_000
+"""Characters of an answer that are read, by default and with --full or --json."""
+_MOST_REPEATS = 10_000
+_MOST_NAMES = 5
+
+
+@click.command("show")
+@click.argument("run", metavar="RUN", shell_complete=completed("runs"))
+@click.argument("case", metavar="CASE")
+@click.option("--repeat", metavar="N", type=click.IntRange(min=1), help="Which repeat, from 1. [default: the first]")
+@click.option("--variant", metavar="NAME", help="Which variant. [default: the first]")
+@click.option("--full", is_flag=True, help="Cut no text.")
+@store_url
+@as_json
+def show_command(
+    run: str, case: str, repeat: int | None, variant: str | None, full: bool, store_url: str | None, as_json: bool
+) -> None:
+    """Show one sample: request, answer, expected and got, scores, findings, judge.
+
+    RUN is a run's name, the beginning of it, LAST, LAST~1 for the one before, a baseline (@release), or a snapshot file
+    (.json). CASE is the id of a case.
+    """
+    from steelyard.cli.output import print_document, print_json
+    from steelyard.report.build import shown_sample
+    from steelyard.results.find import FoundRuns
+    from steelyard.targets.base import request_again
+
+    with ExitStack() as closing:
+        store, name = FoundRuns(store_url, closing, hint="import it first: steelyard import {file}").find(run)
+        header = store.run(name)
+        samples = store.repeats(header.id, case, limit=_MOST_REPEATS)
+        if not samples:
+            raise UsageError(_no_case(store, header, case))
+        place = _chosen(samples, header, case, variant, repeat).position
+        most = _WHOLE if full or as_json else _SHOWN
+        excerpt = store.excerpts(header.id, [place], most=most)[place]
+    shown = shown_sample(header, excerpt, request_again(header, excerpt.sample, excerpt.case))
+    if as_json:
+        print_json(shown.data() | {"repeats": samples})
+        return
+    document = shown.document(full=full)
+    others = [f"1 of {len(samples)} samples of the case: --repeat and --variant show others"] if samples[1:] else []
+    print_document(replace(document, last=others))
+
+
+def _chosen(samples: list[Repeat], header: RunHeader, case: str, variant: str | None, repeat: int | None) -> Repeat:
+    """The sample that was asked for; UsageError with what there is when there is none."""
+    for item in samples:
+        if variant in (None, item.variant) and repeat in (None, item.repeat + 1):
+            return item
+    variants = ", ".join(dict.fromkeys(item.variant for item in samples if item.variant)) or "no variants"
+    there = f"repeats {min(item.repeat for item in samples) + 1} to {max(item.repeat for item in samples) + 1}"
+    raise UsageError(f"run {header.id} has no such sample of case {case}: it has {there}, {variants}")
+
+
+def _no_case(store: SqlStore, header: RunHeader, case: str) -> str:
+    """That a run has no sample of a case, with the ids that are nearest to it."""
+    ids = list(store.columns(header.id).case_ids)
+    parts = [name for name in ids if case.lower() in name.lower()]
+    near = list(dict.fromkeys([*difflib.get_close_matches(case, ids, n=_MOST_NAMES), *parts]))[:_MOST_NAMES]
+    hint = f"did you mean {', '.join(near)}?" if near else f"its cases are named as {', '.join(ids[:_MOST_NAMES])}"
+    if not ids:
+        hint = "it has no samples yet"
+    return f"run {header.id} has no sample of a case {case!r}: {hint}"
+
+
+# `steelyard run --dry-run`.
+
+_FIRST_CASES = 3
+
+
+def show_requests(suite: SuiteModel, options: RunOptions, *, as_json: bool) -> None:
+    """Print the requests of the first cases as they would be sent; nothing is sent, started or stored."""
+    from steelyard.cli.output import print_document, print_json
+    from steelyard.engine.plan import Plan
+    from steelyard.report import document as doc
+    from steelyard.report.format import counted, laid_out
+    from steelyard.targets.base import request_data, unsent
+
+    plan = Plan(suite, options.selection, options.repeats or suite.repeats)
+    target = unsent(suite.target, suite.folder, suite.answer.schema_data)
+    first = [case.id for case in islice(plan.cases(), options.selection.limit or _FIRST_CASES)]
+    rows: list[dict[str, Any]] = []
+    for planned in plan.asks():
+        if planned.case.id not in first:
+            break
+        if planned.ask.repeat:
+            continue
+        row = {"case": planned.case.id, "variant": planned.ask.variant.name, "input": planned.case.input}
+        row |= {"request": None, "problem": None}
+        try:
+            row["request"] = request_data(target.request_key(planned.ask))
+        except SteelyardError as error:
+            row["problem"] = str(error)
+        rows.append(row)
+    if as_json:
+        print_json({"suite": suite.name, "target": suite.target.kind, "planned": plan.n, "requests": rows})
+    else:
+        blocks: list[doc.Block] = []
+        for row in rows:
+            title = f"{row['case']} [{row['variant']}]" if row["variant"] else row["case"]
+            none = f"a {suite.target.kind} target sends no request; the input of the case:\n{laid_out(row['input'])}"
+            text = row["problem"] or (none if row["request"] is None else laid_out(row["request"]))
+            blocks.append(doc.Quote(title, text))
+        n = counted(plan.n, "sample")
+        context = (f"dry run: {len(first):,} of {counted(plan.n_cases, 'case')}", f"{n} would be asked", "nothing sent")
+        print_document(doc.Document(suite.name, blocks, context=context))
+    if broken := [row["problem"] for row in rows if row["problem"]]:
+        raise UsageError(f"{len(broken):,} of {len(rows):,} requests cannot be made: {broken[0]}")
+
+
+# `steelyard runs`.
+
+_LONGEST_NAME = 60
+
+
+@click.command("runs")
+@click.argument("suite", metavar="[SUITE]", required=False)
+@click.option(
+    "--last", metavar="N", type=click.IntRange(min=1), default=20, show_default=True, help="List the newest N runs."
+)
+@store_url
+@as_json
+def runs_command(suite: str | None, last: int, store_url: str | None, as_json: bool) -> None:
+    """List the stored runs, newest first.
+
+    With SUITE, only the runs of the suite of that name.
+    """
+    from steelyard.cli.output import console, print_json
+    from steelyard.store.sql import open_store
+
+    store = open_store(store_url, create=False)
+    try:
+        runs = store.runs(suite, last)
+    finally:
+        store.close()
+    if as_json:
+        print_json([_row(run) for run in runs])
+        return
+    if not runs:
+        click.echo(f"no runs of a suite {suite}" if suite else "no runs yet: steelyard run SUITE makes one")
+        return
+    from rich.table import Table
+    from rich.text import Text
+
+    from steelyard.engine.process import state_of
+    from steelyard.report.format import one_line
+    from steelyard.report.judge.run import judge_name
+
+    table = Table(box=None, pad_edge=False)
+    for name in ("run", "state", "verdict"):
+        table.add_column(name, no_wrap=True)
+    table.add_column("samples planned", justify="right")
+    judged = any(judge_name(run) for run in runs)
+    if judged:
+        table.add_column("judged by", overflow="fold")
+    for run in runs:
+        by = [Text(one_line(judge_name(run), _LONGEST_NAME))] if judged else []
+        table.add_row(run.id, state_of(run), _verdict(run), str(run.n_planned), *by)
+    console().print(table)
+    for run in runs:
+        if (retried := run.options.retried) is not None:
+            click.echo(f"{run.id} retried {retried.asked:,} of {retried.run}")
+
+
+def _verdict(run: RunHeader) -> str:
+    from steelyard.analysis.summary import is_partial
+
+    word = run.verdict.value if run.verdict is not None else "no gates" if run.ended_at else "-"
+    return f"{word}, partial" if is_partial(run) else word
+
+
+def _row(run: RunHeader) -> dict[str, Any]:
+    from steelyard.analysis.summary import answers_from, is_partial
+    from steelyard.engine.process import state_of
+    from steelyard.report.judge.run import judge_name
+
+    return {
+        "id": run.id,
+        "suite": run.suite_name,
+        "began": datetime.fromtimestamp(run.created_at, UTC).isoformat(timespec="seconds"),
+        "state": state_of(run),
+        "verdict": run.verdict.value if run.verdict else None,
+        "partial": is_partial(run),
+        "planned": run.n_planned,
+        "judge": judge_name(run) or None,
+        "answers_of": answers_from(run) or None,
+        "retried": run.options.retried and asdict(run.options.retried),
+    }
+
+
+# `steelyard gate`.
+
+
+@click.command("gate")
+@run_name
+@click.option(
+    "--gate",
+    "gates",
+    metavar="GATE",
+    multiple=True,
+    help="Check this gate instead of the suite's, such as 'pass_rate >= 90 %'. May be given more than once.",
+)
+@click.option("--without-contested", is_flag=True, help="Leave out cases whose truth experts contest; it says which.")
+@against
+@allow_mismatch
+@store_url
+@as_json
+def gate_command(
+    run: str,
+    gates: tuple[str, ...],
+    without_contested: bool,
+    against: str | None,
+    allow_mismatch: bool,
+    store_url: str | None,
+    as_json: bool,
+) -> None:
+    """Check a run's gates; the exit code is the verdict.
+
+    RUN is a run's name, the beginning of it, LAST, LAST~1 for the one before, or a baseline (@release). Gates on a
+    baseline are compared with what it stands for now.
+    """
+    from steelyard.cli.output import show
+    from steelyard.results.find import reference_of
+    from steelyard.results.operations import check_gates, shown_gates
+    from steelyard.store.sql import open_store
+
+    with ExitStack() as closing:
+        store = open_store(store_url, create=False)
+        closing.callback(store.close)
+        header = store.run(run)
+        reference = reference_of(store, against, header.suite_name, closing)
+        options = {"allow_mismatch": allow_mismatch, "without_contested": without_contested}
+        result = check_gates(store, header, gates, reference, **options)
+    sys.exit(show(shown_gates(result), as_json=as_json))
