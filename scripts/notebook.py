@@ -9,9 +9,13 @@ from nbclient import NotebookClient
 NOTEBOOK = Path(__file__).parents[1] / "docs/notebooks/first-run.ipynb"
 
 
-def executed() -> nbformat.NotebookNode:
-    """The notebook with new outputs, run by a real kernel in an empty folder; an error of a cell is raised."""
+def executed(*more: str) -> nbformat.NotebookNode:
+    """The notebook with new outputs, run by a real kernel in an empty folder; an error of a cell is raised.
+
+    `more` are further cells at its end.
+    """
     notebook = nbformat.read(NOTEBOOK, as_version=4)
+    notebook.cells += [nbformat.v4.new_code_cell(source) for source in more]
     with TemporaryDirectory(prefix="steelyard-") as folder:
         client = NotebookClient(notebook, timeout=120, kernel_name="python3", record_timing=False)
         return client.execute(cwd=folder)

@@ -21,7 +21,8 @@ def shape(notebook):
 
 def test_the_notebook_runs_and_shows_what_is_stored():
     stored = nbformat.read(RUNS["NOTEBOOK"], as_version=4)
-    again = RUNS["executed"]()
+    again = RUNS["executed"]("suite.run(repeats=200, show_progress=True)")
+    with_progress = again.cells.pop()
     nbformat.validate(stored)
     assert [cell.source for cell in again.cells] == [cell.source for cell in stored.cells]
     # A run, a comparison and a history are one HTML block each, a chart is a picture, and nothing comes by itself.
@@ -29,6 +30,8 @@ def test_the_notebook_runs_and_shows_what_is_stored():
     texts, picture = ("stream", []), ("execute_result", ["image/svg+xml", "text/plain"])
     assert shape(again) == [[], [html], [texts], [texts], [html], [html], [html], [picture]]
     assert shape(stored) == shape(again)
+    # Progress is one output, whatever it says.
+    assert [output.output_type for output in with_progress.outputs] == ["stream", "execute_result"]
     outputs = [output for cell in again.cells for output in cell.get("outputs", ())]
     blocks = [output.data["text/html"] for output in outputs if "text/html" in output.get("data", ())]
     for block, word in zip([blocks[0], *blocks[2:]], ("FAIL", "CANNOT TELL", "History of capitals"), strict=True):
