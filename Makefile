@@ -8,7 +8,7 @@ LOWEST ?= .venv-lowest
 # Tests start hundreds of processes: without bytecode every one of them compiles the package and the tests anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-newest test-lowest test-long check format schema lock bench clean
+.PHONY: demo test test-newest test-lowest test-long check format notebook schema lock bench clean
 
 $(VENV)/core: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -54,6 +54,9 @@ test-lowest: $(LOWEST)/ready
 # every simulation and property test at full length.
 test-long: $(VENV)/ready
 	$(BIN)/pytest --full-length -m "long or simulation or hypothesis"
+
+notebook: $(VENV)/ready
+	$(BIN)/python scripts/notebook.py
 
 schema: $(VENV)/ready
 	$(BIN)/python -m steelyard.suite.json_schema docs/suite.schema.json

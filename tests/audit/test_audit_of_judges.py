@@ -175,7 +175,7 @@ def test_attempts_that_could_not_be_tried_neither_hold_nor_fail(tmp_path):
     judged_json(tmp_path, {"schema": schema})
     done = steelyard("audit", "suite.yaml", cwd=tmp_path)
     assert done.returncode == 4
-    rows = [line for line in done.stdout.splitlines() if line.startswith(("order ", "plea "))]
+    rows = [line for line in done.stdout.splitlines() if line.startswith(("  order ", "  plea "))]
     assert [row.split()[-2:] for row in rows] == [["not", "read"]] * 4
     assert "FAILS" not in done.stdout
     told = " ".join(done.stdout.split())

@@ -245,7 +245,7 @@ class _Done:
     def show(self, code: int, files: CiFiles, *, as_json: bool, quiet: bool) -> None:
         """Print the report and how the run compares."""
         from steelyard.cli.output import print_json, print_on_one_screen, print_verdict
-        from steelyard.report.compare.blocks import against_blocks, against_data
+        from steelyard.results.operations import against_blocks, against_data
 
         if as_json:
             from steelyard.report.run import data

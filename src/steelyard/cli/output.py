@@ -203,8 +203,8 @@ def end_with(
     `go_on` is the command that goes on with a run that was stopped; left out, the one that was given. `reference` is
     the run that it was compared with.
     """
-    from steelyard.report.compare.blocks import against_blocks, against_data
     from steelyard.report.verdicts import exit_code
+    from steelyard.results.operations import against_blocks, against_data
 
     header, report = result.header, result.report(store, brief=not as_json)
     comparison = None if reference is None else compare_with(store, header, reference, allow_mismatch=allow_mismatch)

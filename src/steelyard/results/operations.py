@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from steelyard.errors import UsageError
 from steelyard.frozen import frozen
 from steelyard.records import RunHeader, Verdict
-from steelyard.results.find import reference_of, stored_suite_name
-from steelyard.results.run import Run, load_run, model_of
+from steelyard.results.find import reference_of
+from steelyard.results.run import Run, load_run, model_of, stored_name
 from steelyard.results.shown import ShownResult
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from steelyard.engine.engine import Ending
     from steelyard.engine.plan import RunOptions, Selection
     from steelyard.engine.writer import Progress
-    from steelyard.report.document import Document
+    from steelyard.report.document import Block, Document
     from steelyard.report.judge.build import JudgeCard
     from steelyard.report.model import LeftOut, Report
     from steelyard.runner.attribute import Purchase
@@ -44,7 +44,7 @@ _READINGS_OF_A_MODEL = 2
 """How often a model judges each text at least, so that it can be compared with itself."""
 
 
-def _held(run: AnyRun, store: str | None) -> Run:
+def _run_of(run: AnyRun, store: str | None) -> Run:
     return run if isinstance(run, Run) else load_run(run, store)
 
 
@@ -68,7 +68,7 @@ def compare(
     with ExitStack() as closing:
         places = []
         for run in (a, b):
-            opened, header = closing.enter_context(_held(run, store).opened())
+            opened, header = closing.enter_context(_run_of(run, store).opened())
             places.append((opened, header.id))
         place = suite if suite is None or isinstance(suite, str) else model_of(suite).path
         if attribution:
@@ -155,7 +155,7 @@ def gate(
 
     UsageError when there is no gate that decides, or one that the run cannot answer.
     """
-    with _held(run, store).opened() as (opened, header), ExitStack() as closing:
+    with _run_of(run, store).opened() as (opened, header), ExitStack() as closing:
         if suite is not None:
             model = model_of(suite)
             now = header.description.model_copy(update={"gates": model.gates, "criteria": model.criteria})
@@ -210,18 +210,35 @@ def shown_gates(check: GateCheck) -> ShownResult[GateCheck]:
     """The gates as they are shown."""
 
     def document(check: GateCheck) -> Document:
-        from steelyard.report.compare.blocks import against_blocks
         from steelyard.report.run import decision_document
 
         return decision_document(check.report, against_blocks(check.comparison, check.against))
 
     def data(check: GateCheck) -> dict[str, Any]:
-        from steelyard.report.compare.blocks import against_data
         from steelyard.report.run import decision_data
 
         return decision_data(check.report) | against_data(check.comparison)
 
     return ShownResult(check, document, data, check.decision.verdict)
+
+
+def against_data(comparison: Comparison | None) -> dict[str, Any]:
+    """What the JSON of a run has more where it is held against another: the whole comparison under `against`."""
+    if comparison is None:
+        return {}
+    from steelyard.report.compare.blocks import data
+
+    return {"against": data(comparison)}
+
+
+def against_blocks(comparison: Comparison | None, label: str) -> list[Block]:
+    """The answer of that comparison, how sure it is and what moved; nothing where nothing was compared."""
+    if comparison is None:
+        return []
+    from steelyard.report.compare.blocks import answer
+    from steelyard.report.document import Section
+
+    return [Section(f"Against {label} (A, run {comparison.a.id})", answer(comparison))]
 
 
 def _refuse_without_gates(header: RunHeader, decision: Decision) -> None:
@@ -274,15 +291,15 @@ def rescore(
     from steelyard.runner.run import rescore_decided
     from steelyard.suite.chosen_judge import judged_as_then
 
-    held = _held(run, store)
-    if held.file is not None:
-        raise UsageError(f"{held.file} is not in a store, which the new run needs: steelyard import {held.file}")
-    with held.opened() as (opened, header):
+    source = _run_of(run, store)
+    if source.file is not None:
+        raise UsageError(f"{source.file} is not in a store, which the new run needs: steelyard import {source.file}")
+    with source.opened() as (opened, header):
         refuse_imported(header)
-        model = judged_as_then(held.suite_model(suite), header.description.judge, to_ask=False)
+        model = judged_as_then(source.suite_model(suite), header.description.judge, to_ask=False)
         options = RunOptions(strict=strict, max_inconclusive=max_inconclusive)
         report = rescore_decided(model, opened, header, options).report(opened)
-    return Run(report.header, held.store, report=report, suite=model)
+    return Run(report.header, source.store, report=report, suite=model)
 
 
 def refuse_imported(header: RunHeader) -> None:
@@ -325,7 +342,7 @@ def judge_check(
         model = model.changed(judge=judge.model_copy(update={"repeats": repeats}))
     with ExitStack() as closing:
         if run is not None:
-            opened, header = closing.enter_context(_held(run, store).opened())
+            opened, header = closing.enter_context(_run_of(run, store).opened())
             refuse_other_suite(header, model)
         else:
             opened = open_store(store)
@@ -423,7 +440,7 @@ def history(
 
     opened = open_store(store, create=False)
     try:
-        name = stored_suite_name(opened, suite) if isinstance(suite, str) else model_of(suite).name
+        name = stored_name(opened, suite)
         return ShownResult(read_history(opened, name, Wanted(last, tuple(metrics), by, target)), document, data)
     finally:
         opened.close()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from steelyard.errors import NotPassed
 from steelyard.records import RunHeader, Sample, Verdict
-from steelyard.results.find import FoundRuns, names_a_file
+from steelyard.results.find import FoundRuns, names_a_file, stored_suite_name
 from steelyard.results.shown import Charts, Shown
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from steelyard.report.document import Document
     from steelyard.report.model import Report
     from steelyard.stats.intervals import Estimate
+    from steelyard.store.base import Store
     from steelyard.store.sql import SqlStore
     from steelyard.suite.case import Case
     from steelyard.suite.models import SuiteModel
@@ -196,13 +197,14 @@ class Run(Shown):
         return f"Run({self.id!r}, verdict={self.verdict.value if self.verdict else None})"
 
 
-def runs(suite: str | None = None, store: str | None = None) -> list[Run]:
-    """The stored runs, all or those of the suite of that name, newest first; no sample of them is read."""
+def runs(suite: Any = None, store: str | None = None) -> list[Run]:
+    """The stored runs, all or those of a suite, newest first; no sample of them is read."""
     from steelyard.store.sql import open_store
 
     opened = open_store(store, create=False)
     try:
-        return [Run(header, store) for header in opened.listing.page(suite or "", limit=_ALL)]
+        name = stored_name(opened, suite) if suite is not None else ""
+        return [Run(header, store) for header in opened.listing.page(name, limit=_ALL)]
     finally:
         opened.close()
 
@@ -214,9 +216,14 @@ def load_run(name: str | Path, store: str | None = None) -> Run:
     """
     name = str(name)
     with ExitStack() as closing:
-        opened, found_name = FoundRuns(store, closing).find(name)
-        header = opened.run(found_name)
+        opened, name_there = FoundRuns(store, closing).find(name)
+        header = opened.run(name_there)
     return Run(header, store, file=name if names_a_file(name) else None)
+
+
+def stored_name(store: Store, suite: Any) -> str:
+    """The name that the runs of a suite are stored under."""
+    return stored_suite_name(store, suite) if isinstance(suite, str) else model_of(suite).name
 
 
 def model_of(suite: Any) -> SuiteModel:

@@ -97,7 +97,7 @@ class ShownResult(Shown, Generic[T]):
         return self._data(self.result)
 
     def __repr__(self) -> str:
-        return f"{type(self.result).__name__}(verdict={self.verdict})"
+        return f"{type(self.result).__name__}({'' if self.verdict is None else f'verdict={self.verdict}'})"
 
 
 class Charts(list["Chart"]):
@@ -110,13 +110,13 @@ class Charts(list["Chart"]):
         return f"Charts({', '.join(chart.name for chart in self)})"
 
     def _repr_html_(self) -> str | None:
-        from steelyard.report.charts.base import can_draw, to_png
+        from steelyard.report.charts.base import can_draw, to_svg
         from steelyard.report.render.html import tag
 
         if not self or not can_draw():
             return None
-        address = "data:image/png;base64,"
-        drawn = [(chart, address + base64.b64encode(to_png(chart)).decode()) for chart in self]
+        address = "data:image/svg+xml;base64,"
+        drawn = [(chart, address + base64.b64encode(to_svg(chart).encode()).decode()) for chart in self]
         return "".join(tag("p", tag("img", src=src, alt=chart.about, style="max-width:100%")) for chart, src in drawn)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
@@ -73,7 +72,7 @@ class Chart:
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
         """The picture for a notebook; where nothing can draw it, the data, which some notebooks draw themselves."""
-        drawn = {"image/png": b64encode(to_png(self)).decode()} if can_draw() else {_MIME: self.spec}
+        drawn = {"image/svg+xml": to_svg(self)} if can_draw() else {_MIME: self.spec}
         return {"text/plain": f"{self.title}: {self.about}", **drawn}
 
 

@@ -114,18 +114,6 @@ def data(comparison: Comparison) -> dict[str, Any]:
     return results | {"pairs": results["pairs"] | counted}
 
 
-def against_data(comparison: Comparison | None) -> dict[str, Any]:
-    """What the JSON of a run has more where it is held against another: the whole comparison under `against`."""
-    return {} if comparison is None else {"against": data(comparison)}
-
-
-def against_blocks(comparison: Comparison | None, label: str) -> list[doc.Block]:
-    """The answer of that comparison, how sure it is and what moved; nothing where nothing was compared."""
-    if comparison is None:
-        return []
-    return [doc.Section(f"Against {label} (A, run {comparison.a.id})", answer(comparison))]
-
-
 def _listed(comparison: Comparison) -> Iterable[doc.Fold]:
     """Every list of pairs, to be opened: the first samples with their scores."""
     pairs = comparison.pairs
