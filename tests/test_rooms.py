@@ -34,11 +34,12 @@ MAY_KNOW = {
     "audit": _DATA | _CALLS | {"analysis", "decide"},
     "people": _DATA | {"scoring", "engine", "analysis", "decide", "audit"},
     "web": _DATA | _CALLS | {"analysis", "decide", "report", "people"},
+    "testing": {"api", "engine", "report", "runner", "store", "suite"},
     "cli": _DATA | _CALLS | {"analysis", "decide", "report", "alerts", "audit", "runner", "people", "web"},
 }
 # What the modules of the root may import besides COMMON.
 ROOT = {
-    "__init__": {"api", "decide", "judging", "metrics", "scoring", "store", "suite", "targets"},
+    "__init__": {"api", "decide", "judging", "metrics", "scoring", "store", "suite", "targets", "testing"},
     "__main__": {"cli"},
     "api": {"analysis", "engine", "report", "runner", "scoring", "store", "suite"},
     "errors": set(),

@@ -24,7 +24,8 @@ from pathlib import Path
 from parts.command import steelyard
 
 _FENCE = re.compile(r"^```(?P<language>\w+)(?: file=(?P<file>\S+))?\n(?P<text>.*?)^```$", re.M | re.S)
-_RUN = re.compile(r"[a-z0-9-]+-\d{8}-\d{6}-\w{4}")
+_RUN = re.compile(r"[a-z0-9-]+-\d{8}-\d{6}-\w{4}|(?<= in )\d+\.\d+s$")
+"""What differs from time to time: names of runs, and how long pytest took."""
 _SHOW_CODE = "echo $?"
 
 
@@ -105,8 +106,9 @@ def _run(steps: list[Step], folder: Path, env: dict[str, str]) -> Iterator[str]:
 
 def _done(command: str, code: int, folder: Path, env: dict[str, str]) -> subprocess.CompletedProcess[str]:
     """What a command did; one of ours without a shell, which need not read all our modules again."""
-    if command.startswith("steelyard ") and not re.search(r"[|<>&;*$`]", command):
-        return steelyard(*shlex.split(command)[1:], cwd=folder, env=env)
+    module, _, _ = command.partition(" ")
+    if module in ("steelyard", "pytest") and not re.search(r"[|<>&;*$`]", command):
+        return steelyard(*shlex.split(command)[1:], cwd=folder, env=env, module=module)
     shell = ["sh", "-c", f"(exit {code}); {command}"]
     return subprocess.run(shell, cwd=folder, env=env, capture_output=True, text=True, timeout=120, check=False)
 
