@@ -68,7 +68,32 @@ class MissingExtra(UsageError):
     """An optional part is needed and not installed."""
 
     def __init__(self, what: str, extra: str) -> None:
-        super().__init__(f"{what} needs an optional part: pip install 'steelyard[{extra}]'")
+        super().__init__(f"{what} needs an optional part: {install_command(extra)}")
+
+
+def install_command(extra: str) -> str:
+    """The command that adds an extra to Steelyard as it was installed here: from where, and with what."""
+    import json
+    import sys
+    from importlib.metadata import PackageNotFoundError, distribution
+    from urllib.request import url2pathname
+
+    try:
+        installed = distribution("steelyard")
+        origin, installer = json.loads(installed.read_text("direct_url.json") or "{}"), installed.read_text("INSTALLER")
+    except (PackageNotFoundError, ValueError):
+        origin, installer = {}, None
+    url, package = str(origin.get("url", "")), f"'steelyard[{extra}]'"
+    if "dir_info" in origin:
+        editable = "--editable " if origin["dir_info"].get("editable") else ""
+        package = f"{editable}'{url2pathname(url.removeprefix('file://'))}[{extra}]'"
+    elif url:
+        vcs = f"{origin['vcs_info']['vcs']}+" if "vcs_info" in origin else ""
+        package = f"'steelyard[{extra}] @ {vcs}{url}'"
+    tools = {"/pipx/venvs/": "pipx install --force", "/uv/tools/": "uv tool install --force"}
+    usual = "uv pip install" if (installer or "").strip() == "uv" else "pip install"
+    place = sys.prefix.replace("\\", "/")
+    return f"{next((command for part, command in tools.items() if part in place), usual)} {package}"
 
 
 class StoreError(SteelyardError):

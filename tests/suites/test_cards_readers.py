@@ -15,6 +15,7 @@ import pytest
 from PIL import Image
 
 from steelyard import Attachment, Case, UsageError
+from steelyard.errors import install_command
 from steelyard.plugins import find_callable
 from steelyard.suites import cards
 
@@ -125,8 +126,8 @@ def test_a_photo_taken_with_the_phone_on_its_side_is_turned_first(tmp_path):
 @pytest.mark.parametrize(
     ("module", "engine", "hint"),
     [
-        ("rapidocr_3", "rapidocr", "pip install 'steelyard[ocr]'"),
-        ("rapidocr_1", "rapidocr_onnxruntime", "pip install 'steelyard[ocr-old]'"),
+        ("rapidocr_3", "rapidocr", install_command("ocr")),
+        ("rapidocr_1", "rapidocr_onnxruntime", install_command("ocr-old")),
     ],
 )
 def test_a_missing_engine_is_reported_when_the_target_is_opened(monkeypatch, module, engine, hint):
