@@ -307,6 +307,8 @@ class BindingRule:
     """The most that each named dimension may get."""
     raises: tuple[str, ...] = ()
     """The flags that are set."""
+    names: tuple[tuple[str, str], ...] = ()
+    """Component and metric of all that the condition speaks of."""
 
 
 RuleByText = Annotated[
