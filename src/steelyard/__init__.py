@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from steelyard.api import Run, Suite, import_run, run_suite, scorers
     from steelyard.decide.assignment import Experiment, arm_of, assign, is_exposed
     from steelyard.errors import MissingExtra, Problem, SteelyardError, SuiteError, TargetFailure, UsageError
-    from steelyard.judging.evidence import Checked
+    from steelyard.judging.evidence import Checked, quoted
     from steelyard.metrics.own import Samples, metric
     from steelyard.records import Check, CheckState, Claim, Finding, Mark, RunHeader, Sample
     from steelyard.scoring.base import Fault, MeanMeasure, Measure, Reading, Scorer
@@ -63,6 +63,7 @@ __all__ = [
     "is_exposed",
     "load_suite",
     "metric",
+    "quoted",
     "read_box",
     "run_suite",
     "scorers",
@@ -78,6 +79,7 @@ _HOMES = {
     "Check": "steelyard.records",
     "CheckState": "steelyard.records",
     "Checked": "steelyard.judging.evidence",
+    "quoted": "steelyard.judging.evidence",
     "Experiment": "steelyard.decide.assignment",
     "Fault": "steelyard.scoring.base",
     "Finding": "steelyard.records",

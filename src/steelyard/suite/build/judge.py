@@ -231,7 +231,7 @@ def response_schema(judge: JudgeModel) -> dict[str, Any]:
     if evidence is not None:
         # Many a model gives one quote as a text, whatever it is told.
         quotes = {name: {"anyOf": [_TEXTS, {"type": "string"}]} for name in evidence.dimensions}
-        about = "Quotes from the text, by the dimension they prove."
+        about = f"Quotes from {evidence.source}, by the dimension they prove."
         properties[evidence.place] = {**_closed(quotes), "description": about}
     scores: dict[str, Any] = {}
     for dimension in rubric.dimensions:
