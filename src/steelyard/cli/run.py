@@ -106,6 +106,9 @@ def _prompt_lengths(suite: SuiteModel, judge: JudgeModel, store: Store, earlier:
     help="Score the cases of this folder, file or address instead of the suite's own.",
 )
 @target_options
+@click.option(
+    "--answers", metavar="FILE", help="Score the recorded answers of this file or address; the system is not asked."
+)
 @judge_options
 @click.option("-n", "--repeats", metavar="N", type=click.IntRange(min=1), help="Repeats of each case.")
 @only
@@ -234,6 +237,7 @@ def asked_for(
     model: str | None,
     base_url: str | None,
     settings: tuple[str, ...],
+    answers: str | None,
     judge: str | None,
     judge_model: str | None,
     judge_token: str | None,
@@ -246,12 +250,16 @@ def asked_for(
 ) -> tuple[SuiteModel, RunOptions]:
     """The suite with the target and the judge that were asked for, and how to run it; SuiteError as it stands."""
     from steelyard.engine.plan import RunOptions, Selection, parse_only
-    from steelyard.suite.load import load_suite, with_target
+    from steelyard.suite.load import load_suite, with_answers, with_target
 
     options = RunOptions(selection=Selection(parse_only(only), limit), requests_per_second=rps, **others)
     loaded = load_suite(suite, cases)
     chosen = chosen_settings(model, base_url, settings)
-    if target is not None or chosen:
+    if answers is not None and (target is not None or chosen):
+        raise UsageError("--answers takes the place of the target: leave out --target, --model, --base-url and --set")
+    if answers is not None:
+        loaded = with_answers(loaded, answers)
+    elif target is not None or chosen:
         loaded = with_target(loaded, target, chosen)
     return JudgeChoice(judge, judge_model, judge_token, judge_repeats, judge_temperature).of(loaded), options
 

@@ -234,7 +234,7 @@ def require_same_signature(started: RunHeader, now: RunHeader, done: str = "resu
 
 def _same_again(changed: list[str]) -> str:
     """What was said on the command line then and may have been left out now."""
-    options = {"target": "--target, --model and --set", "judge": "--judge options"}
+    options = {"target": "--target, --model, --set or --answers", "judge": "--judge options"}
     left_out = [options[part] for part in changed if part in options]
     return f"give the same {' and '.join(left_out)} as then, or " if left_out else ""
 

@@ -346,30 +346,29 @@ def _matching(name: str, draft: Draft) -> list[CaseFile]:
     if is_address(name):
         return [_fetched(address) for address in addresses(name)]
     if any(sign in name for sign in _GLOB):
-        place_inside(draft.folder, _before_glob(name) or ".")
-        fitting = [path.relative_to(draft.folder).as_posix() for path in draft.folder.glob(name) if path.is_file()]
+        before, pattern = _split_glob(name)
+        root = place_inside(draft.folder, str(before), draft.allow)
+        fitting = [(before / path.relative_to(root)).as_posix() for path in root.glob(pattern) if path.is_file()]
         names = sorted(item for item in fitting if item != LEDGER_FILE)
         if not names:
             raise ValueError(f"no file fits {name}")
-        return [_readable(CaseFile(inside(draft.folder, name), name)) for name in names]
+        return [_readable(CaseFile(inside(draft.folder, name, draft.allow), name)) for name in names]
     if name == LEDGER_FILE:
         raise ValueError(f"{name} is where the suite says why its truth was edited: give the cases another name")
     if draft.free_paths and Path(name).is_absolute():
         if not Path(name).is_file():
             raise ValueError(f"there is no file {name}")
         return [_readable(CaseFile(Path(name), name))]
-    return [_readable(CaseFile(inside(draft.folder, name), name))]
+    return [_readable(CaseFile(inside(draft.folder, name, draft.allow), name))]
 
 
-def _before_glob(name: str) -> str:
-    steps = []
-    for step in PurePosixPath(name).parts:
-        if any(sign in step for sign in _GLOB):
-            break
-        steps.append(step)
-    if ".." in PurePosixPath(name).parts:
-        raise ValueError(f"{name} leads out of the suite's folder")
-    return str(PurePosixPath(*steps)) if steps else ""
+def _split_glob(name: str) -> tuple[PurePosixPath, str]:
+    """The folder that a pattern begins with, and the pattern in it."""
+    parts = PurePosixPath(name).parts
+    at = next(at for at, step in enumerate(parts) if any(sign in step for sign in _GLOB))
+    if ".." in parts[at:]:
+        raise ValueError(f"{name} leads out of the folder in which it looks for files")
+    return PurePosixPath(*parts[:at]), PurePosixPath(*parts[at:]).as_posix()
 
 
 def _readable(file: CaseFile) -> CaseFile:
@@ -394,9 +393,9 @@ def _folder_files(part: CasesFile, draft: Draft) -> list[CaseFile]:
             raise ValueError(f"no file in {part.folder} fits {part.glob}; a case is one of {listed(ONE_CASE_A_FILE)}")
         root = Path(str(part.folder))
         names = [(root / path.relative_to(folder)).as_posix() for path in taken]
-        if root.is_absolute():
+        if root.is_absolute() and draft.free_paths:
             return [CaseFile(path, name) for path, name in zip(taken, names, strict=True)]
-        return [CaseFile(inside(draft.folder, name), name) for name in names]
+        return [CaseFile(inside(draft.folder, name, draft.allow), name) for name in names]
     except (ValueError, NotImplementedError) as error:
         draft.add_problem(str(error), ("cases", "folder"))
         return []
@@ -409,7 +408,7 @@ def _folder(part: CasesFile, draft: Draft) -> Path:
         if not Path(str(part.folder)).is_dir():
             raise ValueError(f"there is no folder {part.folder}")
         return Path(str(part.folder))
-    return folder_inside(draft.folder, str(part.folder))
+    return folder_inside(draft.folder, str(part.folder), draft.allow)
 
 
 _MOST_MESSAGES = 100
