@@ -15,6 +15,7 @@ from steelyard.records import (
     Anchors,
     BaselineGates,
     CallResult,
+    DrawnSample,
     ExperimentPlan,
     ImportedFrom,
     Load,
@@ -40,6 +41,7 @@ def test_a_header_comes_back_whole(store: Store) -> None:
 EVERY_FACT = RunFacts(
     only=("category=é\x00", "id=a"),
     limit=3,
+    sample=DrawnSample(200, "input.é", 7),
     repeats=2,
     strict=True,
     cache=True,

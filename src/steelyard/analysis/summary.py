@@ -448,7 +448,7 @@ def is_partial(header: RunHeader) -> bool:
     facts, suite = header.options, header.description
     if facts.other_cases or missing_repeats(header):
         return True
-    if not facts.only and facts.limit is None:
+    if not facts.only and facts.limit is None and facts.sample is None:
         return False
     cells = max(1, len(suite.variants)) * max(1, suite.repeats)
     return suite.n_cases is None or header.n_planned // cells < suite.n_cases

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from heapq import heappush, heappushpop
 from itertools import islice, product, zip_longest
 
 from steelyard.engine.process import is_alive
 from steelyard.errors import UsageError
 from steelyard.frozen import frozen
-from steelyard.records import ExperimentPlan, Load, RunFacts, RunHeader, RunState
+from steelyard.records import DrawnSample, ExperimentPlan, Load, RunFacts, RunHeader, RunState
 from steelyard.store.base import Store
-from steelyard.suite.case import Case
+from steelyard.suite.case import MISSING, Case, canonical, compile_path
 from steelyard.suite.cases import drawn_first, drawn_place
 from steelyard.suite.models import Limits, SuiteModel, Variant
 from steelyard.suite.values import OPEN_CONCURRENCY
@@ -26,6 +28,7 @@ _LIMITS = (
     *("max_cost", "max_inconclusive", "warm_up", "rate", "outage", "anchors"),
 )
 FACTORS = ("category", "difficulty", "tag", "id", "variant")
+_NO_STRATUM = "(none)"
 
 
 @frozen
@@ -34,6 +37,8 @@ class Selection:
 
     only: tuple[tuple[str, str], ...] = ()
     limit: int | None = None
+    sample: DrawnSample | None = None
+    """Of what `only` leaves; `limit` then takes the first of the sample."""
 
     def takes_case(self, case: Case) -> bool:
         """True when every factor that is asked for is met by the case."""
@@ -45,14 +50,80 @@ class Selection:
         }
         return all(have[factor] & wanted for factor, wanted in _wanted(self.only).items() if factor != "variant")
 
-    def of(self, cases: Iterable[Case]) -> Iterator[Case]:
-        """Those of the cases that are asked for, in their order."""
+    def of(self, cases: Iterable[Case], drawn: Collection[str] | None = None) -> Iterator[Case]:
+        """Those of the cases that are asked for, in their order; `drawn` is what `drawn_from` gave for them."""
+        if self.sample is not None:
+            drawn = self.drawn_from(cases) if drawn is None else drawn
+            return islice((case for case in cases if case.id in drawn), self.limit)
         return islice((case for case in cases if self.takes_case(case)) if self.only else iter(cases), self.limit)
+
+    def drawn_from(self, cases: Iterable[Case]) -> frozenset[str] | None:
+        """The ids of the sample; None when none is asked for, UsageError when it cannot be drawn."""
+        if self.sample is None:
+            return None
+        return draw(self.sample, (case for case in cases if self.takes_case(case)))
 
     def takes_variant(self, name: str) -> bool:
         """True when the variant is asked for, or none in particular is."""
         wanted = _wanted(self.only).get("variant")
         return wanted is None or name in wanted
+
+
+def draw(sample: DrawnSample, cases: Iterable[Case]) -> frozenset[str]:
+    """The ids of a stratified sample: proportional, by the largest remainders, and of every stratum at least one."""
+    stratum_of = _stratum(sample.by)
+    sizes: Counter[str] = Counter()
+    # Of each stratum, the ids that a hash puts first: no order of files and no other case has a say in it.
+    first: dict[str, list[tuple[int, str]]] = {}
+    for case in cases:
+        name = stratum_of(case)
+        sizes[name] += 1
+        entry, heap = (-drawn_place(sample.seed, case.id), case.id), first.setdefault(name, [])
+        (heappush if len(heap) < sample.n else heappushpop)(heap, entry)
+    if sample.by and set(sizes) == {_NO_STRATUM}:
+        raise UsageError(f"--by {sample.by}: no case has anything there")
+    shares = _shares(sample, sizes)
+    return frozenset(case_id for name, heap in first.items() for _, case_id in sorted(heap)[-shares[name] :])
+
+
+def _stratum(by: str) -> Callable[[Case], str]:
+    if by == "tag":
+        return lambda case: ", ".join(sorted(case.tags)) or _NO_STRATUM
+    try:
+        get = compile_path(by) if by else lambda _: _NO_STRATUM
+    except ValueError as error:
+        raise UsageError(f"--by: {error}") from None
+
+    def name(case: Case) -> str:
+        value = get(case)
+        if value is MISSING or value is None:
+            return _NO_STRATUM
+        return value if isinstance(value, str) else canonical(value).decode()
+
+    return name
+
+
+def _shares(sample: DrawnSample, sizes: Mapping[str, int]) -> dict[str, int]:
+    """How many cases of each stratum; UsageError when there are more strata than cases."""
+    total = sum(sizes.values())
+    n = min(sample.n, total)
+    if n < len(sizes):
+        raise UsageError(
+            f"--sample {sample.n}: by {sample.by} there are {len(sizes):,} strata, and each gives at least one case:"
+            f" ask for {len(sizes):,} or more"
+        )
+    quotas = {name: n * size / total for name, size in sizes.items()}
+    shares = {name: max(1, int(quota)) for name, quota in quotas.items()}
+
+    def surplus(name: str) -> tuple[float, str]:
+        return shares[name] - quotas[name], name
+
+    # What is farthest above its share gives, what is farthest below it takes.
+    while (left := n - sum(shares.values())) < 0:
+        shares[max((name for name in shares if shares[name] > 1), key=surplus)] -= 1
+    for name in sorted(shares, key=surplus)[:left]:
+        shares[name] += 1
+    return shares
 
 
 @lru_cache(maxsize=8)
@@ -133,6 +204,7 @@ class RunOptions:
         return RunFacts(
             only=tuple(f"{factor}={value}" for factor, value in self.selection.only),
             limit=self.selection.limit,
+            sample=self.selection.sample,
             repeats=self.repeats,
             strict=self.strict,
             cache=self.cache,
@@ -188,14 +260,14 @@ def refuse_unfinished_rescore(earlier: RunHeader) -> None:
 
 def selection_of(started: RunHeader) -> Selection:
     """The part of the grid that a run was asked to score."""
-    return Selection(parse_only(started.options.only), started.options.limit)
+    return Selection(parse_only(started.options.only), started.options.limit, started.options.sample)
 
 
 def resumed_options(options: RunOptions, started: RunHeader) -> RunOptions:
     """A resumed run keeps the part of the grid and the load it was started with."""
     then, load = started.options, started.options.load
     for name, given, before in (
-        ("--only and --limit", options.selection, selection_of(started)),
+        ("--only, --sample and --limit", options.selection, selection_of(started)),
         ("--repeats", options.repeats, then.repeats),
         ("--strict", options.strict, then.strict),
     ):
@@ -264,6 +336,7 @@ class Plan:
         self._selection = selection
         self.repeats = repeats
         self.variants: tuple[Variant, ...] = tuple(v for v in suite.variants if selection.takes_variant(v.name))
+        self._drawn = selection.drawn_from(suite.cases)
         self.n_cases = self._count_cases()
         self.n = self.n_cases * len(self.variants) * repeats
         if self.n == 0:
@@ -271,7 +344,7 @@ class Plan:
 
     def cases(self) -> Iterator[Case]:
         """The cases of the plan, in file order."""
-        return self._selection.of(self._suite.cases)
+        return self._selection.of(self._suite.cases, self._drawn)
 
     def asks(self, done: Done | None = None) -> Iterator[Planned]:
         """Every call that is not done yet; `done` is asked for a chunk of cases at a time."""
@@ -294,8 +367,8 @@ class Plan:
             yield from ((case, skip) for case in chunk)
 
     def _count_cases(self) -> int:
-        if not self._selection.only:
-            n = self._suite.survey.n
+        if not self._selection.only or self._drawn is not None:
+            n = self._suite.survey.n if self._drawn is None else len(self._drawn)
             return n if self._selection.limit is None else min(n, self._selection.limit)
         return sum(1 for _ in self.cases())
 

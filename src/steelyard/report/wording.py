@@ -17,7 +17,7 @@ from steelyard.report.verdicts import NO_VERDICT
 from steelyard.store.base import Hit
 from steelyard.suite.case import cell_name
 from steelyard.suite.truth import stored_lines, worth
-from steelyard.suite.values import load_in_words
+from steelyard.suite.values import load_in_words, sample_in_words
 from steelyard.suite.yaml import listed
 
 _KINDS = "what failed: "
@@ -175,6 +175,7 @@ def notes(report: Report) -> list[str]:
     header, part = report.header, _part(report)
     options = header.options
     chosen = [f"only {', '.join(options.only)}"] if options.only else []
+    chosen += [sample_in_words(options.sample)] if options.sample is not None else []
     chosen += [f"limit {options.limit}"] if options.limit is not None else []
     results = [
         f"{part} ({', '.join(chosen)})" if part and chosen else part,
@@ -221,7 +222,8 @@ def _part(report: Report) -> str:
     planned, per_case = header.n_planned or report.n_samples, len(variants) * max(report.summary.repeats, 1)
     scored, available = None if planned % per_case else planned // per_case, header.description.n_cases
     parts = []
-    if (header.options.only or header.options.limit is not None) and scored is not None:
+    options = header.options
+    if (options.only or options.limit is not None or options.sample is not None) and scored is not None:
         if available is None:
             parts.append(fmt.counted(scored, "case"))
         elif scored < available:

@@ -506,7 +506,7 @@ def _target_context(suite: SuiteModel, limits: Limits, env: Mapping[str, str]) -
 def _header(suite: SuiteModel, target: Target, plan: Plan, limits: Limits, options: RunOptions) -> RunHeader:
     now = time.time()
     identity = target.identity()
-    signed = signature(suite, identity)
+    signed = signature(suite, identity, sample=options.selection.sample)
     described = _description(suite, signed, plan.cases()).changed(
         # How the calls were made is in the options of the run.
         limits=suite.limits.model_copy(update={"max_inconclusive": limits.max_inconclusive}),
@@ -549,4 +549,5 @@ def _rescored_signature(suite: SuiteModel, earlier: RunHeader) -> dict[str, Any]
     """Truth, scorers and rules of today; what was asked of whom is as it was then."""
     asked = suite.judge is not None and any(member.kind != "python" for member in suite.judge.members)
     judge = earlier.signature.get("judge") if asked else None
-    return signature(suite, earlier.target, prompts=earlier.signature["prompts"], judge=judge)
+    then, sample = earlier.signature, earlier.options.sample
+    return signature(suite, earlier.target, prompts=then["prompts"], judge=judge, sample=sample)
