@@ -550,13 +550,13 @@ class RunFacts:
     broken: str | None = None
     """Why the system under test was gone at the end, or before it."""
     retried: Retried | None = None
+    resumed_from: str | None = None
+    """The unfinished run whose answers were scored again by changed scorers before the others were asked for."""
     ab: AbPlan | None = None
     experiment: ExperimentPlan | None = None
     imported: ImportedFrom | None = None
     original: Original | None = field(default=None, metadata={"hidden": True})
-    """It is there to be written again, not to be read: no report has it."""
     anchors: Mapping[str, Anchors] = field(default_factory=dict)
-    """By the run whose answers they are."""
     against: BaselineGates | None = None
     asked_by: Mapping[str, Any] | None = field(default=None, metadata={"hidden": True})
     """What requests were made by, without secrets (`targets/base.py`): with a case it gives the request as sent."""

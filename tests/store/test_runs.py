@@ -52,6 +52,7 @@ EVERY_FACT = RunFacts(
     stopped="an outage",
     broken="it was gone",
     retried=Retried("demo-0", 5, 6, 0.75),
+    resumed_from="demo-0",
     ab=AbPlan(7, "pass_rate", 40, True, 0.02, "ab-1", 30, "b"),
     experiment=ExperimentPlan(
         "e", "h", "demo", "model", ("x > 0",), ("x < 0",), "c1", {"a": {"t": 1}}, "d1", "e-1", "a"

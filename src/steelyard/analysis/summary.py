@@ -461,8 +461,9 @@ def missing_repeats(header: RunHeader) -> int:
 
 def answers_from(header: RunHeader) -> str:
     """The run whose answers were scored again, or most of them taken over; "" when they are its own."""
-    retried = header.options.retried
-    return header.rescored_from or header.options.answers_of or ("" if retried is None else retried.run)
+    facts = header.options
+    retried = "" if facts.retried is None else facts.retried.run
+    return header.rescored_from or facts.answers_of or facts.resumed_from or retried
 
 
 def origin(header: RunHeader, by_id: dict[str, RunHeader]) -> str:

@@ -242,8 +242,10 @@ def find_unfinished(store: Store, suite: SuiteModel, name: str) -> RunHeader:
                 f" steelyard rescore {header.rescored_from} starts it again"
             )
         return header
-    for header in store.runs(suite.name):
-        alone = header.options.ab is None and header.rescored_from is None
+    runs = store.runs(suite.name)
+    taken_over = {header.options.resumed_from for header in runs}
+    for header in runs:
+        alone = header.options.ab is None and header.rescored_from is None and header.id not in taken_over
         if alone and header.state is not RunState.ENDED and not is_alive(header.options.owner):
             return header
     raise UsageError(f"no unfinished run of suite {suite.name}: start one without --resume")
@@ -285,12 +287,21 @@ def resumed_options(options: RunOptions, started: RunHeader) -> RunOptions:
     )
 
 
-def require_same_signature(started: RunHeader, now: RunHeader, done: str = "resumed") -> None:
-    """UsageError that names what has changed since the run began."""
+SCORING = frozenset({"scorers", "rules"})
+"""The parts of a signature that change what is made of an answer, and nothing of what is asked."""
+
+
+def changed_parts(started: RunHeader, now: RunHeader) -> list[str]:
+    """The parts of the signature that have changed since the run began."""
     # A run that began before there were judges knows nothing of them: "" stands for none.
-    changed = [
+    return [
         part for part, value in now.signature.items() if started.signature.get(part, "") != value and part != "text"
     ]
+
+
+def require_same_signature(started: RunHeader, now: RunHeader, done: str = "resumed") -> None:
+    """UsageError that names what has changed since the run began."""
+    changed = changed_parts(started, now)
     if changed:
         raise UsageError(
             f"run {started.id} cannot be {done}: these have changed since it started: {', '.join(changed)}."

@@ -182,6 +182,8 @@ def notes(report: Report) -> list[str]:
         _unfinished(report),
         header.rescored_from and f"rescored from run {header.rescored_from}: the same answers, scored again",
         options.answers_of and f"judged again: the answers of run {options.answers_of}, with new calls of its judge",
+        options.resumed_from
+        and f"resumed from run {options.resumed_from}: its answers scored again by changed scorers",
         _retried(options.retried),
         "strict: scored by the strict rules" if options.strict else "",
         f"{report.summary.repeats} repeats of each case" if report.summary.repeats > 1 else "",
