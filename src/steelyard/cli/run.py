@@ -504,5 +504,12 @@ def _judged_again(
         result, ending = evaluation.judge_again_decided(suite, store, header, options, progress)
     stored = [] if store_url is None else ["--store", store_url]
     go_on = ["steelyard", "run", suite.path, *choice.given, *stored, "--resume", result.header.id]
-    ended = {"interrupted": ending.interrupted, "stopped": ending.stopped, "go_on": go_on}
-    return end_with(store, result, as_json=as_json, quiet=quiet, **ended)
+    return end_with(
+        store,
+        result,
+        as_json=as_json,
+        quiet=quiet,
+        interrupted=ending.interrupted,
+        stopped=ending.stopped,
+        go_on=go_on,
+    )

@@ -52,9 +52,8 @@ class Selection:
 
     def of(self, cases: Iterable[Case], drawn: Collection[str] | None = None) -> Iterator[Case]:
         """Those of the cases that are asked for, in their order; `drawn` is what `drawn_from` gave for them."""
-        if self.sample is not None:
-            drawn = self.drawn_from(cases) if drawn is None else drawn
-            return islice((case for case in cases if case.id in drawn), self.limit)
+        if (ids := self.drawn_from(cases) if drawn is None else drawn) is not None:
+            return islice((case for case in cases if case.id in ids), self.limit)
         return islice((case for case in cases if self.takes_case(case)) if self.only else iter(cases), self.limit)
 
     def drawn_from(self, cases: Iterable[Case]) -> frozenset[str] | None:

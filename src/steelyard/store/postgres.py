@@ -161,7 +161,7 @@ class PostgresDatabase(Database):
 
     def shrink(self, tables: Sequence[str]) -> int | None:
         for table in tables:
-            self._connection().execute(f"VACUUM (ANALYZE) {table}")  # type: ignore[arg-type] # a name of ours
+            self._connection().execute(f"VACUUM (ANALYZE) {table}")
         return None
 
     def begin_reading(self, session: Session) -> None:
