@@ -50,7 +50,7 @@ COMMANDS = {
     "report": "Show a run, or write it as Markdown, JUnit, HTML, JSON or charts.",
     "rescore": "Score recorded answers again; no call is made.",
     "run": "Run a suite's target and store every answer.",
-    "runs": "List the stored runs, newest first.",
+    "runs": "List the stored runs, newest first; delete runs.",
     "serve": "Show the store in a browser: runs, changes, samples, and the label desk.",
     "show": "Show one sample: request, answer, expected and got, scores, findings, judge.",
     "schema": "Print the JSON Schema of suite files, for editors.",

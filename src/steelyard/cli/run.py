@@ -112,6 +112,13 @@ def _prompt_lengths(suite: SuiteModel, judge: JudgeModel, store: Store, earlier:
 @judge_options
 @click.option("-n", "--repeats", metavar="N", type=click.IntRange(min=1), help="Repeats of each case.")
 @only
+@click.option("--sample", metavar="N", type=click.IntRange(min=1), help="Run a random sample of N cases, by --seed.")
+@click.option(
+    "--by",
+    metavar="FIELD",
+    help="With --sample: in proportion by category, difficulty, tag or a field such as input.language.",
+)
+@click.option("--seed", metavar="N", type=click.IntRange(min=0), help="With --sample: which one. [default: 0]")
 @limit
 @click.option("--strict", is_flag=True, help="Score by the strict rule of every scorer that has one.")
 @concurrency
@@ -244,15 +251,22 @@ def asked_for(
     judge_temperature: float | None,
     judge_repeats: int | None,
     only: tuple[str, ...],
+    sample: int | None,
+    by: str | None,
+    seed: int | None,
     limit: int | None,
     rps: float | None,
     **others: Any,
 ) -> tuple[SuiteModel, RunOptions]:
     """The suite with the target and the judge that were asked for, and how to run it; SuiteError as it stands."""
     from steelyard.engine.plan import RunOptions, Selection, parse_only
+    from steelyard.records import DrawnSample
     from steelyard.suite.load import load_suite, with_answers, with_target
 
-    options = RunOptions(selection=Selection(parse_only(only), limit), requests_per_second=rps, **others)
+    if sample is None and (by is not None or seed is not None):
+        raise UsageError(f"{'--by' if by is not None else '--seed'} says how a sample is drawn: give --sample N, too")
+    drawn = None if sample is None else DrawnSample(sample, by or "", seed or 0)
+    options = RunOptions(selection=Selection(parse_only(only), limit, drawn), requests_per_second=rps, **others)
     loaded = load_suite(suite, cases)
     chosen = chosen_settings(model, base_url, settings)
     if answers is not None and (target is not None or chosen):
@@ -487,5 +501,12 @@ def _judged_again(
         result, ending = evaluation.judge_again_decided(suite, store, header, options, progress)
     stored = [] if store_url is None else ["--store", store_url]
     go_on = ["steelyard", "run", suite.path, *choice.given, *stored, "--resume", result.header.id]
-    ended = {"interrupted": ending.interrupted, "stopped": ending.stopped, "go_on": go_on}
-    return end_with(store, result, as_json=as_json, quiet=quiet, **ended)
+    return end_with(
+        store,
+        result,
+        as_json=as_json,
+        quiet=quiet,
+        interrupted=ending.interrupted,
+        stopped=ending.stopped,
+        go_on=go_on,
+    )
