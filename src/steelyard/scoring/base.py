@@ -89,6 +89,9 @@ class Reading:
     """What the answer claims with a confidence, and whether each claim is right."""
     checks: tuple[Check, ...] = ()
     """Named expectations and what became of each."""
+    skipped: bool = False
+    """True when not the case but the answer leaves nothing to score: no value, and its weight is taken out. An answer
+    of which every part is skipped earns nothing."""
     misshapen: str = ""
     """Why the answer is in no shape that this scorer can read; the whole answer then counts as malformed."""
 

@@ -358,6 +358,7 @@ class Evaluator:
         metrics: dict[str, Mapping[str, Any]] = {}
         claims: tuple[Claim, ...] = ()
         earned = weight = 0.0
+        skipped = False
         for (component, scorer), read in zip(self.components, self._readers, strict=True):
             reading = read(answered, case)
             if reading.misshapen:
@@ -365,7 +366,8 @@ class Evaluator:
             checks += reading.checks
             if reading.metrics:
                 metrics[component.name] = reading.metrics
-            if reading.value is None:
+            skipped = skipped or reading.skipped
+            if reading.value is None and not reading.skipped:
                 reading = unknown(component, scorer, answer, case)
             value = reading.value
             scores.append(Score(component.name, value, component.weight, note=reading.note, counts=reading.counts))
@@ -380,7 +382,7 @@ class Evaluator:
             weight += component.weight
             claims += reading.claims
             marks += reading.marks
-        if weight <= 0 and self._judge is None:
+        if weight <= 0 and self._judge is None and not skipped:
             raise SuiteError(_nothing_to_score(case))
         score = round(earned / weight, _PRECISION) if weight > 0 else 0.0
         scored = Evaluated(
