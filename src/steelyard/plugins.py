@@ -43,6 +43,7 @@ _BUILT_IN = {
         "number": "steelyard.scoring.numbers:Number",
         "ordinal": "steelyard.scoring.text:Ordinal",
         "regex": "steelyard.scoring.text:Regex",
+        "similarity": "steelyard.scoring.similarity:Similarity",
         "subset": "steelyard.scoring.sets:Subset",
         "year_range": "steelyard.scoring.years:YearRange",
     },
@@ -64,6 +65,8 @@ _BUILT_IN = {
     "expectations": {"expect": "steelyard.scoring.expectations:Expectations"},
     # The settings of a judge that is asked; who asks it is not chosen by name.
     "judges": {"chat": "steelyard.targets.chat:ChatConnection"},
+    # Those of a model that a scorer needs, which a run asks.
+    "models": {"embeddings": "steelyard.targets.embeddings:EmbeddingsConnection"},
 }
 
 

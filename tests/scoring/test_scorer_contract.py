@@ -47,6 +47,7 @@ PARAMETERS = {
     "number": {"expected": "expected.number"},
     "ordinal": {"expected": "expected.label", "order": ["bad", "fair", "good"]},
     "regex": {"expected": "expected.pattern", "example": "expected.example"},
+    "similarity": {"expected": "expected.name"},
     "subset": {"of": "expected.words"},
     "year_range": {"start": "expected.start", "end": "expected.end"},
 }

@@ -132,6 +132,8 @@ class _Trial:
 class _Available:
     """Gives what was scored before."""
 
+    needs_models = False
+
     def __init__(self, scored: Evaluated) -> None:
         self._evaluated = scored
 

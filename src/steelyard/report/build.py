@@ -14,7 +14,7 @@ from steelyard.decide.gates import Decision
 from steelyard.decide.verdict import decide
 from steelyard.records import SCORER_ERROR, Outcome, RunHeader, Sample
 from steelyard.report.judge.run import failing_flags
-from steelyard.report.model import Report, SampleDetail
+from steelyard.report.model import Report, SampleDetail, needs_models
 from steelyard.report.samples import flagged, judgement_reader, sample_detail, sample_line
 from steelyard.report.wording import badness
 from steelyard.scoring.extract import SchemaValidator, extract_json
@@ -85,7 +85,7 @@ def _built(
             for figure in ([] if brief else summary.codes[:_MOST_CODES])
         },
         why_inconclusive=_why_inconclusive(summary, details),
-        spending=store.judge_spending(header.id) if judged else None,
+        spending=store.judge_spending(header.id) if judged or needs_models(header) else None,
         contested=_contested(store, header),
     )
 
