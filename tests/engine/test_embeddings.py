@@ -5,6 +5,8 @@ import json
 import pytest
 
 from parts.command import steelyard
+from parts.judge_server import judge_server
+from parts.judged_suite import chat_judge, verdict, write_judged
 from parts.loopback import Loopback, error, json_answer
 from steelyard.audit.audit import audit
 from steelyard.engine.plan import RunOptions
@@ -46,10 +48,8 @@ def server():
 
 
 @pytest.fixture
-def store(tmp_path):
-    store = open_store(str(tmp_path / "runs.db"))
-    yield store
-    store.close()
+def store_url(tmp_path):
+    return str(tmp_path / "runs.db")
 
 
 def write(folder, server, *, answers=ANSWERS, truths=TRUTHS, model="small", scorer=None, **more):
@@ -90,6 +90,17 @@ def test_the_score_is_the_cosine_and_what_was_said_is_recorded(store, server, tm
     assert samples(store, header)["c3"].scores[0].calls == ()
     # Opposite vectors are no more alike than strangers; the cosine itself is recorded.
     assert float(samples(store, header)["c2"].scores[0].calls[0].call_result.text) == -1.0
+
+
+def test_postgres_has_the_same_calls(postgres_store, server, tmp_path):
+    store = open_store(postgres_store)
+    try:
+        header, _ = runner.run(write(tmp_path, server), store)
+        assert samples(store, header)["c0"].scores[0].calls[0].call_result.tokens_in == 6
+        spent = store.judge_spending(header.id)
+        assert (spent.calls, spent.tokens_in, spent.cost) == (3, 12, pytest.approx(0.012))
+    finally:
+        store.close()
 
 
 def test_rescore_asks_nobody_and_a_threshold_may_change(store, server, tmp_path):
@@ -183,10 +194,14 @@ def test_a_429_is_asked_again_and_the_key_is_sent_and_never_stored(store, server
 
 def test_calls_are_paid_from_the_budget_and_need_a_price(store, server, tmp_path):
     # The first costs 6 tokens at 0.001: nothing is left for another.
-    header, ending = runner.run(write(tmp_path, server), store, RunOptions(max_cost=0.007, concurrency=1))
+    suite = write(tmp_path, server)
+    header, ending = runner.run(suite, store, RunOptions(max_cost=0.007, concurrency=1))
     assert header.state is RunState.INTERRUPTED
-    assert ending.spent == pytest.approx(0.006, abs=0.005)
+    assert ending.spent == pytest.approx(0.006)
     assert "spending limit" in ending.stopped
+    resumed, _ = runner.run(suite, store, RunOptions(max_cost=1, resume=header.id))
+    assert scores(store, resumed) == pytest.approx({"c0": 24 / 25, "c1": 0, "c2": 0, "c3": 1})
+    assert len(server.seen(PATH)) == 3  # none of them twice
     with pytest.raises(UsageError, match="price"):
         runner.run(write(tmp_path, server, embeddings={"price": None}), store, RunOptions(max_cost=1))
 
@@ -241,3 +256,24 @@ def test_the_command_line_asks_again_only_with_consent(server, tmp_path):
     assert report["spending"]["cost"] == pytest.approx(0.012)
     shown = steelyard("report", report["run"]["id"], "--full", cwd=tmp_path).stdout
     assert "Embeddings took" in shown
+
+
+def test_a_judge_is_asked_after_the_embeddings_and_its_rules_may_name_the_similarity(store, server, tmp_path):
+    address = {"base_url": server.url("/v1"), "model": "small", "price": 1000}
+    alike = {"similarity": {"expected": "expected.labelled", "embeddings": address}, "weight": 1}
+    server.on(PATH, json_answer({"data": [{"embedding": [3, 4]}, {"embedding": [4, 3]}]}))
+    with judge_server(verdict(5)) as judge:
+        rules = {"bind": ["when alike.similarity < 0.99 then clarity <= 3"]}
+        settings = chat_judge(judge) | rules | {"suite": {"score": {"alike": alike}}}
+        path = write_judged(tmp_path, n=1, texts={0: "Six words that say it otherwise."}, **settings)
+        header, _ = runner.run(load_suite(path), store)
+        (sample,) = samples(store, header).values()
+        scored = {score.name: score.value for score in sample.scores}
+        assert (scored["alike"], scored["clarity"]) == (pytest.approx(24 / 25), 3)
+        again = runner.rescore(load_suite(path), store, header)
+        assert (scores(store, again), len(judge.requests)) == (scores(store, header), 1)
+        # Of a text whose embeddings fail nothing can be said: the judge is not asked.
+        server.on(PATH, error(400))
+        failed, _ = runner.run(load_suite(path), store)
+        assert samples(store, failed)["c0"].outcome is Outcome.JUDGE_FAILED
+        assert len(judge.requests) == 1

@@ -45,17 +45,9 @@ class _OfValues(Scorer):
                 distinct.setdefault(text, value)
         return distinct
 
-    def _listed(self, case: Case, place: str) -> Values | None:
-        """The values of a list of the case, which may be empty; None where it is missing."""
-        return self._values(self.getters[place](case))
-
-    def _unread(self, case: Case, place: str) -> str | None:
-        raw = self.getters[place](case)
-        if raw is MISSING or raw is None or isinstance(raw, (str, int, float)):
-            return None
-        if not isinstance(raw, (list, tuple)) or any(isinstance(value, (dict, list)) for value in raw):
-            return f"{getattr(self, place)} is {raw!r}: a list of texts or numbers is needed"
-        return None
+    def _listed(self, case: Case) -> Values | None:
+        """The values of the list of the case, which may be empty; None where it is missing."""
+        return self._values(self.getters[self.case_paths[0]](case))
 
     def _too_many(self, got: Values, counts: Mapping[str, int]) -> Reading | None:
         if len(got) <= self.most:
@@ -63,11 +55,22 @@ class _OfValues(Scorer):
         why = f"it holds {len(got):,} values, more than the {self.most:,} that are read"
         return Reading(0.0, counts=counts, misshapen=why)
 
-    def _of_all(self, cases: Sequence[Case], place: str) -> list[Any]:
+    def truth(self, case: Case) -> Any:
+        return list((self._listed(case) or {}).values()) or None
+
+    def everything(self, cases: Sequence[Case]) -> Any:
         values: Values = {}
         for case in cases:
-            values |= self._listed(case, place) or {}
+            values |= self._listed(case) or {}
         return list(values.values())
+
+    def check(self, case: Case) -> str | None:
+        place = self.case_paths[0]
+        raw = self.getters[place](case)
+        inner = raw if isinstance(raw, (list, tuple)) else [raw]
+        if any(isinstance(value, (dict, list)) for value in inner):
+            return f"{getattr(self, place)} is {raw!r}: a list of texts or numbers is needed"
+        return None
 
 
 class Subset(_OfValues):
@@ -94,7 +97,7 @@ class Subset(_OfValues):
         return {self.code: "A value of the answer that is not in the list of the case."}
 
     def read(self, answer: Any, case: Case) -> Reading:
-        listed = self._listed(case, "of")
+        listed = self._listed(case)
         if not listed:
             return UNKNOWN
         raw = self.answer_value(answer)
@@ -115,17 +118,7 @@ class Subset(_OfValues):
         return Reading(value, None, raw, f"{inside} of {len(got)} in the list", faults, counts)
 
     def nothing(self, case: Case) -> Mapping[str, int]:
-        return _NO_VALUES if self._listed(case, "of") else {}
-
-    def truth(self, case: Case) -> Any:
-        values = self._listed(case, "of")
-        return list(values.values()) if values else None
-
-    def everything(self, cases: Sequence[Case]) -> Any:
-        return self._of_all(cases, "of")
-
-    def check(self, case: Case) -> str | None:
-        return self._unread(case, "of")
+        return _NO_VALUES if self._listed(case) else {}
 
 
 _NO_VALUES: Mapping[str, int] = MappingProxyType({"inside": 0, "answered": 0, "empty": 1, "answers": 1})
@@ -185,7 +178,7 @@ class ItemSet(_OfValues):
         return {getattr(self.codes, kind): fields[kind].description or "" for kind in ("missed", "extra")}
 
     def read(self, answer: Any, case: Case) -> Reading:
-        true = self._listed(case, "expected")
+        true = self._listed(case)
         if true is None:
             return UNKNOWN
         raw = self.answer_value(answer)
@@ -194,20 +187,15 @@ class ItemSet(_OfValues):
             return UNKNOWN  # a ratio of nothing
         if (too_many := self._too_many(got, self._counts(true, ()))) is not None:
             return too_many
-        right = len(got.keys() & true.keys())
-        sizes = (right, len(got), len(true))
-        value = self._figure(*sizes)
-        note = f"{right} right of {len(got)} answered and {len(true)} true"
+        sizes = (len(got.keys() & true.keys()), len(got), len(true))
+        note = "{} right of {} answered and {} true".format(*sizes)
         faults = self._faults(true, got, sizes)
-        return Reading(value, list(true.values()), raw, note, faults, self._counts(true, got))
+        return Reading(self._figure(*sizes), list(true.values()), raw, note, faults, self._counts(true, got))
 
     def _figure(self, right: int, answered: int, true: int) -> float:
-        which = "f1" if self.strict else self.value
-        numerator, denominator = {
-            "f1": (2 * right, answered + true),
-            "precision": (right, answered),
-            "recall": (right, true),
-        }[which]
+        f1 = (2 * right, answered + true)
+        ratios = {"f1": f1, "precision": (right, answered), "recall": (right, true)}
+        numerator, denominator = f1 if self.strict else ratios[self.value]
         return numerator / denominator if denominator else 0.0
 
     def _faults(self, true: Values, got: Values, sizes: tuple[int, int, int]) -> tuple[Fault, ...]:
@@ -232,18 +220,8 @@ class ItemSet(_OfValues):
         return counts
 
     def nothing(self, case: Case) -> Mapping[str, int]:
-        true = self._listed(case, "expected")
+        true = self._listed(case)
         return self._counts(true, ()) if true else {}
-
-    def truth(self, case: Case) -> Any:
-        values = self._listed(case, "expected")
-        return list(values.values()) if values else None
-
-    def everything(self, cases: Sequence[Case]) -> Any:
-        return self._of_all(cases, "expected")
-
-    def check(self, case: Case) -> str | None:
-        return self._unread(case, "expected")
 
 
 _FIGURES = ("precision", "recall", "f1")

@@ -18,8 +18,8 @@ from steelyard.scoring.text import as_text
 from steelyard.suite.case import Case, digest
 from steelyard.suite.values import Share
 
-_WHOLE = 1_000_000
-"""Counts are whole: a similarity is counted in millionths."""
+_WHOLE = 10_000
+"""Counts are whole: a similarity is counted in parts of this."""
 
 
 class _Connection:
