@@ -163,6 +163,8 @@ class Score:
     note: str = ""
     counts: Mapping[str, Count] = field(default_factory=dict)
     """What was counted on the way: the scorer's measures are ratios of these, summed over samples."""
+    calls: tuple[ScorerCall, ...] = ()
+    """What a model was asked for to get the value, recorded so that nobody is asked when it is scored again."""
 
 
 @frozen
@@ -202,6 +204,14 @@ class CallResult:
     moment it was sent; `latency` then counts from the moment it was due. None under a closed load."""
     cut_off: bool = False
     """True when the answer broke off at the limit of tokens."""
+
+
+@slotted
+class ScorerCall:
+    """One call of a model for a scorer. `key` is the digest of what was asked of which model."""
+
+    key: str
+    call_result: CallResult
 
 
 @slotted
@@ -339,6 +349,17 @@ class Sample:
     def mode(self) -> Mode | None:
         """The kind of judge behind the score; None without a judge."""
         return None if self.judgement is None else self.judgement.mode
+
+    @property
+    def model_calls(self) -> list[CallResult]:
+        """The calls of its judges and of models that scorers asked."""
+        judged = () if self.judgement is None else self.judgement.calls
+        return [call.call_result for call in judged] + [call.call_result for call in self.scorer_calls]
+
+    @property
+    def scorer_calls(self) -> list[ScorerCall]:
+        """What scorers asked a model for."""
+        return [call for score in self.scores if score.calls for call in score.calls]
 
     @property
     def unit(self) -> str:

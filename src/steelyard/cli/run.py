@@ -59,15 +59,19 @@ def agree_to_cost(suite: SuiteModel, store: Store, earlier: RunHeader, *, yes: b
     UsageError without a terminal and without `yes`. Judges that are code cost nothing, and nobody is asked.
     """
     from steelyard.judging.ask import estimate_cost
+    from steelyard.scoring.base import models_asked
 
-    judge = suite.judge
-    if judge is None:
+    judge, models = suite.judge, sorted({model.model for model in models_asked(suite.computed)})
+    if judge is None and not models:
         raise UsageError(f"the suite {suite.name} has no judge: rescore without --judge-again")
-    if all(member.kind == "python" for member in judge.members):
+    if judge is not None and any(member.kind != "python" for member in judge.members):
+        estimate = estimate_cost(judge, _prompt_lengths(suite, judge, store, earlier))
+        click.echo(f"Judging the answers of run {earlier.id} again takes: {estimate}", err=True)
+    elif not models:
         click.echo("The judge is code: no model is asked.", err=True)
         return
-    estimate = estimate_cost(judge, _prompt_lengths(suite, judge, store, earlier))
-    click.echo(f"Judging the answers of run {earlier.id} again takes: {estimate}", err=True)
+    if models:
+        click.echo(f"Embeddings of {earlier.n_planned:,} answers are asked for again: {', '.join(models)}", err=True)
     if yes:
         return
     if not sys.stdin.isatty():

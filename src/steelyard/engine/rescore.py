@@ -15,7 +15,7 @@ from steelyard.engine.health import Health
 from steelyard.engine.plan import Plan
 from steelyard.engine.pool import ScoresRecorded, Task
 from steelyard.engine.sample import Evaluation
-from steelyard.engine.writer import TARGET, Counts, Progress
+from steelyard.engine.writer import SCORER, TARGET, Counts, Progress
 from steelyard.errors import SteelyardError, TargetFailure, UsageError
 from steelyard.frozen import slotted
 from steelyard.records import CallResult, Judgement, Outcome, Retried, RunHeader, RunState, Sample
@@ -83,7 +83,8 @@ def rescore(
                 result.changed_questions += 1
                 continue
             calls = () if sample.judgement is None else sample.judgement.calls
-            tasks.append(Task(case, sample.variant, sample.repeat, sample.call_result, calls))
+            asked = sample.scorer_calls
+            tasks.append(Task(case, sample.variant, sample.repeat, sample.call_result, calls, asked))
             used[case.id] = case
         if tasks:
             under_way.append((scoring.submit(tasks), list(used.values())))
@@ -226,7 +227,8 @@ class OtherBalance:
 
     def _evaluated(self, sample: Sample, case: Case, *, again: bool) -> Sample:
         try:
-            scoring = Evaluation(self._evaluator, case, sample.variant, sample.repeat, sample.call_result)
+            to_score = (self._evaluator, case, sample.variant, sample.repeat, sample.call_result)
+            scoring = Evaluation(*to_score, sample.scorer_calls)
             if scoring.to_judge is not None:
                 self._judged(scoring, sample.judgement, again=again)
         except SteelyardError:  # the suite has no reading of this truth: no reading, and no reason to end
@@ -298,8 +300,7 @@ def planned_samples(store: Store, earlier: RunHeader, plan: Plan) -> Iterator[Sa
 def is_failed(sample: Sample) -> bool:
     """True when a call failed, of the target or of a judge that is missed; not for a scorer that broke."""
     if sample.outcome is Outcome.JUDGE_FAILED:
-        calls = () if sample.judgement is None else sample.judgement.calls
-        return any(call.call_result.failure is not None for call in calls)
+        return any(call.failure is not None for call in sample.model_calls)
     return sample.outcome is Outcome.TARGET_FAILED
 
 
@@ -319,6 +320,7 @@ def take_over(store: Store, earlier: str, run_id: str) -> None:
 def _answered(sample: Sample) -> Iterator[tuple[str, dict[str, Any]]]:
     calls = () if sample.judgement is None else sample.judgement.calls
     parts = [(TARGET, sample.call_result)]
+    parts += [(SCORER + call.key, call.call_result) for call in sample.scorer_calls]
     parts += [(f"judge/{call.member}/{call.repeat}/{call.turn}", call.call_result) for call in calls]
     for part, call_result in parts:
         if call_result.failure is None:

@@ -40,6 +40,7 @@ from steelyard.frozen import frozen
 from steelyard.records import Mode, RunHeader, RunState
 from steelyard.runner.judge_checks import judge_doubts, with_anchors
 from steelyard.runner.spread import spread, spread_scoring
+from steelyard.scoring.base import models_asked
 from steelyard.scoring.evaluate import Evaluator
 from steelyard.store.base import Store
 from steelyard.store.sql import new_run_id
@@ -465,7 +466,8 @@ def _target(suite: SuiteModel, target_context: TargetContext, store: Store, opti
 
 
 def _judges(suite: SuiteModel, limits: Limits, target_context: TargetContext, secrets: list[str]) -> Judges | None:
-    if suite.judge is None:
+    models = models_asked(suite.computed)
+    if suite.judge is None and not models:
         return None
     from steelyard.engine.judges import Judges
 
@@ -474,7 +476,13 @@ def _judges(suite: SuiteModel, limits: Limits, target_context: TargetContext, se
         most = min(limits.concurrency, Limits().concurrency)
         limits = limits.model_copy(update={"concurrency": most})
     return Judges(
-        suite.judge, suite.folder, limits=limits, target_context=target_context, redact=suite.redactor, secrets=secrets
+        suite.judge,
+        suite.folder,
+        models=models,
+        limits=limits,
+        target_context=target_context,
+        redact=suite.redactor,
+        secrets=secrets,
     )
 
 
