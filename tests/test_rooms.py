@@ -24,17 +24,18 @@ MAY_KNOW = {
     "judging": {"suite", "targets", "scoring"},
     "store": {"suite", "metrics"},
     "metrics": {"suite", "store", "stats"},
+    "exchange": {"suite", "store"},
     "engine": {"suite", "targets", "scoring", "judging", "store"},
     "cluster": {"suite"} | _CALLS,
     "analysis": _DATA | {"scoring"},
     "decide": _DATA | {"analysis"},
     "report": _DATA | {"scoring", "analysis", "decide", "people"},
     "alerts": _DATA | {"analysis", "decide", "report"},
-    "runner": _DATA | _CALLS | {"analysis", "decide", "report", "cluster"},
+    "runner": _DATA | _CALLS | {"analysis", "decide", "report", "cluster", "exchange"},
     "audit": _DATA | _CALLS | {"analysis", "decide"},
     "people": _DATA | {"scoring", "engine", "analysis", "decide", "audit"},
     "web": _DATA | _CALLS | {"analysis", "decide", "report", "people"},
-    "cli": _DATA | _CALLS | {"analysis", "decide", "report", "alerts", "audit", "runner", "people", "web"},
+    "cli": _DATA | _CALLS | {"analysis", "decide", "report", "alerts", "audit", "runner", "people", "web", "exchange"},
 }
 # What the modules of the root may import besides COMMON.
 ROOT = {

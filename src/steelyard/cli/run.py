@@ -530,6 +530,11 @@ def _refuse_imported(header: RunHeader) -> None:
     from steelyard.errors import UsageError
 
     imported = header.options.imported
+    if imported is not None and imported.tool:
+        raise UsageError(
+            f"run {header.id} was scored by {imported.tool}. A suite that scores its answers anew:"
+            f" steelyard init FOLDER --from {imported.file}"
+        )
     if imported is not None:
         raise UsageError(
             f"run {header.id} was imported from {imported.file}: the suite has neither its cases nor the calls of"

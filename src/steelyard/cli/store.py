@@ -289,12 +289,15 @@ def _charts(history: History, folder: Path) -> list[Path]:
 @click.command("import")
 @click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
 @click.option("--suite", metavar="SUITE", help="Read a snapshot in the suite's own format, written by another tool.")
+@click.option("--name", metavar="NAME", help="Another tool's results: the suite's name. [default: as the file says]")
 @store_url
 @as_json
-def import_command(file: Path, suite: str | None, store_url: str | None, as_json: bool) -> None:
-    """Read a snapshot file into the store.
+def import_command(file: Path, suite: str | None, name: str | None, store_url: str | None, as_json: bool) -> None:
+    """Read a snapshot, or results of another tool, into the store.
 
-    Importing the same snapshot again changes nothing; another run under the same name is refused. With --suite the file
+    Recognised by content: snapshots; inspect logs (.eval, JSON), promptfoo results, lm-eval samples, OpenAI-evals
+    records, CSV or JSONL of question, answer, expected and score. Scores of another tool stay its own and are shown as
+    such. Importing the same again changes nothing; another run under the same name is refused. With --suite the file
     is one in that suite's own format: it is scored by the suite, and whatever its summary says that its records do not
     is listed.
     """
@@ -303,6 +306,11 @@ def import_command(file: Path, suite: str | None, store_url: str | None, as_json
 
     if not file.is_file():
         raise UsageError(f"there is no snapshot at {file}")
+    if name is not None and (suite is not None or _is_snapshot(file)):
+        raise UsageError("--name: a snapshot has the name of its suite; it is for results of another tool")
+    if suite is None and not _is_snapshot(file):
+        _results(file, name or "", store_url, as_json=as_json)
+        return
     store = open_store(store_url)
     try:
         if suite is None:
@@ -313,19 +321,48 @@ def import_command(file: Path, suite: str | None, store_url: str | None, as_json
         store.close()
 
 
+def _is_snapshot(file: Path) -> bool:
+    from steelyard.store.snapshot import FORMAT
+
+    with file.open("rb") as stream:
+        return f'"{FORMAT}"'.encode() in stream.read(200)
+
+
+def _results(file: Path, name: str, store_url: str | None, *, as_json: bool) -> None:
+    from contextlib import closing
+
+    from steelyard.cli.output import print_json
+    from steelyard.exchange.results import recognise
+    from steelyard.runner.other_tools import import_results
+    from steelyard.store.sql import open_store
+
+    results = recognise(file)
+    with closing(open_store(store_url)) as store:
+        runs = import_results(store, results, file, name)
+        if as_json:
+            imported = [
+                {"run": run.header.id, "new": run.is_new, "differences": run.differences, "notes": run.lacking}
+                for run in runs
+            ]
+            print_json({"file": str(file), "scored_by": results.scored_by, "runs": imported})
+            return
+        for run in runs:
+            already = "" if run.is_new else " already"
+            click.echo(f"{run.header.id} is{already} in the store: steelyard report {run.header.id}")
+            for sentence in (*run.lacking, *run.differences):
+                click.echo(f"  {sentence}.")
+        click.echo(f"Scored by {results.scored_by}, not by Steelyard. To score the same answers anew, without a call:")
+        click.echo(f"  steelyard init FOLDER --from {file}")
+        _report_last(store, runs[-1].header.id)
+
+
 def _own(store: SqlStore, file: Path, *, as_json: bool) -> None:
     from steelyard.cli.output import print_json
-    from steelyard.errors import SnapshotError
     from steelyard.report.build import build_report
     from steelyard.report.run import data as report_data
     from steelyard.store.snapshot import read_snapshot
 
-    try:
-        run_id = read_snapshot(store, file, lambda header: report_data(build_report(store, header)))
-    except SnapshotError as error:
-        if "is not a Steelyard snapshot" not in str(error):
-            raise
-        raise SnapshotError(f"{error}. If another tool wrote it, name the suite that reads it: --suite SUITE") from None
+    run_id = read_snapshot(store, file, lambda header: report_data(build_report(store, header)))
     store.keep_columns(run_id)
     if as_json:
         print_json({"run": run_id, "file": str(file), "last": store.run("LAST").id == run_id})
@@ -427,6 +464,8 @@ def runs_command(suite: str | None, last: int, store_url: str | None, as_json: b
     for run in runs:
         if (retried := run.options.retried) is not None:
             click.echo(f"{run.id} retried {retried.asked:,} of {retried.run}")
+        if (imported := run.options.imported) is not None and imported.tool:
+            click.echo(f"{run.id} was scored by {imported.tool}, not by Steelyard")
 
 
 def _verdict(run: RunHeader) -> str:
@@ -450,6 +489,7 @@ def _row(run: RunHeader) -> dict[str, Any]:
         "partial": is_partial(run),
         "planned": run.n_planned,
         "judge": judge_name(run) or None,
+        "scored_by": (run.options.imported.tool or None) if run.options.imported is not None else None,
         "answers_of": answers_from(run) or None,
         "retried": run.options.retried and asdict(run.options.retried),
     }
