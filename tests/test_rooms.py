@@ -18,8 +18,8 @@ _CALLS = {"targets", "scoring", "judging", "engine"}
 MAY_KNOW = {
     "stats": set(),
     # What a suite file may say of metrics and alerts is read in their rooms, which know its places and messages.
-    "suite": {"metrics", "alerts"},
-    "targets": {"suite"},
+    "suite": {"metrics", "alerts", "exchange"},
+    "targets": {"suite", "exchange"},
     "scoring": {"suite", "stats"},
     "judging": {"suite", "targets", "scoring"},
     "store": {"suite", "metrics"},

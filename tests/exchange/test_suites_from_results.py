@@ -45,7 +45,7 @@ def test_both_readings_can_be_held_beside_each_other(tmp_path):
     store = tmp_path / "runs.db"
     theirs = json.loads(invoke("import", FILES / "promptfoo.json", "--store", store, "--json"))["runs"][0]["run"]
     ours = next(run["id"] for run in json.loads(invoke("runs", "--store", store, "--json")) if run["id"] != theirs)
-    compared = json.loads(invoke("compare", theirs, ours, "--store", store, "--allow-mismatch", "--json"))
+    compared = json.loads(invoke("compare", theirs, ours, "--store", store, "--allow-mismatch", "--json", code=3))
     assert compared["verdict"] == "same"
     assert "8 unchanged of 8 comparable pairs" in compared["moved"][0]
 

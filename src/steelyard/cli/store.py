@@ -179,19 +179,33 @@ def _lines(alert: AlertRecord, message: list[Delivery]) -> list[str]:
 
 @click.command("export")
 @click.argument("run", metavar="RUN")
-@click.argument("file", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path))
+@click.argument("file", metavar="[FILE]", required=False, type=click.Path(dir_okay=False, path_type=Path))
 @click.option("--suite", metavar="SUITE", help="Write the suite's own format instead of a Steelyard snapshot.")
+@click.option(
+    "--otlp", metavar="FILE|URL", help="Write or send its scores as OpenTelemetry events instead (OTLP JSON)."
+)
 @store_url
 @as_json
-def export_command(run: str, file: Path, suite: str | None, store_url: str | None, as_json: bool) -> None:
+def export_command(
+    run: str, file: Path | None, suite: str | None, otlp: str | None, store_url: str | None, as_json: bool
+) -> None:
     """Write a stored run as one snapshot file.
 
-    RUN is a run's name, the beginning of it, LAST, LAST~1 for the one before, or a baseline (@release).
+    RUN is a run's name, the beginning of it, LAST, LAST~1 for the one before, or a baseline (@release). --otlp takes
+    the address of a collector, or a file instead of FILE.
     """
     from steelyard.cli.output import print_json
+    from steelyard.errors import UsageError
     from steelyard.store.snapshot import write_snapshot
     from steelyard.store.sql import open_store
 
+    if otlp is not None:
+        if file is not None or suite is not None:
+            raise UsageError("--otlp is instead of FILE and --suite: give one of them")
+        _export_events(run, otlp, store_url, as_json=as_json)
+        return
+    if file is None:
+        raise UsageError("name the FILE to write, or what else to write the run as: --otlp FILE|URL")
     store = open_store(store_url, create=False)
     try:
         header = store.run(run)
@@ -208,6 +222,23 @@ def export_command(run: str, file: Path, suite: str | None, store_url: str | Non
         print_json({"run": header.id, "file": str(file)})
     else:
         click.echo(f"{header.id} written to {file}")
+
+
+def _export_events(run: str, destination: str, store_url: str | None, *, as_json: bool) -> None:
+    """`--otlp`: events of a run to a file or a collector."""
+    from contextlib import closing
+
+    from steelyard.cli.output import print_json
+    from steelyard.exchange.otlp import export_events, is_url
+    from steelyard.store.sql import open_store
+
+    with closing(open_store(store_url, create=False)) as store:
+        header = store.run(run)
+        n = export_events(store, header, destination)
+    if as_json:
+        print_json({"run": header.id, "otlp": destination, "events": n})
+    else:
+        click.echo(f"{n:,} events of {header.id} {'sent' if is_url(destination) else 'written'} to {destination}")
 
 
 # `steelyard history`.

@@ -104,7 +104,7 @@ def import_results(store: Store, results: ResultFile, path: Path, name: str = ""
             subject: _header(results, subject, tally, path, name, content.hexdigest()[:16])
             for subject, tally in tallies.items()
         }
-    return [_kept(store, results, subject, tallies[subject], header) for subject, header in headers.items()]
+    return [_stored(store, results, subject, tallies[subject], header) for subject, header in headers.items()]
 
 
 def _refuse_useless(tallies: dict[str, _Tally], path: Path) -> None:
@@ -234,7 +234,7 @@ def _differences(results: ResultFile, tally: _Tally) -> Iterator[str]:
             yield f"{what}: its summary says {n}, its records {read[what]}"
 
 
-def _kept(store: Store, results: ResultFile, subject: str, tally: _Tally, header: RunHeader) -> Imported:
+def _stored(store: Store, results: ResultFile, subject: str, tally: _Tally, header: RunHeader) -> Imported:
     imported = header.options.imported
     assert imported is not None  # noqa: S101 - it was made so
     there = available_run(store, header.id)
