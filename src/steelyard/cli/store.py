@@ -182,7 +182,7 @@ def _lines(alert: AlertRecord, message: list[Delivery]) -> list[str]:
 @click.argument("file", metavar="[FILE]", required=False, type=click.Path(dir_okay=False, path_type=Path))
 @click.option("--suite", metavar="SUITE", help="Write the suite's own format instead of a Steelyard snapshot.")
 @click.option(
-    "--otlp", metavar="FILE|URL", help="Write or send its scores as OpenTelemetry events instead (OTLP JSON)."
+    "--otlp", metavar="FILE_OR_URL", help="Write or send its scores as OpenTelemetry events instead (OTLP JSON)."
 )
 @store_url
 @as_json
@@ -205,7 +205,7 @@ def export_command(
         _export_events(run, otlp, store_url, as_json=as_json)
         return
     if file is None:
-        raise UsageError("name the FILE to write, or what else to write the run as: --otlp FILE|URL")
+        raise UsageError("name the FILE to write, or what else to write the run as: --otlp FILE_OR_URL")
     store = open_store(store_url, create=False)
     try:
         header = store.run(run)

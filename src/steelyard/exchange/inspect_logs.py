@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import struct
 import zipfile
@@ -10,6 +11,8 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
+
+import zstandard
 
 from steelyard.errors import SnapshotError
 from steelyard.exchange.results import (
@@ -73,24 +76,22 @@ def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, path: Path) -> Any:
     """The data of one file in the archive; Python's own reader knows no Zstandard before 3.14."""
     try:
         if info.compress_type != _ZSTANDARD:
-            raw = archive.read(info)
-        else:
-            import zstandard
-
-            stream = archive.fp
-            assert stream is not None  # noqa: S101 - it is open
+            return json.loads(archive.read(info))
+        with path.open("rb") as stream:
             stream.seek(info.header_offset + _LOCAL_HEADER - 4)
-            name, extra = struct.unpack("<HH", stream.read(4))
-            stream.seek(info.header_offset + _LOCAL_HEADER + name + extra)
+            stream.seek(sum(struct.unpack("<HH", stream.read(4))), os.SEEK_CUR)
             raw = zstandard.ZstdDecompressor().decompressobj().decompress(stream.read(info.compress_size))
-            if zlib.crc32(raw) != info.CRC:
-                raise zipfile.BadZipFile("its checksum does not fit")
+        if zlib.crc32(raw) != info.CRC:
+            raise zipfile.BadZipFile("its checksum does not fit")
         return json.loads(raw)
-    except (zipfile.BadZipFile, zlib.error, ValueError, struct.error, EOFError, NotImplementedError) as error:
-        raise SnapshotError(f"{path}: {info.filename} in it is damaged: {error}. {NOTHING}") from None
-    except Exception as error:  # ZstdError is known only where zstandard is imported
-        if type(error).__name__ != "ZstdError":
-            raise
+    except (
+        zipfile.BadZipFile,
+        zlib.error,
+        zstandard.ZstdError,
+        ValueError,
+        struct.error,
+        NotImplementedError,
+    ) as error:
         raise SnapshotError(f"{path}: {info.filename} in it is damaged: {error}. {NOTHING}") from None
 
 

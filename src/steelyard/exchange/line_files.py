@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -58,50 +59,48 @@ def _refuse(problem: Problem) -> None:
 
 def _lm_eval(path: Path) -> ResultFile:
     named = _SAMPLES.fullmatch(path.stem)
-    about = _results_beside(path, named[2]) if named else {}
+    about = _whole_run(path, named[2]) if named else {}
     config = about.get("config") or {}
-    arguments = config.get("model_args") or {}
-    model = arguments.get("model") or arguments.get("pretrained") if isinstance(arguments, dict) else None
-    first, later, names, empty, n = "", {}, {}, 0, 0
+    given = config.get("model_args")
+    arguments = given if isinstance(given, dict) else {}
+    model = arguments.get("model") or arguments.get("pretrained") or config.get("model")
+    first, later, names, n, empty, several = "", defaultdict[Any, dict[str, float]](dict), dict[str, str](), 0, 0, 0
     for row in _records(path):
         name = str(row.get("filter"))
         first = first or name
         names |= {_metric(metric, name, first): str(metric) for metric in row["metrics"]}
         if name != first:
-            later.setdefault(row["doc_id"], {}).update(_metrics(row, first))
-        else:
-            n, empty = n + 1, empty + (row["resps"] == [[""]])
-    note = (
+            later[row["doc_id"]].update(_metrics(row, first))
+            continue
+        n += 1
+        empty += row["resps"] == [[""]]
+        several += len(row["resps"][0]) > 1
+    notes = {
         f"{empty} of {n} answers are empty, which lm-eval counted as wrong: it also writes an empty text where a"
-        " response could not be read, and stops at other errors without writing a file"
-    )
+        " response could not be read, and stops at other errors without writing a file": empty,
+        f"lm-eval scored several responses together in {several} of {n}: the first that it used is shown": several,
+    }
     date = number(about.get("date"))
     return ResultFile(
         tool="lm-eval",
         version=str(about.get("lm_eval_version") or ""),
         name=named[1] if named else path.stem,
-        samples=lambda: _documents(path, first, later, model),
-        created_at=date if date is not None or named is None else moment(_as_time(named[2])),
-        target={"model": model or config.get("model")},
+        samples=lambda: (_document(row, first, later, model) for row in _records(path) if str(row["filter"]) == first),
+        created_at=date if date is not None or named is None else moment(re.sub(r"(?<=T..)-(..)-", r":\1:", named[2])),
+        target={"model": model},
         scorers=names,
         counts_alone=next(iter(names), ""),
         prompts=[about.get("configs"), config.get("gen_kwargs")],
-        notes=(note,) if empty else (),
+        notes=tuple(note for note, applies in notes.items() if applies),
     )
 
 
-def _results_beside(path: Path, stamp: str) -> dict[str, Any]:
-    """What lm-eval wrote of the whole run next to its samples; the samples name neither model nor version."""
+def _whole_run(path: Path, stamp: str) -> dict[str, Any]:
+    """What lm-eval wrote of the whole run next to its samples, which name neither model nor version; {} without it."""
     try:
-        document = json.loads((path.parent / f"results_{stamp}.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        return dict(json.loads((path.parent / f"results_{stamp}.json").read_text(encoding="utf-8")))
+    except (OSError, TypeError, ValueError):
         return {}
-    return document if isinstance(document, dict) else {}
-
-
-def _as_time(stamp: str) -> str:
-    day, _, time = stamp.partition("T")
-    return f"{day}T{time.replace('-', ':')}"
 
 
 def _metric(metric: str, name: str, first: str) -> str:
@@ -113,93 +112,94 @@ def _metrics(row: Mapping[str, Any], first: str) -> dict[str, float]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def _documents(path: Path, first: str, later: Mapping[Any, Mapping[str, float]], model: Any) -> Iterator[ResultSample]:
-    for row in _records(path):
-        if str(row.get("filter")) != first:
-            continue
-        own = _metrics(row, first)
-        arguments = list(row["arguments"].values()) if isinstance(row["arguments"], dict) else row["arguments"]
-        prompt, *_ = arguments[0].values() if isinstance(arguments[0], dict) else arguments[0]
-        prompt = prompt[0] if isinstance(prompt, list) and len(prompt) == 1 else prompt
-        if isinstance(prompt, str) and prompt.startswith('[{"role"'):
-            prompt = json.loads(prompt)
-        answers, expected = _answers(row, arguments)
-        for answer in answers:
-            yield ResultSample(
-                case=Case(f"doc-{row['doc_id']}", asked(prompt), expected),
-                answer=answer,
-                failure="" if answer is not None else "lm-eval has no response",
-                scores=own | later.get(row["doc_id"], {}),
-                score=next(iter(own.values()), None),
-                model=model if isinstance(model, str) else None,
-            )
+def _document(row: Any, first: str, later: Mapping[Any, dict[str, float]], model: Any) -> ResultSample:
+    own = _metrics(row, first)
+    arguments = list(row["arguments"].values()) if isinstance(row["arguments"], dict) else row["arguments"]
+    calls = [list(call.values()) if isinstance(call, dict) else call for call in arguments]
+    prompt = calls[0][0]
+    prompt = prompt[0] if isinstance(prompt, list) and len(prompt) == 1 else prompt
+    if isinstance(prompt, str) and prompt.startswith('[{"role"'):
+        prompt = json.loads(prompt)
+    answer, expected = _answer(row, calls)
+    return ResultSample(
+        case=Case(f"doc-{row['doc_id']}", asked(prompt), expected),
+        answer=answer,
+        failure="" if answer is not None else "lm-eval has no response",
+        scores=own | later.get(row["doc_id"], {}),
+        score=next(iter(own.values()), None),
+        model=model if isinstance(model, str) else None,
+    )
 
 
-def _answers(row: Mapping[str, Any], arguments: list[Any]) -> tuple[list[str | None], Any]:
-    """Every generated text, or of a multiple choice the likeliest one; and the truth."""
+def _answer(row: Mapping[str, Any], calls: list[Any]) -> tuple[str | None, Any]:
+    """The generated text, or of a multiple choice the likeliest option; and the truth."""
     responses, target = row["resps"], row.get("target")
-    likelihoods = [response[0][0] if isinstance(response[0], list) else None for response in responses]
-    if None in likelihoods:
-        return [None if text is None else as_text(text) for text in responses[0]], target
-    if len(arguments) < 2:
-        return [f"log likelihood {likelihoods[0]}"], target
-    options = [list(argument.values())[1] if isinstance(argument, dict) else argument[1] for argument in arguments]
-    best = max(range(len(options)), key=lambda place: float(likelihoods[place]))
-    place = int(target) if str(target).isdigit() and int(target) < len(options) else None
-    return [str(options[best]).strip()], target if place is None else str(options[place]).strip()
+    if not isinstance(responses[0][0], list):
+        text = responses[0][0] if len(responses[0]) == 1 else row["filtered_resps"][0]
+        return None if text is None else as_text(text), target
+    likelihoods = [float(response[0][0]) for response in responses]
+    if len(calls) < 2:
+        return f"log likelihood {likelihoods[0]}", target
+    options = [str(call[1]).strip() for call in calls]
+    right = options[int(str(target))] if str(target).isdigit() and int(str(target)) < len(options) else target
+    return options[likelihoods.index(max(likelihoods))], right
 
 
 # OpenAI evals: events of all samples, mixed; an error is an event, too.
 
 
 def _openai_evals(path: Path, spec: Mapping[str, Any]) -> ResultFile:
-    events: dict[str, list[Mapping[str, Any]]] = {}
+    # Of several events of a kind the first is of the system, later ones of a model that grades it.
+    events: dict[str, dict[str, Any]] = {}
     for row in _records(path):
         if row.get("sample_id") is not None:
-            events.setdefault(str(row["sample_id"]), []).append(row)
-    models = [str(name) for name in spec.get("completion_fns") or []]
-    kinds = (spec["run_config"].get("eval_spec") or {}).get("cls", "")
-    metrics = {
-        key_of(name) for rows in events.values() for row in rows if row["type"] == "metrics" for name in row["data"]
-    }
-    ids = sorted(events, key=lambda name: [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name)])
+            events.setdefault(str(row["sample_id"]), {}).setdefault(row["type"], row["data"] or {})
+    models, eval_spec = spec.get("completion_fns") or [], spec["run_config"].get("eval_spec") or {}
+    scorers = {name: name for kinds in events.values() for name in _graded(kinds)}
+    if "match" in scorers:
+        scorers = {"match": str(eval_spec.get("cls", "")).rpartition(":")[2].lower(), **scorers}
+    ids = sorted(events, key=lambda name: [part.zfill(9) for part in re.split(r"(\d+)", name)])
     return ResultFile(
         tool="OpenAI evals",
         version="",
         name=str(spec.get("base_eval") or spec.get("eval_name") or path.stem),
         samples=lambda: (_of_events(name, events[name]) for name in ids),
         created_at=moment(spec.get("created_at")),
-        target={"model": models[0] if len(models) == 1 else None},
-        scorers={"match": str(kinds).rpartition(":")[2].lower()} | {name: name for name in sorted(metrics)},
-        counts_alone="match",
-        prompts=spec["run_config"].get("eval_spec", {}).get("key"),
+        target={"model": str(models[0]) if len(models) == 1 else None},
+        scorers=scorers,
+        counts_alone=_main(scorers),
+        prompts=eval_spec.get("key"),
     )
 
 
-def _of_events(name: str, rows: list[Mapping[str, Any]]) -> ResultSample:
-    by_kind: dict[str, Mapping[str, Any]] = {row["type"]: row["data"] or {} for row in rows}
-    sampling, match = by_kind.get("sampling", {}), by_kind.get("match", {})
-    metrics = {key_of(key): grade(value) for key, value in by_kind.get("metrics", {}).items()}
-    scores = {key: value for key, value in metrics.items() if value is not None}
-    if match:
-        scores = {"match": float(match["correct"]), **scores}
+def _graded(kinds: Mapping[str, Any]) -> dict[str, float]:
+    """The numbers among what was recorded: whether it matched, and metrics."""
+    match = {"match": float(kinds["match"]["correct"])} if "match" in kinds else {}
+    metrics = {
+        key_of(key): grade(value) for key, value in kinds.get("metrics", {}).items() if not isinstance(value, str)
+    }
+    return match | {name: value for name, value in metrics.items() if value is not None}
+
+
+def _main(scores: Mapping[str, Any]) -> str:
+    return next((name for name in ("match", "score", *scores) if name in scores), "")
+
+
+def _of_events(name: str, kinds: Mapping[str, Any]) -> ResultSample:
+    sampling, match, error = kinds.get("sampling", {}), kinds.get("match", {}), kinds.get("error")
     sampled = sampling.get("sampled", match.get("sampled"))
     if isinstance(sampled, list):
         sampled = sampled[0] if sampled else None
-    error, usage = by_kind.get("error"), sampling.get("usage") or {}
-    failure = (
-        f"{error.get('type')}: {error.get('message')}"
-        if error
-        else ""
-        if rows and sampled is not None
-        else "no answer was recorded"
-    )
+    failure = "" if sampled is not None else "no answer was recorded"
+    if error is not None:
+        failure = f"{error.get('type')}: {error.get('message')}"
+    scores, usage = {} if failure else _graded(kinds), sampling.get("usage") or {}
     return ResultSample(
         case=Case(name, asked(sampling["prompt"]) if "prompt" in sampling else None, match.get("expected")),
         answer=None if failure else as_text(sampled),
         failure=failure,
-        scores={} if failure else scores,
-        score=None if failure else next(iter(scores.values()), None),
+        scores=scores,
+        score=scores.get(_main(scores)),
         tokens_in=count(usage.get("prompt_tokens")),
         tokens_out=count(usage.get("completion_tokens")),
         model=sampling.get("model"),
@@ -242,24 +242,20 @@ def _row(columns: Mapping[str, str], row: Mapping[str, Any]) -> ResultSample:
     question, answer, error = value.get("question"), value.get("answer"), value.get("error")
     expected = value.get("expected")
     name = str(value["id"]) if value.get("id") not in (None, "") else case_id([question, expected], as_text(question))
-    score = grade(value.get("score"))
-    figures = {key: grade(value.get(key)) for key in ("latency", "cost", "tokens_in", "tokens_out")}
-    category, model = value.get("category"), value.get("model")
+    score = None if error else grade(value.get("score"))
+    latency, cost, *tokens = (grade(value.get(key)) for key in ("latency", "cost", "tokens_in", "tokens_out"))
+    tokens_in, tokens_out = (None if n is None else int(n) for n in tokens)
+    category, model = (None if value.get(key) is None else str(value[key]) for key in ("category", "model"))
     return ResultSample(
-        case=Case(
-            name,
-            asked(question) if question is not None else None,
-            expected,
-            None if category is None else str(category),
-        ),
+        case=Case(name, None if question is None else asked(question), expected, category),
         answer=None if error or answer is None else as_text(answer),
         failure=as_text(error) if error else "" if answer is not None else "the row has no answer",
-        scores={} if error or score is None else {"score": score},
-        score=None if error else score,
+        scores={} if score is None else {"score": score},
+        score=score,
         variant=str(value.get("variant") or ""),
-        latency=figures["latency"],
-        cost=figures["cost"],
-        tokens_in=None if figures["tokens_in"] is None else int(figures["tokens_in"]),
-        tokens_out=None if figures["tokens_out"] is None else int(figures["tokens_out"]),
-        model=None if model is None else str(model),
+        model=model,
+        latency=latency,
+        cost=cost,
+        tokens_in=tokens_in,
+        tokens_out=tokens_out,
     )

@@ -164,7 +164,7 @@ def _text(parts: Any) -> str | None:
 
 def _numbered(attributes: Mapping[str, Any], name: str) -> Messages:
     """Messages in the form `gen_ai.prompt.0.content`."""
-    results = []
+    results: Messages = []
     while isinstance(content := attributes.get(f"{name}.{len(results)}.content"), str):
         results.append({"role": attributes.get(f"{name}.{len(results)}.role") or "user", "content": content})
     return results
