@@ -504,6 +504,8 @@ class ImportedFrom:
     stated: Mapping[str, Any] = field(default_factory=dict)
     """Figures that it states, by case and name."""
     undated: bool = False
+    tool: str = ""
+    """The tool, with its version, whose scores these are; "" when Steelyard scored the answers."""
 
 
 @frozen

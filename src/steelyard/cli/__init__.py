@@ -42,7 +42,7 @@ COMMANDS = {
     "export": "Write a stored run as a snapshot file, or its samples as a table.",
     "gate": "Check a run's gates; the exit code is the verdict.",
     "history": "Show a suite's figures run by run, and where their level changed.",
-    "import": "Read a snapshot file into the store.",
+    "import": "Read a snapshot, or results of another tool, into the store.",
     "init": "Write a commented starter suite that runs at once.",
     "judge": "Measure a suite's judge against labels, its rubric and itself.",
     "label": "Let people label answers, and say how far they agree.",

@@ -204,6 +204,8 @@ def list_runs(suite: str | None, last: int, store_url: str | None, as_json: bool
     for run in runs:
         if (retried := run.options.retried) is not None:
             click.echo(f"{run.id} retried {retried.asked:,} of {retried.run}")
+        if (imported := run.options.imported) is not None and imported.tool:
+            click.echo(f"{run.id} was scored by {imported.tool}, not by Steelyard")
 
 
 def _verdict(run: RunHeader) -> str:
@@ -227,6 +229,7 @@ def _row(run: RunHeader) -> dict[str, Any]:
         "partial": is_partial(run),
         "planned": run.n_planned,
         "judge": judge_name(run) or None,
+        "scored_by": (run.options.imported.tool or None) if run.options.imported is not None else None,
         "answers_of": answers_from(run) or None,
         "retried": run.options.retried and asdict(run.options.retried),
     }

@@ -177,7 +177,10 @@ def notes(report: Report) -> list[str]:
     chosen = [f"only {', '.join(options.only)}"] if options.only else []
     chosen += [sample_in_words(options.sample)] if options.sample is not None else []
     chosen += [f"limit {options.limit}"] if options.limit is not None else []
+    tool = options.imported.tool if options.imported is not None else ""
     results = [
+        tool and f"scored by {tool}, not by Steelyard: its scores as they are, and no pass rule, gate or band of ours",
+        *(options.imported.notes if options.imported is not None and tool else ()),
         f"{part} ({', '.join(chosen)})" if part and chosen else part,
         _unfinished(report),
         header.rescored_from and f"rescored from run {header.rescored_from}: the same answers, scored again",

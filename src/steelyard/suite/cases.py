@@ -106,6 +106,7 @@ class FileCases:
     """True when every file is one case."""
     at: str = ""
     mapping: RowMapping = field(default=PLAIN_MAPPING, repr=False)
+    traces: bool = False
     surveyed: list[Case] = field(default_factory=list, init=False, repr=False, compare=False)
     """All of them, where they are few."""
 
@@ -124,6 +125,10 @@ class FileCases:
         """The records of one file, before mapping."""
         if self.one_each:
             return read_one(file.path, file.name, report)
+        if self.traces:
+            from steelyard.exchange.traces import read_cases  # few suites have them
+
+            return read_cases(file.path, file.name, report)
         return read_records(file.path, file.name, self.at, report)
 
 
@@ -258,6 +263,9 @@ class CasesFile(Part):
         " packed as .gz or .zst; an address such as s3://bucket/cases.jsonl is read by fsspec.",
     )
     folder: str | None = Field(default=None, description="A folder with one file a case, instead of `files`.")
+    otlp: str | list[str] | None = Field(
+        default=None, description="OpenTelemetry traces in OTLP JSON instead: a case for each `gen_ai` span."
+    )
     glob: str = Field(default="*", description="Which files of the folder are cases.")
     at: str = Field(default="", description="Where the list of cases is inside a JSON or YAML document: a path.")
     cluster: str | None = Field(
@@ -284,16 +292,17 @@ def build_source(raw: Any, draft: Draft) -> FileCases | ListCases | None:
     mapping = _mapping(raw.get("map"), raw.get("cluster"), draft)
     if part is None:
         return None
-    if (part.files is None) == (part.folder is None):
-        message = "both files and folder" if part.files is not None else "neither files nor folder"
+    named = [name for name in ("files", "folder", "otlp") if getattr(part, name) is not None]
+    if len(named) != 1:
+        message = f"both {' and '.join(named)}" if named else "neither files nor folder"
         draft.add_problem(f"cases names {message}: write one of them", ("cases",))
         return None
     if not _check_at(part, draft):
         return None
-    files = _listed_files(part, draft) if part.folder is None else _folder_files(part, draft)
+    files = _folder_files(part, draft) if part.folder is not None else _listed_files(part, named[0], draft)
     if not files:
         return None
-    return FileCases(draft.folder, tuple(files), part.folder is not None, part.at, mapping)
+    return FileCases(draft.folder, tuple(files), part.folder is not None, part.at, mapping, part.otlp is not None)
 
 
 def _mapping(raw: Any, cluster: Any, draft: Draft) -> RowMapping:
@@ -326,14 +335,14 @@ def _check_at(part: CasesFile, draft: Draft) -> bool:
     return True
 
 
-def _listed_files(part: CasesFile, draft: Draft) -> list[CaseFile]:
-    several = isinstance(part.files, list)
-    names = part.files if isinstance(part.files, list) else [str(part.files)]
+def _listed_files(part: CasesFile, key: str, draft: Draft) -> list[CaseFile]:
+    given = getattr(part, key)
+    names = given if isinstance(given, list) else [str(given)]
     if not names:
-        draft.add_problem("cases.files is empty", ("cases", "files"))
+        draft.add_problem(f"cases.{key} is empty", ("cases", key))
     files: list[CaseFile] = []
     for at, name in enumerate(names):
-        place = ("cases", "files", at) if several else ("cases", "files")
+        place = ("cases", key, at) if isinstance(given, list) else ("cases", key)
         with draft.noting(place):
             for file in _matching(name, draft):
                 if file in files:

@@ -506,6 +506,10 @@ def _targets(raw: dict[str, Any], draft: Draft) -> tuple[TargetSpec | None, dict
             named[name] = built
             prompts_of(built, ("targets", name), draft)
     given = raw.get("target")
+    cases = raw.get("cases")
+    if given is None and isinstance(cases, dict) and isinstance(cases.get("otlp"), str):
+        # A trace holds what was answered, too.
+        given = {"recorded": {"file": cases["otlp"], "format": "otlp"}}
     if given is None:
         draft.add_problem("target is missing: name the system under test, as in target: {recorded: answers.jsonl}")
         return None, named
