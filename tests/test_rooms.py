@@ -36,13 +36,14 @@ MAY_KNOW = {
     "tables": _DATA,
     "people": _DATA | {"scoring", "engine", "analysis", "decide", "auditing"},
     "web": _DATA | _CALLS | {"analysis", "decide", "report", "people"},
+    "testing": {"api", "engine", "report", "runner", "store", "suite"},
     "cli": _DATA
     | _CALLS
     | {"analysis", "decide", "report", "alerts", "auditing", "runner", "people", "web", "results", "tables"},
 }
 # What the modules of the root may import besides COMMON.
 ROOT = {
-    "__init__": {"api", "decide", "judging", "metrics", "results", "scoring", "store", "suite", "targets"},
+    "__init__": {"api", "decide", "judging", "metrics", "results", "scoring", "store", "suite", "targets", "testing"},
     "__main__": {"cli"},
     "api": {"engine", "report", "results", "runner", "scoring", "store", "suite"},
     "errors": set(),

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from steelyard.suite.json_schema import suite_schema
     from steelyard.suite.load import load_suite, with_target
     from steelyard.targets.base import Request, Response, Target, TargetContext
+    from steelyard.testing.plugin import steelyard_suite
 
 __version__ = "0.1.0"
 
@@ -80,6 +81,7 @@ __all__ = [
     "run_suite",
     "runs",
     "scorers",
+    "steelyard_suite",
     "suite_schema",
     "with_target",
 ]
@@ -137,6 +139,7 @@ _HOMES = {
     "read_box": "steelyard.scoring.items.boxes",
     "run_suite": "steelyard.api",
     "scorers": "steelyard.api",
+    "steelyard_suite": "steelyard.testing.plugin",
     "suite_schema": "steelyard.suite.json_schema",
     "with_target": "steelyard.suite.load",
 }
