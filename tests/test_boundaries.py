@@ -6,7 +6,7 @@ import tomllib
 from pathlib import Path
 
 TESTS = Path(__file__).parent
-TESTED_EXTRAS = ("postgres", "parquet", "fsspec", "charts")
+TESTED_EXTRAS = ("postgres", "parquet", "fsspec", "charts", "similarity")
 """Of what can be installed besides; readers of photos take minutes to start and run with the newest versions alone."""
 
 

@@ -18,28 +18,41 @@ _CALLS = {"targets", "scoring", "judging", "engine"}
 MAY_KNOW = {
     "stats": set(),
     # What a suite file may say of metrics and alerts is read in their rooms, which know its places and messages.
-    "suite": {"metrics", "alerts"},
-    "targets": {"suite"},
+    "suite": {"metrics", "alerts", "exchange"},
+    "targets": {"suite", "exchange"},
     "scoring": {"suite", "stats"},
     "judging": {"suite", "targets", "scoring"},
     "store": {"suite", "metrics"},
     "metrics": {"suite", "store", "stats"},
+    "exchange": {"suite", "store"},
     "engine": {"suite", "targets", "scoring", "judging", "store"},
     "cluster": {"suite"} | _CALLS,
     "analysis": _DATA | {"scoring"},
     "decide": _DATA | {"analysis"},
     "report": _DATA | {"scoring", "analysis", "decide", "people"},
     "alerts": _DATA | {"analysis", "decide", "report"},
-    "runner": _DATA | _CALLS | {"analysis", "decide", "report", "cluster"},
+    "runner": _DATA | _CALLS | {"analysis", "decide", "report", "cluster", "exchange"},
     "auditing": _DATA | _CALLS | {"analysis", "decide"},
     "results": _DATA | {"engine", "analysis", "decide", "report", "runner", "auditing", "people", "tables", "api"},
     "tables": _DATA,
     "people": _DATA | {"scoring", "engine", "analysis", "decide", "auditing"},
     "web": _DATA | _CALLS | {"analysis", "decide", "report", "people"},
-    "testing": {"api", "engine", "report", "runner", "store", "suite"},
+    "testing": {"api", "engine", "report", "results", "runner", "store", "suite"},
     "cli": _DATA
     | _CALLS
-    | {"analysis", "decide", "report", "alerts", "auditing", "runner", "people", "web", "results", "tables"},
+    | {
+        "analysis",
+        "decide",
+        "report",
+        "alerts",
+        "auditing",
+        "runner",
+        "people",
+        "web",
+        "results",
+        "tables",
+        "exchange",
+    },
 }
 # What the modules of the root may import besides COMMON.
 ROOT = {

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from steelyard.api import Suite, import_run, run_suite, scorers
     from steelyard.decide.assignment import Experiment, arm_of, assign, is_exposed
     from steelyard.errors import MissingExtra, NotPassed, Problem, SteelyardError, SuiteError, TargetFailure, UsageError
-    from steelyard.judging.evidence import Checked
+    from steelyard.judging.evidence import Checked, quoted
     from steelyard.metrics.own import Samples, metric
     from steelyard.records import Check, CheckState, Claim, Finding, Mark, RunHeader, Sample
     from steelyard.results.operations import audit, compare, gate, history, judge_check, rescore
@@ -76,6 +76,7 @@ __all__ = [
     "load_run",
     "load_suite",
     "metric",
+    "quoted",
     "read_box",
     "rescore",
     "run_suite",
@@ -106,6 +107,7 @@ _HOMES = {
     "Check": "steelyard.records",
     "CheckState": "steelyard.records",
     "Checked": "steelyard.judging.evidence",
+    "quoted": "steelyard.judging.evidence",
     "Experiment": "steelyard.decide.assignment",
     "Fault": "steelyard.scoring.base",
     "Finding": "steelyard.records",

@@ -35,13 +35,17 @@ _BUILT_IN = {
         "contains": "steelyard.scoring.text:Contains",
         "exact": "steelyard.scoring.text:Exact",
         "fields": "steelyard.scoring.structure:Fields",
+        "item_set": "steelyard.scoring.sets:ItemSet",
         "json_schema": "steelyard.scoring.structure:JsonSchema",
         "keywords_or_fuzzy": "steelyard.scoring.names:KeywordsOrFuzzy",
         "match_items": "steelyard.scoring.items.match:MatchItems",
         "match_spans": "steelyard.scoring.spans.match:MatchSpans",
         "money_range": "steelyard.scoring.numbers:MoneyRange",
         "number": "steelyard.scoring.numbers:Number",
+        "ordinal": "steelyard.scoring.text:Ordinal",
         "regex": "steelyard.scoring.text:Regex",
+        "similarity": "steelyard.scoring.similarity:Similarity",
+        "subset": "steelyard.scoring.sets:Subset",
         "year_range": "steelyard.scoring.years:YearRange",
     },
     "targets": {
@@ -67,6 +71,8 @@ _BUILT_IN = {
     },
     # The settings of a judge that is asked; who asks it is not chosen by name.
     "judges": {"chat": "steelyard.targets.chat:ChatConnection"},
+    # Those of a model that a scorer needs, which a run asks.
+    "models": {"embeddings": "steelyard.targets.embeddings:EmbeddingsConnection"},
 }
 
 

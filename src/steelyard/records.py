@@ -27,7 +27,6 @@ RawFloat = Annotated[float, "raw"]
 Box = tuple[float, float, float, float]
 """A place on a picture: left, top, right and bottom as fractions of its width and height."""
 
-
 Span = tuple[Count, Count]
 """A piece of a text: its first character and the one after its last, counted in code points."""
 
@@ -164,6 +163,8 @@ class Score:
     note: str = ""
     counts: Mapping[str, Count] = field(default_factory=dict)
     """What was counted on the way: the scorer's measures are ratios of these, summed over samples."""
+    calls: tuple[ScorerCall, ...] = ()
+    """What a model was asked for to get the value, recorded so that nobody is asked when it is scored again."""
 
 
 @frozen
@@ -203,6 +204,14 @@ class CallResult:
     moment it was sent; `latency` then counts from the moment it was due. None under a closed load."""
     cut_off: bool = False
     """True when the answer broke off at the limit of tokens."""
+
+
+@slotted
+class ScorerCall:
+    """One call of a model for a scorer. `key` is the digest of what was asked of which model."""
+
+    key: str
+    call_result: CallResult
 
 
 @slotted
@@ -250,8 +259,7 @@ class Vote:
     repeat: Whole
     mode: Mode | None
     step: str
-    """How its answer was read: strict, extracted, repaired, basic, asked_again, failed, rules or, by another tool,
-    recorded."""
+    """How it was read: strict, extracted, repaired, basic, asked_again, failed, rules or, by another tool, recorded."""
     uncapped: Mapping[str, float | bool] = field(default_factory=dict)
     """By dimension and flag, as the judge gave it."""
     capped: Mapping[str, float | bool] = field(default_factory=dict)
@@ -343,6 +351,17 @@ class Sample:
         return None if self.judgement is None else self.judgement.mode
 
     @property
+    def model_calls(self) -> list[CallResult]:
+        """The calls of its judges and of models that scorers asked."""
+        judged = () if self.judgement is None else self.judgement.calls
+        return [call.call_result for call in judged] + [call.call_result for call in self.scorer_calls]
+
+    @property
+    def scorer_calls(self) -> list[ScorerCall]:
+        """What scorers asked a model for."""
+        return [call for score in self.scores if score.calls for call in score.calls]
+
+    @property
     def unit(self) -> str:
         """The name of the unit of evidence: of its case's cluster or, when it has none, of the case."""
         return self.case_id if self.cluster is None else f"\n{self.cluster}"
@@ -415,6 +434,15 @@ class Retried:
 
 
 @frozen
+class DrawnSample:
+    """So many of a suite's cases, in proportion by category, difficulty, tag or a field; "" for one stratum."""
+
+    n: Whole
+    by: str = ""
+    seed: int = 0
+
+
+@frozen
 class AbPlan:
     """How an offline A/B is done and decided: stored with both runs before the first call."""
 
@@ -476,6 +504,8 @@ class ImportedFrom:
     stated: Mapping[str, Any] = field(default_factory=dict)
     """Figures that it states, by case and name."""
     undated: bool = False
+    tool: str = ""
+    """The tool, with its version, whose scores these are; "" when Steelyard scored the answers."""
 
 
 @frozen
@@ -525,6 +555,7 @@ class RunFacts:
     only: tuple[str, ...] = ()
     """The part of the cases and variants that was asked for, such as `category=furniture`."""
     limit: Whole | None = None
+    sample: DrawnSample | None = None
     repeats: Whole | None = None
     """As asked for; None: as the suite declares."""
     strict: bool = False
@@ -542,17 +573,16 @@ class RunFacts:
     broken: str | None = None
     """Why the system under test was gone at the end, or before it."""
     retried: Retried | None = None
+    resumed_from: str | None = None
+    """The unfinished run whose answers were scored again by changed scorers before the others were asked for."""
     ab: AbPlan | None = None
     experiment: ExperimentPlan | None = None
     imported: ImportedFrom | None = None
     original: Original | None = field(default=None, metadata={"hidden": True})
-    """It is there to be written again, not to be read: no report has it."""
     anchors: Mapping[str, Anchors] = field(default_factory=dict)
-    """By the run whose answers they are."""
     against: BaselineGates | None = None
     asked_by: Mapping[str, Any] | None = field(default=None, metadata={"hidden": True})
-    """The settings that requests were made by, texts of files in them and no secret (`targets/base.py`): with a case
-    they give the request as it was sent."""
+    """What requests were made by, without secrets (`targets/base.py`): with a case it gives the request as sent."""
 
 
 @dataclass
@@ -589,6 +619,5 @@ class RunHeader:
             first = error.errors(include_url=False, include_input=False)[0]
             # Steps such as "(list)" are of the form that was tried, not of the place.
             place = ".".join(str(step) for step in first["loc"] if not str(step).startswith("("))
-            what = f"{place}: {first['msg']}"
             more = f", and {error.error_count() - 1} more" if error.error_count() > 1 else ""
-            raise UsageError(f"run {self.id} does not say what its suite is: {what}{more}") from None
+            raise UsageError(f"run {self.id} does not say what its suite is: {place}: {first['msg']}{more}") from None

@@ -35,6 +35,7 @@ PARAMETERS = {
     "contains": {"expected": "expected.words"},
     "exact": {"expected": "expected.name"},
     "fields": {"expected": "expected.parts", "fields": {"colour": 1}},
+    "item_set": {"expected": "expected.words"},
     "json_schema": {"fits": {"type": "integer"}, "example": 1},
     "keywords_or_fuzzy": {"expected": "expected.name", "keywords": "expected.words"},
     "match_items": {
@@ -44,7 +45,10 @@ PARAMETERS = {
     "match_spans": {"text": "expected.name", "expected": {"spans": "expected.spans[]"}},
     "money_range": {"low": "expected.low", "high": "expected.high"},
     "number": {"expected": "expected.number"},
+    "ordinal": {"expected": "expected.label", "order": ["bad", "fair", "good"]},
     "regex": {"expected": "expected.pattern", "example": "expected.example"},
+    "similarity": {"expected": "expected.name"},
+    "subset": {"of": "expected.words"},
     "year_range": {"start": "expected.start", "end": "expected.end"},
 }
 every_scorer = for_every("name", plugins.names("scorers"))

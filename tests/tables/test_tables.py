@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 from parts import stored
+from parts.judged_samples import judged
 from parts.rich_run import RICH, put_rich
 from steelyard.errors import MissingExtra, UsageError
 from steelyard.records import CallResult, CheckState, Mode, Outcome, RunHeader
@@ -140,7 +141,7 @@ def test_pandas_and_polars_hold_the_same_and_keep_what_is_missing(sqlite):
     frame = to_pandas(sqlite, header)
     kinds = {name: str(frame[name].dtype) for name in ("case", "variant", "repeat", "score", "passed", "tokens_in")}
     assert kinds == {
-        "case": "str",
+        "case": "string",
         "variant": "category",
         "repeat": "Int64",
         "score": "float64",
@@ -208,13 +209,32 @@ def test_answers_come_when_asked_for(store):
     assert table["failure_message"].to_pylist() == [None, None, message[:200]]
 
 
-def test_answers_of_judges_come_with_the_votes(sqlite):
-    header = put_rich(sqlite)
-    responses = [
-        vote.response for sample, _ in sqlite.samples(header.id) if sample.judgement for vote in sample.judgement.votes
-    ]
-    read = table_of(sqlite, header, "votes", answers=True)["response"].to_pylist()
-    assert [json.loads(text) if text else {} for text in read] == responses
+def test_a_vote_says_what_capped_it_and_what_its_judge_answered(store):
+    case, components = stored.case(1), [{"name": "tone", "kind": "dimension"}, {"name": "harmful", "kind": "flag"}]
+    header = stored.header("judged", suite={"name": "judged", "components": components})
+    store.create_run(header)
+    store.add_samples(header.id, [judged(case, 3)], [case])
+    useful, useless = table_of(store, header, "votes", answers=True).to_pylist()
+    # As tests/parts/judged_samples.py has it.
+    assert (useful["dimension.tone"], useful["uncapped.tone"], useful["flag.harmful"]) == (3.0, 5.0, True)
+    assert (useful["uncapped.harmful"], useful["remarks"]) == (False, "RULE_BROKEN, TOO_FEW_REASONS")
+    assert json.loads(useful["capped_by"])["tone"] == "when facts.missing > 0 then tone <= 3"
+    assert json.loads(useful["response"])["extra"] == 10**30
+    assert (useless["member"], useless["mode"], useless["dimension.tone"], useless["response"]) == ("panel-b",) + (
+        None,
+    ) * 3
+    assert useless["message"].startswith("not readable: ")
+
+
+def test_a_run_that_was_scored_again_has_the_answers_of_the_earlier_one(store):
+    cases = [stored.case(number) for number in range(3)]
+    store.create_run(stored.header())
+    store.add_samples("demo-1", [stored.sample(of, number) for number, of in enumerate(cases)], cases)
+    again = stored.header("demo-2", rescored_from="demo-1")
+    store.create_run(again)
+    store.add_rescored("demo-2", "demo-1", [stored.sample(cases[2], score=0.1)], [cases[2]])
+    table = table_of(store, again, answers=True).select(["case", "score", "latency", "answer"])
+    assert table.to_pylist() == [{"case": "case-0002", "score": 0.1, "latency": 0.25, "answer": '{"title": "Thing"}'}]
 
 
 def test_a_table_that_there_is_not_is_refused(sqlite):

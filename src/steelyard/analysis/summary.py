@@ -458,7 +458,7 @@ def is_partial(header: RunHeader) -> bool:
     facts, suite = header.options, header.description
     if facts.other_cases or missing_repeats(header):
         return True
-    if not facts.only and facts.limit is None:
+    if not facts.only and facts.limit is None and facts.sample is None:
         return False
     cells = max(1, len(suite.variants)) * max(1, suite.repeats)
     return suite.n_cases is None or header.n_planned // cells < suite.n_cases
@@ -471,8 +471,9 @@ def missing_repeats(header: RunHeader) -> int:
 
 def answers_from(header: RunHeader) -> str:
     """The run whose answers were scored again, or most of them taken over; "" when they are its own."""
-    retried = header.options.retried
-    return header.rescored_from or header.options.answers_of or ("" if retried is None else retried.run)
+    facts = header.options
+    retried = "" if facts.retried is None else facts.retried.run
+    return header.rescored_from or facts.answers_of or facts.resumed_from or retried
 
 
 def origin(header: RunHeader, by_id: dict[str, RunHeader]) -> str:

@@ -137,6 +137,8 @@ class _Trial:
 class _Available:
     """Gives what was scored before."""
 
+    needs_models = False
+
     def __init__(self, scored: Evaluated, slices: Sequence[str]) -> None:
         self._evaluated, self.slices = scored, slices
 

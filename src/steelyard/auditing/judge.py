@@ -16,6 +16,7 @@ from steelyard.judging.ask import rules_judges
 from steelyard.judging.judgement import JudgeReader
 from steelyard.judging.prompt import as_shown, messages, new_fence, shorten, visible, without_orders
 from steelyard.records import CallResult, JudgeCall, Judgement, Outcome
+from steelyard.scoring.base import looking_up
 from steelyard.scoring.evaluate import Evaluated, Evaluator
 from steelyard.suite.case import Case
 from steelyard.suite.judge import JudgeModel, Member
@@ -195,18 +196,22 @@ class Balance:
     def __init__(self, suite: SuiteModel) -> None:
         self._evaluator = Evaluator(suite)
         self._judge = suite.judge
-        self.is_lenient = suite.judge is not None and any(member.kind != "python" for member in suite.judge.members)
+        judged = self._obeys = suite.judge is not None and any(
+            member.kind != "python" for member in suite.judge.members
+        )
+        self.is_lenient = judged or self._evaluator.needs_models
         self._reader: JudgeReader | None = None
         if suite.judge is not None:
-            judge = obedient(suite.judge) if self.is_lenient else suite.judge
-            self._reader = JudgeReader(judge, {} if self.is_lenient else rules_judges(judge, suite.folder))
+            judge = obedient(suite.judge) if judged else suite.judge
+            self._reader = JudgeReader(judge, {} if judged else rules_judges(judge, suite.folder))
 
     def evaluate(self, answer: str, case: Case) -> Evaluated:
         """What the answer comes to, judged where the suite has a judge."""
-        scored = self._evaluator.evaluate(answer, case, ANSWERED)
+        with looking_up(lenient=True):
+            scored = self._evaluator.evaluate(answer, case, ANSWERED)
         if self._reader is None or self._judge is None or scored.to_judge is None:
             return scored
-        calls = (obey(self._judge, Proof.NONE, ""),) if self.is_lenient else ()
+        calls = (obey(self._judge, Proof.NONE, ""),) if self._obeys else ()
         judgement = self._reader.read(calls, scored.to_judge, case, scored.metrics)
         if judgement.mode is None:
             raise ValueError(judgement.message)

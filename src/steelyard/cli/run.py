@@ -59,15 +59,19 @@ def agree_to_cost(suite: SuiteModel, store: Store, earlier: RunHeader, *, yes: b
     UsageError without a terminal and without `yes`. Judges that are code cost nothing, and nobody is asked.
     """
     from steelyard.judging.ask import estimate_cost
+    from steelyard.scoring.base import models_asked
 
-    judge = suite.judge
-    if judge is None:
+    judge, models = suite.judge, sorted({model.model for model in models_asked(suite.computed)})
+    if judge is None and not models:
         raise UsageError(f"the suite {suite.name} has no judge: rescore without --judge-again")
-    if all(member.kind == "python" for member in judge.members):
+    if judge is not None and any(member.kind != "python" for member in judge.members):
+        estimate = estimate_cost(judge, _prompt_lengths(suite, judge, store, earlier))
+        click.echo(f"Judging the answers of run {earlier.id} again takes: {estimate}", err=True)
+    elif not models:
         click.echo("The judge is code: no model is asked.", err=True)
         return
-    estimate = estimate_cost(judge, _prompt_lengths(suite, judge, store, earlier))
-    click.echo(f"Judging the answers of run {earlier.id} again takes: {estimate}", err=True)
+    if models:
+        click.echo(f"Embeddings of {earlier.n_planned:,} answers are asked for again: {', '.join(models)}", err=True)
     if yes:
         return
     if not sys.stdin.isatty():
@@ -106,9 +110,19 @@ def _prompt_lengths(suite: SuiteModel, judge: JudgeModel, store: Store, earlier:
     help="Score the cases of this folder, file or address instead of the suite's own.",
 )
 @target_options
+@click.option(
+    "--answers", metavar="FILE", help="Score the recorded answers of this file or address; the system is not asked."
+)
 @judge_options
 @click.option("-n", "--repeats", metavar="N", type=click.IntRange(min=1), help="Repeats of each case.")
 @only
+@click.option("--sample", metavar="N", type=click.IntRange(min=1), help="Run a random sample of N cases, by --seed.")
+@click.option(
+    "--by",
+    metavar="FIELD",
+    help="With --sample: in proportion by category, difficulty, tag or a field such as input.language.",
+)
+@click.option("--seed", metavar="N", type=click.IntRange(min=0), help="With --sample: which one. [default: 0]")
 @limit
 @click.option("--strict", is_flag=True, help="Score by the strict rule of every scorer that has one.")
 @concurrency
@@ -234,24 +248,36 @@ def asked_for(
     model: str | None,
     base_url: str | None,
     settings: tuple[str, ...],
+    answers: str | None,
     judge: str | None,
     judge_model: str | None,
     judge_token: str | None,
     judge_temperature: float | None,
     judge_repeats: int | None,
     only: tuple[str, ...],
+    sample: int | None,
+    by: str | None,
+    seed: int | None,
     limit: int | None,
     rps: float | None,
     **others: Any,
 ) -> tuple[SuiteModel, RunOptions]:
     """The suite with the target and the judge that were asked for, and how to run it; SuiteError as it stands."""
     from steelyard.engine.plan import RunOptions, Selection, parse_only
-    from steelyard.suite.load import load_suite, with_target
+    from steelyard.records import DrawnSample
+    from steelyard.suite.load import load_suite, with_answers, with_target
 
-    options = RunOptions(selection=Selection(parse_only(only), limit), requests_per_second=rps, **others)
+    if sample is None and (by is not None or seed is not None):
+        raise UsageError(f"{'--by' if by is not None else '--seed'} says how a sample is drawn: give --sample N, too")
+    drawn = None if sample is None else DrawnSample(sample, by or "", seed or 0)
+    options = RunOptions(selection=Selection(parse_only(only), limit, drawn), requests_per_second=rps, **others)
     loaded = load_suite(suite, cases)
     chosen = chosen_settings(model, base_url, settings)
-    if target is not None or chosen:
+    if answers is not None and (target is not None or chosen):
+        raise UsageError("--answers takes the place of the target: leave out --target, --model, --base-url and --set")
+    if answers is not None:
+        loaded = with_answers(loaded, answers)
+    elif target is not None or chosen:
         loaded = with_target(loaded, target, chosen)
     return JudgeChoice(judge, judge_model, judge_token, judge_repeats, judge_temperature).of(loaded), options
 
@@ -479,5 +505,12 @@ def _judged_again(
         result, ending = evaluation.judge_again_decided(suite, store, header, options, progress)
     stored = [] if store_url is None else ["--store", store_url]
     go_on = ["steelyard", "run", suite.path, *choice.given, *stored, "--resume", result.header.id]
-    ended = {"interrupted": ending.interrupted, "stopped": ending.stopped, "go_on": go_on}
-    return end_with(store, result, as_json=as_json, quiet=quiet, **ended)
+    return end_with(
+        store,
+        result,
+        as_json=as_json,
+        quiet=quiet,
+        interrupted=ending.interrupted,
+        stopped=ending.stopped,
+        go_on=go_on,
+    )

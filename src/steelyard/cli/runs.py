@@ -1,10 +1,10 @@
-"""Commands on stored runs: runs, show, gate."""
+"""Commands on stored runs: runs (list, delete, prune), show, gate."""
 
 from __future__ import annotations
 
 import difflib
 import sys
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from itertools import islice
@@ -52,8 +52,8 @@ def show_command(
     from steelyard.results.find import FoundRuns
     from steelyard.targets.base import request_again
 
-    with ExitStack() as closing:
-        store, name = FoundRuns(store_url, closing, hint="import it first: steelyard import {file}").find(run)
+    with ExitStack() as opened:
+        store, name = FoundRuns(store_url, opened, hint="import it first: steelyard import {file}").find(run)
         header = store.run(name)
         samples = store.repeats(header.id, case, limit=_MOST_REPEATS)
         if not samples:
@@ -141,14 +141,30 @@ def show_requests(suite: SuiteModel, options: RunOptions, *, as_json: bool) -> N
 _LONGEST_NAME = 60
 
 
-@click.command("runs")
+class _RunsGroup(click.Group):
+    """A group whose first command is meant where none is named: `runs SUITE` is `runs list SUITE`."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        named = bool(args) and (args[0] in self.commands or args[0] in ctx.help_option_names)
+        return super().parse_args(ctx, args if named else ["list", *args])
+
+
+@click.group("runs", cls=_RunsGroup)
+def runs_command() -> None:
+    """List the stored runs, newest first; delete runs.
+
+    `steelyard runs [SUITE]` lists; it takes the options of `steelyard runs list`.
+    """
+
+
+@runs_command.command("list")
 @click.argument("suite", metavar="[SUITE]", required=False)
 @click.option(
     "--last", metavar="N", type=click.IntRange(min=1), default=20, show_default=True, help="List the newest N runs."
 )
 @store_url
 @as_json
-def runs_command(suite: str | None, last: int, store_url: str | None, as_json: bool) -> None:
+def list_runs(suite: str | None, last: int, store_url: str | None, as_json: bool) -> None:
     """List the stored runs, newest first.
 
     With SUITE, only the runs of the suite of that name.
@@ -188,6 +204,8 @@ def runs_command(suite: str | None, last: int, store_url: str | None, as_json: b
     for run in runs:
         if (retried := run.options.retried) is not None:
             click.echo(f"{run.id} retried {retried.asked:,} of {retried.run}")
+        if (imported := run.options.imported) is not None and imported.tool:
+            click.echo(f"{run.id} was scored by {imported.tool}, not by Steelyard")
 
 
 def _verdict(run: RunHeader) -> str:
@@ -211,9 +229,101 @@ def _row(run: RunHeader) -> dict[str, Any]:
         "partial": is_partial(run),
         "planned": run.n_planned,
         "judge": judge_name(run) or None,
+        "scored_by": (run.options.imported.tool or None) if run.options.imported is not None else None,
         "answers_of": answers_from(run) or None,
         "retried": run.options.retried and asdict(run.options.retried),
     }
+
+
+_DRY_RUN = click.option("--dry-run", is_flag=True, help="Show what would be deleted; nothing is.")
+_YES = click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
+
+
+@runs_command.command("delete")
+@click.argument("runs", metavar="RUN...", nargs=-1, required=True, shell_complete=completed("runs"))
+@_DRY_RUN
+@_YES
+@store_url
+@as_json
+def delete(runs: tuple[str, ...], dry_run: bool, yes: bool, store_url: str | None, as_json: bool) -> None:
+    """Delete runs for good; says what that frees, and asks first.
+
+    Baselines, runs that others are scored from, runs under way and runs with people's labels are left, and it says why.
+    Ends with 1 when one of the runs was left.
+    """
+    from steelyard.store.sql import open_store
+
+    with closing(open_store(store_url, create=False)) as store:
+        wanted = list(dict.fromkeys(store.run(name).id for name in runs))
+        left = _deleted(store, wanted, dry_run=dry_run, yes=yes, as_json=as_json)
+    sys.exit(1 if left else 0)
+
+
+@runs_command.command("prune")
+@click.option("--keep", metavar="N", type=click.IntRange(min=1), required=True, help="Keep the newest N of each suite.")
+@click.option("--suite", metavar="SUITE", help="Delete runs of the suite of this name alone.")
+@_DRY_RUN
+@_YES
+@store_url
+@as_json
+def prune(keep: int, suite: str | None, dry_run: bool, yes: bool, store_url: str | None, as_json: bool) -> None:
+    """Delete all but the newest runs of each suite; says what that frees, and asks first.
+
+    What `steelyard runs delete` leaves is left.
+    """
+    from steelyard.store.sql import open_store
+
+    with closing(open_store(store_url, create=False)) as store:
+        suites = [name for name, _ in store.listing.suites() if suite in (None, name)]
+        if not suites:
+            raise UsageError(f"there is no run of a suite {suite} here: give the suite's name")
+        wanted = [run.id for name in suites for run in store.runs(name)[keep:]]
+        _deleted(store, wanted, dry_run=dry_run, yes=yes, as_json=as_json)
+
+
+def _deleted(store: SqlStore, wanted: list[str], *, dry_run: bool, yes: bool, as_json: bool) -> dict[str, str]:
+    """Say what deleting the runs does, do it once somebody agrees, and give what was left, with why."""
+    from steelyard.cli.output import print_json
+    from steelyard.engine.process import state_of
+    from steelyard.records import RunState
+    from steelyard.store.copy import delete_runs, plan_deletion
+
+    store.notify(lambda text: click.echo(text, err=True))
+    going_on = [run.id for run in store.runs() if state_of(run) == RunState.RUNNING]
+    planned = plan_deletion(store, wanted, going_on)
+    if not as_json:
+        for item in planned.runs:
+            click.echo(f"{item.run}  {item.samples:,} samples, {_in_bytes(item.bytes)}")
+        for run_id, why in planned.left.items():
+            click.echo(f"NOT DELETED: {run_id}: {why}")
+        click.echo(f"{len(planned.runs):,} runs to delete, about {_in_bytes(planned.bytes)}")
+    done = bool(planned.runs) and not dry_run
+    if done:
+        if not yes:
+            _agree(len(planned.runs))
+        planned = delete_runs(store, wanted, going_on)
+    if as_json:
+        left = [{"run": run_id, "why": why} for run_id, why in planned.left.items()]
+        rows = [asdict(item) for item in planned.runs]
+        print_json({"runs": rows, "left": left, "bytes": planned.bytes, "deleted": done, "freed": planned.freed})
+    elif done:
+        smaller = "" if planned.freed is None else f"; the store is {_in_bytes(planned.freed)} smaller"
+        click.echo(f"{len(planned.runs):,} runs deleted{smaller}")
+    return planned.left
+
+
+def _agree(n: int) -> None:
+    if not sys.stdin.isatty():
+        raise UsageError("confirmation needs a terminal: add --yes, or see with --dry-run what would be deleted")
+    click.confirm(f"Delete {n:,} runs for good?", abort=True, err=True)
+
+
+def _in_bytes(n: float) -> str:
+    for unit in ("bytes", "kB", "MB"):
+        if n < 1_000:
+            return f"{n:,.0f} {unit}" if unit == "bytes" else f"{n:.1f} {unit}"
+        n /= 1_000
+    return f"{n:,.1f} GB"
 
 
 # `steelyard gate`.
@@ -252,11 +362,10 @@ def gate_command(
     from steelyard.results.operations import check_gates, shown_gates
     from steelyard.store.sql import open_store
 
-    with ExitStack() as closing:
-        store = open_store(store_url, create=False)
-        closing.callback(store.close)
+    with ExitStack() as opened:
+        store = opened.enter_context(closing(open_store(store_url, create=False)))
         header = store.run(run)
-        reference = reference_of(store, against, header.suite_name, closing)
+        reference = reference_of(store, against, header.suite_name, opened)
         options = {"allow_mismatch": allow_mismatch, "without_contested": without_contested}
         result = check_gates(store, header, gates, reference, **options)
     sys.exit(show(shown_gates(result), as_json=as_json))

@@ -194,20 +194,31 @@ _FORMS = ("csv", "jsonl", "parquet")
     help="Which table: samples, findings, votes or claims. [default: samples]",
 )
 @click.option("--answers", is_flag=True, help="With samples, write the answers too; with votes, the judges' answers.")
+@click.option(
+    "--otlp", metavar="FILE_OR_URL", help="Write or send its scores as OpenTelemetry events instead (OTLP JSON)."
+)
 @store_url
 @as_json
 def export_command(run: str, file: Path | None, suite: str | None, store_url: str | None, **given: Any) -> None:
     """Write a stored run as a snapshot file, or its samples as a table.
 
-    RUN is a run's name, the beginning of it, LAST, LAST~1 for the one before, or a baseline (@release).
+    RUN is a run's name, the beginning of it, LAST, LAST~1 for the one before, or a baseline (@release). --otlp takes
+    the address of a collector, or a file instead of FILE.
     """
     from steelyard.cli.output import print_json
     from steelyard.errors import UsageError
     from steelyard.store.sql import open_store
 
+    if (otlp := given["otlp"]) is not None:
+        if any(given[name] for name in (*_FORMS, "table", "answers")) or file is not None or suite is not None:
+            raise UsageError("--otlp is instead of all other forms: leave the others out")
+        _export_events(run, otlp, store_url, as_json=given["as_json"])
+        return
     files = [path for path in (file, *(given[form] for form in _FORMS)) if path is not None]
     if len(files) != 1:
-        raise UsageError("name one file: FILE for a snapshot, or --csv, --jsonl or --parquet FILE for a table")
+        raise UsageError(
+            "name one file: FILE for a snapshot, --csv, --jsonl or --parquet FILE for a table, or --otlp FILE_OR_URL"
+        )
     form = next((form for form in _FORMS if given[form]), None)
     if form is None and (given["table"] or given["answers"]):
         raise UsageError(f"--{'table' if given['table'] else 'answers'}: add --csv, --jsonl or --parquet FILE")
@@ -244,6 +255,23 @@ def _write_run(store: SqlStore, header: RunHeader, file: Path, suite: str | None
         from steelyard.suite.load import load_suite
 
         export_foreign(load_suite(suite), store, header, file)
+
+
+def _export_events(run: str, destination: str, store_url: str | None, *, as_json: bool) -> None:
+    """`--otlp`: events of a run to a file or a collector."""
+    from contextlib import closing
+
+    from steelyard.cli.output import print_json
+    from steelyard.exchange.otlp import export_events, is_url
+    from steelyard.store.sql import open_store
+
+    with closing(open_store(store_url, create=False)) as store:
+        header = store.run(run)
+        n = export_events(store, header, destination)
+    if as_json:
+        print_json({"run": header.id, "otlp": destination, "events": n})
+    else:
+        click.echo(f"{n:,} events of {header.id} {'sent' if is_url(destination) else 'written'} to {destination}")
 
 
 # `steelyard history`.
@@ -328,12 +356,15 @@ def _charts(history: History, folder: Path) -> list[Path]:
 @click.command("import")
 @click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
 @click.option("--suite", metavar="SUITE", help="Read a snapshot in the suite's own format, written by another tool.")
+@click.option("--name", metavar="NAME", help="Another tool's results: the suite's name. [default: as the file says]")
 @store_url
 @as_json
-def import_command(file: Path, suite: str | None, store_url: str | None, as_json: bool) -> None:
-    """Read a snapshot file into the store.
+def import_command(file: Path, suite: str | None, name: str | None, store_url: str | None, as_json: bool) -> None:
+    """Read a snapshot, or results of another tool, into the store.
 
-    Importing the same snapshot again changes nothing; another run under the same name is refused. With --suite the file
+    Recognised by content: snapshots; inspect logs (.eval, JSON), promptfoo results, lm-eval samples, OpenAI-evals
+    records, CSV or JSONL of question, answer, expected and score. Scores of another tool stay its own and are shown as
+    such. Importing the same again changes nothing; another run under the same name is refused. With --suite the file
     is one in that suite's own format: it is scored by the suite, and whatever its summary says that its records do not
     is listed.
     """
@@ -342,6 +373,11 @@ def import_command(file: Path, suite: str | None, store_url: str | None, as_json
 
     if not file.is_file():
         raise UsageError(f"there is no snapshot at {file}")
+    if name is not None and (suite is not None or _is_snapshot(file)):
+        raise UsageError("--name: a snapshot has the name of its suite; it is for results of another tool")
+    if suite is None and not _is_snapshot(file):
+        _results(file, name or "", store_url, as_json=as_json)
+        return
     store = open_store(store_url)
     try:
         if suite is None:
@@ -352,19 +388,48 @@ def import_command(file: Path, suite: str | None, store_url: str | None, as_json
         store.close()
 
 
+def _is_snapshot(file: Path) -> bool:
+    from steelyard.store.snapshot import FORMAT
+
+    with file.open("rb") as stream:
+        return f'"{FORMAT}"'.encode() in stream.read(200)
+
+
+def _results(file: Path, name: str, store_url: str | None, *, as_json: bool) -> None:
+    from contextlib import closing
+
+    from steelyard.cli.output import print_json
+    from steelyard.exchange.results import recognise
+    from steelyard.runner.other_tools import import_results
+    from steelyard.store.sql import open_store
+
+    results = recognise(file)
+    with closing(open_store(store_url)) as store:
+        runs = import_results(store, results, file, name)
+        if as_json:
+            imported = [
+                {"run": run.header.id, "new": run.is_new, "differences": run.differences, "notes": run.lacking}
+                for run in runs
+            ]
+            print_json({"file": str(file), "scored_by": results.scored_by, "runs": imported})
+            return
+        for run in runs:
+            already = "" if run.is_new else " already"
+            click.echo(f"{run.header.id} is{already} in the store: steelyard report {run.header.id}")
+            for sentence in (*run.lacking, *run.differences):
+                click.echo(f"  {sentence}.")
+        click.echo(f"Scored by {results.scored_by}, not by Steelyard. To score the same answers anew, without a call:")
+        click.echo(f"  steelyard init FOLDER --from {file}")
+        _report_last(store, runs[-1].header.id)
+
+
 def _own(store: SqlStore, file: Path, *, as_json: bool) -> None:
     from steelyard.cli.output import print_json
-    from steelyard.errors import SnapshotError
     from steelyard.report.build import build_report
     from steelyard.report.run import data as report_data
     from steelyard.store.snapshot import read_snapshot
 
-    try:
-        run_id = read_snapshot(store, file, lambda header: report_data(build_report(store, header)))
-    except SnapshotError as error:
-        if "is not a Steelyard snapshot" not in str(error):
-            raise
-        raise SnapshotError(f"{error}. If another tool wrote it, name the suite that reads it: --suite SUITE") from None
+    run_id = read_snapshot(store, file, lambda header: report_data(build_report(store, header)))
     store.keep_columns(run_id)
     if as_json:
         print_json({"run": run_id, "file": str(file), "last": store.run("LAST").id == run_id})

@@ -37,15 +37,40 @@ _FILES = ("suite.yaml", "cases.yaml", "system.py")
 
 @click.command("init")
 @click.argument("folder", metavar="[FOLDER]", default="my-suite", type=click.Path(file_okay=False, path_type=Path))
+@click.option(
+    "--from",
+    "results",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Make it of another tool's results, with their answers recorded: no call is made.",
+)
 @as_json
-def init_command(folder: Path, as_json: bool) -> None:
+def init_command(folder: Path, results: Path | None, as_json: bool) -> None:
     """Write a commented starter suite that runs at once.
 
-    FOLDER is made if need be [default: my-suite]; files that are already there are never overwritten.
+    FOLDER is made if need be [default: my-suite]; files that are already there are never overwritten. --from takes what
+    `steelyard import` reads, and chooses the scorer by what was expected.
     """
+    from steelyard.cli.output import print_json
+
+    names = _starter(folder) if results is None else _from_results(results, folder)
+    if as_json:
+        print_json({"folder": str(folder), "files": names})
+        return
+    click.echo(f"Written: {', '.join(str(folder / name) for name in names)}")
+    click.echo(f"Try it:  steelyard run {folder}")
+
+
+def _from_results(results: Path, folder: Path) -> list[str]:
+    from steelyard.exchange.results import recognise
+    from steelyard.exchange.suite_files import write_suite
+
+    return write_suite(recognise(results), results, folder)
+
+
+def _starter(folder: Path) -> list[str]:
     from importlib.resources import files
 
-    from steelyard.cli.output import print_json
     from steelyard.errors import UsageError
 
     there = [name for name in _FILES if (folder / name).exists()]
@@ -58,11 +83,7 @@ def init_command(folder: Path, as_json: bool) -> None:
             (folder / name).write_bytes((starter / name).read_bytes())
     except OSError as error:
         raise UsageError(f"cannot write to {folder}: {error.strerror}") from error
-    if as_json:
-        print_json({"folder": str(folder), "files": list(_FILES)})
-        return
-    click.echo(f"Written: {', '.join(str(folder / name) for name in _FILES)}")
-    click.echo(f"Try it:  steelyard run {folder}")
+    return list(_FILES)
 
 
 # `steelyard power`.

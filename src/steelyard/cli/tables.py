@@ -97,7 +97,6 @@ def _print(answer: Answer) -> None:
     screen, names = console(), [one_line(name, _WIDEST) for name in answer.names]
     first = list(islice(answer.rows, _SHOWN))
     rows = [[_cell(value) for value in row] for row in first]
-    more = sum(1 for _ in answer.rows)
     widths = [max(map(len, column)) for column in zip(names, *rows, strict=True)]
     if sum(widths) + 2 * len(widths) - 2 <= screen.width:
         table = Table(box=None, pad_edge=False)
@@ -113,8 +112,10 @@ def _print(answer: Answer) -> None:
             for name, cell in zip(names, row, strict=True):
                 table.add_row(Text(name), Text(cell))
             screen.print(table, "")
-    shown = f", the first {len(rows)} shown: --csv FILE writes all" if more else ""
-    click.echo(f"{len(rows) + more:,} row{'' if len(rows) + more == 1 else 's'}{shown}")
+    if next(answer.rows, None) is not None:
+        click.echo(f"the first {len(rows)} rows: --csv FILE writes all")
+    else:
+        click.echo(f"{len(rows)} row{'' if len(rows) == 1 else 's'}")
 
 
 def _cell(value: Any) -> str:

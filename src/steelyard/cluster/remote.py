@@ -75,7 +75,7 @@ def _unscored(evaluator: Evaluator, task: Task, error: UserCodeError) -> Evaluat
 
     broken = copy(evaluator)
     broken.evaluate = fail  # type: ignore[method-assign]
-    return Evaluation(broken, *task[:-1])
+    return Evaluation(broken, *task[:4])
 
 
 def _is_scored(response: Response, call_result: CallResult) -> bool:

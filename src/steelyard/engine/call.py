@@ -315,13 +315,9 @@ def own_cost(called: Called | None, since: float = 0.0) -> float | None:
 
 
 def spent(sample: Sample, since: float = 0.0) -> float | None:
-    """What the answer and its judges cost in calls since that moment; None when none was paid for, or nobody knows."""
-    calls = () if sample.judgement is None else sample.judgement.calls
-    paid = [
-        item
-        for item in (sample.call_result, *(call.call_result for call in calls))
-        if not item.cached and item.started_at >= since
-    ]
+    """What the answer and the models that scored it cost in calls since then; None when none was paid, or is known."""
+    calls = (sample.call_result, *sample.model_calls)
+    paid = [item for item in calls if not item.cached and item.started_at >= since]
     costs = [item.cost for item in paid if item.cost is not None]
     return sum(costs) if costs else None
 

@@ -399,6 +399,8 @@ class Engine:
             if self._makes_no_calls and not self._scoring.is_remote
             else await self._scoring.evaluate(*to_score)
         )
+        if self._judges is not None:
+            scoring = await self._judges.look_up(scoring, journal, self._budget, self._scoring)
         if self._judges is not None and scoring.to_judge is not None:
             await self._judges.judge(scoring, journal, self._budget, self._scoring)
         return scoring.sample
@@ -421,9 +423,8 @@ class Engine:
         if self._budget.limit is None:
             return
         unpriced = not self._makes_no_calls and sample.call_result.failure is None and sample.call_result.cost is None
-        calls = () if sample.judgement is None else sample.judgement.calls
         who = "target" if unpriced else "judge"
-        if unpriced or any(call.call_result.failure is None and call.call_result.cost is None for call in calls):
+        if unpriced or any(call.failure is None and call.cost is None for call in sample.model_calls):
             # Said before it is raised: another worker may be about to call.
             self._stopped = (
                 f"a spending limit is set, but the {who} does not say what a call costs:"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
@@ -15,12 +16,13 @@ from steelyard.engine.call import RetryPolicy, spent
 from steelyard.engine.limits import Breakers, Budget, Closed, Pace
 from steelyard.engine.process import in_own_loop
 from steelyard.engine.sample import Evaluation, ScoringThread
-from steelyard.engine.writer import Journal
+from steelyard.engine.writer import SCORER, Journal
 from steelyard.errors import UsageError
 from steelyard.judging.ask import Bench, Complete, CostEstimate, estimate_cost, prompt_characters, rules_judges
 from steelyard.judging.evidence import complaint_check
 from steelyard.judging.judgement import JudgeReader
-from steelyard.records import CallResult, JudgeCall, Judgement, Mode, Sample, Vote
+from steelyard.records import CallResult, JudgeCall, Judgement, Mode, Sample, ScorerCall, Vote
+from steelyard.scoring.base import Wanted
 from steelyard.scoring.evaluate import Evaluated, Evaluator
 from steelyard.store.base import Store
 from steelyard.store.codec import decode
@@ -30,6 +32,7 @@ from steelyard.suite.models import Limits, SuiteModel
 from steelyard.suite.redaction import Redactor
 from steelyard.suite.signature import judge_asked
 from steelyard.targets.base import Response, TargetContext
+from steelyard.targets.embeddings import EmbeddingsConnection, EmbeddingsWire
 
 # The judges of a run: asks those that are models, reads what any of them says, and calls nobody on a rescore.
 
@@ -39,27 +42,38 @@ class Judges:
 
     def __init__(
         self,
-        judge: JudgeModel,
+        judge: JudgeModel | None,
         folder: Path,
         *,
+        models: Sequence[EmbeddingsConnection] = (),
         limits: Limits | None = None,
         target_context: TargetContext | None = None,
         redact: Redactor | None = None,
         secrets: Sequence[str] = (),
     ) -> None:
         """Without limits and context no call can be made: enough to read recorded answers again. `secrets` are
-        those of the target, which a judge may have from its answers."""
+        those of the target, which a judge may have from its answers. `models` are those that scorers need."""
         self._redact = redact
-        self._reader = JudgeReader(judge, rules_judges(judge, folder), complaint_check(judge, folder))
-        self.are_asked = any(member.kind != "python" for member in judge.members)
+        self._reader: JudgeReader | None = None
+        members = () if judge is None else judge.members
+        if judge is not None:
+            self._reader = JudgeReader(judge, rules_judges(judge, folder), complaint_check(judge, folder))
+        self.are_asked = bool(models) or any(member.kind != "python" for member in members)
         self._bench: Bench | None = None
         self._callers: dict[str, RetryPolicy] = {}
         self._paces: list[Pace] = []
-        if limits is not None and target_context is not None and self.are_asked:
+        self._models: dict[str, EmbeddingsWire] = {}
+        if limits is None or target_context is None:
+            return
+        for model in {_name(model): model for model in models}.values():
+            wire = self._models[_name(model)] = EmbeddingsWire(model, target_context)
+            self._paces.append(Pace(limits.concurrency, None))
+            self._callers[_name(model)] = RetryPolicy(limits, self._paces[-1], [*secrets, *wire.secrets])
+        if judge is not None and any(member.kind != "python" for member in members):
             self._bench = Bench(judge, target_context)
             secrets = [*secrets, *self._bench.secrets()]
             # Each judge has a pace of its own: one that throttles must not slow down the others or the target.
-            for member in judge.members:
+            for member in members:
                 pace = Pace(limits.concurrency, None)
                 self._paces.append(pace)
                 self._callers[member.name] = RetryPolicy(limits, pace, secrets)
@@ -67,23 +81,56 @@ class Judges:
     def watched_by(self, breakers: Breakers) -> None:
         """Give each judge a circuit breaker of its own."""
         for (name, caller), pace in zip(self._callers.items(), self._paces, strict=True):
-            caller.watched_by(breakers.of(pace, f"judge {name}"))
+            caller.watched_by(breakers.of(pace, name if name in self._models else f"judge {name}"))
 
     def asked_by(self, complete: Complete, grace: float) -> None:
         """Let other processes make the calls; each watches the time of a call, and is given `grace` seconds more."""
         if self._bench is not None:
             self._bench.complete = complete
-        for caller in self._callers.values():
-            caller.grace = grace
+        for name, caller in self._callers.items():
+            caller.grace = 0.0 if name in self._models else grace
 
     async def __aenter__(self) -> Self:
-        if self._bench is not None:
-            await self._bench.__aenter__()
+        async with AsyncExitStack() as opening:
+            for wire in self._models.values():
+                await opening.enter_async_context(wire)
+            if self._bench is not None:
+                await opening.enter_async_context(self._bench)
+            self._open = opening.pop_all()
         return self
 
     async def __aexit__(self, *exc_info: object) -> None:
-        if self._bench is not None:
-            await self._bench.__aexit__(*exc_info)
+        await self._open.aclose()
+
+    async def look_up(
+        self, evaluation: Evaluation, journal: Journal, budget: Budget, scoring: ScoringThread
+    ) -> Evaluation:
+        """The answer scored with what its scorers need of a model; calls that the journal holds are not made again."""
+        if self._models and scoring.is_remote:
+            evaluation = await scoring.run(evaluation.again)  # workers do not say what is wanted
+        if not self._models or not evaluation.wanted:
+            return evaluation
+        asked = (self._ask(wanted, evaluation.case, journal, budget) for wanted in evaluation.wanted)
+        ended = await asyncio.gather(*asked, return_exceptions=True)
+        calls: list[ScorerCall] = []
+        for call in ended:
+            if isinstance(call, BaseException):
+                raise call
+            calls.append(call)
+        return await scoring.run(lambda: evaluation.again(calls))
+
+    async def _ask(self, wanted: Wanted, case: Case, journal: Journal, budget: Budget) -> ScorerCall:
+        part, name = SCORER + wanted.key, _name(wanted.connection)
+        call_result = journal.get(part)
+        if call_result is None:
+            caller = _RedactingCaller(self._callers[name], None, case, budget)
+            wire = self._models[name]
+            call_result = await caller.perform(lambda: wire.cosine(*wanted.texts), wanted.connection.timeout)
+            # A number is no text of the case; the body of a failure may quote one.
+            if call_result.failure is not None and self._redact is not None:
+                call_result = self._redact.redact_call(call_result, case.private)
+            await journal.put(part, call_result)
+        return ScorerCall(wanted.key, call_result)
 
     async def judge(self, evaluation: Evaluation, journal: Journal, budget: Budget, scoring: ScoringThread) -> None:
         """Ask about the text and add what is said, read by `scoring`; calls that the journal holds are not made again.
@@ -111,11 +158,12 @@ class Judges:
 
     def read_recorded(self, evaluation: Evaluation, vote: Vote) -> None:
         """Add what a reply says that another tool recorded, whose calls nobody kept; code is asked again."""
-        if not self.are_asked:
+        reader = self._reader
+        if not self.are_asked or reader is None:
             self._read(evaluation, ())
             return
         evaluation.judge(
-            lambda scored: self._reader.recorded(
+            lambda scored: reader.recorded(
                 vote.response if vote.mode else None,
                 scored.to_judge or "",
                 evaluation.case,
@@ -126,9 +174,13 @@ class Judges:
         )
 
     def _read(self, evaluation: Evaluation, calls: tuple[JudgeCall, ...]) -> None:
+        reader = self._reader
+        if reader is None:
+            raise RuntimeError("nobody judges")
+
         def read(scored: Evaluated) -> Judgement:
             try:
-                return self._reader.read(calls, scored.to_judge or "", evaluation.case, scored.metrics)
+                return reader.read(calls, scored.to_judge or "", evaluation.case, scored.metrics)
             except ValueError as error:
                 if calls:  # the code is broken, and what was paid for must not be lost: it can be read again
                     evaluation.sample.judgement = Judgement(
@@ -137,6 +189,11 @@ class Judges:
                 raise
 
         evaluation.judge(read)
+
+
+def _name(model: EmbeddingsConnection) -> str:
+    """The same for the same model at the same place; a judge's name is an identifier."""
+    return f"embeddings {model.model} at {model.base_url} {digest(model.model_dump(mode='json'))[:8]}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +262,7 @@ class Rejudging:
         self._scoring = ScoringThread()
         self._name = digest([judge_asked(self._judge, suite.folder), for_run])
         self._weighings = [
-            Evaluation(self._evaluator, case, sample.variant, sample.repeat, sample.call_result)
+            Evaluation(self._evaluator, case, sample.variant, sample.repeat, sample.call_result, sample.scorer_calls)
             for sample, case in answered
         ]
 

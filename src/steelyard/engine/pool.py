@@ -20,7 +20,7 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple, Protocol
 from steelyard.engine.sample import Evaluation
 from steelyard.errors import SteelyardError
 from steelyard.frozen import frozen
-from steelyard.records import CallResult, JudgeCall, Sample
+from steelyard.records import CallResult, JudgeCall, Sample, ScorerCall
 from steelyard.scoring.evaluate import Evaluator
 from steelyard.suite.case import Case, CaseSurvey
 from steelyard.suite.chosen_judge import as_recorded
@@ -42,12 +42,14 @@ class Task(NamedTuple):
     call_result: CallResult
     calls: Sequence[JudgeCall] | None = None
     """What judges said of it then; None for an answer that is new."""
+    asked: Sequence[ScorerCall] = ()
+    """What models said then for its scorers."""
 
 
 def evaluated(evaluator: Evaluator, judges: Judges | None, task: Task) -> Evaluation:
     """The answer scored, and read by judges that need not be asked."""
-    case, variant, repeat, call_result, calls = task
-    evaluation = Evaluation(evaluator, case, variant, repeat, call_result)
+    case, variant, repeat, call_result, calls, asked = task
+    evaluation = Evaluation(evaluator, case, variant, repeat, call_result, asked)
     if judges is not None and evaluation.to_judge is not None and (calls is not None or not judges.are_asked):
         judges.read_again(evaluation, calls or ())
     return evaluation

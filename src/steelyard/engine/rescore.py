@@ -15,7 +15,7 @@ from steelyard.engine.health import Health
 from steelyard.engine.plan import Plan
 from steelyard.engine.pool import ScoresRecorded, Task
 from steelyard.engine.sample import Evaluation
-from steelyard.engine.writer import TARGET, Counts, Progress
+from steelyard.engine.writer import SCORER, TARGET, Counts, Progress
 from steelyard.errors import SteelyardError, TargetFailure, UsageError
 from steelyard.frozen import slotted
 from steelyard.records import CallResult, Judgement, Outcome, Retried, RunHeader, RunState, Sample
@@ -54,7 +54,10 @@ def rescore(
     progress: Progress,
     planned: int,
 ) -> Rescored:
-    """Score every attempt of `from_run` whose question still stands, and keep the samples under `run_id`."""
+    """Score every attempt of `from_run` whose question still stands, and keep the samples under `run_id`.
+
+    What that run holds already is left as it is.
+    """
     result = Rescored(Counts(planned=planned), Health())
     seen = 0
     # The next chunk is read while processes score the one before.
@@ -70,14 +73,18 @@ def rescore(
         now = {case.id: case for case in chunk}
         tasks: list[Task] = []
         used: dict[str, Case] = {}
+        done = store.done(run_id, list(now))
         for sample, then in store.samples(from_run, case_ids=list(now)):
             seen += 1
             case = now[sample.case_id]
+            if sample.key in done:
+                continue
             if not same_question(case, then):
                 result.changed_questions += 1
                 continue
             calls = () if sample.judgement is None else sample.judgement.calls
-            tasks.append(Task(case, sample.variant, sample.repeat, sample.call_result, calls))
+            asked = sample.scorer_calls
+            tasks.append(Task(case, sample.variant, sample.repeat, sample.call_result, calls, asked))
             used[case.id] = case
         if tasks:
             under_way.append((scoring.submit(tasks), list(used.values())))
@@ -220,7 +227,8 @@ class OtherBalance:
 
     def _evaluated(self, sample: Sample, case: Case, *, again: bool) -> Sample:
         try:
-            scoring = Evaluation(self._evaluator, case, sample.variant, sample.repeat, sample.call_result)
+            to_score = (self._evaluator, case, sample.variant, sample.repeat, sample.call_result)
+            scoring = Evaluation(*to_score, sample.scorer_calls)
             if scoring.to_judge is not None:
                 self._judged(scoring, sample.judgement, again=again)
         except SteelyardError:  # the suite has no reading of this truth: no reading, and no reason to end
@@ -273,22 +281,26 @@ def retried(store: Store, earlier: RunHeader, plan: Plan) -> Retried:
 
     UsageError when nothing failed, or the samples are not those of the plan.
     """
-    retained, asks = 0, plan.asks()
-    for sample, _ in store.samples(earlier.id):
-        planned = next((ask for ask in asks if ask.position == sample.position), None)
-        if planned is None or (planned.case.id, planned.ask.variant.name, planned.ask.repeat) != sample.key:
-            raise UsageError(f"the cases are in another order than in run {earlier.id}: start a new run")
-        retained += not is_failed(sample)
+    retained = sum(not is_failed(sample) for sample in planned_samples(store, earlier, plan))
     if retained == plan.n:
         raise UsageError(f"run {earlier.id} has no failed samples: there is nothing to retry")
     return Retried(earlier.id, retained, plan.n - retained)
 
 
+def planned_samples(store: Store, earlier: RunHeader, plan: Plan) -> Iterator[Sample]:
+    """The samples of a run, each at its place in the plan; UsageError when one has another place there."""
+    asks = plan.asks()
+    for sample, _ in store.samples(earlier.id):
+        planned = next((ask for ask in asks if ask.position == sample.position), None)
+        if planned is None or (planned.case.id, planned.ask.variant.name, planned.ask.repeat) != sample.key:
+            raise UsageError(f"the cases are in another order than in run {earlier.id}: start a new run")
+        yield sample
+
+
 def is_failed(sample: Sample) -> bool:
     """True when a call failed, of the target or of a judge that is missed; not for a scorer that broke."""
     if sample.outcome is Outcome.JUDGE_FAILED:
-        calls = () if sample.judgement is None else sample.judgement.calls
-        return any(call.call_result.failure is not None for call in calls)
+        return any(call.failure is not None for call in sample.model_calls)
     return sample.outcome is Outcome.TARGET_FAILED
 
 
@@ -308,6 +320,7 @@ def take_over(store: Store, earlier: str, run_id: str) -> None:
 def _answered(sample: Sample) -> Iterator[tuple[str, dict[str, Any]]]:
     calls = () if sample.judgement is None else sample.judgement.calls
     parts = [(TARGET, sample.call_result)]
+    parts += [(SCORER + call.key, call.call_result) for call in sample.scorer_calls]
     parts += [(f"judge/{call.member}/{call.repeat}/{call.turn}", call.call_result) for call in calls]
     for part, call_result in parts:
         if call_result.failure is None:

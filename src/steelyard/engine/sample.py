@@ -7,7 +7,8 @@ import queue
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from steelyard.errors import SteelyardError
@@ -20,8 +21,10 @@ from steelyard.records import (
     Judgement,
     Outcome,
     Sample,
+    ScorerCall,
     ScoringTime,
 )
+from steelyard.scoring.base import Wanted, looking_up
 from steelyard.scoring.evaluate import Evaluated, Evaluator
 from steelyard.suite.case import Case
 from steelyard.suite.mapping import sample_tags
@@ -30,8 +33,19 @@ from steelyard.suite.mapping import sample_tags
 class Evaluation:
     """One sample being scored. `to_judge` is not None while a judge still has to be asked."""
 
-    def __init__(self, evaluator: Evaluator, case: Case, variant: str, repeat: int, call_result: CallResult) -> None:
-        """Score the attempt as far as it goes without a judge."""
+    wanted: tuple[Wanted, ...] = ()
+    """What models have still to be asked for its scorers."""
+
+    def __init__(
+        self,
+        evaluator: Evaluator,
+        case: Case,
+        variant: str,
+        repeat: int,
+        call_result: CallResult,
+        calls: Sequence[ScorerCall] = (),
+    ) -> None:
+        """Score the attempt as far as it goes without a judge. `calls` are those that scorers asked for."""
         self._evaluator = evaluator
         self.case = case
         self.evaluated: Evaluated | None = None
@@ -47,11 +61,7 @@ class Evaluation:
             tags=sample_tags(case, evaluator.slices),
         )
         if call_result.failure is None:
-            self._take(
-                lambda: evaluator.evaluate(
-                    call_result.text or "", case, call_result.status, cut_off=call_result.cut_off
-                )
-            )
+            self._take(lambda: self._evaluate(calls))
         else:
             self.sample.checks = evaluator.unrun(case, f"the call failed: {call_result.failure.kind}")
 
@@ -62,6 +72,23 @@ class Evaluation:
         result._evaluator, result.case = evaluator, case
         result.sample, result.evaluated = sample, evaluated
         return result
+
+    def _evaluate(self, calls: Sequence[ScorerCall]) -> Evaluated:
+        given, evaluator = self.sample.call_result, self._evaluator
+        if not evaluator.needs_models:
+            return evaluator.evaluate(given.text or "", self.case, given.status, cut_off=given.cut_off)
+        with looking_up(calls) as lookup:
+            scored = evaluator.evaluate(given.text or "", self.case, given.status, cut_off=given.cut_off)
+        if not lookup.wanted or scored.outcome is Outcome.MALFORMED:
+            return scored
+        self.wanted = tuple(lookup.wanted.values())
+        finding = Finding(SCORER_ERROR, evidence=self.wanted[0].why)
+        return replace(scored, outcome=Outcome.JUDGE_FAILED, findings=(finding,), to_judge=None)
+
+    def again(self, calls: Sequence[ScorerCall] = ()) -> Evaluation:
+        """The same answer scored with what models have said."""
+        sample = self.sample
+        return Evaluation(self._evaluator, self.case, sample.variant, sample.repeat, sample.call_result, calls)
 
     @property
     def to_judge(self) -> str | None:

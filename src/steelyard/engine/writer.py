@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 TARGET = "target"
 """The part of a sample's journal that holds the answer of the system under test."""
 
+SCORER = "scorer/"
+"""What the parts begin with that hold what a model said for a scorer."""
+
 Entry = tuple[str, dict[str, Any]]
 """A key and an attempt as plain data."""
 

@@ -73,10 +73,10 @@ def experts_of(store: Store, suite: SuiteModel, names: Callable[[str], str] = st
         for person, answer in given.items():
             text = answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
             result = evaluator.evaluate(text, cases[case_id])
-            if result.to_judge is None:
+            if result.to_judge is None and not evaluator.needs_models:
                 scored.setdefault(case_id, {})[person] = result
             else:
-                # Only a judge could say, who is not asked.
+                # Only a judge or another model could say, which is not asked.
                 n_unscored += 1
     rows = [(at, result) for at, given in enumerate(scored.values()) for result in given.values()]
     case = np.array([at for at, _ in rows], dtype=int)

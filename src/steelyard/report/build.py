@@ -19,7 +19,7 @@ from steelyard.records import SCORER_ERROR, CallResult, Outcome, RunHeader, Samp
 from steelyard.report import document as doc
 from steelyard.report import format as fmt
 from steelyard.report.judge.run import failing_flags
-from steelyard.report.model import Report, SampleDetail
+from steelyard.report.model import Report, SampleDetail, needs_models
 from steelyard.report.pictures import Palette
 from steelyard.report.samples import (
     WHOLE_RESPONSE,
@@ -101,7 +101,7 @@ def _built(
             for figure in ([] if brief else summary.codes[:_MOST_CODES])
         },
         why_inconclusive=_why_inconclusive(summary, details),
-        spending=store.judge_spending(header.id) if judged else None,
+        spending=store.judge_spending(header.id) if judged or needs_models(header) else None,
         contested=_contested(store, header),
     )
 

@@ -21,6 +21,16 @@ def header_data(header: RunHeader) -> dict[str, Any]:
     return {"suite": encode(header.suite_name)} | picked(header, *_OF_RUNS)
 
 
+def needs_models(header: RunHeader) -> bool:
+    """Whether a scorer of the run compares by embeddings, which a model has to be asked for."""
+    return any(_embeds(component.params) for component in header.description.components)
+
+
+def _embeds(params: dict[str, Any]) -> bool:
+    inner = [value for value in params.values() if isinstance(value, dict)]
+    return isinstance(params.get("embeddings"), dict) or any(map(_embeds, inner))
+
+
 @frozen
 class Marked:
     """One dimension or flag as it was said, and as it counts after rules and checks."""

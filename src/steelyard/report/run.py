@@ -21,7 +21,7 @@ from steelyard.report.charts.base import Chart
 from steelyard.report.document import section, table_section
 from steelyard.report.format import clipped
 from steelyard.report.judge import run
-from steelyard.report.model import Report, header_data
+from steelyard.report.model import Report, header_data, needs_models
 from steelyard.report.render.json import encode, encode_object, picked
 from steelyard.report.samples import samples
 from steelyard.store.selection import Selection
@@ -130,6 +130,8 @@ def data(report: Report) -> dict[str, Any]:
         results["without_contested"] = encode(report.without_contested)
     if summary.judge is not None:
         results["judge"] |= {"spending": encode(report.spending)}
+    elif report.spending is not None:
+        results["spending"] = encode(report.spending)
     if summary.confidence is not None:
         results["confidence"] = confidence.confidence_data(summary.confidence)
     if summary.checks is not None:
@@ -202,9 +204,11 @@ def next_command(report: Report) -> str:
     header = report.header
     if header.state is not RunState.ENDED:
         return f"Next: {wording.resume_command(header)}"
-    if report.summary.n_scorer_errors > 0:
+    asks = needs_models(header)
+    if report.summary.n_scorer_errors > 0 and not asks:
         return f"Next: fix the scorer, then {wording.rescore_command(header)}"
-    if report.decision.verdict is Verdict.INVALID and report.summary.failures and header.rescored_from is None:
+    failed = bool(report.summary.failures) or (asks and report.summary.n_scorer_errors > 0)
+    if report.decision.verdict is Verdict.INVALID and failed and header.rescored_from is None:
         return f"Next: steelyard run {header.suite_path or header.suite_name} --retry-failed {header.id}"
     return f"Next: steelyard report {header.id} --full"
 
@@ -237,6 +241,8 @@ def overall(report: Report) -> list[tuple[str, str]]:
     for label, total, unit in (*totals, ("Cost", summary.cost, "cost")):
         if total is not None and total.n:
             rows.append((label, f"{fmt.with_base(total, unit)} (sum)"))
+    if report.spending is not None and report.spending.calls and summary.judge is None:
+        rows.append(("Embeddings took", run.spending_words(report.spending)))
     return rows
 
 

@@ -28,7 +28,7 @@ from steelyard.report.format import as_text, clipped, counted, laid_out, shorten
 from steelyard.report.judge.run import judged_lines, judged_names, stated, vote_lines, vote_name
 from steelyard.report.model import JudgementDetail, Marked, Report, SampleDetail, VoteDetail
 from steelyard.report.pictures import Palette, box_of, drawings, load_pictures
-from steelyard.suite.case import Case, cell_name, compile_path
+from steelyard.suite.case import Case, cell_name, compile_path, split_path
 from steelyard.suite.judge import JudgeModel
 from steelyard.suite.labels import is_labelled
 
@@ -406,7 +406,7 @@ def _exclusion_reason(judgement: Judgement, judge: JudgeModel) -> str:
 
 
 def _first_problem(vote: Vote, judge: JudgeModel) -> str:
-    asked = [part.place.partition(".")[0] for part in (judge.reasons, judge.evidence) if part]
+    asked = [split_path(part.place)[0] for part in (judge.reasons, judge.evidence) if part]
     lacking = [name for name in dict.fromkeys(asked) if name and name not in vote.response]
     if lacking:
         return f"no {' and no '.join(lacking)} in the answer"

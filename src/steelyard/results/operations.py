@@ -305,6 +305,11 @@ def rescore(
 def refuse_imported(header: RunHeader) -> None:
     """UsageError for a run of another tool: the suite has neither its cases nor the calls of its judge."""
     imported = header.options.imported
+    if imported is not None and imported.tool:
+        raise UsageError(
+            f"run {header.id} was scored by {imported.tool}. A suite that scores its answers anew:"
+            f" steelyard init FOLDER --from {imported.file}"
+        )
     if imported is not None:
         raise UsageError(
             f"run {header.id} was imported from {imported.file}: the suite has neither its cases nor the calls of"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import field
 from functools import cached_property
 from types import MappingProxyType
@@ -11,7 +13,7 @@ from typing import Any, ClassVar, Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from steelyard.frozen import frozen, slotted
-from steelyard.records import Box, Check, Claim, Mark, Span
+from steelyard.records import Box, Check, Claim, Mark, ScorerCall, Span
 from steelyard.suite.case import EVERY, MISSING, Case, Getter, compile_path, split_path
 
 
@@ -89,12 +91,62 @@ class Reading:
     """What the answer claims with a confidence, and whether each claim is right."""
     checks: tuple[Check, ...] = ()
     """Named expectations and what became of each."""
+    skipped: bool = False
+    """True when not the case but the answer leaves nothing to score: no value, and its weight is taken out. An answer
+    of which every part is skipped earns nothing."""
+    calls: tuple[ScorerCall, ...] = ()
+    """What a model said for it; those that failed included."""
     misshapen: str = ""
     """Why the answer is in no shape that this scorer can read; the whole answer then counts as malformed."""
 
 
 UNKNOWN = Reading(None)
 """The reading of a case that has no truth for this scorer."""
+
+
+# Scorers that need a model: a run asks it between two readings of an answer, and what it says is recorded.
+
+
+@frozen
+class Wanted:
+    """What a model has to be asked before an answer can be read; `key` is the digest of the question."""
+
+    key: str
+    connection: Any
+    """The settings of the model."""
+    texts: tuple[str, str]
+    why: str
+    """Why there is no answer to it yet."""
+
+
+@slotted
+class Lookup:
+    """What models have said, by key, while one answer is read, and what is missing."""
+
+    known: Mapping[str, ScorerCall]
+    lenient: bool = False
+    """True where nobody is asked and the best is assumed, for `audit`."""
+    wanted: dict[str, Wanted] = field(default_factory=dict)
+
+
+LOOKUP: ContextVar[Lookup | None] = ContextVar("LOOKUP", default=None)
+"""None where scorers that need a model are left out."""
+
+
+@contextmanager
+def looking_up(calls: Iterable[ScorerCall] = (), *, lenient: bool = False) -> Iterator[Lookup]:
+    """Let scorers find these calls."""
+    lookup = Lookup({call.key: call for call in calls}, lenient)
+    token = LOOKUP.set(lookup)
+    try:
+        yield lookup
+    finally:
+        LOOKUP.reset(token)
+
+
+def models_asked(components: Iterable[Any]) -> list[Any]:
+    """The settings of the models that the scorers of these components need."""
+    return [model for component in components for model in getattr(component.scorer, "models", tuple)()]
 
 
 class Scorer(BaseModel):
@@ -207,6 +259,10 @@ class Scorer(BaseModel):
         except NotImplementedError:
             return {}  # a user's scorer that does not say: `audit` tells that no right answer could be tried
         return {} if value is None else {self.answer or "": value}
+
+    def models(self) -> Sequence[Any]:
+        """The settings of the models that it needs to read an answer."""
+        return ()
 
     def check(self, case: Case) -> str | None:  # noqa: ARG002 - for those that override it
         """A mistake in the case's truth, as a sentence; None when there is none.

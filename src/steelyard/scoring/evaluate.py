@@ -16,13 +16,14 @@ from steelyard.frozen import frozen
 from steelyard.plugins import UserCodeError, checked_call, is_own, place_in_words
 from steelyard.records import BROKE_OFF, Box, Check, Claim, Finding, Item, Judgement, Mark, Mode, Outcome, Score
 from steelyard.redact import learn_secrets, secrets_in
-from steelyard.scoring.base import Answered, Fault, Reading
+from steelyard.scoring.base import Answered, Fault, Reading, models_asked
 from steelyard.scoring.extract import SchemaValidator, extract_json
 from steelyard.scoring.text import unknown
 from steelyard.suite.build.judge import LISTED
 from steelyard.suite.case import MISSING, Case, Unsearchable, compile_path, compile_place, path_step
 from steelyard.suite.judge import Dimension, Flag, JudgeModel, Rubric, SaidCount, SaidMean
 from steelyard.suite.models import EXPECT, Component, StabilityRules, SuiteModel
+from steelyard.suite.rules import measured_for_rules, names_in_rules
 
 if TYPE_CHECKING:
     from steelyard.scoring.expectations import Expectations
@@ -300,10 +301,15 @@ class Evaluator:
         self._judged_place = compile_path(suite.judge.of) if suite.judge is not None and suite.judge.of else None
         expected = (scorer for component, scorer in self.components if component.scorer_name == EXPECT)
         self._expect: Expectations | None = next(expected, None)
+        self._for_rules = {
+            component.name: names_in_rules(suite.judge.rules if suite.judge else (), component.name, scorer)
+            for component, scorer in self.components
+        }
         self._stability = suite.stability
         self.slices = suite.slices
         """The fields of cases that samples are sliced by."""
         self._recent: Recent[Evaluated] = Recent()
+        self.needs_models = bool(models_asked(suite.computed))
         self._counting = any(getattr(component.scorer, "measures", None) for component in suite.computed)
 
     def evaluate(self, text: str, case: Case, status: int | None = None, *, cut_off: bool = False) -> Evaluated:
@@ -312,7 +318,7 @@ class Evaluator:
         `status` is the HTTP status it came with. A case that expects an error is not checked by the schema. JSON that
         was `cut_off` at the limit of tokens is not fixed: whatever is missing was never said.
         """
-        if self._judge is not None:
+        if self._judge is not None or self.needs_models:
             # A judge that is code is given what was measured, and may write into it: each sample has its own.
             return self._evaluated(text, case, status, cut_off)
         texts = (text, status, cut_off)
@@ -360,6 +366,7 @@ class Evaluator:
         metrics: dict[str, Mapping[str, Any]] = {}
         claims: tuple[Claim, ...] = ()
         earned = weight = 0.0
+        skipped = False
         for (component, scorer), read in zip(self.components, self._readers, strict=True):
             reading = read(answered, case)
             if reading.misshapen:
@@ -367,22 +374,27 @@ class Evaluator:
             checks += reading.checks
             if reading.metrics:
                 metrics[component.name] = reading.metrics
-            if reading.value is None:
+            skipped = skipped or reading.skipped
+            if reading.value is None and not reading.skipped:
                 reading = unknown(component, scorer, answer, case)
             value = reading.value
-            scores.append(Score(component.name, value, component.weight, note=reading.note, counts=reading.counts))
-            if value is None:
-                continue
+            counts, calls = reading.counts, reading.calls
+            scores.append(Score(component.name, value, component.weight, note=reading.note, counts=counts, calls=calls))
             try:
-                share = self._share_and_findings(component, scorer, reading, findings)
+                share = None if value is None else self._share_and_findings(component, scorer, reading, findings)
             except ValueError as error:
                 who = f"the scorer of {component.name}"
                 raise UserCodeError(f"{who} {error}{place_in_words(scorer.read)}") from error
+            if names := self._for_rules[component.name]:
+                measured = measured_for_rules(names, scorer, reading.counts, share)
+                metrics[component.name] = {**metrics.get(component.name, {}), **measured}
+            if share is None:
+                continue
             earned += component.weight * share
             weight += component.weight
             claims += reading.claims
             marks += reading.marks
-        if weight <= 0 and self._judge is None:
+        if weight <= 0 and self._judge is None and not skipped:
             raise SuiteError(_nothing_to_score(case))
         score = round(earned / weight, _PRECISION) if weight > 0 else 0.0
         scored = Evaluated(

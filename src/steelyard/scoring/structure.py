@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from pydantic import Field, field_validator, model_validator
 
 from steelyard import plugins
+from steelyard.records import ScorerCall
 from steelyard.scoring.base import UNKNOWN, Reading, Scorer, build_answer
 from steelyard.scoring.extract import SchemaValidator, extract_json
 from steelyard.suite.case import Case
@@ -103,8 +104,11 @@ class Fields(Scorer):
         place = self.answer_value(answer)
         earned = total = 0.0
         wrong: list[str] = []
+        calls: tuple[ScorerCall, ...] = ()
+        skipped = False
         for name, weight, scorer in self.parts:
             reading = scorer.read(place, case)
+            calls, skipped = calls + reading.calls, skipped or reading.skipped
             if reading.value is None:
                 continue
             earned += weight * reading.value
@@ -112,9 +116,9 @@ class Fields(Scorer):
             if reading.value < 1:
                 wrong.append(f"{name} {reading.value:.2f}")
         if not total:
-            return UNKNOWN
+            return Reading(None, calls=calls, skipped=True) if skipped else UNKNOWN
         note = f"not right: {', '.join(wrong)}" if wrong else ""
-        return Reading(earned / total, self.expected_value(case), place, note)
+        return Reading(earned / total, self.expected_value(case), place, note, calls=calls)
 
     def truth(self, case: Case) -> Any:
         parts: dict[str, Any] = {}
@@ -135,6 +139,9 @@ class Fields(Scorer):
             if not self.skip_unknown and scorer.truth(case) is None:
                 return f"{name}: the truth is missing; give it, or set skip_unknown"
         return None
+
+    def models(self) -> list[Any]:
+        return [model for _, _, scorer in self.parts for model in scorer.models()]
 
     def keywords_of(self, case: Case) -> list[str]:
         return [word for _, _, scorer in self.parts for word in scorer.keywords_of(case)]

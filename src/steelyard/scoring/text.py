@@ -1,18 +1,19 @@
-"""Scorers of texts: exact, contains, choice, regex; normalisation."""
+"""Scorers of texts: exact, contains, choice, ordinal, regex; normalisation."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property, lru_cache, partial
-from itertools import compress
-from typing import TYPE_CHECKING, Any, Final, Literal
+from itertools import compress, pairwise
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
 from steelyard.errors import Problem, SuiteError
-from steelyard.scoring.base import UNKNOWN, Reading, Scorer
+from steelyard.scoring.base import UNKNOWN, Measure, Reading, Scorer
 from steelyard.suite.case import Case, Getter, compile_path, fits
 from steelyard.suite.models import Component
 
@@ -363,6 +364,117 @@ class Choice(Scorer):
 
     def keywords_of(self, case: Case) -> list[str]:  # noqa: ARG002 - the labels are the same for all cases
         return list(self.labels)
+
+
+class Ordinal(Scorer):
+    """Marks for a label of an ordered scale, by how many steps it is from the right one; others earn 0 and say so."""
+
+    has_strict: ClassVar[bool] = True
+    measures: ClassVar[Mapping[str, Measure]] = MappingProxyType(
+        {
+            "exact": Measure("right", "labelled", "answers with the right label", "higher"),
+            "within_one": Measure("near", "labelled", "answers with the right label or one next to it", "higher"),
+            "too_high": Measure("above", "labelled", "answers with a label above the right one", "lower"),
+            "too_low": Measure("below", "labelled", "answers with a label below the right one", "lower"),
+            "outside": Measure("outside", "labelled", "answers with no label of the scale", "lower"),
+        }
+    )
+
+    expected: str = Field(description="Path to the right label in the case.")
+    order: tuple[str | int, ...] = Field(min_length=2, description="The labels from the lowest to the highest.")
+    marks: tuple[float, ...] = Field(
+        default=(),
+        description="Marks by distance: of the right label (1), of one next to it and so on; what is farther earns 0. "
+        "Left out, marks fall evenly to 0 at the other end of the scale.",
+    )
+    ignore: tuple[Difference, ...] = Field(
+        default=("case", "space"), description="Differences between texts that do not count."
+    )
+    inside: bool = Field(
+        default=False, description="Accept a label inside a longer text, when the text names no other label."
+    )
+    strict: bool = Field(default=False, description="Give marks for the right label alone.")
+
+    @field_validator("marks")
+    @classmethod
+    def _fall(cls, marks: tuple[float, ...]) -> tuple[float, ...]:
+        if marks and (marks[0] != 1 or marks[-1] < 0 or any(not near >= far for near, far in pairwise(marks))):
+            raise ValueError("marks begin with 1 for the right label, and never rise with the distance or go below 0")
+        return marks
+
+    @model_validator(mode="after")
+    def _distinct(self) -> Self:
+        if not all(self._places) or len(self._places) < len(self.order):
+            raise ValueError("labels must differ by more than what is ignored, and none may be blank")
+        if self.inside and len(set(map(normalise, self._labels)) - {""}) < len(self.order):
+            raise ValueError("to be found inside a text, labels must differ by more than case and punctuation")
+        if len(self.marks) > len(self.order):
+            raise ValueError(f"{len(self.marks)} marks are given, and {len(self.order)} labels")
+        return self
+
+    @cached_property
+    def _labels(self) -> list[str]:
+        return list(map(str, self.order))
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        """By label as it is compared, its place in the order."""
+        return {text: place for place, text in enumerate(self._fold.fold(self._labels))}
+
+    @cached_property
+    def _fold(self) -> Folder:
+        return Folder(self.ignore)
+
+    def _place(self, value: Any, *, inside: bool) -> int | None:
+        if isinstance(value, float) and value.is_integer():
+            value = int(value)
+        text = _spoken(value)
+        place = self._places.get(self._fold.fold([text])[0])
+        if place is not None or not inside or (label := chosen(text, self._labels, inside=True)) is None:
+            return place
+        return self._labels.index(label)
+
+    def read(self, answer: Any, case: Case) -> Reading:
+        expected = self.expected_value(case)
+        right = None if expected is None else self._place(expected, inside=False)
+        if right is None:
+            return UNKNOWN
+        raw = self.answer_value(answer)
+        got, place = as_text(raw), self._place(raw, inside=self.inside)
+        if place is None:
+            note = f"not one of: {', '.join(self._labels)}"
+            return Reading(0.0, expected, got, note, counts=_labelled(outside=1))
+        distance = abs(place - right)
+        counts = _labelled(right=distance == 0, near=distance <= 1, above=place > right, below=place < right)
+        note = f"{distance} of {len(self.order) - 1} steps too {'high' if place > right else 'low'}" if distance else ""
+        return Reading(self._marks(distance), expected, got, note, counts=counts)
+
+    def _marks(self, distance: int) -> float:
+        if self.strict:
+            return float(not distance)
+        if self.marks:
+            return self.marks[distance] if distance < len(self.marks) else 0.0
+        return 1.0 - distance / (len(self.order) - 1)
+
+    def nothing(self, case: Case) -> Mapping[str, int]:
+        return {} if self.truth(case) is None else _labelled(outside=1)
+
+    def truth(self, case: Case) -> Any:
+        return self.expected_value(case)
+
+    def check(self, case: Case) -> str | None:
+        expected = self.expected_value(case)
+        if expected is None or self._place(expected, inside=False) is not None:
+            return None
+        return f"{self.expected} is {expected!r}, not one of: {', '.join(self._labels)}"
+
+    def keywords_of(self, case: Case) -> list[str]:  # noqa: ARG002 - the labels are the same for all cases
+        return list(self._labels)
+
+
+def _labelled(**counts: int) -> dict[str, int]:
+    names = ("right", "near", "above", "below", "outside")
+    return {"labelled": 1} | {name: int(counts.get(name, 0)) for name in names}
 
 
 def _within(label: str, other: str) -> bool:

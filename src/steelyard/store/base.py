@@ -358,7 +358,7 @@ class Store(Protocol):
         ...
 
     def judge_spending(self, run_id: str) -> Spending:
-        """What the calls behind a run's judgements took, whichever run made them."""
+        """What the calls of a run's judges and of its scorers' models took, whichever run made them."""
         ...
 
     def findings(self, run_id: str, code: str, *, limit: int) -> list[Hit]:

@@ -27,6 +27,7 @@ from steelyard.records import (
     Outcome,
     Sample,
     Score,
+    ScorerCall,
 )
 from steelyard.store.base import Hit, JudgedSample, Spending
 from steelyard.store.codec import (
@@ -119,8 +120,9 @@ def _score_details(scores: Sequence[Score]) -> str | None:
     """What only some scores have, by their position; None when no score of the sample has it."""
     details = {}
     for position, score in enumerate(scores):
-        if score.note or score.uncapped is not None or score.capped_by is not None:
-            details[position] = [score.uncapped, score.capped_by, score.note]
+        if score.note or score.uncapped is not None or score.capped_by is not None or score.calls:
+            calls = [encode(call) for call in score.calls]
+            details[position] = [score.uncapped, score.capped_by, score.note, *([calls] if calls else [])]
     return to_json(details) if details else None
 
 
@@ -134,8 +136,9 @@ def _scores_from(layout: Layout, numbers: list[Any], details: str | None) -> tup
     for position, ((name, weight, names), value) in enumerate(zip(layout, numbers[:n], strict=True)):
         # The names come first, so that `zip` takes no number of the next score.
         counts = {count: number for count, number in zip(names, counted, strict=False) if number is not None}
-        raw, capped_by, note = more.get(str(position), (None, None, ""))
-        scores.append(Score(name, value, weight, raw, capped_by, note, counts))
+        raw, capped_by, note, *asked = more.get(str(position), (None, None, ""))
+        calls = tuple([decode(ScorerCall, call) for call in asked[0]]) if asked else ()
+        scores.append(Score(name, value, weight, raw, capped_by, note, counts, calls))
     return tuple(scores)
 
 
@@ -568,6 +571,7 @@ _CALLS = """
 SELECT c.content FROM judgements j JOIN judge_calls c ON c.run = j.judge_run AND c.seq = j.seq
 WHERE j.run = ? ORDER BY j.seq
 """
+_SCORER_CALLS = "SELECT details FROM samples WHERE run = ? AND details LIKE ? ORDER BY seq"
 
 
 def judged_after(session: Session, run: int, seq: int) -> tuple[list[JudgedSample], int]:
@@ -591,10 +595,15 @@ def judged_after(session: Session, run: int, seq: int) -> tuple[list[JudgedSampl
 
 
 def spending_of(session: Session, run: int) -> Spending:
-    """What the calls behind the run's judgements took, whichever run made them."""
+    """What the calls of the run's judges and of its scorers' models took, whichever run made them."""
     total = Spending()
     for rows in session.stream(_CALLS, (run,), PAGE):
         for (content,) in rows:
             for data in json.loads(content):
                 total.add(decode(CallResult, data["call_result"]))
+    for rows in session.stream(_SCORER_CALLS, (run, '%"call_result"%'), PAGE):
+        for (content,) in rows:
+            for _, _, _, *asked in json.loads(content).values():
+                for data in asked[0] if asked else ():
+                    total.add(decode(CallResult, data["call_result"]))
     return total

@@ -138,7 +138,9 @@ class SqlStore:
         self.database.outlasts = True
         try:
             with self.database.writing() as session:
-                session.insert("runs", RUN_COLUMNS, [run_row(header)])
+                number = self.database.unused_number(session)
+                columns, first = (RUN_COLUMNS, ()) if number is None else (("number", *RUN_COLUMNS), (number,))
+                session.insert("runs", columns, [(*first, *run_row(header))])
         except Duplicate as error:
             raise StoreError(f"{self.place} already holds a run {header.id}") from error
 

@@ -467,6 +467,7 @@ class SuiteModel(Part):
     targets: Annotated[dict[str, TargetSpec], InFile(dict[str, Anything])] = Field(
         default={}, exclude=True, description="Further targets, chosen by name with --target."
     )
+    allow: Texts = Field(default=(), description="Places outside the folder that cases and answers may be read from.")
     answer: AnswerShape = Field(default=AnswerShape(), description="What an answer must look like; else plain text.")
     components: Annotated[tuple[Component, ...], InFile(dict[str, Anything])] = Field(
         default=(),

@@ -25,7 +25,7 @@ from pydantic import (
 )
 from pydantic_core import InitErrorDetails, PydanticCustomError, PydanticKnownError, core_schema
 
-from steelyard.records import Load
+from steelyard.records import DrawnSample, Load
 from steelyard.suite.case import split_path
 from steelyard.suite.yaml import result, shown, unknown_key
 
@@ -144,6 +144,11 @@ def rate_in_words(rate: float) -> str:
         if whole >= 1 and whole == int(whole):
             return f"{int(whole):,} {unit}"
     return f"{rate:.3g} a second" if rate >= 1 else f"{rate * 60:.3g} a minute"
+
+
+def sample_in_words(sample: DrawnSample) -> str:
+    """Which cases were drawn: `sample of 200 by category, seed 7`."""
+    return f"sample of {sample.n:,}{f' by {sample.by}' if sample.by else ''}, seed {sample.seed}"
 
 
 def load_in_words(load: Load | None) -> str:

@@ -28,8 +28,7 @@ def table_of(store: SqlStore, header: RunHeader, name: str = "samples", *, answe
     pa = arrow()
 
     def read() -> pyarrow.Table:
-        # Answers come a piece at a time; all else is in memory already.
-        fields, pieces = table_columns(store, header, name, answers=answers, **({} if answers else {"size": None}))
+        fields, pieces = table_columns(store, header, name, answers=answers)
         schema = schema_of(fields)
         table = pa.Table.from_batches((batch_of(schema, fields, piece) for piece in pieces), schema)
         return table.unify_dictionaries()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import compress
 from typing import Any, Literal
 
 import numpy as np
@@ -25,14 +26,12 @@ from steelyard.store.sql import SqlStore
 
 NAMES = ("samples", "findings", "votes", "claims")
 PIECE = 20_000
-"""Rows of a table that are in memory at a time where it is streamed."""
+"""Rows of a table that are handed on at a time."""
 SHORT = 200
 """Characters that are shown of the message of a failure."""
 _READ = 1_000
 
 Kind = Literal["text", "code", "texts", "real", "whole", "flag"]
-At = slice | Array
-"""Which rows: a part of the run, or positions of samples."""
 
 
 @frozen
@@ -74,24 +73,19 @@ def cells(kind: Kind, values: Any) -> list[Any]:
 
 
 def table_columns(
-    store: SqlStore, header: RunHeader, name: str, *, answers: bool = False, size: int | None = PIECE
+    store: SqlStore, header: RunHeader, name: str, *, answers: bool = False
 ) -> tuple[list[Field], Pieces]:
-    """The columns of a table and their values, so many rows at a time; None is all rows of `samples` at once.
-
-    UsageError for a table that there is not.
-    """
+    """The columns of a table and their values, some rows at a time; UsageError for a table that there is not."""
     if name not in NAMES:
         raise UsageError(f"there is no table {name}: choose one of {', '.join(NAMES)}")
     if answers and name not in ("samples", "votes"):
         raise UsageError(f"the table {name} has no answers: they are with the samples, and judges' with the votes")
     samples = _Samples(store, header)
-    fields, pieces = {
-        "samples": partial(_all_samples, size=size, answers=answers),
-        "findings": _findings,
-        "votes": partial(_votes, answers=answers),
-        "claims": _claims,
-    }[name](samples)
-    return fields, pieces
+    if name == "samples":
+        return _all_samples(samples, answers=answers)
+    if name == "votes":
+        return _votes(samples, answers=answers)
+    return _findings(samples) if name == "findings" else _claims(samples)
 
 
 def _utf8(text: str) -> str:
@@ -101,10 +95,6 @@ def _utf8(text: str) -> str:
 
 def _text(stored: str | None) -> str | None:
     return stored if stored is None or MARK not in stored else _utf8(from_stored(stored))
-
-
-def _text_or_none(stored: str) -> str | None:
-    return _text(stored) if stored else None
 
 
 class _Samples:
@@ -143,7 +133,7 @@ class _Samples:
         self._add_scores()
         self._add_checks()
 
-    def _cases(self, at: At) -> list[str]:
+    def _cases(self, at: Any) -> list[str]:
         return list(map(self._ids.__getitem__, self._case[at].tolist()))
 
     def _code(self, name: str, codes: Array, names: Sequence[str]) -> None:
@@ -178,17 +168,18 @@ class _Samples:
 
     def _add_checks(self) -> None:
         checks = self.store.checks(self.run_id)
-        for code, name in enumerate(map(_utf8, checks.names)):
-            mine = checks.name == code
-            where, state = checks.sample[mine], checks.state[mine]
-            passed = np.full(self.n, -1, dtype=np.int8)
-            for result, flag in ((CheckState.PASSED, 1), (CheckState.FAILED, 0)):
-                passed[where[state == checks.states.index(result)]] = flag
-            self._number(f"check.{name}", "flag", passed)
-            if not np.isnan(checks.value[mine]).all():
-                values = np.full(self.n, np.nan)
-                values[where] = checks.value[mine]
-                self._number(f"check_value.{name}", "real", values)
+        # Each check has the places of its own samples: a column as long as the run would be large where many are rare.
+        order = np.argsort(checks.name, kind="stable")
+        ends = np.searchsorted(checks.name[order], np.arange(len(checks.names) + 1)).tolist()
+        passed, failed = checks.states.index(CheckState.PASSED), checks.states.index(CheckState.FAILED)
+        for name, first, last in zip(map(_utf8, checks.names), ends, ends[1:], strict=False):
+            mine = order[first:last]
+            where, state, value = checks.sample[mine], checks.state[mine], checks.value[mine]
+            # A check that was made several times in a sample failed where it failed once.
+            placed = [(where[state == code], np.int8(flag)) for code, flag in ((passed, 1), (failed, 0))]
+            self.columns[Field(f"check.{name}", "flag")] = partial(_placed, placed, np.int8(-1))
+            if not np.isnan(value).all():
+                self.columns[Field(f"check_value.{name}", "real")] = partial(_placed, [(where, value)], np.nan)
 
     def stream(self, sql: str, *values: Any) -> Iterator[list[Any]]:
         """The rows of a statement about this run, some at a time."""
@@ -203,16 +194,26 @@ class _Samples:
             texts.update((seq, _text(unpack_text(text, packed))) for seq, text, packed in rows)
         return [texts.get(place) for place in places.tolist()]
 
-    def of(self, fields: Sequence[Field], at: At) -> Piece:
+    def of(self, fields: Sequence[Field], at: Array) -> Piece:
         """Some columns of the samples at these positions."""
         return [self.columns[field](at) for field in fields]
+
+
+def _placed(values: list[tuple[Array, Any]], absent: Any, at: slice) -> Array:
+    """Values at their samples, of a part of the run: an array, or one value for all of them; the later ones prevail."""
+    result: Array = np.full(at.stop - at.start, absent)
+    for where, value in values:
+        here = slice(*np.searchsorted(where, (at.start, at.stop)))
+        result[where[here] - at.start] = value[here] if np.ndim(value) else value
+    return result
 
 
 def _combined(samples: Array, tags: Array, names: Sequence[str], n: int) -> tuple[Array, list[tuple[str, ...]]]:
     """For each sample the code of its tags, and every combination of tags that there is."""
     counts = np.bincount(samples, minlength=n)
     starts = np.cumsum(counts) - counts
-    codes, combinations = np.zeros(n, dtype=np.int64), [()]
+    codes: Array = np.zeros(n, dtype=np.int64)
+    combinations: list[tuple[str, ...]] = [()]
     for turn in range(counts.max(initial=0)):
         rows = np.flatnonzero(counts > turn)
         keys = codes[rows] * len(names) + tags[starts[rows] + turn]
@@ -240,13 +241,12 @@ _JUDGEMENTS = f"SELECT seq, content FROM judgements WHERE {_OF_RUN} ORDER BY seq
 _KEY = (Field("case", "text"), Field("variant", "code"), Field("repeat", "whole"))
 
 
-def _all_samples(samples: _Samples, *, size: int | None, answers: bool) -> tuple[list[Field], Pieces]:
+def _all_samples(samples: _Samples, *, answers: bool) -> tuple[list[Field], Pieces]:
     fields = [*samples.columns, *([Field("answer", "text")] if answers else [])]
 
     def pieces() -> Pieces:
-        step = size or max(samples.n, 1)
-        for start in range(0, samples.n, step):
-            at = slice(start, min(start + step, samples.n))
+        for start in range(0, samples.n, PIECE):
+            at = slice(start, min(start + PIECE, samples.n))
             yield [read(at) for read in samples.columns.values()] + ([samples.answers(at)] if answers else [])
 
     return fields, pieces()
@@ -261,24 +261,24 @@ def _findings(samples: _Samples) -> tuple[list[Field], Pieces]:
     def pieces() -> Pieces:
         names = [Names() for _ in coded]
         for rows in samples.stream(_FINDINGS):
-            seqs, *columns, place, evidence, expected, got, gain = zip(*rows, strict=True)
-            at = np.searchsorted(samples.places, np.array(seqs))
-            piece: Piece = [
-                Coded(item.codes([text or None for text in texts]), item.texts)
-                for item, texts in zip(names, columns, strict=True)
+            at = np.searchsorted(samples.places, np.array([row[0] for row in rows]))
+            counted = samples.table.conclusive[at]
+            if not counted.any():
+                continue
+            _, *columns, place, evidence, expected, got, gain = zip(*compress(rows, counted.tolist()), strict=True)
+            yield [
+                *samples.of(_KEY, at[counted]),
+                *(_coded(item, [text or None for text in texts]) for item, texts in zip(names, columns, strict=True)),
+                *([_text(text) or None for text in texts] for texts in (place, evidence)),
+                *(list(map(_shown, values)) for values in (expected, got)),
+                np.array(gain, dtype=float),
             ]
-            piece += [list(map(_text_or_none, place)), list(map(_text_or_none, evidence)), list(map(_shown, expected))]
-            piece += [list(map(_shown, got)), np.array(gain, dtype=float)]
-            counted = np.flatnonzero(samples.table.conclusive[at])
-            yield samples.of(_KEY, at[counted]) + [_taken(values, counted) for values in piece]
 
     return fields, pieces()
 
 
-def _taken(values: Any, at: Array) -> Any:
-    if isinstance(values, Coded):
-        return Coded(values.codes[at], values.names)
-    return values[at] if isinstance(values, np.ndarray) else [values[i] for i in at.tolist()]
+def _coded(names: Names, texts: Sequence[str | None]) -> Coded:
+    return Coded(names.codes(texts), list(map(_utf8, names.texts)))
 
 
 def _shown(stored: str | None) -> str | None:
@@ -310,7 +310,7 @@ def _votes(samples: _Samples, *, answers: bool) -> tuple[list[Field], Pieces]:
             piece.append(np.array([float(vote.repeat) for vote in votes]))
             for name in coded:
                 texts = [None if (text := getattr(vote, name)) is None else str(text) for vote in votes]
-                piece.append(Coded(names[name].codes(texts), names[name].texts))
+                piece.append(_coded(names[name], texts))
             piece.append([_utf8(vote.message) or None for vote in votes])
             piece.append([", ".join(sorted({remark.code for remark in vote.remarks})) or None for vote in votes])
             piece.append([to_json(vote.capped_by) if vote.capped_by else None for vote in votes])

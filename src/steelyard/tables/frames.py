@@ -31,7 +31,7 @@ def to_pandas(store: SqlStore, header: RunHeader, name: str = "samples", *, answ
         raise MissingExtra("a pandas DataFrame", "pandas") from None
 
     def read() -> pandas.DataFrame:
-        fields, pieces = table_columns(store, header, name, answers=answers, size=None)
+        fields, pieces = table_columns(store, header, name, answers=answers)
         columns: list[list[Any]] = [[] for _ in fields]
         for piece in pieces:
             for column, values in zip(columns, piece, strict=True):
@@ -45,7 +45,7 @@ def to_pandas(store: SqlStore, header: RunHeader, name: str = "samples", *, answ
 
 def _series(pd: Any, kind: Kind, pieces: list[Any]) -> Any:
     if kind == "text":
-        return pd.array(list(chain.from_iterable(pieces)), dtype="str" if pd.__version__ >= "3" else "string")
+        return pd.array(list(chain.from_iterable(pieces)), dtype="string")
     if kind in ("code", "texts"):
         codes = np.concatenate([np.empty(0, np.int8), *(piece.codes for piece in pieces)])
         # The pieces share their names, of which the last knows all.

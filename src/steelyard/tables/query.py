@@ -33,8 +33,9 @@ _ALONE = {
     "autoload_known_extensions": "false",
     "allow_community_extensions": "false",
     "python_enable_replacements": "false",
+    "temp_directory": "",
 }
-"""No files, no network, no extensions, no variables of this process."""
+"""No files, not even for what does not fit into memory, no network, no extensions, no variables of this process."""
 
 
 @frozen

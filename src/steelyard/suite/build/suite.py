@@ -21,6 +21,7 @@ from steelyard.suite.build.target import build_target, build_variants, prompts_o
 from steelyard.suite.case import CaseSurvey
 from steelyard.suite.cases import ListCases, build_source, survey_cases
 from steelyard.suite.chosen_judge import self_judged
+from steelyard.suite.files import allowed
 from steelyard.suite.judge import JudgeModel
 from steelyard.suite.models import (
     EXPECT,
@@ -366,6 +367,8 @@ def build_suite(draft: Draft, path: str) -> SuiteModel:
     surveyed = SURVEYED.get()
     raw = _keys(draft)
     part, wrong = draft.check_keys(SuiteModel, raw)
+    with draft.noting(("allow",), "allow: "):
+        draft.allow = allowed(draft.folder, part.allow)
     score: dict[str, Any] = raw["score"] if "score" in raw and "score" not in wrong else {}
     components = build_components(score, draft)
     target, targets = _targets(raw, draft)
@@ -503,6 +506,10 @@ def _targets(raw: dict[str, Any], draft: Draft) -> tuple[TargetSpec | None, dict
             named[name] = built
             prompts_of(built, ("targets", name), draft)
     given = raw.get("target")
+    cases = raw.get("cases")
+    if given is None and isinstance(cases, dict) and isinstance(cases.get("otlp"), str):
+        # A trace holds what was answered, too.
+        given = {"recorded": {"file": cases["otlp"], "format": "otlp"}}
     if given is None:
         draft.add_problem("target is missing: name the system under test, as in target: {recorded: answers.jsonl}")
         return None, named

@@ -1,0 +1,227 @@
+"""Scorers of sets: what is in a list of the case, and precision, recall and F1 (oracle: scikit-learn)."""
+
+import json
+import math
+import random
+
+import pytest
+from pydantic import ValidationError
+from sklearn.metrics import precision_recall_fscore_support
+from sklearn.preprocessing import MultiLabelBinarizer
+
+from parts.command import steelyard
+from parts.looped import for_every
+from steelyard.records import Outcome
+from steelyard.scoring.evaluate import Evaluator
+from steelyard.scoring.sets import ItemSet, Subset
+from steelyard.suite.case import Case
+from steelyard.suite.load import load_suite
+
+IDS = Case("c", input={"passage_ids": ["p1", "p2", 3, "p4"]})
+
+
+def cited(answer, **settings):
+    return Subset(of="input.passage_ids", **settings).at("cited").read({"cited": answer}, IDS)
+
+
+@for_every(
+    ("answer", "value"),
+    [
+        (["p1", "p2"], 1.0),
+        (["p1", "P2 ", "p9"], 2 / 3),
+        (["p9", "p1", "p9", "p9"], 1 / 2),  # each stranger counts once
+        (["p1"] * 50, 1.0),
+        ([3, 3.0, "3"], 1.0),
+        ("p1", 1.0),
+        ("p1, p2", 0.0),
+        (["p1", None, ""], 1.0),
+        ([["p1"], {"id": "p1"}], 0.0),
+        ([True], 0.0),
+        ({"p1": 1}, 0.0),
+        ([], 0.0),
+        (None, 0.0),
+    ],
+)
+def test_a_subset_is_worth_the_share_that_is_in_the_list(answer, value):
+    assert cited(answer).value == pytest.approx(value)
+
+
+def test_every_stranger_is_a_finding_and_fixing_all_gives_full_marks():
+    reading = cited(["p1", "x", "ü", "x"])
+    assert [fault.got for fault in reading.faults] == ["x", "ü"]
+    assert sum(fault.codes["NOT_IN_LIST"] for fault in reading.faults) == pytest.approx(1 - reading.value)
+    assert reading.counts == {"inside": 1, "answered": 3, "empty": 0, "answers": 1}
+    assert cited(["p1", "x"], strict=True).value == 0.0
+    assert cited(["p1", "x"], code="MADE_UP").faults[0].codes.keys() == {"MADE_UP"}
+
+
+def test_only_an_empty_list_may_be_skipped_and_never_earns_marks():
+    skipped = cited([], empty="skip")
+    assert (skipped.value, skipped.skipped) == (None, True)
+    assert cited(None, empty="skip").value == cited({}, empty="skip").value == 0.0
+
+
+def test_an_endless_list_is_malformed():
+    assert "1,001 values" in cited(list(range(1001))).misshapen
+    assert "1,001 values" in ItemSet(expected="input.passage_ids").read(list(range(1001)), IDS).misshapen
+
+
+def tags(answer, truth, **settings):
+    return ItemSet(expected="expected.tags", **settings).read(answer, Case("c", expected={"tags": truth}))
+
+
+@for_every(
+    ("answer", "truth", "f1", "precision", "recall"),
+    [
+        (["a", "b"], ["a", "b"], 1, 1, 1),
+        (["a", "x"], ["a", "b", "c"], 2 * 1 / 5, 1 / 2, 1 / 3),
+        (["a", "a", "A "], ["a", "b"], 2 / 3, 1, 1 / 2),
+        ([], ["a"], 0, 0, 0),
+        ({"a": 1}, ["a"], 0, 0, 0),
+        (7, [7.0], 1, 1, 1),
+        (["x"], [], 0, 0, 0),
+    ],
+)
+def test_values_of_one_answer(answer, truth, f1, precision, recall):
+    wanted = {"f1": f1, "precision": precision, "recall": recall}
+    assert {name: tags(answer, truth, value=name).value for name in wanted} == pytest.approx(wanted)
+    assert tags(answer, truth, value="precision", strict=True).value == pytest.approx(f1)
+
+
+def test_nothing_against_nothing_is_no_full_marks_but_unknown():
+    assert tags([], []).value is None
+    assert tags(None, []).value is None
+    assert tags(["a"], None).value is None
+
+
+def test_missed_and_extra_values_are_findings_worth_what_fixing_them_gives():
+    reading = tags(["a", "x", "y"], ["a", "b"])  # F1 = 2 / 5
+    codes = [(*fault.codes, fault.expected, fault.got) for fault in reading.faults]
+    assert codes == [("MISSED", "b", None), ("EXTRA", None, "x"), ("EXTRA", None, "y")]
+    # With b: 4 / 6. Without x and y: 2 / 3, half of the gain each.
+    assert [next(iter(fault.codes.values())) for fault in reading.faults] == pytest.approx(
+        [4 / 6 - 2 / 5, (2 / 3 - 2 / 5) / 2, (2 / 3 - 2 / 5) / 2]
+    )
+
+
+def test_micro_and_macro_figures_are_those_of_scikit_learn():
+    labels, rng = ["a", "b", "c", "d"], random.Random(7)
+    scorer = ItemSet(expected="expected.tags", labels=("a", "b", "c", "d", "never"))
+    truths = [rng.sample(labels, rng.randint(0, 3)) for _ in range(60)]
+    answers = [rng.sample(labels, rng.randint(0, 3)) for _ in range(60)]
+    sums = {}
+    for answer, truth in zip(answers, truths, strict=True):
+        for name, count in scorer.read(answer, Case("c", expected={"tags": truth})).counts.items():
+            sums[name] = sums.get(name, 0) + count
+
+    def figure(name):
+        measure = scorer.measures[name]
+        return sums[measure.numerator] / sums[measure.denominator] if sums.get(measure.denominator) else math.nan
+
+    binary = MultiLabelBinarizer(classes=labels)
+    y_true, y_pred = binary.fit_transform(truths), binary.fit_transform(answers)
+    for average, before in (("micro", ""), ("macro", "macro_")):
+        wanted = precision_recall_fscore_support(y_true, y_pred, average=average)[:3]
+        for name, value in zip(("precision", "recall", "f1"), wanted, strict=True):
+            if not before:
+                assert figure(name) == pytest.approx(value)
+            else:
+                parts = [figure(part) for part in scorer.means[before + name].of]
+                assert [math.isnan(part) for part in parts] == [False] * 4 + [True]  # of nothing, so left out
+                assert sum(parts[:4]) / 4 == pytest.approx(value)
+
+
+@for_every("labels", [["a", "a"], ["macro"], [" "]])
+def test_labels_are_names_of_measures(labels):
+    with pytest.raises(ValidationError, match="label"):
+        ItemSet(expected="expected.tags", labels=labels)
+
+
+def test_a_truth_that_is_no_list_of_values_is_a_mistake_of_the_case():
+    wrong = Case("c", input={"passage_ids": [{"id": "p1"}]}, expected={"tags": {"a": 1}})
+    assert "a list of texts or numbers" in Subset(of="input.passage_ids").check(wrong)
+    assert "a list of texts or numbers" in ItemSet(expected="expected.tags").check(wrong)
+
+
+SUITE = """
+suite: tickets
+cases: {files: cases.json}
+target: {recorded: answers.jsonl}
+answer: {format: json}
+score:
+  cited: {subset: {of: "input.passages[].id", empty: skip}}
+  tags: {item_set: {expected: expected.tags, labels: [bug, login]}}
+  severity: {ordinal: {expected: expected.severity, order: [low, medium, high]}, wrong_below: 1}
+pass: score >= 75 %
+gates:
+  - score.tags.macro_f1 >= 50 %
+  - score.cited.inside >= 50 %
+  - score.severity.within_one >= 50 %
+"""
+TICKETS = [
+    {
+        "id": f"t{n}",
+        "input": {"text": f"ticket {n}", "passages": [{"id": f"p{n}a"}, {"id": f"p{n}b"}]},
+        "expected": {"tags": tags, "severity": severity},
+    }
+    for n, (tags, severity) in enumerate(
+        [(["bug"], "low"), (["login", "bug"], "high"), (["login"], "medium"), (["other"], "high")]
+    )
+]
+
+
+@pytest.fixture
+def tickets(tmp_path):
+    (tmp_path / "suite.yaml").write_text(SUITE)
+    (tmp_path / "cases.json").write_text(json.dumps(TICKETS))
+    answers = [
+        {"cited": ["p0a"], "tags": ["bug"], "severity": "low"},
+        {"cited": [], "tags": ["bug", "x"], "severity": "medium"},
+        {"cited": ["p2a", "made up"], "tags": [], "severity": "urgent"},
+        {"cited": ["p3b"], "tags": ["other"], "severity": "high"},
+    ]
+    lines = [json.dumps({"case": f"t{n}", "answer": answer}) for n, answer in enumerate(answers)]
+    (tmp_path / "answers.jsonl").write_text("\n".join(lines))
+    return tmp_path
+
+
+def test_a_run_has_the_measures_with_their_n_and_the_findings(tickets):
+    outcome = steelyard("run", "suite.yaml", "--json", cwd=tickets)
+    report = json.loads(outcome.stdout)
+    assert report["overall"]["components"]["cited"]["n"] == 3  # the empty list is taken out
+    assert report["overall"]["components"]["cited"]["value"] == pytest.approx((1 + 0.5 + 1) / 3)
+    cited, found, severity = (report["overall"]["measures"][name] for name in ("cited", "tags", "severity"))
+    assert (cited["inside"]["value"], cited["empty"]["value"]) == (3 / 4, 1 / 4)
+    # 3 right of 4 answered and 5 true. bug: 2 of 2; login: none of 2.
+    figures = {name: found[name]["value"] for name in ("precision", "recall", "f1", "macro_f1")}
+    assert figures == pytest.approx({"precision": 3 / 4, "recall": 3 / 5, "f1": 6 / 9, "macro_f1": 1 / 2})
+    assert (found["f1"]["n"], found["login_f1"]["n"]) == (4, 2)
+    assert {name: figure["value"] for name, figure in severity.items()} == {
+        "exact": 1 / 2,
+        "within_one": 3 / 4,
+        "too_high": 0,
+        "too_low": 1 / 4,
+        "outside": 1 / 4,
+    }
+    assert report["overall"]["findings"] == {"EXTRA": 1, "MISSED": 2, "NOT_IN_LIST": 1, "SEVERITY": 2}
+    confused = {(item["expected"], item["got"]) for item in report["confusions"]}
+    assert confused == {("high", "medium"), ("medium", "urgent")}
+
+
+def test_the_audit_tries_them_all(tickets):
+    outcome = steelyard("audit", "suite.yaml", "--json", cwd=tickets)
+    data = json.loads(outcome.stdout)
+    probes = {(probe["probe"], probe["rule"]): probe["average"] for probe in data["probes"]}
+    assert probes["truth", "as written"] == probes["truth", "strict"] == 1.0
+    assert all(
+        probes[name, rule] == 0.0 for name in ("empty", "{}", "nulls", "none") for rule in ("as written", "strict")
+    )
+    assert 0 < probes["everything", "as written"] < 0.5
+
+
+def test_an_answer_of_which_all_is_skipped_earns_nothing(tickets):
+    alone = SUITE.split("  tags:")[0] + "pass: score >= 75 %\n"
+    (tickets / "suite.yaml").write_text(alone)
+    suite = load_suite(tickets / "suite.yaml")
+    scored = Evaluator(suite).evaluate('{"cited": []}', next(iter(suite.cases)))
+    assert (scored.outcome, scored.score, scored.passed) == (Outcome.SCORED, 0.0, False)
