@@ -2,7 +2,6 @@
 
 import json
 import sys
-from importlib import metadata
 
 import pytest
 
@@ -14,16 +13,17 @@ REQUIRES = ["rich>=13", "vl-convert-python<2,>=1.7; extra == 'charts'", 'numba; 
 @pytest.fixture
 def installed(monkeypatch, tmp_path):
     """Pretends that Steelyard was installed so: where from, by what, into which environment."""
+    folder = tmp_path / "site" / "steelyard-0.1.0.dist-info"
+    folder.mkdir(parents=True)
+    requires = "".join(f"Requires-Dist: {text}\n" for text in REQUIRES)
+    (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: steelyard\nVersion: 0.1.0\n{requires}")
+    monkeypatch.syspath_prepend(folder.parent)
+    monkeypatch.setattr(sys, "prefix", str(tmp_path))
 
     def pretend(origin=None, installer="pip", marker=None):
-        class Distribution:
-            requires = REQUIRES
-
-            def read_text(self, name):
-                return {"direct_url.json": origin and json.dumps(origin), "INSTALLER": f"{installer}\n"}[name]
-
-        monkeypatch.setattr(metadata, "distribution", lambda _: Distribution())
-        monkeypatch.setattr(sys, "prefix", str(tmp_path))
+        (folder / "INSTALLER").write_text(f"{installer}\n")
+        if origin is not None:
+            (folder / "direct_url.json").write_text(json.dumps(origin))
         if marker:
             (tmp_path / marker).touch()
 
