@@ -338,21 +338,15 @@ def _compiled(code: types.CodeType) -> tuple[Any, ...]:
 
 
 def bound_values(function: Any) -> Any:
-    """What a function holds that its source does not say: values of a closure or a partial, as JSON data, or None."""
+    """What a function holds that its source does not say: plain values of a closure or a partial, or None."""
     if isinstance(function, functools.partial):
         return [_plain(list(function.args)), _plain(function.keywords), bound_values(function.func)]
-    cells = getattr(inspect.unwrap(function), "__closure__", None) or ()
-    plain = (str, int, float, bool, list, tuple, dict, set, frozenset)
-    names = function.__code__.co_freevars if cells and hasattr(function, "__code__") else ()
-    values = {}
-    for name, cell in zip(names, cells, strict=False):
-        try:
-            held = cell.cell_contents
-        except ValueError:  # not set yet
-            continue
-        if isinstance(held, plain):
-            values[name] = _plain(sorted(held, key=repr) if isinstance(held, set | frozenset) else held)
-    return values or None
+    try:
+        held = inspect.getclosurevars(inspect.unwrap(function)).nonlocals
+    except (TypeError, ValueError):  # no function of Python, or a variable that is not set yet
+        return None
+    plain = (str, int, float, bool, list, tuple, dict)
+    return {name: _plain(value) for name, value in held.items() if isinstance(value, plain)} or None
 
 
 def _read_with(file: Path, *, data: bool) -> list[Path]:
