@@ -44,8 +44,11 @@ _BUILT_IN = {
         "year_range": "steelyard.scoring.years:YearRange",
     },
     "targets": {
+        "anthropic": "steelyard.targets.chat:AnthropicTarget",
+        "bedrock": "steelyard.targets.chat:BedrockTarget",
         "chat": "steelyard.targets.chat:ChatTarget",
         "command": "steelyard.targets.command:CommandTarget",
+        "gemini": "steelyard.targets.chat:GeminiTarget",
         "http": "steelyard.targets.http:HttpTarget",
         "python": "steelyard.targets.python:PythonTarget",
         "recorded": "steelyard.targets.recorded:RecordedTarget",
@@ -60,7 +63,12 @@ _BUILT_IN = {
     # The scorer of all checks together; nobody chooses it by name.
     "expectations": {"expect": "steelyard.scoring.expectations:Expectations"},
     # The settings of a judge that is asked; who asks it is not chosen by name.
-    "judges": {"chat": "steelyard.targets.chat:ChatConnection"},
+    "judges": {
+        "anthropic": "steelyard.targets.chat:AnthropicConnection",
+        "bedrock": "steelyard.targets.chat:BedrockConnection",
+        "chat": "steelyard.targets.chat:ChatConnection",
+        "gemini": "steelyard.targets.chat:GeminiConnection",
+    },
 }
 
 

@@ -60,6 +60,7 @@ def agree_to_cost(suite: SuiteModel, store: Store, earlier: RunHeader, *, yes: b
     UsageError without a terminal and without `yes`. Judges that are code cost nothing, and nobody is asked.
     """
     from steelyard.judging.ask import estimate_cost
+    from steelyard.suite.prices import read_prices
 
     judge = suite.judge
     if judge is None:
@@ -67,7 +68,7 @@ def agree_to_cost(suite: SuiteModel, store: Store, earlier: RunHeader, *, yes: b
     if all(member.kind == "python" for member in judge.members):
         click.echo("The judge is code: no model is asked.", err=True)
         return
-    estimate = estimate_cost(judge, _prompt_lengths(suite, judge, store, earlier))
+    estimate = estimate_cost(judge, _prompt_lengths(suite, judge, store, earlier), read_prices(suite.folder))
     click.echo(f"Judging the answers of run {earlier.id} again takes: {estimate}", err=True)
     if yes:
         return
@@ -168,6 +169,7 @@ def _prompt_lengths(suite: SuiteModel, judge: JudgeModel, store: Store, earlier:
 @against
 @allow_mismatch
 @click.option("--no-alerts", is_flag=True, help="Raise, close and send no alerts.")
+@click.option("--estimate", is_flag=True, help="Print what the run would take and cost, and make no call.")
 @on_workers
 @store_url
 @as_json
@@ -176,6 +178,7 @@ def run_command(
     against: str | None,
     allow_mismatch: bool,
     no_alerts: bool,
+    estimate: bool,
     store_url: str | None,
     as_json: bool,
     **asked: Any,
@@ -186,10 +189,13 @@ def run_command(
     The exit code is the verdict of the suite's gates and, with --against, of what became of the baseline's figures.
     """
     from steelyard.cli.options import reference_of
-    from steelyard.cli.output import alert_after_run, end_with, settings_before_run
+    from steelyard.cli.output import alert_after_run, end_with, print_estimate, settings_before_run
     from steelyard.store.sql import open_store
 
     suite, options = asked_for(**asked)
+    if estimate:
+        print_estimate(suite, options, store_url, as_json=as_json)
+        return
     alerts = None if no_alerts else settings_before_run(suite)
     with ExitStack() as closing:
         store = open_store(store_url, create=options.resume is None and options.retry_failed is None)

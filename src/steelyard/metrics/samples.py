@@ -287,6 +287,34 @@ def _sum_of_calls(name: str, unit: str, column: str, what: str) -> Metric:
     )
 
 
+def _of_streams(name: str, unit: str, about: str, aggregate: Aggregate, point: float | None, better: Better) -> Metric:
+    """A figure of streamed answers; a run without any does not have it."""
+    column = name.partition(".")[0]
+    formulas = {None: "sum / n", 0.5: "the 50th percentile, between the two nearest"}
+    return Metric(
+        name,
+        unit,
+        about,
+        formulas.get(point, "the 95th percentile, between the two nearest"),
+        "answered calls whose answer was streamed; of tokens a second, those with two tokens or more",
+        aggregate,
+        _STREAMED[column],
+        better,
+        stands_on="streamed answers",
+        point=point,
+        all_names=lambda data: [()] if np.isfinite(data.table.reported("first_token")).any() else [],
+        compared=Compared.NO,
+        for_sure=False,
+        group="streaming",
+    )
+
+
+def _streamed(column: str) -> Any:
+    return lambda data, _: Contributions(data.table.streamed(column), excluded=(("the answer was not streamed", None),))
+
+
+_STREAMED = {column: _streamed(column) for column in ("first_token", "tokens_per_second")}
+
 for _metric in (
     Metric(
         "pass_rate",
@@ -522,6 +550,19 @@ for _metric in (
     _latency_metric("mean", "mean time of answered calls", "sum of times / n", Aggregate.MEAN, Compared.PAIRS),
     _latency_metric("min", "fastest answered call", "the shortest time", Aggregate.MIN, Compared.NO),
     _latency_metric("max", "slowest answered call", "the longest time", Aggregate.MAX, Compared.NO),
+    _of_streams("first_token.p50", "s", "median time to the first token", Aggregate.QUANTILE, 0.5, "lower"),
+    _of_streams(
+        "first_token.p95", "s", "time that 95 % of first tokens stay within", Aggregate.QUANTILE, 0.95, "lower"
+    ),
+    _of_streams("first_token.mean", "s", "mean time to the first token", Aggregate.MEAN, None, "lower"),
+    _of_streams(
+        *("tokens_per_second.p50", "number", "median of the tokens a second after the first of an answer"),
+        *(Aggregate.QUANTILE, 0.5, "higher"),
+    ),
+    _of_streams(
+        *("tokens_per_second.mean", "number", "mean of the tokens a second after the first of an answer"),
+        *(Aggregate.MEAN, None, "higher"),
+    ),
     _sum_of_calls("cost.total", "cost", "cost", "costs"),
     _sum_of_calls("tokens.in", "tokens", "tokens_in", "input tokens"),
     _sum_of_calls("tokens.out", "tokens", "tokens_out", "output tokens"),
