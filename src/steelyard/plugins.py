@@ -44,11 +44,11 @@ _BUILT_IN = {
         "year_range": "steelyard.scoring.years:YearRange",
     },
     "targets": {
-        "anthropic": "steelyard.targets.chat:AnthropicTarget",
-        "bedrock": "steelyard.targets.chat:BedrockTarget",
+        "anthropic": "steelyard.targets.providers:AnthropicTarget",
+        "bedrock": "steelyard.targets.providers:BedrockTarget",
         "chat": "steelyard.targets.chat:ChatTarget",
         "command": "steelyard.targets.command:CommandTarget",
-        "gemini": "steelyard.targets.chat:GeminiTarget",
+        "gemini": "steelyard.targets.providers:GeminiTarget",
         "http": "steelyard.targets.http:HttpTarget",
         "python": "steelyard.targets.python:PythonTarget",
         "recorded": "steelyard.targets.recorded:RecordedTarget",
@@ -64,10 +64,10 @@ _BUILT_IN = {
     "expectations": {"expect": "steelyard.scoring.expectations:Expectations"},
     # The settings of a judge that is asked; who asks it is not chosen by name.
     "judges": {
-        "anthropic": "steelyard.targets.chat:AnthropicConnection",
-        "bedrock": "steelyard.targets.chat:BedrockConnection",
+        "anthropic": "steelyard.targets.providers:AnthropicConnection",
+        "bedrock": "steelyard.targets.providers:BedrockConnection",
         "chat": "steelyard.targets.chat:ChatConnection",
-        "gemini": "steelyard.targets.chat:GeminiConnection",
+        "gemini": "steelyard.targets.providers:GeminiConnection",
     },
 }
 

@@ -193,6 +193,12 @@ async def test_the_key_is_sent_in_its_header_and_is_in_nothing_else(bench, serve
     [
         ("anthropic", {"seed": 1}, "seed: the protocol of anthropic has no field"),
         ("anthropic", {"response_format": "json"}, "anthropic knows schema and text"),
+        (
+            "bedrock",
+            {"response_format": "schema", "when_refused": "json"},
+            "when_refused: bedrock knows schema and text",
+        ),
+        ("gemini", {"token": "K", "headers": {"X-Goog-Api-Key": {"env": "L"}}}, "two keys for one lock"),
         ("anthropic", {"extra": {"messages": []}}, "messages cannot be an extra field"),
         ("gemini", {"image_detail": "low"}, "image_detail"),
         ("bedrock", {"stream": True}, "stream: the protocol of bedrock has no field"),

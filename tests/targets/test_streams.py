@@ -90,8 +90,8 @@ async def test_events_may_be_cut_anywhere(bench, kind):
 async def test_a_stream_that_ends_before_the_answer_is_a_failure_not_a_short_answer(bench, server, kind):
     broken = streamed(kind, "a ", "cha", whole=False)
     cut = Behaviour(body=broken.body, headers=broken.headers, content_length=10_000, cut_after=len(broken.body))
-    server.on(PATHS[kind], broken, cut)
-    for _ in range(2):
+    server.on(PATHS[kind], broken, cut, text_answer(""), text_answer(": waiting\n\n"))
+    for _ in range(4):
         failure = await bench.fail(kind, stream(kind, server))
         assert (failure.kind, failure.retry) == ("cut", True)
 

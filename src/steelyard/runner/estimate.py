@@ -84,7 +84,9 @@ class RunEstimate:
 
     def document(self) -> doc.Document:
         """As a table, with the cost of all first."""
-        without = f"{fmt.NOT_AVAILABLE}: no price for {', '.join(self.not_priced)}; write {FILE}"
+        unpriced = [part for part in self.parts if part.cost is None]
+        cure = f"; write {FILE}" if any(part.model for part in unpriced) else ", and no earlier run tells"
+        without = f"{fmt.NOT_AVAILABLE}: no price for {', '.join(self.not_priced)}{cure}"
         facts = doc.Facts([("Calls", f"{self.calls:,}"), ("Cost", self.cost.written("cost") if self.cost else without)])
         table = doc.table(
             "What it takes",

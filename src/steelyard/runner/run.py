@@ -511,7 +511,7 @@ def _prices(suite: SuiteModel, target: Target, plan: Plan, context: TargetContex
     asked: list[tuple[Any, Iterable[str]]] = [(item.settings, [str(item.model)]) for item in members if item.is_model]
     if suite.target.kind in MODELS and not getattr(target, "makes_no_calls", False):
         settings = suite.target.settings
-        asked.append((settings, models_of(settings.model, plan.variants) or [settings.model]))
+        asked.append((settings, models_of(settings.model, plan.variants) or ()))
     return prices_used(asked, context.prices)
 
 

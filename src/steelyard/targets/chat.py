@@ -9,9 +9,9 @@ import json
 import logging
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
-from pydantic import BaseModel, Field, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 from yarl import URL
 
 from steelyard.errors import Problem, SuiteError, TargetFailure
@@ -19,7 +19,6 @@ from steelyard.redact import SecretRedactor
 from steelyard.suite.case import Attachment, Case, digest
 from steelyard.suite.files import inside, media_type_of
 from steelyard.suite.prices import Price, price_of
-from steelyard.targets.aws import Signer
 from steelyard.targets.base import (
     Filler,
     FromEnv,
@@ -42,16 +41,16 @@ from steelyard.targets.connection import HttpRequest
 from steelyard.targets.http import refuse_secrets_in
 from steelyard.targets.protocols import (
     FORMATS,
-    AnthropicProtocol,
-    BedrockProtocol,
     ChatProtocol,
-    GeminiProtocol,
     ResponseFormat,
     Stream,
     Wanted,
     read_completion,
 )
 from steelyard.targets.transport import json_of, wire_of
+
+if TYPE_CHECKING:
+    from steelyard.targets.aws import Signer
 
 # How to reach a chat model: what the settings of a chat target and of a judge share, and those of a judge.
 
@@ -113,9 +112,9 @@ class ModelAddress(TargetSettings):
         for name in sorted(protocol.lacks):
             if getattr(self, name, None):
                 raise ValueError(f"{name}: the protocol of {protocol.kind} has no field for it: take it out")
-        asked_for = getattr(self, "response_format", "text")
-        if asked_for not in protocol.formats:
-            raise ValueError(f"response_format: {protocol.kind} knows {' and '.join(protocol.formats)}, no {asked_for}")
+        for name in ("response_format", "when_refused"):
+            if (form := getattr(self, name, "text")) not in (*protocol.formats, "fail"):
+                raise ValueError(f"{name}: {protocol.kind} knows {' and '.join(protocol.formats)}, no {form}")
         return self
 
     @property
@@ -237,87 +236,6 @@ class ChatSettings(ModelAddress):
     def formats(self) -> tuple[ResponseFormat, ...]:
         """The format asked for, and the one to fall back to when there is one."""
         return (self.response_format,) if self.when_refused == "fail" else (self.response_format, self.when_refused)
-
-
-# The same two, target and judge, for the protocols of single providers.
-
-
-class _Anthropic(BaseModel):
-    protocol: ClassVar[ChatProtocol] = AnthropicProtocol()
-
-    base_url: str = Field(default="https://api.anthropic.com", description="Address of the service, without /v1.")
-    token: str | None = Field(
-        default="ANTHROPIC_API_KEY", description="Name of the environment variable that holds the API key."
-    )
-    max_tokens: int | None = Field(default=4096, description="Most tokens of an answer; must be sent.", gt=0)
-
-
-class _Gemini(BaseModel):
-    protocol: ClassVar[ChatProtocol] = GeminiProtocol()
-
-    base_url: str = Field(
-        default="https://generativelanguage.googleapis.com/v1beta",
-        description="Address of the service, up to and with /v1beta.",
-    )
-    token: str | None = Field(
-        default="GEMINI_API_KEY", description="Name of the environment variable that holds the API key."
-    )
-
-
-class _Bedrock(BaseModel):
-    protocol: ClassVar[ChatProtocol] = BedrockProtocol()
-
-    region: str = Field(description="Region of the service, such as us-east-1.", pattern=r"^[a-z0-9-]+$")
-    base_url: str = Field(default="", description="Address of the service. Default: that of the region.")
-    token: str | None = Field(
-        default=None,
-        description="Name of the environment variable that holds a Bedrock API key. Default: AWS_BEARER_TOKEN_BEDROCK "
-        "where it is set; else requests are signed with AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and "
-        "AWS_SESSION_TOKEN.",
-    )
-
-    @model_validator(mode="before")
-    @classmethod
-    def _in_its_region(cls, given: Any) -> Any:
-        if not isinstance(given, dict) or given.get("base_url") or not given.get("region"):
-            return given
-        return given | {"base_url": f"https://bedrock-runtime.{given['region']}.amazonaws.com"}
-
-    def key_variable(self, env: Mapping[str, str]) -> str | None:
-        """The key's variable, if one is named or the usual one is set."""
-        return self.token or ("AWS_BEARER_TOKEN_BEDROCK" if env.get("AWS_BEARER_TOKEN_BEDROCK") else None)
-
-    def signer(self, target_context: TargetContext, who: str) -> Signer | None:
-        """Signs with the usual variables when there is no key; UsageError when they are not set."""
-        if self.key_variable(target_context.env) is not None:
-            return None
-        who = f"{who} has no AWS_BEARER_TOKEN_BEDROCK and so"
-        keys = [read_variable(name, target_context, who) for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")]
-        return Signer(self.region, keys[0], keys[1], target_context.env.get("AWS_SESSION_TOKEN", "").strip() or None)
-
-
-class AnthropicSettings(_Anthropic, ChatSettings):
-    """Which model to ask by Anthropic's Messages, and how."""
-
-
-class GeminiSettings(_Gemini, ChatSettings):
-    """Which model to ask by Gemini's generateContent, and how."""
-
-
-class BedrockSettings(_Bedrock, ChatSettings):
-    """Which model to ask by Bedrock's Converse, and how."""
-
-
-class AnthropicConnection(_Anthropic, ChatConnection):
-    """Which model judges by Anthropic's Messages, and how it is asked."""
-
-
-class GeminiConnection(_Gemini, ChatConnection):
-    """Which model judges by Gemini's generateContent, and how it is asked."""
-
-
-class BedrockConnection(_Bedrock, ChatConnection):
-    """Which model judges by Bedrock's Converse, and how it is asked."""
 
 
 # One completion: key and headers, the response format that the server accepts, the cost.
@@ -579,21 +497,3 @@ def _checked(name: str, value: Any) -> Any:
     if name in _KINDS and (not isinstance(value, _KINDS[name]) or isinstance(value, bool)):
         raise TargetFailure("bad_template", f"target chat: {name} came out as {value!r} for this call", retry=False)
     return value
-
-
-class AnthropicTarget(ChatTarget):
-    """A chat target that speaks Anthropic's Messages."""
-
-    Settings = AnthropicSettings
-
-
-class GeminiTarget(ChatTarget):
-    """A chat target that speaks Gemini's generateContent."""
-
-    Settings = GeminiSettings
-
-
-class BedrockTarget(ChatTarget):
-    """A chat target that speaks Bedrock's Converse."""
-
-    Settings = BedrockSettings

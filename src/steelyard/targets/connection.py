@@ -198,8 +198,8 @@ class Connections:
 
 async def _tunnel(open_socket: socket.socket, origin: URL, proxy: URL) -> None:
     """Have the proxy lead on to the origin; TargetFailure when it does not, and the socket is closed."""
-    loop, place, head = asyncio.get_running_loop(), f"{origin.host}:{origin.port}", b""
-    lines = [f"CONNECT {origin.host_port_subcomponent if origin.explicit_port else place} HTTP/1.1", f"Host: {place}"]
+    loop, place, head = asyncio.get_running_loop(), f"{origin.host_subcomponent}:{origin.port}", b""
+    lines = [f"CONNECT {place} HTTP/1.1", f"Host: {place}"]
     lines += [f"{name}: {value}" for name, value in _proxy_headers(proxy).items()]
     try:
         await loop.sock_sendall(open_socket, "\r\n".join([*lines, "\r\n"]).encode())

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, Literal, get_args
 from urllib.parse import quote
 
 from yarl import URL
@@ -57,26 +57,26 @@ class Wanted:
 class ChatProtocol:
     """OpenAI's chat completions, which many services speak. The other protocols say what they do otherwise."""
 
-    kind: ClassVar[str] = "chat"
-    formats: ClassVar[tuple[ResponseFormat, ...]] = FORMATS
-    lacks: ClassVar[frozenset[str]] = frozenset()
+    kind = "chat"
+    path = "/chat/completions"
+    formats = FORMATS
+    lacks: frozenset[str] = frozenset()
     """Settings that the protocol has no field for."""
-    own: ClassVar[frozenset[str]] = frozenset(
+    own = frozenset(
         {"model", "messages", "temperature", "seed", "max_tokens", "response_format", "stream", "stream_options", "n"}
     )
     """Fields of the body that `extra` must not set."""
-    key_header: ClassVar[str] = "Authorization"
-    key_prefix: ClassVar[str] = "Bearer "
-    headers: ClassVar[dict[str, str]] = {}
-    format_words: ClassVar[tuple[str, ...]] = ("response_format", "json_schema", "json_object")
+    key_header, key_prefix = "Authorization", "Bearer "
+    headers: Mapping[str, str] = {}
+    format_words: tuple[str, ...] = ("response_format", "json_schema", "json_object")
     """How a server that refuses a response format names it."""
-    limited: ClassVar[frozenset[str]] = frozenset({"length", "max_tokens", "model_length"})
+    limited = frozenset({"length", "max_tokens", "model_length"})
     """How servers say that an answer reached the limit of tokens before its end."""
-    filtered: ClassVar[frozenset[str]] = frozenset({"content_filter"})
+    filtered = frozenset({"content_filter"})
 
     def url(self, base_url: str, model: str, *, stream: bool) -> URL:  # noqa: ARG002
         """Where a request is sent."""
-        return URL(base_url + "/chat/completions")
+        return URL(base_url + self.path)
 
     def body(self, asked: Mapping[str, Any], wanted: Wanted) -> dict[str, Any]:
         """What is sent."""
@@ -106,8 +106,7 @@ class ChatProtocol:
     def add(self, whole: dict[str, Any], event: dict[str, Any]) -> bool:
         """Put an event of a stream into the body that it is a part of; True when it brings some of the answer."""
         whole |= {name: event[name] for name in ("model", "usage", "error") if event.get(name)}
-        choice = _first(event.get("choices"))
-        if not choice:
+        if not (choice := _first(event.get("choices"))):
             return False
         into = whole.setdefault("choices", [{"message": {}}])[0]
         message, delta = into["message"], _group(choice.get("delta"))
@@ -131,23 +130,24 @@ class AnthropicProtocol(ChatProtocol):
     """Anthropic's Messages."""
 
     kind = "anthropic"
+    path = "/v1/messages"
     formats = ("schema", "text")
     lacks = frozenset({"seed", "image_detail", "schema_strict"})
     own = frozenset({"model", "messages", "system", "temperature", "max_tokens", "stream"})
-    key_header = "x-api-key"
-    key_prefix = ""
-    headers: ClassVar[dict[str, str]] = {"anthropic-version": "2023-06-01"}
-    format_words = ("output_config", "output_format", "json_schema", "schema")
+    key_header, key_prefix = "x-api-key", ""
+    headers: Mapping[str, str] = {"anthropic-version": "2023-06-01"}
+    format_words = ("output_config", "output_format", "schema")
     limited = frozenset({"max_tokens", "model_context_window_exceeded"})
     filtered = frozenset({"refusal"})
 
-    def url(self, base_url: str, model: str, *, stream: bool) -> URL:  # noqa: ARG002
-        return URL(base_url + "/v1/messages")
-
     def body(self, asked: Mapping[str, Any], wanted: Wanted) -> dict[str, Any]:
-        system, messages = _parted(asked["messages"])
-        talk = [{"role": role, "content": [_anthropic_part(part) for part in parts]} for role, parts in messages]
-        body = dict(asked) | {"messages": talk} | ({"system": system} if system else {})
+        def image(media_type: str, data: str, url: str) -> dict[str, Any]:
+            coded = {"type": "base64", "media_type": media_type, "data": data}
+            return {"type": "image", "source": {"type": "url", "url": url} if url else coded}
+
+        system, talk = _parted(asked, lambda text: {"type": "text", "text": text}, image)
+        messages = [{"role": role, "content": parts} for role, parts in talk]
+        body = dict(asked) | {"messages": messages} | ({"system": system} if system else {})
         if wanted.form == "schema":
             body = _merged(
                 {"output_config": {"format": {"type": "json_schema", "schema": closed(wanted.schema)}}}, body
@@ -161,19 +161,10 @@ class AnthropicProtocol(ChatProtocol):
             return None
         uses = [block for block in blocks if block.get("type") == "tool_use"]
         calls = [(use.get("name"), use.get("partial_json") or use.get("input")) for use in uses]
-        usage = _group(data.get("usage"))
-        names = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
-        given, cached, written = (_count(usage.get(name)) for name in names)
-        return Completion(
-            _text_or_calls([block["text"] for block in blocks if block.get("type") == "text"], calls),
-            data.get("stop_reason"),
-            data.get("model"),
-            None if given is None else given + (cached or 0) + (written or 0),
-            _count(usage.get("output_tokens")),
-            cached,
-            written,
-            str(_group(data.get("stop_details")).get("explanation") or ""),
-        )
+        text = _text_or_calls([block["text"] for block in blocks if block.get("type") == "text"], calls)
+        names = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+        why = str(_group(data.get("stop_details")).get("explanation") or "")
+        return Completion(text, data.get("stop_reason"), data.get("model"), *_tokens(data.get("usage"), names), why)
 
     def add(self, whole: dict[str, Any], event: dict[str, Any]) -> bool:
         match event.get("type"):
@@ -183,10 +174,9 @@ class AnthropicProtocol(ChatProtocol):
                 whole["content"][event["index"]] = dict(event["content_block"])
             case "content_block_delta":
                 block, delta = whole["content"][event["index"]], event["delta"]
-                for name in ("text", "partial_json"):
-                    if name in delta:
-                        block[name] = block.get(name, "") + delta[name]
-                return bool(delta.get("text") or delta.get("partial_json"))
+                pieces = {name: delta[name] for name in ("text", "partial_json") if name in delta}
+                block |= {name: block.get(name, "") + piece for name, piece in pieces.items()}
+                return any(pieces.values())
             case "message_delta":
                 whole |= event["delta"] | {"usage": whole["usage"] | _group(event.get("usage"))}
             case "message_stop":
@@ -205,8 +195,7 @@ class GeminiProtocol(ChatProtocol):
     kind = "gemini"
     lacks = frozenset({"image_detail", "schema_strict"})
     own = frozenset({"model", "messages", "contents", "systemInstruction", "temperature", "seed", "max_tokens"})
-    key_header = "x-goog-api-key"
-    key_prefix = ""
+    key_header, key_prefix = "x-goog-api-key", ""
     format_words = ("mime", "schema", "json mode")
     limited = frozenset({"MAX_TOKENS"})
     filtered = frozenset(
@@ -217,25 +206,20 @@ class GeminiProtocol(ChatProtocol):
     def url(self, base_url: str, model: str, *, stream: bool) -> URL:
         named = model if "/" in model else f"models/{model}"
         how = "streamGenerateContent?alt=sse" if stream else "generateContent"
-        return URL(f"{base_url}/{quote(named)}:{how}", encoded=True)
+        return _joined(base_url, f"/{quote(named)}:{how}")
 
     def body(self, asked: Mapping[str, Any], wanted: Wanted) -> dict[str, Any]:
-        extra, (system, messages) = _others(asked), _parted(asked["messages"])
-        names = {"temperature": "temperature", "seed": "seed", "max_tokens": "maxOutputTokens"}
-        config = {name: asked[given] for given, name in names.items() if given in asked}
-        if wanted.form != "text":
-            config["responseMimeType"] = "application/json"
-        if wanted.form == "schema":
-            config["responseJsonSchema"] = wanted.schema
-        body: dict[str, Any] = {
-            "contents": [
-                {"role": "model" if role == "assistant" else role, "parts": [_gemini_part(part) for part in parts]}
-                for role, parts in messages
-            ]
-        }
-        if system:
-            body["systemInstruction"] = {"parts": [{"text": system}]}
-        return _merged(body | ({"generationConfig": config} if config else {}), extra)
+        def image(media_type: str, data: str, url: str) -> dict[str, Any]:
+            return {"fileData": {"fileUri": url}} if url else {"inlineData": {"mimeType": media_type, "data": data}}
+
+        system, talk = _parted(asked, lambda text: {"text": text}, image)
+        config = _renamed(asked, {"temperature": "temperature", "seed": "seed", "max_tokens": "maxOutputTokens"})
+        config |= {"responseMimeType": "application/json"} if wanted.form != "text" else {}
+        config |= {"responseJsonSchema": wanted.schema} if wanted.form == "schema" else {}
+        roles = {"assistant": "model"}
+        body: dict[str, Any] = {"contents": [{"role": roles.get(role, role), "parts": parts} for role, parts in talk]}
+        body |= {"systemInstruction": {"parts": [{"text": system}]}} if system else {}
+        return _merged(body | ({"generationConfig": config} if config else {}), _others(asked))
 
     def read(self, data: dict[str, Any]) -> Completion | None:
         candidate, usage = _first(data.get("candidates")), _group(data.get("usageMetadata"))
@@ -244,26 +228,19 @@ class GeminiProtocol(ChatProtocol):
             return None
         parts = [part for part in _group(candidate.get("content")).get("parts") or () if not part.get("thought")]
         calls = [(call.get("name"), call.get("args")) for part in parts if (call := part.get("functionCall"))]
-        counted = {name: _count(usage.get(f"{name}TokenCount")) for name in _GEMINI_COUNTS}
-        sent, received = (
-            sum(counted[name] or 0 for name in names) if counted[names[0]] is not None else None
-            for names in (("prompt", "toolUsePrompt"), ("candidates", "thoughts"))
-        )
-        return Completion(
-            _text_or_calls([part["text"] for part in parts if isinstance(part.get("text"), str)], calls),
-            candidate.get("finishReason") if candidate else "BLOCKED",
-            data.get("modelVersion"),
-            sent,
-            received,
-            counted["cachedContent"],
-            detail=str(blocked or candidate.get("finishReason") or ""),
-        )
+        text = _text_or_calls([part["text"] for part in parts if isinstance(part.get("text"), str)], calls)
+        reason = candidate.get("finishReason") if candidate else "BLOCKED"
+        names = ("prompt", "toolUsePrompt", "candidates", "thoughts", "cachedContent")
+        sent, used, received, thought, cached = (_count(usage.get(f"{name}TokenCount")) for name in names)
+        tokens_in = None if sent is None else sent + (used or 0)
+        tokens_out = None if received is None else received + (thought or 0)
+        detail = str(blocked or reason or "")
+        return Completion(text, reason, data.get("modelVersion"), tokens_in, tokens_out, cached, None, detail)
 
     def add(self, whole: dict[str, Any], event: dict[str, Any]) -> bool:
         names = ("usageMetadata", "modelVersion", "promptFeedback", "error")
         whole |= {name: event[name] for name in names if event.get(name)}
-        candidate = _first(event.get("candidates"))
-        if not candidate:
+        if not (candidate := _first(event.get("candidates"))):
             return False
         into = whole.setdefault("candidates", [{"content": {"parts": []}}])[0]
         into |= {"finishReason": candidate["finishReason"]} if candidate.get("finishReason") else {}
@@ -274,9 +251,6 @@ class GeminiProtocol(ChatProtocol):
     def is_whole(self, whole: dict[str, Any]) -> bool:
         blocked = _group(whole.get("promptFeedback")).get("blockReason")
         return bool(blocked or _first(whole.get("candidates")).get("finishReason"))
-
-
-_GEMINI_COUNTS = ("prompt", "toolUsePrompt", "candidates", "thoughts", "cachedContent")
 
 
 class BedrockProtocol(ChatProtocol):
@@ -291,18 +265,20 @@ class BedrockProtocol(ChatProtocol):
     filtered = frozenset({"content_filtered", "guardrail_intervened"})
 
     def url(self, base_url: str, model: str, *, stream: bool) -> URL:  # noqa: ARG002
-        return URL(f"{base_url}/model/{quote(model, safe='')}/converse", encoded=True)
+        return _joined(base_url, f"/model/{quote(model, safe='')}/converse")
 
     def body(self, asked: Mapping[str, Any], wanted: Wanted) -> dict[str, Any]:
-        system, messages = _parted(asked["messages"])
-        body: dict[str, Any] = {
-            "messages": [{"role": role, "content": [_bedrock_part(part) for part in parts]} for role, parts in messages]
-        }
-        if system:
-            body["system"] = [{"text": system}]
-        names = {"temperature": "temperature", "max_tokens": "maxTokens"}
-        if config := {name: asked[given] for given, name in names.items() if given in asked}:
-            body["inferenceConfig"] = config
+        def image(media_type: str, data: str, url: str) -> dict[str, Any]:
+            if url:
+                message = f"{excerpt_of(url)}: Bedrock takes images as files, not by address"
+                raise TargetFailure("bad_attachment", message, retry=False)
+            return {"image": {"format": media_type.partition("/")[2], "source": {"bytes": data}}}
+
+        system, talk = _parted(asked, lambda text: {"text": text}, image)
+        body: dict[str, Any] = {"messages": [{"role": role, "content": parts} for role, parts in talk]}
+        body |= {"system": [{"text": system}]} if system else {}
+        config = _renamed(asked, {"temperature": "temperature", "max_tokens": "maxTokens"})
+        body |= {"inferenceConfig": config} if config else {}
         if wanted.form == "schema":
             tool = {"toolSpec": {"name": _ANSWER, "inputSchema": {"json": wanted.schema}}}
             body["toolConfig"] = {"tools": [tool], "toolChoice": {"tool": {"name": _ANSWER}}}
@@ -312,71 +288,47 @@ class BedrockProtocol(ChatProtocol):
         message = _group(data.get("output")).get("message")
         if not isinstance(message, dict):
             return None
-        blocks, usage = message.get("content") or [], _group(data.get("usage"))
+        blocks, reason = message.get("content") or [], data.get("stopReason")
         calls = [(use.get("name"), use.get("input")) for block in blocks if (use := block.get("toolUse"))]
-        names = ("inputTokens", "cacheReadInputTokens", "cacheWriteInputTokens")
-        given, cached, written = (_count(usage.get(name)) for name in names)
-        return Completion(
-            _text_or_calls([block["text"] for block in blocks if "text" in block], calls),
-            data.get("stopReason"),
-            None,
-            None if given is None else given + (cached or 0) + (written or 0),
-            _count(usage.get("outputTokens")),
-            cached,
-            written,
-            str(data.get("stopReason") or ""),
-        )
+        text = _text_or_calls([block["text"] for block in blocks if "text" in block], calls)
+        names = ("inputTokens", "outputTokens", "cacheReadInputTokens", "cacheWriteInputTokens")
+        return Completion(text, reason, None, *_tokens(data.get("usage"), names), str(reason or ""))
 
 
-# Parts of messages, as OpenAI has them and as the others do.
+# Parts of requests, as OpenAI has them and as the others do.
 
-_Parts = list[dict[str, Any]]
+_Part = dict[str, Any]
 
 
-def _parted(messages: Iterable[Mapping[str, Any]]) -> tuple[str, list[tuple[str, _Parts]]]:
-    """What the system messages say, and of all others the role and the parts."""
+def _joined(base_url: str, rest: str) -> URL:
+    """Both, with the rest as it is: `%3A` and `:` are not the same to a signature."""
+    return URL(f"{URL(base_url)}{rest}", encoded=True)
+
+
+def _parted(
+    asked: Mapping[str, Any], text: Callable[[str], _Part], image: Callable[[str, str, str], _Part]
+) -> tuple[str, list[tuple[str, list[_Part]]]]:
+    """What the system messages say, and of all others the role and the parts. `image` is given a media type and base64,
+    or an address."""
     system, others = [], []
-    for message in messages:
+    for message in asked["messages"]:
         role, content = message["role"], message["content"]
         if role == "system":
             system.append(content)
-        else:
-            others.append((role, [{"type": "text", "text": content}] if isinstance(content, str) else content))
+            continue
+        parts = [text(content)] if isinstance(content, str) else []
+        for part in () if parts else content:
+            url = part["image_url"]["url"] if part["type"] == "image_url" else ""
+            media_type, coded, data = url.removeprefix("data:").partition(";base64,")
+            parts.append(
+                text(part["text"]) if not url else image(media_type, data, "") if coded else image("", "", url)
+            )
+        others.append((role, parts))
     return "\n\n".join(system), others
 
 
-def _image(part: Mapping[str, Any]) -> tuple[str, str, str]:
-    """The media type, the base64 text and the address of an image: either of both is empty."""
-    url = part["image_url"]["url"]
-    if not url.startswith("data:"):
-        return "", "", url
-    media_type, _, data = url.removeprefix("data:").partition(";base64,")
-    return media_type, data, ""
-
-
-def _anthropic_part(part: dict[str, Any]) -> dict[str, Any]:
-    if part["type"] == "text":
-        return part
-    media_type, data, url = _image(part)
-    source = {"type": "url", "url": url} if url else {"type": "base64", "media_type": media_type, "data": data}
-    return {"type": "image", "source": source}
-
-
-def _gemini_part(part: dict[str, Any]) -> dict[str, Any]:
-    if part["type"] == "text":
-        return {"text": part["text"]}
-    media_type, data, url = _image(part)
-    return {"fileData": {"fileUri": url}} if url else {"inlineData": {"mimeType": media_type, "data": data}}
-
-
-def _bedrock_part(part: dict[str, Any]) -> dict[str, Any]:
-    if part["type"] == "text":
-        return {"text": part["text"]}
-    media_type, data, url = _image(part)
-    if url:
-        message = f"{excerpt_of(url)}: Bedrock takes images as files, not by address"
-        raise TargetFailure("bad_attachment", message, retry=False)
-    return {"image": {"format": media_type.partition("/")[2], "source": {"bytes": data}}}
+def _renamed(asked: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+    return {name: asked[given] for given, name in names.items() if given in asked}
 
 
 def _others(asked: Mapping[str, Any]) -> dict[str, Any]:
@@ -467,6 +419,15 @@ def _group(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
+_Counts = tuple[int | None, int | None, int | None, int | None]
+
+
+def _tokens(usage: Any, names: Sequence[str]) -> _Counts:
+    """Tokens sent, received, from the cache and written to it, where those sent are counted without the last two."""
+    sent, received, cached, written = (_count(_group(usage).get(name)) for name in names)
+    return None if sent is None else sent + (cached or 0) + (written or 0), received, cached, written
+
+
 def _count(value: Any) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
 
@@ -548,7 +509,7 @@ class Stream:
         """All of it as one body; TargetFailure `cut` when the stream ended before the answer did."""
         for line in (self._rest, b""):
             self._line(line)
-        if not self._whole:  # a server that does not stream
+        if not self._whole and received.text.lstrip()[:1] == "{":  # a server that does not stream
             return json_of(received)
         if not (self._is_done or self._whole.get("error") or self._protocol.is_whole(self._whole)):
             raise _failure("cut", "the stream ended before the answer was complete", received, retry=True)
