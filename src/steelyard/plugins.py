@@ -49,8 +49,11 @@ _BUILT_IN = {
         "year_range": "steelyard.scoring.years:YearRange",
     },
     "targets": {
+        "anthropic": "steelyard.targets.providers:AnthropicTarget",
+        "bedrock": "steelyard.targets.providers:BedrockTarget",
         "chat": "steelyard.targets.chat:ChatTarget",
         "command": "steelyard.targets.command:CommandTarget",
+        "gemini": "steelyard.targets.providers:GeminiTarget",
         "http": "steelyard.targets.http:HttpTarget",
         "python": "steelyard.targets.python:PythonTarget",
         "recorded": "steelyard.targets.recorded:RecordedTarget",
@@ -70,7 +73,12 @@ _BUILT_IN = {
         "python": "steelyard.scoring.functions:FunctionScorer",
     },
     # The settings of a judge that is asked; who asks it is not chosen by name.
-    "judges": {"chat": "steelyard.targets.chat:ChatConnection"},
+    "judges": {
+        "anthropic": "steelyard.targets.providers:AnthropicConnection",
+        "bedrock": "steelyard.targets.providers:BedrockConnection",
+        "chat": "steelyard.targets.chat:ChatConnection",
+        "gemini": "steelyard.targets.providers:GeminiConnection",
+    },
     # Those of a model that a scorer needs, which a run asks.
     "models": {"embeddings": "steelyard.targets.embeddings:EmbeddingsConnection"},
 }

@@ -59,6 +59,8 @@ class HistoryRun:
     """Names of the baselines that stand for it now."""
     target: str = ""
     """What answered: its kind, and its model or place."""
+    cost: Estimate | None = None
+    """What all its calls cost; n/a where they did not tell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -396,6 +398,7 @@ class _Reader:
             rescored_from=answers_from(header),
             baselines=tuple(self._locks.get(header.id, ())),
             target=target_name(header),
+            cost=None if summary is None else summary.overall.totals.get("cost"),
         )
         return _Read(header, summary, run)
 

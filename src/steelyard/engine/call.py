@@ -149,6 +149,8 @@ class RetryPolicy:
             first_byte=_amount(response.first_byte),
             queued=watch.queued,
             cut_off=response.cut_off,
+            first_token=_amount(response.first_token),
+            tokens_cached=_count(response.tokens_cached),
         )
 
     def _failed(self, failure: TargetFailure, watch: _Stopwatch, tries: int) -> CallResult:
@@ -302,6 +304,8 @@ def _entry(call_result: CallResult) -> dict[str, Any]:
         "model": call_result.model,
         "first_byte": call_result.first_byte,
         "cut_off": call_result.cut_off,
+        "first_token": call_result.first_token,
+        "tokens_cached": call_result.tokens_cached,
     }
 
 

@@ -21,8 +21,10 @@ from steelyard.records import RunHeader, Sample
 from steelyard.redact import looks_secret, redact_known
 from steelyard.suite.case import MISSING, Attachment, Case, compile_path, json_writer
 from steelyard.suite.files import text_inside
+from steelyard.suite.judge import MODELS
 from steelyard.suite.mapping import Template, compile_template
 from steelyard.suite.models import TargetSpec, Variant
+from steelyard.suite.prices import Prices
 
 
 @frozen
@@ -61,6 +63,12 @@ class Response:
     """Seconds from sending the question to the first byte of the answer's body; None when the target cannot tell."""
     cut_off: bool = False
     """True when the system says that the answer broke off at the limit of tokens."""
+    first_token: float | None = None
+    """Seconds from sending the question to the first part of a streamed answer; None when it was not streamed."""
+    tokens_cached: int | None = None
+    """Of the tokens sent, those that came from the provider's cache."""
+    tokens_written: int | None = None
+    """Of the tokens sent, those that were written to it."""
 
 
 _STATUS, _MODEL = (int, type(None)), (str, type(None))
@@ -93,6 +101,8 @@ class TargetContext:
     env: dict[str, str] = field(default_factory=dict)
     """The environment secrets are read from; never stored."""
     max_connections: int = 8
+    prices: Prices = field(default_factory=dict)
+    """Of the price file; those in settings go before them."""
 
 
 class Target(Protocol):
@@ -272,8 +282,8 @@ def text_of(given: str | TextFile, target_context: TargetContext, what: str) -> 
 
 # The request of a stored sample: made again of the settings that its run stored and of its case.
 
-_WITH_REQUESTS = ("chat", "command", "http")
-_NOT_SENT = {"token", "price", "max_bytes", "connect_timeout", "start", "ready"}
+_WITH_REQUESTS = (*MODELS, "command", "http")
+_NOT_SENT = {"token", "price", "max_bytes", "connect_timeout", "trust_env", "start", "ready"}
 _HIDDEN = "[secret]"
 
 
@@ -304,11 +314,11 @@ def _without_secrets(value: Any) -> Any:
     return [_without_secrets(item) for item in value] if isinstance(value, list) else value
 
 
-class _Names(dict[str, str]):
-    """An environment in which every variable stands for itself."""
+class NamedVariables(dict[str, str]):
+    """An environment in which every variable stands for itself, and that has no proxies."""
 
-    def get(self, name: str, default: Any = None) -> str:  # noqa: ARG002
-        return f"${name}"
+    def get(self, name: str, default: Any = None) -> Any:
+        return default if name.lower().endswith("_proxy") else f"${name}"
 
 
 def request_again(header: RunHeader, sample: Sample, case: Case) -> Any:
@@ -327,7 +337,7 @@ def request_again(header: RunHeader, sample: Sample, case: Case) -> Any:
 
 def unsent(spec: TargetSpec, folder: Path, schema: dict[str, Any] | None) -> Target:
     """A target whose requests can be read and are not sent: it is not entered, and variables stand by name."""
-    return open_target(spec, TargetContext(folder, schema, _Names()))
+    return open_target(spec, TargetContext(folder, schema, NamedVariables()))
 
 
 def request_data(request: Any) -> Any:
