@@ -355,10 +355,10 @@ class FirstCalls:
 
     def take(self, completed: Completed) -> list[Completed]:
         """What is to be stored now."""
-        sample = completed.sample
-        call, hopeless = sample.call_result, self._hopeless(sample)
+        call = completed.sample.call_result
         if not self.watching or call.cached or call.tries == 0 or (self._recorded and call.failure is not None):
             return [completed]
+        hopeless = self._hopeless(completed.sample)
         if hopeless is None or (self._held and self._held[0][1] != hopeless[0]):
             return [*self.release(), *([] if self.why and hopeless else [completed])]
         self._held.append((completed, *hopeless))
