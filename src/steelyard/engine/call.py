@@ -355,14 +355,14 @@ class FirstCalls:
 
     def take(self, completed: Completed) -> list[Completed]:
         """What is to be stored now."""
-        sample = completed.sample
-        call, hopeless = sample.call_result, self._hopeless(sample)
+        call = completed.sample.call_result
         if not self.watching or call.cached or call.tries == 0 or (self._recorded and call.failure is not None):
             return [completed]
+        hopeless = self._hopeless(completed.sample)
         if hopeless is None or (self._held and self._held[0][1] != hopeless[0]):
             return [*self.release(), *([] if self.why and hopeless else [completed])]
         self._held.append((completed, *hopeless))
-        self.why = self.why or self._found()
+        self.why = self.why or self._reason()
         return []
 
     def release(self) -> list[Completed]:
@@ -379,7 +379,7 @@ class FirstCalls:
         failures = [(f"judge {call.member}", call.call_result.failure) for call in calls]
         return next(((who, item) for who, item in failures if item is not None and item.kind in _CURES), None)
 
-    def _found(self) -> str | None:
+    def _reason(self) -> str | None:
         samples = [completed.sample for completed, _, _ in self._held]
         # What is not there may be so for one case or variant alone.
         of_cases = any(failure.kind == "http_404" for _, _, failure in self._held)
