@@ -25,7 +25,7 @@ from steelyard.analysis.wording import in_unit
 from steelyard.decide.baselines import baselines
 from steelyard.decide.gates import measure, p_text
 from steelyard.errors import UsageError
-from steelyard.metrics.expressions import EVERY, FACTORS, Gate, is_factor, parse_gate, parse_metric
+from steelyard.metrics.expressions import EVERY, FACTORS, Gate, parse_gate, parse_metric
 from steelyard.metrics.own import load_metrics
 from steelyard.metrics.registry import CORRECTED
 from steelyard.records import RunHeader, RunState, Verdict
@@ -302,8 +302,7 @@ def read_history(store: Store, suite: str, wanted: Wanted = Wanted()) -> History
     asked = {text: asked_metric(text) for text in dict.fromkeys((*DEFAULT_METRICS, *wanted.metrics))}
     headers = _of_target(headers, wanted.target)
     shown = headers[: wanted.last] if wanted.last else headers
-    named = (wanted.by, *(gate.factor for gate in asked.values()))
-    factors = {factor for factor in named if factor and is_factor(factor)}
+    factors = {wanted.by, *(gate.factor or "" for gate in asked.values())} - {"", CODE}
     reader = _Reader(store, headers, asked, factors)
     results = sorted(map(reader.read, shown), key=lambda item: (item.run.answered_at, item.header.created_at))
     trended = [item for item in results if not item.run.left_out]
