@@ -8,7 +8,7 @@ LOWEST ?= .venv-lowest
 # Tests start hundreds of processes: without bytecode every one of them compiles the package and the tests anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-newest test-lowest test-long check format schema lock bench clean
+.PHONY: demo test test-newest test-lowest test-long check format notebook schema lock bench dist site clean
 
 $(VENV)/core: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -55,6 +55,9 @@ test-lowest: $(LOWEST)/ready
 test-long: $(VENV)/ready
 	$(BIN)/pytest --full-length -m "long or simulation or hypothesis"
 
+notebook: $(VENV)/ready
+	$(BIN)/python scripts/notebook.py
+
 schema: $(VENV)/ready
 	$(BIN)/python -m steelyard.suite.json_schema docs/suite.schema.json
 
@@ -72,5 +75,16 @@ format: $(VENV)/ready
 bench: $(VENV)/ready
 	$(BIN)/python -m bench
 
+# Wheel and sdist (the wheel is built from the sdist), then the tutorial followed with the wheel in an empty environment.
+dist: $(VENV)/ready
+	rm -rf dist
+	$(BIN)/python -m build
+	$(BIN)/python scripts/check_dist.py
+
+# The docs as a static site in site/: open site/index.html, no server and no network needed.
+site: $(VENV)/core
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[docs]'
+	$(BIN)/mkdocs build --strict
+
 clean:
-	rm -rf $(VENV) $(LOWEST) .steelyard demo
+	rm -rf $(VENV) $(LOWEST) .steelyard demo dist site

@@ -6,12 +6,15 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from steelyard.api import Run, Suite, import_run, run_suite, scorers
+    from steelyard.api import Suite, import_run, run_suite, scorers
     from steelyard.decide.assignment import Experiment, arm_of, assign, is_exposed
-    from steelyard.errors import MissingExtra, Problem, SteelyardError, SuiteError, TargetFailure, UsageError
-    from steelyard.judging.evidence import Checked
+    from steelyard.errors import MissingExtra, NotPassed, Problem, SteelyardError, SuiteError, TargetFailure, UsageError
+    from steelyard.judging.evidence import Checked, quoted
     from steelyard.metrics.own import Samples, metric
     from steelyard.records import Check, CheckState, Claim, Finding, Mark, RunHeader, Sample
+    from steelyard.results.operations import audit, compare, gate, history, judge_check, rescore
+    from steelyard.results.run import Run, load_run, runs
+    from steelyard.results.shown import Shown, ShownResult
     from steelyard.scoring.base import Fault, MeanMeasure, Measure, Reading, Scorer
     from steelyard.scoring.items.boxes import read_box
     from steelyard.scoring.items.groups import group_boxes
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
     from steelyard.suite.json_schema import suite_schema
     from steelyard.suite.load import load_suite, with_target
     from steelyard.targets.base import Request, Response, Target, TargetContext
+    from steelyard.testing.plugin import steelyard_suite
 
 __version__ = "0.1.0"
 
@@ -37,6 +41,7 @@ __all__ = [
     "MeanMeasure",
     "Measure",
     "MissingExtra",
+    "NotPassed",
     "Problem",
     "Reading",
     "RecordedRun",
@@ -48,6 +53,8 @@ __all__ = [
     "Sample",
     "Samples",
     "Scorer",
+    "Shown",
+    "ShownResult",
     "SteelyardError",
     "Suite",
     "SuiteError",
@@ -58,19 +65,41 @@ __all__ = [
     "__version__",
     "arm_of",
     "assign",
+    "audit",
+    "compare",
+    "gate",
     "group_boxes",
+    "history",
     "import_run",
     "is_exposed",
+    "judge_check",
+    "load_run",
     "load_suite",
     "metric",
+    "quoted",
     "read_box",
+    "rescore",
     "run_suite",
+    "runs",
     "scorers",
+    "steelyard_suite",
     "suite_schema",
     "with_target",
 ]
 
 _HOMES = {
+    "Run": "steelyard.results.run",
+    "runs": "steelyard.results.run",
+    "load_run": "steelyard.results.run",
+    "NotPassed": "steelyard.errors",
+    "Shown": "steelyard.results.shown",
+    "ShownResult": "steelyard.results.shown",
+    "compare": "steelyard.results.operations",
+    "rescore": "steelyard.results.operations",
+    "gate": "steelyard.results.operations",
+    "judge_check": "steelyard.results.operations",
+    "audit": "steelyard.results.operations",
+    "history": "steelyard.results.operations",
     "Request": "steelyard.targets.base",
     "Attachment": "steelyard.suite.case",
     "Case": "steelyard.suite.case",
@@ -78,6 +107,7 @@ _HOMES = {
     "Check": "steelyard.records",
     "CheckState": "steelyard.records",
     "Checked": "steelyard.judging.evidence",
+    "quoted": "steelyard.judging.evidence",
     "Experiment": "steelyard.decide.assignment",
     "Fault": "steelyard.scoring.base",
     "Finding": "steelyard.records",
@@ -90,7 +120,6 @@ _HOMES = {
     "RecordedRun": "steelyard.store.base",
     "RecordedSample": "steelyard.store.base",
     "Response": "steelyard.targets.base",
-    "Run": "steelyard.api",
     "RunHeader": "steelyard.records",
     "Sample": "steelyard.records",
     "Samples": "steelyard.metrics.own",
@@ -112,6 +141,7 @@ _HOMES = {
     "read_box": "steelyard.scoring.items.boxes",
     "run_suite": "steelyard.api",
     "scorers": "steelyard.api",
+    "steelyard_suite": "steelyard.testing.plugin",
     "suite_schema": "steelyard.suite.json_schema",
     "with_target": "steelyard.suite.load",
 }

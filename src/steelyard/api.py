@@ -9,7 +9,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from steelyard import plugins
-from steelyard.records import RunHeader
+from steelyard.results.run import Run
 from steelyard.suite.build.draft import Draft
 from steelyard.suite.build.suite import build_suite
 from steelyard.suite.case import Case
@@ -17,12 +17,7 @@ from steelyard.suite.models import SuiteModel
 from steelyard.suite.yaml import Located
 
 if TYPE_CHECKING:
-    from steelyard.analysis.model import Summary
-    from steelyard.report.model import Report
     from steelyard.scoring.base import Scorer
-
-
-_INTERRUPTED = 130
 
 
 class Suite:
@@ -38,7 +33,7 @@ class Suite:
         *,
         cases: str | Path | Sequence[str] | Sequence[Mapping[str, Any] | Case] | Mapping[str, Any],
         target: Callable[..., Any] | Mapping[str, Any] | str,
-        score: Mapping[str, Mapping[str, Any] | Scorer] | None = None,
+        score: Mapping[str, Mapping[str, Any] | Scorer | Callable[..., Any]] | None = None,
         expect: Mapping[str, Mapping[str, Any]] | None = None,
         required_repeats: str | None = None,
         passing: str | float | None = None,
@@ -105,7 +100,8 @@ def run_suite(
     try:
         with progress_of(suite.name, quiet=not show_progress) as progress:
             result, ending = run_decided(suite, opened, RunOptions(**options), progress, env)
-        return Run(result.report(opened), suite, store, interrupted=ending.interrupted)
+        report = result.report(opened)
+        return Run(report.header, store, report=report, suite=suite, interrupted=ending.interrupted)
     finally:
         opened.close()
 
@@ -118,76 +114,10 @@ def import_run(suite: SuiteModel, file: str | Path, *, store: str | None = None)
 
     opened = open_store(store)
     try:
-        return Run(build_report(opened, import_foreign(suite, opened, Path(file)).header), suite, store)
+        report = build_report(opened, import_foreign(suite, opened, Path(file)).header)
+        return Run(report.header, store, report=report, suite=suite)
     finally:
         opened.close()
-
-
-class Run:
-    """A scored suite. Printed, and at the end of a notebook's cell, it is its report."""
-
-    def __init__(self, report: Report, suite: SuiteModel, store: str | None, *, interrupted: bool = False) -> None:
-        self.report = report
-        self.interrupted = interrupted
-        self._suite = suite
-        self._store = store
-        self.id = report.header.id
-        self.verdict = report.decision.verdict
-        self.header: RunHeader = report.header
-
-    @property
-    def summary(self) -> Summary:
-        """All figures of the run, each with its n."""
-        return self.report.summary
-
-    def own_format(self) -> Any:
-        """The run as a document in the suite's own format of snapshots; UsageError when the suite has none."""
-        from steelyard.runner.imports import document_of
-        from steelyard.store.sql import open_store
-
-        opened = open_store(self._store, create=False)
-        try:
-            return document_of(self._suite, opened, self.header)
-        finally:
-            opened.close()
-
-    def write_charts(self, folder: str | Path, names: Mapping[str, str] | None = None) -> list[Path]:
-        """Write every chart of the run as NAME.png into the folder; `names` calls some by another name.
-
-        Charts of an earlier run that this one has nothing for are removed.
-        MissingExtra when nothing is installed that can draw.
-        """
-        from steelyard.report.charts import CHARTS, charts_of
-        from steelyard.report.charts.base import write_charts
-
-        return write_charts(charts_of(self.summary, self.header), Path(folder), names, CHARTS)
-
-    @property
-    def exit_code(self) -> int:
-        """What `steelyard run` ends with: 0 pass, 1 fail, 3 invalid, 4 ambiguous, 130 interrupted."""
-        from steelyard.report.verdicts import exit_code
-
-        return _INTERRUPTED if self.interrupted else exit_code(self.verdict)
-
-    def __repr__(self) -> str:
-        return f"Run({self.id!r}, verdict={self.verdict.value if self.verdict else None})"
-
-    def __str__(self) -> str:
-        from io import StringIO
-
-        from rich.console import Console
-
-        from steelyard.report.render.terminal import print_document
-        from steelyard.report.run import document
-
-        page = StringIO()
-        print_document(document(self.report), Console(file=page, width=100))
-        return page.getvalue()
-
-    def _repr_html_(self) -> str:
-        from html import escape
-
-        return f"<pre>{escape(str(self))}</pre>"
 
 
 def _cases(given: Any) -> Any:

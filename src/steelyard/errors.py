@@ -6,6 +6,7 @@ SteelyardError                 base; carries the exit code a command ends with
 │   ├── RunNotFound            no such run in the store
 │   ├── SnapshotError          a snapshot file that cannot be read
 │   └── MissingExtra           an optional part that is not installed
+├── NotPassed                  a run whose verdict is not PASS; exit code of its verdict
 ├── StoreError                 exit 2: the store cannot be opened, read or written
 └── TargetFailure              never reaches a user: becomes the outcome `target_failed`
 """
@@ -68,7 +69,59 @@ class MissingExtra(UsageError):
     """An optional part is needed and not installed."""
 
     def __init__(self, what: str, extra: str) -> None:
-        super().__init__(f"{what} needs an optional part: pip install 'steelyard[{extra}]'")
+        super().__init__(f"{what} needs an optional part: {install_command(extra)}")
+
+
+def install_command(extra: str) -> str:
+    """What to type for an optional part of Steelyard as it was installed: from an index, a repository, a folder or a
+    file, by pip, uv or pipx."""
+    import json
+    import shlex
+    from importlib import metadata
+    from pathlib import Path
+    from urllib.parse import urlsplit
+    from urllib.request import url2pathname
+
+    try:
+        installed = metadata.distribution("steelyard")
+    except metadata.PackageNotFoundError:
+        return f"pip install 'steelyard[{extra}]'"
+    install, add = _installers((installed.read_text("INSTALLER") or "").strip())
+    origin = json.loads(installed.read_text("direct_url.json") or "{}")
+    url, vcs = origin.get("url", ""), origin.get("vcs_info")
+    if vcs is not None:
+        url = f"{vcs['vcs']}+{url}@{vcs['commit_id']}"
+    if not url.startswith("file:"):
+        return f"{install} {shlex.quote(f'steelyard[{extra}] @ {url}' if url else f'steelyard[{extra}]')}"
+    place = url2pathname(urlsplit(url).path)
+    if Path(place).exists():
+        editable = "--editable " if origin.get("dir_info", {}).get("editable") else ""
+        return f"{install} {editable}{shlex.quote(f'{place}[{extra}]')}"
+    # The file that it came from is gone; what the part consists of can be had all the same.
+    parts = [text.replace('"', "'").partition(";") for text in installed.requires or ()]
+    names = [name.strip() for name, _, when in parts if f"extra == '{extra}'" in when]
+    return f"{add} {shlex.join(names)}"
+
+
+def _installers(installer: str) -> tuple[str, str]:
+    """The commands that install Steelyard again, and that add a package to it."""
+    import sys
+    from pathlib import Path
+
+    if (Path(sys.prefix) / "pipx_metadata.json").exists():
+        return "pipx install --force", "pipx inject steelyard"
+    if (Path(sys.prefix) / "uv-receipt.toml").exists():
+        return "uv tool install --force", f"uv pip install --python {sys.prefix}"
+    return ("uv pip install", "uv pip install") if installer == "uv" else ("pip install", "pip install")
+
+
+class NotPassed(SteelyardError):
+    """A run, asked for by a program, that did not pass; `reasons` says why, a sentence each."""
+
+    def __init__(self, what: str, reasons: Sequence[str], exit_code: int) -> None:
+        super().__init__("\n".join([what, *(f"- {reason}" for reason in reasons)]))
+        self.reasons = tuple(reasons)
+        self.exit_code = exit_code
 
 
 class StoreError(SteelyardError):

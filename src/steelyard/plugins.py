@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import functools
 import hashlib
 import importlib
 import inspect
@@ -63,6 +64,11 @@ _BUILT_IN = {
     },
     # The scorer of all checks together; nobody chooses it by name.
     "expectations": {"expect": "steelyard.scoring.expectations:Expectations"},
+    # The scorers that plain functions become.
+    "functions": {
+        "measure": "steelyard.scoring.functions:FunctionMeasure",
+        "python": "steelyard.scoring.functions:FunctionScorer",
+    },
     # The settings of a judge that is asked; who asks it is not chosen by name.
     "judges": {"chat": "steelyard.targets.chat:ChatConnection"},
     # Those of a model that a scorer needs, which a run asks.
@@ -122,8 +128,10 @@ class _Unfit(Exception):
     """What is wrong with a value, and at which place of what was returned."""
 
 
-def checked_call(who: str, function: Callable[..., Any], *given: Any, returns: Any) -> Any:
+def checked_call(who: str, function: Callable[..., Any], *given: Any, returns: Any, written: Any = None) -> Any:
     """What `function` returns for what is given, as the type `returns`; UserCodeError, with `who`, when it does not.
+
+    `written` is the code that messages name the line of, where that is not the function.
 
     A KeyboardInterrupt of the main thread goes on to whoever runs this: it is Ctrl-C, and nobody's mistake.
     """
@@ -133,11 +141,11 @@ def checked_call(who: str, function: Callable[..., Any], *given: Any, returns: A
     except UserCodeError:
         raise
     except _Unfit as error:
-        raise UserCodeError(f"{who} returned {error}{place_in_words(function)}") from None
+        raise UserCodeError(f"{who} returned {error}{place_in_words(written or function)}") from None
     except BaseException as error:
         if isinstance(error, KeyboardInterrupt) and threading.current_thread() is threading.main_thread():
             raise
-        raise UserCodeError(f"{who} raised {raised_in_words(error, function)}") from error
+        raise UserCodeError(f"{who} raised {raised_in_words(error, written or function)}") from error
 
 
 def raised_in_words(error: BaseException, function: Any = None) -> str:
@@ -157,6 +165,8 @@ def place_in_words(function: Any) -> str:
 
 
 def _code(function: Any) -> types.CodeType | None:
+    while isinstance(function, functools.partial):
+        function = function.func
     routine = function if inspect.isroutine(function) else getattr(type(function), "__call__", None)  # noqa: B004 - not called
     return getattr(inspect.unwrap(routine), "__code__", None) if routine else None
 
@@ -297,6 +307,8 @@ def place_of(function: Any) -> str:
     """`module:function` for a function, a class or a callable object; a text is such a place already."""
     if isinstance(function, str):
         return function
+    while isinstance(function, functools.partial):
+        function = function.func
     name = getattr(function, "__qualname__", type(function).__qualname__)
     return f"{getattr(function, '__module__', type(function).__module__)}:{name}"
 
@@ -305,16 +317,42 @@ def source_digest(function: Any, *, data: bool = False) -> str | None:
     """A hash of the file that a function or class is written in and of the files beside it that it imports, and so on.
 
     With `data`, files count too that one of these names in a text, as in `open(folder / "rules.yaml")`: they stand
-    beside it or one folder below. None when there is no source. What is installed elsewhere is not looked at.
+    beside it or one folder below. A function of a notebook or a prompt, which is in no file, counts by its compiled
+    code. None when there is neither. What is installed elsewhere is not looked at.
     """
     try:
         file = inspect.getsourcefile(_written(function))
-        if file is None:
-            return None
+        if file is None or not Path(file).is_file():
+            code = _code(function)
+            return None if code is None else hashlib.sha256(repr(_compiled(code)).encode()).hexdigest()[:16]
         first, *others = [hashlib.sha256(item.read_bytes()).hexdigest() for item in _read_with(Path(file), data=data)]
     except (TypeError, OSError, ValueError, SyntaxError):
         return None
     return hashlib.sha256("".join([first, *sorted(others)]).encode()).hexdigest()[:16] if others else first[:16]
+
+
+def _compiled(code: types.CodeType) -> tuple[Any, ...]:
+    """What a function does, without where it is written."""
+    constants = [_compiled(item) if isinstance(item, types.CodeType) else repr(item) for item in code.co_consts]
+    return code.co_code.hex(), code.co_names, code.co_varnames, constants
+
+
+def bound_values(function: Any) -> Any:
+    """What a function holds that its source does not say: values of a closure or a partial, as JSON data, or None."""
+    if isinstance(function, functools.partial):
+        return [_plain(list(function.args)), _plain(function.keywords), bound_values(function.func)]
+    cells = getattr(inspect.unwrap(function), "__closure__", None) or ()
+    plain = (str, int, float, bool, list, tuple, dict, set, frozenset)
+    names = function.__code__.co_freevars if cells and hasattr(function, "__code__") else ()
+    values = {}
+    for name, cell in zip(names, cells, strict=False):
+        try:
+            held = cell.cell_contents
+        except ValueError:  # not set yet
+            continue
+        if isinstance(held, plain):
+            values[name] = _plain(sorted(held, key=repr) if isinstance(held, set | frozenset) else held)
+    return values or None
 
 
 def _read_with(file: Path, *, data: bool) -> list[Path]:
@@ -374,6 +412,8 @@ def _bases(parts: list[str], file: Path) -> list[Path]:
 
 def _written(function: Any) -> Any:
     """What knows its file. A class only knows the name of its module, which another suite's may bear too."""
+    while isinstance(function, functools.partial):
+        function = function.func
     if inspect.isroutine(function):
         return inspect.unwrap(function)
     owner = function if inspect.isclass(function) else type(function)

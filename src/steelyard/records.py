@@ -27,7 +27,6 @@ RawFloat = Annotated[float, "raw"]
 Box = tuple[float, float, float, float]
 """A place on a picture: left, top, right and bottom as fractions of its width and height."""
 
-
 Span = tuple[Count, Count]
 """A piece of a text: its first character and the one after its last, counted in code points."""
 
@@ -260,8 +259,7 @@ class Vote:
     repeat: Whole
     mode: Mode | None
     step: str
-    """How its answer was read: strict, extracted, repaired, basic, asked_again, failed, rules or, by another tool,
-    recorded."""
+    """How it was read: strict, extracted, repaired, basic, asked_again, failed, rules or, by another tool, recorded."""
     uncapped: Mapping[str, float | bool] = field(default_factory=dict)
     """By dimension and flag, as the judge gave it."""
     capped: Mapping[str, float | bool] = field(default_factory=dict)
@@ -436,6 +434,15 @@ class Retried:
 
 
 @frozen
+class DrawnSample:
+    """So many of a suite's cases, in proportion by category, difficulty, tag or a field; "" for one stratum."""
+
+    n: Whole
+    by: str = ""
+    seed: int = 0
+
+
+@frozen
 class AbPlan:
     """How an offline A/B is done and decided: stored with both runs before the first call."""
 
@@ -497,6 +504,8 @@ class ImportedFrom:
     stated: Mapping[str, Any] = field(default_factory=dict)
     """Figures that it states, by case and name."""
     undated: bool = False
+    tool: str = ""
+    """The tool, with its version, whose scores these are; "" when Steelyard scored the answers."""
 
 
 @frozen
@@ -546,6 +555,7 @@ class RunFacts:
     only: tuple[str, ...] = ()
     """The part of the cases and variants that was asked for, such as `category=furniture`."""
     limit: Whole | None = None
+    sample: DrawnSample | None = None
     repeats: Whole | None = None
     """As asked for; None: as the suite declares."""
     strict: bool = False
@@ -563,17 +573,16 @@ class RunFacts:
     broken: str | None = None
     """Why the system under test was gone at the end, or before it."""
     retried: Retried | None = None
+    resumed_from: str | None = None
+    """The unfinished run whose answers were scored again by changed scorers before the others were asked for."""
     ab: AbPlan | None = None
     experiment: ExperimentPlan | None = None
     imported: ImportedFrom | None = None
     original: Original | None = field(default=None, metadata={"hidden": True})
-    """It is there to be written again, not to be read: no report has it."""
     anchors: Mapping[str, Anchors] = field(default_factory=dict)
-    """By the run whose answers they are."""
     against: BaselineGates | None = None
     asked_by: Mapping[str, Any] | None = field(default=None, metadata={"hidden": True})
-    """The settings that requests were made by, texts of files in them and no secret (`targets/base.py`): with a case
-    they give the request as it was sent."""
+    """What requests were made by, without secrets (`targets/base.py`): with a case it gives the request as sent."""
 
 
 @dataclass
@@ -610,6 +619,5 @@ class RunHeader:
             first = error.errors(include_url=False, include_input=False)[0]
             # Steps such as "(list)" are of the form that was tried, not of the place.
             place = ".".join(str(step) for step in first["loc"] if not str(step).startswith("("))
-            what = f"{place}: {first['msg']}"
             more = f", and {error.error_count() - 1} more" if error.error_count() > 1 else ""
-            raise UsageError(f"run {self.id} does not say what its suite is: {what}{more}") from None
+            raise UsageError(f"run {self.id} does not say what its suite is: {place}: {first['msg']}{more}") from None

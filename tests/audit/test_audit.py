@@ -6,9 +6,9 @@ import pytest
 import yaml
 
 from parts.command import steelyard
-from steelyard.audit.audit import AS_WRITTEN, STRICT, audit
-from steelyard.audit.filling import filled, schema_of
-from steelyard.audit.probes import NULL, WRONG
+from steelyard.auditing.audit import AS_WRITTEN, STRICT, audit
+from steelyard.auditing.filling import filled, schema_of
+from steelyard.auditing.probes import NULL, WRONG
 from steelyard.records import Verdict
 from steelyard.scoring.base import Reading, Scorer
 from steelyard.suite.load import list_suites, load_suite

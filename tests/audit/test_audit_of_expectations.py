@@ -4,7 +4,7 @@ import json
 
 import yaml
 
-from steelyard.audit.audit import audit
+from steelyard.auditing.audit import audit
 from steelyard.suite.load import load_suite
 
 SCHEMA = {

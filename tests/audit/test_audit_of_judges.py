@@ -6,9 +6,9 @@ import pytest
 
 from parts.command import steelyard
 from parts.judged_suite import write_judged
-from steelyard.audit import judge as judged
-from steelyard.audit.audit import audit
-from steelyard.audit.judge import INJECTIONS
+from steelyard.auditing import judge as judged
+from steelyard.auditing.audit import audit
+from steelyard.auditing.judge import INJECTIONS
 from steelyard.judging import judgement
 from steelyard.judging.prompt import Fence
 from steelyard.suite.load import load_suite
@@ -175,7 +175,7 @@ def test_attempts_that_could_not_be_tried_neither_hold_nor_fail(tmp_path):
     judged_json(tmp_path, {"schema": schema})
     done = steelyard("audit", "suite.yaml", cwd=tmp_path)
     assert done.returncode == 4
-    rows = [line for line in done.stdout.splitlines() if line.startswith(("order ", "plea "))]
+    rows = [line for line in done.stdout.splitlines() if line.startswith(("  order ", "  plea "))]
     assert [row.split()[-2:] for row in rows] == [["not", "read"]] * 4
     assert "FAILS" not in done.stdout
     told = " ".join(done.stdout.split())

@@ -12,7 +12,7 @@ from parts.command import steelyard
 from parts.looped import for_every
 from parts.small_suite import write_suite
 from parts.stored import case, failed, header, sample
-from steelyard.cli.compare import exit_code
+from steelyard.results.operations import shown_comparison
 from steelyard.store.snapshot import ContentDigest, write_snapshot
 from steelyard.store.sql import open_store
 
@@ -176,4 +176,4 @@ def test_without_a_store_a_run_cannot_be_found(tmp_path):
     ],
 )
 def test_the_exit_code_is_the_answer(made, code):
-    assert exit_code(made) == code
+    assert shown_comparison(made).exit_code == code

@@ -7,6 +7,7 @@ import pytest
 
 from parts.command import invoke, steelyard
 from parts.small_suite import write_suite
+from steelyard.errors import install_command
 
 pytestmark = pytest.mark.boundary("jinja2", "vl-convert-python")
 
@@ -123,7 +124,7 @@ def test_without_the_extra_charts_say_how_to_get_it(folder, tmp_path):
     env = {"PYTHONPATH": f"{tmp_path}:{Path(__file__).parents[2] / 'src'}"}
     done = steelyard("report", "LAST", "--charts", tmp_path / "charts", cwd=folder, env=env)
     assert done.returncode == 2
-    assert done.stderr == "steelyard: drawing charts needs an optional part: pip install 'steelyard[charts]'\n"
+    assert done.stderr == f"steelyard: drawing charts needs an optional part: {install_command('charts')}\n"
     assert not (tmp_path / "charts").exists()
 
 

@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 import re
+from dataclasses import fields
 from pathlib import Path
 
 import click
 
 from parts.looped import for_every
 from steelyard import plugins
+from steelyard.analysis.compare.model import Comparison
+from steelyard.auditing.audit import AuditResult, ProbeResult
+from steelyard.auditing.judge import InjectionResult
 from steelyard.cli import COMMANDS, INTERRUPTED, LazyGroup
 from steelyard.cli import steelyard as group
+from steelyard.decide.gates import Decision, GateResult
+from steelyard.decide.history import History, HistoryRun, Trend
 from steelyard.errors import SteelyardError
 from steelyard.metrics.expressions import JUDGE_METRICS
 from steelyard.metrics.registry import metrics
-from steelyard.records import Verdict
+from steelyard.records import Sample, Verdict
+from steelyard.report.judge.build import JudgeCard
 from steelyard.report.verdicts import exit_code
+from steelyard.results.operations import GateCheck
+from steelyard.stats.intervals import Estimate
 from steelyard.suite.cases import CasesFile
 from steelyard.suite.judge import JudgeModel, Rubric
 from steelyard.suite.mapping import CONVERSIONS, FIELDS, UNITS
@@ -174,10 +183,18 @@ def health_figures_not_documented(text: str) -> set[str]:
 
 
 def probes_not_documented(text: str) -> set[str]:
-    source = (ROOT / "src/steelyard/audit/probes.py").read_text(encoding="utf-8")
+    source = (ROOT / "src/steelyard/auditing/probes.py").read_text(encoding="utf-8")
     probes = set(re.findall(r'\bProbe\(\s*"([^"]+)"', source))
     assert {"empty", "truth"} < probes
     return probes - in_code(first_cells(section(text, "audit")))
+
+
+def fields_not_documented(text: str) -> set[str]:
+    """As `Class.field`: of what the Python API gives, each in the text under Fields."""
+    given = (Estimate, Sample, Comparison, GateCheck, Decision, GateResult, JudgeCard, AuditResult, ProbeResult)
+    given = (*given, InjectionResult, History, HistoryRun, Trend)
+    told = in_code(text.partition("### Fields")[2].partition("\n## ")[0])
+    return {f"{item.__name__}.{field.name}" for item in given for field in fields(item) if field.name not in told}
 
 
 def exit_codes_not_documented(text: str) -> set[str]:
@@ -200,6 +217,7 @@ CHECKS = [
     ),
     ("reference/commands.md", probes_not_documented, "| `echo fields` |", "echo fields"),
     ("reference/commands.md", exit_codes_not_documented, "| 4 |", "4"),
+    ("reference/python.md", fields_not_documented, "| `attribution` |", "Comparison.attribution"),
     ("reference/scorers.md", scorers_not_documented, "## choice\n", "choice"),
     ("reference/scorers.md", scorers_not_documented, "| `max_others` |", "alternatives.max_others"),
     ("reference/targets.md", targets_not_documented, "## command\n", "command"),

@@ -74,6 +74,14 @@ def tutorial(tmp_path_factory):
     return folder, play(page("tutorial.md"), folder)
 
 
+def test_the_readme_does_what_it_says(tmp_path):
+    # The cases and the toy system are those of the starter suite; the README says so before its first block.
+    assert steelyard("init", "invoices", cwd=tmp_path).returncode == 0
+    text = PAGES[0].read_text(encoding="utf-8")
+    assert len(blocks(text)[0].text.splitlines()) == 8
+    assert play(text, tmp_path) == []
+
+
 def test_the_tutorial_does_what_it_says(tutorial):
     assert tutorial[1] == []
 

@@ -8,7 +8,7 @@ from parts.command import steelyard
 from parts.judge_server import judge_server
 from parts.judged_suite import chat_judge, verdict, write_judged
 from parts.loopback import Loopback, error, json_answer
-from steelyard.audit.audit import audit
+from steelyard.auditing.audit import audit
 from steelyard.engine.plan import RunOptions
 from steelyard.errors import UsageError
 from steelyard.records import Outcome, RunState, Verdict

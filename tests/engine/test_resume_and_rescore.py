@@ -8,7 +8,8 @@ from dataclasses import replace
 
 import pytest
 
-from parts.loopback import Loopback, chat_answer
+from parts.judged_suite import chat_judge, verdict, write_judged
+from parts.loopback import Loopback, chat_answer, error
 from parts.photos import noise, photo_bytes
 from parts.small_suite import write_suite
 from steelyard.engine.plan import RunOptions, Selection
@@ -171,3 +172,59 @@ def test_a_run_that_is_still_alive_is_not_taken_over(server, store, tmp_path):
     header, ending = run.run(suite, store, RunOptions(resume=begun.id, max_cost=10))
     assert (header.state, ending.counts.done) == (RunState.ENDED, 20)
     assert header.options.owner is None
+
+
+def with_scorer(tmp_path, server, ignore, target=None):
+    score = {"word": {"exact": {"expected": "expected.word", "ignore": ignore}}}
+    return load_suite(write_suite(tmp_path / "s", n=6, target=target or priced(server), score=score))
+
+
+def test_a_run_goes_on_after_a_scorer_was_fixed_as_a_new_run_that_asks_only_for_what_is_missing(
+    server, store, tmp_path
+):
+    server.on("/v1/chat/completions", chat_answer('{"word": "WORD 0"}', tokens=(1000, 0)))
+    begun = stopped_after_two(with_scorer(tmp_path, server, []), store)
+    assert [sample.score for sample, _ in store.samples(begun.id)] == [0.0, 0.0]
+    fixed = with_scorer(tmp_path, server, ["case"])
+    # What the earlier run spent is not this one's: 0.25 leaves room for two calls more.
+    half, ending = run.run(fixed, store, RunOptions(resume="", max_cost=0.25, concurrency=1))
+    assert (half.id != begun.id, half.options.resumed_from, half.state) == (True, begun.id, RunState.INTERRUPTED)
+    assert len(server.requests) == 4
+    header, ending = run.run(fixed, store, RunOptions(resume=""))
+    assert (header.id, header.state, ending.stopped) == (half.id, RunState.ENDED, None)
+    assert len(server.requests) == 6
+    # By the scorer of now, "WORD 0" is right for the first case, which the earlier run asked.
+    assert [(sample.case_id, sample.score) for sample, _ in store.samples(header.id)] == [
+        ("c0", 1.0),
+        *((f"c{k}", 0.0) for k in range(1, 6)),
+    ]
+    assert header.signature["scorers"] != begun.signature["scorers"]
+    assert store.run(begun.id).state is RunState.INTERRUPTED
+    with pytest.raises(UsageError, match="no unfinished run"):
+        run.run(fixed, store, RunOptions(resume=""))
+
+
+def test_a_run_does_not_go_on_when_the_target_changed_with_the_scorer(server, store, tmp_path):
+    stopped_after_two(with_scorer(tmp_path, server, []), store)
+    other = {"chat": priced(server)["chat"] | {"model": "another"}}
+    with pytest.raises(UsageError, match="scorers, target"):
+        run.run(with_scorer(tmp_path, server, ["case"], other), store, RunOptions(resume=""))
+    assert len(server.requests) == 2
+
+
+def test_what_a_judge_of_an_unfinished_run_said_is_read_by_the_rules_of_now(store, tmp_path):
+    more = {"limits": {"retries": 0, "concurrency": 1, "outage": 0.1}}
+    answered = chat_answer(json.dumps(verdict(4)))
+    with Loopback() as judge:
+        judge.on("/chat/completions", answered, answered, error(500))
+        suite = write_judged(tmp_path / "s", n=8, suite=more, **chat_judge(judge))
+        begun, _ = run.run(load_suite(suite), store, RunOptions())
+        assert (begun.state, len(list(store.samples(begun.id)))) == (RunState.INTERRUPTED, 2)
+        judge.on("/chat/completions", answered)
+        n = len(judge.requests)
+        bind = ["when size.words > 0 then clarity <= 1"]
+        bound = write_judged(tmp_path / "s", n=8, suite=more, bind=bind, **chat_judge(judge))
+        header, _ = run.run(load_suite(bound), store, RunOptions(resume=begun.id))
+        assert len(judge.requests) == n + 6
+    judgements = [sample.judgement for sample, _ in store.samples(header.id)]
+    assert [(item.uncapped["clarity"], item.capped["clarity"]) for item in judgements] == [(4.0, 1.0)] * 8

@@ -1,11 +1,15 @@
+import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from parts.command import invoke
 from parts.small_judge import FEW, FINE, LOST, judge
 from steelyard.judging.judgement import bind_under, rules_that_hold
+from steelyard.store.sql import open_store
 from steelyard.suite.judge import BindingRule, Evidence
 
 LOST_ONE = {"parts": {"lost": 1, "share": 0.5}}
@@ -125,3 +129,39 @@ def test_no_score_is_raised_no_flag_taken_back_and_every_rule_that_holds_is_kept
         if any(raw[name] > cap for name, cap in rule.caps.items()) or (rule.raises and not flag)
     ]
     assert len(bound.remarks) == len(broke)
+
+
+MEASURED = """
+suite: lists
+cases: cases.jsonl
+target: {recorded: answers.jsonl}
+answer: {format: json}
+score:
+  kind: {exact: {expected: expected.kind}, when_unknown: skip, weight: 0}
+  parts: {match_items: {expected: {items: "expected.parts[]"}, shapes: [{items: "parts[]"}]}, weight: 0}
+judge:
+  of: text
+  rubric: {version: 1, scale: [1, 5], neutral: 3, dimensions: {clarity: {about: Is it clear?, scores: {5: Yes, 1: No}}}}
+  bind: [when kind.score < 50 % then clarity <= 2, when parts.found < 60 % then clarity <= 3]
+  by: code
+  judges: {code: {python: "lenient:judge"}}
+"""
+# Expected kind, answered kind, parts that were found of two, and what the judge's 5 counts as.
+ANSWERS = [("a", "a", 2, 5), ("a", "b", 2, 2), ("a", "a", 1, 3), (None, "b", 2, 5)]
+
+
+def test_rules_bind_by_the_score_and_the_measures_of_built_in_scorers(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("suite.yaml").write_text(MEASURED)
+    Path("lenient.py").write_text("def judge(text, case, metrics):\n    return {'reasons': ['a', 'b'], 'clarity': 5}\n")
+    with Path("cases.jsonl").open("w") as cases, Path("answers.jsonl").open("w") as answers:
+        for number, (expected, got, found, _) in enumerate(ANSWERS):
+            truth = {"parts": ["leg", "seat"]} | ({} if expected is None else {"kind": expected})
+            cases.write(json.dumps({"id": f"c{number}", "expected": truth}) + "\n")
+            answer = {"text": "It is fine.", "kind": got, "parts": ["leg", "seat"][:found]}
+            answers.write(json.dumps({"case": f"c{number}", "answer": answer}) + "\n")
+    invoke("run", ".")
+    store = open_store(None)
+    capped = [sample.judgement.capped["clarity"] for sample, _ in store.samples(store.runs()[0].id)]
+    store.close()
+    assert capped == [counts for *_, counts in ANSWERS]

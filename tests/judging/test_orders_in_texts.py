@@ -2,7 +2,7 @@
 
 from parts.looped import for_every
 from parts.small_judge import FINE, judge
-from steelyard.audit.judge import INJECTIONS
+from steelyard.auditing.judge import INJECTIONS
 from steelyard.judging.judgement import JudgeReader
 from steelyard.judging.prompt import without_orders
 from steelyard.records import CallResult, JudgeCall

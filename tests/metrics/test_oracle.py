@@ -63,21 +63,33 @@ def test_every_metric_is_what_the_samples_come_to(tmp_path, seed):
     store.close()
 
 
+def _planned(store, header):
+    samples = [sample for sample, _ in store.samples(header.id)]
+    return samples, header.suite, header.suite["n_planned"] - len(samples)
+
+
 def test_every_metric_that_is_only_reported_has_a_naive_form_and_is_what_the_samples_come_to(tmp_path):
     store = open_store(str(tmp_path / "runs.db"))
-    header = put_rich(store)
-    samples = [sample for sample, _ in store.samples(header.id)]
-    naive = NaiveReport(samples, header.suite, header.suite["n_planned"] - len(samples))
     registered = {metric.name for group in reported() for metric in group}
     assert registered == set(FORMS), "a metric and its form in tests/parts/naive_reported.py are written together"
     wrong, seen = [], set()
-    for figure in own_figures(build_report(store, header), data_of(store, header)):
+    headers = [put_rich(store), put_mixed(store, "scored", 5, checks=False, expect=None, judge=None)]
+    naives = {header.id: NaiveReport(*_planned(store, header)) for header in headers}
+    figures = [
+        (naives[header.id], figure)
+        for header in headers
+        for figure in own_figures(build_report(store, header), data_of(store, header))
+        # The other run is for what a run with checks does not have.
+        if header is headers[0] or figure.metric.name.startswith("<case>.passes.")
+    ]
+    for naive, figure in figures:
         if figure.metric is SHARE:
             continue
         value, n = naive.figure_at(figure.metric.name, figure.at)
         said = figure.reported if isinstance(figure.reported, Estimate) else Estimate(figure.reported, n or 0)
         seen.add(figure.metric.name)
-        if said.value != pytest.approx(value, rel=1e-9, abs=1e-9) or (n is not None and n != said.n):
+        same = said.value is None if value is None else said.value == pytest.approx(value, rel=1e-9, abs=1e-9)
+        if not same or (n is not None and n != said.n):
             wrong.append((spelled(figure.names), said, value, n))
     assert wrong == []
     # Four repeats are too few for these.
@@ -89,4 +101,5 @@ def test_they_agree_without_a_judge_and_with_everything(tmp_path):
     store = open_store(str(tmp_path / "runs.db"))
     assert disagreeing(store, put_mixed(store, "plain", 4, judge=None, n_planned=SUITE["n_planned"] - 8))[0] == []
     assert disagreeing(store, put_rich(store))[0] == []
+    assert disagreeing(store, put_mixed(store, "scored", 5, checks=False, expect=None, judge=None))[0] == []
     store.close()

@@ -43,7 +43,7 @@ def forks() -> ForkServerContext:
     return context
 
 
-def _main(arguments: list[str], cwd: Path, env: dict[str, str], files: tuple[str, str]) -> None:
+def _main(module: str, arguments: list[str], cwd: Path, env: dict[str, str], files: tuple[str, str]) -> None:
     assert "parts.preloaded" in sys.modules, "the server of processes could not read our modules"
     for number, file in enumerate(files, 1):
         os.dup2(os.open(file, os.O_WRONLY | os.O_CREAT), number)
@@ -53,13 +53,15 @@ def _main(arguments: list[str], cwd: Path, env: dict[str, str], files: tuple[str
     os.environ.update(env)
     os.chdir(cwd)
     sys.path[:0] = [str(cwd), *env.get("PYTHONPATH", "").split(os.pathsep)]
-    sys.argv = ["steelyard", *arguments]
-    runpy.run_module("steelyard", run_name="__main__", alter_sys=True)
+    sys.argv = [module, *arguments]
+    runpy.run_module(module, run_name="__main__", alter_sys=True)
 
 
-def steelyard(*arguments: object, cwd: Path, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
-    """Run `steelyard ARGUMENTS` to its end, in a process of its own."""
-    process = start_steelyard(*arguments, cwd=cwd, env=env)
+def steelyard(
+    *arguments: object, cwd: Path, env: dict[str, str] | None = None, module: str = "steelyard"
+) -> subprocess.CompletedProcess[str]:
+    """Run `steelyard ARGUMENTS`, or another module, to its end, in a process of its own."""
+    process = StartedCommand([str(one) for one in arguments], cwd, _ENV | (env or {}), module)
     try:
         out, err = process.communicate(timeout=120)
     except subprocess.TimeoutExpired:
@@ -73,11 +75,12 @@ def steelyard(*arguments: object, cwd: Path, env: dict[str, str] | None = None) 
 class StartedCommand:
     """A command that runs in a forked process, with what tests use of `subprocess.Popen`."""
 
-    def __init__(self, arguments: list[str], cwd: Path, env: dict[str, str]) -> None:
+    def __init__(self, arguments: list[str], cwd: Path, env: dict[str, str], module: str = "steelyard") -> None:
         self.arguments = arguments
         self._folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
         self._files = (f"{self._folder.name}/out", f"{self._folder.name}/err")
-        self._process: ForkServerProcess = forks().Process(target=_main, args=(arguments, cwd, env, self._files))
+        arguments_of_main = (module, arguments, cwd, env, self._files)
+        self._process: ForkServerProcess = forks().Process(target=_main, args=arguments_of_main)
         self._process.start()
 
     @property

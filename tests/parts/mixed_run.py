@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from typing import Any
 
 from steelyard.records import (
@@ -84,8 +85,8 @@ SUITE: dict[str, Any] = {
 }
 
 
-def put_mixed(store: Store, name: str, seed: int, **changes: Any) -> RunHeader:
-    """An ended run of mixed samples; the same seed gives the same."""
+def put_mixed(store: Store, name: str, seed: int, *, checks: bool = True, **changes: Any) -> RunHeader:
+    """An ended run of mixed samples, with or without checks; the same seed gives the same."""
     chance = random.Random(seed)
     suite = SUITE | changes
     header = RunHeader(name, "mixed", "", 1000.0 + seed, {}, target={"kind": "python"}, suite=suite)
@@ -96,6 +97,7 @@ def put_mixed(store: Store, name: str, seed: int, **changes: Any) -> RunHeader:
         for variant in VARIANTS
         for repeat in range(REPEATS)
     ]
+    samples = samples if checks else [replace(sample, checks=()) for sample in samples]
     return put_ended(store, header, samples, cases)
 
 

@@ -204,9 +204,17 @@ class Cell:
         mine = [holds for name, holds in holding.items() if not names or self.base(name) == names[0]]
         return mine.count(True), len(mine), mine.count(None)
 
+    def passes(self):
+        """Repeats that passed by the pass rule, and those that it could be said of."""
+        heard = [each for each in self.samples if not self.run.silent(each)]
+        results = [False if each.outcome is Outcome.MALFORMED else each.passed for each in heard]
+        return results.count(True), len(results) - results.count(None)
+
     def clean_repeats(self, k):
         clean = sum(all(each.get(name) is PASSED for name in self.names) for each in self.states) if self.names else 0
         decided = clean + sum(FAILED in each.values() for each in self.states)
+        if not self.run.suite.get("expect") and not any(each.checks for each in self.run.samples):
+            clean, decided = self.passes()
         if not k:
             return None if decided < 2 else float(0 < clean < decided)
         return None if decided < k or k > self.run.suite["repeats"] else math.comb(clean, k) / math.comb(decided, k)

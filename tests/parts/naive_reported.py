@@ -538,6 +538,11 @@ def _(run, at, pattern):
     return clean if pattern.endswith("clean") else clean + sum(FAILED in each.values() for each in cell.states)
 
 
+@form("<case>.passes.clean", "<case>.passes.decided")
+def _(run, at, pattern):
+    return run.cell_at(at).passes()[pattern.endswith("decided")]
+
+
 @form(*(f"<case>.check.<name>.{state}" for state in ("passed", "failed", "not_run", "n")))
 def _(run, at, pattern):
     return ran(run.cell_at(at), at.name("name"))[pattern.rpartition(".")[2]]

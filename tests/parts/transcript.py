@@ -24,8 +24,10 @@ from pathlib import Path
 from parts.command import steelyard
 
 _FENCE = re.compile(r"^```(?P<language>\w+)(?: file=(?P<file>\S+))?\n(?P<text>.*?)^```$", re.M | re.S)
-_RUN = re.compile(r"[a-z0-9-]+-\d{8}-\d{6}-\w{4}")
+_RUN = re.compile(r"[a-z0-9-]+-\d{8}-\d{6}-\w{4}|(?<= in )\d+\.\d+s$")
+"""What differs from time to time: names of runs, and how long pytest took."""
 _SHOW_CODE = "echo $?"
+_OTHER = "STEELYARD_OTHER_ENVIRONMENT"
 
 
 @dataclass(frozen=True)
@@ -51,9 +53,15 @@ def blocks(page: str) -> list[Block]:
     ]
 
 
-def play(page: str, folder: Path, env: dict[str, str] | None = None) -> list[str]:
-    """Everything in which the page is not true, with its line; empty when it is."""
-    return list(_play(page, folder, _environment(folder, env or {})))
+def play(page: str, folder: Path, env: dict[str, str] | None = None, programs: Path | None = None) -> list[str]:
+    """Everything in which the page is not true, with its line; empty when it is.
+
+    `programs` is the folder of programs of another environment, which is then used in the place of this one.
+    """
+    around = _environment(folder, env or {})
+    if programs is not None:
+        around = {**around, "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}", _OTHER: "1"}
+    return list(_play(page, folder, around))
 
 
 def _play(page: str, folder: Path, env: dict[str, str]) -> Iterator[str]:
@@ -105,8 +113,9 @@ def _run(steps: list[Step], folder: Path, env: dict[str, str]) -> Iterator[str]:
 
 def _done(command: str, code: int, folder: Path, env: dict[str, str]) -> subprocess.CompletedProcess[str]:
     """What a command did; one of ours without a shell, which need not read all our modules again."""
-    if command.startswith("steelyard ") and not re.search(r"[|<>&;*$`]", command):
-        return steelyard(*shlex.split(command)[1:], cwd=folder, env=env)
+    module, _, _ = command.partition(" ")
+    if module in ("steelyard", "pytest") and _OTHER not in env and not re.search(r"[|<>&;*$`]", command):
+        return steelyard(*shlex.split(command)[1:], cwd=folder, env=env, module=module)
     shell = ["sh", "-c", f"(exit {code}); {command}"]
     return subprocess.run(shell, cwd=folder, env=env, capture_output=True, text=True, timeout=120, check=False)
 

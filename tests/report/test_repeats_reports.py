@@ -266,7 +266,7 @@ def test_html_without_the_extra_has_the_tables_and_a_hint(report, monkeypatch):
     monkeypatch.setitem(sys.modules, "vl_convert", None)
     page = to_html(report)
     assert "drawn-chart" not in page.split("</style>")[1]
-    assert page.count("pip install &#39;steelyard[charts]&#39;") == 1
+    assert page.count("Drawing charts needs the extra steelyard[charts].") == 1
     assert "Least stable" in page
 
 

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 import steelyard.spans
 from parts.lengths import examples
 from parts.looped import for_every
-from steelyard.audit.audit import AS_WRITTEN, STRICT, audit
+from steelyard.auditing.audit import AS_WRITTEN, STRICT, audit
 from steelyard.records import Claim
 from steelyard.scoring.spans.match import MatchSpans
 from steelyard.scoring.spans.read import TextSpan

@@ -15,6 +15,7 @@ from steelyard.records import (
     Anchors,
     BaselineGates,
     CallResult,
+    DrawnSample,
     ExperimentPlan,
     ImportedFrom,
     Load,
@@ -40,6 +41,7 @@ def test_a_header_comes_back_whole(store: Store) -> None:
 EVERY_FACT = RunFacts(
     only=("category=é\x00", "id=a"),
     limit=3,
+    sample=DrawnSample(200, "input.é", 7),
     repeats=2,
     strict=True,
     cache=True,
@@ -50,11 +52,14 @@ EVERY_FACT = RunFacts(
     stopped="an outage",
     broken="it was gone",
     retried=Retried("demo-0", 5, 6, 0.75),
+    resumed_from="demo-0",
     ab=AbPlan(7, "pass_rate", 40, True, 0.02, "ab-1", 30, "b"),
     experiment=ExperimentPlan(
         "e", "h", "demo", "model", ("x > 0",), ("x < 0",), "c1", {"a": {"t": 1}}, "d1", "e-1", "a"
     ),
-    imported=ImportedFrom("old.json", "other", "f1", ("n",), ("note",), {"c": {"score": 0.5}}, undated=True),
+    imported=ImportedFrom(
+        "old.json", "other", "f1", ("n",), ("note",), {"c": {"score": 0.5}}, undated=True, tool="other 1.0"
+    ),
     original=Original({"version": 2}, ({"id": 1}, None)),
     anchors={"demo-0": Anchors((AnchorReading("c", "v", 1, 0.5, False),), 0.25, "one failed")},
     against=BaselineGates("@release", ({"gate": "average >= @release"},)),

@@ -196,3 +196,23 @@ def test_a_mistake_in_a_rule_is_explained(text, part):
 
 def test_of_a_component_that_could_not_be_built_nothing_is_said():
     assert rule("when broken.anything > 0 then tone <= 4").caps == {"tone": 4}
+
+
+def test_a_rule_may_speak_of_the_score_and_the_measures_of_any_scorer():
+    measures = {"form": ["score", "recall"], "silent": ["score"]}
+    one = parse_rule(
+        "when form.recall < 50 % or not silent.score >= 0.5 then tone <= 2",
+        DIMENSIONS,
+        FLAGS,
+        METRICS,
+        (1, 5),
+        measures,
+    )
+    assert one.names == (("form", "recall"), ("silent", "score"))
+
+    def holds(recall, score):
+        return one.holds({"form": {"recall": recall}, "silent": {"score": score}})
+
+    assert (holds(0.4, 1.0), holds(0.6, 1.0), holds(0.6, 0.4)) == (True, False, True)
+    # What an answer has none of binds nothing, "not" or no "not": missing is never 0.
+    assert (holds(0.4, None), holds(None, 0.4), holds(None, None)) == (False, False, False)

@@ -236,3 +236,19 @@ def test_any_records_in_a_suite_load_or_are_a_suite_error(tmp_path_factory, reco
         assert suite.survey.n == len(records) > 0
     except SuiteError:
         return  # anything else is not caught, and fails the test
+
+
+def test_a_path_that_no_record_has_names_the_cure(tmp_path):
+    (tmp_path / "rows.jsonl").write_text('{"id": "a", "text": "x"}\n{"id": "b", "text": "y"}\n')
+    suite = "suite: s\ncases: {files: rows.jsonl, map: {input: text, expected: {kind: labels}}}\n"
+    suite += "target: {python: 'os:getcwd'}\nscore: {kind: {exact: {expected: expected.kind}, when_unknown: skip}}\n"
+    (tmp_path / "suite.yaml").write_text(suite)
+    with pytest.raises(SuiteError) as caught:
+        load_suite(tmp_path)
+    cure = "labels is in none of the 2 records; where cases may have none, write {from: labels, default: null}"
+    assert cure in str(caught.value)
+    # As the message says.
+    (tmp_path / "suite.yaml").write_text(suite.replace("kind: labels", "kind: {from: labels, default: null}"))
+    with pytest.raises(SuiteError) as caught:
+        load_suite(tmp_path)
+    assert "is in none" not in str(caught.value)

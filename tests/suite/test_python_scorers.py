@@ -91,11 +91,17 @@ def test_two_suites_may_each_have_a_module_of_the_same_name(tmp_path):
     [
         ({"python": "lengths:Lnog"}, "score.size: scorer lengths:Lnog: lengths.py has no 'Lnog'"),
         ({"python": "lngths:Long"}, "score.size: scorer lngths:Long: there is no module 'lngths' in suite/"),
-        ({"python": "lengths:Plain"}, "score.size: lengths:Plain is no scorer: write a class that derives from"),
-        ({"python": "lengths:function"}, "score.size: lengths:function is no scorer"),
-        ({"python": "lengths"}, 'score.size.python must be a class: write module:Class; found "lengths" (text)'),
-        ({"python": 3}, "score.size.python must be a class"),
-        ({"python": None}, "score.size.python must be a class"),
+        (
+            {"python": "lengths:Plain"},
+            "score.size: lengths:Plain is no scorer: write a function, or a class that derives from",
+        ),
+        ({"python": "lengths:function"}, "lengths:function does not fit, it is called as f(answer, case): too many"),
+        (
+            {"python": "lengths"},
+            'score.size.python must be a function or a class: write module:name; found "lengths" (text)',
+        ),
+        ({"python": 3}, "score.size.python must be a function or a class"),
+        ({"python": None}, "score.size.python must be a function or a class"),
         ({"python": "lengths:Long", "with": {"leats": 3}}, "score.size.with: unknown key 'leats': did you mean least?"),
         ({"python": "lengths:Long", "with": {"least": "x"}}, "score.size.with.least must be a whole number"),
         ({"python": "lengths:Long", "wth": {}}, "score.size: unknown key 'wth': did you mean with?"),

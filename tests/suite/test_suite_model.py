@@ -134,6 +134,8 @@ def test_a_suite_is_described_as_plain_data(full):
         "stability": None,
         "latency": {"below": None, "above": None, "smallest": 0.005, "smallest_share": 0.05},
         "metrics": [],
+        "slices": [],
+        "allow": [],
         "alerts": None,
         "usual_repeats": None,
         "n_cases": None,

@@ -15,6 +15,7 @@ import pytest
 from PIL import Image
 
 from steelyard import Attachment, Case, UsageError
+from steelyard.errors import install_command
 from steelyard.plugins import find_callable
 from steelyard.suites import cards
 
@@ -123,16 +124,16 @@ def test_a_photo_taken_with_the_phone_on_its_side_is_turned_first(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("module", "engine", "hint"),
+    ("module", "engine", "extra"),
     [
-        ("rapidocr_3", "rapidocr", "pip install 'steelyard[ocr]'"),
-        ("rapidocr_1", "rapidocr_onnxruntime", "pip install 'steelyard[ocr-old]'"),
+        ("rapidocr_3", "rapidocr", "ocr"),
+        ("rapidocr_1", "rapidocr_onnxruntime", "ocr-old"),
     ],
 )
-def test_a_missing_engine_is_reported_when_the_target_is_opened(monkeypatch, module, engine, hint):
+def test_a_missing_engine_is_reported_when_the_target_is_opened(monkeypatch, module, engine, extra):
     monkeypatch.setitem(sys.modules, engine, None)  # as if it were not installed
     monkeypatch.delitem(sys.modules, f"steelyard.suites.cards.reading.{module}", raising=False)
-    with pytest.raises(UsageError, match=re.escape(hint)):
+    with pytest.raises(UsageError, match=re.escape(install_command(extra))):
         reader(module)
 
 

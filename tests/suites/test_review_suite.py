@@ -8,7 +8,7 @@ import pytest
 from parts.loopback import Loopback, json_answer
 from parts.review_service import TOKEN, review_service
 from steelyard import load_suite, run_suite, with_target
-from steelyard.audit.audit import audit
+from steelyard.auditing.audit import audit
 from steelyard.engine.plan import Selection
 from steelyard.engine.sample import Evaluation
 from steelyard.records import CallResult, Outcome, Verdict
@@ -178,7 +178,7 @@ def test_a_service_that_is_not_ready_yet_is_waited_for(evaluate):
 def test_a_wrong_token_is_a_failed_call_also_where_an_error_is_expected(suite, tmp_path):
     with review_service(token="another") as url:
         chosen = with_target(suite, "http", {"base_url": url})
-        run = run_suite(chosen, store=str(tmp_path / "s.db"), env=ENV, repeats=1, retries=0)
+        run = run_suite(chosen, store=str(tmp_path / "s.db"), env=ENV, repeats=1, retries=0, keep_going=True)
     assert run.summary.overall.outcomes == {"target_failed": 24}
     assert run.summary.failures == {"http_401": 24}
     assert run.verdict is Verdict.INVALID

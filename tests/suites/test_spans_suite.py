@@ -11,7 +11,7 @@ import steelyard.suites
 from parts.command import steelyard as run_steelyard
 from parts.judge_server import judge_server
 from steelyard import load_suite
-from steelyard.audit.audit import audit
+from steelyard.auditing.audit import audit
 from steelyard.judging.evidence import complaint_check
 from steelyard.judging.judgement import JudgeReader
 from steelyard.judging.prompt import Fence, messages

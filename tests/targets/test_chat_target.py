@@ -332,10 +332,11 @@ async def test_the_request_key_tells_images_and_repeats_apart(bench, chat):
     assert target.request_key(Request(case, Variant(), 0)) != first
 
 
-async def test_a_failure_of_the_image_surfaces_in_ask_not_in_the_key(bench, chat):
+async def test_a_failure_of_the_image_surfaces_in_ask_and_in_the_key(bench, chat):
     case = Case("c", input="x", attachments=(Attachment("gone.png", "image/png"),))
     target = bench.open("chat", chat())
-    assert target.request_key(Request(case, Variant())) is None
+    with pytest.raises(TargetFailure):
+        target.request_key(Request(case, Variant()))
     async with target:
         with pytest.raises(TargetFailure, match=r"gone\.png"):
             await target.ask(Request(case, Variant()))

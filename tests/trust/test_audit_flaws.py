@@ -9,8 +9,8 @@ import pytest
 import yaml
 
 from parts.command import invoke
-from steelyard.audit.audit import audit
-from steelyard.audit.cases import Asked, near_duplicates
+from steelyard.auditing.audit import audit
+from steelyard.auditing.cases import Asked, near_duplicates
 from steelyard.suite.load import load_suite
 
 EXACT = {"label": {"exact": {"expected": "expected.label"}}}

@@ -294,7 +294,7 @@ class Evidence:
     def summary(self, header: RunHeader) -> Summary:
         """The figures that a run ended with."""
         if header.id not in self._summaries:
-            retained = stored_summary(header.summary, _ALL_FACTORS)
+            retained = stored_summary(header.summary, (*FACTORS, *header.description.slices))
             self._summaries[header.id] = retained or summarise_stored(
                 self.store, header.id, header.description, only_for_gates=True
             )
@@ -331,9 +331,6 @@ class Evidence:
     def components(self) -> tuple[Component, ...]:
         """What the suite scores, as its runs describe it."""
         return self.header.description.components
-
-
-_ALL_FACTORS: Collection[str] = tuple(FACTORS)
 
 
 def _part(summary: Summary, gate: Gate, name: str) -> Slice | None:

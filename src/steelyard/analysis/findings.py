@@ -396,17 +396,16 @@ def _cuts(groups: dict[str, Groups], what: str) -> Iterator[_Cut]:
         yield _Cut(groups["category"], f"{what} in ", " (", ")")
     else:
         yield _Cut(groups[""], what, " (", ")")
-    if "tag" in groups:
-        yield _Cut(groups["tag"], f"{what} with tag ", " (", ")", parts_only=True)
+    for factor in [name for name in groups if name not in ("", "category", "difficulty", "variant")]:
+        yield _Cut(groups[factor], f"{what} with {factor} ", " (", ")", parts_only=True)
 
 
 def _not_passing(table: Table, groups: dict[str, Groups]) -> Iterator[_Trouble]:
     passed = table.passed()
     available, wrong = passed >= 0, passed == 0
-    for factor in ("difficulty", "variant", "tag"):
-        if factor in groups:
-            cut = _Cut(groups[factor], f"{factor} ", ": ", " do not pass", parts_only=True)
-            yield from _troubles(table, cut, wrong, available)
+    for factor in [name for name in groups if name not in ("", "category")]:
+        cut = _Cut(groups[factor], f"{factor} ", ": ", " do not pass", parts_only=True)
+        yield from _troubles(table, cut, wrong, available)
 
 
 def _troubles(table: Table, cut: _Cut, wrong: Array, available: Array) -> Iterator[_Trouble]:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from steelyard.analysis.judge.votes import JudgeCheck
     from steelyard.analysis.latency import LatencyFigures
     from steelyard.analysis.repeats import ChecksFigures
-    from steelyard.analysis.stability import StabilityFigures
+    from steelyard.analysis.stability import PassFigures, StabilityFigures
 
 
 @frozen
@@ -318,6 +318,8 @@ class Summary:
     """None for a run whose answers claim nothing with a confidence."""
     checks: ChecksFigures | None = None
     """None for a suite without expectations."""
+    passes: PassFigures | None = None
+    """Over the repeats of a case; None for a suite with expectations, whose `checks` say it, or without a pass rule."""
     stability: StabilityFigures | None = None
     """None for a suite that does not compare repeats item by item."""
     latency: LatencyFigures | None = None

@@ -334,8 +334,8 @@ PATTERNS = (
         "patterns",
         "extra.n_patterns",
         "what is wrong in samples of at least two different cases",
-        "every component below its mark and every other code is looked for in each category and tag, and not passing in"
-        " each difficulty, variant and tag; a tag that every sample has is no part",
+        "every component below its mark and every other code is looked for in each category, tag and slice by a field,"
+        " and not passing in each difficulty, variant, tag and slice by a field; a slice of all samples is no part",
         _patterns,
         of="patterns",
     ),

@@ -1,4 +1,4 @@
-"""How far the repeats of a case bring the same items: of the run, and case by case."""
+"""How far the repeats of a case pass alike, and bring the same items: of the run, and case by case."""
 
 from __future__ import annotations
 
@@ -17,6 +17,43 @@ from steelyard.metrics.registry import Aggregate, At, Contributions, Level, Repo
 from steelyard.metrics.stability import PRESENCE, Seen
 from steelyard.stats.arrays import Array
 from steelyard.stats.intervals import Estimate
+
+# How often repeats pass, in a suite without checks.
+
+
+@frozen
+class FlakyCell:
+    """A case under a variant that passed in some repeats and not in others."""
+
+    case_id: str
+    variant: str
+    clean: int
+    """Repeats that passed."""
+    decided: int
+    """Repeats that passed or did not; those that are inconclusive or missing say nothing."""
+
+
+@frozen
+class PassFigures:
+    """How the repeats of a case pass, over all cases."""
+
+    all_of: dict[int, Estimate]
+    """pass^k by k: the chance that k repeats of a case all pass, mean over the cells with k decided repeats."""
+    flaky: Estimate
+    """Share of the cells with at least two decided repeats in which some pass and others do not."""
+    cells: tuple[FlakyCell, ...] = ()
+    """Those that are flaky, in the order of the cases, the first `MOST_CELLS`."""
+
+
+def pass_figures(data: RunData, run: Mapping[str, Estimate], clean: Array, decided: Array) -> PassFigures:
+    """The figures of a run whose metrics over cells are `run`; `clean` and `decided` count the repeats of each cell."""
+    flaky = np.flatnonzero((clean > 0) & (clean < decided))[:MOST_CELLS].tolist()
+    return PassFigures(
+        all_of={k: run[f"pass_all.{k}"] for k in data.pass_all},
+        flaky=run["flaky_rate"],
+        cells=tuple(FlakyCell(*data.cells.name(cell), int(clean[cell]), int(decided[cell])) for cell in flaky),
+    )
+
 
 BANDS = {
     "perfect": "the same in every repeat",
@@ -162,8 +199,19 @@ def _metric(name: str, place: str, formula: Any, contributions: Any, **more: Any
     return Reported(name, f"stability.{place}", formula, how, contributions, Level.CELL, interval=interval, **more)
 
 
+def _of_repeats(data: RunData, at: At) -> Contributions:
+    return one_value(data, at, f"{at.item['clean']} of {at.item['decided']} repeats passed")
+
+
+def _passed(name: str, formula: str) -> Reported:
+    how = "a cell is a case under a variant; its repeats pass by the pass rule, malformed ones do not"
+    return Reported(f"<case>.passes.{name}", f"passes.cells[<case>].{name}", formula, how, _of_repeats, Level.CELL)
+
+
 _SHARE: dict[str, Any] = {"unit": "share", "aggregate": Aggregate.RATIO, "of": "items"}
 REPORTED = (
+    _passed("clean", "repeats that passed"),
+    _passed("decided", "repeats that passed or did not"),
     _metric(
         "stability.comparisons.<what>",
         "comparisons.<what>",

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from steelyard.analysis.judge.model import Judged
     from steelyard.analysis.judge.votes import DescribedRubric
     from steelyard.analysis.model import JudgeFigures
-    from steelyard.analysis.stability import StabilityFigures
+    from steelyard.analysis.stability import PassFigures, StabilityFigures
 
 L = TypeVar("L", Columns, Checks)
 
@@ -99,6 +99,7 @@ def summarise(
         judge_check=None if by_labels is None else by_labels.check(),
         confidence=_confidence(claims, table, suite),
         checks=checks_figures(data, overall.over_repeats),
+        passes=_passes(data, overall.over_repeats),
         stability=_stability(data, overall.over_repeats),
         latency=None if load is None else latency_figures(table, overall, suite, load),
         confusions=[] if contents is None else top_confusions(table, suite, contents()),
@@ -141,6 +142,14 @@ def _confidence(claims: ClaimColumns | None, table: Table, suite: SuiteModel) ->
     return confidence_figures(claims, table, suite)
 
 
+def _passes(data: RunData, run: Mapping[str, Estimate]) -> PassFigures | None:
+    if data.clean_repeats is None or data.counted is not None:
+        return None
+    from steelyard.analysis.stability import pass_figures
+
+    return pass_figures(data, run, *data.clean_repeats)
+
+
 def _stability(data: RunData, run: Mapping[str, Estimate]) -> StabilityFigures | None:
     if data.stability is None:
         return None
@@ -156,7 +165,8 @@ def _slices(data: RunData, factor: str, repeats: Repeats) -> list[Slice]:
     outcomes = groups.counts(groups.labelled(table.outcome), n_outcomes)
     excluded, repeated = groups.count(table.excluded), repeats.of(factor, groups)
     fields: list[dict[str, Any]] = [{} for _ in groups.names]
-    levels = [Level.SAMPLE] if data.counted is None and data.stability is None else [Level.SAMPLE, Level.CELL]
+    has_cells = data.clean_repeats is not None or data.stability is not None
+    levels = [Level.SAMPLE, Level.CELL] if has_cells else [Level.SAMPLE]
     for metric, names, column in (figure for level in levels for figure in figures(data, factor, level)):
         path = metric.place_of(names)
         for place, figure in zip(fields, column, strict=True):
@@ -448,7 +458,7 @@ def is_partial(header: RunHeader) -> bool:
     facts, suite = header.options, header.description
     if facts.other_cases or missing_repeats(header):
         return True
-    if not facts.only and facts.limit is None:
+    if not facts.only and facts.limit is None and facts.sample is None:
         return False
     cells = max(1, len(suite.variants)) * max(1, suite.repeats)
     return suite.n_cases is None or header.n_planned // cells < suite.n_cases
@@ -461,8 +471,9 @@ def missing_repeats(header: RunHeader) -> int:
 
 def answers_from(header: RunHeader) -> str:
     """The run whose answers were scored again, or most of them taken over; "" when they are its own."""
-    retried = header.options.retried
-    return header.rescored_from or header.options.answers_of or ("" if retried is None else retried.run)
+    facts = header.options
+    retried = "" if facts.retried is None else facts.retried.run
+    return header.rescored_from or facts.answers_of or facts.resumed_from or retried
 
 
 def origin(header: RunHeader, by_id: dict[str, RunHeader]) -> str:

@@ -37,11 +37,12 @@ COMMANDS = {
     "bundle": "Write runs and their comparisons as a static site.",
     "ci": "Run, compare, gate and write the files of a CI job, in one step.",
     "compare": "Show what changed between two runs, with intervals and p-values.",
+    "completion": "Print the script that lets a shell complete commands, suites and runs.",
     "experiment": "Run a baseline and a candidate that differ in one factor, and decide.",
-    "export": "Write a stored run as one snapshot file.",
+    "export": "Write a stored run as a snapshot file, or its samples as a table.",
     "gate": "Check a run's gates; the exit code is the verdict.",
     "history": "Show a suite's figures run by run, and where their level changed.",
-    "import": "Read a snapshot file into the store.",
+    "import": "Read a snapshot, or results of another tool, into the store.",
     "init": "Write a commented starter suite that runs at once.",
     "judge": "Measure a suite's judge against labels, its rubric and itself.",
     "label": "Let people label answers, and say how far they agree.",
@@ -49,9 +50,11 @@ COMMANDS = {
     "report": "Show a run, or write it as Markdown, JUnit, HTML, JSON or charts.",
     "rescore": "Score recorded answers again; no call is made.",
     "run": "Run a suite's target and store every answer.",
-    "runs": "List the stored runs, newest first.",
+    "runs": "List the stored runs, newest first; delete runs.",
     "serve": "Show the store in a browser: runs, changes, samples, and the label desk.",
+    "show": "Show one sample: request, answer, expected and got, scores, findings, judge.",
     "schema": "Print the JSON Schema of suite files, for editors.",
+    "sql": "Ask the store in SQL; it is only read.",
     "store": "Copy a store into another, SQLite or PostgreSQL.",
     "suites": "List the built-in suites.",
     "truth": "Edit the truth, say why, see what was edited, decide on suggestions, lint.",
@@ -60,18 +63,21 @@ COMMANDS = {
 
 
 _MODULES = {
-    "run": ("gate", "report", "rescore", "run"),
+    "run": ("report", "rescore", "run"),
     "compare": ("baseline", "compare"),
     "experiments": ("ab", "experiment"),
     "suites": ("audit", "init", "power", "schema", "suites"),
     "truth": ("truth",),
-    "store": ("alerts", "export", "history", "import", "runs", "store"),
+    "runs": ("gate", "runs", "show"),
+    "store": ("alerts", "export", "history", "import", "store"),
+    "tables": ("sql",),
     "judge": ("judge",),
     "people": ("label",),
     "ci": ("ci",),
+    "completion": ("completion",),
     "web": ("bundle", "serve", "view"),
 }
-"""By module, its commands: in `run`, `gate_command` is the command `gate`."""
+"""By module, its commands: in `run`, `report_command` is the command `report`."""
 
 
 class LazyGroup(click.Group):
@@ -230,6 +236,8 @@ def _file(text: str) -> str | None:
     return place
 
 
+COMPLETE_VARIABLE = "_STEELYARD_COMPLETE"
+"""With it a shell asks for the words that may come next."""
 WRONG_USAGE = 2
 INTERRUPTED = 130
 
@@ -243,10 +251,15 @@ def main() -> None:
     os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "20")
     try:
         learn_secrets(secrets_in(os.environ))
+        if os.environ.get(COMPLETE_VARIABLE):
+            # Words for a shell, written as bytes by click, which then ends the process.
+            steelyard.main(prog_name="steelyard", complete_var=COMPLETE_VARIABLE)
         with safe_output():
             _run()
     finally:
-        gc.freeze()
+        # DuckDB complains at the exit of what was not collected.
+        if "duckdb" not in sys.modules:
+            gc.freeze()
 
 
 def _run() -> None:

@@ -177,6 +177,9 @@ def ci_command(
     save: Path | None,
     against: str | None,
     allow_mismatch: bool,
+    no_alerts: bool,
+    dry_run: bool,
+    quiet: bool,
     store_url: str | None,
     as_json: bool,
     junit: Path | None,
@@ -193,6 +196,11 @@ def ci_command(
     """
     from steelyard.report.render.github import in_github
 
+    if dry_run:
+        from steelyard.cli.runs import show_requests
+
+        show_requests(*asked_for(suite=suite, **asked), as_json=as_json)
+        return
     job = GithubJob(os.environ) if (in_github(os.environ) if github is None else github) else None
     files = CiFiles(suite, junit, markdown, html)
     files.refuse_unwritable(save)
@@ -200,10 +208,11 @@ def ci_command(
         try:
             with job.deaf() if job is not None else nullcontext():
                 asked = asked | {"suite": suite, "against": against, "allow_mismatch": allow_mismatch, "save": save}
+                asked |= {"quiet": quiet, "no_alerts": no_alerts}
                 done = _evaluate_and_compare(closing, store_url, fail_on, **asked)
             code = done.exit_code(fail_on)
             files.write(done.report, done.comparison, done.baseline, done.suite, job, code)
-            done.show(code, files, as_json=as_json)
+            done.show(code, files, as_json=as_json, quiet=quiet)
         except SteelyardError as error:
             files.add_missing_problem(error, job)
             raise
@@ -233,17 +242,21 @@ class _Done:
         verdict = self.report.decision.verdict
         return 0 if verdict in let_through[fail_on] else exit_code(verdict)
 
-    def show(self, code: int, files: CiFiles, *, as_json: bool) -> None:
+    def show(self, code: int, files: CiFiles, *, as_json: bool, quiet: bool) -> None:
         """Print the report and how the run compares."""
-        from steelyard.cli.output import against_blocks, against_data, print_json, print_on_one_screen
+        from steelyard.cli.output import print_json, print_on_one_screen, print_verdict
+        from steelyard.results.operations import against_blocks, against_data
 
         if as_json:
             from steelyard.report.run import data
 
             print_json(data(self.report) | against_data(self.comparison) | {"exit_code": code})
             return
-        print_on_one_screen(self.report, against_blocks(self.comparison, self.baseline))
-        files.show()
+        if quiet:
+            print_verdict(self.report)
+        else:
+            print_on_one_screen(self.report, against_blocks(self.comparison, self.baseline))
+            files.show()
         if self.ending.stopped is not None:
             click.echo(f"Not finished: {self.ending.stopped}", err=True)
 
@@ -263,11 +276,12 @@ def _evaluate_and_compare(
     against: str | None,
     allow_mismatch: bool,
     save: Path | None,
+    quiet: bool,
     no_alerts: bool,
     **asked: Any,
 ) -> _Done:
-    from steelyard.cli.options import reference_of
     from steelyard.cli.output import compare_with, settings_before_run
+    from steelyard.results.find import reference_of
     from steelyard.store.sql import open_store
 
     suite, options = asked_for(**asked)
@@ -276,7 +290,7 @@ def _evaluate_and_compare(
     store = open_store(store_url, create=options.resume is None)
     closing.callback(store.close)
     reference = reference_of(store, against, suite.name, closing)
-    result, ending = evaluate(suite, store, options, reference, allow_mismatch=allow_mismatch, save=save)
+    result, ending = evaluate(suite, store, options, reference, allow_mismatch=allow_mismatch, save=save, quiet=quiet)
     done = _Done(suite, store, result.report(store), ending, alerts)
     if reference is None:
         return done

@@ -13,22 +13,20 @@ import click
 from steelyard.cli.options import (
     AttributionOptions,
     ExplainOptions,
-    FoundRuns,
     as_json,
     attribution_options,
     explain_options,
     store_url,
 )
+from steelyard.results.find import FoundRuns
 
 if TYPE_CHECKING:
-    from steelyard.analysis.compare.model import Comparison
     from steelyard.store.logs import BaselineEntry
 
 
 # `steelyard compare`.
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
-_FOREIGN = "import it first: steelyard import {file} --suite SUITE"
 
 
 @click.command("compare")
@@ -76,27 +74,17 @@ def compare_command(
     else:
         explaining.refuse_beside(suite=suite, rejudge=rejudge)
     with ExitStack() as closing:
-        runs = FoundRuns(store_url, closing, hint=_FOREIGN)
+        runs = FoundRuns(store_url, closing)
         if explaining.asks_why:
             traced = options.traced(runs.find(a), runs.find(b), store_url, closing, allow_mismatch=allow_mismatch)
             sys.exit(explaining.why(*traced, as_json=as_json))
         if explaining.metric is not None:
             sys.exit(explaining.compared(runs.find(a), runs.find(b), allow_mismatch=allow_mismatch, as_json=as_json))
         comparison = options.compared(runs.find(a), runs.find(b), store_url, closing, allow_mismatch=allow_mismatch)
-    from steelyard.cli.output import show_document
-    from steelyard.report.compare.blocks import data, document
+    from steelyard.cli.output import show
+    from steelyard.results.operations import shown_comparison
 
-    show_document(document(comparison), data(comparison), markdown, html, as_json=as_json)
-    sys.exit(exit_code(comparison))
-
-
-def exit_code(comparison: Comparison) -> int:
-    """The exit code of the command; an INVALID run is 3, whatever was asked for."""
-    from steelyard.records import Verdict
-    from steelyard.report import verdicts
-
-    invalid = Verdict.INVALID in (comparison.a.verdict, comparison.b.verdict)
-    return verdicts.exit_code(Verdict.INVALID if invalid else comparison.headline.verdict)
+    sys.exit(show(shown_comparison(comparison), markdown, html, as_json=as_json))
 
 
 # `steelyard baseline`.

@@ -14,7 +14,6 @@ from steelyard.analysis.compare.against import answering_models, compare_arms
 from steelyard.analysis.compare.pairing import read_run
 from steelyard.analysis.summary import summarise_stored
 from steelyard.cli.experiments import JUDGE, ArmChoice
-from steelyard.cli.options import FoundRuns
 from steelyard.decide.arms import changed_factors, held_against
 from steelyard.decide.experiment import Arm, rule
 from steelyard.decide.experiment_file import ARMS, Experiment
@@ -24,6 +23,7 @@ from steelyard.errors import UsageError
 from steelyard.metrics.expression_checks import SuiteNames
 from steelyard.records import ExperimentPlan, RunHeader, RunState, Verdict
 from steelyard.report.experiments import ExperimentReport
+from steelyard.results.find import FoundRuns
 from steelyard.runner.same_signature import rescored
 from steelyard.store.sql import new_run_id
 from steelyard.suite.load import load_suite
@@ -152,19 +152,9 @@ def _variant(settings: dict[str, Any]) -> Iterator[str]:
         yield f"variant={settings['variant']}"
 
 
-_FOREIGN = "import it first: steelyard import {file} --suite SUITE"
-
-
 def check_criteria(experiment: Experiment, suite: SuiteModel) -> None:
     """SuiteError when a criterion stands on a figure that the candidate's suite does not have, or cannot fail."""
-    survey = suite.survey
-    slices = {
-        "category": list(survey.categories),
-        "difficulty": list(survey.difficulties),
-        "tag": list(survey.tags),
-        "variant": [variant.name for variant in suite.variants if variant.name],
-    }
-    experiment.check_criteria(SuiteNames.of_run(suite, slices if survey.n else None))
+    experiment.check_criteria(SuiteNames.of_suite(suite))
 
 
 def on_call(
@@ -187,7 +177,7 @@ def on_runs(
     UsageError when a run was made under another plan, unless it is asked for `allow_mismatch`.
     """
     with ExitStack() as closing:
-        runs = FoundRuns(store_url, closing, hint=_FOREIGN)
+        runs = FoundRuns(store_url, closing)
         places = [runs.find(name) for name in names]
         notes = [_beforehand(experiment, store.run(name), allow_mismatch=allow_mismatch) for store, name in places]
         return _decided(experiment, places, tuple(note for note in notes if note), allow_mismatch=allow_mismatch)

@@ -14,17 +14,14 @@ import click
 from steelyard.cli.options import JudgeChoice, as_json, concurrency, judge_choice, limit, only, store_url
 
 if TYPE_CHECKING:
-    from steelyard.engine.plan import RunOptions, Selection
+    from steelyard.engine.plan import RunOptions
     from steelyard.records import RunHeader
-    from steelyard.report.judge.build import JudgeCard
     from steelyard.store.base import Store
     from steelyard.suite.models import SuiteModel
 
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 _INTERRUPTED = 130
-_READINGS_OF_A_MODEL = 2
-"""How often a model judges each text at least, so that it can be compared with itself."""
 
 
 @click.group("judge")
@@ -70,8 +67,10 @@ def check(
     Scores the labelled cases of SUITE and stores the run; with --run, looks at a recorded one and calls nobody. Exit
     code 1 when a threshold of the suite is missed, 4 when one cannot be told, 3 when the run says nothing of its judge.
     """
+    from steelyard.cli.output import show
     from steelyard.engine.plan import RunOptions, Selection, parse_only
     from steelyard.report.judge.build import build_card
+    from steelyard.results.operations import judge_of, refuse_other_suite, shown_card
     from steelyard.store.sql import open_store
     from steelyard.suite.load import load_suite
 
@@ -79,23 +78,19 @@ def check(
     if run is not None:
         _refuse_beside_run(choice, only, limit, concurrency)
     loaded = choice.of(load_suite(suite))
-    if loaded.judge is None:
-        raise _no_judge(loaded)
+    asked = judge_of(loaded)
     store = open_store(store_url, create=run is None)
     try:
         if run is not None:
-            header = _recorded(store, run, loaded)
+            header = store.run(run)
+            refuse_other_suite(header, loaded)
         else:
             options = RunOptions(selection=Selection(parse_only(only), limit), concurrency=concurrency)
-            header = _evaluated(store, _often_enough(loaded, repeats), options, choice, store_url)
-        card = build_card(store, header, loaded.judge)
+            header = _evaluated(store, loaded, options, choice, store_url)
+        card = build_card(store, header, asked)
     finally:
         store.close()
-    from steelyard.cli.output import show_document
-    from steelyard.report.judge.card import data, document
-
-    show_document(document(card), data(card), markdown, html, as_json=as_json)
-    sys.exit(_exit_code(card))
+    sys.exit(show(shown_card(card), markdown, html, as_json=as_json))
 
 
 def _refuse_beside_run(choice: JudgeChoice, only: tuple[str, ...], limit: int | None, concurrency: int | None) -> None:
@@ -108,41 +103,15 @@ def _refuse_beside_run(choice: JudgeChoice, only: tuple[str, ...], limit: int | 
         raise UsageError(f"--run makes no calls: leave out {names}, or leave out --run")
 
 
-def _no_judge(suite: SuiteModel) -> Exception:
-    from steelyard.errors import UsageError
-
-    return UsageError(f"the suite {suite.name} has no judge: there is nothing to check")
-
-
-def _recorded(store: Store, run: str, suite: SuiteModel) -> RunHeader:
-    from steelyard.errors import UsageError
-
-    header = store.run(run)
-    if header.suite_name != suite.name:
-        raise UsageError(f"run {header.id} is one of suite {header.suite_name}, not of {suite.name}")
-    return header
-
-
-def _often_enough(suite: SuiteModel, asked: int | None) -> SuiteModel:
-    """The suite with a model that reads every text twice, unless something else was asked for."""
-    from steelyard.records import Mode
-
-    judge = suite.judge
-    if judge is None or asked is not None or judge.mode is Mode.RULES or judge.repeats >= _READINGS_OF_A_MODEL:
-        return suite
-    return suite.changed(judge=judge.model_copy(update={"repeats": _READINGS_OF_A_MODEL}))
-
-
 def _evaluated(
     store: Store, suite: SuiteModel, options: RunOptions, choice: JudgeChoice, store_url: str | None
 ) -> RunHeader:
     from steelyard.engine.writer import progress_of
-    from steelyard.runner import run as evaluation
+    from steelyard.results.operations import run_labelled
 
-    options = replace(options, selection=_labelled(suite, options.selection))
     # Whatever the system under test prints must not get into the card.
     with progress_of(f"{suite.name}, judge check", quiet=False) as progress, contextlib.redirect_stdout(sys.stderr):
-        header, ending = evaluation.run(suite, store, options, progress)
+        header, ending = run_labelled(suite, store, options, choice.repeats, progress)
     if ending.stopped is not None:
         _report_next_steps(suite, header, choice, store_url, ending.stopped)
     if ending.interrupted:
@@ -153,7 +122,8 @@ def _evaluated(
 def _report_next_steps(
     suite: SuiteModel, header: RunHeader, choice: JudgeChoice, store_url: str | None, stopped: str
 ) -> None:
-    judged = replace(choice, repeats=suite.judge.repeats if suite.judge else None).given
+    judge = header.description.judge
+    judged = replace(choice, repeats=judge.repeats if judge else None).given
     stored = [] if store_url is None else ["--store", store_url]
     steps = (
         ["steelyard", "run", suite.path, *judged, *stored, "--resume", header.id],
@@ -161,27 +131,3 @@ def _report_next_steps(
     )
     message = "\n".join(f"  {shlex.join(step)}" for step in steps)
     click.echo(f"Not finished ({stopped}). Resume with:\n{message}", err=True)
-
-
-def _labelled(suite: SuiteModel, asked: Selection) -> Selection:
-    """The cases that are asked for and have labels; as it was asked for when all have them, or none."""
-    from itertools import islice
-
-    from steelyard.suite.labels import labels_of
-
-    judge = suite.judge
-    if judge is None or not judge.labels:
-        return asked
-    chosen = (case for case in suite.cases if asked.takes_case(case))
-    results = [(case.id, bool(labels_of(case, judge))) for case in chosen]
-    labelled = [case_id for case_id, has_labels in results if has_labels]
-    if not labelled or len(labelled) == len(results):
-        return asked
-    others = tuple(pair for pair in asked.only if pair[0] == "variant")
-    return replace(asked, only=(*others, *(("id", item) for item in islice(labelled, asked.limit))), limit=None)
-
-
-def _exit_code(card: JudgeCard) -> int:
-    from steelyard.report.verdicts import exit_code
-
-    return exit_code(card.verdict)

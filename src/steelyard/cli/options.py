@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 import re
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -18,14 +18,11 @@ if TYPE_CHECKING:
     from steelyard.analysis.compare.attribution import Traces
     from steelyard.analysis.compare.attribution_model import Attribution
     from steelyard.analysis.compare.model import Comparison
-    from steelyard.analysis.compare.pairing import ComparedRun
     from steelyard.analysis.explain import Explanation, PairExplanation
-    from steelyard.decide.baselines import Reference
     from steelyard.judging.ask import CostEstimate
     from steelyard.records import RunHeader
     from steelyard.runner.attribute import Purchase
     from steelyard.store.base import Store
-    from steelyard.store.sql import SqlStore
     from steelyard.suite.models import SuiteModel
 
 
@@ -89,7 +86,15 @@ store_url = click.option(
     metavar="URL",
     help="Where runs are stored: a SQLite file or postgresql://... [default: $STEELYARD_STORE or .steelyard/]",
 )
-run_name = click.argument("run", metavar="[RUN]", default="LAST")
+quiet = click.option("--quiet", is_flag=True, help="Print the verdict alone, and no progress.")
+
+
+def completed(what: str) -> Callable[..., Any]:
+    """What a shell completes: `runs`, `suites` or `metrics`, read when it asks."""
+    return lambda *typed: getattr(importlib.import_module("steelyard.cli.completion"), what)(*typed)
+
+
+run_name = click.argument("run", metavar="[RUN]", default="LAST", shell_complete=completed("runs"))
 against = click.option(
     "--against",
     metavar="NAME|FILE",
@@ -100,7 +105,7 @@ only = click.option(
     "--only",
     metavar="FACTOR=VALUE",
     multiple=True,
-    help="Score a part: category=, difficulty=, tag=, variant= or id=. May be given more than once.",
+    help="Score a part: category=, difficulty=, tag=, variant=, id= or input.FIELD=. May be given more than once.",
 )
 limit = click.option("--limit", metavar="N", type=click.IntRange(min=1), help="Run at most this many cases.")
 concurrency = click.option(
@@ -226,121 +231,6 @@ def chosen_settings(model: str | None, base_url: str | None, settings: tuple[str
     return chosen
 
 
-# Where a run that a command names is: in the store, in a snapshot, or in a results file of a suite's own format.
-
-
-def stored_suite_name(store: Store, suite: str) -> str:
-    """The name that runs are stored under: as given where the store has runs of it, else that of the suite there."""
-    from steelyard.suite.load import holds_suite
-
-    if store.runs(suite, 1) or not holds_suite(suite):
-        return suite
-    from steelyard.suite.load import load_suite
-
-    return load_suite(suite).name
-
-
-class FoundRuns:
-    """Finds runs by name in the store, which is opened when one is asked for, or reads files into stores of their own.
-
-    Whatever is opened or made for it is closed and removed with `closing`; nothing is put into the user's store.
-    """
-
-    def __init__(self, store_url: str | None, closing: ExitStack, *, hint: str, suite: str | None = None) -> None:
-        """`hint` is what to do with a file that another tool wrote; `suite` reads such files instead of snapshots."""
-        self._url, self._closing, self._hint, self._suite = store_url, closing, hint, suite
-        self._store: SqlStore | None = None
-
-    def find(self, name: str) -> tuple[SqlStore, str]:
-        """The store that holds the run, and the run's name in it; `name` may be a .json file.
-
-        SnapshotError or UsageError when the file cannot be read as a run.
-        """
-        if self._suite is not None:
-            return self._results(Path(name), self._suite)
-        if name.lower().endswith(".json"):
-            return self._snapshot(Path(name))
-        return self._opened(), name
-
-    def _opened(self) -> SqlStore:
-        from steelyard.store.sql import open_store
-
-        if self._store is None:
-            self._store = open_store(self._url, create=False)
-            self._closing.callback(self._store.close)
-        return self._store
-
-    def _snapshot(self, file: Path) -> tuple[SqlStore, str]:
-        from steelyard.errors import SnapshotError
-        from steelyard.report.build import build_report
-        from steelyard.store.snapshot import read_snapshot
-
-        store = self._own_store(file)
-        try:
-            return store, read_snapshot(store, file, lambda header: build_report(store, header))
-        except SnapshotError as error:
-            if "is not a Steelyard snapshot" not in str(error):
-                raise
-            message = self._hint.format(file=file)
-            raise SnapshotError(f"{error}. If another tool wrote it, {message}") from None
-
-    def _results(self, file: Path, suite: str) -> tuple[SqlStore, str]:
-        from steelyard.runner.imports import import_foreign
-        from steelyard.suite.load import load_suite
-
-        store = self._own_store(file)
-        return store, import_foreign(load_suite(suite), store, file).header.id
-
-    def _own_store(self, file: Path) -> SqlStore:
-        from tempfile import TemporaryDirectory
-
-        from steelyard.errors import UsageError
-        from steelyard.store.sql import open_store
-
-        if not file.is_file():
-            what = "snapshot" if self._suite is None else "results file"
-            raise UsageError(f"there is no {what} at {file}")
-        folder = self._closing.enter_context(TemporaryDirectory(prefix="steelyard-"))
-        store = open_store(str(Path(folder) / "snapshot.db"))
-        self._closing.callback(store.close)
-        return store
-
-
-# What `--against` names: a baseline, a run, or a snapshot file.
-
-_FOREIGN = "import it first: steelyard import {file} --suite SUITE"
-
-
-def reference_of(store: Store, name: str | None, suite: str, closing: ExitStack) -> Reference | None:
-    """The run to be compared with; None when nothing was asked for, UsageError when there is none of that name.
-
-    A file whose name ends with .json is read as it is and not put into the store; `release.json` stands for the
-    baseline `release` in the gates of the suite.
-    """
-    from steelyard.decide.baselines import find_reference
-
-    if name is None:
-        return None
-    return file_reference(name, suite, closing) if names_a_file(name) else find_reference(store, name, suite)
-
-
-def names_a_file(name: str) -> bool:
-    """Whether a snapshot file is named, which needs no store."""
-    return name.lower().endswith(".json")
-
-
-def file_reference(name: str, suite: str, closing: ExitStack) -> Reference:
-    """The run in a snapshot file; UsageError when it is not of the suite."""
-    from steelyard.decide.baselines import Reference
-    from steelyard.errors import UsageError
-
-    own, run_id = FoundRuns(None, closing, hint=_FOREIGN).find(name)
-    result = own.run(run_id)
-    if result.suite_name != suite:
-        raise UsageError(f"{name} holds a run of suite {result.suite_name}, not of {suite}")
-    return Reference(Path(name).stem, result.id, own)
-
-
 # Options of `compare` on why the headline number moved, and what they ask for.
 
 
@@ -398,10 +288,10 @@ class AttributionOptions:
         allow_mismatch: bool,
     ) -> Comparison:
         """The comparison of two found runs, with why the headline number moved unless that is left out."""
-        from steelyard.analysis.compare.compare import compare
+        from steelyard.results.operations import compared
 
         if self.left_out:
-            return compare(*_read_rejudge(a, b), allow_mismatch=allow_mismatch)
+            return compared(a, b, allow_mismatch=allow_mismatch)
         return self.traced(a, b, store_url, closing, allow_mismatch=allow_mismatch)[0]
 
     def traced(
@@ -414,17 +304,10 @@ class AttributionOptions:
         allow_mismatch: bool,
     ) -> tuple[Comparison, Attribution, Traces]:
         """The comparison, why the headline number moved, and what every reading adds to that."""
-        from steelyard.analysis.compare.attribution import with_attribution
-        from steelyard.analysis.compare.compare import compare
-        from steelyard.analysis.compare.pairing import common_cases
-        from steelyard.runner.attribute import attribution_of
+        from steelyard.results.operations import traced
 
-        first, second = _read_rejudge(a, b, self.suite)
-        cases = common_cases(first, second)
-        comparison = compare(first, second, allow_mismatch=allow_mismatch, cases=cases)
         purchase = self._purchase(store_url, closing)
-        result, traces = attribution_of(first, second, cases, suite=self.suite, purchase=purchase)
-        return with_attribution(comparison, result), result, traces
+        return traced(a, b, suite=self.suite, purchase=purchase, allow_mismatch=allow_mismatch)
 
     def _purchase(self, store_url: str | None, closing: ExitStack) -> Purchase | None:
         from steelyard.runner.attribute import Purchase
@@ -451,16 +334,6 @@ class AttributionOptions:
         click.confirm("Go on?", abort=True, err=True)
 
 
-def _read_rejudge(
-    a: tuple[Store, str], b: tuple[Store, str], suite: str | None = None
-) -> tuple[ComparedRun, ComparedRun]:
-    from steelyard.analysis.compare.pairing import read_run
-    from steelyard.runner.same_signature import rescored
-
-    second = read_run(*b)
-    return rescored(read_run(*a), second, suite), second
-
-
 # `--explain` and `--limit`: one figure of a report or a comparison, with everything behind it.
 
 _LISTED = 10
@@ -478,6 +351,7 @@ def explain_options(function: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--explain",
             metavar="METRIC",
+            shell_complete=completed("metrics"),
             help="Print one figure's formula, n, what it leaves out and its samples: pass_rate,"
             " category.chairs.average, gain.FORMAT (list names all of a report); of a comparison also why.truth, or"
             " why for all parts of the change.",
@@ -537,7 +411,7 @@ class ExplainOptions:
         from steelyard.analysis.compare.compare import compare
         from steelyard.analysis.compare.pairing import common_cases, read_run
         from steelyard.analysis.explain import explain_comparison
-        from steelyard.cli.compare import exit_code
+        from steelyard.results.operations import shown_comparison
         from steelyard.runner.attribute import attribution_of
         from steelyard.runner.same_signature import rescored
 
@@ -548,16 +422,16 @@ class ExplainOptions:
         comparison = with_attribution(comparison, attribution_of(first, second, cases)[0])
         result = explain_comparison(first, second, comparison, self.metric or "", allow_mismatch=allow_mismatch)
         self.show([first.header.id, second.header.id], result, as_json=as_json)
-        return exit_code(comparison)
+        return shown_comparison(comparison).exit_code
 
     def why(self, comparison: Comparison, attribution: Attribution, traces: Traces, *, as_json: bool) -> int:
         """Print what stands behind the parts of the change; the exit code that the comparison ends with."""
         from steelyard.analysis.compare.attribution import explain_why
-        from steelyard.cli.compare import exit_code
+        from steelyard.results.operations import shown_comparison
 
         runs = [comparison.a.id, comparison.b.id]
         self.show(runs, explain_why(attribution, traces, self.metric or ""), as_json=as_json)
-        return exit_code(comparison)
+        return shown_comparison(comparison).exit_code
 
     def show(
         self, runs: Sequence[str], explanations: Sequence[Explanation | PairExplanation], *, as_json: bool

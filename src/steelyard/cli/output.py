@@ -7,7 +7,6 @@ import os
 import shlex
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from steelyard.report.ci import Annotation
     from steelyard.report.document import Block, Document
     from steelyard.report.model import Report
+    from steelyard.results.shown import ShownResult
     from steelyard.runner.run import Result
     from steelyard.store.base import Store
     from steelyard.suite.models import SuiteModel
@@ -115,6 +115,13 @@ def print_on_one_screen(report: Report, more: Sequence[Block] = (), next_step: s
     terminal.print_fitting(run.brief(report, more, next_step), shown, lines + terminal.count_lines(more, shown))
 
 
+def print_verdict(report: Report) -> None:
+    """Print the verdict in one line."""
+    from steelyard.report.wording import verdict_meaning, verdict_word
+
+    click.echo(f"{verdict_word(report)}: {verdict_meaning(report)}")
+
+
 def write_document(document: Document, markdown: Path | None = None, html: Path | None = None) -> list[Path]:
     """Write a report in the forms that were asked for; the files that are there then."""
     from steelyard.report.render.json import write_text
@@ -142,6 +149,12 @@ def show_document(
         report_written(*written)
 
 
+def show(result: ShownResult[Any], markdown: Path | None = None, html: Path | None = None, *, as_json: bool) -> int:
+    """The same of a result, with the exit code that its verdict stands for."""
+    show_document(result.document(), result.to_data() if as_json else None, markdown, html, as_json=as_json)
+    return result.exit_code
+
+
 def report_written(*files: Path | None) -> None:
     """Say which files a command wrote besides what it printed; None for those that nobody asked for."""
     for file in files:
@@ -161,31 +174,11 @@ def console() -> Console:
 
 def compare_with(store: Store, header: RunHeader, reference: Reference, *, allow_mismatch: bool) -> Comparison:
     """The run compared with the one behind a baseline, which is A, and why the headline number moved."""
-    from steelyard.cli.options import AttributionOptions
     from steelyard.decide.baselines import home_of
+    from steelyard.results.operations import traced
 
     before = (home_of(reference, reference.run_id, store), reference.run_id)
-    # Nothing is bought here, so that no other store is opened.
-    return AttributionOptions().compared(before, (store, header.id), None, ExitStack(), allow_mismatch=allow_mismatch)
-
-
-def against_data(comparison: Comparison | None) -> dict[str, Any]:
-    """What JSON output has more: the whole comparison under `against`."""
-    if comparison is None:
-        return {}
-    from steelyard.report.compare.blocks import data
-
-    return {"against": data(comparison)}
-
-
-def against_blocks(comparison: Comparison | None, label: str) -> list[Block]:
-    """The answer of the comparison, how sure it is and what moved; nothing where nothing was compared."""
-    if comparison is None:
-        return []
-    from steelyard.report.compare.blocks import answer
-    from steelyard.report.document import Section
-
-    return [Section(f"Against {label} (A, run {comparison.a.id})", answer(comparison))]
+    return traced(before, (store, header.id), allow_mismatch=allow_mismatch)[0]
 
 
 # The end of every command that scores: the report, what to do next, and the exit code.
@@ -198,18 +191,20 @@ def end_with(
     result: Result,
     *,
     as_json: bool,
+    quiet: bool = False,
     interrupted: bool = False,
     stopped: str | None = None,
     go_on: Sequence[str] | None = None,
     reference: Reference | None = None,
     allow_mismatch: bool = False,
 ) -> int:
-    """Show the run and give the exit code its verdict stands for.
+    """Show the run, or its verdict alone when `quiet`, and give the exit code its verdict stands for.
 
     `go_on` is the command that goes on with a run that was stopped; left out, the one that was given. `reference` is
     the run that it was compared with.
     """
     from steelyard.report.verdicts import exit_code
+    from steelyard.results.operations import against_blocks, against_data
 
     header, report = result.header, result.report(store, brief=not as_json)
     comparison = None if reference is None else compare_with(store, header, reference, allow_mismatch=allow_mismatch)
@@ -218,8 +213,10 @@ def end_with(
         from steelyard.report.run import data
 
         print_json(data(report) | against_data(comparison))
-        if next_step:
+        if next_step and not quiet:
             click.echo(next_step, err=True)
+    elif quiet:
+        print_verdict(report)
     else:
         against = against_blocks(comparison, reference.label if reference else "")
         print_on_one_screen(report, against, next_step)

@@ -1,4 +1,4 @@
-"""The commands run, rescore, report and gate."""
+"""The commands run, rescore and report."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import contextlib
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,12 +14,12 @@ import click
 from steelyard.cli.options import (
     ExplainOptions,
     Finite,
-    FoundRuns,
     JudgeChoice,
     against,
     allow_mismatch,
     as_json,
     chosen_settings,
+    completed,
     concurrency,
     explain_options,
     judge_options,
@@ -28,6 +27,7 @@ from steelyard.cli.options import (
     max_inconclusive,
     on_workers,
     only,
+    quiet,
     read_rate,
     read_time,
     run_name,
@@ -35,15 +35,14 @@ from steelyard.cli.options import (
     target_options,
 )
 from steelyard.errors import SuiteError, UsageError
+from steelyard.results.find import FoundRuns
 
 if TYPE_CHECKING:
-    from steelyard.analysis.model import Summary
     from steelyard.decide.baselines import Reference
-    from steelyard.decide.gates import Decision, GateResult
     from steelyard.engine.engine import Ending
     from steelyard.engine.plan import RunOptions
     from steelyard.records import RunHeader
-    from steelyard.report.model import LeftOut, Report
+    from steelyard.report.model import Report
     from steelyard.runner.run import Result
     from steelyard.store.base import Store
     from steelyard.store.sql import SqlStore
@@ -104,16 +103,26 @@ def _prompt_lengths(suite: SuiteModel, judge: JudgeModel, store: Store, earlier:
 
 
 @click.command("run")
-@click.argument("suite", metavar="SUITE")
+@click.argument("suite", metavar="SUITE", shell_complete=completed("suites"))
 @click.option(
     "--cases",
     metavar="PLACE",
     help="Score the cases of this folder, file or address instead of the suite's own.",
 )
 @target_options
+@click.option(
+    "--answers", metavar="FILE", help="Score the recorded answers of this file or address; the system is not asked."
+)
 @judge_options
 @click.option("-n", "--repeats", metavar="N", type=click.IntRange(min=1), help="Repeats of each case.")
 @only
+@click.option("--sample", metavar="N", type=click.IntRange(min=1), help="Run a random sample of N cases, by --seed.")
+@click.option(
+    "--by",
+    metavar="FIELD",
+    help="With --sample: in proportion by category, difficulty, tag or a field such as input.language.",
+)
+@click.option("--seed", metavar="N", type=click.IntRange(min=0), help="With --sample: which one. [default: 0]")
 @limit
 @click.option("--strict", is_flag=True, help="Score by the strict rule of every scorer that has one.")
 @concurrency
@@ -124,6 +133,9 @@ def _prompt_lengths(suite: SuiteModel, judge: JudgeModel, store: Store, earlier:
     metavar="TIME",
     callback=read_time,
     help="How long to wait for a system that stopped answering: 5m, 90s; 0: do not wait. [default: the suite's, 5m]",
+)
+@click.option(
+    "--keep-going", is_flag=True, help="Make all calls, also when the first all fail for good (401, refused)."
 )
 @click.option("--rps", metavar="N", type=Finite(min=0, min_open=True), help="Requests a second, at most.")
 @click.option(
@@ -173,6 +185,8 @@ def _prompt_lengths(suite: SuiteModel, judge: JudgeModel, store: Store, earlier:
 @allow_mismatch
 @click.option("--no-alerts", is_flag=True, help="Raise, close and send no alerts.")
 @on_workers
+@click.option("--dry-run", is_flag=True, help="Show the requests of the first cases (3, or --limit); send nothing.")
+@quiet
 @store_url
 @as_json
 def run_command(
@@ -180,6 +194,8 @@ def run_command(
     against: str | None,
     allow_mismatch: bool,
     no_alerts: bool,
+    dry_run: bool,
+    quiet: bool,
     store_url: str | None,
     as_json: bool,
     **asked: Any,
@@ -189,22 +205,30 @@ def run_command(
     SUITE is a suite file, its folder, a Python file that defines `suite`, or the name of a built-in suite.
     The exit code is the verdict of the suite's gates and, with --against, of what became of the baseline's figures.
     """
-    from steelyard.cli.options import reference_of
     from steelyard.cli.output import alert_after_run, end_with, settings_before_run
+    from steelyard.results.find import reference_of
     from steelyard.store.sql import open_store
 
     suite, options = asked_for(**asked)
+    if dry_run:
+        from steelyard.cli.runs import show_requests
+
+        show_requests(suite, options, as_json=as_json)
+        return
     alerts = None if no_alerts else settings_before_run(suite)
     with ExitStack() as closing:
         store = open_store(store_url, create=options.resume is None and options.retry_failed is None)
         closing.callback(store.close)
         # Found before anything is asked: a name that is none must not cost a run, and LAST is the one before this.
         reference = reference_of(store, against, suite.name, closing)
-        result, ending = evaluate(suite, store, options, reference, allow_mismatch=allow_mismatch, save=save)
+        result, ending = evaluate(
+            suite, store, options, reference, allow_mismatch=allow_mismatch, save=save, quiet=quiet
+        )
         code = end_with(
             store,
             result,
             as_json=as_json,
+            quiet=quiet,
             interrupted=ending.interrupted,
             stopped=ending.stopped,
             reference=reference,
@@ -224,24 +248,36 @@ def asked_for(
     model: str | None,
     base_url: str | None,
     settings: tuple[str, ...],
+    answers: str | None,
     judge: str | None,
     judge_model: str | None,
     judge_token: str | None,
     judge_temperature: float | None,
     judge_repeats: int | None,
     only: tuple[str, ...],
+    sample: int | None,
+    by: str | None,
+    seed: int | None,
     limit: int | None,
     rps: float | None,
     **others: Any,
 ) -> tuple[SuiteModel, RunOptions]:
     """The suite with the target and the judge that were asked for, and how to run it; SuiteError as it stands."""
     from steelyard.engine.plan import RunOptions, Selection, parse_only
-    from steelyard.suite.load import load_suite, with_target
+    from steelyard.records import DrawnSample
+    from steelyard.suite.load import load_suite, with_answers, with_target
 
-    options = RunOptions(selection=Selection(parse_only(only), limit), requests_per_second=rps, **others)
+    if sample is None and (by is not None or seed is not None):
+        raise UsageError(f"{'--by' if by is not None else '--seed'} says how a sample is drawn: give --sample N, too")
+    drawn = None if sample is None else DrawnSample(sample, by or "", seed or 0)
+    options = RunOptions(selection=Selection(parse_only(only), limit, drawn), requests_per_second=rps, **others)
     loaded = load_suite(suite, cases)
     chosen = chosen_settings(model, base_url, settings)
-    if target is not None or chosen:
+    if answers is not None and (target is not None or chosen):
+        raise UsageError("--answers takes the place of the target: leave out --target, --model, --base-url and --set")
+    if answers is not None:
+        loaded = with_answers(loaded, answers)
+    elif target is not None or chosen:
         loaded = with_target(loaded, target, chosen)
     return JudgeChoice(judge, judge_model, judge_token, judge_repeats, judge_temperature).of(loaded), options
 
@@ -254,13 +290,14 @@ def evaluate(
     *,
     allow_mismatch: bool,
     save: Path | None,
+    quiet: bool = False,
 ) -> tuple[Result, Ending]:
-    """Run the suite with progress on standard error, and write the snapshot that was asked for."""
+    """Run the suite with progress on standard error unless `quiet`, and write the snapshot that was asked for."""
     from steelyard.engine.writer import progress_of
     from steelyard.runner import run
 
     # Whatever the system under test prints must not get into the report.
-    with progress_of(suite.name, quiet=False) as progress, contextlib.redirect_stdout(sys.stderr):
+    with progress_of(suite.name, quiet=quiet) as progress, contextlib.redirect_stdout(sys.stderr):
         result, ending = run.run_decided(
             suite, store, options, progress, reference=reference, allow_mismatch=allow_mismatch
         )
@@ -269,114 +306,6 @@ def evaluate(
 
         write_snapshot(store, result.header.id, save)
     return result, ending
-
-
-# `steelyard gate`.
-
-
-@click.command("gate")
-@run_name
-@click.option(
-    "--gate",
-    "gates",
-    metavar="GATE",
-    multiple=True,
-    help="Check this gate instead of the suite's, such as 'pass_rate >= 90 %'. May be given more than once.",
-)
-@click.option("--without-contested", is_flag=True, help="Leave out cases whose truth experts contest; it says which.")
-@against
-@allow_mismatch
-@store_url
-@as_json
-def gate_command(
-    run: str,
-    gates: tuple[str, ...],
-    without_contested: bool,
-    against: str | None,
-    allow_mismatch: bool,
-    store_url: str | None,
-    as_json: bool,
-) -> None:
-    """Check a run's gates; the exit code is the verdict.
-
-    RUN is a run's name, the beginning of it, LAST, LAST~1 for the one before, or a baseline (@release). Gates on a
-    baseline are compared with what it stands for now.
-    """
-    from steelyard.analysis.summary import summarise_stored
-    from steelyard.cli.options import reference_of
-    from steelyard.cli.output import against_blocks, against_data, compare_with, print_document, print_json
-    from steelyard.decide.baselines import held_against
-    from steelyard.decide.verdict import decide
-    from steelyard.report.model import Report
-    from steelyard.report.run import decision_data, decision_document
-    from steelyard.report.verdicts import exit_code
-    from steelyard.runner.same_signature import rescored
-    from steelyard.store.sql import open_store
-
-    with ExitStack() as closing:
-        store = open_store(store_url, create=False)
-        closing.callback(store.close)
-        header = store.run(run)
-        reference = reference_of(store, against, header.suite_name, closing)
-        summary = summarise_stored(store, header.id, header.description, only_for_gates=True)
-        if gates:
-            from steelyard.decide.gates import check_on_run
-
-            check_on_run(gates, header.description, summary)
-            asked = header.description.model_copy(update={"gates": gates, "criteria": ()})
-            header = replace(header, suite=asked.data())
-        left_out, comparison = None, None
-        if without_contested:
-            summary, relative, left_out = _without_contested(store, header, against)
-        else:
-            relative = held_against(
-                store, header, rescore=rescored, reference=reference, allow_mismatch=allow_mismatch, strict=True
-            )
-        if reference is not None:
-            comparison = compare_with(store, header, reference, allow_mismatch=allow_mismatch)
-    gone = header.options.broken
-    decision = decide(
-        summary, header.description, state=header.state, suspect=header.suspect, gone=gone, relative=relative
-    )
-    report = Report(header, summary, decision, without_contested=left_out)
-    _refuse_without_gates(header, decision)
-    if as_json:
-        print_json(decision_data(report) | against_data(comparison))
-    else:
-        more = against_blocks(comparison, reference.label if reference else "")
-        print_document(decision_document(report, more))
-    sys.exit(exit_code(decision.verdict))
-
-
-def _refuse_without_gates(header: RunHeader, decision: Decision) -> None:
-    """UsageError when no gate decides anything."""
-    if all(gate.secondary and not gate.left_out for gate in decision.gates):
-        lacks = "no gates" if not decision.gates else "no gates, and all its criteria are secondary"
-        raise UsageError(
-            f"run {header.id} has {lacks}, so nothing can be decided: declare `gates` in the suite, or give --gate or"
-            " --against"
-        )
-
-
-def _without_contested(
-    store: Store, header: RunHeader, against: str | None
-) -> tuple[Summary, list[GateResult], LeftOut]:
-    """What gates stand on without the contested cases, its gates on baselines left open, and what was left out."""
-    from steelyard.analysis.summary import summarise_without
-    from steelyard.decide.relative_gates import undecided
-    from steelyard.metrics.expressions import parse_gate
-    from steelyard.people.experts import contested_in
-    from steelyard.report.model import LeftOut
-
-    if against is not None:
-        raise UsageError(
-            "--without-contested cannot be used with --against: two runs are compared over all their cases"
-        )
-    cases = tuple(item.case_id for item in contested_in(store, header))
-    summary, n_samples = summarise_without(store, header, cases)
-    why = "two runs are compared over all their cases: leave out --without-contested"
-    relative = [undecided(gate, why) for gate in map(parse_gate, header.description.gates) if gate.baseline]
-    return summary, relative, LeftOut(cases, n_samples)
 
 
 # `steelyard report`.
@@ -480,6 +409,7 @@ def _charts(report: Report, folder: Path) -> list[Path]:
 @judge_options
 @max_inconclusive
 @on_workers
+@quiet
 @store_url
 @as_json
 def rescore_command(
@@ -496,6 +426,7 @@ def rescore_command(
     max_inconclusive: float | None,
     on: str | None,
     workers: int | None,
+    quiet: bool,
     store_url: str | None,
     as_json: bool,
 ) -> None:
@@ -506,6 +437,7 @@ def rescore_command(
     is asked anew with --judge-again only.
     """
     from steelyard.engine.plan import RunOptions
+    from steelyard.results.operations import refuse_imported
     from steelyard.store.sql import open_store
     from steelyard.suite.chosen_judge import judged_as_then
     from steelyard.suite.load import suite_of_run
@@ -515,31 +447,20 @@ def rescore_command(
     store = open_store(store_url, create=False)
     try:
         header = store.run(run)
-        _refuse_imported(header)
+        refuse_imported(header)
         loaded = suite_of_run(header, suite)
         # The run's own judge, unless another is named.
         then = header.description.judge
         loaded = choice.of(loaded) if choice.given else judged_as_then(loaded, then, to_ask=judge_again)
         options = RunOptions(max_inconclusive=max_inconclusive, strict=strict, on=on, workers=workers)
         if judge_again:
-            code = _judged_again(store, header, loaded, choice, options, yes=yes, as_json=as_json, store_url=store_url)
+            shown = {"as_json": as_json, "quiet": quiet}
+            code = _judged_again(store, header, loaded, choice, options, yes=yes, store_url=store_url, **shown)
         else:
-            code = _rescored(store, header, loaded, options, as_json=as_json)
+            code = _rescored(store, header, loaded, options, as_json=as_json, quiet=quiet)
     finally:
         store.close()
     sys.exit(code)
-
-
-def _refuse_imported(header: RunHeader) -> None:
-    from steelyard.errors import UsageError
-
-    imported = header.options.imported
-    if imported is not None:
-        raise UsageError(
-            f"run {header.id} was imported from {imported.file}: the suite has neither its cases nor the calls of"
-            f" its judge. To score it by the suite as it is now, import that file into another store:"
-            f" steelyard import {imported.file} --suite {header.suite_name} --store ANOTHER"
-        )
 
 
 def _refuse_what_does_nothing(choice: JudgeChoice, *, judge_again: bool, strict: bool) -> None:
@@ -551,14 +472,16 @@ def _refuse_what_does_nothing(choice: JudgeChoice, *, judge_again: bool, strict:
         raise UsageError("--strict and --judge-again do not go together: judge again, then rescore that run --strict")
 
 
-def _rescored(store: Store, header: RunHeader, suite: SuiteModel, options: RunOptions, *, as_json: bool) -> int:
+def _rescored(
+    store: Store, header: RunHeader, suite: SuiteModel, options: RunOptions, *, as_json: bool, quiet: bool
+) -> int:
     from steelyard.cli.output import end_with
     from steelyard.engine.writer import progress_of
     from steelyard.runner import run as evaluation
 
-    with progress_of(f"rescoring {header.id}", quiet=as_json) as progress:
+    with progress_of(f"rescoring {header.id}", quiet=as_json or quiet) as progress:
         result = evaluation.rescore_decided(suite, store, header, options, progress)
-    return end_with(store, result, as_json=as_json)
+    return end_with(store, result, as_json=as_json, quiet=quiet)
 
 
 def _judged_again(
@@ -570,6 +493,7 @@ def _judged_again(
     *,
     yes: bool,
     as_json: bool,
+    quiet: bool,
     store_url: str | None,
 ) -> int:
     from steelyard.cli.output import end_with
@@ -577,8 +501,16 @@ def _judged_again(
     from steelyard.runner import run as evaluation
 
     agree_to_cost(suite, store, header, yes=yes)
-    with progress_of(f"judging {header.id} again", quiet=as_json) as progress:
+    with progress_of(f"judging {header.id} again", quiet=as_json or quiet) as progress:
         result, ending = evaluation.judge_again_decided(suite, store, header, options, progress)
     stored = [] if store_url is None else ["--store", store_url]
     go_on = ["steelyard", "run", suite.path, *choice.given, *stored, "--resume", result.header.id]
-    return end_with(store, result, as_json=as_json, interrupted=ending.interrupted, stopped=ending.stopped, go_on=go_on)
+    return end_with(
+        store,
+        result,
+        as_json=as_json,
+        quiet=quiet,
+        interrupted=ending.interrupted,
+        stopped=ending.stopped,
+        go_on=go_on,
+    )

@@ -1,17 +1,16 @@
-"""Commands on the store: alerts, export, history, import, runs, store."""
+"""Commands on the store: alerts, export, history, import, store."""
 
 from __future__ import annotations
 
 import sys
 import textwrap
 from dataclasses import asdict
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from steelyard.cli.options import as_json, run_name, store_url
+from steelyard.cli.options import as_json, completed, run_name, store_url
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -177,57 +176,125 @@ def _lines(alert: AlertRecord, message: list[Delivery]) -> list[str]:
 # `steelyard export`.
 
 
+_FILE = click.Path(dir_okay=False, path_type=Path)
+_FORMS = ("csv", "jsonl", "parquet")
+
+
 @click.command("export")
-@click.argument("run", metavar="RUN")
-@click.argument("file", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path))
+@click.argument("run", metavar="RUN", shell_complete=completed("runs"))
+@click.argument("file", metavar="[FILE]", required=False, type=_FILE)
 @click.option("--suite", metavar="SUITE", help="Write the suite's own format instead of a Steelyard snapshot.")
+@click.option("--csv", metavar="FILE", type=_FILE, help="Write a table as CSV, safe to be opened in a spreadsheet.")
+@click.option("--jsonl", metavar="FILE", type=_FILE, help="Write a table as JSON, one row a line.")
+@click.option("--parquet", metavar="FILE", type=_FILE, help="Write a table as Parquet.")
+@click.option(
+    "--table",
+    metavar="NAME",
+    type=click.Choice(["samples", "findings", "votes", "claims"]),
+    help="Which table: samples, findings, votes or claims. [default: samples]",
+)
+@click.option("--answers", is_flag=True, help="With samples, write the answers too; with votes, the judges' answers.")
+@click.option(
+    "--otlp", metavar="FILE_OR_URL", help="Write or send its scores as OpenTelemetry events instead (OTLP JSON)."
+)
 @store_url
 @as_json
-def export_command(run: str, file: Path, suite: str | None, store_url: str | None, as_json: bool) -> None:
-    """Write a stored run as one snapshot file.
+def export_command(run: str, file: Path | None, suite: str | None, store_url: str | None, **given: Any) -> None:
+    """Write a stored run as a snapshot file, or its samples as a table.
 
-    RUN is a run's name, the beginning of it, LAST, LAST~1 for the one before, or a baseline (@release).
+    RUN is a run's name, the beginning of it, LAST, LAST~1 for the one before, or a baseline (@release). --otlp takes
+    the address of a collector, or a file instead of FILE.
     """
     from steelyard.cli.output import print_json
-    from steelyard.store.snapshot import write_snapshot
+    from steelyard.errors import UsageError
     from steelyard.store.sql import open_store
 
+    if (otlp := given["otlp"]) is not None:
+        if any(given[name] for name in (*_FORMS, "table", "answers")) or file is not None or suite is not None:
+            raise UsageError("--otlp is instead of all other forms: leave the others out")
+        _export_events(run, otlp, store_url, as_json=given["as_json"])
+        return
+    files = [path for path in (file, *(given[form] for form in _FORMS)) if path is not None]
+    if len(files) != 1:
+        raise UsageError(
+            "name one file: FILE for a snapshot, --csv, --jsonl or --parquet FILE for a table, or --otlp FILE_OR_URL"
+        )
+    form = next((form for form in _FORMS if given[form]), None)
+    if form is None and (given["table"] or given["answers"]):
+        raise UsageError(f"--{'table' if given['table'] else 'answers'}: add --csv, --jsonl or --parquet FILE")
+    if form is not None and suite is not None:
+        raise UsageError(f"--suite and --{form} do not go together: leave one out")
     store = open_store(store_url, create=False)
     try:
         header = store.run(run)
-        if suite is None:
-            write_snapshot(store, header.id, file)
-        else:
-            from steelyard.runner.imports import export_foreign
-            from steelyard.suite.load import load_suite
+        message: dict[str, Any] = {"run": header.id, "file": str(files[0])}
+        if form is not None:
+            from steelyard.tables.files import write_table
 
-            export_foreign(load_suite(suite), store, header, file)
+            name = given["table"] or "samples"
+            n = write_table(store, header, files[0], form, name, answers=given["answers"])
+            message |= {"table": name, "rows": n}
+        else:
+            _write_run(store, header, files[0], suite)
     finally:
         store.close()
-    if as_json:
-        print_json({"run": header.id, "file": str(file)})
+    if given["as_json"]:
+        print_json(message)
     else:
-        click.echo(f"{header.id} written to {file}")
+        rows = f": {message['rows']:,} {message['table']}" if form else ""
+        click.echo(f"{header.id} written to {files[0]}{rows}")
+
+
+def _write_run(store: SqlStore, header: RunHeader, file: Path, suite: str | None) -> None:
+    if suite is None:
+        from steelyard.store.snapshot import write_snapshot
+
+        write_snapshot(store, header.id, file)
+    else:
+        from steelyard.runner.imports import export_foreign
+        from steelyard.suite.load import load_suite
+
+        export_foreign(load_suite(suite), store, header, file)
+
+
+def _export_events(run: str, destination: str, store_url: str | None, *, as_json: bool) -> None:
+    """`--otlp`: events of a run to a file or a collector."""
+    from contextlib import closing
+
+    from steelyard.cli.output import print_json
+    from steelyard.exchange.otlp import export_events, is_url
+    from steelyard.store.sql import open_store
+
+    with closing(open_store(store_url, create=False)) as store:
+        header = store.run(run)
+        n = export_events(store, header, destination)
+    if as_json:
+        print_json({"run": header.id, "otlp": destination, "events": n})
+    else:
+        click.echo(f"{n:,} events of {header.id} {'sent' if is_url(destination) else 'written'} to {destination}")
 
 
 # `steelyard history`.
 
-_FILE = click.Path(dir_okay=False, path_type=Path)
 _FOLDER = click.Path(file_okay=False, path_type=Path)
-_GROUPINGS = ("category", "difficulty", "variant", "tag", "code")
 
 
 @click.command("history")
-@click.argument("suite", metavar="SUITE")
+@click.argument("suite", metavar="SUITE", shell_complete=completed("suites"))
 @click.option("--last", metavar="N", type=click.IntRange(min=1), help="Use the newest N runs. [default: all]")
 @click.option(
     "--metric",
     "metrics",
     metavar="METRIC",
+    shell_complete=completed("metrics"),
     multiple=True,
     help="Follow this figure, as gates name it. May be given more than once. [default: average, pass_rate]",
 )
-@click.option("--by", type=click.Choice(_GROUPINGS), help="Follow it by slice, or how often each finding code occurs.")
+@click.option(
+    "--by",
+    metavar="FIELD",
+    help="Follow it by category, difficulty, variant, tag or a field of `slices`, or code: how often each occurs.",
+)
 @click.option("--target", metavar="NAME", default="", help="Only runs of this target: its name, or a part of it.")
 @click.option("--charts", metavar="DIR", type=_FOLDER, help="Write every trend as a PNG picture into this folder.")
 @click.option("--html", metavar="FILE", type=_FILE, help="Write one self-contained HTML file with the charts.")
@@ -252,10 +319,10 @@ def history_command(
     finished or of a part of the suite are listed and have no part in the trends. Always ends with exit code 0 when the
     history could be made.
     """
-    from steelyard.cli.options import stored_suite_name
     from steelyard.cli.output import print_document, print_json, report_written, write_document
     from steelyard.decide.history import Wanted, read_history
     from steelyard.report.history import data, document
+    from steelyard.results.find import stored_suite_name
     from steelyard.store.sql import open_store
 
     store = open_store(store_url, create=False)
@@ -289,12 +356,15 @@ def _charts(history: History, folder: Path) -> list[Path]:
 @click.command("import")
 @click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
 @click.option("--suite", metavar="SUITE", help="Read a snapshot in the suite's own format, written by another tool.")
+@click.option("--name", metavar="NAME", help="Another tool's results: the suite's name. [default: as the file says]")
 @store_url
 @as_json
-def import_command(file: Path, suite: str | None, store_url: str | None, as_json: bool) -> None:
-    """Read a snapshot file into the store.
+def import_command(file: Path, suite: str | None, name: str | None, store_url: str | None, as_json: bool) -> None:
+    """Read a snapshot, or results of another tool, into the store.
 
-    Importing the same snapshot again changes nothing; another run under the same name is refused. With --suite the file
+    Recognised by content: snapshots; inspect logs (.eval, JSON), promptfoo results, lm-eval samples, OpenAI-evals
+    records, CSV or JSONL of question, answer, expected and score. Scores of another tool stay its own and are shown as
+    such. Importing the same again changes nothing; another run under the same name is refused. With --suite the file
     is one in that suite's own format: it is scored by the suite, and whatever its summary says that its records do not
     is listed.
     """
@@ -303,6 +373,11 @@ def import_command(file: Path, suite: str | None, store_url: str | None, as_json
 
     if not file.is_file():
         raise UsageError(f"there is no snapshot at {file}")
+    if name is not None and (suite is not None or _is_snapshot(file)):
+        raise UsageError("--name: a snapshot has the name of its suite; it is for results of another tool")
+    if suite is None and not _is_snapshot(file):
+        _results(file, name or "", store_url, as_json=as_json)
+        return
     store = open_store(store_url)
     try:
         if suite is None:
@@ -313,19 +388,48 @@ def import_command(file: Path, suite: str | None, store_url: str | None, as_json
         store.close()
 
 
+def _is_snapshot(file: Path) -> bool:
+    from steelyard.store.snapshot import FORMAT
+
+    with file.open("rb") as stream:
+        return f'"{FORMAT}"'.encode() in stream.read(200)
+
+
+def _results(file: Path, name: str, store_url: str | None, *, as_json: bool) -> None:
+    from contextlib import closing
+
+    from steelyard.cli.output import print_json
+    from steelyard.exchange.results import recognise
+    from steelyard.runner.other_tools import import_results
+    from steelyard.store.sql import open_store
+
+    results = recognise(file)
+    with closing(open_store(store_url)) as store:
+        runs = import_results(store, results, file, name)
+        if as_json:
+            imported = [
+                {"run": run.header.id, "new": run.is_new, "differences": run.differences, "notes": run.lacking}
+                for run in runs
+            ]
+            print_json({"file": str(file), "scored_by": results.scored_by, "runs": imported})
+            return
+        for run in runs:
+            already = "" if run.is_new else " already"
+            click.echo(f"{run.header.id} is{already} in the store: steelyard report {run.header.id}")
+            for sentence in (*run.lacking, *run.differences):
+                click.echo(f"  {sentence}.")
+        click.echo(f"Scored by {results.scored_by}, not by Steelyard. To score the same answers anew, without a call:")
+        click.echo(f"  steelyard init FOLDER --from {file}")
+        _report_last(store, runs[-1].header.id)
+
+
 def _own(store: SqlStore, file: Path, *, as_json: bool) -> None:
     from steelyard.cli.output import print_json
-    from steelyard.errors import SnapshotError
     from steelyard.report.build import build_report
     from steelyard.report.run import data as report_data
     from steelyard.store.snapshot import read_snapshot
 
-    try:
-        run_id = read_snapshot(store, file, lambda header: report_data(build_report(store, header)))
-    except SnapshotError as error:
-        if "is not a Steelyard snapshot" not in str(error):
-            raise
-        raise SnapshotError(f"{error}. If another tool wrote it, name the suite that reads it: --suite SUITE") from None
+    run_id = read_snapshot(store, file, lambda header: report_data(build_report(store, header)))
     store.keep_columns(run_id)
     if as_json:
         print_json({"run": run_id, "file": str(file), "last": store.run("LAST").id == run_id})
@@ -373,86 +477,6 @@ def _report_last(store: SqlStore, run_id: str) -> None:
     last = store.run("LAST")
     if last.id != run_id:
         click.echo(f"It keeps the date it was made on, so LAST is still {last.id}: call this one by its name.")
-
-
-# `steelyard runs`.
-
-_LONGEST_NAME = 60
-
-
-@click.command("runs")
-@click.argument("suite", metavar="[SUITE]", required=False)
-@click.option(
-    "--last", metavar="N", type=click.IntRange(min=1), default=20, show_default=True, help="List the newest N runs."
-)
-@store_url
-@as_json
-def runs_command(suite: str | None, last: int, store_url: str | None, as_json: bool) -> None:
-    """List the stored runs, newest first.
-
-    With SUITE, only the runs of the suite of that name.
-    """
-    from steelyard.cli.output import console, print_json
-    from steelyard.store.sql import open_store
-
-    store = open_store(store_url, create=False)
-    try:
-        runs = store.runs(suite, last)
-    finally:
-        store.close()
-    if as_json:
-        print_json([_row(run) for run in runs])
-        return
-    if not runs:
-        click.echo(f"no runs of a suite {suite}" if suite else "no runs yet: steelyard run SUITE makes one")
-        return
-    from rich.table import Table
-    from rich.text import Text
-
-    from steelyard.engine.process import state_of
-    from steelyard.report.format import one_line
-    from steelyard.report.judge.run import judge_name
-
-    table = Table(box=None, pad_edge=False)
-    for name in ("run", "state", "verdict"):
-        table.add_column(name, no_wrap=True)
-    table.add_column("samples planned", justify="right")
-    judged = any(judge_name(run) for run in runs)
-    if judged:
-        table.add_column("judged by", overflow="fold")
-    for run in runs:
-        by = [Text(one_line(judge_name(run), _LONGEST_NAME))] if judged else []
-        table.add_row(run.id, state_of(run), _verdict(run), str(run.n_planned), *by)
-    console().print(table)
-    for run in runs:
-        if (retried := run.options.retried) is not None:
-            click.echo(f"{run.id} retried {retried.asked:,} of {retried.run}")
-
-
-def _verdict(run: RunHeader) -> str:
-    from steelyard.analysis.summary import is_partial
-
-    word = run.verdict.value if run.verdict is not None else "no gates" if run.ended_at else "-"
-    return f"{word}, partial" if is_partial(run) else word
-
-
-def _row(run: RunHeader) -> dict[str, Any]:
-    from steelyard.analysis.summary import answers_from, is_partial
-    from steelyard.engine.process import state_of
-    from steelyard.report.judge.run import judge_name
-
-    return {
-        "id": run.id,
-        "suite": run.suite_name,
-        "began": datetime.fromtimestamp(run.created_at, UTC).isoformat(timespec="seconds"),
-        "state": state_of(run),
-        "verdict": run.verdict.value if run.verdict else None,
-        "partial": is_partial(run),
-        "planned": run.n_planned,
-        "judge": judge_name(run) or None,
-        "answers_of": answers_from(run) or None,
-        "retried": run.options.retried and asdict(run.options.retried),
-    }
 
 
 # `steelyard store`.

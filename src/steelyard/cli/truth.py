@@ -11,12 +11,13 @@ from typing import Any
 
 import click
 
-from steelyard.cli.options import as_json, file_reference, names_a_file, store_url
+from steelyard.cli.options import as_json, store_url
 from steelyard.cli.output import print_json
 from steelyard.decide.baselines import find_reference, whoever
 from steelyard.errors import SteelyardError
 from steelyard.people import lint, suggestions, truth
 from steelyard.report.format import counted, one_line
+from steelyard.results.find import file_reference, names_a_file
 from steelyard.runner.attribute import Changes, changes_since, newest_run
 from steelyard.runner.attribute import note as note_edits
 from steelyard.store.sql import open_store

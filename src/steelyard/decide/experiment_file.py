@@ -89,7 +89,7 @@ class ExperimentPart(ArmPart):
     baseline: ArmPart = Field(description="How it is now.")
     candidate: ArmPart = Field(description="How it may become.")
     criteria: CriteriaPart = Field(description="Written beforehand: when to adopt and when to reject.")
-    only: Texts = Field(default=[], description="Score a part: category=, difficulty=, tag= or id=.")
+    only: Texts = Field(default=[], description="Score a part: category=, difficulty=, tag=, id= or input.FIELD=.")
     limit: int | None = Field(default=None, ge=1, description="Run at most this many cases.")
     strict: bool = Field(default=False, description="Score by the strict rule of every scorer that has one.")
     cache: bool = Field(default=False, description="Cache answers, and reuse cached ones.")

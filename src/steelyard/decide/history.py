@@ -25,7 +25,7 @@ from steelyard.analysis.wording import in_unit
 from steelyard.decide.baselines import baselines
 from steelyard.decide.gates import measure, p_text
 from steelyard.errors import UsageError
-from steelyard.metrics.expressions import EVERY, FACTORS, Gate, parse_gate, parse_metric
+from steelyard.metrics.expressions import EVERY, FACTORS, Gate, is_factor, parse_gate, parse_metric
 from steelyard.metrics.own import load_metrics
 from steelyard.metrics.registry import CORRECTED
 from steelyard.records import RunHeader, RunState, Verdict
@@ -294,11 +294,15 @@ def read_history(store: Store, suite: str, wanted: Wanted = Wanted()) -> History
     if not headers:
         raise UsageError(_no_runs(store, suite))
     load_metrics(headers[0])
+    groupings = groupings_of(headers[0])
+    if wanted.by not in ("", *groupings):
+        raise UsageError(f"--by {wanted.by!r}: the newest run of {suite} has {listed(groupings)}")
     asked = {text: asked_metric(text) for text in dict.fromkeys((*DEFAULT_METRICS, *wanted.metrics))}
     headers = _of_target(headers, wanted.target)
     shown = headers[: wanted.last] if wanted.last else headers
-    factors = {factor for factor in (wanted.by, *(gate.factor for gate in asked.values())) if factor in FACTORS}
-    reader = _Reader(store, headers, asked, {factor for factor in factors if factor})
+    named = (wanted.by, *(gate.factor for gate in asked.values()))
+    factors = {factor for factor in named if factor and is_factor(factor)}
+    reader = _Reader(store, headers, asked, factors)
     results = sorted(map(reader.read, shown), key=lambda item: (item.run.answered_at, item.header.created_at))
     trended = [item for item in results if not item.run.left_out]
     marks = marks_between([item.header for item in trended], [item.run.answered_at for item in trended])
@@ -325,6 +329,11 @@ def read_history(store: Store, suite: str, wanted: Wanted = Wanted()) -> History
         best_band="" if reader.best_band is None else reader.best_band.name,
         method=METHOD,
     )
+
+
+def groupings_of(header: RunHeader) -> tuple[str, ...]:
+    """What a history of the suite can be followed by."""
+    return (*FACTORS, *header.description.slices, CODE)
 
 
 def _of_target(headers: list[RunHeader], name: str) -> list[RunHeader]:

@@ -23,9 +23,11 @@ from steelyard.suite.models import Criterion, SuiteModel
 
 _UNJUDGED = (
     *("latency", "cost", "tokens", "scored_rate", "malformed_rate", "inconclusive_rate"),
-    *("cases", "checks", "check", "pass_all", "flaky_rate", "stability"),
+    *("cases", "checks", "check", "stability"),
 )
 """Parts of the names of figures that no judge has a say in."""
+_OF_REPEATS = ("pass_all", "flaky_rate")
+"""Those in which a judge has none where checks decide."""
 
 
 def with_checked_judge(
@@ -35,7 +37,11 @@ def with_checked_judge(
     if suite.judge is None or not suite.judge.require_checked:
         return tuple(gate_results)
     computed = [component for component in suite.components if component.scorer != "judge"]
-    unjudged = [*_UNJUDGED, *(f"score.{component.name}" for component in computed)]
+    unjudged = [
+        *_UNJUDGED,
+        *(_OF_REPEATS if suite.expect else ()),
+        *(f"score.{component.name}" for component in computed),
+    ]
     unjudged += [f"findings.{component.code}" for component in computed if component.code]
     return tuple(
         item if any(f".{name}." in f".{item.metric}." for name in unjudged) else _capped(item, summary)

@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.engine.limits import Breaker, FailedCall, Pace, Ruling, is_transient, try_once
+from steelyard.engine.plan import Plan
+from steelyard.engine.writer import Completed
 from steelyard.errors import TargetFailure
 from steelyard.plugins import number
 from steelyard.records import CallResult, Failure, Sample
@@ -269,7 +271,10 @@ class Caller(RetryPolicy):
     def _key(self, ask: Request) -> str | None:
         if self._cached is None:
             return None
-        request = self._target.request_key(ask)
+        try:
+            request = self._target.request_key(ask)
+        except TargetFailure:  # the call itself says why
+            return None
         # The repeat index is part of the key: repeats measure spread and must never collapse into one answer.
         return None if request is None else digest({"request": request, "repeat": ask.repeat})
 
@@ -315,3 +320,71 @@ def spent(sample: Sample, since: float = 0.0) -> float | None:
     paid = [item for item in calls if not item.cached and item.started_at >= since]
     costs = [item.cost for item in paid if item.cost is not None]
     return sum(costs) if costs else None
+
+
+# The first calls of a run: when they all fail so that asking again cannot help, no more are made.
+
+_ENOUGH = 5
+_CURES = {
+    "http_401": "check the key: the environment variable that the suite names for it",
+    "http_403": "check what the key may be used for",
+    "http_404": "check the address and the name of the model",
+    "refused": "start the service, or correct its address",
+    "dns": "correct the name of the host",
+    "unreachable": "check the network and the address",
+    "tls": "check the certificate and the address",
+}
+"""By kind of failure that no further call will change, what will."""
+
+
+class FirstCalls:
+    """Holds back the first samples while all of them fail for good; a call that is answered lets them through."""
+
+    def __init__(self, plan: Plan, *, recorded: bool) -> None:
+        """`recorded` says that the target only gives back what was answered before."""
+        self._plan = plan
+        self._recorded = recorded
+        self._held: list[tuple[Completed, str, Failure]] = []
+        self.watching = plan.n > _ENOUGH
+        self.why: str | None = None
+        """Why no further call can help, once that is known."""
+
+    def take(self, completed: Completed) -> list[Completed]:
+        """What is to be stored now."""
+        sample = completed.sample
+        call, hopeless = sample.call_result, self._hopeless(sample)
+        if not self.watching or call.cached or call.tries == 0 or (self._recorded and call.failure is not None):
+            return [completed]
+        if hopeless is None or (self._held and self._held[0][1] != hopeless[0]):
+            return [*self.release(), *([] if self.why and hopeless else [completed])]
+        self._held.append((completed, *hopeless))
+        self.why = self.why or self._found()
+        return []
+
+    def release(self) -> list[Completed]:
+        """What was held back; nothing of a run that was stopped by it: its calls are made again on `--resume`."""
+        self.watching = False
+        held, self._held = self._held, []
+        return [] if self.why else [completed for completed, _, _ in held]
+
+    def _hopeless(self, sample: Sample) -> tuple[str, Failure] | None:
+        """Who failed for good, and how; None when that cannot be said."""
+        if (failure := sample.call_result.failure) is not None:
+            return ("the system under test", failure) if failure.kind in _CURES else None
+        calls = () if sample.judgement is None or sample.outcome.conclusive else sample.judgement.calls
+        failures = [(f"judge {call.member}", call.call_result.failure) for call in calls]
+        return next(((who, item) for who, item in failures if item is not None and item.kind in _CURES), None)
+
+    def _found(self) -> str | None:
+        samples = [completed.sample for completed, _, _ in self._held]
+        # What is not there may be so for one case or variant alone.
+        of_cases = any(failure.kind == "http_404" for _, _, failure in self._held)
+        cases = len({sample.case_id for sample in samples})
+        enough = len(samples) >= _ENOUGH and (not of_cases or cases >= min(_ENOUGH, self._plan.n_cases))
+        if not enough or len({sample.variant for sample in samples}) < len(self._plan.variants):
+            return None
+        _, who, failure = self._held[0]
+        return (
+            f"{who}: {failure.kind}: {failure.message}; the first {len(samples)} samples all failed so, and asking"
+            f" again cannot help: {_CURES[failure.kind]} (--keep-going asks all the same)"
+        )

@@ -9,7 +9,7 @@ from dataclasses import replace
 from itertools import chain, cycle, islice
 from typing import TYPE_CHECKING, Any
 
-from steelyard.engine.call import Called, Caller, own_cost, spent
+from steelyard.engine.call import Called, Caller, FirstCalls, own_cost, spent
 from steelyard.engine.health import Health
 from steelyard.engine.limits import Breakers, Budget, Closed, Pace, Presence, Ruling
 from steelyard.engine.plan import Plan, Planned
@@ -158,9 +158,11 @@ class Engine:
         scoring: ScoringThread | None = None,
         recorded: Scoring | None = None,
         since: float = 0.0,
+        keep_going: bool = True,
     ) -> None:
         """`pace`, `budget` and `scoring` are those of another engine that this one shares them with. `recorded` scores
-        answers that nobody has to be asked for. Calls before `since` were another run's, and are not paid again."""
+        answers that nobody has to be asked for. Calls before `since` were another run's, and are not paid again.
+        `keep_going` makes all calls, also when the first fail so that asking again cannot help."""
         self._since = since
         self._plan = plan
         self._evaluator = evaluator
@@ -182,6 +184,8 @@ class Engine:
         self._caller.watched_by(watching)
         if judges is not None:
             judges.watched_by(self._breakers)
+        self._first = FirstCalls(plan, recorded=self._makes_no_calls)
+        self._first.watching &= not keep_going
         self._broken: str | None = None
         self._gave_up = False
         self._journalled: dict[str, dict[str, Any]] = {}
@@ -205,6 +209,8 @@ class Engine:
                 await self._warm_up()
                 async with self.lag.watched():
                     await self._work(self._plan.asks(self._done if resumed else None), writer)
+                for completed in self._first.release():
+                    writer.put(completed)
                 if self._stopped is None:
                     self._broken = await self._presence.gone()
         finally:
@@ -343,10 +349,13 @@ class Engine:
             if self._budget.is_empty:
                 self._stop(self._no_room())
             return
-        if self._makes_no_calls:
-            writer.put(completed)
-        else:
-            await writer.store(completed)
+        for ready in self._first.take(completed):
+            if self._makes_no_calls:
+                writer.put(ready)
+            else:
+                await writer.store(ready)
+        if self._first.why is not None:
+            self._give_up(self._first.why)
         self._insist_on_price(completed.sample)
         if self._breaker is not None and self._breaker.waits_for_return:
             return
@@ -432,6 +441,7 @@ class Engine:
             self._health.watch(sample)
             if sample.call_result.failure is None:
                 self._breakers.arm()
+                self._first.watching = False
             if (cost := spent(sample, self._since)) is not None:
                 self._budget.started()
                 self._budget.ended(cost)
@@ -454,8 +464,8 @@ class Engine:
                 self._judges.close()
 
     def _give_up(self, why: str) -> None:
-        """An outage lasts too long: what is left is left for `--resume`."""
-        self._gave_up = self._stopped is None
+        """An outage lasts too long, or no call can help: what is left is left for `--resume`."""
+        self._gave_up |= self._stopped is None
         self._stop(why)
 
     def _break_off(self, gone: str) -> None:

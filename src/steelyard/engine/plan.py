@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from heapq import heappush, heappushpop
 from itertools import islice, product, zip_longest
 
 from steelyard.engine.process import is_alive
 from steelyard.errors import UsageError
 from steelyard.frozen import frozen
-from steelyard.records import ExperimentPlan, Load, RunFacts, RunHeader, RunState
+from steelyard.records import DrawnSample, ExperimentPlan, Load, RunFacts, RunHeader, RunState
 from steelyard.store.base import Store
-from steelyard.suite.case import Case
+from steelyard.suite.case import MISSING, Case, canonical, compile_path
 from steelyard.suite.cases import drawn_first, drawn_place
+from steelyard.suite.mapping import slice_names
 from steelyard.suite.models import Limits, SuiteModel, Variant
-from steelyard.suite.values import OPEN_CONCURRENCY
+from steelyard.suite.values import OPEN_CONCURRENCY, slice_path_problem
 from steelyard.targets.base import Request
 
 # How a run is to be done, as one frozen object.
@@ -26,6 +29,7 @@ _LIMITS = (
     *("max_cost", "max_inconclusive", "warm_up", "rate", "outage", "anchors"),
 )
 FACTORS = ("category", "difficulty", "tag", "id", "variant")
+_NO_STRATUM = "(none)"
 
 
 @frozen
@@ -34,6 +38,8 @@ class Selection:
 
     only: tuple[tuple[str, str], ...] = ()
     limit: int | None = None
+    sample: DrawnSample | None = None
+    """Of what `only` leaves; `limit` then takes the first of the sample."""
 
     def takes_case(self, case: Case) -> bool:
         """True when every factor that is asked for is met by the case."""
@@ -43,16 +49,85 @@ class Selection:
             "tag": {*case.tags},
             "id": {case.id},
         }
-        return all(have[factor] & wanted for factor, wanted in _wanted(self.only).items() if factor != "variant")
+        return all(
+            (have[factor] if factor in have else {*slice_names(case, factor)}) & wanted
+            for factor, wanted in _wanted(self.only).items()
+            if factor != "variant"
+        )
 
-    def of(self, cases: Iterable[Case]) -> Iterator[Case]:
-        """Those of the cases that are asked for, in their order."""
+    def of(self, cases: Iterable[Case], drawn: Collection[str] | None = None) -> Iterator[Case]:
+        """Those of the cases that are asked for, in their order; `drawn` is what `drawn_from` gave for them."""
+        if (ids := self.drawn_from(cases) if drawn is None else drawn) is not None:
+            return islice((case for case in cases if case.id in ids), self.limit)
         return islice((case for case in cases if self.takes_case(case)) if self.only else iter(cases), self.limit)
+
+    def drawn_from(self, cases: Iterable[Case]) -> frozenset[str] | None:
+        """The ids of the sample; None when none is asked for, UsageError when it cannot be drawn."""
+        if self.sample is None:
+            return None
+        return draw(self.sample, (case for case in cases if self.takes_case(case)))
 
     def takes_variant(self, name: str) -> bool:
         """True when the variant is asked for, or none in particular is."""
         wanted = _wanted(self.only).get("variant")
         return wanted is None or name in wanted
+
+
+def draw(sample: DrawnSample, cases: Iterable[Case]) -> frozenset[str]:
+    """The ids of a stratified sample: proportional, by the largest remainders, and of every stratum at least one."""
+    stratum_of = _stratum(sample.by)
+    sizes: Counter[str] = Counter()
+    # Of each stratum, the ids that a hash puts first: no order of files and no other case has a say in it.
+    first: dict[str, list[tuple[int, str]]] = {}
+    for case in cases:
+        name = stratum_of(case)
+        sizes[name] += 1
+        entry, heap = (-drawn_place(sample.seed, case.id), case.id), first.setdefault(name, [])
+        (heappush if len(heap) < sample.n else heappushpop)(heap, entry)
+    if sample.by and set(sizes) == {_NO_STRATUM}:
+        raise UsageError(f"--by {sample.by}: no case has anything there")
+    shares = _shares(sample, sizes)
+    return frozenset(case_id for name, heap in first.items() for _, case_id in sorted(heap)[-shares[name] :])
+
+
+def _stratum(by: str) -> Callable[[Case], str]:
+    if by == "tag":
+        return lambda case: ", ".join(sorted(case.tags)) or _NO_STRATUM
+    try:
+        get = compile_path(by) if by else lambda _: _NO_STRATUM
+    except ValueError as error:
+        raise UsageError(f"--by: {error}") from None
+
+    def name(case: Case) -> str:
+        value = get(case)
+        if value is MISSING or value is None:
+            return _NO_STRATUM
+        return value if isinstance(value, str) else canonical(value).decode()
+
+    return name
+
+
+def _shares(sample: DrawnSample, sizes: Mapping[str, int]) -> dict[str, int]:
+    """How many cases of each stratum; UsageError when there are more strata than cases."""
+    total = sum(sizes.values())
+    n = min(sample.n, total)
+    if n < len(sizes):
+        raise UsageError(
+            f"--sample {sample.n}: by {sample.by} there are {len(sizes):,} strata, and each gives at least one case:"
+            f" ask for {len(sizes):,} or more"
+        )
+    quotas = {name: n * size / total for name, size in sizes.items()}
+    shares = {name: max(1, int(quota)) for name, quota in quotas.items()}
+
+    def surplus(name: str) -> tuple[float, str]:
+        return shares[name] - quotas[name], name
+
+    # What is farthest above its share gives, what is farthest below it takes.
+    while (left := n - sum(shares.values())) < 0:
+        shares[max((name for name in shares if shares[name] > 1), key=surplus)] -= 1
+    for name in sorted(shares, key=surplus)[:left]:
+        shares[name] += 1
+    return shares
 
 
 @lru_cache(maxsize=8)
@@ -64,12 +139,13 @@ def _wanted(only: tuple[tuple[str, str], ...]) -> dict[str, set[str | None]]:
 
 
 def parse_only(texts: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
-    """`category=furniture` and the like as pairs; UsageError when it is not of that form."""
+    """`category=furniture`, `input.language=de` and the like as pairs; UsageError when it is not of that form."""
     pairs = []
     for text in texts:
         factor, sign, value = text.partition("=")
-        if not sign or factor not in FACTORS or not value:
-            raise UsageError(f"--only {text!r}: write one of {', '.join(f'{name}=VALUE' for name in FACTORS)}")
+        if not sign or not value or (factor not in FACTORS and slice_path_problem(factor)):
+            forms = ", ".join(f"{name}=VALUE" for name in FACTORS)
+            raise UsageError(f"--only {text!r}: write one of {forms}, or a field of the cases: input.language=VALUE")
         pairs.append((factor, value))
     return tuple(pairs)
 
@@ -105,6 +181,8 @@ class RunOptions:
     """The id of a run whose answers are judged again; the system under test is not asked."""
     experiment: ExperimentPlan | None = None
     """The plan that this run is an arm of, stored before its first call."""
+    keep_going: bool = False
+    """Make all calls, also when the first fail so that asking again cannot help."""
     on: str | None = None
     """Where workers make the calls and score: `ray`, `auto` or `ray://HOST:PORT`; None: in this process."""
 
@@ -131,6 +209,7 @@ class RunOptions:
         return RunFacts(
             only=tuple(f"{factor}={value}" for factor, value in self.selection.only),
             limit=self.selection.limit,
+            sample=self.selection.sample,
             repeats=self.repeats,
             strict=self.strict,
             cache=self.cache,
@@ -168,8 +247,10 @@ def find_unfinished(store: Store, suite: SuiteModel, name: str) -> RunHeader:
                 f" steelyard rescore {header.rescored_from} starts it again"
             )
         return header
-    for header in store.runs(suite.name):
-        alone = header.options.ab is None and header.rescored_from is None
+    runs = store.runs(suite.name)
+    taken_over = {header.options.resumed_from for header in runs}
+    for header in runs:
+        alone = header.options.ab is None and header.rescored_from is None and header.id not in taken_over
         if alone and header.state is not RunState.ENDED and not is_alive(header.options.owner):
             return header
     raise UsageError(f"no unfinished run of suite {suite.name}: start one without --resume")
@@ -186,14 +267,14 @@ def refuse_unfinished_rescore(earlier: RunHeader) -> None:
 
 def selection_of(started: RunHeader) -> Selection:
     """The part of the grid that a run was asked to score."""
-    return Selection(parse_only(started.options.only), started.options.limit)
+    return Selection(parse_only(started.options.only), started.options.limit, started.options.sample)
 
 
 def resumed_options(options: RunOptions, started: RunHeader) -> RunOptions:
     """A resumed run keeps the part of the grid and the load it was started with."""
     then, load = started.options, started.options.load
     for name, given, before in (
-        ("--only and --limit", options.selection, selection_of(started)),
+        ("--only, --sample and --limit", options.selection, selection_of(started)),
         ("--repeats", options.repeats, then.repeats),
         ("--strict", options.strict, then.strict),
     ):
@@ -211,12 +292,21 @@ def resumed_options(options: RunOptions, started: RunHeader) -> RunOptions:
     )
 
 
+SCORING = frozenset({"scorers", "rules", "slices"})
+"""The parts of a signature that change what is made of an answer, and nothing of what is asked."""
+
+
+def changed_parts(started: RunHeader, now: RunHeader) -> list[str]:
+    """The parts of the signature that have changed since the run began."""
+    # A run that began before there were judges knows nothing of them: "" stands for none.
+    then = started.signature
+    parts = [part for part in now.signature | then if part != "text"]
+    return [part for part in parts if then.get(part, "") != now.signature.get(part, "")]
+
+
 def require_same_signature(started: RunHeader, now: RunHeader, done: str = "resumed") -> None:
     """UsageError that names what has changed since the run began."""
-    # A run that began before there were judges knows nothing of them: "" stands for none.
-    changed = [
-        part for part, value in now.signature.items() if started.signature.get(part, "") != value and part != "text"
-    ]
+    changed = changed_parts(started, now)
     if changed:
         raise UsageError(
             f"run {started.id} cannot be {done}: these have changed since it started: {', '.join(changed)}."
@@ -226,7 +316,7 @@ def require_same_signature(started: RunHeader, now: RunHeader, done: str = "resu
 
 def _same_again(changed: list[str]) -> str:
     """What was said on the command line then and may have been left out now."""
-    options = {"target": "--target, --model and --set", "judge": "--judge options"}
+    options = {"target": "--target, --model, --set or --answers", "judge": "--judge options"}
     left_out = [options[part] for part in changed if part in options]
     return f"give the same {' and '.join(left_out)} as then, or " if left_out else ""
 
@@ -262,6 +352,7 @@ class Plan:
         self._selection = selection
         self.repeats = repeats
         self.variants: tuple[Variant, ...] = tuple(v for v in suite.variants if selection.takes_variant(v.name))
+        self._drawn = selection.drawn_from(suite.cases)
         self.n_cases = self._count_cases()
         self.n = self.n_cases * len(self.variants) * repeats
         if self.n == 0:
@@ -269,7 +360,7 @@ class Plan:
 
     def cases(self) -> Iterator[Case]:
         """The cases of the plan, in file order."""
-        return self._selection.of(self._suite.cases)
+        return self._selection.of(self._suite.cases, self._drawn)
 
     def asks(self, done: Done | None = None) -> Iterator[Planned]:
         """Every call that is not done yet; `done` is asked for a chunk of cases at a time."""
@@ -292,8 +383,8 @@ class Plan:
             yield from ((case, skip) for case in chunk)
 
     def _count_cases(self) -> int:
-        if not self._selection.only:
-            n = self._suite.survey.n
+        if not self._selection.only or self._drawn is not None:
+            n = self._suite.survey.n if self._drawn is None else len(self._drawn)
             return n if self._selection.limit is None else min(n, self._selection.limit)
         return sum(1 for _ in self.cases())
 
@@ -303,9 +394,7 @@ class Plan:
         available = [
             f"{factor}: {', '.join(list(names)[:12])}"
             for factor, names in (
-                ("category", survey.categories),
-                ("difficulty", survey.difficulties),
-                ("tag", survey.tags),
+                *survey.slices.items(),
                 ("variant", [v.name for v in self._suite.variants if v.name]),
             )
             if names

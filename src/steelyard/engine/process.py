@@ -29,17 +29,20 @@ def in_own_loop(coroutine: Coroutine[Any, Any, T]) -> T:
         asyncio.get_running_loop()
     except RuntimeError:
         return asyncio.run(coroutine)
+    return in_thread(lambda: asyncio.run(coroutine))
+
+
+def in_thread(call: Callable[[], T], *, daemon: bool = False) -> T:
+    """What it gives in a thread of its own; of a `daemon` nobody waits for the end when the program ends before."""
     outcome: concurrent.futures.Future[T] = concurrent.futures.Future()
 
     def work() -> None:
         try:
-            outcome.set_result(asyncio.run(coroutine))
-        except BaseException as error:  # noqa: BLE001 - raised again where the run was asked for
+            outcome.set_result(call())
+        except BaseException as error:  # noqa: BLE001 - raised again where it was asked for
             outcome.set_exception(error)
 
-    thread = threading.Thread(target=work)
-    thread.start()
-    thread.join()
+    threading.Thread(target=work, daemon=daemon).start()
     return outcome.result()
 
 

@@ -54,7 +54,10 @@ def rescore(
     progress: Progress,
     planned: int,
 ) -> Rescored:
-    """Score every attempt of `from_run` whose question still stands, and keep the samples under `run_id`."""
+    """Score every attempt of `from_run` whose question still stands, and keep the samples under `run_id`.
+
+    What that run holds already is left as it is.
+    """
     result = Rescored(Counts(planned=planned), Health())
     seen = 0
     # The next chunk is read while processes score the one before.
@@ -70,9 +73,12 @@ def rescore(
         now = {case.id: case for case in chunk}
         tasks: list[Task] = []
         used: dict[str, Case] = {}
+        done = store.done(run_id, list(now))
         for sample, then in store.samples(from_run, case_ids=list(now)):
             seen += 1
             case = now[sample.case_id]
+            if sample.key in done:
+                continue
             if not same_question(case, then):
                 result.changed_questions += 1
                 continue
@@ -277,15 +283,20 @@ def retried(store: Store, earlier: RunHeader, plan: Plan) -> Retried:
 
     UsageError when nothing failed, or the samples are not those of the plan.
     """
-    retained, asks = 0, plan.asks()
+    retained = sum(not is_failed(sample) for sample in planned_samples(store, earlier, plan))
+    if retained == plan.n:
+        raise UsageError(f"run {earlier.id} has no failed samples: there is nothing to retry")
+    return Retried(earlier.id, retained, plan.n - retained)
+
+
+def planned_samples(store: Store, earlier: RunHeader, plan: Plan) -> Iterator[Sample]:
+    """The samples of a run, each at its place in the plan; UsageError when one has another place there."""
+    asks = plan.asks()
     for sample, _ in store.samples(earlier.id):
         planned = next((ask for ask in asks if ask.position == sample.position), None)
         if planned is None or (planned.case.id, planned.ask.variant.name, planned.ask.repeat) != sample.key:
             raise UsageError(f"the cases are in another order than in run {earlier.id}: start a new run")
-        retained += not is_failed(sample)
-    if retained == plan.n:
-        raise UsageError(f"run {earlier.id} has no failed samples: there is nothing to retry")
-    return Retried(earlier.id, retained, plan.n - retained)
+        yield sample
 
 
 def is_failed(sample: Sample) -> bool:

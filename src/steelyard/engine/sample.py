@@ -27,6 +27,7 @@ from steelyard.records import (
 from steelyard.scoring.base import Wanted, looking_up
 from steelyard.scoring.evaluate import Evaluated, Evaluator
 from steelyard.suite.case import Case
+from steelyard.suite.mapping import sample_tags
 
 
 class Evaluation:
@@ -57,7 +58,7 @@ class Evaluation:
             category=case.category,
             difficulty=case.difficulty,
             cluster=case.cluster,
-            tags=case.tags,
+            tags=sample_tags(case, evaluator.slices),
         )
         if call_result.failure is None:
             self._take(lambda: self._evaluate(calls))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import islice
@@ -430,15 +430,20 @@ class EvidenceCheck:
         self._fewest_shared = max(evidence.fewest_words, FEWEST_SHARED if len(self._owing) > 1 else 1)
 
     def check(
-        self, response: Mapping[str, Any], raw: Mapping[str, float | bool], text: str, shown: Iterable[str] = ()
+        self,
+        response: Mapping[str, Any],
+        raw: Mapping[str, float | bool],
+        texts: str | Sequence[str],
+        shown: Iterable[str] = (),
     ) -> tuple[tuple[Remark, ...], frozenset[str]]:
         """Remarks on the quotes, and the dimensions whose score above the neutral one is not proven.
 
+        `texts` are what is quoted from: the text that was judged, or the passages of the case.
         A quote proves the dimension it stands with. One that is named nowhere is proven by any quote of some length,
         unless the quotes are given by dimension. `shown` is what else the judge saw: words from there are neither
         evidence nor made up, and it is only read when needed.
         """
-        words = readings_of(text)
+        words = _readings(texts)
         other = _Other(shown)
         given = self._field(response)
         too_long = len(str(given)) > _LONGEST_EVIDENCE
@@ -460,8 +465,24 @@ class EvidenceCheck:
         neutral = self._rubric.neutral
         unproven = [name for name in self._owing if raw.get(name, neutral) > neutral and name not in proven]
         why = f": evidence of more than {_LONGEST_EVIDENCE:,} characters is not read" if too_long else ""
-        messages = [Remark("UNPROVEN", name, f"{raw[name]:g} without a quote from the text{why}") for name in unproven]
+        lacking = f"without a quote from {self._evidence.source}{why}"
+        messages = [Remark("UNPROVEN", name, f"{raw[name]:g} {lacking}") for name in unproven]
         return (*remarks.values(), *messages), frozenset(unproven)
+
+
+def _readings(texts: str | Sequence[str]) -> tuple[str, ...]:
+    """The ways to read a text, or each of several."""
+    return tuple(reading for text in ([texts] if isinstance(texts, str) else texts) for reading in readings_of(text))
+
+
+def quoted(quote: str, texts: str | Sequence[str], fewest_words: int = 2) -> bool:
+    """Whether a quote of at least so many words stands in a text, or in one of several, word for word.
+
+    As quotes of a judge are looked up: whatever its case, spacing, quotation marks, dashes and Markdown; an ellipsis
+    leaves words out, but no "not".
+    """
+    looked_up = _quote(quote)
+    return looked_up.words >= fewest_words and looked_up.stands_in(_readings(texts))
 
 
 class _Other:

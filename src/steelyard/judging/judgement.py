@@ -63,7 +63,7 @@ def bind_under(
         for name in unproven:
             if values[name] > neutral:
                 values[name] = neutral
-                capped_by[name] = f"evidence: no quote from the text for a score above {neutral}"
+                capped_by[name] = f"evidence: no quote from {judge.evidence.source} for a score above {neutral}"
     return Bound(values, capped_by, tuple(remarks))
 
 
@@ -434,13 +434,17 @@ class JudgeReader:
         if self._evidence is None:
             return (), frozenset()
         text, orders = without_orders(about.text)
-        remarks, unproven = self._evidence.check(response, raw, text, self._shown(about, orders))
+        owed = self._judge.evidence
+        texts = owed.passages(about.case) if owed is not None and owed.quotes_from else (text,)
+        remarks, unproven = self._evidence.check(response, raw, texts, self._shown(about, orders))
         return tuple(_with_reason(remark) for remark in remarks) if orders else remarks, unproven
 
     def _shown(self, about: _About, orders: str) -> Iterator[str]:
         """What the judge saw and what proves nothing; read only when a quote is not in the text."""
         case = hidden(about.case, self._judge)
         yield orders
+        if self._judge.evidence is not None and self._judge.evidence.quotes_from:
+            yield about.text
         yield self._shown_to_all
         yield "\n".join(_texts([case.input, case.expected, about.metrics]))
 

@@ -249,8 +249,8 @@ def _demands(judge: JudgeModel) -> Iterator[str]:
         unproven = f"; a score without one does not count as more than {neutral}"
         yield (
             f"For every score above {neutral}, put the name of the dimension and a word-for-word quote of at least "
-            f"{evidence.fewest_words} words from the text into {evidence.place}, in quotation marks. "
-            f"Quotes are checked against the text{unproven if evidence.unproven == 'neutral' else ''}."
+            f"{evidence.fewest_words} words from {evidence.source} into {evidence.place}, in quotation marks. "
+            f"Quotes are checked against {evidence.source}{unproven if evidence.unproven == 'neutral' else ''}."
         )
     yield "Then give every score and every flag; leave none out, and give no score in words or in halves."
 

@@ -101,7 +101,7 @@ class CellGroups:
             return Groups([""], np.zeros(self.n, dtype=np.int8), unit, absent=self.absent)
         size = len(samples)
         cell = samples.of(self.of_sample)
-        if factor != "tag":
+        if not samples.overlap:
             group = np.zeros(self.n, dtype=samples.group.dtype)
             group[cell] = samples.group
             return Groups(samples.names, group, unit)
@@ -298,7 +298,10 @@ _HOLDS = (
     "a cell is a case under a variant; a check passes over its repeats as `required_repeats` says; what cannot be"
     " decided has not passed, stays in the denominator and is given as missing"
 )
-_CLEAN = "a repeat is clean when every check of its cell passed, decided when it is clean or a check failed"
+_CLEAN = (
+    "a repeat is clean when every check of its cell passed, decided when it is clean or a check failed; in a suite"
+    " without checks it is clean when it passed, and decided when it is conclusive"
+)
 
 
 def cells_passing(count: Counted, held: Array, broken: Array, undecided: Array) -> Array:
@@ -373,20 +376,23 @@ def _checks(data: RunData, names: Names) -> Contributions:
     )
 
 
-def _repeats_clean(count: Counted) -> Any:
-    return lambda cell: f"{count.clean[cell]} of {count.decided[cell]} repeats clean"
+def _over_repeats(data: RunData, values: Array, least: int) -> Contributions:
+    clean, decided = data.clean_repeats or (_NONE, _NONE)
+    return Contributions(
+        values,
+        excluded=((f"fewer than {least} decided repeats", None),),
+        detail=lambda cell: f"{clean[cell]} of {decided[cell]} repeats clean",
+    )
 
 
 def _all_of(data: RunData, names: Names) -> Contributions:
-    count, k = data.checked, int(names[0])
-    values = data.pass_all.get(k, np.full(data.cells.n, np.nan))
-    return Contributions(values, excluded=((f"fewer than {k} decided repeats", None),), detail=_repeats_clean(count))
+    k = int(names[0])
+    return _over_repeats(data, data.pass_all.get(k, np.full(data.cells.n, np.nan)), k)
 
 
 def _flaky(data: RunData, _: Names) -> Contributions:
-    count = data.checked
-    values = np.where(count.decided >= 2, (count.clean > 0) & (count.clean < count.decided), np.nan)
-    return Contributions(values, excluded=(("fewer than 2 decided repeats", None),), detail=_repeats_clean(count))
+    clean, decided = data.clean_repeats or (_NONE, _NONE)
+    return _over_repeats(data, np.where(decided >= 2, (clean > 0) & (clean < decided), np.nan), 2)
 
 
 def _if_expected(data: RunData) -> list[Names]:
@@ -435,27 +441,30 @@ for _metric in (
     Metric(
         "pass_all.<k>",
         "share",
-        "pass^k: the chance that k repeats of a case pass every check, all of them",
+        "pass^k: the chance that k repeats of a case pass (every check, or the pass rule), all of them",
         "mean over cells of C(clean, k) / C(decided, k)",
         f"{_CLEAN}; cells with fewer than k decided repeats are left out",
         Aggregate.MEAN,
         _all_of,
-        all_names=lambda data: [(str(k),) for k in data.pass_all] if data.counted else [],
+        all_names=lambda data: [(str(k),) for k in data.pass_all],
         stands_on="cases with k decided repeats",
         compared=Compared.NO,
+        needs="pass",
     ),
     Metric(
         "flaky_rate",
         "share",
-        "cases that pass every check in some repeats and not in others",
+        "cases that pass (every check, or the pass rule) in some repeats and not in others",
         "cells with clean and other decided repeats / cells with at least 2 decided repeats",
         _CLEAN,
         Aggregate.MEAN,
         _flaky,
         "lower",
-        all_names=_if_expected,
+        all_names=lambda data: [] if data.clean_repeats is None else [()],
         stands_on="cases with two decided repeats",
         compared=Compared.NO,
+        needs="pass",
     ),
 ):
-    register(same_but(_metric, level=Level.CELL, place="over_repeats.*", group="expectations", needs="expect"))
+    _needs = _metric.needs or "expect"
+    register(same_but(_metric, level=Level.CELL, place="over_repeats.*", group="expectations", needs=_needs))

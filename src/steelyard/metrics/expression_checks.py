@@ -15,6 +15,7 @@ from steelyard.frozen import frozen
 from steelyard.metrics.expressions import (
     COMPARE,
     EVERY,
+    FACTORS,
     JUDGE_METRICS,
     UNITS,
     Bounds,
@@ -24,7 +25,7 @@ from steelyard.metrics.expressions import (
     parse_expression,
 )
 from steelyard.metrics.registry import MOST_IN_A_ROW, NONE
-from steelyard.suite.yaml import listed, meant
+from steelyard.suite.yaml import listed, meant, meant_or_listed
 
 if TYPE_CHECKING:
     from steelyard.suite.judge import JudgeModel, Rubric
@@ -83,6 +84,13 @@ class SuiteNames:
             scales={component.name: component.scale for component in components},
         )
 
+    @classmethod
+    def of_suite(cls, suite: SuiteModel) -> SuiteNames:
+        """Those of a suite with its cases."""
+        slices = {factor: list(counts) for factor, counts in suite.survey.slices.items()}
+        slices |= {"variant": [name for name in suite.variant_names if name]}
+        return cls.of_run(suite, slices if suite.survey.n else None)
+
     def bounds(self, expression: Expression) -> Bounds:
         """The lowest and the highest value that can be compared; points lie on the scale of their component."""
         unit = UNITS[expression.unit]
@@ -118,7 +126,10 @@ def missing_name(gate: Gate, names: SuiteNames) -> str | None:
         return None
     slices = names.slices.get(gate.factor, ())
     if not slices:
-        return f"{gate.label}: no case of this suite has a {gate.factor}"
+        fields = [factor for factor in names.slices if factor not in FACTORS]
+        declare = f"this suite is not sliced by {gate.factor}{meant_or_listed(gate.factor, fields)}"
+        declare += f"; to slice by it write slices: [{gate.factor}]"
+        return f"{gate.label}: {f'no case of this suite has a {gate.factor}' if gate.factor in FACTORS else declare}"
     missing = gate.slice not in (EVERY, NONE, *slices)
     return f"{gate.label}: {_no_such(gate.factor, gate.slice or '', slices)}" if missing else None
 

@@ -1,6 +1,7 @@
 """One grammar for everything that compares a metric with a threshold.
 
     gate         pass_rate >= 90 %        category.*.average >= 0.6 with n >= 5 skip small
+    by a field   input.language.*.pass_rate >= 80 %
     on baseline  average >= release - 3 points        pass_rate >= @release for sure
     criterion    a gate on a number, or    valid in >= 2 of 3 repeats        score >= 80 % in >= 1 of 2 repeats
     judge        agreement.tone.kappa >= 0.6          broken_rules <= 5 %
@@ -21,10 +22,12 @@ from decimal import Decimal
 
 from steelyard.frozen import frozen
 from steelyard.metrics.registry import Compared, Metric, Names, find, metric, metrics, spell
+from steelyard.suite.case import path_step
+from steelyard.suite.values import SLICED
 from steelyard.suite.yaml import listed, meant
 
 FACTORS = ("category", "difficulty", "variant", "tag")
-"""By what samples are sliced."""
+"""By what samples of every suite are sliced; those of some suites by fields of their cases, too."""
 EVERY = "*"
 """Stands for every slice of a factor."""
 COMPARE: dict[str, Callable[[float, float], bool]] = {
@@ -290,12 +293,9 @@ def parse_gate(text: str, kind: str = "gate") -> Gate:
             " then perhaps: with n >= 10, for slices with n >= 10 skip small;"
             " or a baseline: @release, release - 3 points"
         )
-    if names[0] in FACTORS and len(names) < 3:
-        raise ValueError(f"{label}: {names[0]} needs a slice and a metric: {names[0]}.*.average {sign} ...")
-    factor, slice_name = (names[0], names[1]) if names[0] in FACTORS else (None, None)
+    factor, slice_name, spelled = _sliced(names, label, sign)
     # In a slice, a name with a dot that was left unquoted is the likeliest reason.
     hint = '; a name that holds a dot is quoted: tag."a.b".average' if factor else ""
-    spelled = names[2:] if factor else names
     named = find(spelled)
     if named is None:
         raise ValueError(f"{label}: {_no_metric(spelled, metrics())}{hint}")
@@ -325,6 +325,25 @@ def parse_gate(text: str, kind: str = "gate") -> Gate:
         skip_small=bool(right["skip_small"]),
         kind=kind,
     )
+
+
+def is_factor(name: str) -> bool:
+    """Whether a name is what samples are sliced by: `category`, `input.language`."""
+    return name in FACTORS or name.partition(".")[0] in SLICED
+
+
+def _sliced(names: list[str], label: str, sign: str) -> tuple[str | None, str | None, list[str]]:
+    """The factor, the slice and the names of the metric; a field of cases ends where slice and metric can follow."""
+    if not is_factor(names[0]):
+        return None, None, names
+    is_field = names[0] in SLICED
+    if len(names) < 3:
+        factor = ".".join(names if is_field else names[:1])
+        raise ValueError(f"{label}: {factor} needs a slice and a metric: {factor}.*.average {sign} ...")
+    ends = (at for at in range(1, len(names) - 1) if find(names[at + 1 :]) is not None)
+    end = next(ends, len(names) - 2) if is_field else 1
+    factor = ".".join(path_step(name) if at and "." in name else name for at, name in enumerate(names[:end]))
+    return factor, names[end], names[end + 1 :]
 
 
 def parse_metric(text: str, kind: str = "metric") -> Gate:

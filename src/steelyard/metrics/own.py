@@ -23,6 +23,7 @@ import numpy as np
 from steelyard.errors import SuiteError, UsageError
 from steelyard.frozen import frozen
 from steelyard.metrics.cells import CASE_FAILED, CASE_PASSED, CellGroups, Counted, all_of, cells_passing, counted
+from steelyard.metrics.expressions import is_factor
 from steelyard.metrics.registry import (
     MOST_IN_A_ROW,
     Aggregate,
@@ -127,12 +128,23 @@ class RunData:
         return cells_passing(count, *(count.of_cell(count.holds == state) for state in (CASE_PASSED, CASE_FAILED, -1)))
 
     @cached_property
+    def clean_repeats(self) -> tuple[Array, Array] | None:
+        """By cell, the repeats that are clean and those that could be decided: by its checks or, without any, by the
+        pass rule; None where neither says it, and for a scored suite that asks each case once."""
+        if self.counted is not None:
+            return self.counted.clean, self.counted.decided
+        if self.suite.passing is None or self.suite.repeats < 2:
+            return None
+        passed, cell = self.table.passed(), self.cells.of_sample
+        clean, decided = (np.bincount(cell[mask], minlength=self.cells.n) for mask in (passed == 1, passed >= 0))
+        return clean, decided
+
+    @cached_property
     def pass_all(self) -> dict[int, Array]:
         """By k, the chance of every cell that k repeats are all clean."""
-        if self.counted is None:
+        if self.clean_repeats is None:
             return {}
-        ks = range(1, min(self.cells.repeats, MOST_IN_A_ROW) + 1)
-        return all_of(self.counted.clean, self.counted.decided, ks)
+        return all_of(*self.clean_repeats, range(1, min(self.cells.repeats, MOST_IN_A_ROW) + 1))
 
     @cached_property
     def stability(self) -> Seen | None:
@@ -313,7 +325,7 @@ def metric(
     ratios.
     """
     available = [item.value for item in Aggregate if item is not Aggregate.ESTIMATE]
-    if not _NAME.fullmatch(name) or name.partition(".")[0] in ("category", "difficulty", "variant", "tag"):
+    if not _NAME.fullmatch(name) or is_factor(name.partition(".")[0]):
         raise ValueError(f"metric {name!r}: a name is words joined by dots, such as cost_per_resolved")
     if unit not in UNITS:
         raise ValueError(f"metric {name!r}: there is no unit {unit!r}; there are: {', '.join(UNITS)}")

@@ -17,6 +17,7 @@ from steelyard.stats.arrays import Array, distinct, tally, translated
 from steelyard.stats.groups import Groups
 from steelyard.store.base import Columns
 from steelyard.suite.models import SuiteModel
+from steelyard.suite.values import slice_tag
 
 TARGET_FAILED = "the target failed: inconclusive"
 JUDGE_FAILED = "the judge failed: inconclusive"
@@ -247,7 +248,14 @@ def cut(columns: Columns, suite: SuiteModel, absent: int) -> dict[str, Groups]:
         n_tags = len(columns.tags)
         pair, _ = distinct(columns.tag_sample.astype(int) * n_tags + columns.tag)
         rows, codes = (pair // n_tags).astype(np.uint32), pair % n_tags
-        results["tag"] = _ordered("tag", codes, [*columns.tags, NONE], suite, unit, rows)
+        # A slice by a field of the case is stored as a tag, `input.language=de`.
+        marks = {path: slice_tag(path, "") for path in suite.slices}
+        field_of = [next((path for path in marks if name.startswith(marks[path])), "tag") for name in columns.tags]
+        for factor in (*suite.slices, "tag"):
+            here = np.array([name == factor for name in field_of])[codes]
+            if here.any():
+                names = [name.removeprefix(marks.get(factor, "")) for name in columns.tags]
+                results[factor] = _ordered(factor, codes[here], [*names, NONE], suite, unit, rows[here])
     return results
 
 

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from steelyard.errors import Problem, SuiteError, UsageError
 from steelyard.people.labels import KINDS, PREFERENCE, Terms, case_key, truth_value
 from steelyard.store.people import ANSWER, DRAWN, SCORES, SKIPPED, VERDICT, Key, LabelRecord, person_key
+from steelyard.suite.files import formula_safe, is_formula_safe
 from steelyard.suite.readers import Record, read_records, unreadable
 from steelyard.suite.streams import ending
 from steelyard.suite.yaml import meant_or_listed, result
@@ -31,8 +32,6 @@ if TYPE_CHECKING:
 _MOST_MESSAGES = 20
 _MOST_DIGITS = 9
 """Of a whole number: what every database can store."""
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""What a spreadsheet takes for a formula begins so: such cells get an apostrophe."""
 
 
 def _whole(value: Any, name: str) -> int:
@@ -130,7 +129,7 @@ def _rows(path: Path, problems: list[Problem]) -> Iterator[Record]:
 def _from_cells(row: dict[str, Any]) -> dict[str, Any]:
     """A row of a table without its empty cells, and without the apostrophes that keep spreadsheets from calculating."""
     plain: dict[str, Any] = {
-        name: value[1:] if isinstance(value, str) and _is_quoted(value) else value for name, value in row.items()
+        name: value[1:] if isinstance(value, str) and is_formula_safe(value) else value for name, value in row.items()
     }
     scores = {name: value for name, value in (plain.get(SCORES) or {}).items() if value is not None}
     return plain | {SCORES: scores or None}
@@ -348,7 +347,7 @@ def _csv(rows: Sequence[dict[str, Any]]) -> str:
         plain = {name: value for name, value in row.items() if name != SCORES} | scores
         if not isinstance(plain.get(ANSWER, ""), str):
             plain[ANSWER] = json.dumps(plain[ANSWER], ensure_ascii=False)
-        flat.append({name: _safe(value) for name, value in plain.items()})
+        flat.append({name: formula_safe(value) for name, value in plain.items()})
     order = {name: at for at, name in enumerate(_NAMES)}
     columns = sorted({name for row in flat for name in row}, key=lambda name: (order[name.partition(".")[0]], name))
     page = StringIO()
@@ -356,11 +355,3 @@ def _csv(rows: Sequence[dict[str, Any]]) -> str:
     writer.writeheader()
     writer.writerows(flat)
     return page.getvalue()
-
-
-def _safe(value: Any) -> Any:
-    return f"'{value}" if isinstance(value, str) and (value.startswith(_FORMULA) or _is_quoted(value)) else value
-
-
-def _is_quoted(cell: str) -> bool:
-    return cell.startswith("'") and cell.lstrip("'").startswith(_FORMULA)

@@ -8,15 +8,16 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from steelyard.audit.cases import case_flaws
-from steelyard.audit.filling import resolved
-from steelyard.audit.probes import even
+from steelyard.auditing.cases import case_flaws
+from steelyard.auditing.filling import resolved
+from steelyard.auditing.probes import even
 from steelyard.people.suggestions import chosen_runs
 from steelyard.plugins import is_own
 from steelyard.scoring.base import Answered, Scorer, build_answer
 from steelyard.scoring.checks import CountCheck, PathCheck
 from steelyard.scoring.evaluate import Evaluator
 from steelyard.scoring.expectations import Expectations
+from steelyard.scoring.functions import FunctionScorer
 from steelyard.scoring.names import KeywordsOrFuzzy
 from steelyard.scoring.numbers import Number
 from steelyard.scoring.text import Choice, Contains, Exact, has_phrase, normalise
@@ -29,6 +30,8 @@ FEWEST_RUNS = 5
 """Fewer runs do not tell that a case is passed or failed by all."""
 _OTHERS = 200
 """Truths of other cases that a keyword is looked for in."""
+_UNSEARCHED = (Exact, Choice, Number, FunctionScorer)
+"""Scorers without keywords or patterns that could match anything."""
 _FEWEST_OTHERS = 5
 _FAR = 1e18
 _STOP_WORDS = """
@@ -95,7 +98,7 @@ def _keywords(evaluator: Evaluator, cases: Sequence[Case]) -> Flaws:
     drawn = [cases[at] for at in even(len(cases), _OTHERS)]
     for component, scorer in evaluator.components:
         # One of a suite's own need not know a perfect answer.
-        if is_own(type(scorer)) or not scorer.needs_truth or isinstance(scorer, Exact | Choice | Number):
+        if is_own(type(scorer)) or not scorer.needs_truth or isinstance(scorer, _UNSEARCHED):
             continue
         truths = [truth for case in drawn if isinstance(truth := scorer.truth(case), str)]
         others = list({normalise(truth): truth for truth in truths}.values())

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from steelyard.analysis.model import Summary
@@ -12,13 +14,27 @@ from steelyard.analysis.wording import failure_reason
 from steelyard.decide.baselines import stored_results
 from steelyard.decide.gates import Decision
 from steelyard.decide.verdict import decide
-from steelyard.records import SCORER_ERROR, Outcome, RunHeader, Sample
+from steelyard.frozen import frozen
+from steelyard.records import SCORER_ERROR, CallResult, Outcome, RunHeader, Sample
+from steelyard.report import document as doc
+from steelyard.report import format as fmt
 from steelyard.report.judge.run import failing_flags
 from steelyard.report.model import Report, SampleDetail, needs_models
-from steelyard.report.samples import flagged, judgement_reader, sample_detail, sample_line
+from steelyard.report.pictures import Palette
+from steelyard.report.samples import (
+    WHOLE_RESPONSE,
+    SampleReader,
+    answer_blocks,
+    checks_table,
+    flagged,
+    judgement_reader,
+    sample_detail,
+    sample_line,
+)
 from steelyard.report.wording import badness
 from steelyard.scoring.extract import SchemaValidator, extract_json
 from steelyard.store.base import Store
+from steelyard.store.excerpt import Excerpt
 from steelyard.suite.case import Case
 
 _N_WORST = 10
@@ -175,3 +191,141 @@ class _Reader:
             for sample, case in pairs
         ]
         return sorted(details, key=lambda detail: (badness(detail), detail.line.score or 0.0))
+
+
+# One stored sample with all that is shown of it, in a browser and in a terminal.
+
+REQUEST = "Request as sent (variables by name)"
+_MOST_COMPARED = 60
+_LONGEST_SHOWN = 3_000
+"""Characters of a text that a terminal shows unless all is asked for."""
+
+
+@frozen
+class ShownSample:
+    """A sample as it is stored; `request` is what was sent, None when it cannot be known."""
+
+    header: RunHeader
+    excerpt: Excerpt
+    request: Any
+    detail: SampleDetail
+    fields: Sequence[Mapping[str, Any]]
+    """Each field of the truth beside what the answer has there."""
+
+    def data(self) -> dict[str, Any]:
+        """The same as plain data."""
+        sample = self.excerpt.sample
+        return {
+            "run": {"id": self.header.id, "suite": self.header.suite_name},
+            "position": sample.position,
+            "sample": self.detail,
+            "answer": sample.call_result.text,
+            "answer_is_cut": self.excerpt.cut,
+            "case_is_cut": self.excerpt.case_cut,
+            "request": self.request,
+            "call": replace(sample.call_result, text=None),
+            "checks": sample.checks,
+            "fields": list(self.fields),
+        }
+
+    def document(self, *, full: bool) -> doc.Document:
+        """The same for a terminal; `full` cuts nothing."""
+        sample, detail = self.excerpt.sample, self.detail
+        repeats = self.header.description.repeats
+        block = SampleReader(self.header, [], Palette(self.header, (), []), repeats).sample(
+            replace(detail, pictures=())
+        )
+        call = sample.call_result
+        facts = [*block.blocks[:1], doc.Facts([(name, text) for name, text in _call_facts(call) if text])]
+        asked = ("Input", detail.input) if self.request is None else (REQUEST, self.request)
+        sent = [doc.Quote(asked[0], fmt.laid_out(asked[1]))]
+        expected = [] if detail.expected is None else [doc.Quote("Expected", fmt.laid_out(detail.expected))]
+        pairs = [] if not self.fields else [_fields_table(self.fields)]
+        answer = answer_blocks(replace(detail, answer=call.text, read=None))
+        scoring = [item for item in block.blocks if isinstance(item, doc.Table)]
+        folds = [item for item in block.blocks if isinstance(item, doc.Fold) and item.title != WHOLE_RESPONSE]
+        judged = [doc.Section(item.title, item.blocks) for item in folds]
+        shown: list[doc.Block] = [*facts, *sent, *(pairs or expected), *answer]
+        if not full:
+            shown = [replace(item, text=_cut(item.text)) if isinstance(item, doc.Quote) else item for item in shown]
+        headline = doc.Headline(block.status, block.why, f"{block.status} {block.score}".strip())
+        context = (f"run {self.header.id}", f"suite {self.header.suite_name}")
+        return doc.Document(
+            block.name, [headline, *shown, *scoring, checks_table(sample.checks), *judged], context=context
+        )
+
+
+def shown_sample(header: RunHeader, excerpt: Excerpt, request: Any) -> ShownSample:
+    """A stored sample with what was read out of its answer, field by field beside its truth."""
+    sample, case = excerpt.sample, excerpt.case
+    # What is cut is no JSON any more, and a judge's quotes need not be in it.
+    read = None if excerpt.cut else _read(sample, header)
+    judgement, alone = judgement_reader(header)(sample, case), sample.step in (None, "whole")
+    detail = sample_detail(sample, case, None if alone else read, judgement, failing_flags(header))
+    schema = header.description.answer.schema_data
+    return ShownSample(header, excerpt, request, detail, list(_fields(case.expected, read, schema)))
+
+
+def _read(sample: Sample, header: RunHeader) -> Any:
+    """What was read out of the answer; None when it is no JSON."""
+    text = sample.call_result.text
+    if text is None or sample.step is None:
+        return None
+    return extract_json(text, None, repair=header.description.answer.repair).value
+
+
+def _cut(text: str) -> str:
+    left = len(text) - _LONGEST_SHOWN
+    return text if left <= 0 else f"{text[:_LONGEST_SHOWN]}\n... {left:,} more characters: --full shows them"
+
+
+def _call_facts(call: CallResult) -> Iterator[tuple[str, str]]:
+    """What is known of a call, as labels and values."""
+    yield "Model", call.model or ""
+    yield "Status", "" if call.status is None else str(call.status)
+    yield "Tries", "" if call.tries == 1 else str(call.tries)
+    tokens = [f"{n:,} {way}" for n, way in ((call.tokens_in, "in"), (call.tokens_out, "out")) if n is not None]
+    yield "Tokens", ", ".join(tokens)
+    yield "Cost", "" if call.cost is None else f"{call.cost:.4g}"
+    yield "Cached", "yes" if call.cached else ""
+
+
+def _fields_table(fields: Sequence[Mapping[str, Any]]) -> doc.Table:
+    def name(field: Mapping[str, Any]) -> str:
+        # Lists and groups are scored by their parts.
+        differs = field["asked"] and field["answered"] and not field["same"] and not field["nested"]
+        return f"{'!= ' if differs else ''}{field['name']}"
+
+    def cell(value: Any, none: str) -> str:
+        return none if value is None else fmt.laid_out(value)
+
+    return doc.table(
+        "Expected and got",
+        fields,
+        ("Field", name),
+        (doc.words("Expected"), lambda field: cell(field["expected"], "nothing" if field["asked"] else "")),
+        (doc.words("Got"), lambda field: cell(field["got"], "nothing" if field["answered"] else "not asked for")),
+        most=_MOST_COMPARED,
+    )
+
+
+def _fields(expected: Any, got: Any, schema: Mapping[str, Any] | None) -> Iterator[dict[str, Any]]:
+    """Each field of a truth beside what the answer has there, and whether they are the same."""
+    if not isinstance(expected, Mapping) or not isinstance(got, Mapping):
+        return
+    # A truth may have more than answers are asked for: what else is right, say, or what only people want to know.
+    named = (schema or {}).get("properties") or expected
+    for name in list(dict.fromkeys([*expected, *got]))[:_MOST_COMPARED]:
+        before, after = expected.get(name), got.get(name)
+        # Numbers and texts of the same value are the same to a reader; how they were scored stands below.
+        same = before == after or _text(before) == _text(after)
+        nested = isinstance(before, Mapping | list) or isinstance(after, Mapping | list)
+        yield {"name": str(name), "expected": before, "got": after, "same": same, "asked": name in expected} | {
+            # Lists and groups are scored by their parts: that they are written otherwise says nothing yet.
+            "nested": nested,
+            "answered": name in named or name in got,
+        }
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True, default=str)

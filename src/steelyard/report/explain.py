@@ -22,7 +22,7 @@ from steelyard.analysis.summary import summarise_stored
 from steelyard.decide.gates import Scope, measure, names_of_run
 from steelyard.errors import UsageError
 from steelyard.metrics.expression_checks import missing_name
-from steelyard.metrics.expressions import EVERY, FACTORS, Gate, asked_metric, parse_repeats, split_sides
+from steelyard.metrics.expressions import EVERY, Gate, asked_metric, is_factor, parse_repeats, split_sides
 from steelyard.metrics.own import RunData, load_metrics
 from steelyard.metrics.registry import NONE, At, Key, Level, Reported, metrics, reported
 from steelyard.records import RunHeader, Sample
@@ -39,7 +39,7 @@ LIST = "list"
 """Asked for instead of a metric: the names of all figures."""
 Named = tuple[tuple[str, ...], str]
 """The names of a gate's metric, and a place where it stands."""
-_MANY = {("case",), ("confidence", "label"), *((factor,) for factor in FACTORS)}
+_MANY = {("case",), ("confidence", "label")}
 """What stands before a name of which there are many."""
 _INDEX = re.compile(r"\[\d+\]")
 _OUTSIDE = ".<>=!\"'"
@@ -290,6 +290,9 @@ def find_figures(report: Report, data: RunData, text: str, error: ValueError) ->
         asked = tuple(split_sides(f"{text} >= 0", "metric", "")[0])
     except ValueError:
         raise UsageError(str(error)) from None
+    for factor in report.summary.slices:
+        steps = tuple(factor.split("."))
+        asked = (factor, *asked[len(steps) :]) if asked[: len(steps)] == steps else asked
     everything = {own_figure.names: own_figure for own_figure in reversed(list(own_figures(report, data)))}
     results = [item for names, item in reversed(everything.items()) if _is(asked, names)]
     if results:
@@ -311,7 +314,7 @@ def list_figures(store: Store, header: RunHeader) -> list[tuple[str, str]]:
     results: dict[str, str] = {}
     for names, place in (*gate_figures(report, data), *own):
         kind = tuple(_any(names))
-        if kind[0] in FACTORS and spelled(kind[2:]) in results:
+        if is_factor(kind[0]) and spelled(kind[2:]) in results:
             continue
         results.setdefault(spelled(kind), place if kind == names else _INDEX.sub("[*]", place))
     return list(results.items())
@@ -379,7 +382,10 @@ def _of_codes(report: Report) -> Iterator[Named]:
 
 
 def _over_repeats(report: Report) -> Iterator[Named]:
-    checks, stability = report.summary.checks, report.summary.stability
+    checks, stability, passes = report.summary.checks, report.summary.stability, report.summary.passes
+    if passes is not None:
+        yield ("flaky_rate",), "passes.flaky"
+        yield from ((("pass_all", str(k)), f"passes.all_of.{k}") for k in passes.all_of)
     if checks is not None:
         yield from ((("cases", "passed"), "checks.cells_rate"), (("checks", "passed"), "checks.checks_rate"))
         yield ("flaky_rate",), "checks.flaky"
@@ -391,8 +397,8 @@ def _over_repeats(report: Report) -> Iterator[Named]:
 
 
 def spelled(names: tuple[str, ...]) -> str:
-    """The names as one metric; one that holds a dot or a sign is quoted."""
-    return ".".join(_quoted(name) for name in names)
+    """The names as one metric; one that holds a dot or a sign is quoted, but for a field that samples are sliced by."""
+    return ".".join(name if not at and is_factor(name) else _quoted(name) for at, name in enumerate(names))
 
 
 def _quoted(name: str) -> str:
@@ -408,7 +414,11 @@ def _any(names: tuple[str, ...]) -> Iterator[str]:
     """The names with `*` for what there are many of."""
     tail = _plain(names)
     for at, name in enumerate(tail):
-        many = tail[:at] in _MANY or (at > 0 and name.isdecimal() and tail[at - 1] != "pass_all")
+        many = (
+            tail[:at] in _MANY
+            or (at == 1 and is_factor(tail[0]))
+            or (at > 0 and name.isdecimal() and tail[at - 1] != "pass_all")
+        )
         yield EVERY if many else name
 
 

@@ -254,3 +254,8 @@ def when(moment: float | None) -> str:
     if not moment:
         return ""
     return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def heading(factor: str) -> str:
+    """What stands above the slices of a factor: `Category`, `input.language`."""
+    return factor if "." in factor else factor.capitalize()

@@ -66,9 +66,10 @@ def behind(gate: GateResult) -> Selection:
         return Selection()
     named: dict[str, Any] = {_SUBJECTS[part]: on.subject for part in _SUBJECTS if part in on.pattern}
     named |= {"outcome": _OUTCOMES[on.metric]} if on.metric in _OUTCOMES else {}
-    if on.factor is not None:
-        named[on.factor] = gate.metric.removeprefix(f"{on.factor}.").removesuffix(f".{on.metric}")
-    return Selection(**named)
+    if on.factor is None:
+        return Selection(**named)
+    name = gate.metric.removeprefix(f"{on.factor}.").removesuffix(f".{on.metric}")
+    return Selection.of_slice(on.factor, name, **named)
 
 
 def failing(report: Report, most: int) -> Table:

@@ -45,7 +45,7 @@ def slices(report: Report, factor: str) -> Table:
     return doc.table(
         f"By {factor}" + (f" (pass: {report.summary.passing})" if report.summary.passing else ""),
         groups,
-        (doc.words(factor.capitalize()), lambda group: group.name),
+        (doc.words(fmt.heading(factor)), lambda group: group.name),
         *(average, interval, (_GAUGE, lambda group: _gauge(group.average))),
         *doc.estimate(lambda group: group.pass_rate, "Pass rate")[:2],
         n,

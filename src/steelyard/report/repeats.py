@@ -8,7 +8,7 @@ from typing import Any
 
 from steelyard.analysis.latency import CellLatency, LatencyFigures, Spread, latency_metrics, percentiles
 from steelyard.analysis.repeats import CellChecks, CheckFigure, CheckOfCell, ChecksFigures
-from steelyard.analysis.stability import BANDS, CellStability, StabilityFigures, band_of
+from steelyard.analysis.stability import BANDS, CellStability, PassFigures, StabilityFigures, band_of
 from steelyard.report import document as doc
 from steelyard.report import format as fmt
 from steelyard.report.charts.base import Chart
@@ -46,6 +46,7 @@ def sections(report: Report, charts: Sequence[Chart]) -> list[Section]:
             *drawn("counts"),
             main=True,
         ),
+        *section("Passing over repeats", passes(report), flaky_cases(report), main=True),
         *section("Stability over repeats", stability(report), *drawn("stability"), least, main=True),
         *section("Latency", Facts(latency(report)), *drawn("latency"), slow),
     ]
@@ -200,10 +201,14 @@ def _n_checks(checks_figures: ChecksFigures) -> str:
     return f"at least {n:,}" if checks_figures.cells_unknown else f"{n:,}"
 
 
+def _few_ks(all_of: dict[int, Estimate]) -> list[int]:
+    ks = sorted(all_of)
+    return ks if len(ks) <= _FEW_IN_A_ROW else [*ks[: _FEW_IN_A_ROW - 1], ks[-1]]
+
+
 def _in_a_row(all_of: dict[int, Estimate]) -> str:
     """The chance that so many repeats are all clean: for the first few k and the largest."""
-    ks = sorted(all_of)
-    shown = ks if len(ks) <= _FEW_IN_A_ROW else [*ks[: _FEW_IN_A_ROW - 1], ks[-1]]
+    shown = _few_ks(all_of)
     bases = [fmt.base(all_of[k].n, all_of[k].n_missing) for k in shown]
     chances = [f"{k}: {fmt.percent(all_of[k].value)}" for k in shown]
     if len(set(bases)) == 1:
@@ -214,27 +219,65 @@ def _in_a_row(all_of: dict[int, Estimate]) -> str:
     return f"{message}; chance that k answers are all clean"
 
 
-def _flaky(checks_figures: ChecksFigures) -> str:
+def _flaky(figures: ChecksFigures | PassFigures, clean: str = "clean") -> str:
     """`3 of 24 cases: case_02 (2 of 5 clean), ...`."""
-    share = checks_figures.flaky
+    share = figures.flaky
     if share.value is None:
         return f"{fmt.NOT_AVAILABLE} (no case has two decided answers)"
     count = round(share.value * share.n)
-    message = f"{count:,} of {share.n:,} {_cells_word(checks_figures)}"
-    flaky = [cell for cell in checks_figures.cells if cell.flaky]
+    message = f"{count:,} of {share.n:,} {_cells_word(figures)}"
+    flaky = [cell for cell in figures.cells if 0 < cell.clean < cell.decided]
     named = [f"{cell_name(cell.case_id, cell.variant)} {cell.clean} of {cell.decided}" for cell in flaky[:_MOST_NAMED]]
     if not named:
         return message
     more = f", and {count - len(named):,} more" if count > len(named) else ""
-    return f"{message}, some answers clean and others not: {', '.join(named)}{more}"
+    return f"{message}, some answers {clean} and others not: {', '.join(named)}{more}"
 
 
-def _cells_word(checks_figures: ChecksFigures) -> str:
-    return "cases and variants" if any(cell.variant for cell in checks_figures.cells) else "cases"
+def flaky_in_words(report: Report) -> str:
+    """Which cases of a suite without checks pass in some repeats and not in others; "" when none does."""
+    result = report.summary.passes
+    return _flaky(result, "pass") if result is not None and result.cells else ""
+
+
+def _cells_word(figures: ChecksFigures | PassFigures) -> str:
+    return "cases and variants" if any(cell.variant for cell in figures.cells) else "cases"
 
 
 def _state(check: CheckOfCell | CellChecks) -> str:
     return "failed" if check.holds is False else "cannot tell"
+
+
+def passes(report: Report) -> Table:
+    """pass^k, and how many cases are flaky, of a suite without checks."""
+    result = report.summary.passes
+    if result is None:
+        return doc.NO_TABLE
+    rows = {f"pass^{k}": result.all_of[k] for k in _few_ks(result.all_of)} | {"Flaky cases": result.flaky}
+    return doc.table(
+        "Passing over repeats",
+        rows.items(),
+        ("", lambda row: row[0]),
+        *doc.estimate(lambda row: row[1], "Share"),
+        behind=lambda _: Selection(),
+        note="pass^k: chance that k answers to a case all pass; flaky: some of its answers pass and others do not;"
+        " n: cases with as many decided answers",
+        signature=OF_A_RUN,
+    )
+
+
+def flaky_cases(report: Report) -> Table:
+    """The cases that pass in some repeats and not in others, those that pass least often first."""
+    result = report.summary.passes
+    cells = sorted(result.cells if result else (), key=lambda cell: cell.clean / cell.decided)
+    return doc.table(
+        "Flaky cases",
+        cells,
+        ("Case", lambda cell: cell_name(cell.case_id, cell.variant)),
+        ("Passed", lambda cell: f"{cell.clean:,} of {cell.decided:,}"),
+        behind=lambda cell: Selection(case=cell.case_id, variant=cell.variant),
+        most=_MOST_FAILED,
+    )
 
 
 def stability(report: Report) -> Table:

@@ -257,7 +257,8 @@ def _headline_figures(report: Report) -> list[tuple[str, str]]:
     # Too few answers for a percentile are no news; an average that there is not is.
     figures = [(name, rows[name]) for name in shown if name in rows]
     figures = [(name, text) for name, text in figures if name == "Average" or not text.startswith("n/a")] + own
-    return [*figures, ("Outcomes", wording.outcomes_sentence(report))]
+    flaky = repeats.flaky_in_words(report)
+    return [*figures, *([("Flaky", flaky)] if flaky else ()), ("Outcomes", wording.outcomes_sentence(report))]
 
 
 def _fix_first(report: Report, most: int | None = None) -> list[doc.Section]:

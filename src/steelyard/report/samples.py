@@ -8,7 +8,18 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from steelyard.analysis.model import SampleLine
-from steelyard.records import REMARKS, Finding, Judgement, Mode, Outcome, Remark, RunHeader, Sample, Vote
+from steelyard.records import (
+    REMARKS,
+    Check,
+    Finding,
+    Judgement,
+    Mode,
+    Outcome,
+    Remark,
+    RunHeader,
+    Sample,
+    Vote,
+)
 from steelyard.report import document as doc
 from steelyard.report import format as fmt
 from steelyard.report import wording
@@ -17,7 +28,7 @@ from steelyard.report.format import as_text, clipped, counted, laid_out, shorten
 from steelyard.report.judge.run import judged_lines, judged_names, stated, vote_lines, vote_name
 from steelyard.report.model import JudgementDetail, Marked, Report, SampleDetail, VoteDetail
 from steelyard.report.pictures import Palette, box_of, drawings, load_pictures
-from steelyard.suite.case import Case, cell_name, compile_path
+from steelyard.suite.case import Case, cell_name, compile_path, split_path
 from steelyard.suite.judge import JudgeModel
 from steelyard.suite.labels import is_labelled
 
@@ -99,7 +110,7 @@ class SampleReader:
             expected = [Quote("Expected", laid_out(detail.expected), searched=not self.labelled)]
         pictures = drawings(detail, self.pictures, self.palette)
         blocks += [*pictures, *expected, *asked] if pictures else [*asked, *expected]
-        blocks += [*_answer(detail), _findings(detail)]
+        blocks += [*answer_blocks(detail), _findings(detail)]
         return [*blocks, *judgement_blocks(detail.judgement), self.scores(detail)]
 
     def scores(self, detail: SampleDetail) -> Table:
@@ -116,15 +127,25 @@ class SampleReader:
         return Table("Scores", (doc.words("Component"), doc.Column("Value"), doc.words("Note")), rows)
 
 
-def _answer(detail: SampleDetail) -> list[Block]:
+WHOLE_RESPONSE = "Whole response"
+
+
+def answer_blocks(detail: SampleDetail) -> list[Block]:
+    """The answer, as it was read and as it came."""
     if detail.answer is None:
         return [Text(f"There is no answer. {detail.line.why}")]
     if detail.answer == "":
         return [Text("The answer was empty.")]
     if detail.read is None:
         return [Quote("Answer", detail.answer)]
-    whole = Fold("Whole response", [Quote("Answer as received", detail.answer)])
+    whole = Fold(WHOLE_RESPONSE, [Quote("Answer as received", detail.answer)])
     return [Quote("Answer", laid_out(detail.read)), whole]
+
+
+def checks_table(checks: Sequence[Check]) -> Table:
+    """Every expectation that applies to a case, and what became of it."""
+    rows = [(check.name, check.state.value.replace("_", " "), check.detail) for check in checks]
+    return Table("Checks", (doc.words("Check"), doc.words("State"), doc.words("Detail")), rows, most=100)
 
 
 def _findings(detail: SampleDetail) -> Table:
@@ -385,7 +406,7 @@ def _exclusion_reason(judgement: Judgement, judge: JudgeModel) -> str:
 
 
 def _first_problem(vote: Vote, judge: JudgeModel) -> str:
-    asked = [part.place.partition(".")[0] for part in (judge.reasons, judge.evidence) if part]
+    asked = [split_path(part.place)[0] for part in (judge.reasons, judge.evidence) if part]
     lacking = [name for name in dict.fromkeys(asked) if name and name not in vote.response]
     if lacking:
         return f"no {' and no '.join(lacking)} in the answer"

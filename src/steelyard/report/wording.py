@@ -17,7 +17,7 @@ from steelyard.report.verdicts import NO_VERDICT
 from steelyard.store.base import Hit
 from steelyard.suite.case import cell_name
 from steelyard.suite.truth import stored_lines, worth
-from steelyard.suite.values import load_in_words
+from steelyard.suite.values import load_in_words, sample_in_words
 from steelyard.suite.yaml import listed
 
 _KINDS = "what failed: "
@@ -175,12 +175,18 @@ def notes(report: Report) -> list[str]:
     header, part = report.header, _part(report)
     options = header.options
     chosen = [f"only {', '.join(options.only)}"] if options.only else []
+    chosen += [sample_in_words(options.sample)] if options.sample is not None else []
     chosen += [f"limit {options.limit}"] if options.limit is not None else []
+    tool = options.imported.tool if options.imported is not None else ""
     results = [
+        tool and f"scored by {tool}, not by Steelyard: its scores as they are, and no pass rule, gate or band of ours",
+        *(options.imported.notes if options.imported is not None and tool else ()),
         f"{part} ({', '.join(chosen)})" if part and chosen else part,
         _unfinished(report),
         header.rescored_from and f"rescored from run {header.rescored_from}: the same answers, scored again",
         options.answers_of and f"judged again: the answers of run {options.answers_of}, with new calls of its judge",
+        options.resumed_from
+        and f"resumed from run {options.resumed_from}: its answers scored again by changed scorers",
         _retried(options.retried),
         "strict: scored by the strict rules" if options.strict else "",
         f"{report.summary.repeats} repeats of each case" if report.summary.repeats > 1 else "",
@@ -221,7 +227,8 @@ def _part(report: Report) -> str:
     planned, per_case = header.n_planned or report.n_samples, len(variants) * max(report.summary.repeats, 1)
     scored, available = None if planned % per_case else planned // per_case, header.description.n_cases
     parts = []
-    if (header.options.only or header.options.limit is not None) and scored is not None:
+    options = header.options
+    if (options.only or options.limit is not None or options.sample is not None) and scored is not None:
         if available is None:
             parts.append(fmt.counted(scored, "case"))
         elif scored < available:

@@ -1,4 +1,4 @@
 """Whole actions from beginning to end (run, rescore, A/B, attribution, import).
 
-Imports every room but `alerts`, `audit` and `cli`.
+Imports every room but `alerts`, `auditing` and `cli`.
 """

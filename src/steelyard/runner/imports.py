@@ -44,6 +44,7 @@ from steelyard.suite.case import Case, digest
 from steelyard.suite.cases import ListCases, survey_cases
 from steelyard.suite.judge import Member
 from steelyard.suite.load import as_imported
+from steelyard.suite.mapping import sample_tags
 from steelyard.suite.models import EXPECT, SuiteModel, Variant
 from steelyard.suite.signature import signature
 from steelyard.suite.truth import kept_with_a_run, without_truth
@@ -79,7 +80,7 @@ def import_foreign(suite: SuiteModel, store: Store, path: Path) -> Imported:
     lacking = tuple(_lacking(measured, path, has_judge=suite.judge is not None))
     suite = _as_recorded(suite, measured)
     header = _header(suite, measured, form, digest(document), path)
-    available = _available(store, header.id)
+    available = available_run(store, header.id)
     if available is not None and available.state is RunState.ENDED:
         return Imported(available, measured.differences, measured.notes, is_new=False, lacking=lacking)
     samples, cases = _evaluated(as_imported(suite), measured, header.created_at)
@@ -136,7 +137,8 @@ def _is_scored(recorded_sample: RecordedSample) -> bool:
     )
 
 
-def _available(store: Store, run_id: str) -> RunHeader | None:
+def available_run(store: Store, run_id: str) -> RunHeader | None:
+    """The run of exactly that name; None when there is none."""
     try:
         header = store.run(run_id)
     except RunNotFound:
@@ -263,7 +265,7 @@ def _header(suite: SuiteModel, recorded: RecordedRun, form: SnapshotFormat, docu
     undated = created_at is None
     imported = ImportedFrom(path.name, where, document, recorded.differences, recorded.notes, stated, undated)
     return RunHeader(
-        id=_run_id(suite.name, recorded.created_at, document),
+        id=imported_id(suite.name, recorded.created_at, document),
         suite_name=suite.name,
         suite_path=suite.path,
         created_at=path.stat().st_mtime if created_at is None else created_at,
@@ -279,7 +281,7 @@ def _header(suite: SuiteModel, recorded: RecordedRun, form: SnapshotFormat, docu
     )
 
 
-def _run_id(name: str, created_at: float | None, document: str) -> str:
+def imported_id(name: str, created_at: float | None, document: str) -> str:
     """A name that the same document always gets, whatever becomes of its file."""
     slug = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "run"
     dated = "undated" if created_at is None else f"{datetime.fromtimestamp(created_at, UTC):%Y%m%d-%H%M%S}"
@@ -301,7 +303,7 @@ def _evaluated(suite: SuiteModel, recorded: RecordedRun, created_at: float) -> t
             sample = scored_sample(evaluator, judgement, item, seen[item.case.id], created_at)
         else:
             sample = _sample(evaluator, reader, item, seen[item.case.id], created_at)
-        sample.position = position
+        sample.position, sample.tags = position, sample_tags(item.case, suite.slices)
         seen[item.case.id] += 1
         samples.append(sample)
     return samples, [sample.case for sample in recorded.samples]
@@ -382,7 +384,6 @@ def checked_sample(suite: SuiteModel, recorded_sample: RecordedSample, repeat: i
         category=recorded_sample.case.category,
         difficulty=recorded_sample.case.difficulty,
         cluster=recorded_sample.case.cluster,
-        tags=recorded_sample.case.tags,
     )
 
 
@@ -408,7 +409,6 @@ def scored_sample(
         category=recorded_sample.case.category,
         difficulty=recorded_sample.case.difficulty,
         cluster=recorded_sample.case.cluster,
-        tags=recorded_sample.case.tags,
     )
 
 
@@ -428,7 +428,6 @@ def _unread(recorded_sample: RecordedSample, repeat: int, created_at: float) -> 
         category=recorded_sample.case.category,
         difficulty=recorded_sample.case.difficulty,
         cluster=recorded_sample.case.cluster,
-        tags=recorded_sample.case.tags,
     )
 
 

@@ -12,14 +12,16 @@ from typing import TYPE_CHECKING, Any, ParamSpec
 from steelyard import __version__
 from steelyard.analysis.model import Summary
 from steelyard.analysis.summary import summarise_stored, summary_data
-from steelyard.decide.baselines import Reference, held_against, runs_held_against, stored
+from steelyard.decide.baselines import Reference, held_against, stored
 from steelyard.decide.gates import Decision
 from steelyard.decide.verdict import decide
 from steelyard.engine.engine import Ending, Engine, after_the_run, worth_noting
 from steelyard.engine.health import Health
 from steelyard.engine.plan import (
+    SCORING,
     Plan,
     RunOptions,
+    changed_parts,
     find_unfinished,
     load_after_resume,
     load_of,
@@ -30,12 +32,13 @@ from steelyard.engine.plan import (
 )
 from steelyard.engine.pool import Scoring, ScoringSetup, as_rescored
 from steelyard.engine.process import in_own_loop, myself
-from steelyard.engine.rescore import ReplayTarget, find_failed, retried, take_over
+from steelyard.engine.rescore import ReplayTarget, find_failed, planned_samples, retried, take_over
 from steelyard.engine.rescore import rescore as rescore_answers
 from steelyard.engine.writer import Progress, Silent
 from steelyard.errors import UNFINISHED, SteelyardError, UsageError
 from steelyard.frozen import frozen
-from steelyard.records import Anchors, Mode, RunHeader, RunState
+from steelyard.records import Mode, RunHeader, RunState
+from steelyard.runner.judge_checks import judge_doubts, with_anchors
 from steelyard.runner.spread import spread, spread_scoring
 from steelyard.scoring.base import models_asked
 from steelyard.scoring.evaluate import Evaluator
@@ -53,67 +56,9 @@ if TYPE_CHECKING:
     from steelyard.analysis.compare.pairing import ComparedRun
     from steelyard.engine.judges import Judges
     from steelyard.engine.sample import ScoringThread
-    from steelyard.judging.ask import CostEstimate
     from steelyard.report.model import Report
 
 _P = ParamSpec("_P")
-
-# What is looked at of a run's judge when the run ends: whether it tells texts apart, and whether it has drifted.
-
-
-def judge_doubts(header: RunHeader, summary: Summary, *, differ: bool) -> list[str]:
-    """That the judge does not tell texts apart, if so; `differ` says whether the texts do."""
-    judge = header.description.judge
-    if summary.judge is None or judge is None or not differ:
-        return []
-    from steelyard.analysis.judge.health import constant_judge
-
-    why = constant_judge(summary.judge, judge.rubric.scale)
-    return [why] if why else []
-
-
-def with_anchors(
-    header: RunHeader,
-    suite: SuiteModel,
-    limits: Limits,
-    store: Store,
-    reference: Reference | None,
-    progress: Progress,
-    env: Mapping[str, str] | None,
-) -> RunHeader:
-    """The header with what the run's judge, if it is a model, reads of the anchors of the runs that this one is held
-    against, within `limits`. What goes wrong is told, and ends nothing."""
-    asked = suite.judge is not None and any(member.kind != "python" for member in suite.judge.members)
-    # The arms of an experiment are judged side by side.
-    if not asked or not limits.anchors or header.options.experiment is not None:
-        return header
-    from steelyard.analysis.compare.pairing import read_run
-    from steelyard.runner.attribute import Purchase, read_anchors
-
-    results: dict[str, Anchors] = {}
-    for label, (home, run_id) in runs_held_against(store, header, reference).items():
-
-        def add_problem(estimate: CostEstimate, label: str = label) -> None:
-            if estimate.texts:
-                progress.note(f"judging answers of {label} again, to measure drift of the judge: {estimate}")
-
-        try:
-            before, now = read_run(home, run_id), read_run(store, header.id)
-            if run_id in results or before.mode not in (Mode.MODEL, Mode.BASIC):
-                continue
-            left = (
-                None if limits.max_cost is None else limits.max_cost - sum(item.cost or 0 for item in results.values())
-            )
-            read = read_anchors(
-                before, now, suite, Purchase(limits.anchors, store, add_problem, left), limits, env or os.environ
-            )
-        except SteelyardError as error:
-            progress.note(f"drift of the judge is not measured against {label}: {str(error).partition(chr(10))[0]}")
-            continue
-        if read is not None:
-            results[run_id] = read
-    return replace(header, options=replace(header.options, anchors=results or header.options.anchors))
-
 
 # The whole way through the house: open the target, run or rescore, sum up, decide, keep.
 
@@ -143,12 +88,11 @@ def run_decided(
         options = resumed_options(options, started)
     made = prepare(suite, store, options, env)
     suite, limits, header = made.suite, made.limits, made.header
-    if resumed is not None:
-        require_same_signature(resumed, header)
-        header = reopened(resumed, limits, suite)
-    elif earlier is not None:
+    if earlier is not None:
         require_same_signature(earlier, header, "retried")
         header = replace(header, options=replace(header.options, retried=retried(store, earlier, made.plan)))
+    elif resumed is not None:
+        header = _gone_on_with(resumed, made, store, options, progress)
     evaluator, started_run = Evaluator(suite), StartedRun(store, header, resumed is not None)
     with spread([made], options, progress.note, env) as (done_by,):
         engine = Engine(
@@ -163,7 +107,8 @@ def run_decided(
             redact=suite.redactor,
             scoring=done_by.scoring,
             recorded=_recorded(made, evaluator, options, progress),
-            since=header.created_at if header.options.retried else 0.0,
+            since=header.created_at if header.options.retried or header.options.resumed_from else 0.0,
+            keep_going=options.keep_going,
         )
         ending = in_own_loop(_drive(engine, done_by.target, done_by.judges, progress, started_run))
     header = after_the_run(header, ending)
@@ -178,6 +123,48 @@ def run_decided(
         return finish(
             store, header, ending.health, finished=finished, reference=reference, allow_mismatch=allow_mismatch
         ), ending
+
+
+def _gone_on_with(
+    resumed: RunHeader, made: Prepared, store: Store, options: RunOptions, progress: Progress
+) -> RunHeader:
+    """The run to go on with: the same or, where only scorers have changed since, a new one, in the store, that has its
+    answers scored by the suite as it is now."""
+    changed = changed_parts(resumed, made.header)
+    if changed and set(changed) <= SCORING:
+        n = sum(1 for _ in planned_samples(store, resumed, made.plan))
+        header = replace(made.header, options=replace(made.header.options, resumed_from=resumed.id))
+        progress.note(
+            f"{' and '.join(changed)} changed since run {resumed.id} was started: its {n:,} samples are scored again in"
+            f" the new run {header.id}, and only the others are asked for"
+        )
+        store.create_run(header)
+    else:
+        require_same_signature(resumed, made.header)
+        header = reopened(resumed, made.limits, made.suite)
+    if (source := header.options.resumed_from) is None:
+        return header
+    earlier = store.run(source)
+    with left_open(store, header), contextlib.closing(_scoring_of(made.suite, earlier, options, progress)) as scoring:
+        store.journal(header.id, list(store.journalled(earlier.id).items()))
+        cases, n = made.plan.cases(), header.n_planned
+        rescore_answers(
+            store, from_run=source, run_id=header.id, cases=cases, scoring=scoring, progress=progress, planned=n
+        )
+    return header
+
+
+def _scoring_of(
+    suite: SuiteModel, earlier: RunHeader, options: RunOptions, progress: Progress, workers: int | None = None
+) -> Scoring:
+    """What scores the recorded answers of a run by the suite, its judge's calls read again."""
+    judges = None
+    if suite.judge is not None:
+        from steelyard.engine.judges import Judges
+
+        judges = Judges(suite.judge, suite.folder)
+    setup, n = ScoringSetup.of(suite, strict=options.strict, described=earlier.suite), earlier.n_planned
+    return Scoring(Evaluator(suite), judges, setup, n=n, workers=workers, note=progress.note)
 
 
 def _recorded(made: Prepared, evaluator: Evaluator, options: RunOptions, progress: Progress) -> Scoring | None:
@@ -309,14 +296,8 @@ def rescore_decided(
     _refuse_other_redaction(suite, earlier)
     suite = as_rescored(suite, earlier.description, strict=options.strict)
     header = _rescored_header(suite, earlier, options)
-    judges = None
-    if suite.judge is not None:
-        from steelyard.engine.judges import Judges
-
-        judges = Judges(suite.judge, suite.folder)
-    setup, n = ScoringSetup.of(suite, strict=options.strict, described=earlier.suite), earlier.n_planned
     processes = options.workers if options.on is None else 1
-    here = Scoring(Evaluator(suite), judges, setup, n=n, workers=processes, note=progress.note)
+    here = _scoring_of(suite, earlier, options, progress, processes)
     with contextlib.closing(here), spread_scoring(suite, options, progress.note) as remote:
         store.create_run(header)
         rescored = rescore_answers(
@@ -326,7 +307,7 @@ def rescore_decided(
             cases=iter(suite.cases),
             scoring=remote or here,
             progress=progress,
-            planned=n,
+            planned=earlier.n_planned,
         )
     for count, why in (
         (rescored.changed_questions, "the question has changed since it was answered"),
@@ -513,7 +494,7 @@ def _target_context(suite: SuiteModel, limits: Limits, env: Mapping[str, str]) -
 def _header(suite: SuiteModel, target: Target, plan: Plan, limits: Limits, options: RunOptions) -> RunHeader:
     now = time.time()
     identity = target.identity()
-    signed = signature(suite, identity)
+    signed = signature(suite, identity, sample=options.selection.sample)
     described = _description(suite, signed, plan.cases()).changed(
         # How the calls were made is in the options of the run.
         limits=suite.limits.model_copy(update={"max_inconclusive": limits.max_inconclusive}),
@@ -556,4 +537,5 @@ def _rescored_signature(suite: SuiteModel, earlier: RunHeader) -> dict[str, Any]
     """Truth, scorers and rules of today; what was asked of whom is as it was then."""
     asked = suite.judge is not None and any(member.kind != "python" for member in suite.judge.members)
     judge = earlier.signature.get("judge") if asked else None
-    return signature(suite, earlier.target, prompts=earlier.signature["prompts"], judge=judge)
+    then, sample = earlier.signature, earlier.options.sample
+    return signature(suite, earlier.target, prompts=then["prompts"], judge=judge, sample=sample)

@@ -47,6 +47,8 @@ class CurrentSuite:
 def current_suite(header: RunHeader, place: str | None = None) -> CurrentSuite:
     """The suite that a run was scored with, at `place` or found by its name; a `place` that cannot be read is the
     user's mistake."""
+    if header.options.imported is not None and header.options.imported.tool:
+        return CurrentSuite(None, f"run {header.id} was scored by {header.options.imported.tool}, not by Steelyard")
     try:
         suite = suite_of_run(header, place)
         suite = strict(suite) if header.options.strict else suite

@@ -23,6 +23,7 @@ from steelyard.suite.build.judge import LISTED
 from steelyard.suite.case import MISSING, Case, Unsearchable, compile_path, compile_place, path_step
 from steelyard.suite.judge import Dimension, Flag, JudgeModel, Rubric, SaidCount, SaidMean
 from steelyard.suite.models import EXPECT, Component, StabilityRules, SuiteModel
+from steelyard.suite.rules import measured_for_rules, names_in_rules
 
 if TYPE_CHECKING:
     from steelyard.scoring.expectations import Expectations
@@ -300,7 +301,13 @@ class Evaluator:
         self._judged_place = compile_path(suite.judge.of) if suite.judge is not None and suite.judge.of else None
         expected = (scorer for component, scorer in self.components if component.scorer_name == EXPECT)
         self._expect: Expectations | None = next(expected, None)
+        self._for_rules = {
+            component.name: names_in_rules(suite.judge.rules if suite.judge else (), component.name, scorer)
+            for component, scorer in self.components
+        }
         self._stability = suite.stability
+        self.slices = suite.slices
+        """The fields of cases that samples are sliced by."""
         self._recent: Recent[Evaluated] = Recent()
         self.needs_models = bool(models_asked(suite.computed))
         self._counting = any(getattr(component.scorer, "measures", None) for component in suite.computed)
@@ -373,13 +380,16 @@ class Evaluator:
             value = reading.value
             counts, calls = reading.counts, reading.calls
             scores.append(Score(component.name, value, component.weight, note=reading.note, counts=counts, calls=calls))
-            if value is None:
-                continue
             try:
-                share = self._share_and_findings(component, scorer, reading, findings)
+                share = None if value is None else self._share_and_findings(component, scorer, reading, findings)
             except ValueError as error:
                 who = f"the scorer of {component.name}"
                 raise UserCodeError(f"{who} {error}{place_in_words(scorer.read)}") from error
+            if names := self._for_rules[component.name]:
+                measured = measured_for_rules(names, scorer, reading.counts, share)
+                metrics[component.name] = {**metrics.get(component.name, {}), **measured}
+            if share is None:
+                continue
             earned += component.weight * share
             weight += component.weight
             claims += reading.claims

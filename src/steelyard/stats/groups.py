@@ -70,6 +70,11 @@ class Groups:
         return len(self.names)
 
     @property
+    def overlap(self) -> bool:
+        """True when a sample may be in several groups."""
+        return self._rows is not None
+
+    @property
     def clustered(self) -> bool:
         """True when some group holds several samples of one case."""
         return self._cluster is not None

@@ -301,8 +301,13 @@ class Store(Protocol):
         """Newest first."""
         ...
 
-    def samples(self, run_id: str, *, case_ids: Sequence[str] | None = None) -> Iterator[tuple[Sample, Case]]:
-        """All samples, or those of some cases, with their cases, in the order they were planned, streamed."""
+    def samples(
+        self, run_id: str, *, case_ids: Sequence[str] | None = None, answers: bool = True
+    ) -> Iterator[tuple[Sample, Case]]:
+        """All samples, or those of some cases, with their cases, in the order they were planned, streamed.
+
+        Without `answers` the texts of all samples are None, and none of them is read.
+        """
         ...
 
     def cases(self, run_id: str) -> Iterator[Case]:

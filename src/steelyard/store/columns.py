@@ -15,7 +15,7 @@ import numpy as np
 
 from steelyard.records import Check, CheckState, Claim, Item, Outcome
 from steelyard.store.base import Checks, ClaimColumns, Columns
-from steelyard.store.codec import Row, from_stored, unpack, unpacked_columns
+from steelyard.store.codec import MARK, Row, from_stored, unpack, unpacked_columns
 from steelyard.store.databases import Database, Session
 from steelyard.store.samples import PAGE, Layout, layouts_of
 
@@ -100,7 +100,9 @@ class PackedTexts(Sequence[str]):
     def __iter__(self) -> Iterator[str]:
         # One by one each pack would be unpacked 500 times.
         for packed in self._packed:
-            yield from map(from_stored, zlib.decompress(packed).decode().split("\0"))
+            texts = zlib.decompress(packed).decode()
+            # Nearly always nothing is marked, and one look at all of them is 20 times as fast as one at each.
+            yield from map(from_stored, texts.split("\0")) if MARK in texts else texts.split("\0")
         yield from map(from_stored, self._loose)
 
     @overload

@@ -118,6 +118,20 @@ class Database(ABC):
         """Open a transaction. Gives what `is_kept` knows it by; None where nobody will ask."""
 
     @abstractmethod
+    def begin_deleting(self, session: Session, tables: Sequence[str]) -> Callable[[], None]:
+        """Take away what guards the rows of ended runs from deletion; what is given back guards them again. All of it
+        is part of the transaction."""
+
+    @abstractmethod
+    def shrink(self, tables: Sequence[str]) -> int | None:
+        """Free the space of deleted rows; the bytes that the store is smaller by, None where only the server knows."""
+
+    def unused_number(self, session: Session) -> int | None:  # noqa: ARG002 - a server counts by itself
+        """The number of the next run where the database would give that of a deleted one again; readers that are open
+        know runs by it."""
+        return None
+
+    @abstractmethod
     def begin_reading(self, session: Session) -> None:
         """Open a transaction that sees the database as it is now, whatever others write."""
 
@@ -335,6 +349,9 @@ def _sqlite_insert(table: str, columns: tuple[str, ...], n_rows: int, unless_the
     return f"INSERT INTO {table} ({', '.join(columns)}) VALUES {marks}{end}"  # noqa: S608 - names from our own schema
 
 
+OWN_FOLDER = ".steelyard"
+
+
 class SqliteDatabase(Database):
     """The file at `path`; waits up to `patience` seconds for another writer."""
 
@@ -348,8 +365,12 @@ class SqliteDatabase(Database):
         self._file: tuple[int, int] | None = None
         if not create and not path.exists():
             raise StoreError(f"there is no store at {path} yet: `steelyard run` makes it")
+        made = path.parent.name == OWN_FOLDER and not path.parent.exists()
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
+            if made:
+                # Answers may be private, and a database is nothing to merge: a repository leaves it out.
+                (path.parent / ".gitignore").write_text("*\n", encoding="utf-8")
         except OSError as error:
             raise StoreError(f"the folder {path.parent} cannot be made: {error.strerror}. {_CHOOSE}") from error
 
@@ -415,6 +436,34 @@ class SqliteDatabase(Database):
     def begin_reading(self, session: Session) -> None:
         session.execute("BEGIN")
 
+    def begin_deleting(self, session: Session, tables: Sequence[str]) -> Callable[[], None]:
+        names = [f"{table}_delete_guard" for table in tables]
+        guards = session.execute(f"SELECT name, sql FROM sqlite_master WHERE name IN ({placeholders(names)})", names)  # noqa: S608
+        for name, _ in guards:
+            session.execute(f"DROP TRIGGER {name}")
+        # Kept in the head of the file: the highest number that a run ever had.
+        session.execute(f"PRAGMA user_version = {max(_numbers(session))}")
+
+        def guard() -> None:
+            for _, sql in guards:
+                session.execute(sql)
+
+        return guard
+
+    def shrink(self, tables: Sequence[str]) -> int | None:  # noqa: ARG002 - the whole file is written anew
+        before, connection = self._size(), self._connection()
+        connection.execute("VACUUM")
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        return before - self._size()
+
+    def _size(self) -> int:
+        files = (self.path, Path(f"{self.path}-wal"))
+        return sum(file.stat().st_size for file in files if file.exists())
+
+    def unused_number(self, session: Session) -> int | None:
+        highest, ever = _numbers(session)
+        return ever + 1 if ever > highest else None
+
     def usable(self, connection: sqlite3.Connection) -> bool:  # noqa: ARG002 - a file is never lost like a server
         return True
 
@@ -458,6 +507,12 @@ class SqliteDatabase(Database):
         if reason is None:
             return StoreError(f"{self.place}: {error}")
         return StoreError(f"{self.place} {reason.format(busy_timeout=self._busy_timeout)}")
+
+
+def _numbers(session: Session) -> tuple[int, int]:
+    """The highest number of a run, and the highest that a run had when some were deleted."""
+    highest = session.execute("SELECT max(number) FROM runs")[0][0]
+    return int(highest or 0), int(session.execute("PRAGMA user_version")[0][0])
 
 
 def _primary_code(error: sqlite3.Error) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from itertools import count
 from typing import TYPE_CHECKING, Any, cast
@@ -148,6 +148,21 @@ class PostgresDatabase(Database):
         # In one message: a second one would take the time of another answer.
         session.execute(f"BEGIN; {sql}".format(writer=writer, number=number, now=time.time()))
         return writer, number
+
+    def begin_deleting(self, session: Session, tables: Sequence[str]) -> Callable[[], None]:
+        for table in tables:
+            session.execute(f"ALTER TABLE {table} DISABLE TRIGGER USER")
+
+        def guard() -> None:
+            for table in tables:
+                session.execute(f"ALTER TABLE {table} ENABLE TRIGGER USER")
+
+        return guard
+
+    def shrink(self, tables: Sequence[str]) -> int | None:
+        for table in tables:
+            self._connection().execute(f"VACUUM (ANALYZE) {table}")
+        return None
 
     def begin_reading(self, session: Session) -> None:
         session.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")

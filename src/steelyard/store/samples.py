@@ -382,7 +382,8 @@ WHERE s.run = ?
 
 
 _WITH_CALL = with_call()
-_PAGE = f"{_WITH_CALL} AND s.seq > ? ORDER BY s.seq LIMIT ?"
+_WITHOUT_ANSWER = with_call("NULL, NULL, c.content")
+_AFTER = " AND s.seq > ? ORDER BY s.seq LIMIT ?"
 _FINDINGS = f"SELECT seq, {', '.join(_FINDING_COLUMNS)} FROM findings WHERE run = ? AND seq IN "  # noqa: S608
 _OF_CODE = f"""
 SELECT s.case_id, s.variant, s.repeat, {", ".join(f"f.{column}" for column in _FINDING_COLUMNS)}
@@ -404,9 +405,9 @@ AND (id, hash) IN (SELECT case_id, case_hash FROM samples WHERE run = ? AND case
 """
 
 
-def page_after(session: Session, run: int, seq: int) -> tuple[list[tuple[Sample, Case]], int]:
+def page_after(session: Session, run: int, seq: int, *, answers: bool = True) -> tuple[list[tuple[Sample, Case]], int]:
     """The next samples after a place in the plan, with their cases, and the last place; no samples at the end."""
-    rows = session.execute(_PAGE, (run, seq, PAGE))
+    rows = session.execute((_WITH_CALL if answers else _WITHOUT_ANSWER) + _AFTER, (run, seq, PAGE))
     return complete(session, run, rows), rows[-1][1] if rows else seq
 
 
@@ -423,11 +424,12 @@ def cases_after(session: Session, run: int, case_id: str | None) -> tuple[list[s
     return [from_stored(row[0]) for row in session.execute(_CASES, (*ends, run, *ends))], ids[-1]
 
 
-def samples_at(session: Session, run: int, seqs: Sequence[int]) -> list[tuple[Sample, Case]]:
+def samples_at(session: Session, run: int, seqs: Sequence[int], *, answers: bool = True) -> list[tuple[Sample, Case]]:
     """The samples at these places of the plan, in the order asked for."""
     samples: dict[int | None, tuple[Sample, Case]] = {}
     for piece in in_pieces(seqs):
-        rows = session.execute(f"{_WITH_CALL} AND s.seq IN ({placeholders(piece)})", (run, *piece))
+        sql = f"{_WITH_CALL if answers else _WITHOUT_ANSWER} AND s.seq IN ({placeholders(piece)})"
+        rows = session.execute(sql, (run, *piece))
         samples.update((sample.position, (sample, case)) for sample, case in complete(session, run, rows))
     return [samples[seq] for seq in seqs]
 

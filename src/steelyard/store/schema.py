@@ -36,6 +36,8 @@ class Dialect:
     """Text ordered by its bytes, whatever the server's language: both databases list keys in the same order."""
     lock_rows: str
     """Ends a query whose rows nobody else may change before the transaction ends."""
+    bytes_of: str
+    """The room that a value takes."""
     packs: bool
     """Whether large texts are packed by us."""
 
@@ -50,6 +52,7 @@ SQLITE = Dialect(
     clustered=" WITHOUT ROWID",
     key_text="TEXT",
     lock_rows="",
+    bytes_of="length(CAST({} AS BLOB))",
     packs=True,
 )
 POSTGRES = Dialect(
@@ -62,6 +65,7 @@ POSTGRES = Dialect(
     clustered="",
     key_text='TEXT COLLATE "C"',
     lock_rows=" FOR UPDATE",
+    bytes_of="pg_column_size({})",
     packs=False,  # it does so itself, and plain SQL reads them
 )
 

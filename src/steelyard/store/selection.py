@@ -10,6 +10,7 @@ from dataclasses import fields
 from typing import Any, Self
 
 from steelyard.frozen import frozen
+from steelyard.suite.values import slice_tag
 
 INCONCLUSIVE = "inconclusive"
 """The outcome that stands for every outcome that says nothing about the system."""
@@ -71,8 +72,9 @@ class Selection:
 
     @classmethod
     def of_slice(cls, factor: str, name: str, **more: Any) -> Self:
-        """The samples of a slice, of which more may be asked."""
-        return cls(**{factor: name, **more})
+        """The samples of a slice, of which more may be asked; those of a slice by a field have it as a tag."""
+        is_field = factor not in cls.__dataclass_fields__
+        return cls(**({"tag": slice_tag(factor, name)} if is_field else {factor: name}), **more)
 
     @property
     def asks_conclusive(self) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -23,7 +23,7 @@ from steelyard.store.base import Checks, ClaimColumns, Columns, Hit, JudgedSampl
 from steelyard.store.codec import Row, columns_of, from_row, from_stored, to_json, to_row, to_stored
 from steelyard.store.columns import items_of, read_checks, read_claims, read_columns
 from steelyard.store.contents import Contents
-from steelyard.store.databases import Database, Duplicate, Session, SqliteDatabase, in_pieces
+from steelyard.store.databases import OWN_FOLDER, Database, Duplicate, Session, SqliteDatabase, in_pieces
 from steelyard.store.excerpt import Excerpt, Repeat, read_excerpts, read_repeats
 from steelyard.store.listing import RunsTable
 from steelyard.store.logs import AlertRecord, BaselineEntry, Delivery
@@ -138,7 +138,9 @@ class SqlStore:
         self.database.outlasts = True
         try:
             with self.database.writing() as session:
-                session.insert("runs", RUN_COLUMNS, [run_row(header)])
+                number = self.database.unused_number(session)
+                columns, first = (RUN_COLUMNS, ()) if number is None else (("number", *RUN_COLUMNS), (number,))
+                session.insert("runs", columns, [(*first, *run_row(header))])
         except Duplicate as error:
             raise StoreError(f"{self.place} already holds a run {header.id}") from error
 
@@ -251,10 +253,17 @@ class SqlStore:
         with self.database.reading() as session:
             return list_runs(session, suite, limit)
 
-    def samples(self, run_id: str, *, case_ids: Sequence[str] | None = None) -> Iterator[tuple[Sample, Case]]:
+    def samples(
+        self, run_id: str, *, case_ids: Sequence[str] | None = None, answers: bool = True
+    ) -> Iterator[tuple[Sample, Case]]:
         # A transaction for each page and none between them: a slow reader holds up nobody.
         run = self._read(self._number, run_id)
-        pages = self._pages(page_after, run, -1) if case_ids is None else self._pages_of_cases(run, case_ids)
+        if case_ids is None:
+            pages = self._pages(partial(page_after, answers=answers), run, -1)
+        else:
+            places = sorted(seq for seq, _owner in self._read(results_by_key, run, case_ids).values())
+            read = partial(samples_at, answers=answers)
+            pages = (self._read(read, run, piece) for piece in in_pieces(places))
         return (pair for page in pages for pair in page)
 
     def _pages(
@@ -265,10 +274,6 @@ class SqlStore:
             if not page:
                 return
             yield page
-
-    def _pages_of_cases(self, run: int, case_ids: Sequence[str]) -> Iterator[list[tuple[Sample, Case]]]:
-        places = sorted(seq for seq, _owner in self._read(results_by_key, run, case_ids).values())
-        return (self._read(samples_at, run, piece) for piece in in_pieces(places))
 
     def positions(self, run_id: str, n: int) -> np.ndarray:
         """The places in the plan of a run's n samples, in the order of `columns`."""
@@ -559,7 +564,7 @@ def run_not_found(session: Session, name: str, place: str) -> RunNotFound:
 
 # Opens the store that a URL, the environment or the working folder names.
 
-DEFAULT = Path(".steelyard") / "steelyard.db"
+DEFAULT = Path(OWN_FOLDER) / "steelyard.db"
 VARIABLE = "STEELYARD_STORE"
 
 

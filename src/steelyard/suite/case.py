@@ -122,6 +122,8 @@ class CaseSurvey:
     categories: dict[str, int] = field(default_factory=dict)
     difficulties: dict[str, int] = field(default_factory=dict)
     tags: dict[str, int] = field(default_factory=dict)
+    fields: dict[str, dict[str, int]] = field(default_factory=dict)
+    """By field that the suite slices by, how many cases each slice has."""
     n_clusters: int = 0
     """How many clusters the cases name; 0 when none does."""
     cases_digest: str = ""
@@ -129,6 +131,11 @@ class CaseSurvey:
     input_digest: str = ""
     noted_truths: dict[str, str] = field(default_factory=dict)
     """Digests of the truth of those cases that the ledger speaks of."""
+
+    @property
+    def slices(self) -> dict[str, dict[str, int]]:
+        """By what cases are sliced by, how many cases each slice has; those that have no category are in none."""
+        return {"category": self.categories, "difficulty": self.difficulties, "tag": self.tags, **self.fields}
 
 
 def cell_name(case_id: str, variant: str) -> str:

@@ -15,13 +15,13 @@ from typing import Any
 
 from pydantic import Field
 
-from steelyard.errors import Problem, SteelyardError
+from steelyard.errors import Problem, SteelyardError, UsageError
 from steelyard.frozen import frozen, slotted
 from steelyard.suite.build.draft import Draft
 from steelyard.suite.case import MISSING, Case, CaseSurvey, digest, json_writer, split_path
 from steelyard.suite.files import folder_inside, inside, place_inside, read_attachments
 from steelyard.suite.judge import JudgeModel
-from steelyard.suite.mapping import FIELDS, RowMapping, Unmappable, compile_mapping
+from steelyard.suite.mapping import FIELDS, RowMapping, SliceTally, Unmappable, compile_mapping
 from steelyard.suite.models import Component, SuiteModel
 from steelyard.suite.readers import ONE_CASE_A_FILE, Record, Report, read_one, read_records, refuse, unreadable
 from steelyard.suite.redaction import Redactor
@@ -106,6 +106,7 @@ class FileCases:
     """True when every file is one case."""
     at: str = ""
     mapping: RowMapping = field(default=PLAIN_MAPPING, repr=False)
+    traces: bool = False
     surveyed: list[Case] = field(default_factory=list, init=False, repr=False, compare=False)
     """All of them, where they are few."""
 
@@ -124,6 +125,10 @@ class FileCases:
         """The records of one file, before mapping."""
         if self.one_each:
             return read_one(file.path, file.name, report)
+        if self.traces:
+            from steelyard.exchange.traces import read_cases  # few suites have them
+
+            return read_cases(file.path, file.name, report)
         return read_records(file.path, file.name, self.at, report)
 
 
@@ -258,6 +263,9 @@ class CasesFile(Part):
         " packed as .gz or .zst; an address such as s3://bucket/cases.jsonl is read by fsspec.",
     )
     folder: str | None = Field(default=None, description="A folder with one file a case, instead of `files`.")
+    otlp: str | list[str] | None = Field(
+        default=None, description="OpenTelemetry traces in OTLP JSON instead: a case for each `gen_ai` span."
+    )
     glob: str = Field(default="*", description="Which files of the folder are cases.")
     at: str = Field(default="", description="Where the list of cases is inside a JSON or YAML document: a path.")
     cluster: str | None = Field(
@@ -284,16 +292,17 @@ def build_source(raw: Any, draft: Draft) -> FileCases | ListCases | None:
     mapping = _mapping(raw.get("map"), raw.get("cluster"), draft)
     if part is None:
         return None
-    if (part.files is None) == (part.folder is None):
-        message = "both files and folder" if part.files is not None else "neither files nor folder"
+    named = [name for name in ("files", "folder", "otlp") if getattr(part, name) is not None]
+    if len(named) != 1:
+        message = f"both {' and '.join(named)}" if named else "neither files nor folder"
         draft.add_problem(f"cases names {message}: write one of them", ("cases",))
         return None
     if not _check_at(part, draft):
         return None
-    files = _listed_files(part, draft) if part.folder is None else _folder_files(part, draft)
+    files = _folder_files(part, draft) if part.folder is not None else _listed_files(part, named[0], draft)
     if not files:
         return None
-    return FileCases(draft.folder, tuple(files), part.folder is not None, part.at, mapping)
+    return FileCases(draft.folder, tuple(files), part.folder is not None, part.at, mapping, part.otlp is not None)
 
 
 def _mapping(raw: Any, cluster: Any, draft: Draft) -> RowMapping:
@@ -326,14 +335,14 @@ def _check_at(part: CasesFile, draft: Draft) -> bool:
     return True
 
 
-def _listed_files(part: CasesFile, draft: Draft) -> list[CaseFile]:
-    several = isinstance(part.files, list)
-    names = part.files if isinstance(part.files, list) else [str(part.files)]
+def _listed_files(part: CasesFile, key: str, draft: Draft) -> list[CaseFile]:
+    given = getattr(part, key)
+    names = given if isinstance(given, list) else [str(given)]
     if not names:
-        draft.add_problem("cases.files is empty", ("cases", "files"))
+        draft.add_problem(f"cases.{key} is empty", ("cases", key))
     files: list[CaseFile] = []
     for at, name in enumerate(names):
-        place = ("cases", "files", at) if several else ("cases", "files")
+        place = ("cases", key, at) if isinstance(given, list) else ("cases", key)
         with draft.noting(place):
             for file in _matching(name, draft):
                 if file in files:
@@ -346,30 +355,29 @@ def _matching(name: str, draft: Draft) -> list[CaseFile]:
     if is_address(name):
         return [_fetched(address) for address in addresses(name)]
     if any(sign in name for sign in _GLOB):
-        place_inside(draft.folder, _before_glob(name) or ".")
-        fitting = [path.relative_to(draft.folder).as_posix() for path in draft.folder.glob(name) if path.is_file()]
+        before, pattern = _split_glob(name)
+        root = place_inside(draft.folder, str(before), draft.allow)
+        fitting = [(before / path.relative_to(root)).as_posix() for path in root.glob(pattern) if path.is_file()]
         names = sorted(item for item in fitting if item != LEDGER_FILE)
         if not names:
             raise ValueError(f"no file fits {name}")
-        return [_readable(CaseFile(inside(draft.folder, name), name)) for name in names]
+        return [_readable(CaseFile(inside(draft.folder, name, draft.allow), name)) for name in names]
     if name == LEDGER_FILE:
         raise ValueError(f"{name} is where the suite says why its truth was edited: give the cases another name")
     if draft.free_paths and Path(name).is_absolute():
         if not Path(name).is_file():
             raise ValueError(f"there is no file {name}")
         return [_readable(CaseFile(Path(name), name))]
-    return [_readable(CaseFile(inside(draft.folder, name), name))]
+    return [_readable(CaseFile(inside(draft.folder, name, draft.allow), name))]
 
 
-def _before_glob(name: str) -> str:
-    steps = []
-    for step in PurePosixPath(name).parts:
-        if any(sign in step for sign in _GLOB):
-            break
-        steps.append(step)
-    if ".." in PurePosixPath(name).parts:
-        raise ValueError(f"{name} leads out of the suite's folder")
-    return str(PurePosixPath(*steps)) if steps else ""
+def _split_glob(name: str) -> tuple[PurePosixPath, str]:
+    """The folder that a pattern begins with, and the pattern in it."""
+    parts = PurePosixPath(name).parts
+    at = next(at for at, step in enumerate(parts) if any(sign in step for sign in _GLOB))
+    if ".." in parts[at:]:
+        raise ValueError(f"{name} leads out of the folder in which it looks for files")
+    return PurePosixPath(*parts[:at]), PurePosixPath(*parts[at:]).as_posix()
 
 
 def _readable(file: CaseFile) -> CaseFile:
@@ -394,9 +402,9 @@ def _folder_files(part: CasesFile, draft: Draft) -> list[CaseFile]:
             raise ValueError(f"no file in {part.folder} fits {part.glob}; a case is one of {listed(ONE_CASE_A_FILE)}")
         root = Path(str(part.folder))
         names = [(root / path.relative_to(folder)).as_posix() for path in taken]
-        if root.is_absolute():
+        if root.is_absolute() and draft.free_paths:
             return [CaseFile(path, name) for path, name in zip(taken, names, strict=True)]
-        return [CaseFile(inside(draft.folder, name), name) for name in names]
+        return [CaseFile(inside(draft.folder, name, draft.allow), name) for name in names]
     except (ValueError, NotImplementedError) as error:
         draft.add_problem(str(error), ("cases", "folder"))
         return []
@@ -409,7 +417,7 @@ def _folder(part: CasesFile, draft: Draft) -> Path:
         if not Path(str(part.folder)).is_dir():
             raise ValueError(f"there is no folder {part.folder}")
         return Path(str(part.folder))
-    return folder_inside(draft.folder, str(part.folder))
+    return folder_inside(draft.folder, str(part.folder), draft.allow)
 
 
 _MOST_MESSAGES = 100
@@ -448,6 +456,7 @@ class _Hash:
 
 @slotted
 class _Tally:
+    fields: SliceTally
     ids: array[int] = field(default_factory=lambda: array("Q"))
     categories: Counter[str] = field(default_factory=Counter)
     difficulties: Counter[str] = field(default_factory=Counter)
@@ -469,14 +478,15 @@ def survey_cases(
     judge: JudgeModel | None = None,
     redactor: Redactor | None = None,
     noted: Iterable[str] = (),
+    slices: Sequence[str] = (),
 ) -> CaseSurvey:
     """What the cases hold; every mistake in them is noted, the first ones in full.
 
     What is hashed is what will be asked and stored, without personal data. `noted` are the cases whose truth is hashed
-    one by one, too.
+    one by one, too; `slices` the fields that they are sliced by.
     """
     few = _Few()
-    tally = _Tally(noted=frozenset(noted))
+    tally = _Tally(noted=frozenset(noted), fields=SliceTally(slices))
     truths = TruthCheck(components, source.mapping, judge)
     seen: dict[str, int] = {}
     nowhere = {} if redactor is None else redactor.paths
@@ -499,6 +509,8 @@ def survey_cases(
         draft.add_problem(message, place)
     for path in nowhere:
         draft.add_problem(f"redact.names: {path} is in none of the {len(tally.ids)} cases", ("redact", "names"))
+    for message, at in tally.fields.problems():
+        draft.add_problem(message, ("slices", at))
     draft.problems.extend(few.message)
     if few.more:
         draft.more.append(Problem(f"and {few.more} more mistakes in the cases"))
@@ -507,6 +519,7 @@ def survey_cases(
         categories=dict(sorted(tally.categories.items())),
         difficulties=dict(sorted(tally.difficulties.items())),
         tags=dict(sorted(tally.tags.items())),
+        fields={path: dict(sorted(names.items())) for path, names in tally.fields.counts.items()},
         n_clusters=len(tally.clusters),
         cases_digest=tally.cases.text(),
         truth_digest=tally.truth.text(),
@@ -527,6 +540,10 @@ def _count(case: Case, record: Record, tally: _Tally, few: _Few) -> bool:
     except (ValueError, TypeError, RecursionError) as error:
         few.add(record.problem(f"case {case.id}: {_why_not_kept(error)}"))
         return False
+    try:
+        tally.fields.add(case)
+    except UsageError as error:
+        few.add(record.problem(str(error)))
     tally.size += len(asked) + len(truth)
     tally.inputs.add(asked)
     tally.cases.add(asked + groups)

@@ -11,7 +11,7 @@ import stat
 import tempfile
 import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path, PurePosixPath, PureWindowsPath
@@ -26,9 +26,10 @@ from steelyard.suite.yaml import meant, result, shown
 _CHUNK = 1 << 16
 
 
-def inside(folder: Path, name: str) -> Path:
-    """The file that `name` means; ValueError with a sentence when it is not a readable file inside `folder`."""
-    path = place_inside(folder, name)
+def inside(folder: Path, name: str, allow: Sequence[Path] | None = None) -> Path:
+    """The file that `name` means; ValueError with a sentence when it is not a readable file inside `folder`, or below
+    what is allowed besides."""
+    path = place_inside(folder, name, allow)
     if path.is_dir():
         raise ValueError(f"{name} is a folder, not a file")
     if not path.exists():
@@ -38,9 +39,9 @@ def inside(folder: Path, name: str) -> Path:
     return path
 
 
-def folder_inside(folder: Path, name: str) -> Path:
-    """The folder that `name` means; ValueError with a sentence when there is none inside `folder`."""
-    path = place_inside(folder, name)
+def folder_inside(folder: Path, name: str, allow: Sequence[Path] | None = None) -> Path:
+    """The folder that `name` means; ValueError with a sentence when there is none, there or in what is allowed."""
+    path = place_inside(folder, name, allow)
     if not path.is_dir():
         raise ValueError(
             f"there is no folder {name}{_near(folder, name)}" if not path.exists() else f"{name} is a file"
@@ -48,20 +49,32 @@ def folder_inside(folder: Path, name: str) -> Path:
     return path
 
 
-def place_inside(folder: Path, name: str) -> Path:
-    """Where `name` leads, links followed; ValueError with a sentence when that is outside `folder`."""
+def place_inside(folder: Path, name: str, allow: Sequence[Path] | None = None) -> Path:
+    """Where `name` leads, links followed; ValueError with a sentence when that is outside `folder`, and of what is
+    allowed besides where anything may be."""
+    absolute = PurePosixPath(name).is_absolute() or PureWindowsPath(name).drive or name.startswith(("\\", "~"))
+    path, root = _followed(folder, name), folder.resolve()
+    if any(path.is_relative_to(place) for place in (*(allow or ()), *(() if absolute else (root,)))):
+        return path
+    place = PurePosixPath(name) if path.is_dir() else PurePosixPath(name).parent
+    cure = "" if allow is None else f", or list it in the suite: allow: [{place}]"
+    if absolute:
+        raise ValueError(f"{name} is an absolute path: write it relative to the suite's folder{cure}")
+    raise ValueError(f"{name} leads out of the suite's folder{cure.replace(', or', ':')}")
+
+
+def _followed(folder: Path, name: str) -> Path:
     if not name.strip() or "\0" in name:
         raise ValueError("the name of a file is empty" if not name.strip() else f"{name!r} is not the name of a file")
-    if PurePosixPath(name).is_absolute() or PureWindowsPath(name).drive or name.startswith(("\\", "~")):
-        raise ValueError(f"{name} is an absolute path: write it relative to the suite's folder")
-    root = folder.resolve()
     try:
-        path = (root / name).resolve()
+        return (folder.resolve() / name).resolve()
     except (OSError, RuntimeError, ValueError) as error:
         raise ValueError(f"{name} cannot be followed: {error}") from None
-    if not path.is_relative_to(root):
-        raise ValueError(f"{name} leads out of the suite's folder")
-    return path
+
+
+def allowed(folder: Path, names: Sequence[str]) -> tuple[Path, ...]:
+    """The places outside a suite's folder whose files it may read, links followed."""
+    return tuple(_followed(folder, name) for name in names)
 
 
 def text_inside(folder: Path, name: str) -> str:
@@ -97,6 +110,20 @@ def write_bytes(path: Path, content: bytes) -> None:
     finally:
         if waiting is not None:
             waiting.unlink(missing_ok=True)
+
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""What a spreadsheet takes for a formula begins so."""
+
+
+def formula_safe(value: Any) -> Any:
+    """A cell of a CSV file: a text that a spreadsheet would take for a formula gets an apostrophe, numbers stay."""
+    return f"'{value}" if isinstance(value, str) and (value.startswith(_FORMULA) or is_formula_safe(value)) else value
+
+
+def is_formula_safe(cell: str) -> bool:
+    """Whether `formula_safe` put an apostrophe before the cell."""
+    return cell.startswith("'") and cell.lstrip("'").startswith(_FORMULA)
 
 
 def _umask() -> int:

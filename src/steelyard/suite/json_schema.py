@@ -156,8 +156,17 @@ def _with_shorthand(described: dict[str, Any], model: type[BaseModel]) -> dict[s
 def _component(options: dict[str, Any], refs: dict[str, Any], scorers: dict[str, Any]) -> dict[str, Any]:
     parameters = {name: _described(refs[name], scorers[name]) for name in refs}
     own = {
-        "python": {"type": "string", "pattern": PLACE.pattern, "description": "A scorer of your own: module:Class."},
+        "python": {
+            "type": "string",
+            "pattern": PLACE.pattern,
+            "description": "A scorer of your own: module:function, or module:Class.",
+        },
         "with": {"type": "object", "description": "The parameters of a scorer of your own."},
+        "measures": {
+            "type": "array",
+            "items": {"type": "string"},
+            "description": "The measures in the dicts that a function of your own returns.",
+        },
     }
     return {
         "type": "object",
@@ -165,7 +174,7 @@ def _component(options: dict[str, Any], refs: dict[str, Any], scorers: dict[str,
         "properties": {**parameters, **own, **options["properties"]},
         "additionalProperties": False,
         "oneOf": [{"required": [name]} for name in (*refs, "python")],
-        "dependentRequired": {"with": ["python"]},
+        "dependentRequired": {"with": ["python"], "measures": ["python"]},
     }
 
 

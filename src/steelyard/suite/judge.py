@@ -24,7 +24,7 @@ from pydantic import (
 from steelyard.frozen import frozen
 from steelyard.plugins import place_of
 from steelyard.records import Mode
-from steelyard.suite.case import Case, compile_path, split_path
+from steelyard.suite.case import MISSING, Case, compile_path, split_path
 from steelyard.suite.values import (
     PLACE_SCHEMA,
     UNWRITTEN,
@@ -208,7 +208,7 @@ class Reasons(Part):
 
 
 class Evidence(Part):
-    """Quotes that the judge owes for scores above the neutral one; they are looked up in the text."""
+    """Quotes that the judge owes for scores above the neutral one; they are looked up in the text, or in passages."""
 
     place: AnswerPath = Field(alias="in", min_length=1, description="The field of its answer that holds them.")
     unproven: Literal["neutral", "report"] = Field(
@@ -216,6 +216,24 @@ class Evidence(Part):
     )
     fewest_words: int = Field(default=2, ge=1, le=100, description="A shorter quote proves nothing.")
     dimensions: Texts = Field(default=(), description="Those that must be proven; left out, all.")
+    quotes_from: AnswerPath = Field(
+        default="",
+        description="Path into the case to a text, or texts, that are quoted: input.passages; left out, the answer.",
+    )
+
+    @property
+    def source(self) -> str:
+        """What is quoted from, in words."""
+        return self.quotes_from or "the text"
+
+    def passages(self, case: Case) -> tuple[str, ...]:
+        """The texts of the case that are quoted from; ValueError when it has none there."""
+        value = compile_path(self.quotes_from)(case)
+        texts = (value,) if isinstance(value, str) else value
+        if not isinstance(texts, list | tuple) or not all(isinstance(text, str) for text in texts):
+            problem = "is missing" if value is MISSING else f"is no text and no list of texts; {result(value)}"
+            raise ValueError(f"judge.evidence.quotes_from: {self.quotes_from} {problem}: write [] where there is none")
+        return tuple(texts)
 
 
 class FigureFile(Part):
@@ -307,6 +325,8 @@ class BindingRule:
     """The most that each named dimension may get."""
     raises: tuple[str, ...] = ()
     """The flags that are set."""
+    names: tuple[tuple[str, str], ...] = ()
+    """Component and metric of all that the condition speaks of."""
 
 
 RuleByText = Annotated[

@@ -24,7 +24,7 @@ from steelyard.suite.build.target import prompts_of, settle
 from steelyard.suite.case import CaseSurvey
 from steelyard.suite.cases import FileCases, ListCases, build_source
 from steelyard.suite.chosen_judge import chosen_members
-from steelyard.suite.files import text_of
+from steelyard.suite.files import allowed, text_of
 from steelyard.suite.models import SuiteModel, TargetSpec
 from steelyard.suite.streams import is_address
 from steelyard.suite.yaml import Located, listed, meant, read_yaml
@@ -245,21 +245,37 @@ def _other_cases(declared: Any, cases: str) -> dict[str, Any]:
     return named | {key: same[key] for key in retained if key in same}
 
 
-def with_target(suite: SuiteModel, name_or_kind: str | None, settings: dict[str, Any]) -> SuiteModel:
+def with_target(
+    suite: SuiteModel, name_or_kind: str | None, settings: dict[str, Any], allow: tuple[Path, ...] = ()
+) -> SuiteModel:
     """The suite with another target: one it names, or any kind; `settings` go over what it declares.
 
-    None keeps the target. A kind takes over the settings of the first declared target of that kind.
+    None keeps the target. A kind takes over the settings of the first declared target of that kind. `allow` are files
+    outside the suite's folder that it may read besides those that the suite allows.
     """
     if name_or_kind is None and not settings:
         return suite
     kind, declared = _chosen(suite, name_or_kind)
-    draft = Draft(Located(None, ""), suite.folder)
+    draft = Draft(Located(None, ""), suite.folder, allow=(*allowed(suite.folder, suite.allow), *allow))
     spec: TargetSpec | None = settle(kind, _overlaid(declared, settings), (), draft)
     prompts = prompts_of(spec, (), draft)
     if draft.problems or spec is None:
         raise SuiteError([Problem(f"target {kind}: {problem.message}") for problem in draft.problems])
     retained = {name: text for name, text in suite.prompts.items() if name.startswith("variant ")}
     return suite.changed(target=spec, prompts=prompts | retained)
+
+
+def with_answers(suite: SuiteModel, file: str) -> SuiteModel:
+    """The suite with the recorded answers of a file, wherever that is; nothing is asked.
+
+    Where the suite declares recorded answers, the records have the names that it says.
+    """
+    if is_address(file):
+        return with_target(suite, "recorded", {"file": file})
+    path = Path(file).resolve()
+    if not path.is_file():
+        raise UsageError(f"--answers {file}: there is no such file")
+    return with_target(suite, "recorded", {"file": str(path)}, allow=(path,))
 
 
 def _chosen(suite: SuiteModel, name: str | None) -> tuple[str, TargetSpec | None]:

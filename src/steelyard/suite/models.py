@@ -46,6 +46,7 @@ from steelyard.suite.values import (
     Scale,
     Seconds,
     Share,
+    SlicePaths,
     Texts,
     Time,
     passing,
@@ -466,6 +467,7 @@ class SuiteModel(Part):
     targets: Annotated[dict[str, TargetSpec], InFile(dict[str, Anything])] = Field(
         default={}, exclude=True, description="Further targets, chosen by name with --target."
     )
+    allow: Texts = Field(default=(), description="Places outside the folder that cases and answers may be read from.")
     answer: AnswerShape = Field(default=AnswerShape(), description="What an answer must look like; else plain text.")
     components: Annotated[tuple[Component, ...], InFile(dict[str, Anything])] = Field(
         default=(),
@@ -530,6 +532,7 @@ class SuiteModel(Part):
         default=(), description="Metrics of your own over all samples of a run, each as module:function."
     )
     gates: Texts = Field(default=(), description="What a run must reach for a release: pass_rate >= 90 %.")
+    slices: SlicePaths = Field(default=(), description="Fields of the cases that figures are given by: input.language.")
     variants: Annotated[tuple[VariantByName, ...], InFile(dict[str, list[Anything]])] = Field(
         default=(Variant(),),
         json_schema_extra=_EMPTY,

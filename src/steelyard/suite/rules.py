@@ -8,8 +8,9 @@ from __future__ import annotations
 import math
 import operator
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from decimal import Decimal
+from types import MappingProxyType
 from typing import Any, NoReturn
 
 from steelyard.suite.judge import BindingRule
@@ -41,17 +42,48 @@ _MOST_DEPTH = 50
 _MOST_WORDS = 400
 
 
+SCORE = "score"
+"""What a component scored, as a share of its scale, in the conditions of rules."""
+
+
+def rule_measures(scorer: Any) -> tuple[str, ...]:
+    """What rules may use of any scorer besides the metrics that it declares: its score and its measures."""
+    own = getattr(scorer, "metrics", ())
+    return tuple(name for name in (SCORE, *getattr(scorer, "measures", ())) if name not in own)
+
+
+def names_in_rules(rules: Iterable[BindingRule], component: str, scorer: Any) -> list[str]:
+    """Those of these that the rules speak of."""
+    named = {metric for rule in rules for owner, metric in rule.names if owner == component}
+    return [name for name in rule_measures(scorer) if name in named]
+
+
+def measured_for_rules(
+    names: Iterable[str], scorer: Any, counts: Mapping[str, int], share: float | None
+) -> dict[str, float | None]:
+    """The score and the measures of one answer by name; None where there is nothing to score or to count."""
+    measured = {}
+    for name in names:
+        ratio = None if name == SCORE else scorer.measures[name]
+        below = None if ratio is None else counts.get(ratio.denominator)
+        measured[name] = share if ratio is None else counts.get(ratio.numerator, 0) / below if below else None
+    return measured
+
+
 def parse_rule(
     text: str,
     dimensions: Collection[str],
     flags: Collection[str],
     metrics: Mapping[str, Collection[str] | None],
     scale: tuple[float, float] = (1, 5),
+    measures: Mapping[str, Collection[str]] = MappingProxyType({}),
 ) -> BindingRule:
     """The rule that a text says; ValueError with a message for a person when it says none or can never bind.
 
-    `metrics` are the names that each component measures; None where they could not be read.
+    `metrics` are the names that each component measures; None where they could not be read. `measures` are its score
+    and its measures, which an answer may not have: then the rule does not bind.
     """
+    metrics = {name: None if own is None else (*own, *measures.get(name, ())) for name, own in metrics.items()}
     parts = _RULE.fullmatch(text)
     if parts is None:
         raise ValueError(f"rule {text!r}: {_SHAPE}")
@@ -64,11 +96,14 @@ def parse_rule(
 
     def holds(measured: Metrics) -> bool:
         # All of them first: whether a metric that is not there is noticed must not depend on the others' values.
+        absent = [(component, metric) for component, metric in names if metric in measures.get(component, ())]
+        if any(measured.get(component, {}).get(metric) is None for component, metric in absent):
+            return False
         for component, metric in names:
             _measured(measured, component, metric, text)
         return bool(value(measured))
 
-    return BindingRule(text.strip(), holds, caps, raises)
+    return BindingRule(text.strip(), holds, caps, raises, names)
 
 
 class _Condition:

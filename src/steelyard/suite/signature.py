@@ -8,10 +8,12 @@ from typing import Any
 from pydantic import BaseModel
 
 from steelyard.plugins import find_callable, place_of, source_digest
+from steelyard.records import DrawnSample
 from steelyard.suite.build.judge import dimension_code
 from steelyard.suite.case import digest
 from steelyard.suite.judge import JudgeModel, Member
 from steelyard.suite.models import SuiteModel
+from steelyard.suite.values import sample_in_words
 
 _HARMLESS = frozenset({"token", "price", "timeout"})
 """Settings of a model that cannot change what it says."""
@@ -26,14 +28,19 @@ _NAMED = frozenset({"mode", "members", "rules", "check"})
 
 
 def signature(
-    suite: SuiteModel, target_identity: dict[str, Any], *, prompts: str | None = None, judge: str | None = None
+    suite: SuiteModel,
+    target_identity: dict[str, Any],
+    *,
+    prompts: str | None = None,
+    judge: str | None = None,
+    sample: DrawnSample | None = None,
 ) -> dict[str, Any]:
     """Short hashes by name, the target and its model, and all of it as one line of text.
 
     A change of the cases changes only `cases`, of the truth only `truth`, and so on; `text` changes with any of them.
     What the target says of its prompts is left out of `target`, since `prompts` covers them. Answers that were asked
     for earlier carry the hash of the `prompts` of then, and what a judge said then that of the `judge` of then; `rules`
-    is what is made of what a judge says.
+    is what is made of what a judge says. `sample` says which cases were drawn, where not all were asked.
     """
     parts = {
         "suite": suite.name,
@@ -48,10 +55,13 @@ def signature(
     }
     if suite.redactor is not None:
         parts["redact"] = digest(suite.redactor.identity())
+    if suite.slices:
+        parts["slices"] = digest(list(suite.slices))
     kind = str(target_identity.get("kind", suite.target.kind))
     model = target_identity.get("model")
     named: dict[str, Any] = {"target_kind": kind, "model": model if isinstance(model, str) else None}
-    return {**parts, **named, "text": _line(parts, named)}
+    drawn = {} if sample is None else {"sample": sample_in_words(sample)}
+    return {**parts, **named, **drawn, "text": " | ".join([_line(parts, named), *drawn.values()])}
 
 
 def _scoring(suite: SuiteModel) -> dict[str, Any]:

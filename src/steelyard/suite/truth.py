@@ -319,6 +319,12 @@ def _codes(component: Component) -> set[str]:
     return {component.code or component.name.upper(), *(named() if named else ())}
 
 
+def _cure(path: str, place: str = "") -> str:
+    """How to say that cases may lack what is at a path."""
+    where = f"map {place} as " if place else "write "
+    return f"; where cases may have none, {where}{{from: {path}, default: null}}"
+
+
 class TruthCheck:
     """Watches the cases go by and tells afterwards what no case, or not every case, has."""
 
@@ -364,6 +370,12 @@ class TruthCheck:
                 else:
                     report(record.problem(f"case {case.id}: {error}"))
         self._look_at_labels(case, record, report)
+        evidence = None if self._judge is None else self._judge.evidence
+        if evidence is not None and evidence.quotes_from:
+            try:
+                evidence.passages(case)
+            except ValueError as error:
+                report(record.problem(f"case {case.id}: {error}"))
         if self._all_skip and self._nothing_to_score(case):
             report(
                 record.problem(
@@ -404,19 +416,22 @@ class TruthCheck:
         for source in self._sources:
             if not source.met and self._n_records:
                 hint = meant(source.path, self._record_names)
-                yield f"{source.path} is in none of the {self._n_records} records{hint}", source.place
+                message = f"{source.path} is in none of the {self._n_records} records{hint}{_cure(source.path)}"
+                yield message, source.place
         if not self._n_cases:
             return
         for component in self._components:
             unmet = [asked for asked in component.asked if not asked.met and not self._left_out(component, asked)]
             for asked in unmet:
                 hint = _hint(asked.path, self._case_names)
-                yield f"{asked.path} is in none of the {self._n_cases} cases{hint}", asked.place
+                cure = "" if hint else _cure(asked.path.rpartition(".")[2], asked.path)
+                yield f"{asked.path} is in none of the {self._n_cases} cases{hint}{cure}", asked.place
             if component.n_missing and not unmet:
                 yield self._untold_truth(component), ("score", component.name)
         if self._labels is not None and not self._labels.met:
             hint = _hint(self._labels.path, self._case_names)
-            yield f"{self._labels.path} is in none of the {self._n_cases} cases{hint}", self._labels.place
+            cure = "" if hint else _cure(self._labels.path.rpartition(".")[2], self._labels.path)
+            yield f"{self._labels.path} is in none of the {self._n_cases} cases{hint}{cure}", self._labels.place
 
     def _left_out(self, component: _Component, asked: _Asked) -> bool:
         """Whether the cases simply have no truth, which the component is declared to be skipped for: they expect

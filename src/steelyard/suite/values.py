@@ -25,7 +25,8 @@ from pydantic import (
 )
 from pydantic_core import InitErrorDetails, PydanticCustomError, PydanticKnownError, core_schema
 
-from steelyard.records import Load
+from steelyard.records import DrawnSample, Load
+from steelyard.suite.case import split_path
 from steelyard.suite.yaml import result, shown, unknown_key
 
 MIN_PAIRED = 0.9
@@ -143,6 +144,11 @@ def rate_in_words(rate: float) -> str:
         if whole >= 1 and whole == int(whole):
             return f"{int(whole):,} {unit}"
     return f"{rate:.3g} a second" if rate >= 1 else f"{rate * 60:.3g} a minute"
+
+
+def sample_in_words(sample: DrawnSample) -> str:
+    """Which cases were drawn: `sample of 200 by category, seed 7`."""
+    return f"sample of {sample.n:,}{f' by {sample.by}' if sample.by else ''}, seed {sample.seed}"
 
 
 def load_in_words(load: Load | None) -> str:
@@ -353,6 +359,34 @@ _SCALE_SCHEMA = {"type": "array", "items": {"type": "number"}, "minItems": 2, "m
 Scale = Annotated[tuple[float, float], Field(strict=False), AfterValidator(_ascending), WithJsonSchema(_SCALE_SCHEMA)]
 """The lowest and the highest value."""
 Texts = Annotated[tuple[str, ...], Field(strict=False)]
+
+SLICED = ("input", "expected", "cluster")
+"""The fields of a case that slices can be made by; by category, difficulty and tags they are made anyway."""
+
+
+def slice_path_problem(path: str) -> str:
+    """Why a path names no field that slices can be made by; "" when it does."""
+    try:
+        root = next(iter(split_path(path)), "")
+    except ValueError as error:
+        return str(error)
+    if root in ("category", "difficulty", "tags"):
+        return f"every suite is sliced by {root} already: leave it out"
+    written = "a field to slice by begins with input or expected, or is cluster"
+    return "" if root in SLICED else f"{written}, as in input.language; found {path!r}"
+
+
+def _slice_paths(paths: tuple[str, ...]) -> tuple[str, ...]:
+    raise_located((problem, (at,)) for at, path in enumerate(paths) if (problem := slice_path_problem(path)))
+    return tuple(dict.fromkeys(paths))
+
+
+def slice_tag(path: str, name: str) -> str:
+    """How a sample says that it is in a slice by a field: as a tag, `input.language=de`."""
+    return f"{path}={name}"
+
+
+SlicePaths = Annotated[tuple[str, ...], Field(strict=False), AfterValidator(_slice_paths)]
 Time = Annotated[float, BeforeValidator(parse_time), WithJsonSchema(_TIME_SCHEMA)]
 Seconds = Annotated[float, BeforeValidator(seconds), WithJsonSchema(_SECONDS_SCHEMA)]
 Rate = Annotated[float, BeforeValidator(parse_rate), WithJsonSchema(_RATE_SCHEMA)]

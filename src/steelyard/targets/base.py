@@ -121,7 +121,8 @@ class Target(Protocol):
         ...
 
     def request_key(self, ask: Request) -> Any:
-        """The full request as plain data, free of secrets, for the response cache; None when it must not be cached."""
+        """The full request as plain data, free of secrets, for the response cache; None when it must not be cached,
+        TargetFailure when it cannot be made."""
         ...
 
     def secrets(self) -> list[str]:
@@ -319,10 +320,19 @@ def request_again(header: RunHeader, sample: Sample, case: Case) -> Any:
     variant = Variant(sample.variant, dict(stored["variants"].get(sample.variant, {})))
     ask = Request(case.without_truth(), variant, sample.repeat, case.expected, case.private)
     try:
-        target = open_target(TargetSpec(kind, dict(stored["settings"])), TargetContext(folder, schema, _Names()))
-        return target.request_key(ask)
+        return unsent(TargetSpec(kind, dict(stored["settings"])), folder, schema).request_key(ask)
     except SteelyardError:
         return None
+
+
+def unsent(spec: TargetSpec, folder: Path, schema: dict[str, Any] | None) -> Target:
+    """A target whose requests can be read and are not sent: it is not entered, and variables stand by name."""
+    return open_target(spec, TargetContext(folder, schema, _Names()))
+
+
+def request_data(request: Any) -> Any:
+    """A request as plain data for a person, without what looks like a secret."""
+    return _without_secrets(json.loads(to_json(request)))
 
 
 # Fills texts, trees of texts and typed values from one call: the bodies, headers and prompts of targets.

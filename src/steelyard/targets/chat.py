@@ -489,11 +489,8 @@ class ChatTarget:
 
     def request_key(self, ask: Request) -> Any:
         """The address and the body, in which hashes stand for images."""
-        try:
-            body = self._body(ask, images=False)
-            images = image_names(ask.case, self._target_context.folder) if self._settings.images else []
-        except TargetFailure:
-            return None
+        body = self._body(ask, images=False)
+        images = image_names(ask.case, self._target_context.folder) if self._settings.images else []
         format_ = self._wire.response_format(self._target_context.answer_schema)
         return {"url": str(self._wire.url), "body": body | format_, "images": images}
 

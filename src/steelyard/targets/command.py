@@ -297,11 +297,8 @@ class CommandTarget:
 
     def request_key(self, ask: Request) -> Any:
         """Arguments and stdin."""
-        try:
-            arguments = [fill(ask) for fill in self._arguments]
-            stdin = None if self._stdin is None else self._stdin(ask)
-        except TargetFailure:
-            return None
+        arguments = [fill(ask) for fill in self._arguments]
+        stdin = None if self._stdin is None else self._stdin(ask)
         return {"run": [self._settings.run[0], *arguments], "stdin": stdin}
 
     def secrets(self) -> list[str]:

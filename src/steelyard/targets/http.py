@@ -407,8 +407,13 @@ class HttpTarget:
 
     async def ask(self, ask: Request) -> Response:
         """The answer in the body of a 2xx, or the body of an expected error; TargetFailure otherwise."""
-        received = await self._wire.send(self._request(ask), self._take.expected_statuses(ask))
-        return replace(self._take.response(received), latency=received.took)
+        try:
+            received = await self._wire.send(self._request(ask), self._take.expected_statuses(ask))
+            return replace(self._take.response(received), latency=received.took)
+        except TargetFailure as failure:
+            if self._service is not None:
+                failure.args = (await self._service.explained(str(failure)),)
+            raise
 
     @property
     def may_come_back(self) -> bool:
@@ -433,13 +438,10 @@ class HttpTarget:
 
     def request_key(self, ask: Request) -> Any:
         """Method, address, headers and body; values from the environment stand by name."""
-        try:
-            body = self._encode(ask)
-            headers = {name: fill(ask) for name, fill in self._headers.items()}
-            query = {name: fill(ask) for name, fill in self._query.items()}
-            url = self._url(ask)
-        except TargetFailure:
-            return None
+        body = self._encode(ask)
+        headers = {name: fill(ask) for name, fill in self._headers.items()}
+        query = {name: fill(ask) for name, fill in self._query.items()}
+        url = self._url(ask)
         start = {} if self._settings.start is None else {"start": self._settings.start.identity()}
         return start | {
             "method": self._settings.verb,

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from io import BufferedReader
 from pathlib import Path
-from typing import Any, ClassVar, Final, Self
+from typing import Any, ClassVar, Final, Literal, Self
 
 import numpy as np
 from pydantic import Field
@@ -100,15 +100,15 @@ _ENDINGS = (".jsonl", ".ndjson", ".parquet")
 class PlainLines:
     """A recording as a file of JSON lines that can be read from anywhere: itself, or a copy that is unpacked."""
 
-    def __init__(self, folder: Path, name: str) -> None:
+    def __init__(self, folder: Path, name: str, form: str | None = None) -> None:
         """SuiteError when it cannot be read to its end."""
-        self.name = name
+        self.name, self._form = name, form
         self._fetched, self._copy = None, None
         packed = is_packed(name) or ending(name) not in (".jsonl", ".ndjson")
         try:
             self._fetched = fetch(name) if is_address(name) else None
             self.path = folder / name if self._fetched is None else self._fetched.path
-            if ending(name) in _ENDINGS and packed:
+            if form is not None or (ending(name) in _ENDINGS and packed):
                 self._copy = self._unpacked()
                 self.path = self._copy.path
         except OSError as error:
@@ -125,6 +125,11 @@ class PlainLines:
         return Problem(message, f"{self.name} row {line}") if self.is_parquet else Problem(message, self.name, line)
 
     def _unpacked(self) -> LocalCopy:
+        if self._form is not None:
+            from steelyard.exchange.traces import read_answers  # few suites have them
+
+            spans = read_answers(self.path, self.name, refuse)
+            return lines_copy("spans.jsonl", (json.dumps(span).encode() + b"\n" for span in spans))
         if self.is_parquet:
             rows = read_parquet(self.path, self.name, "", refuse)
             return lines_copy("rows.jsonl", (json.dumps(row.data, ensure_ascii=False).encode() + b"\n" for row in rows))
@@ -245,6 +250,9 @@ class RecordedSettings(TargetSettings):
         description="File with one recorded answer a line or row: .jsonl (also .gz, .zst) or .parquet, relative to the"
         " suite's folder; or an address."
     )
+    format: Literal["otlp"] | None = Field(
+        default=None, description="`otlp`: the file holds OpenTelemetry traces, as `cases: {otlp: ...}` reads them."
+    )
     case: CasePath = Field(default="case", description="Path in a record to the id of its case.")
     answer: CasePath = Field(default="answer", description="Path to the answer: a text, or JSON data.")
     variant: CasePath = Field(
@@ -306,7 +314,9 @@ class RecordedTarget:
     def identity(self) -> dict[str, Any]:
         """Kind, file and a hash over all answers in it; where a file at an address is does not count."""
         _, index = self._indexed()
-        file = {} if is_address(self._settings.file) else {"file": self._settings.file}
+        # Where a file outside the suite's folder is, is this machine's affair; the hash says what it holds.
+        name = Path(self._settings.file).name if Path(self._settings.file).is_absolute() else self._settings.file
+        file = {} if is_address(self._settings.file) else {"file": name}
         return {"kind": "recorded", **file, "answers": index.digest, "n": len(index)}
 
     def request_key(self, ask: Request) -> Any:  # noqa: ARG002 - part of the protocol
@@ -319,7 +329,7 @@ class RecordedTarget:
 
     def _indexed(self) -> tuple[PlainLines, Index]:
         if self._result is None:
-            lines = PlainLines(self._folder, self._settings.file)
+            lines = PlainLines(self._folder, self._settings.file, self._settings.format)
             self._result = lines, scan(lines, self._shape)
         return self._result
 

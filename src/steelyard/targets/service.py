@@ -200,6 +200,9 @@ _GRACE = 3.0
 """Seconds that the service gets to end after SIGTERM."""
 _TAIL = 8_000
 _LAST_LINES = 12
+_LONGEST_WORDS = 400
+_PRINTING = 0.02
+"""Seconds after a failed call in which what the service printed about it arrives."""
 _FIRST_RESTART_PAUSE, _LONGEST_RESTART_PAUSE = 0.02, 0.25
 
 
@@ -276,8 +279,16 @@ class Service:
         code = self._code()
         if code is None:
             return None
-        words = " | ".join(self._last_lines(3))[:400]
-        return f"the service {_ending(code)}" + (f"; its last words: {words}" if words else "")
+        return f"the service {_ending(code)}" + self._last_words()
+
+    async def explained(self, failure: str) -> str:
+        """Why a call failed, with what the service printed last."""
+        await asyncio.sleep(_PRINTING)
+        return failure + self._last_words()
+
+    def _last_words(self) -> str:
+        words = " | ".join(self._last_lines(3))[-_LONGEST_WORDS:]
+        return f"; its last words: {words}" if words else ""
 
     def problem(self, message: str) -> UsageError:
         """What to tell the user, with the command and the last lines of its output."""

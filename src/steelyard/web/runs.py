@@ -10,14 +10,14 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from itertools import groupby
-from typing import Any, Literal
+from typing import Any
 
 from markupsafe import Markup
 from pydantic import Field
 
 from steelyard.analysis.summary import stored_summary, target_name
 from steelyard.decide.baselines import baselines
-from steelyard.decide.history import Wanted, marks_between, read_history, why_no_trend
+from steelyard.decide.history import Wanted, groupings_of, marks_between, read_history, why_no_trend
 from steelyard.errors import UsageError
 from steelyard.records import RunHeader, RunState
 from steelyard.report import document as doc
@@ -78,7 +78,7 @@ class PartQuery(Query):
 class HistoryQuery(PartQuery):
     """What is followed over a suite's runs."""
 
-    by: Literal["", "category", "difficulty", "variant", "tag", "code"] = ""
+    by: str = ""
     metric: str = ""
     last: int = Field(default=100, ge=1, le=1_000)
 
@@ -384,6 +384,7 @@ def show_history(visit: Visit) -> Mapping[str, Any]:
         "history": result["history"],
         "_suite": suite,
         "_below": result["below"],
+        "_groupings": ("", *groupings_of(newest[0])),
         **_part(visit, result["parts"]),
     }
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -14,12 +13,11 @@ from markupsafe import Markup
 from steelyard.records import Finding, RunHeader, Sample
 from steelyard.report import document as doc
 from steelyard.report import format as fmt
-from steelyard.report.judge.run import failing_flags
+from steelyard.report.build import shown_sample
 from steelyard.report.model import SampleDetail
 from steelyard.report.pictures import Palette, drawings, load_pictures
 from steelyard.report.render.html import tag
-from steelyard.report.samples import SampleReader, judgement_reader, sample_detail
-from steelyard.scoring.extract import extract_json
+from steelyard.report.samples import WHOLE_RESPONSE, SampleReader, checks_table
 from steelyard.store.excerpt import Excerpt
 from steelyard.suite.case import Case
 from steelyard.targets.base import request_again
@@ -33,7 +31,6 @@ _MOST_MORE = 5_000_000
 _LONGEST_INPUT = 20_000
 _MOST_REPEATS = 50
 _MOST_RUNS = 12
-_MOST_FIELDS = 60
 _MOST_SPANS = 500
 
 
@@ -49,26 +46,15 @@ def show_sample(visit: Visit) -> Mapping[str, Any]:
     header = visit.store.run(visit.path["run"])
     shown = _excerpt(visit, header, _MOST_MORE if visit.query.more else MOST)
     sample, case = shown.sample, shown.case
-    # What is cut is no JSON any more, and a judge's quotes need not be in it.
-    read = None if shown.cut else _read(sample, header)
-    flags = failing_flags(header)
-    judgement = judgement_reader(header)(sample, case)
-    detail = sample_detail(sample, case, None if sample.step in (None, "whole") else read, judgement, flags)
+    whole = shown_sample(header, shown, request_again(header, sample, case))
+    detail = whole.detail
     reader = SampleReader(header, [replace(detail, pictures=())], Palette(header, (), [detail]), 1)
     block = reader.sample(detail)
     pictures = _pictures(header, detail, shown.sample.position or 0)
     return {
-        "run": {"id": header.id, "suite": header.suite_name},
-        "position": sample.position,
+        **whole.data(),
         "previous": _neighbour(visit, header, sample, back=True),
         "next": _neighbour(visit, header, sample),
-        "sample": detail,
-        "answer": sample.call_result.text,
-        "answer_is_cut": shown.cut,
-        "case_is_cut": shown.case_cut,
-        "request": request_again(header, sample, case),
-        "call": replace(sample.call_result, text=None),
-        "fields": list(_fields(case.expected, read, header.description.answer.schema_data)),
         "repeats": visit.store.repeats(header.id, sample.case_id, limit=_MOST_REPEATS),
         "elsewhere": list(_elsewhere(visit, header, sample.case_id)),
         "_header": header,
@@ -77,7 +63,7 @@ def show_sample(visit: Visit) -> Mapping[str, Any]:
         "_why": block.why,
         "_pictures": pictures,
         "_input": _highlighted(case, sample.findings),
-        "_blocks": render.blocks(doc.Document("", _scoring(block.blocks))),
+        "_blocks": render.blocks(doc.Document("", [*_scoring(block.blocks), checks_table(sample.checks)])),
         "_differences": _differences(case.expected, sample.call_result.text),
         "_laid_out": fmt.laid_out,
         "_limit": _LONGEST_INPUT,
@@ -101,20 +87,12 @@ def _neighbour(visit: Visit, header: RunHeader, sample: Sample, *, back: bool = 
     return rows[0].position if rows else None
 
 
-def _read(sample: Sample, header: RunHeader) -> Any:
-    """What was read out of the answer; None when it is no JSON."""
-    text = sample.call_result.text
-    if text is None or sample.step is None:
-        return None
-    return extract_json(text, None, repair=header.description.answer.repair).value
-
-
 def _scoring(blocks: Iterable[doc.Block]) -> list[doc.Block]:
     """Findings, judge record and scores: what is beside question, truth and answer, which the page lays out itself."""
     shown: list[doc.Block] = []
     for block in blocks:
         if isinstance(block, doc.Quote | doc.Picture) or (
-            isinstance(block, doc.Fold) and block.title == "Whole response"
+            isinstance(block, doc.Fold) and block.title == WHOLE_RESPONSE
         ):
             continue
         if isinstance(block, doc.Text) and block.text.startswith("There is no answer."):
@@ -136,28 +114,6 @@ def _only_text(expected: Any) -> Iterator[str]:
     """The text of a truth that is nothing else."""
     if isinstance(expected, Mapping) and len(expected) == 1:
         yield from (value for value in expected.values() if isinstance(value, str))
-
-
-def _fields(expected: Any, got: Any, schema: Mapping[str, Any] | None) -> Iterator[dict[str, Any]]:
-    """Each field of a truth beside what the answer has there, and whether they are the same."""
-    if not isinstance(expected, Mapping) or not isinstance(got, Mapping):
-        return
-    # A truth may have more than answers are asked for: what else is right, say, or what only people want to know.
-    named = (schema or {}).get("properties") or expected
-    for name in list(dict.fromkeys([*expected, *got]))[:_MOST_FIELDS]:
-        before, after = expected.get(name), got.get(name)
-        # Numbers and texts of the same value are the same to a reader; how they were scored stands below.
-        same = before == after or _text(before) == _text(after)
-        nested = isinstance(before, Mapping | list) or isinstance(after, Mapping | list)
-        yield {"name": str(name), "expected": before, "got": after, "same": same, "asked": name in expected} | {
-            # Lists and groups are scored by their parts: that they are written otherwise says nothing yet.
-            "nested": nested,
-            "answered": name in named or name in got,
-        }
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True, default=str)
 
 
 # The text of a case with the spans of its truth and of the findings in it.

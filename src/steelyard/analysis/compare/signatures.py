@@ -244,9 +244,11 @@ def _settings(a: ComparedRun, b: ComparedRun) -> Iterator[SignatureChange]:
     before, after = (str(run.suite.repeats) for run in (a, b))
     if before != after:
         yield SignatureChange("repeats", Part.NOTED, f"repeats: {before} -> {after}", before, after)
-    before, after = (", ".join(name or NONE for name in run.suite.variant_names) for run in (a, b))
-    if before != after:
-        yield SignatureChange("variants", Part.NOTED, f"variants: {before} -> {after}", before, after)
+    for part, named in (("variants", "variant_names"), ("slices", "slices")):
+        before, after = (", ".join(name or NONE for name in getattr(run.suite, named)) for run in (a, b))
+        if before != after:
+            message = f"{part}: {before or NONE} -> {after or NONE}"
+            yield SignatureChange(part, Part.NOTED, message, before, after)
     yield from loads(a, b)
     before, after = (run.header.version for run in (a, b))
     if before != after:

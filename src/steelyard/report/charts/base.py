@@ -13,6 +13,7 @@ from steelyard.report.format import one_line
 from steelyard.suite.case import cell_name
 from steelyard.suite.files import write_bytes
 
+_MIME: Final = "application/vnd.vegalite.v5+json"
 SCHEMA: Final = "https://vega.github.io/schema/vega-lite/v5.json"
 MOST_ROWS: Final = 100
 """More cases than this cannot be read in one picture: the ones to look at first are shown, and the chart says so."""
@@ -68,6 +69,11 @@ class Chart:
     """Vega-Lite as plain data, with everything that it shows inside."""
     about: str
     """What it shows, in words: for those who cannot see it."""
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
+        """The picture for a notebook; where nothing can draw it, the data, which some notebooks draw themselves."""
+        drawn = {"image/svg+xml": to_svg(self)} if can_draw() else {_MIME: self.spec}
+        return {"text/plain": f"{self.title}: {self.about}", **drawn}
 
 
 class Cell(Protocol):

@@ -26,7 +26,7 @@ from steelyard.report.document import bullets, section, table_section
 from steelyard.report.model import header_data
 from steelyard.report.render.json import encode, encode_object
 from steelyard.report.wording import signature_line
-from steelyard.store.selection import OfRun
+from steelyard.store.selection import OfRun, Selection
 from steelyard.suite.case import cell_name
 
 FORMAT = "steelyard.compare/1"
@@ -253,14 +253,14 @@ def _slices(factor: str, groups: Sequence[SliceChange], comparison: Comparison) 
         f"By {factor}: {texts.METRICS.get(main, main)}",
         moved,
         (
-            factor.capitalize(),
+            fmt.heading(factor),
             lambda row: row[0].name if row[1].name == main else f"{row[0].name}: {texts.name(row[1])}",
         ),
         *(sides if comparison.pairs.by_pass else ()),
         *_leading(
             comparison,
             _columns_of(lambda row: row[1]),
-            lambda row: None if row[0].name == DIFFERS else {factor: row[0].name},
+            lambda row: None if row[0].name == DIFFERS else Selection.of_slice(factor, row[0].name).given(),
         ),
         note=f"{still:,} of {len(groups):,} groups did not move" if still else "",
         signature=texts.of_changes([change for _, change in moved], _OVER_GROUPS),

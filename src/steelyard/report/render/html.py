@@ -13,7 +13,6 @@ from xml.etree import ElementTree
 
 from markupsafe import Markup, escape
 
-from steelyard.errors import MissingExtra
 from steelyard.report import document as doc
 from steelyard.report.charts.base import Chart, can_draw, to_svg
 from steelyard.report.format import counted, one_line, shortened, visible
@@ -376,7 +375,7 @@ class BlockWriter:
         if self.hinted:
             return Markup("")
         self.hinted = True
-        return tag("p", str(MissingExtra("drawing charts", "charts")), cls="muted small")
+        return tag("p", "Drawing charts needs the extra steelyard[charts].", cls="muted small")
 
     def picture(self, block: doc.Picture) -> Markup:
         caption = tag("figcaption", one_line(block.name, 200), cls="muted small any")

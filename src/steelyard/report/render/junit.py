@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from xml.etree import ElementTree
 
+from steelyard.decide.gates import GateResult
+from steelyard.frozen import frozen
 from steelyard.records import Outcome, Verdict
 from steelyard.report import format as fmt
 from steelyard.report import gates, wording
@@ -42,33 +44,26 @@ def _gates(report: Report) -> ElementTree.Element:
         case = ElementTree.SubElement(suite, "testcase", {"classname": classname, "name": name, "time": "0.000"})
         value = gates.value(gate)
         reading = f"{value} {fmt.interval(gate.value, gate.unit)} {fmt.base(gate.value.n, gate.value.n_missing)}"
-        note = gates.stated(gate) if gate.name else gate.reason
-        if gate.secondary and gate.verdict is not Verdict.PASS:
-            message = _attribute(f"secondary, does not decide: {gate.word}: {note}")
-            ElementTree.SubElement(case, "skipped", {"message": message})
-        else:
-            _say_verdict(case, gate.verdict, note, f"{gate.metric} {value}")
+        _show(case, gate_problem(gate))
         asked = [f"passes: {gates.rule(gate)}"] if gate.name else []
-        lines = [*asked, f"{gate.metric}: {reading}", note]
+        lines = [*asked, f"{gate.metric}: {reading}", gate_note(gate)]
         ElementTree.SubElement(case, "system-out").text = visible("\n".join(lines))
     if report.decision.verdict is not None:
-        # Without this a suspect or invalid run whose gates all hold would be green.
         names = {"classname": classname, "name": "verdict of the run", "time": "0.000"}
         case = ElementTree.SubElement(suite, "testcase", names)
-        reasons = "\n".join([*wording.reasons(report), *(f"suspect: {reason}" for reason in report.header.suspect)])
-        _say_verdict(case, report.decision.verdict, reasons, wording.verdict_meaning(report))
+        _show(case, verdict_problem(report))
+        reasons = "\n".join(_reasons(report))
         text = "\n".join([report.decision.verdict.value, f"pass rate {wording.pass_rate(report)}", reasons])
         ElementTree.SubElement(case, "system-out").text = visible(text)
     _count(suite, suite.iter("testcase"))
     return suite
 
 
-def _say_verdict(case: ElementTree.Element, verdict: Verdict, text: str, message: str) -> None:
-    if verdict is Verdict.PASS:
-        return
-    kind = "failure" if verdict is Verdict.FAIL else "error"
-    problem = ElementTree.SubElement(case, kind, {"type": verdict.value, "message": _attribute(text or message)})
-    problem.text = visible(text)
+def _show(case: ElementTree.Element, problem: JunitProblem | None) -> None:
+    if problem is not None:
+        attributes = {"type": _attribute(problem.type), "message": _attribute(problem.message)}
+        element = ElementTree.SubElement(case, problem.kind, {key: value for key, value in attributes.items() if value})
+        element.text = visible(problem.text)
 
 
 def _samples(report: Report) -> list[ElementTree.Element]:
@@ -94,21 +89,64 @@ def _sample(report: Report, detail: SampleDetail, category: str) -> ElementTree.
             "time": f"{line.latency or 0.0:.3f}",
         },
     )
-    if not wording.is_conclusive(line):
-        attributes = {"type": line.outcome, "message": _attribute(line.why or wording.outcome_word(line.outcome))}
-        ElementTree.SubElement(case, "error", attributes).text = visible(line.why)
-    elif wording.is_excluded(detail):
-        ElementTree.SubElement(
-            case, "error", {"type": "excluded", "message": _attribute(wording.excluded_text(detail))}
-        )
-    elif detail.passed is False or line.outcome == Outcome.MALFORMED:
-        score = f"{fmt.percent(line.score)} does not reach {report.summary.passing or 'the shape asked for'}"
-        why = _failed_checks(detail) or line.why
-        message = f"{score}: {why}" if why else score
-        attributes = {"type": _attribute(line.band or line.outcome), "message": _attribute(message)}
-        ElementTree.SubElement(case, "failure", attributes).text = visible(_findings(detail))
+    _show(case, sample_problem(report, detail))
     ElementTree.SubElement(case, "system-out").text = visible(_account(detail))
     return case
+
+
+@frozen
+class JunitProblem:
+    """Why a gate or sample, shown as a test, is not green."""
+
+    kind: str
+    """`failure` for a wrong answer and a gate that fails; `error` where nothing can be told; `skipped`."""
+    type: str
+    message: str
+    text: str = ""
+
+
+def sample_problem(report: Report, detail: SampleDetail) -> JunitProblem | None:
+    """What is wrong with a sample; None when it passed, or when nothing says that it must."""
+    line = detail.line
+    if not wording.is_conclusive(line):
+        return JunitProblem("error", line.outcome, line.why or wording.outcome_word(line.outcome), line.why)
+    if wording.is_excluded(detail):
+        return JunitProblem("error", "excluded", wording.excluded_text(detail))
+    if detail.passed is not False and line.outcome != Outcome.MALFORMED:
+        return None
+    score = f"{fmt.percent(line.score)} does not reach {report.summary.passing or 'the shape asked for'}"
+    why = _failed_checks(detail) or line.why
+    message = f"{score}: {why}" if why else score
+    return JunitProblem("failure", line.band or line.outcome, message, findings_text(detail))
+
+
+def gate_note(gate: GateResult) -> str:
+    """Why a gate or criterion comes to what it does."""
+    return gates.stated(gate) if gate.name else gate.reason
+
+
+def gate_problem(gate: GateResult) -> JunitProblem | None:
+    """What is wrong with a gate or criterion; None when it passes."""
+    if gate.secondary and gate.verdict is not Verdict.PASS:
+        return JunitProblem("skipped", "", f"secondary, does not decide: {gate.word}: {gate_note(gate)}")
+    return _verdict_problem(gate.verdict, gate_note(gate), f"{gate.metric} {gates.value(gate)}")
+
+
+def verdict_problem(report: Report) -> JunitProblem | None:
+    """Why the verdict of a run is not PASS: without it a suspect or invalid run whose gates all hold would be green."""
+    verdict = report.decision.verdict
+    text = "\n".join(_reasons(report))
+    return None if verdict is None else _verdict_problem(verdict, text, wording.verdict_meaning(report))
+
+
+def _verdict_problem(verdict: Verdict, text: str, message: str) -> JunitProblem | None:
+    if verdict is Verdict.PASS:
+        return None
+    return JunitProblem("failure" if verdict is Verdict.FAIL else "error", verdict.value, text or message, text)
+
+
+def _reasons(report: Report) -> list[str]:
+    return [*wording.reasons(report), *(f"suspect: {reason}" for reason in report.header.suspect)]
 
 
 def _failed_checks(detail: SampleDetail) -> str:
@@ -120,7 +158,8 @@ def _failed_checks(detail: SampleDetail) -> str:
     return f"failed {named}" + (f" and {more:,} more" if more > 0 else "")
 
 
-def _findings(detail: SampleDetail) -> str:
+def findings_text(detail: SampleDetail) -> str:
+    """The findings of a sample, a line each."""
     lines = [
         f"{as_text(finding.get('code'))} {as_text(finding.get('place'))}: "
         f"expected {one_line(as_text(finding.get('expected')), 500) or 'nothing'}, "

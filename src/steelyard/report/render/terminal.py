@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from io import StringIO
 from itertools import zip_longest
 from typing import Any
 
@@ -15,7 +16,7 @@ from rich.table import Table as Grid
 from rich.text import Text as Line
 
 from steelyard.report import document as doc
-from steelyard.report.format import ascii_only, clipped, one_line
+from steelyard.report.format import ascii_only, clipped, one_line, visible
 from steelyard.report.verdicts import STYLES, Colour, style_of
 
 _LONGEST_LINE = 400
@@ -43,6 +44,13 @@ _BROKEN_TEXT = (doc.Kind.TEXT, doc.Kind.LINES)
 def print_document(document: doc.Document, console: Console) -> None:
     """Print it all; plain ASCII when the terminal cannot show more."""
     print_blocks(_parts(document, _Layout(console)), console)
+
+
+def to_text(document: doc.Document, width: int) -> str:
+    """The whole as plain text. It is text in a notebook, too, where rich would show every line as an output."""
+    page = StringIO()
+    print_document(document, Console(file=page, width=width, force_jupyter=False, force_terminal=False))
+    return "\n".join(line.rstrip() for line in page.getvalue().split("\n"))
 
 
 def print_fitting(documents: Iterable[doc.Document], console: Console, lines: int) -> None:
@@ -107,6 +115,7 @@ class _Layout:
             doc.Bullets: self.bullets,
             doc.Table: self.table,
             doc.SmallTables: self.small_tables,
+            doc.Quote: self.quote,
             doc.Text: lambda item: [Padding(self.text(item.text, _TONES[item.tone]), (0, 0, 0, _INDENT))],
         }
         if doc.has_content(block) and type(block) in ways:
@@ -150,6 +159,14 @@ class _Layout:
             yield Line()
             yield self.text(f"{title} ({remark})" if remark else title, "bold")
             yield from shown
+
+    def quote(self, block: doc.Quote) -> Iterator[RenderableType]:
+        """Foreign text under its title, its lines as they came."""
+        yield Line()
+        yield self.text(block.title, "bold")
+        for line in visible(block.text).splitlines():
+            shown = Line(ascii_only(line) if self.plain else line, overflow="fold")
+            yield Padding(shown, (0, 0, 0, _INDENT))
 
     def bullet(self, item: doc.Bullet, number: int = 0) -> RenderableType:
         """A mark, or a label, and a sentence that is indented behind it."""

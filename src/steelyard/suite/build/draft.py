@@ -33,6 +33,8 @@ class Draft:
     """What is told after all others: how many there were besides."""
     free_paths: bool = False
     """True for a suite written in Python, which may name case files anywhere."""
+    allow: tuple[Path, ...] = ()
+    """Places outside the folder whose cases and recorded answers the suite may read."""
 
     def add_problem(self, message: str, place: Place = ()) -> None:
         """Note a mistake at a place of the suite file."""

@@ -28,7 +28,7 @@ from steelyard.suite.labels import check_path
 from steelyard.suite.mapping import JUDGE_NAMES, SHOWN_NAMES, compile_template
 from steelyard.suite.models import AnswerShape, Component, MeasureDescription
 from steelyard.suite.readers import read_schema
-from steelyard.suite.rules import RESERVED, parse_rule
+from steelyard.suite.rules import RESERVED, parse_rule, rule_measures
 from steelyard.suite.yaml import Place, dotted, listed, meant, meant_or_listed, read_yaml, result
 
 _AT: Place = ("judge",)
@@ -79,7 +79,7 @@ def build_judge(
         system=system,
         user=user,
         shown=shown,
-        rules=_rules(raw.get("bind"), rubric, _metrics(components, names), draft),
+        rules=_rules(raw.get("bind"), rubric, _metrics(components, names), components, draft),
         check=own_code(raw.get("check"), (*_AT, "check"), draft),
         reasons=reasons,
         evidence=_evidence(part.evidence, rubric, draft),
@@ -138,15 +138,20 @@ def _metrics(components: Sequence[Component], names: Sequence[str]) -> dict[str,
 
 
 def _rules(
-    raw: Any, rubric: Rubric, metrics: Mapping[str, Sequence[str] | None], draft: Draft
+    raw: Any,
+    rubric: Rubric,
+    metrics: Mapping[str, Sequence[str] | None],
+    components: Sequence[Component],
+    draft: Draft,
 ) -> tuple[BindingRule, ...]:
+    measures = {component.name: rule_measures(component.scorer) for component in components}
     dimensions = [dimension.name for dimension in rubric.dimensions]
     flags = [flag.name for flag in rubric.flags]
     rules: list[BindingRule] = []
     for at, text in enumerate(raw if isinstance(raw, list) else ()):
         with draft.noting((*_AT, "bind", at), "judge.bind: "):
             if isinstance(text, str):
-                rules.append(parse_rule(text, dimensions, flags, metrics, rubric.scale))
+                rules.append(parse_rule(text, dimensions, flags, metrics, rubric.scale, measures))
     return tuple(rules)
 
 
@@ -226,7 +231,7 @@ def response_schema(judge: JudgeModel) -> dict[str, Any]:
     if evidence is not None:
         # Many a model gives one quote as a text, whatever it is told.
         quotes = {name: {"anyOf": [_TEXTS, {"type": "string"}]} for name in evidence.dimensions}
-        about = "Quotes from the text, by the dimension they prove."
+        about = f"Quotes from {evidence.source}, by the dimension they prove."
         properties[evidence.place] = {**_closed(quotes), "description": about}
     scores: dict[str, Any] = {}
     for dimension in rubric.dimensions:

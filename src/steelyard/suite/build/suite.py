@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from contextvars import ContextVar
 from dataclasses import replace
 from typing import Any
@@ -21,6 +21,7 @@ from steelyard.suite.build.target import build_target, build_variants, prompts_o
 from steelyard.suite.case import CaseSurvey
 from steelyard.suite.cases import ListCases, build_source, survey_cases
 from steelyard.suite.chosen_judge import self_judged
+from steelyard.suite.files import allowed
 from steelyard.suite.judge import JudgeModel
 from steelyard.suite.models import (
     EXPECT,
@@ -94,8 +95,8 @@ def report_idle_codes(part: SuiteModel, suite_names: SuiteNames, draft: Draft) -
 
 OPTIONS = tuple(ComponentSettings.model_fields)
 """What a component may say besides its scorer."""
-PYTHON, WITH = "python", "with"
-"""The scorer that is a class of the suite's own, and its parameters."""
+PYTHON, WITH, MEASURES = "python", "with", "measures"
+"""The scorer that is a class or a function of the suite's own, its parameters, and what the function's dicts hold."""
 
 
 def build_components(raw: Any, draft: Draft) -> tuple[Component, ...]:
@@ -104,15 +105,31 @@ def build_components(raw: Any, draft: Draft) -> tuple[Component, ...]:
         return ()
     built = [_component(name, part, ("score", name), draft) for name, part in raw.items()]
     components = tuple(component for component in built if component is not None)
+    components += tuple(_measures(components, draft))
     for component in components:
         if "." in component.name or not component.name.strip():
             draft.add_problem("a component's name must not be empty or hold dots", ("score", component.name))
     return components
 
 
+def _measures(components: tuple[Component, ...], draft: Draft) -> Iterator[Component]:
+    """A component without weight for every measure of a function, which its judge and its gates can name."""
+    taken = {component.name for component in components}
+    for component in components:
+        for measure in getattr(component.scorer, "named", ()):
+            if (name := f"{component.name}_{measure}") in taken:
+                draft.add_problem(f"score.{name}: a measure of {component.name} has this name", ("score", name))
+                continue
+            scorer = plugins.find("functions", "measure")(of=component.scorer, measure=measure)
+            options: dict[str, Any] = {"weight": 0.0, "when_unknown": "skip", "wrong_below": 0.0}
+            yield Component(name=name, scorer=scorer, code=component.code, source=component.source, **options)
+
+
 def _component(name: str, raw: Any, place: Place, draft: Draft) -> Component | None:
     if is_scorer(raw):
         return Component(name=name, scorer=raw, code=name.upper())
+    if callable(raw):
+        raw = {PYTHON: raw}
     if not isinstance(raw, dict):
         draft.add_problem(
             f"score.{name} must name a scorer, as in {{exact: {{expected: expected.{name}}}}}; {result(raw)}", place
@@ -130,7 +147,7 @@ def _component(name: str, raw: Any, place: Place, draft: Draft) -> Component | N
 def _scorer(name: str, raw: dict[str, Any], place: Place, draft: Draft) -> tuple[str, Any, str] | None:
     """The registered name, the scorer and the hash of its source, the first or the last of them ""."""
     kinds = [key for key in raw if key == PYTHON or (key not in OPTIONS and plugins.is_known("scorers", key))]
-    options = (*OPTIONS, WITH) if PYTHON in kinds else OPTIONS
+    options = (*OPTIONS, WITH, MEASURES) if PYTHON in kinds else OPTIONS
     strange = [key for key in raw if key not in kinds and key not in options]
     available = [*plugins.names("scorers"), PYTHON] if strange or not kinds else []
     for key in strange:
@@ -154,22 +171,60 @@ def _scorer(name: str, raw: dict[str, Any], place: Place, draft: Draft) -> tuple
 
 
 def _own_scorer(name: str, raw: dict[str, Any], place: Place, draft: Draft) -> tuple[str, Any, str] | None:
-    """A scorer that is a class of the suite's own: `module:Class`, or in Python the class itself."""
+    """A scorer of the suite's own: `module:Class` or `module:function`, or in Python the class or function itself."""
     given, where, before = raw[PYTHON], (*place, PYTHON), len(draft.problems)
-    if not isinstance(given, type) and not (isinstance(given, str) and PLACE.match(given)):
-        draft.add_problem(f"score.{name}.python must be a class: write module:Class; {result(given)}", where)
+    if not callable(given) and not (isinstance(given, str) and PLACE.match(given)):
+        draft.add_problem(
+            f"score.{name}.python must be a function or a class: write module:name; {result(given)}", where
+        )
         return None
-    scorer = None
+    scorer: Any = None
     with draft.noting(where, f"score.{name}: "):
         scorer = find_callable(given, draft.folder, "scorer") if isinstance(given, str) else given
-        if not (isinstance(scorer, type) and issubclass(scorer, BaseModel) and is_scorer(scorer)):
+        if isinstance(scorer, type) and not (issubclass(scorer, BaseModel) and is_scorer(scorer)):
             text = given if isinstance(given, str) else given.__qualname__
-            raise ValueError(f"{text} is no scorer: write a class that derives from steelyard.Scorer")
+            raise ValueError(f"{text} is no scorer: write a function, or a class that derives from steelyard.Scorer")
+        if isinstance(scorer, type) and MEASURES in raw:
+            raise ValueError("measures are for functions: a class declares its own")
     if len(draft.problems) > before:
         return None
     parameters = raw[WITH] if raw.get(WITH) is not None else {}
-    built = draft.check_part(scorer, parameters, (*place, WITH))
-    return None if built is None else ("", built, source_digest(scorer, data=True) or "")
+    source = source_digest(scorer, data=True) or ""
+    if isinstance(scorer, type):
+        built = draft.check_part(scorer, parameters, (*place, WITH))
+    else:
+        built = _function(name, scorer, raw, parameters, draft)
+    return None if built is None else ("" if isinstance(scorer, type) else PYTHON, built, source)
+
+
+def _function(name: str, function: Any, raw: dict[str, Any], parameters: Any, draft: Draft) -> Any:
+    """A plain function as a scorer; `answer` of its parameters is a path, the others are arguments."""
+    place: Place = ("score", name)
+    options = draft.check(ComponentSettings, {key: value for key, value in raw.items() if key in OPTIONS}, place)
+    if not isinstance(parameters, dict):
+        draft.add_problem(f"score.{name}.with holds arguments by name; {result(parameters)}", (*place, WITH))
+        return None
+    if options is None:
+        return None
+    measures = raw.get(MEASURES, [])
+    if not isinstance(measures, list | tuple) or not all(
+        isinstance(item, str) and _NAME.fullmatch(item) for item in measures
+    ):
+        draft.add_problem(
+            f"score.{name}.measures is a list of names, as in [polite, short]; {result(measures)}", (*place, MEASURES)
+        )
+        return None
+    settings = {
+        "function": function,
+        "arguments": {key: value for key, value in parameters.items() if key != "answer"},
+        "measures": measures,
+        "component": name,
+        "code": options.code or name.upper(),
+        "scale": options.scale,
+    }
+    return draft.check_part(
+        plugins.find("functions", PYTHON), settings | {"answer": parameters.get("answer", "")}, (*place, WITH)
+    )
 
 
 def is_scorer(value: Any) -> bool:
@@ -312,6 +367,8 @@ def build_suite(draft: Draft, path: str) -> SuiteModel:
     surveyed = SURVEYED.get()
     raw = _keys(draft)
     part, wrong = draft.check_keys(SuiteModel, raw)
+    with draft.noting(("allow",), "allow: "):
+        draft.allow = allowed(draft.folder, part.allow)
     score: dict[str, Any] = raw["score"] if "score" in raw and "score" not in wrong else {}
     components = build_components(score, draft)
     target, targets = _targets(raw, draft)
@@ -342,7 +399,11 @@ def build_suite(draft: Draft, path: str) -> SuiteModel:
         taxonomy=build_taxonomy(part, components, judge),
         prompts=prompts_of(target, ("target",), draft) | variant_prompts,
         survey=surveyed
-        or (CaseSurvey() if source is None else survey_cases(source, components, draft, judge, redactor, noted)),
+        or (
+            CaseSurvey()
+            if source is None
+            else survey_cases(source, components, draft, judge, redactor, noted, part.slices)
+        ),
         judge=judge,
         redactor=redactor,
         snapshots=own_code(raw.get("snapshots"), ("snapshots",), draft, methods=("read", "write")),
@@ -445,6 +506,10 @@ def _targets(raw: dict[str, Any], draft: Draft) -> tuple[TargetSpec | None, dict
             named[name] = built
             prompts_of(built, ("targets", name), draft)
     given = raw.get("target")
+    cases = raw.get("cases")
+    if given is None and isinstance(cases, dict) and isinstance(cases.get("otlp"), str):
+        # A trace holds what was answered, too.
+        given = {"recorded": {"file": cases["otlp"], "format": "otlp"}}
     if given is None:
         draft.add_problem("target is missing: name the system under test, as in target: {recorded: answers.jsonl}")
         return None, named
@@ -467,14 +532,7 @@ def build_answer(written: AnswerShape, draft: Draft) -> AnswerShape:
 
 def _names(suite: SuiteModel, raw: dict[str, Any], wrong: Collection[str]) -> SuiteNames:
     """What gates and criteria may speak of; a broken part is reported elsewhere and must not be reported twice."""
-    survey, score = suite.survey, raw.get("score")
-    slices = {
-        "category": list(survey.categories),
-        "difficulty": list(survey.difficulties),
-        "tag": list(survey.tags),
-        "variant": [name for name in suite.variant_names if name],
-    }
-    names = SuiteNames.of_run(suite, slices if survey.n else None)
+    score, names = raw.get("score"), SuiteNames.of_suite(suite)
     declared = [*(score if isinstance(score, dict) else ()), *([EXPECT] if raw.get(EXPECT) is not None else ())]
     no_judge = suite.judge is None and raw.get("judge") is not None
     return replace(

@@ -36,7 +36,7 @@ def settle(kind: str, settings: Any, place: Place, draft: Draft) -> TargetSpec |
     checked = draft.check_part(target.Settings, settings, place)
     for at, name in _files(checked if checked is not None else settings):
         with draft.noting((*place, *at)):
-            inside(draft.folder, name)
+            inside(draft.folder, name, draft.allow if kind == "recorded" else None)
     return None if checked is None else TargetSpec(kind, checked)
 
 

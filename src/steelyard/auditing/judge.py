@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Final
 
-from steelyard.audit.filling import filled
-from steelyard.audit.probes import ANSWERED, ProbeMaker
+from steelyard.auditing.filling import filled
+from steelyard.auditing.probes import ANSWERED, ProbeMaker
 from steelyard.engine.process import in_own_loop
 from steelyard.errors import TargetFailure
 from steelyard.judging.ask import rules_judges

@@ -17,8 +17,8 @@ import numpy as np
 from rapidfuzz.distance import Levenshtein
 
 from steelyard.analysis.wording import percent
-from steelyard.audit.filling import case_fields, decoded_words, is_sent, key, read_forms, sent_paths
-from steelyard.audit.probes import even
+from steelyard.auditing.filling import case_fields, decoded_words, is_sent, key, read_forms, sent_paths
+from steelyard.auditing.probes import even
 from steelyard.scoring.base import build_answer
 from steelyard.scoring.evaluate import Evaluator
 from steelyard.scoring.text import truth_parts

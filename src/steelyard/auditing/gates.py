@@ -6,6 +6,7 @@ import math
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ import numpy as np
 from steelyard.analysis.model import Summary
 from steelyard.analysis.summary import summarise_stored
 from steelyard.analysis.wording import in_unit
-from steelyard.audit.probes import ANSWERED, CONSTANT, NULL, PARTLY, TRUTH, Probe
+from steelyard.auditing.probes import ANSWERED, CONSTANT, NULL, PARTLY, TRUTH, Probe
 from steelyard.decide.gates import GateResult, Scope, evaluate, evaluate_criteria, named, needed_repeats
 from steelyard.engine.sample import Evaluation
 from steelyard.metrics.expression_checks import cannot_fail, settled
@@ -25,6 +26,7 @@ from steelyard.stats.paired import SIGNIFICANT, least_p
 from steelyard.stats.sequential import BoundedMean
 from steelyard.store.sql import open_store
 from steelyard.suite.case import Case
+from steelyard.suite.mapping import slice_names
 from steelyard.suite.models import Criterion, SuiteModel
 
 _OVERALL = ("pass_rate", "average", "median", "cases.passed", "checks.passed", "passed", "score")
@@ -122,7 +124,10 @@ class _Trial:
         """The summary of a run that came to this."""
         call_result, variant = CallResult(text="", status=ANSWERED), self._suite.variants[0].name
         pairs = zip(self._cases, scored, strict=True)
-        samples = [Evaluation(_Available(item), case, variant, 0, call_result).sample for case, item in pairs]  # type: ignore[arg-type]
+        samples = [
+            Evaluation(_Available(item, self._suite.slices), case, variant, 0, call_result).sample  # type: ignore[arg-type]
+            for case, item in pairs
+        ]
         header = RunHeader(run, self._suite.name, self._suite.path, time.time(), {}, {}, self._description.data())
         self._store.create_run(header)
         self._store.add_samples(run, samples, self._cases)
@@ -134,8 +139,8 @@ class _Available:
 
     needs_models = False
 
-    def __init__(self, scored: Evaluated) -> None:
-        self._evaluated = scored
+    def __init__(self, scored: Evaluated, slices: Sequence[str]) -> None:
+        self._evaluated, self.slices = scored, slices
 
     def evaluate(self, text: str, case: Case, status: int | None, *, cut_off: bool) -> Evaluated:  # noqa: ARG002
         return self._evaluated
@@ -337,17 +342,19 @@ def _units_for_sure(suite: SuiteModel, gate: Gate, cases: list[Case]) -> dict[st
 def _cases_of(suite: SuiteModel, gate: Gate, cases: list[Case]) -> dict[str, int]:
     """By slice that the gate speaks of, the cases that its figure can stand on."""
     survey, factor = suite.survey, gate.factor or ""
-    counts = {"category": survey.categories, "difficulty": survey.difficulties, "tag": survey.tags}.get(factor)
+    counts = survey.slices.get(factor)
     results = Counter({variant.name: survey.n for variant in suite.variants} if factor == "variant" else {"": survey.n})
     if counts is not None:
         results = Counter(counts)
-        results[NONE] = 0 if factor == "tag" else survey.n - sum(counts.values())
+        if factor in ("category", "difficulty"):
+            results[NONE] = survey.n - sum(counts.values())
     about = [component for component in suite.computed if gate.metric.startswith(f"score.{component.name}.")]
     skipped = [item for item in about if item.when_unknown == "skip" and item.scorer.needs_truth]
     for component in skipped:
         for case in cases:
             if not placed(component, suite).truth_at(case):
-                own = {"category": [case.category or NONE], "difficulty": [case.difficulty or NONE], "tag": case.tags}
+                own: dict[str, Sequence[str]] = {path: slice_names(case, path) for path in suite.slices}
+                own |= {"category": [case.category or NONE], "difficulty": [case.difficulty or NONE], "tag": case.tags}
                 results.subtract(own.get(factor, list(results)))
     if gate.slice not in (None, EVERY):
         return {gate.slice: results[gate.slice]}

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from steelyard.analysis.wording import percent
-from steelyard.audit.cases import case_complaints, shared_inputs
-from steelyard.audit.gates import Tried, for_sure_warnings, gate_complaints
-from steelyard.audit.judge import Balance, InjectionResult, try_injections, unguarded, why_malformed
-from steelyard.audit.probes import (
+from steelyard.auditing.cases import case_complaints, shared_inputs
+from steelyard.auditing.gates import Tried, for_sure_warnings, gate_complaints
+from steelyard.auditing.judge import Balance, InjectionResult, try_injections, unguarded, why_malformed
+from steelyard.auditing.probes import (
     CONSTANT,
     EVERYTHING,
     NULL,

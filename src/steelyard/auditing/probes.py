@@ -11,7 +11,7 @@ from functools import partial
 from statistics import median
 from typing import Any
 
-from steelyard.audit.filling import completed, filled, nulls, resolved, schema_of
+from steelyard.auditing.filling import completed, filled, nulls, resolved, schema_of
 from steelyard.records import Outcome
 from steelyard.scoring.base import Scorer, build_answer, merged
 from steelyard.scoring.evaluate import Evaluated, Evaluator

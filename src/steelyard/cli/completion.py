@@ -1,0 +1,71 @@
+"""The command completion, and what shells complete: runs, suites, metrics."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import click
+from click.shell_completion import CompletionItem
+
+from steelyard.cli.options import as_json
+
+_SHELLS = ("bash", "zsh", "fish")
+_MOST = 200
+"""Runs."""
+
+
+@click.command("completion")
+@click.argument("shell", type=click.Choice(_SHELLS))
+@as_json
+def completion_command(shell: str, as_json: bool) -> None:
+    """Print the script that lets a shell complete commands, suites and runs.
+
+    For bash: steelyard completion bash > ~/.steelyard-complete.bash, and a line in ~/.bashrc that sources that file.
+    """
+    from click.shell_completion import get_completion_class
+
+    from steelyard.cli import COMPLETE_VARIABLE, steelyard
+    from steelyard.cli.output import print_json
+
+    kind: Any = get_completion_class(shell)
+    script = kind(steelyard, {}, "steelyard", COMPLETE_VARIABLE).source()
+    if as_json:
+        print_json({"shell": shell, "script": script})
+    else:
+        click.echo(script)
+
+
+def runs(context: click.Context, parameter: click.Parameter, typed: str) -> list[CompletionItem]:  # noqa: ARG001
+    """The newest runs of the store that begin so, and LAST; none where there is no store."""
+    from steelyard.store.sql import open_store
+
+    names: list[str] = []
+    # A shell that waits for a word is no place for a message.
+    with (
+        contextlib.suppress(Exception),
+        contextlib.closing(open_store(context.params.get("store_url"), create=False)) as store,
+    ):
+        names = [header.id for header in store.listing.page(limit=_MOST)]
+    return _beginning(typed, ["LAST", *names])
+
+
+def suites(context: click.Context, parameter: click.Parameter, typed: str) -> list[CompletionItem]:  # noqa: ARG001
+    """The built-in suites, folders with a suite in them, and files."""
+    from steelyard.suite.load import suite_names
+
+    folders = [str(file.parent) for file in Path().glob("*/suite.yaml")]
+    return [*_beginning(typed, [*suite_names(), *folders]), CompletionItem(typed, type="file")]
+
+
+def metrics(context: click.Context, parameter: click.Parameter, typed: str) -> list[CompletionItem]:  # noqa: ARG001
+    """The names of metrics."""
+    from steelyard.metrics.registry import metrics as registered
+
+    return _beginning(typed, registered())
+
+
+def _beginning(typed: str, names: Iterable[str]) -> list[CompletionItem]:
+    return [CompletionItem(name) for name in dict.fromkeys(names) if name.startswith(typed)]

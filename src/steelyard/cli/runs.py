@@ -1,0 +1,371 @@
+"""Commands on stored runs: runs (list, delete, prune), show, gate."""
+
+from __future__ import annotations
+
+import difflib
+import sys
+from contextlib import ExitStack, closing
+from dataclasses import asdict, replace
+from datetime import UTC, datetime
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from steelyard.cli.options import against, allow_mismatch, as_json, completed, run_name, store_url
+from steelyard.errors import SteelyardError, UsageError
+
+if TYPE_CHECKING:
+    from steelyard.engine.plan import RunOptions
+    from steelyard.records import RunHeader
+    from steelyard.store.excerpt import Repeat
+    from steelyard.store.sql import SqlStore
+    from steelyard.suite.models import SuiteModel
+
+
+# `steelyard show`.
+
+_SHOWN, _WHOLE = 20_000, 5_000_000
+"""Characters of an answer that are read, by default and with --full or --json."""
+_MOST_REPEATS = 10_000
+_MOST_NAMES = 5
+
+
+@click.command("show")
+@click.argument("run", metavar="RUN", shell_complete=completed("runs"))
+@click.argument("case", metavar="CASE")
+@click.option("--repeat", metavar="N", type=click.IntRange(min=1), help="Which repeat, from 1. [default: the first]")
+@click.option("--variant", metavar="NAME", help="Which variant. [default: the first]")
+@click.option("--full", is_flag=True, help="Cut no text.")
+@store_url
+@as_json
+def show_command(
+    run: str, case: str, repeat: int | None, variant: str | None, full: bool, store_url: str | None, as_json: bool
+) -> None:
+    """Show one sample: request, answer, expected and got, scores, findings, judge.
+
+    RUN is a run's name, the beginning of it, LAST, LAST~1 for the one before, a baseline (@release), or a snapshot file
+    (.json). CASE is the id of a case.
+    """
+    from steelyard.cli.output import print_document, print_json
+    from steelyard.report.build import shown_sample
+    from steelyard.results.find import FoundRuns
+    from steelyard.targets.base import request_again
+
+    with ExitStack() as opened:
+        store, name = FoundRuns(store_url, opened, hint="import it first: steelyard import {file}").find(run)
+        header = store.run(name)
+        samples = store.repeats(header.id, case, limit=_MOST_REPEATS)
+        if not samples:
+            raise UsageError(_no_case(store, header, case))
+        place = _chosen(samples, header, case, variant, repeat).position
+        most = _WHOLE if full or as_json else _SHOWN
+        excerpt = store.excerpts(header.id, [place], most=most)[place]
+    shown = shown_sample(header, excerpt, request_again(header, excerpt.sample, excerpt.case))
+    if as_json:
+        print_json(shown.data() | {"repeats": samples})
+        return
+    document = shown.document(full=full)
+    others = [f"1 of {len(samples)} samples of the case: --repeat and --variant show others"] if samples[1:] else []
+    print_document(replace(document, last=others))
+
+
+def _chosen(samples: list[Repeat], header: RunHeader, case: str, variant: str | None, repeat: int | None) -> Repeat:
+    """The sample that was asked for; UsageError with what there is when there is none."""
+    for item in samples:
+        if variant in (None, item.variant) and repeat in (None, item.repeat + 1):
+            return item
+    variants = ", ".join(dict.fromkeys(item.variant for item in samples if item.variant)) or "no variants"
+    there = f"repeats {min(item.repeat for item in samples) + 1} to {max(item.repeat for item in samples) + 1}"
+    raise UsageError(f"run {header.id} has no such sample of case {case}: it has {there}, {variants}")
+
+
+def _no_case(store: SqlStore, header: RunHeader, case: str) -> str:
+    """That a run has no sample of a case, with the ids that are nearest to it."""
+    ids = list(store.columns(header.id).case_ids)
+    parts = [name for name in ids if case.lower() in name.lower()]
+    near = list(dict.fromkeys([*difflib.get_close_matches(case, ids, n=_MOST_NAMES), *parts]))[:_MOST_NAMES]
+    hint = f"did you mean {', '.join(near)}?" if near else f"its cases are named as {', '.join(ids[:_MOST_NAMES])}"
+    if not ids:
+        hint = "it has no samples yet"
+    return f"run {header.id} has no sample of a case {case!r}: {hint}"
+
+
+# `steelyard run --dry-run`.
+
+_FIRST_CASES = 3
+
+
+def show_requests(suite: SuiteModel, options: RunOptions, *, as_json: bool) -> None:
+    """Print the requests of the first cases as they would be sent; nothing is sent, started or stored."""
+    from steelyard.cli.output import print_document, print_json
+    from steelyard.engine.plan import Plan
+    from steelyard.report import document as doc
+    from steelyard.report.format import counted, laid_out
+    from steelyard.targets.base import request_data, unsent
+
+    plan = Plan(suite, options.selection, options.repeats or suite.repeats)
+    target = unsent(suite.target, suite.folder, suite.answer.schema_data)
+    first = [case.id for case in islice(plan.cases(), options.selection.limit or _FIRST_CASES)]
+    rows: list[dict[str, Any]] = []
+    for planned in plan.asks():
+        if planned.case.id not in first:
+            break
+        if planned.ask.repeat:
+            continue
+        row = {"case": planned.case.id, "variant": planned.ask.variant.name, "input": planned.case.input}
+        row |= {"request": None, "problem": None}
+        try:
+            row["request"] = request_data(target.request_key(planned.ask))
+        except SteelyardError as error:
+            row["problem"] = str(error)
+        rows.append(row)
+    if as_json:
+        print_json({"suite": suite.name, "target": suite.target.kind, "planned": plan.n, "requests": rows})
+    else:
+        blocks: list[doc.Block] = []
+        for row in rows:
+            title = f"{row['case']} [{row['variant']}]" if row["variant"] else row["case"]
+            none = f"a {suite.target.kind} target sends no request; the input of the case:\n{laid_out(row['input'])}"
+            text = row["problem"] or (none if row["request"] is None else laid_out(row["request"]))
+            blocks.append(doc.Quote(title, text))
+        n = counted(plan.n, "sample")
+        context = (f"dry run: {len(first):,} of {counted(plan.n_cases, 'case')}", f"{n} would be asked", "nothing sent")
+        print_document(doc.Document(suite.name, blocks, context=context))
+    if broken := [row["problem"] for row in rows if row["problem"]]:
+        raise UsageError(f"{len(broken):,} of {len(rows):,} requests cannot be made: {broken[0]}")
+
+
+# `steelyard runs`.
+
+_LONGEST_NAME = 60
+
+
+class _RunsGroup(click.Group):
+    """A group whose first command is meant where none is named: `runs SUITE` is `runs list SUITE`."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        named = bool(args) and (args[0] in self.commands or args[0] in ctx.help_option_names)
+        return super().parse_args(ctx, args if named else ["list", *args])
+
+
+@click.group("runs", cls=_RunsGroup)
+def runs_command() -> None:
+    """List the stored runs, newest first; delete runs.
+
+    `steelyard runs [SUITE]` lists; it takes the options of `steelyard runs list`.
+    """
+
+
+@runs_command.command("list")
+@click.argument("suite", metavar="[SUITE]", required=False)
+@click.option(
+    "--last", metavar="N", type=click.IntRange(min=1), default=20, show_default=True, help="List the newest N runs."
+)
+@store_url
+@as_json
+def list_runs(suite: str | None, last: int, store_url: str | None, as_json: bool) -> None:
+    """List the stored runs, newest first.
+
+    With SUITE, only the runs of the suite of that name.
+    """
+    from steelyard.cli.output import console, print_json
+    from steelyard.store.sql import open_store
+
+    store = open_store(store_url, create=False)
+    try:
+        runs = store.runs(suite, last)
+    finally:
+        store.close()
+    if as_json:
+        print_json([_row(run) for run in runs])
+        return
+    if not runs:
+        click.echo(f"no runs of a suite {suite}" if suite else "no runs yet: steelyard run SUITE makes one")
+        return
+    from rich.table import Table
+    from rich.text import Text
+
+    from steelyard.engine.process import state_of
+    from steelyard.report.format import one_line
+    from steelyard.report.judge.run import judge_name
+
+    table = Table(box=None, pad_edge=False)
+    for name in ("run", "state", "verdict"):
+        table.add_column(name, no_wrap=True)
+    table.add_column("samples planned", justify="right")
+    judged = any(judge_name(run) for run in runs)
+    if judged:
+        table.add_column("judged by", overflow="fold")
+    for run in runs:
+        by = [Text(one_line(judge_name(run), _LONGEST_NAME))] if judged else []
+        table.add_row(run.id, state_of(run), _verdict(run), str(run.n_planned), *by)
+    console().print(table)
+    for run in runs:
+        if (retried := run.options.retried) is not None:
+            click.echo(f"{run.id} retried {retried.asked:,} of {retried.run}")
+        if (imported := run.options.imported) is not None and imported.tool:
+            click.echo(f"{run.id} was scored by {imported.tool}, not by Steelyard")
+
+
+def _verdict(run: RunHeader) -> str:
+    from steelyard.analysis.summary import is_partial
+
+    word = run.verdict.value if run.verdict is not None else "no gates" if run.ended_at else "-"
+    return f"{word}, partial" if is_partial(run) else word
+
+
+def _row(run: RunHeader) -> dict[str, Any]:
+    from steelyard.analysis.summary import answers_from, is_partial
+    from steelyard.engine.process import state_of
+    from steelyard.report.judge.run import judge_name
+
+    return {
+        "id": run.id,
+        "suite": run.suite_name,
+        "began": datetime.fromtimestamp(run.created_at, UTC).isoformat(timespec="seconds"),
+        "state": state_of(run),
+        "verdict": run.verdict.value if run.verdict else None,
+        "partial": is_partial(run),
+        "planned": run.n_planned,
+        "judge": judge_name(run) or None,
+        "scored_by": (run.options.imported.tool or None) if run.options.imported is not None else None,
+        "answers_of": answers_from(run) or None,
+        "retried": run.options.retried and asdict(run.options.retried),
+    }
+
+
+_DRY_RUN = click.option("--dry-run", is_flag=True, help="Show what would be deleted; nothing is.")
+_YES = click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
+
+
+@runs_command.command("delete")
+@click.argument("runs", metavar="RUN...", nargs=-1, required=True, shell_complete=completed("runs"))
+@_DRY_RUN
+@_YES
+@store_url
+@as_json
+def delete(runs: tuple[str, ...], dry_run: bool, yes: bool, store_url: str | None, as_json: bool) -> None:
+    """Delete runs for good; says what that frees, and asks first.
+
+    Baselines, runs that others are scored from, runs under way and runs with people's labels are left, and it says why.
+    Ends with 1 when one of the runs was left.
+    """
+    from steelyard.store.sql import open_store
+
+    with closing(open_store(store_url, create=False)) as store:
+        wanted = list(dict.fromkeys(store.run(name).id for name in runs))
+        left = _deleted(store, wanted, dry_run=dry_run, yes=yes, as_json=as_json)
+    sys.exit(1 if left else 0)
+
+
+@runs_command.command("prune")
+@click.option("--keep", metavar="N", type=click.IntRange(min=1), required=True, help="Keep the newest N of each suite.")
+@click.option("--suite", metavar="SUITE", help="Delete runs of the suite of this name alone.")
+@_DRY_RUN
+@_YES
+@store_url
+@as_json
+def prune(keep: int, suite: str | None, dry_run: bool, yes: bool, store_url: str | None, as_json: bool) -> None:
+    """Delete all but the newest runs of each suite; says what that frees, and asks first.
+
+    What `steelyard runs delete` leaves is left.
+    """
+    from steelyard.store.sql import open_store
+
+    with closing(open_store(store_url, create=False)) as store:
+        suites = [name for name, _ in store.listing.suites() if suite in (None, name)]
+        if not suites:
+            raise UsageError(f"there is no run of a suite {suite} here: give the suite's name")
+        wanted = [run.id for name in suites for run in store.runs(name)[keep:]]
+        _deleted(store, wanted, dry_run=dry_run, yes=yes, as_json=as_json)
+
+
+def _deleted(store: SqlStore, wanted: list[str], *, dry_run: bool, yes: bool, as_json: bool) -> dict[str, str]:
+    """Say what deleting the runs does, do it once somebody agrees, and give what was left, with why."""
+    from steelyard.cli.output import print_json
+    from steelyard.engine.process import state_of
+    from steelyard.records import RunState
+    from steelyard.store.copy import delete_runs, plan_deletion
+
+    store.notify(lambda text: click.echo(text, err=True))
+    going_on = [run.id for run in store.runs() if state_of(run) == RunState.RUNNING]
+    planned = plan_deletion(store, wanted, going_on)
+    if not as_json:
+        for item in planned.runs:
+            click.echo(f"{item.run}  {item.samples:,} samples, {_in_bytes(item.bytes)}")
+        for run_id, why in planned.left.items():
+            click.echo(f"NOT DELETED: {run_id}: {why}")
+        click.echo(f"{len(planned.runs):,} runs to delete, about {_in_bytes(planned.bytes)}")
+    done = bool(planned.runs) and not dry_run
+    if done:
+        if not yes:
+            _agree(len(planned.runs))
+        planned = delete_runs(store, wanted, going_on)
+    if as_json:
+        left = [{"run": run_id, "why": why} for run_id, why in planned.left.items()]
+        rows = [asdict(item) for item in planned.runs]
+        print_json({"runs": rows, "left": left, "bytes": planned.bytes, "deleted": done, "freed": planned.freed})
+    elif done:
+        smaller = "" if planned.freed is None else f"; the store is {_in_bytes(planned.freed)} smaller"
+        click.echo(f"{len(planned.runs):,} runs deleted{smaller}")
+    return planned.left
+
+
+def _agree(n: int) -> None:
+    if not sys.stdin.isatty():
+        raise UsageError("confirmation needs a terminal: add --yes, or see with --dry-run what would be deleted")
+    click.confirm(f"Delete {n:,} runs for good?", abort=True, err=True)
+
+
+def _in_bytes(n: float) -> str:
+    for unit in ("bytes", "kB", "MB"):
+        if n < 1_000:
+            return f"{n:,.0f} {unit}" if unit == "bytes" else f"{n:.1f} {unit}"
+        n /= 1_000
+    return f"{n:,.1f} GB"
+
+
+# `steelyard gate`.
+
+
+@click.command("gate")
+@run_name
+@click.option(
+    "--gate",
+    "gates",
+    metavar="GATE",
+    multiple=True,
+    help="Check this gate instead of the suite's, such as 'pass_rate >= 90 %'. May be given more than once.",
+)
+@click.option("--without-contested", is_flag=True, help="Leave out cases whose truth experts contest; it says which.")
+@against
+@allow_mismatch
+@store_url
+@as_json
+def gate_command(
+    run: str,
+    gates: tuple[str, ...],
+    without_contested: bool,
+    against: str | None,
+    allow_mismatch: bool,
+    store_url: str | None,
+    as_json: bool,
+) -> None:
+    """Check a run's gates; the exit code is the verdict.
+
+    RUN is a run's name, the beginning of it, LAST, LAST~1 for the one before, or a baseline (@release). Gates on a
+    baseline are compared with what it stands for now.
+    """
+    from steelyard.cli.output import show
+    from steelyard.results.find import reference_of
+    from steelyard.results.operations import check_gates, shown_gates
+    from steelyard.store.sql import open_store
+
+    with ExitStack() as opened:
+        store = opened.enter_context(closing(open_store(store_url, create=False)))
+        header = store.run(run)
+        reference = reference_of(store, against, header.suite_name, opened)
+        options = {"allow_mismatch": allow_mismatch, "without_contested": without_contested}
+        result = check_gates(store, header, gates, reference, **options)
+    sys.exit(show(shown_gates(result), as_json=as_json))

@@ -1,0 +1,179 @@
+"""A suite that scores the answers of another tool's file anew, with Steelyard's scorers and without a call."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from steelyard.errors import UsageError
+from steelyard.exchange.results import ResultFile, ResultSample, reading
+
+SUITE, CASES = "suite.yaml", "cases.jsonl"
+_NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?")
+_MOST_LABELS = 12
+_INSIDE = re.compile(r"include|contain|starts-with|factuality|(?<!exact_)match$")
+"""Scorers that look for the truth inside an answer."""
+_ALL = re.compile(r"contains-all|^i?contains$")
+_ALLOWED = 0.05
+"""The share of failed samples that a suite allows when it says nothing."""
+
+
+@dataclass
+class _Survey:
+    """What is to be known of the samples before a suite can be written of them."""
+
+    truths: dict[str, Any] = field(default_factory=dict)
+    subjects: dict[str, None] = field(default_factory=dict)
+    variants: dict[str, None] = field(default_factory=dict)
+    cells: Counter[tuple[str, str, str]] = field(default_factory=Counter)
+    failed: Counter[str] = field(default_factory=Counter)
+
+    def add(self, sample: ResultSample) -> None:
+        """Take one sample in."""
+        self.truths.setdefault(sample.case.id, sample.case.expected)
+        self.subjects[sample.subject] = self.variants[sample.variant] = None
+        self.cells[sample.subject, sample.case.id, sample.variant] += 1
+        self.failed[sample.case.id] += sample.answer is None
+
+    @property
+    def usable(self) -> set[str]:
+        """The cases that can be scored: those with a truth, or all where none has one."""
+        held = {case for case, truth in self.truths.items() if truth not in (None, "", [])}
+        return held or set(self.truths)
+
+    @property
+    def failed_share(self) -> float:
+        """The share of failed samples of those cases."""
+        usable = self.usable
+        n = sum(count for (_, case, _), count in self.cells.items() if case in usable)
+        return sum(self.failed[case] for case in usable) / n
+
+
+def write_suite(results: ResultFile, path: Path, folder: Path) -> list[str]:
+    """Write the suite, its cases and the recorded answers, and give the names of the files; nothing is overwritten."""
+    survey = _Survey()
+    with reading(path):
+        for sample in results.samples():
+            survey.add(sample)
+        if not survey.truths:
+            raise UsageError(f"{path} holds no samples: nothing was written")
+        files = {name: f"answers{f'-{n}' if n else ''}.jsonl" for n, name in enumerate(survey.subjects)}
+        names = [SUITE, CASES, *files.values()]
+        if there := [name for name in names if (folder / name).exists()]:
+            raise UsageError(f"{folder} already has {', '.join(there)}: choose another folder, nothing was written")
+        text = "\n".join([*_head(results, path, survey), *_asked(survey, files), *_scored(results, survey)]) + "\n"
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            _write_lines(folder / CASES, _cases(results, survey.usable))
+            for subject, name in files.items():
+                _write_lines(folder / name, _answers(results, subject))
+            # Last: without it there is no suite.
+            (folder / SUITE).write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise UsageError(f"cannot write to {folder}: {error.strerror}") from error
+    return names
+
+
+def _write_lines(path: Path, records: Iterator[dict[str, Any]]) -> None:
+    with path.open("w", encoding="utf-8") as stream:
+        for record in records:
+            stream.write(json.dumps({key: value for key, value in record.items() if value is not None}) + "\n")
+
+
+def _cases(results: ResultFile, usable: set[str]) -> Iterator[dict[str, Any]]:
+    left = set(usable)
+    for sample in results.samples():
+        case = sample.case
+        if case.id in left:
+            left.remove(case.id)
+            yield {"id": case.id, "input": case.input, "expected": case.expected, "category": case.category}
+
+
+def _answers(results: ResultFile, subject: str) -> Iterator[dict[str, Any]]:
+    repeats: Counter[tuple[str, str]] = Counter()
+    for sample in results.samples():
+        if sample.subject != subject:
+            continue
+        cell = sample.case.id, sample.variant
+        yield {
+            "case": sample.case.id,
+            "variant": sample.variant or None,
+            "repeat": repeats[cell] or None,
+            "answer": sample.answer,
+            **_facts(sample),
+        }
+        repeats[cell] += 1
+
+
+def _facts(sample: ResultSample) -> dict[str, Any]:
+    failed = {"failed": {"kind": "recorded", "message": sample.failure}} if sample.answer is None else {}
+    return failed | {name: getattr(sample, name) for name in ("latency", "tokens_in", "tokens_out", "cost", "model")}
+
+
+def scorer_for(kind: str, truths: list[Any]) -> tuple[str, str]:
+    """The nearest scorer to one of another tool, as a suite file has it, and why it was chosen."""
+    texts = [text for truth in truths for text in (truth if isinstance(truth, list) else [truth])]
+    named = f"its scorer was {kind}" if kind else "it names no scorer"
+    if not any(truths):
+        return "{regex: {pattern: '\\S', example: any}}", "no case has an expected value: it only asks for some answer"
+    if not all(isinstance(text, str | int | float) for text in texts):
+        return "{exact: {expected: expected, answer: ''}}", "the expected values are data: each part must be the same"
+    if any(isinstance(truth, list) for truth in truths) or _INSIDE.search(kind):
+        match = "all" if _ALL.search(kind) else "any"
+        return f"{{contains: {{expected: expected, match: {match}}}}}", f"{named}; as whole words, in any letter case"
+    if all(_NUMBER.fullmatch(str(text).strip()) for text in texts):
+        return "{number: {expected: expected, pick: last}}", f"{named}, and all expected values are numbers"
+    labels = sorted({str(text) for text in texts})
+    if len(labels) <= _MOST_LABELS and len(truths) >= 3 * len(labels):
+        written = json.dumps(labels, ensure_ascii=False)
+        why = f"{named}, and there are {len(labels)} different expected values, which look like labels"
+        return f"{{choice: {{expected: expected, labels: {written}, inside: true}}}}", why
+    return "{exact: {expected: expected}}", f"{named}; letter case and spaces do not count"
+
+
+def _head(results: ResultFile, path: Path, survey: _Survey) -> Iterator[str]:
+    yield f"# The answers in {path.name}, made with {results.scored_by}, scored anew by Steelyard. No call is made:"
+    yield "#   steelyard run ."
+    yield f"# The scores of {results.tool} itself, to hold beside them:"
+    yield f"#   steelyard import {path.name}"
+    yield f"\nsuite: {json.dumps(results.name)}"
+    yield "\n# Look at: are these the questions, and what should be answered?"
+    if less := len(survey.truths) - len(survey.usable):
+        yield f"# {less} of {len(survey.truths)} are left out: the file does not say what was expected."
+
+
+def _asked(survey: _Survey, files: dict[str, str]) -> Iterator[str]:
+    yield f"cases: {{files: {CASES}}}"
+    (subject, file), *others = files.items()
+    yield f"\n# The recorded answers{subject and f' of {subject}'}. To ask your system, write another target here."
+    yield f"target: {{recorded: {file}}}"
+    if others:
+        yield "# Those of the others: steelyard run . --target NAME"
+        yield f"targets: {json.dumps({name: {'recorded': other} for name, other in others})}"
+    if len(survey.variants) > 1:
+        yield f"variants: {{prompt: {json.dumps(list(survey.variants))}}}"
+    if (repeats := max(survey.cells.values())) > 1:
+        yield f"repeats: {repeats}"
+    if (share := survey.failed_share) > _ALLOWED:
+        yield f"\n# {share * 100:.1f} % of the answers are errors: allowed here, to see the rest; above 5 % is INVALID."
+        yield f"limits: {{max_inconclusive: {math.ceil(share * 100)} %}}"
+
+
+def _scored(results: ResultFile, survey: _Survey) -> Iterator[str]:
+    kinds = results.scorers
+    kind = kinds.get(results.counts_alone) or next(iter(kinds.values()), "")
+    scorer, why = scorer_for(kind, [survey.truths[case] for case in survey.usable])
+    if "answer: ''" in scorer:
+        yield "\nanswer: {format: json}"
+    yield f"\n# Look at: is this what a right answer is? Chosen since {why}."
+    yield f"# Its scorers were: {', '.join(f'{name} ({of})' for name, of in kinds.items()) or 'none'}."
+    yield "# Others: exact, contains, number, choice, regex, alternatives, or a judge where no text is the right one."
+    yield f"score:\n  answer: {scorer}"
+    yield "\npass: score >= 100 %"
+    yield "\n# What must hold before you ship:\n# gates:\n#   - pass_rate >= 80 %"

@@ -1,0 +1,451 @@
+"""Comparisons, gates, new scores, checks of a judge, audits and histories: what commands show, for programs too."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from steelyard.errors import UsageError
+from steelyard.frozen import frozen
+from steelyard.records import RunHeader, Verdict
+from steelyard.results.find import reference_of
+from steelyard.results.run import Run, load_run, model_of, stored_name
+from steelyard.results.shown import ShownResult
+
+if TYPE_CHECKING:
+    from steelyard.analysis.compare.attribution import Traces
+    from steelyard.analysis.compare.attribution_model import Attribution
+    from steelyard.analysis.compare.model import Comparison
+    from steelyard.analysis.compare.pairing import ComparedRun
+    from steelyard.analysis.model import Summary
+    from steelyard.api import Suite
+    from steelyard.auditing.audit import AuditResult
+    from steelyard.decide.baselines import Reference
+    from steelyard.decide.gates import Decision, GateResult
+    from steelyard.decide.history import History
+    from steelyard.engine.engine import Ending
+    from steelyard.engine.plan import RunOptions, Selection
+    from steelyard.engine.writer import Progress
+    from steelyard.report.document import Block, Document
+    from steelyard.report.judge.build import JudgeCard
+    from steelyard.report.model import LeftOut, Report
+    from steelyard.runner.attribute import Purchase
+    from steelyard.store.base import Store
+    from steelyard.suite.judge import JudgeModel
+    from steelyard.suite.models import SuiteModel
+
+    AnyRun = Run | str | Path
+    AnySuite = Suite | SuiteModel | str | Path
+
+_READINGS_OF_A_MODEL = 2
+"""How often a model judges each text at least, so that it can be compared with itself."""
+
+
+def _run_of(run: AnyRun, store: str | None) -> Run:
+    return run if isinstance(run, Run) else load_run(run, store)
+
+
+# Comparing two runs.
+
+
+def compare(
+    a: AnyRun,
+    b: AnyRun,
+    *,
+    store: str | None = None,
+    suite: AnySuite | None = None,
+    allow_mismatch: bool = False,
+    attribution: bool = True,
+) -> ShownResult[Comparison]:
+    """What changed from run A to run B, with intervals and p-values, and why the headline number moved.
+
+    Runs are objects or names. `suite` is the one that B was scored with, where it is not found by its name;
+    `allow_mismatch` gives a verdict although the signature or the truth differs. Nobody is asked anything.
+    """
+    with ExitStack() as closing:
+        places = []
+        for run in (a, b):
+            opened, header = closing.enter_context(_run_of(run, store).opened())
+            places.append((opened, header.id))
+        place = suite if suite is None or isinstance(suite, str) else model_of(suite).path
+        if attribution:
+            return shown_comparison(traced(*places, suite=place, allow_mismatch=allow_mismatch)[0])
+        return shown_comparison(compared(*places, allow_mismatch=allow_mismatch))
+
+
+def shown_comparison(comparison: Comparison) -> ShownResult[Comparison]:
+    """The comparison as it is shown; an INVALID run decides the exit code, whatever was compared."""
+    from steelyard.report.compare.blocks import data, document
+
+    invalid = Verdict.INVALID in (comparison.a.verdict, comparison.b.verdict)
+    verdict = comparison.headline.verdict
+    return ShownResult(comparison, document, data, verdict, exit_word=Verdict.INVALID if invalid else None)
+
+
+def compared(a: tuple[Store, str], b: tuple[Store, str], *, allow_mismatch: bool) -> Comparison:
+    """The comparison of two runs, without why the headline number moved."""
+    from steelyard.analysis.compare.compare import compare
+
+    return compare(*_read(a, b), allow_mismatch=allow_mismatch)
+
+
+def traced(
+    a: tuple[Store, str],
+    b: tuple[Store, str],
+    *,
+    suite: str | None = None,
+    purchase: Purchase | None = None,
+    allow_mismatch: bool,
+) -> tuple[Comparison, Attribution, Traces]:
+    """The comparison, why the headline number moved, and what every reading adds to that."""
+    from steelyard.analysis.compare.attribution import with_attribution
+    from steelyard.analysis.compare.compare import compare
+    from steelyard.analysis.compare.pairing import common_cases
+    from steelyard.runner.attribute import attribution_of
+
+    first, second = _read(a, b, suite)
+    cases = common_cases(first, second)
+    comparison = compare(first, second, allow_mismatch=allow_mismatch, cases=cases)
+    result, traces = attribution_of(first, second, cases, suite=suite, purchase=purchase)
+    return with_attribution(comparison, result), result, traces
+
+
+def _read(a: tuple[Store, str], b: tuple[Store, str], suite: str | None = None) -> tuple[ComparedRun, ComparedRun]:
+    from steelyard.analysis.compare.pairing import read_run
+    from steelyard.runner.same_signature import rescored
+
+    second = read_run(*b)
+    return rescored(read_run(*a), second, suite), second
+
+
+# The gates of a run.
+
+
+@frozen
+class GateCheck:
+    """What came of the gates of a run."""
+
+    report: Report
+    """With the decision, and the figures that it stands on."""
+    comparison: Comparison | None = None
+    """With the run that it was held against; None where there is none."""
+    against: str = ""
+    """What that run is called."""
+
+    @property
+    def decision(self) -> Decision:
+        """The verdict, its reasons, and every gate with its value, n and reason."""
+        return self.report.decision
+
+
+def gate(
+    run: AnyRun,
+    suite: AnySuite | None = None,
+    *,
+    gates: Sequence[str] = (),
+    against: str | None = None,
+    allow_mismatch: bool = False,
+    without_contested: bool = False,
+    store: str | None = None,
+) -> ShownResult[GateCheck]:
+    """The gates of a run, checked now: its own, those of a suite as it is now, or the ones that are given.
+
+    UsageError when there is no gate that decides, or one that the run cannot answer.
+    """
+    with _run_of(run, store).opened() as (opened, header), ExitStack() as closing:
+        if suite is not None:
+            model = model_of(suite)
+            now = header.description.model_copy(update={"gates": model.gates, "criteria": model.criteria})
+            header = replace(header, suite=now.data())
+        reference = reference_of(opened, against, header.suite_name, closing)
+        options = {"allow_mismatch": allow_mismatch, "without_contested": without_contested}
+        return shown_gates(check_gates(opened, header, gates, reference, **options))
+
+
+def check_gates(
+    store: Store,
+    header: RunHeader,
+    gates: Sequence[str],
+    reference: Reference | None,
+    *,
+    allow_mismatch: bool,
+    without_contested: bool,
+) -> GateCheck:
+    """The gates of a run, or those that are given instead, and how it compares with a reference."""
+    from steelyard.analysis.summary import summarise_stored
+    from steelyard.decide.baselines import held_against, home_of
+    from steelyard.decide.gates import check_on_run
+    from steelyard.decide.verdict import decide
+    from steelyard.report.model import Report
+    from steelyard.runner.same_signature import rescored
+
+    summary = summarise_stored(store, header.id, header.description, only_for_gates=True)
+    if gates:
+        check_on_run(gates, header.description, summary)
+        asked = header.description.model_copy(update={"gates": tuple(gates), "criteria": ()})
+        header = replace(header, suite=asked.data())
+    left_out, comparison = None, None
+    if without_contested:
+        summary, relative, left_out = _without_contested(store, header, reference)
+    else:
+        relative = held_against(
+            store, header, rescore=rescored, reference=reference, allow_mismatch=allow_mismatch, strict=True
+        )
+    if reference is not None:
+        before = (home_of(reference, reference.run_id, store), reference.run_id)
+        comparison = traced(before, (store, header.id), allow_mismatch=allow_mismatch)[0]
+    gone = header.options.broken
+    decision = decide(
+        summary, header.description, state=header.state, suspect=header.suspect, gone=gone, relative=relative
+    )
+    _refuse_without_gates(header, decision)
+    report = Report(header, summary, decision, without_contested=left_out)
+    return GateCheck(report, comparison, reference.label if reference else "")
+
+
+def shown_gates(check: GateCheck) -> ShownResult[GateCheck]:
+    """The gates as they are shown."""
+
+    def document(check: GateCheck) -> Document:
+        from steelyard.report.run import decision_document
+
+        return decision_document(check.report, against_blocks(check.comparison, check.against))
+
+    def data(check: GateCheck) -> dict[str, Any]:
+        from steelyard.report.run import decision_data
+
+        return decision_data(check.report) | against_data(check.comparison)
+
+    return ShownResult(check, document, data, check.decision.verdict)
+
+
+def against_data(comparison: Comparison | None) -> dict[str, Any]:
+    """What the JSON of a run has more where it is held against another: the whole comparison under `against`."""
+    if comparison is None:
+        return {}
+    from steelyard.report.compare.blocks import data
+
+    return {"against": data(comparison)}
+
+
+def against_blocks(comparison: Comparison | None, label: str) -> list[Block]:
+    """The answer of that comparison, how sure it is and what moved; nothing where nothing was compared."""
+    if comparison is None:
+        return []
+    from steelyard.report.compare.blocks import answer
+    from steelyard.report.document import Section
+
+    return [Section(f"Against {label} (A, run {comparison.a.id})", answer(comparison))]
+
+
+def _refuse_without_gates(header: RunHeader, decision: Decision) -> None:
+    """UsageError when no gate decides anything."""
+    if all(gate.secondary and not gate.left_out for gate in decision.gates):
+        lacks = "no gates" if not decision.gates else "no gates, and all its criteria are secondary"
+        raise UsageError(
+            f"run {header.id} has {lacks}, so nothing can be decided: declare `gates` in the suite, or give --gate or"
+            " --against"
+        )
+
+
+def _without_contested(
+    store: Store, header: RunHeader, reference: Reference | None
+) -> tuple[Summary, list[GateResult], LeftOut]:
+    """What gates stand on without the contested cases, its gates on baselines left open, and what was left out."""
+    from steelyard.analysis.summary import summarise_without
+    from steelyard.decide.relative_gates import undecided
+    from steelyard.metrics.expressions import parse_gate
+    from steelyard.people.experts import contested_in
+    from steelyard.report.model import LeftOut
+
+    if reference is not None:
+        raise UsageError(
+            "--without-contested cannot be used with --against: two runs are compared over all their cases"
+        )
+    cases = tuple(item.case_id for item in contested_in(store, header))
+    summary, n_samples = summarise_without(store, header, cases)
+    why = "two runs are compared over all their cases: leave out --without-contested"
+    relative = [undecided(gate, why) for gate in map(parse_gate, header.description.gates) if gate.baseline]
+    return summary, relative, LeftOut(cases, n_samples)
+
+
+# Recorded answers, scored again.
+
+
+def rescore(
+    run: AnyRun,
+    suite: AnySuite | None = None,
+    *,
+    strict: bool = False,
+    max_inconclusive: float | None = None,
+    store: str | None = None,
+) -> Run:
+    """A new run in the same store: the answers of `run`, scored by the suite as it is now. No call is made.
+
+    The suite is the one that is named, the one that made the run in Python, or the one of the run's suite name.
+    """
+    from steelyard.engine.plan import RunOptions
+    from steelyard.runner.run import rescore_decided
+    from steelyard.suite.chosen_judge import judged_as_then
+
+    source = _run_of(run, store)
+    if source.file is not None:
+        raise UsageError(f"{source.file} is not in a store, which the new run needs: steelyard import {source.file}")
+    with source.opened() as (opened, header):
+        refuse_imported(header)
+        model = judged_as_then(source.suite_model(suite), header.description.judge, to_ask=False)
+        options = RunOptions(strict=strict, max_inconclusive=max_inconclusive)
+        report = rescore_decided(model, opened, header, options).report(opened)
+    return Run(report.header, source.store, report=report, suite=model)
+
+
+def refuse_imported(header: RunHeader) -> None:
+    """UsageError for a run of another tool: the suite has neither its cases nor the calls of its judge."""
+    imported = header.options.imported
+    if imported is not None and imported.tool:
+        raise UsageError(
+            f"run {header.id} was scored by {imported.tool}. A suite that scores its answers anew:"
+            f" steelyard init FOLDER --from {imported.file}"
+        )
+    if imported is not None:
+        raise UsageError(
+            f"run {header.id} was imported from {imported.file}: the suite has neither its cases nor the calls of"
+            f" its judge. To score it by the suite as it is now, import that file into another store:"
+            f" steelyard import {imported.file} --suite {header.suite_name} --store ANOTHER"
+        )
+
+
+# The check of a judge.
+
+
+def judge_check(
+    suite: AnySuite,
+    run: AnyRun | None = None,
+    *,
+    repeats: int | None = None,
+    store: str | None = None,
+    env: Mapping[str, str] | None = None,
+    show_progress: bool = False,
+    **options: Any,
+) -> ShownResult[JudgeCard]:
+    """The report card of a suite's judge against labels, its rubric and itself.
+
+    It judges the labelled cases now and stores that run, each text `repeats` times; with `run`, it looks at a stored
+    one and calls nobody. `options` are those of `RunOptions`.
+    """
+    from steelyard.engine.plan import RunOptions
+    from steelyard.engine.writer import progress_of
+    from steelyard.report.judge.build import build_card
+    from steelyard.store.sql import open_store
+
+    model = model_of(suite)
+    judge = judge_of(model)
+    if repeats is not None:
+        model = model.changed(judge=judge.model_copy(update={"repeats": repeats}))
+    with ExitStack() as closing:
+        if run is not None:
+            opened, header = closing.enter_context(_run_of(run, store).opened())
+            refuse_other_suite(header, model)
+        else:
+            opened = open_store(store)
+            closing.callback(opened.close)
+            with progress_of(f"{model.name}, judge check", quiet=not show_progress) as progress:
+                header, _ = run_labelled(model, opened, RunOptions(**options), repeats, progress, env)
+        return shown_card(build_card(opened, header, judge))
+
+
+def shown_card(card: JudgeCard) -> ShownResult[JudgeCard]:
+    """The card as it is shown."""
+    from steelyard.report.judge.card import data, document
+
+    return ShownResult(card, document, data, card.verdict)
+
+
+def judge_of(suite: SuiteModel) -> JudgeModel:
+    """The judge of a suite; UsageError when it has none."""
+    if suite.judge is None:
+        raise UsageError(f"the suite {suite.name} has no judge: there is nothing to check")
+    return suite.judge
+
+
+def refuse_other_suite(header: RunHeader, suite: SuiteModel) -> None:
+    """UsageError when the run is none of the suite."""
+    if header.suite_name != suite.name:
+        raise UsageError(f"run {header.id} is one of suite {header.suite_name}, not of {suite.name}")
+
+
+def run_labelled(
+    suite: SuiteModel,
+    store: Store,
+    options: RunOptions,
+    repeats: int | None,
+    progress: Progress,
+    env: Mapping[str, str] | None = None,
+) -> tuple[RunHeader, Ending]:
+    """A run of the labelled cases, in which a model judges every text twice unless `repeats` says something else."""
+    from steelyard.records import Mode
+    from steelyard.runner.run import run
+
+    judge = suite.judge
+    if judge is not None and repeats is None and judge.mode is not Mode.RULES:
+        often = max(judge.repeats, _READINGS_OF_A_MODEL)
+        suite = suite.changed(judge=judge.model_copy(update={"repeats": often}))
+    return run(suite, store, replace(options, selection=_labelled(suite, options.selection)), progress, env)
+
+
+def _labelled(suite: SuiteModel, asked: Selection) -> Selection:
+    """The cases that are asked for and have labels; as it was asked for when all have them, or none."""
+    from itertools import islice
+
+    from steelyard.suite.labels import labels_of
+
+    judge = suite.judge
+    if judge is None or not judge.labels:
+        return asked
+    chosen = (case for case in suite.cases if asked.takes_case(case))
+    results = [(case.id, bool(labels_of(case, judge))) for case in chosen]
+    labelled = [case_id for case_id, has_labels in results if has_labels]
+    if not labelled or len(labelled) == len(results):
+        return asked
+    others = tuple(pair for pair in asked.only if pair[0] == "variant")
+    return replace(asked, only=(*others, *(("id", item) for item in islice(labelled, asked.limit))), limit=None)
+
+
+# The audit of a suite, and its history.
+
+
+def audit(suite: AnySuite) -> ShownResult[AuditResult]:
+    """What answers that know nothing earn in a suite, whether its gates can fail, and what is wrong with its cases."""
+    from steelyard.auditing.audit import audit
+    from steelyard.results.audit import data, document
+
+    result = audit(model_of(suite))
+    return ShownResult(result, document, data, result.verdict)
+
+
+def history(
+    suite: AnySuite,
+    *,
+    last: int | None = None,
+    metrics: Sequence[str] = (),
+    by: str = "",
+    target: str = "",
+    store: str | None = None,
+) -> ShownResult[History]:
+    """A suite's figures run by run, and where their level changed.
+
+    `metrics` are named as gates name them, `by` is category, difficulty, variant, tag or code.
+    """
+    from steelyard.decide.history import Wanted, read_history
+    from steelyard.report.history import data, document
+    from steelyard.store.sql import open_store
+
+    opened = open_store(store, create=False)
+    try:
+        name = stored_name(opened, suite)
+        return ShownResult(read_history(opened, name, Wanted(last, tuple(metrics), by, target)), document, data)
+    finally:
+        opened.close()

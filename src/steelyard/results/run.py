@@ -1,0 +1,236 @@
+"""A stored run in Python: its figures, its samples, its tables and its report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from steelyard.errors import NotPassed
+from steelyard.records import RunHeader, Sample, Verdict
+from steelyard.results.find import FoundRuns, names_a_file, stored_suite_name
+from steelyard.results.shown import Charts, Shown
+
+if TYPE_CHECKING:
+    from steelyard.analysis.model import Summary
+    from steelyard.report.document import Document
+    from steelyard.report.model import Report
+    from steelyard.stats.intervals import Estimate
+    from steelyard.store.base import Store
+    from steelyard.store.sql import SqlStore
+    from steelyard.suite.case import Case
+    from steelyard.suite.models import SuiteModel
+
+_INTERRUPTED = 130
+_ALL = 2**62
+
+
+class Run(Shown):
+    """A run. `id`, `suite`, `state`, `verdict` and `created_at` are there at once; all else is read when it is asked
+    for. Printed, and at the end of a notebook's cell, it is its report."""
+
+    def __init__(
+        self,
+        header: RunHeader,
+        store: str | None,
+        *,
+        file: str | None = None,
+        report: Report | None = None,
+        suite: SuiteModel | None = None,
+        interrupted: bool = False,
+    ) -> None:
+        """`store` is the address of the store that has it, `file` the snapshot that has it instead."""
+        self.id = header.id
+        self.suite = header.suite_name
+        self.state = header.state
+        self.created_at = header.created_at
+        """Seconds since 1970 (UTC)."""
+        self.verdict: Verdict | None = header.verdict if report is None else report.decision.verdict
+        self.interrupted = interrupted
+        self.store, self.file = store, file
+        self._listed, self._suite = header, suite
+        if report is not None:
+            self.__dict__["report"] = report
+
+    @contextmanager
+    def opened(self) -> Iterator[tuple[SqlStore, RunHeader]]:
+        """The store that has the run, open, and the run as it is stored there."""
+        with ExitStack() as closing:
+            store, name = FoundRuns(self.store, closing).find(self.file or self.id)
+            yield store, store.run(name)
+
+    @cached_property
+    def report(self) -> Report:
+        """All that the report shows."""
+        from steelyard.report.build import build_report
+
+        with self.opened() as (store, header):
+            return build_report(store, header)
+
+    @property
+    def header(self) -> RunHeader:
+        """What was run, with what, and how it went."""
+        return self.report.header
+
+    @property
+    def summary(self) -> Summary:
+        """All figures of the run, each with its n."""
+        return self.report.summary
+
+    @property
+    def average(self) -> Estimate | None:
+        """The average score with its interval and n; None of a run that has not ended. Reads no sample."""
+        return self._overall("average")
+
+    @property
+    def pass_rate(self) -> Estimate | None:
+        """The share of samples that passed, likewise."""
+        return self._overall("pass_rate")
+
+    def _overall(self, name: str) -> Estimate | None:
+        from steelyard.analysis.summary import stored_summary
+
+        stored = stored_summary(self._listed.summary)
+        return None if stored is None else getattr(stored.overall, name)
+
+    @property
+    def samples(self) -> Iterator[Sample]:
+        """Every sample in the order of the plan, streamed. Answers are not read: `call_result.text` is None."""
+        with self.opened() as (store, header):
+            yield from (sample for sample, _ in store.samples(header.id, answers=False))
+
+    @property
+    def answers(self) -> Iterator[tuple[Sample, Case]]:
+        """Every sample with its answer in `call_result.text`, and its case; streamed."""
+        with self.opened() as (store, header):
+            yield from store.samples(header.id)
+
+    def to_pandas(self, name: str = "samples", *, answers: bool = False) -> Any:
+        """A table of the run as a pandas DataFrame: samples, findings, votes, claims.
+
+        What is missing is null. `answers` adds the answers' texts. MissingExtra without pandas.
+        """
+        from steelyard.tables.frames import to_pandas
+
+        with self.opened() as (store, header):
+            return to_pandas(store, header, name, answers=answers)
+
+    def to_polars(self, name: str = "samples", *, answers: bool = False) -> Any:
+        """The same as a polars DataFrame."""
+        from steelyard.tables.frames import to_polars
+
+        with self.opened() as (store, header):
+            return to_polars(store, header, name, answers=answers)
+
+    def to_arrow(self, name: str = "samples", *, answers: bool = False) -> Any:
+        """The same as an Arrow table."""
+        from steelyard.tables.arrow import table_of
+
+        with self.opened() as (store, header):
+            return table_of(store, header, name, answers=answers)
+
+    def raise_unless_passed(self) -> None:
+        """NotPassed with the reasons unless the verdict is PASS: also of a run without gates, which decides nothing."""
+        decision = self.report.decision
+        if decision.verdict is not Verdict.PASS:
+            from steelyard.report.wording import all_reasons
+
+            word = "no verdict" if decision.verdict is None else decision.verdict.value
+            raise NotPassed(f"run {self.id} of {self.suite}: {word}", all_reasons(self.report), self.exit_code or 1)
+
+    def own_format(self) -> Any:
+        """The run as a document in the suite's own format of snapshots; UsageError when the suite has none."""
+        from steelyard.runner.imports import document_of
+
+        with self.opened() as (store, header):
+            return document_of(self.suite_model(), store, header)
+
+    def suite_model(self, suite: Any = None) -> SuiteModel:
+        """The suite as it is now: the one that is named, the one that made this run in Python, or the one of its name.
+
+        UsageError when there is none, or more than one.
+        """
+        from steelyard.suite.load import suite_of_run
+
+        if suite is None and self._suite is not None:
+            return self._suite
+        return model_of(suite) if suite is not None else suite_of_run(self.header)
+
+    @property
+    def charts(self) -> Charts:
+        """Every chart that the run's figures give; at the end of a notebook's cell they are pictures."""
+        from steelyard.report.charts import charts_of
+
+        return Charts(charts_of(self.summary, self.header))
+
+    def write_charts(self, folder: str | Path, names: Mapping[str, str] | None = None) -> list[Path]:
+        """Write every chart of the run as NAME.png into the folder; `names` calls some by another name.
+
+        Charts of an earlier run that this one has nothing for are removed.
+        MissingExtra when nothing is installed that can draw.
+        """
+        from steelyard.report.charts import CHARTS
+        from steelyard.report.charts.base import write_charts
+
+        return write_charts(self.charts, Path(folder), names, CHARTS)
+
+    @property
+    def exit_code(self) -> int:
+        """What `steelyard run` ends with: 0 pass, 1 fail, 3 invalid, 4 ambiguous, 130 interrupted."""
+        from steelyard.report.verdicts import exit_code
+
+        return _INTERRUPTED if self.interrupted else exit_code(self.verdict)
+
+    def document(self) -> Document:
+        from steelyard.report.run import document
+
+        return document(self.report)
+
+    def to_data(self) -> dict[str, Any]:
+        from steelyard.report.run import data
+
+        return data(self.report)
+
+    def __repr__(self) -> str:
+        return f"Run({self.id!r}, verdict={self.verdict.value if self.verdict else None})"
+
+
+def runs(suite: Any = None, store: str | None = None) -> list[Run]:
+    """The stored runs, all or those of a suite, newest first; no sample of them is read."""
+    from steelyard.store.sql import open_store
+
+    opened = open_store(store, create=False)
+    try:
+        name = stored_name(opened, suite) if suite is not None else ""
+        return [Run(header, store) for header in opened.listing.page(name, limit=_ALL)]
+    finally:
+        opened.close()
+
+
+def load_run(name: str | Path, store: str | None = None) -> Run:
+    """A run by its name as commands take it: id, beginning of it, LAST, LAST~1, @baseline, or a snapshot file (.json).
+
+    RunNotFound when there is none, SnapshotError when the file is no snapshot.
+    """
+    name = str(name)
+    with ExitStack() as closing:
+        opened, name_there = FoundRuns(store, closing).find(name)
+        header = opened.run(name_there)
+    return Run(header, store, file=name if names_a_file(name) else None)
+
+
+def stored_name(store: Store, suite: Any) -> str:
+    """The name that the runs of a suite are stored under."""
+    return stored_suite_name(store, suite) if isinstance(suite, str) else model_of(suite).name
+
+
+def model_of(suite: Any) -> SuiteModel:
+    """The model of a suite: of a `Suite`, of what `load_suite` gave, or of the file, folder or name of one."""
+    from steelyard.suite.load import load_suite
+    from steelyard.suite.models import SuiteModel
+
+    if isinstance(suite, SuiteModel):
+        return suite
+    return load_suite(suite) if isinstance(suite, str | Path) else suite.model

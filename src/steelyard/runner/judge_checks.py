@@ -1,0 +1,73 @@
+"""What is looked at of a run's judge when the run ends: whether it tells texts apart, and whether it has drifted."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from steelyard.analysis.model import Summary
+from steelyard.decide.baselines import Reference, runs_held_against
+from steelyard.engine.writer import Progress
+from steelyard.errors import SteelyardError
+from steelyard.records import Anchors, Mode, RunHeader
+from steelyard.store.base import Store
+from steelyard.suite.models import Limits, SuiteModel
+
+if TYPE_CHECKING:
+    from steelyard.judging.ask import CostEstimate
+
+
+def judge_doubts(header: RunHeader, summary: Summary, *, differ: bool) -> list[str]:
+    """That the judge does not tell texts apart, if so; `differ` says whether the texts do."""
+    judge = header.description.judge
+    if summary.judge is None or judge is None or not differ:
+        return []
+    from steelyard.analysis.judge.health import constant_judge
+
+    why = constant_judge(summary.judge, judge.rubric.scale)
+    return [why] if why else []
+
+
+def with_anchors(
+    header: RunHeader,
+    suite: SuiteModel,
+    limits: Limits,
+    store: Store,
+    reference: Reference | None,
+    progress: Progress,
+    env: Mapping[str, str] | None,
+) -> RunHeader:
+    """The header with what the run's judge, if it is a model, reads of the anchors of the runs that this one is held
+    against, within `limits`. What goes wrong is told, and ends nothing."""
+    asked = suite.judge is not None and any(member.kind != "python" for member in suite.judge.members)
+    # The arms of an experiment are judged side by side.
+    if not asked or not limits.anchors or header.options.experiment is not None:
+        return header
+    from steelyard.analysis.compare.pairing import read_run
+    from steelyard.runner.attribute import Purchase, read_anchors
+
+    results: dict[str, Anchors] = {}
+    for label, (home, run_id) in runs_held_against(store, header, reference).items():
+
+        def add_problem(estimate: CostEstimate, label: str = label) -> None:
+            if estimate.texts:
+                progress.note(f"judging answers of {label} again, to measure drift of the judge: {estimate}")
+
+        try:
+            before, now = read_run(home, run_id), read_run(store, header.id)
+            if run_id in results or before.mode not in (Mode.MODEL, Mode.BASIC):
+                continue
+            left = (
+                None if limits.max_cost is None else limits.max_cost - sum(item.cost or 0 for item in results.values())
+            )
+            read = read_anchors(
+                before, now, suite, Purchase(limits.anchors, store, add_problem, left), limits, env or os.environ
+            )
+        except SteelyardError as error:
+            progress.note(f"drift of the judge is not measured against {label}: {str(error).partition(chr(10))[0]}")
+            continue
+        if read is not None:
+            results[run_id] = read
+    return replace(header, options=replace(header.options, anchors=results or header.options.anchors))

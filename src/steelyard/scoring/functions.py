@@ -1,0 +1,212 @@
+"""A plain function as a scorer: `def f(answer, case) -> float | dict | Reading`, its result checked at the border."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import inspect
+import math
+import threading
+from collections.abc import Awaitable, Mapping
+from functools import cached_property
+from typing import Any, ClassVar
+
+from pydantic import Field, field_serializer
+
+from steelyard.plugins import UserCodeError, bound_values, checked_call, in_one_line, number, place_in_words, place_of
+from steelyard.scoring.base import Fault, Reading, Scorer
+from steelyard.suite.case import Case
+from steelyard.suite.values import Scale
+from steelyard.suite.yaml import listed
+
+_ALLOWED = "a number from {} to {}, true or false, a dict of measures, or a steelyard.Reading"
+_FINDING = ("code", "place", "expected", "got", "evidence", "section", "gain")
+_OWN_KEYS = ("score", "note", "findings")
+"""What a dict may hold besides its measures."""
+
+
+class FunctionScorer(Scorer):
+    """Asks the function. `with` gives it further arguments by name; `answer` there is a path into the answer."""
+
+    case_paths: ClassVar[tuple[str, ...]] = ()
+
+    answer: str | None = ""
+    function: Any
+    arguments: dict[str, Any] = Field(default_factory=dict)
+    named: tuple[str, ...] = Field(default=(), alias="measures")
+    bound: Any = None
+    """What the function holds besides its source: values of a closure or a partial."""
+    component: str = Field(exclude=True)
+    code: str = Field(exclude=True)
+    scale: Scale = Field(exclude=True)
+
+    def model_post_init(self, _context: Any) -> None:
+        """Refuse a function that cannot be called with an answer, a case and the arguments."""
+        try:
+            inspect.signature(self.function).bind(None, None, **self.arguments)
+        except TypeError as error:
+            more = "".join(f", {name}" for name in self.arguments)
+            call = f"it is called as f(answer, case{more})"
+            raise ValueError(f"{place_of(self.function)} does not fit, {call}: {error}") from None
+        except ValueError:  # a builtin that does not say what it takes
+            pass
+        self.__dict__["bound"] = bound_values(self.function)
+
+    @field_serializer("function")
+    def _as_text(self, function: Any) -> str:
+        return place_of(function)
+
+    @property
+    def metrics(self) -> Mapping[str, str]:  # type: ignore[override]  # ours are of the instance
+        """Its measures, for the rules of a judge."""
+        return dict.fromkeys(self.named, f"as {place_of(self.function)} measures it")
+
+    @cached_property
+    def _last(self) -> list[tuple[Any, Case, Reading]]:
+        return []
+
+    def read(self, answer: Any, case: Case) -> Reading:
+        who = f"the scorer of {self.component}, {place_of(self.function)},"
+        part = self.answer_value(answer) if self.answer else answer
+        result = checked_call(who, self._call, part, case, returns=object, written=self.function)
+        try:
+            reading = self._reading(result, who, part)
+        except _Refused as error:
+            raise UserCodeError(f"{who} returned {error}{place_in_words(self.function)}") from None
+        if self.named:
+            self._last[:] = [(answer, case, reading)]
+        return reading
+
+    def measured(self, answer: Any, case: Case) -> Mapping[str, Any]:
+        """Its measures of that answer; the function is not asked again for the answer that it was asked for last."""
+        for last_answer, last_case, reading in self._last[:]:
+            if last_answer is answer and last_case is case:
+                return reading.metrics
+        return self.read(answer, case).metrics
+
+    def _call(self, part: Any, case: Case) -> Any:
+        result = self.function(part, case, **self.arguments)
+        return _awaited(result) if inspect.isawaitable(result) else result
+
+    def _reading(self, result: Any, who: str, part: Any) -> Reading:
+        low, high = self.scale
+        if isinstance(result, Reading):
+            reading: Reading = checked_call(who, lambda: result, returns=Reading, written=self.function)
+            if reading.value is not None:
+                _number(reading.value, low, high, "Reading.value: ")
+            if any(name not in reading.metrics for name in self.named):
+                raise _Refused(f"a Reading without the metrics {listed(self.named)}, which the suite's measures name")
+            return reading
+        if isinstance(result, Mapping):
+            return self._of_dict(result, part)
+        if isinstance(result, bool):
+            value = high if result else low
+        else:
+            value = _number(result, low, high, "", _ALLOWED.format(f"{low:g}", f"{high:g}"))
+        if self.named:
+            raise _Refused(f"{in_one_line(result)}, not a dict with the measures {listed(self.named)}")
+        return Reading(value, got=self._shown(part))
+
+    def _of_dict(self, result: Mapping[Any, Any], part: Any) -> Reading:
+        low, high = self.scale
+        for key in result:
+            if key not in (*_OWN_KEYS, *self.named):
+                declared = ", ".join([*self.named, *([key] if isinstance(key, str) else ())])
+                allowed = f"allowed are {listed(_OWN_KEYS)} and declared measures, as in measures: [{declared}]"
+                raise _Refused(f"a dict with the key {in_one_line(key)}; {allowed}")
+        if lacking := [name for name in self.named if name not in result]:
+            raise _Refused(f"a dict without {listed(lacking)}: write None for what cannot be measured")
+        metrics = {
+            name: None if result[name] is None else _number(result[name], 0, 1, f"{name}: ") for name in self.named
+        }
+        known = [value for value in metrics.values() if value is not None]
+        if result.get("score") is not None:
+            value = _number(result["score"], low, high, "score: ")
+        elif known:
+            value = low + math.fsum(known) / len(known) * (high - low)
+        else:
+            raise _Refused("a dict without a score and without any measure: to score nothing, return Reading(None)")
+        note = result.get("note") or ""
+        if not isinstance(note, str):
+            raise _Refused(f"note: {in_one_line(note)} ({type(note).__name__}), not a text")
+        share = (value - low) / (high - low)
+        faults = self._faults(result.get("findings"), 1.0 - share)
+        return Reading(value, got=self._shown(part), note=note, faults=faults, metrics=metrics)
+
+    def _shown(self, part: Any) -> Any:
+        """What a finding shows as got: not the whole of a JSON answer."""
+        return part if self.answer or isinstance(part, str) else None
+
+    def _faults(self, given: Any, missing: float) -> tuple[Fault, ...]:
+        """Each finding is a text, a dict or a Fault; those that do not say it share what the value lacks."""
+        if given is None:
+            return ()
+        if not isinstance(given, list | tuple):
+            raise _Refused(f"findings: {in_one_line(given)} ({type(given).__name__}), not a list")
+        share = missing / len(given) if given else 0.0
+        faults = tuple([self._fault(item, share) for item in given])
+        who = f"the scorer of {self.component}"
+        checked: tuple[Fault, ...] = checked_call(who, lambda: faults, returns=tuple[Fault, ...], written=self.function)
+        return checked
+
+    def _fault(self, item: Any, share: float) -> Fault:
+        if isinstance(item, Fault):
+            return item
+        if isinstance(item, str):
+            return Fault({self.code: share}, evidence=item)
+        if not isinstance(item, Mapping) or (strange := [key for key in item if key not in _FINDING]):
+            what = in_one_line(item) if not isinstance(item, Mapping) else f"the key {in_one_line(strange[0])}"
+            raise _Refused(f"findings: {what}; a finding is a text, a steelyard.Fault or a dict of {listed(_FINDING)}")
+        gain = _number(item.get("gain", share), 0, 1, "findings.gain: ")
+        parts = {key: value for key, value in item.items() if key not in ("code", "gain")}
+        return Fault({item.get("code", self.code): gain}, **parts)
+
+
+class FunctionMeasure(Scorer):
+    """A measure of a function's dict, as a component without weight."""
+
+    needs_truth: ClassVar[bool] = False
+    case_paths: ClassVar[tuple[str, ...]] = ()
+
+    answer: str | None = ""
+    of: FunctionScorer = Field(exclude=True)
+    measure: str
+
+    def read(self, answer: Any, case: Case) -> Reading:
+        return Reading(self.of.measured(answer, case)[self.measure])
+
+
+class _Refused(Exception):
+    """What was returned, and what is allowed."""
+
+
+def _number(value: Any, low: float, high: float, where: str, allowed: str = "") -> float:
+    """The value as a number from `low` to `high`."""
+    result = number(value)
+    if result is None or not low <= result <= high:  # NaN is on no scale
+        allowed = allowed or f"a number from {low:g} to {high:g}"
+        raise _Refused(f"{where}{in_one_line(value)} ({type(value).__name__}), not {allowed}")
+    return float(result)
+
+
+# A loop of its own thread, for async functions: whatever loop runs where an answer is scored is not touched, and what
+# a function keeps open between calls stays on one loop.
+
+
+@functools.cache
+def _loop() -> asyncio.AbstractEventLoop:
+    loop = asyncio.new_event_loop()
+    threading.Thread(target=loop.run_forever, name="steelyard-async-scorers", daemon=True).start()
+    return loop
+
+
+def _awaited(result: Awaitable[Any]) -> Any:
+    async def wait() -> Any:
+        return await result
+
+    waiting = asyncio.run_coroutine_threadsafe(wait(), _loop())
+    try:
+        return waiting.result()
+    except BaseException:
+        waiting.cancel()  # Ctrl-C, with nobody left who waits
+        raise

@@ -1,0 +1,96 @@
+"""`init --from`: a suite of another tool's file that runs at once, without a call, and reads the same answers anew."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from parts.command import invoke
+from steelyard.exchange.suite_files import scorer_for
+
+FILES = Path(__file__).parent / "files"
+
+
+def scored(tmp_path, file, *options):
+    folder = tmp_path / "mine"
+    if not folder.exists():
+        invoke("init", folder, "--from", file)
+    store = tmp_path / "runs.db"
+    invoke("run", folder, "--store", store, *options)
+    return json.loads(invoke("report", "LAST", "--store", store, "--json")), (folder / "suite.yaml").read_text()
+
+
+@pytest.mark.parametrize(
+    ("file", "scorer", "rate", "n"),
+    [
+        # promptfoo's `equals` and lm-eval's `exact_match` say the same; OpenAI's `Match` looks at the beginning alone
+        # and has 5 of 8: "The answer is 72." contains its truth.
+        ("promptfoo.json", "exact", 5 / 8, 8),
+        ("inspect.eval", "exact", 10 / 16, 16),
+        ("samples_filters_2026-11-17T19-42-26.262525.jsonl", "exact", 5 / 10, 10),
+        ("samples_choices_2026-11-17T19-43-13.682542.jsonl", "exact", 1 / 4, 4),
+        ("openai-evals.jsonl", "contains", 6 / 8, 8),
+    ],
+)
+def test_the_answers_are_scored_anew_without_a_call(tmp_path, file, scorer, rate, n):
+    report, text = scored(tmp_path, FILES / file)
+    assert f"answer: {{{scorer}:" in text
+    assert report["overall"]["pass_rate"]["value"] == rate
+    assert report["overall"]["pass_rate"]["n"] == n
+    assert report["run"]["target"]["kind"] == "recorded"
+
+
+def test_both_readings_can_be_held_beside_each_other(tmp_path):
+    scored(tmp_path, FILES / "promptfoo.json")
+    store = tmp_path / "runs.db"
+    theirs = json.loads(invoke("import", FILES / "promptfoo.json", "--store", store, "--json"))["runs"][0]["run"]
+    ours = next(run["id"] for run in json.loads(invoke("runs", "--store", store, "--json")) if run["id"] != theirs)
+    compared = json.loads(invoke("compare", theirs, ours, "--store", store, "--allow-mismatch", "--json", code=3))
+    assert compared["verdict"] == "same"
+    assert "8 unchanged of 8 comparable pairs" in compared["moved"][0]
+
+
+def test_every_provider_has_its_answers_and_every_prompt_is_a_variant(tmp_path):
+    small, text = scored(tmp_path, FILES / "promptfoo-grid.json")
+    large, _ = scored(tmp_path, FILES / "promptfoo-grid.json", "--target", "openai:chat:large")
+    assert 'variants: {prompt: ["prompt-1", "prompt-2"]}\nrepeats: 2' in text
+    for report in (small, large):
+        assert report["overall"]["pass_rate"]["value"] == 6 / 12
+        assert report["n_samples"] == 16
+
+
+def test_truths_that_are_data_are_compared_part_by_part(tmp_path):
+    file = tmp_path / "data.jsonl"
+    rows = [{"x": 1, "y": [2]}, {"x": 3}]
+    lines = [
+        {"id": str(n), "question": "?", "answer": json.dumps(row), "expected": {**row, "x": 1}}
+        for n, row in enumerate(rows)
+    ]
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    report, _ = scored(tmp_path, file)
+    assert report["overall"]["pass_rate"]["value"] == 1 / 2
+
+
+def test_what_is_there_is_not_overwritten(tmp_path):
+    (tmp_path / "cases.jsonl").write_text("mine")
+    message = invoke("init", tmp_path, "--from", FILES / "promptfoo.json", code=2)
+    assert "already has cases.jsonl" in message
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["cases.jsonl"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "truths", "scorer"),
+    [
+        ("match", ["Paris", "Lima"], "contains"),
+        ("includes", ["Paris", "Lima"], "contains"),
+        ("icontains", ["Paris", "Lima"], "match: all"),
+        ("contains-any", [["a", "b"]], "match: any"),
+        ("equals", ["Paris", "Lima"], "exact"),
+        ("exact_match", ["12", "-3.5", 4], "number"),
+        ("", ["yes", "no", "no", "yes", "yes", "no"], 'choice: {expected: expected, labels: ["no", "yes"]'),
+        ("exact", [["a", "b"], "c"], "contains"),
+        ("llm-rubric", [None], "regex"),
+    ],
+)
+def test_the_nearest_scorer_is_chosen(kind, truths, scorer):
+    assert scorer in scorer_for(kind, truths)[0]

@@ -1,0 +1,155 @@
+"""Runs are deleted whole, with what only they need, and never when something else stands on them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from parts.command import invoke
+from parts.every_part import fill_with_everything
+from parts.judged_samples import judged
+from parts.small_suite import write_suite
+from parts.stored import case, header, sample
+from steelyard.errors import RunNotFound
+from steelyard.records import CallResult, RunFacts, RunState
+from steelyard.store.copy import OF_A_RUN, delete_runs, plan_deletion
+from steelyard.store.logs import BaselineEntry
+from steelyard.store.people import LabelRecord, Plan, Queue
+from steelyard.store.snapshot import write_snapshot
+from steelyard.store.sql import SqlStore, open_store
+
+
+def put(store: SqlStore, name: str, *numbers: int, rescored: str | None = None, **facts: object) -> None:
+    """An ended run of some cases."""
+    made = {"created_at": 2000.0 + len(store.runs()), "rescored_from": rescored, "options": RunFacts(**facts)}
+    store.create_run(header(name, **made))
+    cases = [case(number) for number in numbers]
+    if rescored is None:
+        store.add_samples(name, [sample(item) for item in cases], cases)
+    else:
+        store.add_rescored(name, rescored, [sample(item) for item in cases], cases)
+    store.update_run(header(name, **made, state=RunState.ENDED))
+
+
+def rows(store: SqlStore, table: str) -> int:
+    with store.database.reading() as session:
+        return int(session.execute(f"SELECT count(*) FROM {table}")[0][0])
+
+
+def test_a_run_goes_with_all_its_rows_and_the_cases_that_no_other_has(store: SqlStore, tmp_path: Path) -> None:
+    put(store, "stays-1", 1, 50)
+    tables = (*OF_A_RUN, "runs", "cases")
+    write_snapshot(store, "stays-1", tmp_path / "before.json")
+    before = {table: rows(store, table) for table in tables}
+    fill_with_everything(store)
+    assert all(rows(store, table) > before[table] for table in tables if table not in ("journal", "stored_columns"))
+    planned = plan_deletion(store, ["demo-1"], ())
+    assert [(item.run, item.samples) for item in planned.runs] == [("demo-1", len(list(store.samples("demo-1"))))]
+    assert planned.bytes > 1_000
+    done = delete_runs(store, ["demo-1"], ())
+    assert (done.runs, done.left) == (planned.runs, {})
+    assert {table: rows(store, table) for table in tables} == before
+    with pytest.raises(RunNotFound):
+        store.run("demo-1")
+    write_snapshot(store, "stays-1", tmp_path / "after.json")
+    assert (tmp_path / "after.json").read_bytes() == (tmp_path / "before.json").read_bytes()
+
+
+def test_ended_runs_are_guarded_again_after_a_deletion(store: SqlStore) -> None:
+    put(store, "a-1", 1)
+    put(store, "b-1", 1)
+    delete_runs(store, ["a-1"], ())
+    for sql in ("DELETE FROM findings", "UPDATE runs SET version = 'x'", "DELETE FROM answers"):
+        with pytest.raises(Exception, match="has ended and cannot be changed"), store.database.writing() as session:
+            session.execute(sql)
+
+
+def test_a_run_that_something_stands_on_is_left_with_the_reason_and_goes_with_it(store: SqlStore) -> None:
+    for name in ("base-1", "old-1", "label-1", "source-1", "going-1", "plain-1"):
+        put(store, name, 1)
+    put(store, "scored-1", 1, rescored="source-1")
+    put(store, "scored-2", 1, rescored="scored-1")
+    put(store, "resumed-1", 1, resumed_from="plain-1")
+    store.log_baseline(BaselineEntry("demo", "release", "base-1", 5.0, "ada", signature={}))
+    store.log_baseline(BaselineEntry("demo", "previous", "old-1", 5.0, "ada", signature={}))
+    store.log_baseline(BaselineEntry("demo", "previous", "old-1", 6.0, "ada", removed=True, signature={}))
+    store.people.add_labels([LabelRecord("demo", case(1).id, "ada", "verdict", True, "label-1")])
+    alert = store.open_alert("demo", "cause", "resumed-1", {"what": "x"})
+    assert alert is not None
+    ids = [run.id for run in store.runs() if run.id != "scored-2"]
+    done = delete_runs(store, ids, ["going-1"])
+    assert done.runs == []
+    assert done.left == {
+        "base-1": "it is the baseline release",
+        "old-1": "the log of baselines names it (previous)",
+        "label-1": "people have labelled its answers",
+        "going-1": "it is under way",
+        "scored-1": "run scored-2 stands on its answers",
+        # The answers of a run that was rescored twice are those of the first.
+        "source-1": "run scored-2 stands on its answers",
+        "resumed-1": "an alert that is open names it",
+        "plain-1": "run resumed-1 stands on its answers",
+    }
+    store.close_alert(alert.number, "resumed-1", {"kind": "over"})
+    done = delete_runs(store, [*ids, "scored-2"], ["going-1"])
+    assert sorted(item.run for item in done.runs) == ["plain-1", "resumed-1", "scored-1", "scored-2", "source-1"]
+    assert rows(store, "alerts") == 0
+
+
+def test_what_was_drawn_to_be_labelled_and_is_not_yet_goes_with_the_run(store: SqlStore) -> None:
+    put(store, "a-1", 1)
+    store.people.add_places(Queue("a-1"), Plan("verdict"), [((case(1).id, "", 0), "random")])
+    assert [item.run for item in delete_runs(store, ["a-1"], ()).runs] == ["a-1"]
+    assert (rows(store, "label_queue"), rows(store, "label_plans")) == (0, 0)
+
+
+def test_a_judged_run_that_was_rescored_is_needed_by_the_other(store: SqlStore) -> None:
+    put(store, "a-1")
+    store.create_run(header("j-1", created_at=1.0))
+    store.add_samples("j-1", [judged(case(1))], [case(1)])
+    store.update_run(header("j-1", created_at=1.0, state=RunState.ENDED))
+    store.create_run(header("j-2", created_at=2.0, rescored_from="j-1"))
+    store.add_rescored("j-2", "j-1", [judged(case(1))], [case(1)])
+    assert list(delete_runs(store, ["j-1"], ()).left) == ["j-1"]
+    assert len(delete_runs(store, ["j-1", "j-2"], ()).runs) == 2
+
+
+def test_the_file_becomes_smaller_and_no_number_is_given_twice(tmp_path: Path) -> None:
+    store = open_store(str(tmp_path / "runs.db"))
+    put(store, "a-1", 1)
+    store.create_run(header("big-1", created_at=1.0))
+    # Texts that do not pack well.
+    texts = ["".join(chr(97 + (k * k * 7919 + n) % 26) for k in range(n, n + 3_000)) for n in range(100)]
+    cases = [case(100 + n) for n in range(100)]
+    samples = [sample(item, call_result=CallResult(text=text)) for item, text in zip(cases, texts, strict=True)]
+    store.add_samples("big-1", samples, cases)
+    done = delete_runs(store, ["big-1"], ())
+    assert done.freed is not None
+    assert done.freed > 50_000
+    put(store, "c-1", 1)
+    with store.database.reading() as session:
+        numbers = dict(session.execute("SELECT id, number FROM runs"))
+    # The deleted run had number 2.
+    assert numbers == {"a-1": 1, "c-1": 3}
+    store.close()
+
+
+def test_the_commands_say_sizes_ask_and_keep_the_newest(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    suite = write_suite(tmp_path / "my", n=3)
+    for _ in range(4):
+        invoke("run", suite, "--quiet")
+    ids = [run["id"] for run in json.loads(invoke("runs", "--json"))]
+    invoke("baseline", "set", ids[3], "--name", "release")
+    assert "2 runs to delete, about" in invoke("runs", "prune", "--keep", 1, "--dry-run")
+    assert "confirmation needs a terminal" in invoke("runs", "prune", "--keep", 1, code=2)
+    assert len(json.loads(invoke("runs", "--json"))) == 4
+    data = json.loads(invoke("runs", "prune", "--keep", 1, "--suite", "words", "--yes", "--json"))
+    assert ([item["run"] for item in data["runs"]], data["deleted"]) == (ids[1:3], True)
+    assert data["left"] == [{"run": ids[3], "why": "it is the baseline release"}]
+    assert [run["id"] for run in json.loads(invoke("runs", "words", "--json"))] == [ids[0], ids[3]]
+    assert "NOT DELETED" in invoke("runs", "delete", ids[3], "--yes", code=1)
+    assert "1 runs deleted" in invoke("runs", "delete", "LAST", "--yes").replace(",", "")
+    assert "there is no run of a suite none" in invoke("runs", "prune", "--keep", 1, "--suite", "none", code=2)
