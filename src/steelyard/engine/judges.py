@@ -193,8 +193,9 @@ class Judges:
 
 
 def _name(model: EmbeddingsConnection) -> str:
-    """The same for the same model at the same place; a judge's name is an identifier."""
-    return f"embeddings {model.model} at {model.base_url} {digest(model.model_dump(mode='json'))[:8]}"
+    """The same for the same model at the same place."""
+    size = "" if model.dimensions is None else f" ({model.dimensions} dimensions)"
+    return f"embeddings {model.model} at {model.base_url}{size}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -209,6 +209,8 @@ class OtherBalance:
     def asks_no_model(self) -> bool:
         """True when everything that the suite says of an answer can be said again without a call."""
         judge = self._suite.judge
+        if self._evaluator.needs_models:
+            return False
         return judge is None or all(member.kind == "python" for member in judge.members)
 
     @cached_property
