@@ -102,7 +102,10 @@ class SuiteRun:
         except SteelyardError as error:
             failed = TestResult("error", f"inconclusive: the suite could not be run: {error}")
             return dict.fromkeys([*self.cases, *self.gates], failed)
-        figure = f"pass rate {wording.pass_rate(report)}"
+        average = report.summary.overall.average
+        figure = f"average {fmt.percent(average.value)} {fmt.base(average.n, average.n_missing)}"
+        if report.summary.passing:
+            figure = f"pass rate {wording.pass_rate(report)}"
         self.line = f"{self.suite.name}: {wording.verdict_title(report)} | run {report.header.id} | {figure}"
         return dict(_results(self, report, only))
 
