@@ -104,6 +104,13 @@ def test_an_estimate_calls_nobody_and_follows_earlier_runs(project):
     assert "no price for gem; write prices.yaml" in " ".join(shown.split())
 
 
+def test_a_judge_of_a_provider_may_be_another_model_but_not_the_system_under_test(project):
+    run("--judge-model", "m-2")
+    assert {seen.json["model"] for seen in project.seen(PATHS["anthropic"])} == {"m-2"}
+    given = ("--target", "anthropic", "--base-url", project.base_url, "--model", "m-1")
+    assert "is the system under test itself" in invoke("run", "suites/numbers", *given, code=2)
+
+
 def test_the_nearest_price_file_holds_and_what_is_wrong_with_it_is_said(tmp_path, monkeypatch):
     (tmp_path / "a" / "b").mkdir(parents=True)
     (tmp_path / "work").mkdir()
