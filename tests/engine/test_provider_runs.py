@@ -67,6 +67,10 @@ def test_a_run_has_the_cost_of_target_and_judge_and_says_which_model_has_no_pric
     stored = json.dumps([header.suite, header.target, header.signature, header.options.asked_by], default=str)
     assert "very-secret" not in stored
     assert "First token" in invoke("report", "LAST", "--full")
+    data = json.loads(invoke("report", "LAST", "--json"))
+    assert data["judge"]["spending"]["cost"] == pytest.approx(360e-6)
+    assert data["latency"]["first_token"]["n"] == data["latency"]["tokens_per_second"]["n"] == 2
+    assert data["run"]["options"]["prices"] == header.options.prices
 
 
 def test_a_price_of_the_suite_goes_before_that_of_the_file(project, tmp_path):
