@@ -204,6 +204,9 @@ class CallResult:
     moment it was sent; `latency` then counts from the moment it was due. None under a closed load."""
     cut_off: bool = False
     """True when the answer broke off at the limit of tokens."""
+    first_token: float | None = None
+    """Seconds until the first part of a streamed answer came; None when it was not streamed."""
+    tokens_cached: Whole | None = None
 
 
 @slotted
@@ -583,6 +586,8 @@ class RunFacts:
     against: BaselineGates | None = None
     asked_by: Mapping[str, Any] | None = field(default=None, metadata={"hidden": True})
     """What requests were made by, without secrets (`targets/base.py`): with a case it gives the request as sent."""
+    prices: Mapping[str, Any] = field(default_factory=dict)
+    """By model that was asked, what a million tokens cost, by kind of token; None where no price is known."""
 
 
 @dataclass

@@ -60,12 +60,13 @@ def agree_to_cost(suite: SuiteModel, store: Store, earlier: RunHeader, *, yes: b
     """
     from steelyard.judging.ask import estimate_cost
     from steelyard.scoring.base import models_asked
+    from steelyard.suite.prices import read_prices
 
     judge, models = suite.judge, sorted({model.model for model in models_asked(suite.computed)})
     if judge is None and not models:
         raise UsageError(f"the suite {suite.name} has no judge: rescore without --judge-again")
     if judge is not None and any(member.kind != "python" for member in judge.members):
-        estimate = estimate_cost(judge, _prompt_lengths(suite, judge, store, earlier))
+        estimate = estimate_cost(judge, _prompt_lengths(suite, judge, store, earlier), read_prices(suite.folder))
         click.echo(f"Judging the answers of run {earlier.id} again takes: {estimate}", err=True)
     elif not models:
         click.echo("The judge is code: no model is asked.", err=True)
@@ -184,6 +185,7 @@ def _prompt_lengths(suite: SuiteModel, judge: JudgeModel, store: Store, earlier:
 @against
 @allow_mismatch
 @click.option("--no-alerts", is_flag=True, help="Raise, close and send no alerts.")
+@click.option("--estimate", is_flag=True, help="Print what the run would take and cost, and make no call.")
 @on_workers
 @click.option("--dry-run", is_flag=True, help="Show the requests of the first cases (3, or --limit); send nothing.")
 @quiet
@@ -196,6 +198,7 @@ def run_command(
     no_alerts: bool,
     dry_run: bool,
     quiet: bool,
+    estimate: bool,
     store_url: str | None,
     as_json: bool,
     **asked: Any,
@@ -205,7 +208,7 @@ def run_command(
     SUITE is a suite file, its folder, a Python file that defines `suite`, or the name of a built-in suite.
     The exit code is the verdict of the suite's gates and, with --against, of what became of the baseline's figures.
     """
-    from steelyard.cli.output import alert_after_run, end_with, settings_before_run
+    from steelyard.cli.output import alert_after_run, end_with, print_estimate, settings_before_run
     from steelyard.results.find import reference_of
     from steelyard.store.sql import open_store
 
@@ -214,6 +217,9 @@ def run_command(
         from steelyard.cli.runs import show_requests
 
         show_requests(suite, options, as_json=as_json)
+        return
+    if estimate:
+        print_estimate(suite, options, store_url, as_json=as_json)
         return
     alerts = None if no_alerts else settings_before_run(suite)
     with ExitStack() as closing:
@@ -403,6 +409,7 @@ def _charts(report: Report, folder: Path) -> list[Path]:
 @click.command("rescore")
 @run_name
 @click.option("--suite", metavar="SUITE", help="Score by this suite. [default: the one of the run's suite name]")
+@only
 @click.option("--strict", is_flag=True, help="Score by the strict rule of every scorer that has one.")
 @click.option("--judge-again", is_flag=True, help="Judge the recorded answers again; estimates the cost first.")
 @click.option("--yes", is_flag=True, help="With --judge-again: do not ask for confirmation.")
@@ -415,6 +422,7 @@ def _charts(report: Report, folder: Path) -> list[Path]:
 def rescore_command(
     run: str,
     suite: str | None,
+    only: tuple[str, ...],
     strict: bool,
     judge_again: bool,
     yes: bool,
@@ -436,7 +444,7 @@ def rescore_command(
     that have changed since are left out and counted as missing. What a judge said is read again by the rules of now; it
     is asked anew with --judge-again only.
     """
-    from steelyard.engine.plan import RunOptions
+    from steelyard.engine.plan import RunOptions, Selection, parse_only
     from steelyard.results.operations import refuse_imported
     from steelyard.store.sql import open_store
     from steelyard.suite.chosen_judge import judged_as_then
@@ -452,7 +460,8 @@ def rescore_command(
         # The run's own judge, unless another is named.
         then = header.description.judge
         loaded = choice.of(loaded) if choice.given else judged_as_then(loaded, then, to_ask=judge_again)
-        options = RunOptions(max_inconclusive=max_inconclusive, strict=strict, on=on, workers=workers)
+        part = Selection(parse_only(only))
+        options = RunOptions(part, max_inconclusive=max_inconclusive, strict=strict, on=on, workers=workers)
         if judge_again:
             shown = {"as_json": as_json, "quiet": quiet}
             code = _judged_again(store, header, loaded, choice, options, yes=yes, store_url=store_url, **shown)

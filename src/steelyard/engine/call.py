@@ -149,6 +149,8 @@ class RetryPolicy:
             first_byte=_amount(response.first_byte),
             queued=watch.queued,
             cut_off=response.cut_off,
+            first_token=_amount(response.first_token),
+            tokens_cached=_count(response.tokens_cached),
         )
 
     def _failed(self, failure: TargetFailure, watch: _Stopwatch, tries: int) -> CallResult:
@@ -302,6 +304,8 @@ def _entry(call_result: CallResult) -> dict[str, Any]:
         "model": call_result.model,
         "first_byte": call_result.first_byte,
         "cut_off": call_result.cut_off,
+        "first_token": call_result.first_token,
+        "tokens_cached": call_result.tokens_cached,
     }
 
 
@@ -346,19 +350,21 @@ class FirstCalls:
         self._recorded = recorded
         self._held: list[tuple[Completed, str, Failure]] = []
         self.watching = plan.n > _ENOUGH
+        self.begun = 0
+        """Samples that are asked for, or were: where none is left, nothing is gained by a stop."""
         self.why: str | None = None
         """Why no further call can help, once that is known."""
 
     def take(self, completed: Completed) -> list[Completed]:
         """What is to be stored now."""
-        sample = completed.sample
-        call, hopeless = sample.call_result, self._hopeless(sample)
+        call = completed.sample.call_result
         if not self.watching or call.cached or call.tries == 0 or (self._recorded and call.failure is not None):
             return [completed]
+        hopeless = self._hopeless(completed.sample)
         if hopeless is None or (self._held and self._held[0][1] != hopeless[0]):
             return [*self.release(), *([] if self.why and hopeless else [completed])]
         self._held.append((completed, *hopeless))
-        self.why = self.why or self._found()
+        self.why = self.why or self._reason()
         return []
 
     def release(self) -> list[Completed]:
@@ -375,13 +381,17 @@ class FirstCalls:
         failures = [(f"judge {call.member}", call.call_result.failure) for call in calls]
         return next(((who, item) for who, item in failures if item is not None and item.kind in _CURES), None)
 
-    def _found(self) -> str | None:
+    def _reason(self) -> str | None:
         samples = [completed.sample for completed, _, _ in self._held]
         # What is not there may be so for one case or variant alone.
         of_cases = any(failure.kind == "http_404" for _, _, failure in self._held)
         cases = len({sample.case_id for sample in samples})
         enough = len(samples) >= _ENOUGH and (not of_cases or cases >= min(_ENOUGH, self._plan.n_cases))
-        if not enough or len({sample.variant for sample in samples}) < len(self._plan.variants):
+        if (
+            self.begun >= self._plan.n
+            or not enough
+            or len({sample.variant for sample in samples}) < len(self._plan.variants)
+        ):
             return None
         _, who, failure = self._held[0]
         return (

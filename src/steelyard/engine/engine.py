@@ -23,6 +23,7 @@ from steelyard.records import CallResult, RunHeader, Sample, ScoringTime
 from steelyard.scoring.evaluate import Evaluator
 from steelyard.store.base import Store
 from steelyard.suite.models import Limits, SuiteModel
+from steelyard.suite.prices import DECLARE_PRICE
 from steelyard.suite.redaction import Redactor
 from steelyard.targets.base import Request, Target
 
@@ -342,6 +343,7 @@ class Engine:
 
     async def _evaluate(self, planned: Planned, writer: Writer, due: float | None = None) -> None:
         """One sample, handed to the writer; nothing when the run stops before it is complete."""
+        self._first.begun += 1
         try:
             with self._breakers.sample(planned.position):
                 completed = await self._sample(planned, writer, due)
@@ -428,7 +430,7 @@ class Engine:
             # Said before it is raised: another worker may be about to call.
             self._stopped = (
                 f"a spending limit is set, but the {who} does not say what a call costs:"
-                " declare `price` in its settings, or leave out the limit"
+                f" {DECLARE_PRICE}, or leave out the limit"
             )
             raise UsageError(self._stopped)
 
@@ -439,6 +441,7 @@ class Engine:
         for sample, _ in self._store.samples(self._run_id):
             self._counts.add(sample.outcome)
             self._health.watch(sample)
+            self._first.begun += 1
             if sample.call_result.failure is None:
                 self._breakers.arm()
                 self._first.watching = False

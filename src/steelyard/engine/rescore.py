@@ -149,6 +149,8 @@ class ReplayTarget:
             latency=0.0 if call_result.cached else call_result.latency,
             first_byte=call_result.first_byte,
             cut_off=call_result.cut_off,
+            first_token=call_result.first_token,
+            tokens_cached=call_result.tokens_cached,
         )
 
     def identity(self) -> dict[str, Any]:
@@ -207,6 +209,8 @@ class OtherBalance:
     def asks_no_model(self) -> bool:
         """True when everything that the suite says of an answer can be said again without a call."""
         judge = self._suite.judge
+        if self._evaluator.needs_models:
+            return False
         return judge is None or all(member.kind == "python" for member in judge.members)
 
     @cached_property

@@ -21,6 +21,7 @@ from steelyard.engine.plan import (
     SCORING,
     Plan,
     RunOptions,
+    Selection,
     changed_parts,
     find_unfinished,
     load_after_resume,
@@ -45,9 +46,11 @@ from steelyard.scoring.evaluate import Evaluator
 from steelyard.store.base import Store
 from steelyard.store.sql import new_run_id
 from steelyard.suite.case import Case, digest
-from steelyard.suite.chosen_judge import refuse_self_judged
+from steelyard.suite.chosen_judge import models_of, refuse_self_judged
+from steelyard.suite.judge import MODELS
 from steelyard.suite.load import strict as with_strict_rules
 from steelyard.suite.models import Limits, SuiteModel
+from steelyard.suite.prices import prices_used, read_prices
 from steelyard.suite.signature import signature
 from steelyard.suite.truth import kept_with_a_run, without_truth
 from steelyard.targets.base import Target, TargetContext, asked_by, open_target
@@ -218,7 +221,7 @@ def prepare(suite: SuiteModel, store: Store, options: RunOptions, env: Mapping[s
     if getattr(target, "makes_no_calls", False):
         limits = limits.model_copy(update={"rate": None, "requests_per_second": None, "warm_up": 0})
     judges = _judges(suite, limits, context, target.secrets())
-    header = _header(suite, target, plan, limits, options)
+    header = _header(suite, target, plan, limits, options, context)
     if options.answers_of is not None:
         # True of the answers, whoever judges them.
         now, then = header.options, store.run(options.answers_of).options
@@ -287,9 +290,10 @@ def rescore_decided(
 ) -> Result:
     """A new run: the answers of an earlier one, scored by the suite as it is now.
 
-    Of the options, these count: strict, max_inconclusive, on and workers.
+    Of the options, these count: selection (of cases), strict, max_inconclusive, on and workers.
     """
     options = options or RunOptions()
+    earlier = _part_of(suite, earlier, options.selection)
     progress = progress or Silent()
     store.notify(progress.note)
     refuse_unfinished_rescore(earlier)
@@ -304,7 +308,7 @@ def rescore_decided(
             store,
             from_run=earlier.id,
             run_id=header.id,
-            cases=iter(suite.cases),
+            cases=options.selection.of(suite.cases),
             scoring=remote or here,
             progress=progress,
             planned=earlier.n_planned,
@@ -316,6 +320,22 @@ def rescore_decided(
         if count:
             progress.note(f"{count} of {earlier.n_planned} samples not scored: {why}")
     return finish(store, header, rescored.health, finished=True)
+
+
+def _part_of(suite: SuiteModel, earlier: RunHeader, selection: Selection) -> RunHeader:
+    """The earlier run as if it had asked for that part of its cases alone; UsageError when there is none."""
+    factors = [factor for factor, _ in selection.only]
+    if not factors:
+        return earlier
+    if "variant" in factors:
+        raise UsageError("--only variant=...: a rescore takes every variant of its cases; leave it out")
+    then, written = earlier.description, tuple(f"{factor}={value}" for factor, value in selection.only)
+    n = sum(map(selection.takes_case, selection_of(earlier).of(suite.cases)))
+    if not n:
+        raise UsageError(f"nothing to score: no case of run {earlier.id} fits --only {', '.join(written)}")
+    others = tuple(text for text in earlier.options.only if text.partition("=")[0] not in factors)
+    facts = replace(earlier.options, only=(*others, *written))
+    return replace(earlier, n_planned=n * len(then.variants) * then.repeats, options=facts)
 
 
 def _rescored_header(suite: SuiteModel, earlier: RunHeader, options: RunOptions) -> RunHeader:
@@ -488,10 +508,23 @@ def _judges(suite: SuiteModel, limits: Limits, target_context: TargetContext, se
 
 def _target_context(suite: SuiteModel, limits: Limits, env: Mapping[str, str]) -> TargetContext:
     schema, most = suite.answer.schema_data, limits.concurrency
-    return TargetContext(folder=suite.folder, answer_schema=schema, env=dict(env), max_connections=most)
+    prices = read_prices(suite.folder)
+    return TargetContext(folder=suite.folder, answer_schema=schema, env=dict(env), max_connections=most, prices=prices)
 
 
-def _header(suite: SuiteModel, target: Target, plan: Plan, limits: Limits, options: RunOptions) -> RunHeader:
+def _prices(suite: SuiteModel, target: Target, plan: Plan, context: TargetContext) -> dict[str, Any]:
+    """What the models that are asked cost."""
+    members = () if suite.judge is None else suite.judge.members
+    asked: list[tuple[Any, Iterable[str]]] = [(item.settings, [str(item.model)]) for item in members if item.is_model]
+    if suite.target.kind in MODELS and not getattr(target, "makes_no_calls", False):
+        settings = suite.target.settings
+        asked.append((settings, models_of(settings.model, plan.variants) or ()))
+    return prices_used(asked, context.prices)
+
+
+def _header(
+    suite: SuiteModel, target: Target, plan: Plan, limits: Limits, options: RunOptions, context: TargetContext
+) -> RunHeader:
     now = time.time()
     identity = target.identity()
     signed = signature(suite, identity, sample=options.selection.sample)
@@ -515,7 +548,8 @@ def _header(suite: SuiteModel, target: Target, plan: Plan, limits: Limits, optio
             owner=myself(),
             load=load_of(limits),
             other_cases=suite.other_cases,
-            asked_by=asked_by(suite.target, plan.variants, _target_context(suite, limits, {})),
+            asked_by=asked_by(suite.target, plan.variants, context),
+            prices=_prices(suite, target, plan, context),
         ),
         n_planned=plan.n,
         version=__version__,

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from types import MappingProxyType
-from typing import Annotated, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 
-from pydantic import Field, GetCoreSchemaHandler, model_validator
-from pydantic_core import CoreSchema
+from pydantic import Field, model_validator
 
 from steelyard import plugins
 from steelyard.errors import MissingExtra
@@ -22,12 +21,11 @@ _WHOLE = 10_000
 """Counts are whole: a similarity is counted in parts of this."""
 
 
-class _Connection:
-    """The settings of a model, which are those of the part that asks it."""
-
-    @classmethod
-    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        return handler.generate_schema(plugins.find("models", "embeddings"))
+if TYPE_CHECKING:
+    EmbeddingsConnection: TypeAlias = Any
+else:
+    # The settings are of the part that asks the model, which this one does not import.
+    EmbeddingsConnection = plugins.find("models", "embeddings")
 
 
 class Similarity(Scorer):
@@ -43,7 +41,7 @@ class Similarity(Scorer):
     at_least: Share | None = Field(
         default=None, description="The similarity that earns 1, and less 0; left out, the value is the similarity."
     )
-    embeddings: Annotated[Any, _Connection] | None = Field(
+    embeddings: EmbeddingsConnection | None = Field(
         default=None, description="The model whose vectors are compared; left out, n-grams are (chrF)."
     )
     char_order: int = Field(default=6, ge=1, le=20, description="chrF: the longest n-grams of characters.")

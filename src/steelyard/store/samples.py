@@ -63,7 +63,7 @@ SAMPLE_COLUMNS = (
 )
 CALL_COLUMNS = (
     *("run", "seq", "status", "latency", "started_at", "tries", "tokens_in", "tokens_out", "cost", "model", "cached"),
-    *("failure_kind", "failure_message", "cut_off", "first_byte", "queued"),
+    *("failure_kind", "failure_message", "cut_off", "first_byte", "queued", "first_token", "tokens_cached"),
 )
 _FINDING_COLUMNS = columns_of(Finding)
 _CONTENT_COLUMNS = ("run", "seq", "content")
@@ -259,8 +259,8 @@ class _Batch:
                 None if failure is None else to_stored(failure.kind),
                 None if failure is None else to_stored(failure.message),
                 int(call_result.cut_off),
-                _finite_or_none(call_result.first_byte),
-                _finite_or_none(call_result.queued),
+                *map(_finite_or_none, (call_result.first_byte, call_result.queued, call_result.first_token)),
+                call_result.tokens_cached,
             )
         )
         if call_result.text is not None:
@@ -510,7 +510,7 @@ def judgement_from(content: str, calls: str | None = None) -> Judgement:
 
 def _call_result_from(row: Row, text: str | None) -> CallResult:
     status, latency, started_at, tries, tokens_in, tokens_out, cost, model, cached, *more = row
-    kind, message, cut_off, first_byte, queued = more
+    kind, message, cut_off, first_byte, queued, first_token, tokens_cached = more
     return CallResult(
         text=from_stored_or_none(text),
         status=status,
@@ -526,6 +526,8 @@ def _call_result_from(row: Row, text: str | None) -> CallResult:
         cut_off=bool(cut_off),
         first_byte=first_byte,
         queued=queued,
+        first_token=first_token,
+        tokens_cached=tokens_cached,
     )
 
 

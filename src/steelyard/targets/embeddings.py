@@ -27,7 +27,7 @@ from steelyard.targets.transport import Received, Wire, WireLimits, json_of
 class EmbeddingsConnection(TargetSettings):
     """Which model embeds texts, and how it is asked."""
 
-    harmless: ClassVar[frozenset[str]] = frozenset({"token", "price", "timeout", "max_bytes", "connect_timeout"})
+    harmless: ClassVar[frozenset[str]] = frozenset({"token", "price", "timeout"})
     """Settings that cannot change a vector; they are no part of a signature."""
 
     base_url: str = Field(description="Address of the OpenAI-compatible service, up to and with /v1.", min_length=1)
@@ -43,8 +43,6 @@ class EmbeddingsConnection(TargetSettings):
     timeout: float | None = Field(
         default=None, description="Seconds to wait for an answer. Default: the timeout of the suite's limits.", gt=0
     )
-    max_bytes: int = Field(default=10_000_000, description="Largest body that is read.", gt=0)
-    connect_timeout: float = Field(default=10.0, description="Seconds to wait for a connection.", gt=0)
 
     @field_validator("base_url")
     @classmethod
@@ -76,7 +74,7 @@ class EmbeddingsWire:
         if settings.token is not None:
             self.secrets.append(read_variable(settings.token, target_context, who))
             self._headers["Authorization"] = f"Bearer {self.secrets[-1]}"
-        self._wire = Wire(WireLimits(target_context.max_connections, settings.connect_timeout, settings.max_bytes))
+        self._wire = Wire(WireLimits(target_context.max_connections))
         self._wire.redact = SecretRedactor(self.secrets)
 
     async def __aenter__(self) -> Self:
