@@ -4,7 +4,7 @@ import re
 import sys
 
 from steelyard.report.charts.base import chart
-from steelyard.report.document import Document, Headline, Link, Samples, Section, table, words
+from steelyard.report.document import Document, Fold, Headline, Link, Samples, Section, table, words
 from steelyard.results.shown import Charts, html_block
 
 TEXT = '<script>alert(1)</script><img src=x onerror="alert(1)"></style><b id="x">'
@@ -45,6 +45,13 @@ def test_two_blocks_of_one_page_have_other_ids():
     assert ids[0]
     assert not ids[0] & ids[1]
     assert html_block(page("one")) == html_block(page("one"))
+
+
+def test_a_long_list_is_cut_and_says_so():
+    listed = table("Found", range(500), ("Case", str), ("Text", lambda _: TEXT))
+    block = html_block(Document("t", [Fold("One by one", [listed])]))
+    assert block.count("<tr>") == 11
+    assert "490 more not shown" in block
 
 
 def test_a_block_has_the_notebooks_theme_and_leaves_the_notebook_alone(chromium):

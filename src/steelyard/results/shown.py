@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from steelyard.report.document import Document
 
 T = TypeVar("T")
+_LONGEST = 1_000
+"""Characters of a text in a notebook; where so few have room, folded tables have their first rows alone."""
 _WIDTH = 100
 """Columns of the text; that of a terminal is none of a file's or a notebook's."""
 
@@ -152,12 +154,11 @@ def html_block(document: Document) -> str:
     """
     from steelyard.report.document import Samples
     from steelyard.report.render.html import BlockWriter
-    from steelyard.report.render.page_size import longest_text
 
     blocks = [block for block in document.blocks if not isinstance(block, Samples)]
     hint = ["All samples: .write_html(FILE)"] if len(blocks) < len(document.blocks) else []
     shown = replace(document, blocks=blocks, last=[*document.last, *hint])
-    body = re.sub(r'<a href="#[^"]*">(.*?)</a>', r"\1", BlockWriter(shown, longest_text(shown)).body())
+    body = re.sub(r'<a href="#[^"]*">(.*?)</a>', r"\1", BlockWriter(shown, _LONGEST).body())
     # Two blocks of a notebook are one page: ids and rules must differ unless all else is the same.
     own = f"s{hashlib.sha256(body.encode()).hexdigest()[:8]}"
     body = _NAMED.sub(rf"\g<1>{own}-", body)
