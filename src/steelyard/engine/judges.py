@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
-from steelyard.engine.call import RetryPolicy, spent
+from steelyard.engine.call import RetryPolicy, scorer_calls, spent
 from steelyard.engine.limits import Breakers, Budget, Closed, Pace
 from steelyard.engine.process import in_own_loop
 from steelyard.engine.sample import Evaluation, ScoringThread
@@ -263,7 +263,7 @@ class Rejudging:
         self._scoring = ScoringThread()
         self._name = digest([judge_asked(self._judge, suite.folder), for_run])
         self._weighings = [
-            Evaluation(self._evaluator, case, sample.variant, sample.repeat, sample.call_result, sample.scorer_calls)
+            Evaluation(self._evaluator, case, sample.variant, sample.repeat, sample.call_result, scorer_calls(sample))
             for sample, case in answered
         ]
 

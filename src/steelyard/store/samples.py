@@ -29,7 +29,7 @@ from steelyard.records import (
     Score,
     ScorerCall,
 )
-from steelyard.store.base import Hit, JudgedSample, Spending
+from steelyard.store.base import Hit, JudgedSample
 from steelyard.store.codec import (
     MARK,
     Row,
@@ -555,7 +555,7 @@ def _sample_from(
     )
 
 
-# ---- what a judge said and what asking it took, without the answers
+# ---- what a judge said, without the answers
 
 
 # A character that is stored as the mark and four digits has five where the text has one.
@@ -567,11 +567,6 @@ JOIN samples s ON s.run = j.run AND s.seq = j.seq
 LEFT JOIN answers t ON t.run = s.call_run AND t.seq = s.seq
 WHERE j.run = ? AND j.seq > ? ORDER BY j.seq LIMIT ?
 """  # noqa: S608 - our own words
-_CALLS = """
-SELECT c.content FROM judgements j JOIN judge_calls c ON c.run = j.judge_run AND c.seq = j.seq
-WHERE j.run = ? ORDER BY j.seq
-"""
-_SCORER_CALLS = "SELECT details FROM samples WHERE run = ? AND details LIKE ? ORDER BY seq"
 
 
 def judged_after(session: Session, run: int, seq: int) -> tuple[list[JudgedSample], int]:
@@ -592,18 +587,3 @@ def judged_after(session: Session, run: int, seq: int) -> tuple[list[JudgedSampl
         for _seq, case_id, variant, repeat, outcome, score, passed, cluster, length, packed, content in rows
     ]
     return page, rows[-1][0] if rows else seq
-
-
-def spending_of(session: Session, run: int) -> Spending:
-    """What the calls of the run's judges and of its scorers' models took, whichever run made them."""
-    total = Spending()
-    for rows in session.stream(_CALLS, (run,), PAGE):
-        for (content,) in rows:
-            for data in json.loads(content):
-                total.add(decode(CallResult, data["call_result"]))
-    for rows in session.stream(_SCORER_CALLS, (run, '%"call_result"%'), PAGE):
-        for (content,) in rows:
-            for _, _, _, *asked in json.loads(content).values():
-                for data in asked[0] if asked else ():
-                    total.add(decode(CallResult, data["call_result"]))
-    return total

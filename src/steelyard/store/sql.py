@@ -25,7 +25,7 @@ from steelyard.store.columns import items_of, read_checks, read_claims, read_col
 from steelyard.store.contents import Contents
 from steelyard.store.databases import OWN_FOLDER, Database, Duplicate, Session, SqliteDatabase, in_pieces
 from steelyard.store.excerpt import Excerpt, Repeat, read_excerpts, read_repeats
-from steelyard.store.listing import RunsTable
+from steelyard.store.listing import RunsTable, spending_of
 from steelyard.store.logs import AlertRecord, BaselineEntry, Delivery
 from steelyard.store.paging import Page, choices_of, read_page
 from steelyard.store.people import PeopleTables
@@ -45,7 +45,6 @@ from steelyard.store.samples import (
     page_after,
     results_by_key,
     samples_at,
-    spending_of,
 )
 from steelyard.store.schema import migrate
 from steelyard.store.selection import Selection
