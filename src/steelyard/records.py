@@ -231,7 +231,7 @@ class Remark:
     """Something wrong with the judge, not with what it judged."""
 
     code: str
-    """One of the codes in `REMARKS` of suite/judge.py."""
+    """One of the codes in `REMARKS`."""
     dimension: str = ""
     message: str = ""
 
