@@ -84,7 +84,7 @@ dist: $(VENV)/ready
 # The docs as a static site in site/: open site/index.html, no server and no network needed.
 site: $(VENV)/core
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[docs]'
-	$(BIN)/mkdocs build --strict
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
 clean:
 	rm -rf $(VENV) $(LOWEST) .steelyard demo dist site

@@ -49,8 +49,11 @@ _BUILT_IN = {
         "year_range": "steelyard.scoring.years:YearRange",
     },
     "targets": {
+        "anthropic": "steelyard.targets.providers:AnthropicTarget",
+        "bedrock": "steelyard.targets.providers:BedrockTarget",
         "chat": "steelyard.targets.chat:ChatTarget",
         "command": "steelyard.targets.command:CommandTarget",
+        "gemini": "steelyard.targets.providers:GeminiTarget",
         "http": "steelyard.targets.http:HttpTarget",
         "python": "steelyard.targets.python:PythonTarget",
         "recorded": "steelyard.targets.recorded:RecordedTarget",
@@ -70,7 +73,12 @@ _BUILT_IN = {
         "python": "steelyard.scoring.functions:FunctionScorer",
     },
     # The settings of a judge that is asked; who asks it is not chosen by name.
-    "judges": {"chat": "steelyard.targets.chat:ChatConnection"},
+    "judges": {
+        "anthropic": "steelyard.targets.providers:AnthropicConnection",
+        "bedrock": "steelyard.targets.providers:BedrockConnection",
+        "chat": "steelyard.targets.chat:ChatConnection",
+        "gemini": "steelyard.targets.providers:GeminiConnection",
+    },
     # Those of a model that a scorer needs, which a run asks.
     "models": {"embeddings": "steelyard.targets.embeddings:EmbeddingsConnection"},
 }
@@ -338,21 +346,15 @@ def _compiled(code: types.CodeType) -> tuple[Any, ...]:
 
 
 def bound_values(function: Any) -> Any:
-    """What a function holds that its source does not say: values of a closure or a partial, as JSON data, or None."""
+    """What a function holds that its source does not say: plain values of a closure or a partial, or None."""
     if isinstance(function, functools.partial):
         return [_plain(list(function.args)), _plain(function.keywords), bound_values(function.func)]
-    cells = getattr(inspect.unwrap(function), "__closure__", None) or ()
-    plain = (str, int, float, bool, list, tuple, dict, set, frozenset)
-    names = function.__code__.co_freevars if cells and hasattr(function, "__code__") else ()
-    values = {}
-    for name, cell in zip(names, cells, strict=False):
-        try:
-            held = cell.cell_contents
-        except ValueError:  # not set yet
-            continue
-        if isinstance(held, plain):
-            values[name] = _plain(sorted(held, key=repr) if isinstance(held, set | frozenset) else held)
-    return values or None
+    try:
+        held = inspect.getclosurevars(inspect.unwrap(function)).nonlocals
+    except (TypeError, ValueError):  # no function of Python, or a variable that is not set yet
+        return None
+    plain = (str, int, float, bool, list, tuple, dict)
+    return {name: _plain(value) for name, value in held.items() if isinstance(value, plain)} or None
 
 
 def _read_with(file: Path, *, data: bool) -> list[Path]:

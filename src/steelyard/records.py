@@ -177,8 +177,6 @@ class Failure:
 
 SCORER_ERROR = "SCORER_ERROR"
 """The code of a finding that says that a scorer itself broke."""
-BROKE_OFF = "the answer broke off at the limit of tokens"
-"""Said of an answer, be it of a target or a judge, that is `cut_off`."""
 
 
 @slotted
@@ -204,6 +202,9 @@ class CallResult:
     moment it was sent; `latency` then counts from the moment it was due. None under a closed load."""
     cut_off: bool = False
     """True when the answer broke off at the limit of tokens."""
+    first_token: float | None = None
+    """Seconds until the first part of a streamed answer came; None when it was not streamed."""
+    tokens_cached: Whole | None = None
 
 
 @slotted
@@ -557,6 +558,8 @@ class RunFacts:
     against: BaselineGates | None = None
     asked_by: Mapping[str, Any] | None = field(default=None, metadata={"hidden": True})
     """What requests were made by, without secrets (`targets/base.py`): with a case it gives the request as sent."""
+    prices: Mapping[str, Any] = field(default_factory=dict)
+    """By model that was asked, what a million tokens cost, by kind of token; None where no price is known."""
 
 
 @dataclass

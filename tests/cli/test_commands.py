@@ -168,6 +168,7 @@ def test_a_broken_suite_runs_nothing_and_writes_nothing(tmp_path):
 
 
 GROUPS = {
+    "runs": ("list", "delete", "prune"),
     "ab": ("assign", "report"),
     "alerts": ("check", "list"),
     "baseline": ("set", "show", "list", "log", "remove"),

@@ -86,6 +86,14 @@ def test_a_dry_run_shows_the_requests_and_sends_starts_and_stores_nothing(tmp_pa
     assert [json.loads(item["request"]["body"]) for item in data["requests"]] == [{"number": 0}, {"number": 1}]
 
 
+def test_the_request_to_a_service_that_a_run_starts_has_a_hole_for_its_port(tmp_path):
+    start = {"command": ["{python}", "service.py", "{port}"]}
+    target = {"url": "/ask", "json": {"number": "{{ input.number }}"}, "answer": "answer", "start": start}
+    suite = write_suite(tmp_path / "my", n=1, target={"http": target | {"usage": {"tokens_in": "tokens.in"}}})
+    (request,) = json.loads(invoke("run", suite, "--dry-run", "--json"))["requests"]
+    assert request["request"]["url"] == "http://127.0.0.1:{port}/ask"
+
+
 def test_a_dry_run_says_what_a_template_lacks(tmp_path):
     target = {"http": {"url": "http://127.0.0.1:1/ask", "json": {"text": "{{ input.nothing }}"}, "answer": "answer"}}
     suite = write_suite(tmp_path / "my", n=2, target=target)

@@ -130,6 +130,8 @@ def targets_not_documented(text: str) -> set[str]:
     missing = set()
     for kind in BUILT_IN["targets"]:
         told = in_code(first_cells(section(text, kind)))
+        if "All settings of [chat](#chat)" in section(text, kind):
+            told |= in_code(first_cells(section(text, "chat")))
         fields = plugins.find("targets", kind).Settings.model_fields
         names = {field.alias or name for name, field in fields.items()}
         missing |= {kind} if not section(text, kind) else {f"{kind}.{name}" for name in names - told}

@@ -37,6 +37,8 @@ call_results = st.builds(
     failure=st.none() | st.builds(Failure, texts, texts),
     first_byte=st.none() | numbers,
     queued=st.none() | numbers,
+    first_token=st.none() | numbers,
+    tokens_cached=st.none() | whole,
 )
 boxes = st.none() | st.tuples(*[st.floats(-1, 2)] * 4)
 spans = st.none() | st.tuples(small, small)

@@ -33,6 +33,7 @@ class Made:
     counts: dict[str, dict[str, int]] = field(default_factory=dict)
     """By component."""
     first_byte: float | None = None
+    first_token: float | None = None
     queued: float | None = None
     cached: bool = False
     error_answer: bool = False
@@ -129,6 +130,7 @@ def columns(made: list[Made]) -> Columns:
         },
         latency=numbers([each.latency for each in made]),
         first_byte=numbers([each.first_byte for each in made]),
+        first_token=numbers([each.first_token for each in made]),
         queued=numbers([each.queued for each in made]),
         cached=np.array([each.cached for each in made], dtype=bool),
         error_answer=np.array([each.error_answer for each in made], dtype=bool),

@@ -176,6 +176,8 @@ def _call_result(chance: random.Random, *, failed: bool) -> CallResult:
         cost=chance.choice((None, 0.001, chance.random() / 100)),
         cached=chance.random() < 0.1,
         failure=Failure("timeout", "no answer in 3 s") if failed else None,
+        # Drawn apart, so that what else is drawn stays what it was.
+        first_token=random.Random(chance.getstate()[1][1]).choice((None, 0.1, 0.25)),
     )
 
 

@@ -17,7 +17,16 @@ PASSED, FAILED = CheckState.PASSED, CheckState.FAILED
 BADNESS = {CheckState.PASSED: 0, CheckState.NOT_RUN: 1, CheckState.FAILED: 2}
 LEAST = {0.5: 1, 0.95: 20, 0.99: 100}
 CALLS = {"cost.total": "cost", "tokens.in": "tokens_in", "tokens.out": "tokens_out"}
+STREAMED = ("first_token", "tokens_per_second")
 LATENCY = {"p50": 0.5, "p95": 0.95, "p99": 0.99, "min": 0.0, "max": 1.0}
+
+
+def streamed(name, call, latency):
+    """When the first token came, or how many came a second after it; None of what was not streamed or not timed."""
+    if latency is None or call.first_token is None or name == "first_token":
+        return None if latency is None else call.first_token
+    seconds, tokens = latency - (call.queued or 0.0) - call.first_token, (call.tokens_out or 0) - 1
+    return tokens / seconds if seconds > 0 and tokens > 0 else None
 
 
 class Naive:
@@ -77,7 +86,7 @@ class Naive:
             return None
         if pattern in ("findings.total", "findings.<code>", "findings.<code>.samples", *CALLS):
             return math.fsum(available)
-        if pattern == "median" or (pattern.startswith("latency.") and pattern != "latency.mean"):
+        if pattern == "median" or (pattern.startswith(("latency.", *STREAMED)) and not pattern.endswith(".mean")):
             return quantile(available, LATENCY.get(pattern.partition(".")[2], 0.5))
         return fmean(available)
 
@@ -87,6 +96,8 @@ class Naive:
             call = sample.call_result
             failed = sample.outcome is Outcome.TARGET_FAILED or call.failure is not None
             return None if failed or call.cached or call.latency <= 0 else call.latency
+        if pattern.startswith(STREAMED):
+            return streamed(pattern.partition(".")[0], sample.call_result, self.value("latency.mean", (), sample))
         if pattern in CALLS:
             return getattr(sample.call_result, CALLS[pattern])
         if self.silent(sample):

@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from itertools import combinations
 from statistics import fmean, stdev
 
-from parts.naive_metrics import FAILED, LATENCY, PASSED, Cell, Naive, alike_and_shared, quantile
+from parts.naive_metrics import FAILED, LATENCY, PASSED, STREAMED, Cell, Naive, alike_and_shared, quantile
 from steelyard.metrics.registry import NONE
 from steelyard.records import CheckState, Outcome, Vote
 from steelyard.stats.arrays import draws
@@ -612,13 +612,23 @@ def timed(run, sample):
 @form(
     *(
         f"{head}.{point}"
-        for head in ("latency.first_byte", "latency.queued", "<case>.latency")
+        for head in (
+            "latency.first_byte",
+            "latency.queued",
+            "<case>.latency",
+            *(f"latency.{name}" for name in STREAMED),
+        )
         for point in (*LATENCY, "mean", "n")
     )
 )
 def _(run, at, pattern):
     name, point = pattern.split(".")[-2:]
-    values = [getattr(each.call_result, name) for each in calls(run, at) if timed(run, each)]
+    of_calls = [each for each in calls(run, at) if timed(run, each)]
+    if name in STREAMED:
+        values = [run.value(f"{name}.mean", (), each) for each in of_calls]
+    else:
+        values = [getattr(each.call_result, name) for each in of_calls]
+    values = [value for value in values if value is not None]
     return {"n": len, "mean": fmean}.get(point, lambda some: quantile(some, LATENCY[point]))(values)
 
 

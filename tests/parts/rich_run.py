@@ -70,6 +70,8 @@ def _richer(sample: Sample, chance: random.Random) -> Sample:
     failed = sample.outcome is Outcome.TARGET_FAILED
     sample.step = None if failed else chance.choice(("whole", "fenced"))
     sample.call_result.first_byte, sample.call_result.queued = chance.random() / 10, chance.random() / 100
+    sample.call_result.first_token = chance.random() / 50
+    sample.call_result.tokens_out = sample.call_result.tokens_out or 8
     if chance.random() < 0.1:
         # Where two bars of the histogram meet.
         sample.call_result.latency = chance.choice((0.4, 1.0, 2.0))

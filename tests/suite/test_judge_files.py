@@ -139,9 +139,9 @@ LATE = RESPONSE | {"properties": without(RESPONSE, "weaknesses")["properties"] |
         ({"by": 3}, "judge.by must be text or a list"),
         (
             {"judges": {"code": "x"}},
-            'judge.judges.code: a judge is one kind with its settings (chat, python); found "x"',
+            'a judge is one kind with its settings (chat, anthropic, gemini, bedrock, python); found "x"',
         ),
-        ({"judges": {"code": {"python": "m:f", "chat": MODEL}}}, "(chat, python); found 2 kinds"),
+        ({"judges": {"code": {"python": "m:f", "chat": MODEL}}}, "bedrock, python); found 2 kinds"),
         ({"judges": {"code": {"pyton": "m:f"}}}, "unknown kind of judge 'pyton': did you mean python?"),
         (
             {"judges": {"code": {"python": "nope"}}},

@@ -11,6 +11,7 @@ import pytest
 from parts import stored
 from parts.command import invoke, steelyard
 from parts.rich_run import put_rich
+from steelyard.errors import install_command
 from steelyard.records import Finding
 from steelyard.store.sql import open_store
 from steelyard.tables import query
@@ -61,7 +62,7 @@ def test_csv_and_json_lines_need_no_pyarrow(url, tmp_path, monkeypatch):
     for form in ("csv", "jsonl"):
         assert "192 samples" in invoke("export", "rich-1", f"--{form}", tmp_path / form, "--store", url)
     message = invoke("export", "rich-1", "--parquet", tmp_path / "out", "--store", url, code=2)
-    assert "pip install 'steelyard[parquet]'" in message
+    assert install_command("parquet") in message
     assert not (tmp_path / "out").exists()
 
 
@@ -231,4 +232,4 @@ def test_what_is_too_much_or_not_there_is_refused(url, monkeypatch):
     assert "too many to be asked at once (at most 200): choose some with --run, --suite or --last" in message
     assert asked(url, "select count(*) as n from samples", "--run", "rich-1") == [{"n": 192}]
     monkeypatch.setitem(sys.modules, "duckdb", None)
-    assert "pip install 'steelyard[sql]'" in invoke("sql", "select 1", "--store", url, code=2)
+    assert install_command("sql") in invoke("sql", "select 1", "--store", url, code=2)

@@ -83,7 +83,7 @@ def test_retry_after_is_read_as_seconds_or_date(header, seconds):
 
 
 def test_an_unknown_kind_names_those_that_exist(tmp_path):
-    with pytest.raises(UsageError, match="chat, command, http, python, recorded"):
+    with pytest.raises(UsageError, match="anthropic, bedrock, chat, command, gemini, http, python, recorded"):
         open_target(TargetSpec("telepathy", {}), TargetContext(tmp_path))
 
 

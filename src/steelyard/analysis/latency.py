@@ -87,6 +87,9 @@ class LatencyFigures:
     failures: int
     first_byte: Spread | None = None
     """None when the target cannot tell."""
+    first_token: Spread | None = None
+    """Of streamed answers, None when there are none; so is `tokens_per_second`, whose figures are no times."""
+    tokens_per_second: Spread | None = None
     queued: Spread | None = None
     """How late calls were sent under an open load; None under a closed one."""
     load: str = ""
@@ -189,6 +192,7 @@ _LATE, _LATE_SHARE = 0.005, 0.1
 """An event loop that is later than this, and than this share of the median, makes the client the bottleneck."""
 _TOO_FAST = "looks short-circuited or cached"
 _MOST_NAMED = 10
+_OF_STREAMS = ("first_token", "tokens_per_second")
 _TOO_SLOW = "looks like loading or a queue"
 
 
@@ -203,12 +207,11 @@ def latency_figures(table: Table, overall: Slice, suite: SuiteModel, load: str =
     bars, log_bars = histogram(np.sort(latency[~np.isnan(latency)]))
     cells, n_cells = _cells(table, suite, latency)
     unanswered: dict[str, Any] = {name: int(mask.sum()) for name, mask in zip(_UNANSWERED, masks, strict=True)}
-    first_byte, queued = (spread_of(_times_of(table, name)) for name in ("first_byte", "queued"))
+    others = {name: spread_of(_times_of(table, name)) for name in ("first_byte", *_OF_STREAMS, "queued")}
     return LatencyFigures(
         overall=Spread({"n": overall.latency["p50"].n} | {name: item.value for name, item in overall.latency.items()}),
         **unanswered,
-        first_byte=first_byte if first_byte.n else None,
-        queued=queued if queued.n else None,
+        **{name: spread if spread.n else None for name, spread in others.items()},  # type: ignore[arg-type]
         load=load,
         bars=bars,
         log_bars=log_bars,
@@ -235,6 +238,8 @@ def percentiles(*, compared: bool = False) -> list[str]:
 
 def _times_of(table: Table, name: str) -> Array:
     """By sample, one of the times of its call; NaN where it was not answered or does not tell."""
+    if name in _OF_STREAMS:
+        return table.streamed(name)
     latency = table.latency()
     return latency if name == "latency" else np.where(np.isnan(latency), np.nan, table.reported(name))
 
@@ -419,7 +424,7 @@ def _unanswered_metrics(head: str, place: str) -> Iterator[Reported]:
         yield Reported(f"{head}.{name}", f"{place}.{name}", formula, _ANSWERED, _unanswered(which), of="calls")
 
 
-def _spread_metrics(head: str, place: str, name: str) -> Iterator[Reported]:
+def _spread_metrics(head: str, place: str, name: str, unit: str = "s") -> Iterator[Reported]:
     """Every registered figure of latency, of other times or of one case."""
     for point, metric in latency_metrics().items():
         yield Reported(
@@ -428,7 +433,7 @@ def _spread_metrics(head: str, place: str, name: str) -> Iterator[Reported]:
             metric.formula,
             _ANSWERED,
             _times(name),
-            unit="s",
+            unit=unit,
             aggregate=metric.aggregate,
             of="calls",
             interval=NOT_GIVEN,
@@ -440,6 +445,8 @@ def _spread_metrics(head: str, place: str, name: str) -> Iterator[Reported]:
 REPORTED = (
     *_unanswered_metrics("latency", "latency"),
     *_spread_metrics("latency.first_byte", "latency.first_byte", "first_byte"),
+    *_spread_metrics("latency.first_token", "latency.first_token", "first_token"),
+    *_spread_metrics("latency.tokens_per_second", "latency.tokens_per_second", "tokens_per_second", "number"),
     *_spread_metrics("latency.queued", "latency.queued", "queued"),
     Reported(
         "latency.bar.<n>",

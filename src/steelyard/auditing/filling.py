@@ -12,6 +12,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from steelyard.suite.case import Case
+from steelyard.suite.judge import MODELS
 from steelyard.suite.models import SuiteModel, TargetSpec
 
 _DEEPEST = 8
@@ -167,7 +168,7 @@ def nulls(schema: Any) -> Any:
 
 # Which parts of a case the target is sent, and what a text says in plain or in code.
 
-_FILLED = ("http", "chat", "command")
+_FILLED = ("http", "command", *MODELS)
 """Kinds of targets that send what their templates name; of all others no more is known than that they get the input."""
 _HOLE = re.compile(r"\{\{.*?\}\}|\{%.*?%\}", re.DOTALL)
 _NAMED = re.compile(r"(?<![\w.])(case|input)\b((?:\.\w+(?!\w*\s*\()|\[\s*['\"]?\w+['\"]?\s*\])*)")
@@ -250,7 +251,7 @@ def _named_by(target: TargetSpec, suite: SuiteModel) -> Iterator[str]:
     body = data.get("json")
     if isinstance(body, str) and _PATH.fullmatch(body):
         yield body
-    if target.kind == "chat" and data.get("user") is None:
+    if target.kind in MODELS and data.get("user") is None:
         yield "input"
     for text in _texts([data, *(variant.values for variant in suite.variants), *suite.prompts.values()]):
         for hole in _HOLE.findall(text):

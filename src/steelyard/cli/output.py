@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from steelyard.cli import workflow_command
+from steelyard.errors import StoreError
 from steelyard.records import Verdict
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from steelyard.alerts.rules import AlertSettings
     from steelyard.analysis.compare.model import Comparison
     from steelyard.decide.baselines import Reference
+    from steelyard.engine.plan import RunOptions
     from steelyard.records import RunHeader
     from steelyard.report.ci import Annotation
     from steelyard.report.document import Block, Document
@@ -102,6 +104,24 @@ def print_document(document: Document) -> None:
     from steelyard.report.render import terminal
 
     terminal.print_document(document, console())
+
+
+def print_estimate(suite: SuiteModel, options: RunOptions, store_url: str | None, *, as_json: bool) -> None:
+    """Print what a run would take and cost; earlier runs count where there is a store."""
+    from steelyard.report.render.json import encode_object
+    from steelyard.runner.estimate import estimate_run
+    from steelyard.store.sql import open_store
+
+    with contextlib.ExitStack() as closing:
+        store = None
+        with contextlib.suppress(StoreError):
+            store = open_store(store_url, create=False)
+            closing.callback(store.close)
+        result = estimate_run(suite, store, options)
+    if as_json:
+        print_json(encode_object(result))
+    else:
+        print_document(result.document())
 
 
 def print_on_one_screen(report: Report, more: Sequence[Block] = (), next_step: str = "") -> None:

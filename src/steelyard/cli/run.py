@@ -60,12 +60,13 @@ def agree_to_cost(suite: SuiteModel, store: Store, earlier: RunHeader, *, yes: b
     """
     from steelyard.judging.ask import estimate_cost
     from steelyard.scoring.base import models_asked
+    from steelyard.suite.prices import read_prices
 
     judge, models = suite.judge, sorted({model.model for model in models_asked(suite.computed)})
     if judge is None and not models:
         raise UsageError(f"the suite {suite.name} has no judge: rescore without --judge-again")
     if judge is not None and any(member.kind != "python" for member in judge.members):
-        estimate = estimate_cost(judge, _prompt_lengths(suite, judge, store, earlier))
+        estimate = estimate_cost(judge, _prompt_lengths(suite, judge, store, earlier), read_prices(suite.folder))
         click.echo(f"Judging the answers of run {earlier.id} again takes: {estimate}", err=True)
     elif not models:
         click.echo("The judge is code: no model is asked.", err=True)
@@ -184,6 +185,7 @@ def _prompt_lengths(suite: SuiteModel, judge: JudgeModel, store: Store, earlier:
 @against
 @allow_mismatch
 @click.option("--no-alerts", is_flag=True, help="Raise, close and send no alerts.")
+@click.option("--estimate", is_flag=True, help="Print what the run would take and cost, and make no call.")
 @on_workers
 @click.option("--dry-run", is_flag=True, help="Show the requests of the first cases (3, or --limit); send nothing.")
 @quiet
@@ -196,6 +198,7 @@ def run_command(
     no_alerts: bool,
     dry_run: bool,
     quiet: bool,
+    estimate: bool,
     store_url: str | None,
     as_json: bool,
     **asked: Any,
@@ -205,7 +208,7 @@ def run_command(
     SUITE is a suite file, its folder, a Python file that defines `suite`, or the name of a built-in suite.
     The exit code is the verdict of the suite's gates and, with --against, of what became of the baseline's figures.
     """
-    from steelyard.cli.output import alert_after_run, end_with, settings_before_run
+    from steelyard.cli.output import alert_after_run, end_with, print_estimate, settings_before_run
     from steelyard.results.find import reference_of
     from steelyard.store.sql import open_store
 
@@ -214,6 +217,9 @@ def run_command(
         from steelyard.cli.runs import show_requests
 
         show_requests(suite, options, as_json=as_json)
+        return
+    if estimate:
+        print_estimate(suite, options, store_url, as_json=as_json)
         return
     alerts = None if no_alerts else settings_before_run(suite)
     with ExitStack() as closing:

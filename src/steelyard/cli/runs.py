@@ -36,7 +36,7 @@ _MOST_NAMES = 5
 @click.argument("case", metavar="CASE")
 @click.option("--repeat", metavar="N", type=click.IntRange(min=1), help="Which repeat, from 1. [default: the first]")
 @click.option("--variant", metavar="NAME", help="Which variant. [default: the first]")
-@click.option("--full", is_flag=True, help="Cut no text.")
+@click.option("--full", is_flag=True, help="Show request, expected and answer whole.")
 @store_url
 @as_json
 def show_command(
@@ -102,10 +102,11 @@ def show_requests(suite: SuiteModel, options: RunOptions, *, as_json: bool) -> N
     from steelyard.engine.plan import Plan
     from steelyard.report import document as doc
     from steelyard.report.format import counted, laid_out
-    from steelyard.targets.base import request_data, unsent
+    from steelyard.targets.base import TargetContext, asked_by, requests_by
 
-    plan = Plan(suite, options.selection, options.repeats or suite.repeats)
-    target = unsent(suite.target, suite.folder, suite.answer.schema_data)
+    plan, schema = Plan(suite, options.selection, options.repeats or suite.repeats), suite.answer.schema_data
+    stored = asked_by(suite.target, plan.variants, TargetContext(suite.folder, schema))
+    request_of = requests_by(suite.target.kind, stored, suite.folder, schema)
     first = [case.id for case in islice(plan.cases(), options.selection.limit or _FIRST_CASES)]
     rows: list[dict[str, Any]] = []
     for planned in plan.asks():
@@ -116,7 +117,7 @@ def show_requests(suite: SuiteModel, options: RunOptions, *, as_json: bool) -> N
         row = {"case": planned.case.id, "variant": planned.ask.variant.name, "input": planned.case.input}
         row |= {"request": None, "problem": None}
         try:
-            row["request"] = request_data(target.request_key(planned.ask))
+            row["request"] = request_of(planned.ask)
         except SteelyardError as error:
             row["problem"] = str(error)
         rows.append(row)
@@ -126,7 +127,7 @@ def show_requests(suite: SuiteModel, options: RunOptions, *, as_json: bool) -> N
         blocks: list[doc.Block] = []
         for row in rows:
             title = f"{row['case']} [{row['variant']}]" if row["variant"] else row["case"]
-            none = f"a {suite.target.kind} target sends no request; the input of the case:\n{laid_out(row['input'])}"
+            none = f"no request is known of a {suite.target.kind} target; the input:\n{laid_out(row['input'])}"
             text = row["problem"] or (none if row["request"] is None else laid_out(row["request"]))
             blocks.append(doc.Quote(title, text))
         n = counted(plan.n, "sample")

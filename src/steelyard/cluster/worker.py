@@ -29,6 +29,7 @@ from steelyard.scoring.evaluate import Evaluated, Evaluator
 from steelyard.suite.case import CaseSurvey
 from steelyard.suite.load import load_without_cases, strict
 from steelyard.suite.models import Limits, SuiteModel
+from steelyard.suite.prices import Prices, read_prices
 from steelyard.suite.signature import signature
 from steelyard.targets.base import Request, Response, TargetContext, open_target
 
@@ -61,6 +62,7 @@ class Setup:
     judges: bool
     """Whether judges that are models are called; else what they said is recorded."""
     signature: dict[str, Any]
+    prices: Prices
     version: str = __version__
 
     @classmethod
@@ -88,6 +90,7 @@ class Setup:
             asks=asks,
             judges=judges,
             signature=_without_target(signature(suite, {})),
+            prices=read_prices(suite.folder),
         )
 
     def load(self) -> SuiteModel:
@@ -189,7 +192,7 @@ class _Arm:
         self._evaluator = Evaluator(suite)
         env = dict(os.environ)
         most = setup.limits.concurrency
-        context = TargetContext(suite.folder, suite.answer.schema_data, env, max_connections=most)
+        context = TargetContext(suite.folder, suite.answer.schema_data, env, most, setup.prices)
         self.target = open_target(suite.target, context) if setup.asks else None
         self._judges = None if suite.judge is None else Judges(suite.judge, suite.folder)
         self._bench = Bench(suite.judge, context) if setup.judges and suite.judge is not None else None

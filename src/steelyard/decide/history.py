@@ -25,7 +25,7 @@ from steelyard.analysis.wording import in_unit
 from steelyard.decide.baselines import baselines
 from steelyard.decide.gates import measure, p_text
 from steelyard.errors import UsageError
-from steelyard.metrics.expressions import EVERY, FACTORS, Gate, is_factor, parse_gate, parse_metric
+from steelyard.metrics.expressions import EVERY, FACTORS, Gate, parse_gate, parse_metric
 from steelyard.metrics.own import load_metrics
 from steelyard.metrics.registry import CORRECTED
 from steelyard.records import RunHeader, RunState, Verdict
@@ -59,6 +59,8 @@ class HistoryRun:
     """Names of the baselines that stand for it now."""
     target: str = ""
     """What answered: its kind, and its model or place."""
+    cost: Estimate | None = None
+    """What all its calls cost; n/a where they did not tell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,8 +302,7 @@ def read_history(store: Store, suite: str, wanted: Wanted = Wanted()) -> History
     asked = {text: asked_metric(text) for text in dict.fromkeys((*DEFAULT_METRICS, *wanted.metrics))}
     headers = _of_target(headers, wanted.target)
     shown = headers[: wanted.last] if wanted.last else headers
-    named = (wanted.by, *(gate.factor for gate in asked.values()))
-    factors = {factor for factor in named if factor and is_factor(factor)}
+    factors = {wanted.by, *(gate.factor or "" for gate in asked.values())} - {"", CODE}
     reader = _Reader(store, headers, asked, factors)
     results = sorted(map(reader.read, shown), key=lambda item: (item.run.answered_at, item.header.created_at))
     trended = [item for item in results if not item.run.left_out]
@@ -396,6 +397,7 @@ class _Reader:
             rescored_from=answers_from(header),
             baselines=tuple(self._locks.get(header.id, ())),
             target=target_name(header),
+            cost=None if summary is None else summary.overall.totals.get("cost"),
         )
         return _Read(header, summary, run)
 

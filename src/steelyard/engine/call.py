@@ -149,6 +149,8 @@ class RetryPolicy:
             first_byte=_amount(response.first_byte),
             queued=watch.queued,
             cut_off=response.cut_off,
+            first_token=_amount(response.first_token),
+            tokens_cached=_count(response.tokens_cached),
         )
 
     def _failed(self, failure: TargetFailure, watch: _Stopwatch, tries: int) -> CallResult:
@@ -302,6 +304,8 @@ def _entry(call_result: CallResult) -> dict[str, Any]:
         "model": call_result.model,
         "first_byte": call_result.first_byte,
         "cut_off": call_result.cut_off,
+        "first_token": call_result.first_token,
+        "tokens_cached": call_result.tokens_cached,
     }
 
 
@@ -362,14 +366,14 @@ class FirstCalls:
 
     def take(self, completed: Completed) -> list[Completed]:
         """What is to be stored now."""
-        sample = completed.sample
-        call, hopeless = sample.call_result, self._hopeless(sample)
+        call = completed.sample.call_result
         if not self.watching or call.cached or call.tries == 0 or (self._recorded and call.failure is not None):
             return [completed]
+        hopeless = self._hopeless(completed.sample)
         if hopeless is None or (self._held and self._held[0][1] != hopeless[0]):
             return [*self.release(), *([] if self.why and hopeless else [completed])]
         self._held.append((completed, *hopeless))
-        self.why = self.why or self._found()
+        self.why = self.why or self._reason()
         return []
 
     def release(self) -> list[Completed]:
@@ -386,7 +390,7 @@ class FirstCalls:
         failures = [(f"judge {call.member}", call.call_result.failure) for call in calls]
         return next(((who, item) for who, item in failures if item is not None and item.kind in _CURES), None)
 
-    def _found(self) -> str | None:
+    def _reason(self) -> str | None:
         samples = [completed.sample for completed, _, _ in self._held]
         # What is not there may be so for one case or variant alone.
         of_cases = any(failure.kind == "http_404" for _, _, failure in self._held)

@@ -23,6 +23,7 @@ from steelyard.records import CallResult, RunHeader, Sample, ScoringTime
 from steelyard.scoring.evaluate import Evaluator
 from steelyard.store.base import Store
 from steelyard.suite.models import Limits, SuiteModel
+from steelyard.suite.prices import DECLARE_PRICE
 from steelyard.suite.redaction import Redactor
 from steelyard.targets.base import Request, Target
 
@@ -428,7 +429,7 @@ class Engine:
             # Said before it is raised: another worker may be about to call.
             self._stopped = (
                 f"a spending limit is set, but the {who} does not say what a call costs:"
-                " declare `price` in its settings, or leave out the limit"
+                f" {DECLARE_PRICE}, or leave out the limit"
             )
             raise UsageError(self._stopped)
 

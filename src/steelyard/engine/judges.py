@@ -29,6 +29,7 @@ from steelyard.store.codec import decode
 from steelyard.suite.case import Case, digest
 from steelyard.suite.judge import JudgeModel
 from steelyard.suite.models import Limits, SuiteModel
+from steelyard.suite.prices import DECLARE_PRICE, price_of, read_prices
 from steelyard.suite.redaction import Redactor
 from steelyard.suite.signature import judge_asked
 from steelyard.targets.base import Response, TargetContext
@@ -269,10 +270,10 @@ class Rejudging:
 
     def estimate(self) -> CostEstimate:
         """What asking takes, without what has been bought already."""
-        return estimate_cost(self._judge, self._prompt_lengths())
+        return estimate_cost(self._judge, self._prompt_lengths(), read_prices(self._suite.folder))
 
     def _prompt_lengths(self) -> Iterator[int]:
-        first = next((member.name for member in self._judge.members if member.kind == "chat"), "")
+        first = next((member.name for member in self._judge.members if member.is_model), "")
         for scoring in self._weighings:
             scored = scoring.evaluated
             if scored is None or scored.to_judge is None:
@@ -282,7 +283,9 @@ class Rejudging:
 
     def ask(self, limits: Limits, env: Mapping[str, str], max_cost: float | None) -> Rejudged:
         """Let the judge read the answers until all are read or the budget is spent."""
-        _insist_on_price(self._judge, max_cost)
+        prices, asked = read_prices(self._suite.folder), [item for item in self._judge.members if item.is_model]
+        if max_cost is not None and any(price_of(member.settings, prices) is None for member in asked):
+            raise UsageError(f"--max-cost: the judge does not say what a call costs: {DECLARE_PRICE}, or leave it out")
         return in_own_loop(self._ask(limits, env, Budget(max_cost)))
 
     async def _ask(self, limits: Limits, env: Mapping[str, str], budget: Budget) -> Rejudged:
@@ -292,6 +295,7 @@ class Rejudging:
             answer_schema=suite.answer.schema_data,
             env=dict(env),
             max_connections=limits.concurrency,
+            prices=read_prices(suite.folder),
         )
         judges = Judges(self._judge, suite.folder, limits=limits, target_context=context, redact=suite.redactor)
         places = iter(range(len(self._weighings)))
@@ -340,11 +344,3 @@ class Rejudging:
         measured = {} if scored is None else {name: dict(item) for name, item in scored.metrics.items()}
         messages = [self._name, evaluation.to_judge, measured, case.as_data()]
         return BoughtCalls(self._store, digest(messages))
-
-
-def _insist_on_price(judge: JudgeModel, max_cost: float | None) -> None:
-    asked = [member for member in judge.members if member.kind == "chat"]
-    if max_cost is not None and any(getattr(member.settings, "price", None) is None for member in asked):
-        raise UsageError(
-            "--max-cost: the judge does not say what a call costs: declare `price` in its settings, or leave it out"
-        )

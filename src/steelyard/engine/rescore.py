@@ -150,6 +150,8 @@ class ReplayTarget:
             latency=0.0 if call_result.cached else call_result.latency,
             first_byte=call_result.first_byte,
             cut_off=call_result.cut_off,
+            first_token=call_result.first_token,
+            tokens_cached=call_result.tokens_cached,
         )
 
     def identity(self) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from steelyard.records import CallResult, Failure, JudgeCall
 from steelyard.redact import learn_secrets, secrets_in
 from steelyard.suite.case import Case
 from steelyard.suite.judge import JudgeModel, Member
+from steelyard.suite.prices import Prices, price_of
 from steelyard.targets.base import Response, TargetContext
 from steelyard.targets.chat import ChatConnection, ChatWire
 
@@ -73,7 +74,7 @@ class Bench:
         self._wires = {
             member.name: ChatWire(_connection(member), target_context, f"judge {member.name}")
             for member in judge.members
-            if member.kind == "chat"
+            if member.is_model
         }
         self._open = AsyncExitStack()
         self.complete: Complete = self._complete
@@ -121,9 +122,7 @@ class Bench:
     def identity(self) -> list[dict[str, Any]]:
         """Name, kind, model, address and settings of each model of the panel; free of secrets."""
         return [
-            {"name": member.name} | _connection(member).identity()
-            for member in self._judge.members
-            if member.kind == "chat"
+            {"name": member.name} | _connection(member).identity() for member in self._judge.members if member.is_model
         ]
 
     def formats(self) -> dict[str, str]:
@@ -192,7 +191,7 @@ def rules_judges(judge: JudgeModel, folder: Path) -> dict[str, RulesJudge]:
 
 def _connection(member: Member) -> ChatConnection:
     if not isinstance(member.settings, ChatConnection):
-        raise TypeError(f"judge {member.name}: the settings of a chat judge are a ChatConnection")
+        raise TypeError(f"judge {member.name}: the settings of a model are a ChatConnection")
     return member.settings
 
 
@@ -269,19 +268,19 @@ def prompt_characters(judge: JudgeModel, text: str, case: Case, metrics: Mapping
     return sum(len(message["content"]) for message in prompt.messages)
 
 
-def estimate_cost(judge: JudgeModel, prompt_lengths: Iterable[int]) -> CostEstimate:
+def estimate_cost(judge: JudgeModel, prompt_lengths: Iterable[int], prices: Prices | None = None) -> CostEstimate:
     """What asking every model of the panel takes; `prompt_lengths` gives `prompt_characters` of each text."""
     lengths = [length for length in prompt_lengths if length]
-    connections = [member.settings for member in judge.members if member.kind == "chat"]
+    connections = [member.settings for member in judge.members if member.is_model]
     tokens_each = sum(lengths) * judge.repeats / CHARACTERS_A_TOKEN
     calls_each = len(lengths) * judge.repeats
-    prices = [connection.price for connection in connections]
+    model_prices = [price for connection in connections if (price := price_of(connection, prices or {}))]
     limits = [connection.max_tokens for connection in connections]
-    priced, limited = None not in prices, None not in limits
-    least = sum(tokens_each * price.input for price in prices) / 1_000_000 if priced else None
+    priced, limited = len(model_prices) == len(connections), None not in limits
+    least = sum(tokens_each * price.input for price in model_prices) / 1_000_000 if priced else None
     most = None
     if least is not None and limited:
-        received = sum(calls_each * limit * price.output for limit, price in zip(limits, prices, strict=True))
+        received = sum(calls_each * limit * price.output for limit, price in zip(limits, model_prices, strict=True))
         most = least + received / 1_000_000
     return CostEstimate(
         texts=len(lengths),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
@@ -257,7 +258,9 @@ def latency_quantile(percent: int, *, compared: Compared = Compared.NO, about: s
     )
 
 
-def _latency_metric(name: str, about: str, formula: str, aggregate: Aggregate, compared: Compared) -> Metric:
+def _latency_metric(
+    name: str, about: str, formula: str, aggregate: Aggregate, compared: Compared = Compared.NO
+) -> Metric:
     return replace(
         latency_quantile(50, compared=compared),
         name=f"latency.{name}",
@@ -285,6 +288,32 @@ def _sum_of_calls(name: str, unit: str, column: str, what: str) -> Metric:
         group="spending",
         compared_as=unit if name == "cost.total" else "",
     )
+
+
+_POINTS = {"p50": "median of the", "p95": "95th percentile of the", "mean": "mean of the"}
+
+
+def _streamed(column: str, unit: str, better: Better, about: str) -> Iterator[Metric]:
+    """The figures of streamed answers; a run without any does not have them."""
+
+    def contributions(data: RunData, _: Names) -> Contributions:
+        return Contributions(data.table.streamed(column), excluded=(("the answer was not streamed", None),))
+
+    for like in (latency_quantile(50), latency_quantile(95), _latency_metric("mean", "", "sum / n", Aggregate.MEAN)):
+        point = like.name.partition(".")[2]
+        yield replace(
+            like,
+            name=f"{column}.{point}",
+            unit=unit,
+            about=f"{_POINTS[point]} {about}",
+            counts="answered calls whose answer was streamed; of tokens a second, those with two tokens or more",
+            contributions=contributions,
+            better=better,
+            stands_on="streamed answers",
+            place="",
+            all_names=lambda data: [()] if np.isfinite(data.table.reported("first_token")).any() else [],
+            group="streaming",
+        )
 
 
 for _metric in (
@@ -520,8 +549,10 @@ for _metric in (
     latency_quantile(95, compared=Compared.PAIRS),
     latency_quantile(99),
     _latency_metric("mean", "mean time of answered calls", "sum of times / n", Aggregate.MEAN, Compared.PAIRS),
-    _latency_metric("min", "fastest answered call", "the shortest time", Aggregate.MIN, Compared.NO),
-    _latency_metric("max", "slowest answered call", "the longest time", Aggregate.MAX, Compared.NO),
+    _latency_metric("min", "fastest answered call", "the shortest time", Aggregate.MIN),
+    _latency_metric("max", "slowest answered call", "the longest time", Aggregate.MAX),
+    *_streamed("first_token", "s", "lower", "time to the first token"),
+    *_streamed("tokens_per_second", "number", "higher", "tokens a second after the first of an answer"),
     _sum_of_calls("cost.total", "cost", "cost", "costs"),
     _sum_of_calls("tokens.in", "tokens", "tokens_in", "input tokens"),
     _sum_of_calls("tokens.out", "tokens", "tokens_out", "output tokens"),

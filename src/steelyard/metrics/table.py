@@ -177,6 +177,18 @@ class Table:
             latency[self._columns.cached.astype(bool)] = np.nan
         return latency
 
+    def streamed(self, name: str) -> Array:
+        """Of answers that were streamed, the `first_token` in seconds or the `tokens_per_second` after it."""
+        latency, first = self.latency(), self.reported("first_token")
+        if name == "first_token":
+            return np.where(np.isnan(latency), np.nan, first)
+        # Under an open load, the latency counts from the moment that the call was due.
+        seconds = latency - np.nan_to_num(self.reported("queued")) - first
+        tokens = self.reported("tokens_out") - 1
+        timed = (seconds > 0) & (tokens > 0)
+        result: Array = np.divide(tokens, seconds, out=np.full(self.n, np.nan), where=timed)
+        return result
+
     def unanswered(self) -> tuple[Array, Array]:
         """The calls that ran out of time, and those that failed in any other way."""
         columns, failed = self._columns, self._is(Outcome.TARGET_FAILED)

@@ -93,6 +93,8 @@ def runs(history: History) -> doc.Table:
             columns += [value, (doc.Column(str(head), optional=True), ends)]
     if history.best_band:
         columns.append((doc.Column(clipped(history.best_band, _LONGEST_BAND)), _best_band))
+    if any(run.cost and run.cost.n for run in history.runs):
+        columns.append((doc.Column("Cost", optional=True), lambda run: fmt.money(run.cost.value if run.cost else None)))
     columns += [_trended(trend) for trend in history.trends if trend.metric not in _MAIN]
     columns.append(("n", lambda run: f"{run.n:,}" + (f" (-{run.n_missing:,})" if run.n_missing else "")))
     columns.append((doc.VERDICT, lambda run: run.verdict or "no gates"))

@@ -357,6 +357,12 @@ def latency(report: Report) -> list[tuple[str, str]]:
         rows.append(("Not answered", doc.Figures(_unanswered(result), Selection(outcome="target_failed"))))
     if result.first_byte is not None:
         rows.append(("First byte", _spread(result.first_byte, few)))
+    if result.first_token is not None:
+        rows.append(("First token", _spread(result.first_token, few)))
+    if (rate := result.tokens_per_second) is not None:
+        rows.append(
+            ("Tokens a second", f"p50 {rate['p50']:.4g}, mean {rate['mean']:.4g}, min {rate['min']:.4g}; n {rate.n:,}")
+        )
     if result.queued is not None:
         rows.append(("Sent late by", _spread(result.queued, few)))
     # An open load stands among the notes at the top, and what looks wrong among the warnings.

@@ -25,6 +25,7 @@ from steelyard.report.model import Report, header_data, needs_models
 from steelyard.report.render.json import encode, encode_object, picked
 from steelyard.report.samples import samples
 from steelyard.store.selection import Selection
+from steelyard.suite.prices import FILE
 
 FORMAT = "steelyard.report/1"
 LINES, LINES_INVALID = 40, 10
@@ -243,12 +244,20 @@ def overall(report: Report) -> list[tuple[str, str]]:
             rows.append((label, f"{fmt.with_base(total, unit)} (sum)"))
     if report.spending is not None and report.spending.calls and summary.judge is None:
         rows.append(("Embeddings took", run.spending_words(report.spending)))
+    spent = report.spending
+    if spent is not None and spent.n_cost:
+        rows.append(("Cost of judging", f"{fmt.money(spent.cost)} n {fmt.counted(spent.n_cost, 'call')} (sum)"))
+    prices = report.header.options.prices
+    if without := [model for model, price in prices.items() if price is None]:
+        rows.append(("No price for", f"{', '.join(without)}: its calls have no cost; write it into {FILE}"))
     return rows
 
 
 def _headline_figures(report: Report) -> list[tuple[str, str]]:
     rows = dict(overall(report)) | dict(repeats.latency(report)[:1])
-    shown = ("Average", "Latency p95", "Answered calls", "Cost")
+    shown = ["Average", "Latency p95", "Answered calls", "Cost", "Cost of judging"]
+    # Without any price, nobody asks what it costs; beside others, a missing one makes the sum too low.
+    shown += ["No price for"] if any(report.header.options.prices.values()) else []
     own = [
         (str(name), f"{value} {interval} n {n}")
         for name, value, interval, n in groups.own_metrics(report).rows

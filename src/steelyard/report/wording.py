@@ -287,8 +287,8 @@ def _load(load: Load | None) -> str:
 
 
 def times_have_a_part(report: Report) -> bool:
-    """True when times have a part of their own: of a suite that looks at repeats or times, under an open load, and
-    where the client was the bottleneck."""
+    """True when times have a part of their own: of a suite that looks at repeats or times, under an open load, of
+    streamed answers, and where the client was the bottleneck."""
     summary = report.summary
     if summary.latency is None:
         return False
@@ -296,7 +296,8 @@ def times_have_a_part(report: Report) -> bool:
         return True
     limits = report.header.description.latency
     asked = summary.checks is not None or summary.stability is not None
-    return asked or bool(limits.below or limits.above) or summary.latency.queued is not None
+    streamed = summary.latency.first_token is not None
+    return asked or streamed or bool(limits.below or limits.above) or summary.latency.queued is not None
 
 
 def not_shown(report: Report) -> str:

@@ -45,9 +45,11 @@ from steelyard.scoring.evaluate import Evaluator
 from steelyard.store.base import Store
 from steelyard.store.sql import new_run_id
 from steelyard.suite.case import Case, digest
-from steelyard.suite.chosen_judge import refuse_self_judged
+from steelyard.suite.chosen_judge import models_of, refuse_self_judged
+from steelyard.suite.judge import MODELS
 from steelyard.suite.load import strict as with_strict_rules
 from steelyard.suite.models import Limits, SuiteModel
+from steelyard.suite.prices import prices_used, read_prices
 from steelyard.suite.signature import signature
 from steelyard.suite.truth import kept_with_a_run, without_truth
 from steelyard.targets.base import Target, TargetContext, asked_by, open_target
@@ -218,7 +220,7 @@ def prepare(suite: SuiteModel, store: Store, options: RunOptions, env: Mapping[s
     if getattr(target, "makes_no_calls", False):
         limits = limits.model_copy(update={"rate": None, "requests_per_second": None, "warm_up": 0})
     judges = _judges(suite, limits, context, target.secrets())
-    header = _header(suite, target, plan, limits, options)
+    header = _header(suite, target, plan, limits, options, context)
     if options.answers_of is not None:
         # True of the answers, whoever judges them.
         now, then = header.options, store.run(options.answers_of).options
@@ -488,10 +490,23 @@ def _judges(suite: SuiteModel, limits: Limits, target_context: TargetContext, se
 
 def _target_context(suite: SuiteModel, limits: Limits, env: Mapping[str, str]) -> TargetContext:
     schema, most = suite.answer.schema_data, limits.concurrency
-    return TargetContext(folder=suite.folder, answer_schema=schema, env=dict(env), max_connections=most)
+    prices = read_prices(suite.folder)
+    return TargetContext(folder=suite.folder, answer_schema=schema, env=dict(env), max_connections=most, prices=prices)
 
 
-def _header(suite: SuiteModel, target: Target, plan: Plan, limits: Limits, options: RunOptions) -> RunHeader:
+def _prices(suite: SuiteModel, target: Target, plan: Plan, context: TargetContext) -> dict[str, Any]:
+    """What the models that are asked cost."""
+    members = () if suite.judge is None else suite.judge.members
+    asked: list[tuple[Any, Iterable[str]]] = [(item.settings, [str(item.model)]) for item in members if item.is_model]
+    if suite.target.kind in MODELS and not getattr(target, "makes_no_calls", False):
+        settings = suite.target.settings
+        asked.append((settings, models_of(settings.model, plan.variants) or ()))
+    return prices_used(asked, context.prices)
+
+
+def _header(
+    suite: SuiteModel, target: Target, plan: Plan, limits: Limits, options: RunOptions, context: TargetContext
+) -> RunHeader:
     now = time.time()
     identity = target.identity()
     signed = signature(suite, identity, sample=options.selection.sample)
@@ -515,7 +530,8 @@ def _header(suite: SuiteModel, target: Target, plan: Plan, limits: Limits, optio
             owner=myself(),
             load=load_of(limits),
             other_cases=suite.other_cases,
-            asked_by=asked_by(suite.target, plan.variants, _target_context(suite, limits, {})),
+            asked_by=asked_by(suite.target, plan.variants, context),
+            prices=_prices(suite, target, plan, context),
         ),
         n_planned=plan.n,
         version=__version__,

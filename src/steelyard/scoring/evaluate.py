@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 from steelyard.errors import Problem, SuiteError
 from steelyard.frozen import frozen
 from steelyard.plugins import UserCodeError, checked_call, is_own, place_in_words
-from steelyard.records import BROKE_OFF, Box, Check, Claim, Finding, Item, Judgement, Mark, Mode, Outcome, Score
+from steelyard.records import Box, Check, Claim, Finding, Item, Judgement, Mark, Mode, Outcome, Score
 from steelyard.redact import learn_secrets, secrets_in
 from steelyard.scoring.base import Answered, Fault, Reading, models_asked
-from steelyard.scoring.extract import SchemaValidator, extract_json, items_of
+from steelyard.scoring.extract import BROKE_OFF, SchemaValidator, extract_json, items_of
 from steelyard.scoring.text import unknown
 from steelyard.suite.build.judge import LISTED
 from steelyard.suite.case import MISSING, Case, Unsearchable, compile_path, path_step

@@ -20,6 +20,8 @@ from steelyard.suite.models import StabilityRules
 
 # Strict JSON out of text that may be hostile: no crash, no infinities, bounded depth and bounded work.
 
+BROKE_OFF: Final = "the answer broke off at the limit of tokens"
+"""Said of an answer, be it of a target or a judge, that is `cut_off`."""
 MAX_DEPTH: Final = 200
 """Deeper documents are refused: everything downstream may then walk them without care."""
 

@@ -119,11 +119,11 @@ class FunctionScorer(Scorer):
         metrics = {
             name: None if result[name] is None else _number(result[name], 0, 1, f"{name}: ") for name in self.named
         }
-        known = [value for value in metrics.values() if value is not None]
+        measured = [value for value in metrics.values() if value is not None]
         if result.get("score") is not None:
             value = _number(result["score"], low, high, "score: ")
-        elif known:
-            value = low + math.fsum(known) / len(known) * (high - low)
+        elif measured:
+            value = low + math.fsum(measured) / len(measured) * (high - low)
         else:
             raise _Refused("a dict without a score and without any measure: to score nothing, return Reading(None)")
         note = result.get("note") or ""

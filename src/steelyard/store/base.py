@@ -196,6 +196,8 @@ class Columns:
     """Seconds; NaN where no answer came."""
     first_byte: np.ndarray = field(default_factory=lambda: _empty())
     """Seconds until the body began; NaN where the target cannot tell, or no answer came."""
+    first_token: np.ndarray = field(default_factory=lambda: _empty())
+    """Seconds until the first part of a streamed answer; NaN where it was not streamed, or no answer came."""
     queued: np.ndarray = field(default_factory=lambda: _empty())
     """Seconds that the call was sent late under an open load; NaN under a closed one."""
     cached: np.ndarray = field(default_factory=lambda: _empty())

@@ -145,13 +145,15 @@ _NUMBERS = {
 }
 _RARE_NUMBERS = {
     "first_byte": "CASE WHEN failure_kind IS NULL THEN first_byte END",
+    "first_token": "CASE WHEN failure_kind IS NULL THEN first_token END",
     "queued": "queued",
     "cached": "cached",
     "error_answer": "CASE WHEN failure_kind IS NULL AND status >= 400 THEN 1 END",
 }
 _HAS_RARE = """
 SELECT 1 FROM calls WHERE run = ? AND
-(first_byte IS NOT NULL OR queued IS NOT NULL OR cached <> 0 OR (failure_kind IS NULL AND status >= 400)) LIMIT 1
+(first_byte IS NOT NULL OR first_token IS NOT NULL OR queued IS NOT NULL OR cached <> 0
+OR (failure_kind IS NULL AND status >= 400)) LIMIT 1
 """
 _N_FINDINGS = "SELECT count(*) FROM findings WHERE run = ?"
 _FINDINGS = "SELECT seq, code, component, gain, section FROM findings WHERE run = ? ORDER BY seq, position"

@@ -8,9 +8,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from steelyard.records import CallResult, RunHeader, RunState
-from steelyard.store.base import Spending
-from steelyard.store.codec import columns_of, decode, from_row, from_stored, to_stored
+from steelyard.records import RunHeader, RunState
+from steelyard.store.codec import columns_of, from_row, from_stored, to_stored
 from steelyard.store.databases import Database, Session, in_pieces, placeholders
 
 _MOST_HEADERS = 20_000
@@ -180,28 +179,3 @@ def _value_of(name: str, beginning: str) -> Any:
     if not named:
         raise ValueError(name)
     return _DECODER.raw_decode(rest)[0]
-
-
-# What the calls of models that scored a run took.
-
-_CALLS = """
-SELECT c.content FROM judgements j JOIN judge_calls c ON c.run = j.judge_run AND c.seq = j.seq
-WHERE j.run = ? ORDER BY j.seq
-"""
-_SCORER_CALLS = "SELECT details FROM samples WHERE run = ? AND details LIKE ? ORDER BY seq"
-_PAGE = 500
-
-
-def spending_of(session: Session, run: int) -> Spending:
-    """What the calls of the run's judges and of its scorers' models took, whichever run made them."""
-    total = Spending()
-    for rows in session.stream(_CALLS, (run,), _PAGE):
-        for (content,) in rows:
-            for data in json.loads(content):
-                total.add(decode(CallResult, data["call_result"]))
-    for rows in session.stream(_SCORER_CALLS, (run, '%"call_result"%'), _PAGE):
-        for (content,) in rows:
-            for _, _, _, *asked in json.loads(content).values():
-                for data in asked[0] if asked else ():
-                    total.add(decode(CallResult, data["call_result"]))
-    return total

@@ -29,9 +29,8 @@ from steelyard.records import (
     Score,
     ScorerCall,
 )
-from steelyard.store.base import Hit, JudgedSample
+from steelyard.store.base import Hit
 from steelyard.store.codec import (
-    MARK,
     Row,
     columns_of,
     decode,
@@ -64,7 +63,7 @@ SAMPLE_COLUMNS = (
 )
 CALL_COLUMNS = (
     *("run", "seq", "status", "latency", "started_at", "tries", "tokens_in", "tokens_out", "cost", "model", "cached"),
-    *("failure_kind", "failure_message", "cut_off", "first_byte", "queued"),
+    *("failure_kind", "failure_message", "cut_off", "first_byte", "queued", "first_token", "tokens_cached"),
 )
 _FINDING_COLUMNS = columns_of(Finding)
 _CONTENT_COLUMNS = ("run", "seq", "content")
@@ -260,8 +259,8 @@ class _Batch:
                 None if failure is None else to_stored(failure.kind),
                 None if failure is None else to_stored(failure.message),
                 int(call_result.cut_off),
-                _finite_or_none(call_result.first_byte),
-                _finite_or_none(call_result.queued),
+                *map(_finite_or_none, (call_result.first_byte, call_result.queued, call_result.first_token)),
+                call_result.tokens_cached,
             )
         )
         if call_result.text is not None:
@@ -476,7 +475,7 @@ def _extra(session: Session, run: int, seqs: Sequence[int]) -> dict[int, dict[st
     # One look tells that a run has no judge; five hundred would be felt.
     if session.execute(_HAS_JUDGE, (run,)):
         for seq, content, calls in session.execute(_JUDGEMENTS + marks, (run, *seqs)):
-            judgements[seq] = _judgement_from(content, calls)
+            judgements[seq] = judgement_from(content, calls)
     claims = _contents(session, run, "claims", seqs, lambda text: unpack(Claim, text))
     checks = _contents(session, run, "checks", seqs, lambda text: unpack(Check, text))
     items = _contents(session, run, "items", seqs, lambda text: unpack(Item, text))
@@ -503,14 +502,15 @@ def _contents(
     return {seq: read(content) for seq, content in session.execute(sql, (run, *seqs))}
 
 
-def _judgement_from(content: str, calls: str | None = None) -> Judgement:
+def judgement_from(content: str, calls: str | None = None) -> Judgement:
+    """What a judge said, with the calls that it took where they are read."""
     data = json.loads(content)
     return decode(Judgement, data if calls is None else data | {"calls": json.loads(calls)})
 
 
 def _call_result_from(row: Row, text: str | None) -> CallResult:
     status, latency, started_at, tries, tokens_in, tokens_out, cost, model, cached, *more = row
-    kind, message, cut_off, first_byte, queued = more
+    kind, message, cut_off, first_byte, queued, first_token, tokens_cached = more
     return CallResult(
         text=from_stored_or_none(text),
         status=status,
@@ -526,6 +526,8 @@ def _call_result_from(row: Row, text: str | None) -> CallResult:
         cut_off=bool(cut_off),
         first_byte=first_byte,
         queued=queued,
+        first_token=first_token,
+        tokens_cached=tokens_cached,
     )
 
 
@@ -553,37 +555,3 @@ def _sample_from(
         position=seq,
         **extra,
     )
-
-
-# ---- what a judge said, without the answers
-
-
-# A character that is stored as the mark and four digits has five where the text has one.
-_LENGTH = "4 * length(replace(t.text, ?, '')) - 3 * length(t.text)"
-_JUDGED = f"""
-SELECT s.seq, s.case_id, s.variant, s.repeat, s.outcome, s.score, s.passed, s.cluster, {_LENGTH}, t.packed, j.content
-FROM judgements j
-JOIN samples s ON s.run = j.run AND s.seq = j.seq
-LEFT JOIN answers t ON t.run = s.call_run AND t.seq = s.seq
-WHERE j.run = ? AND j.seq > ? ORDER BY j.seq LIMIT ?
-"""  # noqa: S608 - our own words
-
-
-def judged_after(session: Session, run: int, seq: int) -> tuple[list[JudgedSample], int]:
-    """The next judged samples after a place in the plan, and the last place; none at the end."""
-    rows = session.execute(_JUDGED, (MARK, run, seq, PAGE))
-    page = [
-        JudgedSample(
-            case_id=from_stored(case_id),
-            variant=from_stored(variant),
-            repeat=repeat,
-            outcome=Outcome(outcome),
-            score=score,
-            passed=None if passed is None else bool(passed),
-            text_length=length if packed is None else len(from_stored(unpack_text(None, packed) or "")),
-            cluster=from_stored_or_none(cluster),
-            judgement=_judgement_from(content),
-        )
-        for _seq, case_id, variant, repeat, outcome, score, passed, cluster, length, packed, content in rows
-    ]
-    return page, rows[-1][0] if rows else seq

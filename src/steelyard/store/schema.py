@@ -436,7 +436,13 @@ def m002_people(execute: Executes, dialect: Dialect) -> None:
         execute(statement.strip().format(**asdict(dialect)))
 
 
-MIGRATIONS: tuple[Migration, ...] = (m001_initial, m002_people)
+def m003_streams(execute: Executes, dialect: Dialect) -> None:
+    """When the first part of a streamed answer came, and how many tokens came from the provider's cache."""
+    for column in (f"first_token {dialect.real}", f"tokens_cached {dialect.big}"):
+        execute(f"ALTER TABLE calls ADD COLUMN {column}")
+
+
+MIGRATIONS: tuple[Migration, ...] = (m001_initial, m002_people, m003_streams)
 
 _MIGRATIONS_TABLE = """CREATE TABLE migrations (
     number INTEGER NOT NULL PRIMARY KEY,

@@ -74,7 +74,8 @@ class Selection:
     def of_slice(cls, factor: str, name: str, **more: Any) -> Self:
         """The samples of a slice, of which more may be asked; those of a slice by a field have it as a tag."""
         is_field = factor not in cls.__dataclass_fields__
-        return cls(**({"tag": slice_tag(factor, name)} if is_field else {factor: name}), **more)
+        named: dict[str, Any] = {"tag": slice_tag(factor, name)} if is_field else {factor: name}
+        return cls(**named, **more)
 
     @property
     def asks_conclusive(self) -> bool:

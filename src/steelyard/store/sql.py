@@ -24,8 +24,8 @@ from steelyard.store.codec import Row, columns_of, from_row, from_stored, to_jso
 from steelyard.store.columns import items_of, read_checks, read_claims, read_columns
 from steelyard.store.contents import Contents
 from steelyard.store.databases import OWN_FOLDER, Database, Duplicate, Session, SqliteDatabase, in_pieces
-from steelyard.store.excerpt import Excerpt, Repeat, read_excerpts, read_repeats
-from steelyard.store.listing import RunsTable, spending_of
+from steelyard.store.excerpt import Excerpt, Repeat, judged_after, read_excerpts, read_repeats, spending_of
+from steelyard.store.listing import RunsTable
 from steelyard.store.logs import AlertRecord, BaselineEntry, Delivery
 from steelyard.store.paging import Page, choices_of, read_page
 from steelyard.store.people import PeopleTables
@@ -38,7 +38,6 @@ from steelyard.store.samples import (
     cases_after,
     describe_key,
     findings_of,
-    judged_after,
     keep_cases,
     keep_rescored,
     keep_samples,

@@ -13,8 +13,8 @@ from urllib.parse import urlsplit
 from steelyard.errors import Problem, SuiteError, UsageError
 from steelyard.plugins import find_callable
 from steelyard.suite.build.draft import Draft
-from steelyard.suite.build.judge import settle_chat
-from steelyard.suite.judge import JudgeModel, Member, Rubric
+from steelyard.suite.build.judge import settle_model
+from steelyard.suite.judge import MODELS, JudgeModel, Member, Rubric
 from steelyard.suite.mapping import compile_template
 from steelyard.suite.models import SuiteModel, TargetSpec, Variant
 from steelyard.suite.yaml import Located, listed, meant
@@ -104,7 +104,7 @@ def chosen_members(suite: SuiteModel, judge: JudgeModel, name: str | None, given
     to no other address.
     """
     if name is None:
-        if len(judge.members) != 1 or judge.members[0].kind != "chat":
+        if len(judge.members) != 1 or not judge.members[0].is_model:
             what = "a model, a token or a temperature"
             raise UsageError(f"{what} belongs to one judge: name it, as in --judge URL --judge-model NAME")
         return (_overlaid(suite, judge.members[0], given),)
@@ -133,14 +133,14 @@ def _at_address(suite: SuiteModel, judge: JudgeModel, url: str, given: dict[str,
         below = _without(below, _OF_THAT_ADDRESS)
     if declared is None or declared.settings.model != given["model"]:
         below = _without(below, ("price",))
-    return _settled(suite, given["model"], below | {"base_url": url} | given)
+    return _settled(suite, given["model"], "chat", below | {"base_url": url} | given)
 
 
 def _overlaid(suite: SuiteModel, spec: Member, given: dict[str, Any]) -> Member:
     below = _settings(spec)
     if given.get("model", spec.settings.model) != spec.settings.model:
         below = _without(below, ("price",))
-    return _settled(suite, spec.name, below | given)
+    return _settled(suite, spec.name, spec.kind, below | given)
 
 
 def _settings(spec: Member) -> dict[str, Any]:
@@ -151,9 +151,9 @@ def _without(settings: dict[str, Any], names: Iterable[str]) -> dict[str, Any]:
     return {name: value for name, value in settings.items() if name not in names}
 
 
-def _settled(suite: SuiteModel, name: str, settings: dict[str, Any]) -> Member:
+def _settled(suite: SuiteModel, name: str, kind: str, settings: dict[str, Any]) -> Member:
     draft = Draft(Located(None, ""), suite.folder)
-    spec = settle_chat(name, settings, (), draft)
+    spec = settle_model(name, kind, settings, (), draft)
     if spec is None:
         raise SuiteError([Problem(f"judge {name}: {problem.message}") for problem in draft.problems])
     return spec
@@ -161,13 +161,13 @@ def _settled(suite: SuiteModel, name: str, settings: dict[str, Any]) -> Member:
 
 def self_judged(target: TargetSpec | None, judge: JudgeModel, variants: Sequence[Variant]) -> str | None:
     """The sentence for a judge that is the system under test itself, or may be it, or None."""
-    if judge.allow_self or target is None or target.kind != "chat":
+    if judge.allow_self or target is None or target.kind not in MODELS:
         return None
     address = getattr(target.settings, "base_url", None) or ""
     model = str(getattr(target.settings, "model", ""))
-    models = _models(model, variants)
+    models = models_of(model, variants)
     for member in judge.members:
-        if member.kind != "chat" or not same_address(member.address or "", address):
+        if not member.is_model or not same_address(member.address or "", address):
             continue
         if models is None:
             return (
@@ -183,7 +183,7 @@ def self_judged(target: TargetSpec | None, judge: JudgeModel, variants: Sequence
     return None
 
 
-def _models(model: str, variants: Sequence[Variant]) -> set[str] | None:
+def models_of(model: str, variants: Sequence[Variant]) -> set[str] | None:
     """The names that a target's model has over the variants; None when they depend on more than that."""
     if "{" not in model:
         return {model.strip()}

@@ -47,7 +47,7 @@ def suite_schema() -> dict[str, Any]:
     """The JSON Schema of a suite file, with the parameters of every registered scorer and target."""
     scorers = {name: plugins.find("scorers", name) for name in plugins.names("scorers")}
     targets = {name: plugins.find("targets", name).Settings for name in plugins.names("targets")}
-    chat = plugins.find("judges", "chat")
+    judges = {name: plugins.find("judges", name) for name in plugins.names("judges")}
     parts: list[type[BaseModel]] = [
         SuiteModel,
         CasesFile,
@@ -62,7 +62,8 @@ def suite_schema() -> dict[str, Any]:
     ]
     kinds: list[type[BaseModel]] = [*RULES.values(), *CHANNELS.values()]
     checks = {name: plugins.find("checks", name) for name in plugins.names("checks")}
-    models: list[type[BaseModel]] = [*parts, *scorers.values(), *targets.values(), *checks.values(), chat, *kinds]
+    models: list[type[BaseModel]] = [*parts, *scorers.values(), *targets.values(), *checks.values(), *kinds]
+    models += judges.values()
     unique = list(dict.fromkeys(models))
     refs, collected = models_json_schema([(model, "validation") for model in unique], by_alias=True)
     definitions: dict[str, Any] = collected["$defs"]
@@ -75,7 +76,7 @@ def suite_schema() -> dict[str, Any]:
         "description": "One check of an answer, of one kind.",
         "oneOf": [_described(ref[check], check) for check in checks.values()],
     }
-    definitions["Judge"] = _judge(_described(ref[chat], chat))
+    definitions["Judge"] = _judge({name: _described(ref[judge], judge) for name, judge in judges.items()})
     definitions["Case"] = _case()
     definitions["MapRule"] = _map_rule()
     definitions[_name(ref[CasesFile])]["properties"]["map"] = _map()
@@ -196,12 +197,12 @@ def _target(refs: dict[str, Any], settings: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _judge(chat: dict[str, Any]) -> dict[str, Any]:
+def _judge(models: dict[str, Any]) -> dict[str, Any]:
     code = {"type": "string", "pattern": PLACE.pattern, "description": "A function that judges: module:function."}
     return {
         "type": "object",
         "description": "Who judges: a language model, or code.",
-        "properties": {"chat": chat, "python": code},
+        "properties": {**models, "python": code},
         "additionalProperties": False,
         "minProperties": 1,
         "maxProperties": 1,

@@ -282,17 +282,21 @@ class SaidCount(Part):
     about: str = ""
 
 
+MODELS = ("chat", "anthropic", "gemini", "bedrock")
+"""The kinds of targets and judges that are models, by the protocol in which they are asked."""
+
+
 class Member(Part):
     """One who can judge: a model at an address, or a function."""
 
     name: str = ""
     kind: str = ""
-    """`chat`, or `python`."""
+    """One of `MODELS`, or `python`."""
     model: str | None = None
     address: str | None = None
     function: str | None = None
     settings: Any = Field(default=None, exclude=True)
-    """Of `chat` its connection, of `python` the function or its place; None for one of a stored run."""
+    """Of a model its connection, of `python` the function or its place; None for one of a stored run."""
 
     @model_validator(mode="before")
     @classmethod
@@ -303,6 +307,11 @@ class Member(Part):
         if data.get("kind") == "python":
             return {"function": place_of(settings)} | data
         return {"model": getattr(settings, "model", None), "address": getattr(settings, "base_url", None)} | data
+
+    @property
+    def is_model(self) -> bool:
+        """Whether it is asked; else it is code."""
+        return self.kind != "python"
 
     @property
     def label(self) -> str:

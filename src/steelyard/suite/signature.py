@@ -15,7 +15,7 @@ from steelyard.suite.judge import JudgeModel, Member
 from steelyard.suite.models import SuiteModel
 from steelyard.suite.values import sample_in_words
 
-_HARMLESS = frozenset({"token", "price", "timeout"})
+_HARMLESS = frozenset({"token", "price", "timeout", "trust_env"})
 """Settings of a model that cannot change what it says."""
 _READ_BY = frozenset({"reasons", "evidence", "combine", "flags", "disagreement"})
 """The settings of a judge that are applied to what it said; the others are what it was asked."""

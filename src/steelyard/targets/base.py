@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import Callable, Iterable
-from dataclasses import field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Protocol, Self
@@ -21,8 +21,10 @@ from steelyard.records import RunHeader, Sample
 from steelyard.redact import looks_secret, redact_known
 from steelyard.suite.case import MISSING, Attachment, Case, compile_path, json_writer
 from steelyard.suite.files import text_inside
+from steelyard.suite.judge import MODELS
 from steelyard.suite.mapping import Template, compile_template
 from steelyard.suite.models import TargetSpec, Variant
+from steelyard.suite.prices import Prices
 
 
 @frozen
@@ -61,6 +63,12 @@ class Response:
     """Seconds from sending the question to the first byte of the answer's body; None when the target cannot tell."""
     cut_off: bool = False
     """True when the system says that the answer broke off at the limit of tokens."""
+    first_token: float | None = None
+    """Seconds from sending the question to the first part of a streamed answer; None when it was not streamed."""
+    tokens_cached: int | None = None
+    """Of the tokens sent, those that came from the provider's cache."""
+    tokens_written: int | None = None
+    """Of the tokens sent, those that were written to it."""
 
 
 _STATUS, _MODEL = (int, type(None)), (str, type(None))
@@ -93,6 +101,8 @@ class TargetContext:
     env: dict[str, str] = field(default_factory=dict)
     """The environment secrets are read from; never stored."""
     max_connections: int = 8
+    prices: Prices = field(default_factory=dict)
+    """Of the price file; those in settings go before them."""
 
 
 class Target(Protocol):
@@ -272,8 +282,8 @@ def text_of(given: str | TextFile, target_context: TargetContext, what: str) -> 
 
 # The request of a stored sample: made again of the settings that its run stored and of its case.
 
-_WITH_REQUESTS = ("chat", "command", "http")
-_NOT_SENT = {"token", "price", "max_bytes", "connect_timeout", "start", "ready"}
+_WITH_REQUESTS = (*MODELS, "command", "http")
+_NOT_SENT = {"token", "price", "usage", "max_bytes", "connect_timeout", "trust_env", "start", "ready"}
 _HIDDEN = "[secret]"
 
 
@@ -289,6 +299,8 @@ def asked_by(spec: TargetSpec, variants: Iterable[Variant], target_context: Targ
     for name in type(settings).model_fields:
         if isinstance(value := getattr(settings, name), TextFile):
             stored[name] = text_of(value, target_context, f"target {spec.kind}, {name}")[0]
+    if getattr(settings, "start", None) is not None:
+        stored["base_url"] = getattr(settings, "base", None)
     by_name = {variant.name: variant.values for variant in variants}
     return {"settings": _without_secrets(stored), "variants": _without_secrets(by_name)}
 
@@ -304,35 +316,41 @@ def _without_secrets(value: Any) -> Any:
     return [_without_secrets(item) for item in value] if isinstance(value, list) else value
 
 
-class _Names(dict[str, str]):
-    """An environment in which every variable stands for itself."""
+class NamedVariables(dict[str, str]):
+    """An environment in which every variable stands for itself, and that has no proxies."""
 
-    def get(self, name: str, default: Any = None) -> str:  # noqa: ARG002
-        return f"${name}"
+    def get(self, name: str, default: Any = None) -> Any:
+        return default if name.lower().endswith("_proxy") else f"${name}"
 
 
 def request_again(header: RunHeader, sample: Sample, case: Case) -> Any:
-    """A sample's request as it was sent, as plain data, variables by name; None when it cannot be told."""
+    """A sample's request as it was sent, as plain data, variables by name; None when it cannot be known."""
     kind, stored = str(header.target.get("kind")), header.options.asked_by
-    if stored is None or kind not in _WITH_REQUESTS:
-        return None
     folder, schema = Path(header.suite_path).parent, header.description.answer.schema_data
-    variant = Variant(sample.variant, dict(stored["variants"].get(sample.variant, {})))
-    ask = Request(case.without_truth(), variant, sample.repeat, case.expected, case.private)
+    ask = Request(case.without_truth(), Variant(sample.variant, {}), sample.repeat, case.expected, case.private)
     try:
-        return unsent(TargetSpec(kind, dict(stored["settings"])), folder, schema).request_key(ask)
+        return requests_by(kind, stored, folder, schema)(ask)
     except SteelyardError:
         return None
 
 
-def unsent(spec: TargetSpec, folder: Path, schema: dict[str, Any] | None) -> Target:
-    """A target whose requests can be read and are not sent: it is not entered, and variables stand by name."""
-    return open_target(spec, TargetContext(folder, schema, _Names()))
+def requests_by(
+    kind: str, stored: Mapping[str, Any] | None, folder: Path, schema: dict[str, Any] | None
+) -> Callable[[Request], Any]:
+    """From a call to its request by what `asked_by` gave, as plain data; nothing is sent, and variables stand by name.
 
+    TargetFailure when it cannot be made; it is None where nothing was stored.
+    """
+    if stored is None or kind not in _WITH_REQUESTS:
+        return lambda _: None
+    target = open_target(TargetSpec(kind, dict(stored["settings"])), TargetContext(folder, schema, NamedVariables()))
+    variants = stored["variants"]
 
-def request_data(request: Any) -> Any:
-    """A request as plain data for a person, without what looks like a secret."""
-    return _without_secrets(json.loads(to_json(request)))
+    def request(ask: Request) -> Any:
+        variant = Variant(ask.variant.name, dict(variants.get(ask.variant.name, {})))
+        return target.request_key(replace(ask, variant=variant))
+
+    return request
 
 
 # Fills texts, trees of texts and typed values from one call: the bodies, headers and prompts of targets.

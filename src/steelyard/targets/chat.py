@@ -7,16 +7,18 @@ import base64
 import hashlib
 import json
 import logging
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 from yarl import URL
 
 from steelyard.errors import Problem, SuiteError, TargetFailure
 from steelyard.redact import SecretRedactor
 from steelyard.suite.case import Attachment, Case, digest
 from steelyard.suite.files import inside, media_type_of
+from steelyard.suite.prices import Price, price_of
 from steelyard.targets.base import (
     Filler,
     FromEnv,
@@ -35,39 +37,30 @@ from steelyard.targets.base import (
     tree_filler,
     value_filler,
 )
-from steelyard.targets.connection import HttpRequest, excerpt_of
+from steelyard.targets.connection import HttpRequest
 from steelyard.targets.http import refuse_secrets_in
-from steelyard.targets.transport import Received, Wire, WireLimits, json_of, refused_by_status
+from steelyard.targets.protocols import (
+    FORMATS,
+    ChatProtocol,
+    ResponseFormat,
+    Stream,
+    Wanted,
+    read_completion,
+)
+from steelyard.targets.transport import json_of, wire_of
+
+if TYPE_CHECKING:
+    from steelyard.targets.aws import Signer
 
 # How to reach a chat model: what the settings of a chat target and of a judge share, and those of a judge.
-
-ResponseFormat = Literal["schema", "json", "text"]
-FORMATS: tuple[ResponseFormat, ...] = get_args(ResponseFormat)
-"""From the most that a server can be asked to hold an answer to, to the least."""
-
-_OWN_FIELDS = frozenset({"model", "messages", "temperature", "seed", "max_tokens", "response_format", "stream", "n"})
-
-
-class Price(BaseModel):
-    """What a million tokens cost."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    input: float = Field(description="Price of a million tokens sent.", ge=0)
-    output: float = Field(description="Price of a million tokens received.", ge=0)
-
-    def of(self, tokens_in: int | None, tokens_out: int | None) -> float | None:
-        """The cost of one answer; None when the server did not count."""
-        if tokens_in is None or tokens_out is None:
-            return None
-        return (tokens_in * self.input + tokens_out * self.output) / 1_000_000
 
 
 class ModelAddress(TargetSettings):
     """Where a model is, with which key it is asked, and what may be sent and received."""
 
-    harmless: ClassVar[frozenset[str]] = frozenset({"token", "price", "max_bytes", "connect_timeout"})
+    harmless: ClassVar[frozenset[str]] = frozenset({"token", "price", "max_bytes", "connect_timeout", "trust_env"})
     """Settings that cannot change an answer; they are no part of the identity."""
+    protocol: ClassVar[ChatProtocol] = ChatProtocol()
 
     base_url: str = Field(description="Address of the OpenAI-compatible service, up to and with /v1.", min_length=1)
     model: str = Field(description="Name of the model.", min_length=1)
@@ -87,6 +80,9 @@ class ModelAddress(TargetSettings):
     price: Price | None = Field(default=None, description="Prices, to compute what each answer costs.")
     max_bytes: int = Field(default=10_000_000, description="Largest body that is read.", gt=0)
     connect_timeout: float = Field(default=10.0, description="Seconds to wait for a connection.", gt=0)
+    trust_env: bool = Field(
+        default=False, description="Whether HTTPS_PROXY, HTTP_PROXY and NO_PROXY of the environment are used."
+    )
 
     @field_validator("base_url")
     @classmethod
@@ -99,14 +95,26 @@ class ModelAddress(TargetSettings):
     @classmethod
     def _leaves_our_fields_alone(cls, given: dict[str, Any]) -> dict[str, Any]:
         for name in given:
-            if name in _OWN_FIELDS:
+            if name in cls.protocol.own:
                 raise ValueError(f"{name} cannot be an extra field: it is a setting of its own, or not supported")
         return given
 
     @model_validator(mode="after")
     def _has_one_key(self) -> Self:
-        if self.token is not None and names_header(self.headers, "Authorization"):
-            raise ValueError("token and the header Authorization are two keys for one lock: keep one")
+        header = self.protocol.key_header
+        if self.token is not None and "token" in self.model_fields_set and names_header(self.headers, header):
+            raise ValueError(f"token and the header {header} are two keys for one lock: keep one")
+        return self
+
+    @model_validator(mode="after")
+    def _has_fields_for_all(self) -> Self:
+        protocol = self.protocol
+        for name in sorted(protocol.lacks):
+            if getattr(self, name, None):
+                raise ValueError(f"{name}: the protocol of {protocol.kind} has no field for it: take it out")
+        for name in ("response_format", "when_refused"):
+            if (form := getattr(self, name, "text")) not in (*protocol.formats, "fail"):
+                raise ValueError(f"{name}: {protocol.kind} knows {' and '.join(protocol.formats)}, no {form}")
         return self
 
     @property
@@ -114,10 +122,18 @@ class ModelAddress(TargetSettings):
         """The response formats to ask for: the first, and each next one when the server refuses the one before."""
         return ("text",)
 
+    def key_variable(self, env: Mapping[str, str]) -> str | None:  # noqa: ARG002
+        """The environment variable with the key; None when none is sent, or a header brings it."""
+        return None if names_header(self.headers, self.protocol.key_header) else self.token
+
+    def signer(self, target_context: TargetContext, who: str) -> Signer | None:  # noqa: ARG002
+        """What signs requests that are sent without a key."""
+        return None
+
     def identity(self) -> dict[str, Any]:
         """Kind, model, address and every setting that can change an answer; variables stand by name."""
         settings = self.model_dump(mode="json", exclude={*self.harmless, "model", "base_url"}, exclude_defaults=True)
-        return {"kind": "chat", "model": self.model, "address": self.base_url, "settings": settings}
+        return {"kind": self.protocol.kind, "model": self.model, "address": self.base_url, "settings": settings}
 
 
 class ChatConnection(ModelAddress):
@@ -154,7 +170,7 @@ class ChatConnection(ModelAddress):
         if self.when_refused == "fail":
             return (self.response_format,)
         first, last = FORMATS.index(self.response_format), FORMATS.index(self.when_refused)
-        return FORMATS[first : max(first, last) + 1]
+        return tuple(form for form in FORMATS[first : max(first, last) + 1] if form in self.protocol.formats)
 
 
 # The settings of a chat target.
@@ -164,7 +180,7 @@ class ChatSettings(ModelAddress):
     """Which model to ask, and how."""
 
     # Prompts have a part of their own in the identity.
-    harmless: ClassVar[frozenset[str]] = ModelAddress.harmless | {"system", "user"}
+    harmless: ClassVar[frozenset[str]] = ModelAddress.harmless | {"system", "user", "stream"}
 
     model: str = Field(description="Name of the model; a template, such as {{ variant.model }}.", min_length=1)
     system: str | TextFile | None = Field(
@@ -173,6 +189,10 @@ class ChatSettings(ModelAddress):
     user: str | TextFile | None = Field(
         default=None,
         description="User message: a template, or {file: PATH} of one. Default: the input, as text or as JSON.",
+    )
+    stream: bool = Field(
+        default=False,
+        description="Whether the answer comes in pieces: gives the time to the first token, and tokens a second.",
     )
     images: bool = Field(default=True, description="Whether the case's attachments are sent as images.")
     image_detail: Literal["low", "high", "auto"] | None = Field(
@@ -218,97 +238,7 @@ class ChatSettings(ModelAddress):
         return (self.response_format,) if self.when_refused == "fail" else (self.response_format, self.when_refused)
 
 
-# Reads an OpenAI-compatible completion: the text the model gave, or why there is none.
-
-_LIMITED = frozenset({"length", "max_tokens", "model_length"})
-"""How servers say that an answer reached the limit of tokens before its end."""
-
-
-def read_completion(data: Any, received: Received, max_tokens: Any = None) -> Response:
-    """The reply in a completion's body; TargetFailure when it reports an error, was filtered or holds no choice.
-
-    An answer cut off by the token limit, a refusal and an empty message are answers: the system gave them. The first is
-    marked as such; `max_tokens` is what was asked for, since some servers do not say why an answer ended.
-    """
-    if not isinstance(data, dict):
-        raise _failure("bad_body", "the body is JSON, but not a completion", received)
-    if error := data.get("error"):
-        raise _reported(error, received)
-    choices = data.get("choices")
-    choice = choices[0] if isinstance(choices, list) and choices else None
-    if not isinstance(choice, dict) or not isinstance(choice.get("message"), dict):
-        raise _failure("no_answer", "the completion holds no choice", received, retry=True)
-    if choice.get("finish_reason") == "content_filter":
-        raise _failure("filtered", "the server's content filter held the answer back", received)
-    usage = data.get("usage")
-    counts = usage if isinstance(usage, dict) else {}
-    model = data.get("model")
-    tokens_out = _count(counts.get("completion_tokens"))
-    return Response(
-        text=_text(choice["message"]),
-        status=received.status,
-        tokens_in=_count(counts.get("prompt_tokens")),
-        tokens_out=tokens_out,
-        model=model if isinstance(model, str) else None,
-        first_byte=received.first_byte,
-        cut_off=_is_cut_off(choice.get("finish_reason"), tokens_out, max_tokens),
-    )
-
-
-def _is_cut_off(reason: Any, tokens_out: int | None, max_tokens: Any) -> bool:
-    if reason is not None:
-        return reason in _LIMITED if isinstance(reason, str) else False
-    return isinstance(max_tokens, int) and tokens_out is not None and tokens_out >= max_tokens
-
-
-def _text(message: dict[str, Any]) -> str:
-    content = message.get("content")
-    if isinstance(content, list):
-        content = "".join(str(part.get("text") or "") for part in content if isinstance(part, dict))
-    if isinstance(content, str) and content:
-        return content
-    if content and not isinstance(content, str):
-        return json.dumps(content, ensure_ascii=False)
-    refusal = message.get("refusal")
-    if isinstance(refusal, str) and refusal:
-        return refusal
-    return _tool_calls(message.get("tool_calls"))
-
-
-def _tool_calls(calls: Any) -> str:
-    """The arguments of a single call, or a list of names and arguments; empty without calls."""
-    functions = [call.get("function") for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
-    available = [function for function in functions if isinstance(function, dict)]
-    if not available:
-        return ""
-    if len(available) == 1:
-        arguments = available[0].get("arguments")
-        return arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
-    messages = [{"name": function.get("name"), "arguments": function.get("arguments")} for function in available]
-    return json.dumps(messages, ensure_ascii=False)
-
-
-def _reported(error: Any, received: Received) -> TargetFailure:
-    """The failure an `error` object in a 2xx stands for; its code counts where it is an HTTP status."""
-    text = error.get("message") if isinstance(error, dict) else error
-    code = error.get("code") if isinstance(error, dict) else None
-    message = f"the body reports an error: {excerpt_of(text if isinstance(text, str) else json.dumps(error))}"
-    failure = _failure("reported_error", message, received)
-    if isinstance(code, int) and 400 <= code <= 599:
-        meant = refused_by_status(code, received.text)
-        failure.retry, failure.throttled = meant.retry, meant.throttled
-    return failure
-
-
-def _failure(kind: str, message: str, received: Received, *, retry: bool = False) -> TargetFailure:
-    return TargetFailure(kind, message, retry=retry, status=received.status, body=received.text)
-
-
-def _count(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
-
-
-# One completion from an OpenAI-compatible service: key and headers, the response format it accepts, the cost.
+# One completion: key and headers, the response format that the server accepts, the cost.
 
 _log = logging.getLogger(__name__)
 _REFUSALS = frozenset({400, 404, 415, 422, 501})
@@ -323,12 +253,16 @@ class ChatWire:
 
     def __init__(self, settings: ModelAddress, target_context: TargetContext, who: str = "target chat") -> None:
         self._settings = settings
-        self._who = who
-        self.url = URL(settings.base_url + "/chat/completions")
+        self._protocol = settings.protocol
+        self._stream = bool(getattr(settings, "stream", False))
+        self._who, self._prices = who, target_context.prices
         self._formats = list(settings.formats)
         self._secrets: list[str] = []
         self._headers = self._fixed_headers(target_context)
-        self._wire = Wire(WireLimits(target_context.max_connections, settings.connect_timeout, settings.max_bytes))
+        self._signer = settings.signer(target_context, who)
+        if (signer := self._signer) is not None:
+            self._secrets += [signer.access_key, signer.secret_key, signer.session_token or ""]
+        self._wire = wire_of(settings, target_context, self._secrets)
         self._wire.redact = SecretRedactor(self._secrets)
 
     async def __aenter__(self) -> Self:
@@ -345,40 +279,55 @@ class ChatWire:
 
     async def complete(self, body: dict[str, Any], schema: dict[str, Any] | None) -> Response:
         """The model's text with tokens and cost, in the best format that the server accepts; TargetFailure when there
-        is none."""
+        is none. The body is in OpenAI's form, whatever the protocol."""
         while True:
             asked_for = self.format
             try:
-                response = await self._send(body | self.response_format(schema))
+                response = await self._send(*self.request(body, schema), body.get("max_tokens"))
             except TargetFailure as failure:
-                if not (_refuses_format(failure, asked_for) and self._steps_down(asked_for, failure)):
+                if not (self._refuses_format(failure, asked_for) and self._steps_down(asked_for, failure)):
                     raise
             else:
-                if self._settings.price is not None:
-                    response.cost = self._settings.price.of(response.tokens_in, response.tokens_out)
+                response.cost = self._cost(body["model"], response)
                 return response
 
-    def response_format(self, schema: dict[str, Any] | None) -> dict[str, Any]:
-        """The part of the body that asks for the present format; empty for text."""
-        if self.format == "text":
-            return {}
-        if self.format == "json":
-            return {"response_format": {"type": "json_object"}}
-        named: dict[str, Any] = {"name": "answer", "schema": schema}
-        if self._settings.schema_strict:
-            named["strict"] = True
-        return {"response_format": {"type": "json_schema", "json_schema": named}}
+    def _cost(self, model: str, response: Response) -> float | None:
+        """By the price of the model that was asked for, else of the one that answered."""
+        names = (model, response.model or model)
+        prices = (price_of(self._settings, self._prices, name) for name in names)
+        price = next((price for price in prices if price is not None), None)
+        return None if price is None else price.of(response)
+
+    def request(self, body: dict[str, Any], schema: dict[str, Any] | None) -> tuple[URL, dict[str, Any]]:
+        """The address and the body as the protocol has them, in the present format."""
+        wanted = Wanted(self.format, schema, self._settings.schema_strict, self._stream)
+        url = self._protocol.url(self._settings.base_url, body["model"], stream=self._stream)
+        return url, self._protocol.body(body, wanted)
 
     def secrets(self) -> list[str]:
         """The API key and every header value that came from the environment."""
         return list(self._secrets)
 
-    async def _send(self, body: dict[str, Any]) -> Response:
+    async def _send(self, url: URL, body: dict[str, Any], max_tokens: Any) -> Response:
         data = to_json(body).encode("utf-8", "replace")
-        received = await self._wire.send(HttpRequest("POST", self.url, self._headers, data))
-        response = read_completion(json_of(received), received, body.get("max_tokens"))
+        signed = {} if self._signer is None else self._signer.headers("POST", url, self._headers, data)
+        request = HttpRequest("POST", url, self._headers | signed, data)
+        if not self._stream:
+            received = await self._wire.send(request)
+            response = read_completion(self._protocol, json_of(received), received, max_tokens)
+        else:
+            stream = Stream(self._protocol)
+            received = await self._wire.send(request, watch=stream.feed)
+            response = read_completion(self._protocol, stream.body(received), received, max_tokens)
+            response.text = self._wire.redact(response.text)  # a secret may have come in pieces
+            response.first_token = None if stream.first_token is None else stream.first_token - received.sent
         response.latency = received.took
         return response
+
+    def _refuses_format(self, failure: TargetFailure, asked_for: ResponseFormat) -> bool:
+        message = (failure.body or "").lower()
+        named = any(word in message for word in self._protocol.format_words)
+        return asked_for != "text" and failure.status in _REFUSALS and named
 
     def _steps_down(self, refused: ResponseFormat, failure: TargetFailure) -> bool:
         """Whether there is another format to ask for; calls under way at the same time step down only once."""
@@ -393,7 +342,7 @@ class ChatWire:
         return True
 
     def _fixed_headers(self, target_context: TargetContext) -> dict[str, str]:
-        headers: dict[str, str] = {}
+        headers = dict(self._protocol.headers)
         if not names_header(self._settings.headers, "Content-Type"):
             headers["Content-Type"] = "application/json"
         for name, value in self._settings.headers.items():
@@ -402,17 +351,12 @@ class ChatWire:
                 self._secrets.append(headers[name].removeprefix(value.prefix))
             else:
                 headers[name] = value
-        if self._settings.token is not None:
-            key = read_variable(self._settings.token, target_context, self._who)
+        variable = self._settings.key_variable(target_context.env)
+        if variable is not None:
+            key = read_variable(variable, target_context, self._who)
             self._secrets.append(key)
-            headers["Authorization"] = f"Bearer {key}"
+            headers[self._protocol.key_header] = f"{self._protocol.key_prefix}{key}"
         return headers
-
-
-def _refuses_format(failure: TargetFailure, asked_for: ResponseFormat) -> bool:
-    message = (failure.body or "").lower()
-    named = "response_format" in message or "json_schema" in message or "json_object" in message
-    return asked_for != "text" and failure.status in _REFUSALS and named
 
 
 # Turns a case's attachments into the image parts of a chat message.
@@ -455,20 +399,21 @@ def _read(attachment: Attachment, folder: Path) -> bytes:
 class ChatTarget:
     """Asks the model once a call: system and user message, images, and the sampling settings."""
 
-    Settings = ChatSettings
+    Settings: type[ChatSettings] = ChatSettings
 
     def __init__(self, settings: ChatSettings, target_context: TargetContext) -> None:
         self._settings = settings
         self._target_context = target_context
         self.sends_attachments = settings.images
-        self._wire = ChatWire(settings, target_context)
+        self._who = f"target {settings.protocol.kind}"
+        self._wire = ChatWire(settings, target_context, self._who)
         self._prompts: dict[str, str] = {}
         self._system = None if settings.system is None else self._prompt("system", settings.system)
         self._user: TextFiller = _input_as_text if settings.user is None else self._prompt("user", settings.user)
         self._fields = _field_fillers(settings)
         if settings.response_format == "schema" and target_context.answer_schema is None:
             message = "response_format: schema needs a schema in the suite: write answer: {schema: FILE}"
-            raise SuiteError([Problem(message, "target chat")])
+            raise SuiteError([Problem(message, self._who)])
 
     async def __aenter__(self) -> Self:
         await self._wire.__aenter__()
@@ -491,8 +436,8 @@ class ChatTarget:
         """The address and the body, in which hashes stand for images."""
         body = self._body(ask, images=False)
         images = image_names(ask.case, self._target_context.folder) if self._settings.images else []
-        format_ = self._wire.response_format(self._target_context.answer_schema)
-        return {"url": str(self._wire.url), "body": body | format_, "images": images}
+        url, sent = self._wire.request(body, self._target_context.answer_schema)
+        return {"url": str(url), "body": sent, "images": images}
 
     def secrets(self) -> list[str]:
         """The API key and every header value that came from the environment."""
@@ -516,7 +461,7 @@ class ChatTarget:
         return body
 
     def _prompt(self, name: str, given: str | TextFile) -> TextFiller:
-        text, where = text_of(given, self._target_context, f"target chat, {name}")
+        text, where = text_of(given, self._target_context, f"{self._who}, {name}")
         self._prompts[name] = text
         return prompt_filler(text, where)
 

@@ -7,11 +7,12 @@ aiohttp and Node.js, and as lenient as aiohttp has it.
 from __future__ import annotations
 
 import asyncio
+import base64
 import re
 import socket
 import ssl
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final, Protocol
@@ -21,7 +22,7 @@ from aiohappyeyeballs import AddrInfoType, start_connection
 from yarl import URL
 
 import steelyard
-from steelyard.errors import TargetFailure
+from steelyard.errors import TargetFailure, UsageError
 
 ACCEPTED: Final = "gzip, deflate"
 """The packings of bodies that requests say they understand."""
@@ -63,11 +64,58 @@ class Reader(Protocol):
     def end(self) -> bool: ...
 
 
-class Connections:
-    """Those that are open, by where they lead to. Certificates are checked; there are no proxies and no cookies."""
+@dataclass(frozen=True, slots=True)
+class Proxies:
+    """The proxies that an environment names, by scheme, and the hosts that are reached without one."""
 
-    def __init__(self, connect_timeout: float) -> None:
+    by_scheme: dict[str, URL]
+    none_for: str = ""
+
+    @classmethod
+    def of(cls, env: Mapping[str, str]) -> Proxies:
+        """Of `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY`, in capital or small letters; UsageError for one
+        of another kind than http."""
+
+        def read(name: str) -> str:
+            return (env.get(name) or env.get(name.upper()) or "").strip()
+
+        by_scheme = {}
+        for scheme in ("http", "https"):
+            if given := read(f"{scheme}_proxy") or read("all_proxy"):
+                proxy = URL(given if "://" in given else f"http://{given}")
+                if proxy.scheme != "http" or not proxy.host:
+                    kind = f"{proxy.scheme}://"
+                    raise UsageError(f"trust_env: the proxy for {scheme} is {kind}..., and only http:// is understood")
+                by_scheme[scheme] = proxy
+        return cls(by_scheme, read("no_proxy"))
+
+    def for_origin(self, origin: URL) -> URL | None:
+        """The proxy that leads there."""
+        import urllib.request  # takes long to import, and few need it
+
+        host, none_for = f"{origin.host}:{origin.port}", {"no": self.none_for} if self.none_for else {}
+        bypassed: bool = urllib.request.proxy_bypass_environment(host, none_for)  # type: ignore[attr-defined]
+        return None if bypassed else self.by_scheme.get(origin.scheme)
+
+    def secrets(self) -> list[str]:
+        """The passwords."""
+        return [proxy.password for proxy in self.by_scheme.values() if proxy.password]
+
+
+def _proxy_headers(proxy: URL) -> dict[str, str]:
+    if proxy.user is None:
+        return {}
+    key = base64.b64encode(f"{proxy.user}:{proxy.password or ''}".encode()).decode()
+    return {"Proxy-Authorization": f"Basic {key}"}
+
+
+class Connections:
+    """Those that are open, by where they lead to. Certificates are checked; there are no cookies, and no proxies but
+    those that are given."""
+
+    def __init__(self, connect_timeout: float, proxies: Proxies | None = None) -> None:
         self._connect_timeout = connect_timeout
+        self._proxies = proxies
         self._idle: defaultdict[URL, list[_Connection]] = defaultdict(list)
         self._addresses: dict[tuple[str, int], tuple[float, asyncio.Task[list[AddrInfoType]]]] = {}
         self._tls: ssl.SSLContext | None = None
@@ -78,8 +126,9 @@ class Connections:
         A service may close a connection just when it is used again. What may be sent twice is sent again then; whether
         anything else is, is for the caller to decide.
         """
-        data = _message(request)
         origin = request.url.origin()
+        proxy = None if self._proxies is None else self._proxies.for_origin(origin)
+        data = _message(request, proxy if origin.scheme == "http" else None)
         connection = self._kept(origin)
         if connection is not None:
             try:
@@ -89,7 +138,7 @@ class Connections:
                     raise
                 connection = None
         if connection is None:
-            connection = await self._connect(origin)
+            connection = await self._connect(origin, proxy)
             await connection.exchange(data, reader)
         if connection.is_open:
             self._idle[origin].append(connection)
@@ -112,14 +161,17 @@ class Connections:
             connection.close()
         return None
 
-    async def _connect(self, origin: URL) -> _Connection:
-        host, port = origin.raw_host or "", origin.port or 0
-        place = f"{origin.host}:{port}"
+    async def _connect(self, origin: URL, proxy: URL | None = None) -> _Connection:
+        host, first = origin.raw_host or "", proxy or origin
+        place = f"{first.host}:{first.port}"
         tls = self._context() if origin.scheme == "https" else None
         try:
             async with asyncio.timeout(self._connect_timeout):
-                addresses = await self._resolved(host, port)
+                addresses = await self._resolved(first.raw_host or "", first.port or 0)
                 open_socket = await start_connection(addresses, happy_eyeballs_delay=_NEXT_ADDRESS)
+                if proxy is not None and tls is not None:
+                    await _tunnel(open_socket, origin, proxy)
+                    place = f"{origin.host}:{origin.port} by way of the proxy {place}"
                 _, connection = await asyncio.get_running_loop().create_connection(
                     lambda: _Connection(place), sock=open_socket, ssl=tls, server_hostname=host if tls else None
                 )
@@ -142,6 +194,26 @@ class Connections:
             self._tls = ssl.create_default_context()
             self._tls.set_alpn_protocols(["http/1.1"])
         return self._tls
+
+
+async def _tunnel(open_socket: socket.socket, origin: URL, proxy: URL) -> None:
+    """Have the proxy lead on to the origin; TargetFailure when it does not, and the socket is closed."""
+    loop, place, head = asyncio.get_running_loop(), f"{origin.host_subcomponent}:{origin.port}", b""
+    lines = [f"CONNECT {place} HTTP/1.1", f"Host: {place}"]
+    lines += [f"{name}: {value}" for name, value in _proxy_headers(proxy).items()]
+    try:
+        await loop.sock_sendall(open_socket, "\r\n".join([*lines, "\r\n"]).encode())
+        while b"\r\n\r\n" not in head and len(head) < _LARGEST_HEAD:
+            if not (part := await loop.sock_recv(open_socket, 65_536)):
+                break
+            head += part
+        status = head.partition(b"\r\n")[0].decode("latin-1").split(" ", 2)[1:]
+        if status[:1] != ["200"]:
+            message = f"the proxy {proxy.host}:{proxy.port} leads to no {place}: {' '.join(status) or 'no answer'}"
+            raise TargetFailure("proxy", message, retry=not status or not status[0].startswith("4"))
+    except BaseException:
+        open_socket.close()
+        raise
 
 
 class _Connection(asyncio.Protocol):
@@ -288,15 +360,16 @@ def without_query(url: URL) -> str:
     return str(url.with_query(None))
 
 
-def _message(request: HttpRequest) -> bytes:
-    """The request as it is sent; TargetFailure when it cannot be sent."""
+def _message(request: HttpRequest, proxy: URL | None = None) -> bytes:
+    """The request as it is sent, to the proxy with the whole address; TargetFailure when it cannot be sent."""
     data = request.data
-    head = _head(request.method, request.url, tuple(request.headers.items()), data is not None)
+    headers = request.headers if proxy is None else request.headers | _proxy_headers(proxy)
+    head = _head(request.method, request.url, tuple(headers.items()), data is not None, proxy is not None)
     return head if data is None else b"%sContent-Length: %d\r\n\r\n%s" % (head, len(data), data)
 
 
 @lru_cache(maxsize=16)
-def _head(method: str, url: URL, given: tuple[tuple[str, str], ...], has_body: bool) -> bytes:
+def _head(method: str, url: URL, given: tuple[tuple[str, str], ...], has_body: bool, whole: bool = False) -> bytes:
     """The lines before the body, but for the length of one; the calls of most targets differ in their body alone."""
     if url.scheme not in ("http", "https") or not url.raw_host:
         raise TargetFailure("bad_url", f"{without_query(url)} is not an address that can be asked", retry=False)
@@ -311,7 +384,8 @@ def _head(method: str, url: URL, given: tuple[tuple[str, str], ...], has_body: b
     headers |= {name.lower(): (name, value) for name, value in given if name.lower() not in _OURS}
     if not has_body and method in _HAS_BODY:
         headers["content-length"] = ("Content-Length", "0")
-    lines = [f"{method} {url.raw_path_qs} HTTP/1.1", *(f"{name}: {value}" for name, value in headers.values())]
+    place = f"{url.origin()}{url.raw_path_qs}" if whole else url.raw_path_qs
+    lines = [f"{method} {place} HTTP/1.1", *(f"{name}: {value}" for name, value in headers.values())]
     if any(map(_UNSENDABLE.search, lines)):
         message = "the request cannot be sent: a header holds a line break or a null byte"
         raise TargetFailure("bad_request", message, retry=False)

@@ -35,7 +35,7 @@ from steelyard.targets.base import (
 )
 from steelyard.targets.connection import HttpRequest, excerpt_of
 from steelyard.targets.service import PORT, NotReady, Readiness, ReadySettings, Service, StartSettings, token_for
-from steelyard.targets.transport import Received, Wire, WireLimits, json_of
+from steelyard.targets.transport import Received, json_of, wire_of
 
 # The settings of an HTTP target.
 
@@ -200,6 +200,9 @@ class HttpSettings(TargetSettings):
         default=10_000_000, description="Largest body that is read; a larger one is a failure.", gt=0
     )
     connect_timeout: float = Field(default=10.0, description="Seconds to wait for a connection.", gt=0)
+    trust_env: bool = Field(
+        default=False, description="Whether HTTPS_PROXY, HTTP_PROXY and NO_PROXY of the environment are used."
+    )
     start: StartSettings | None = Field(
         default=None,
         description="Starts the service on a free port for the time of the run, and stops it afterwards.",
@@ -366,7 +369,7 @@ class HttpTarget:
     def __init__(self, settings: HttpSettings, target_context: TargetContext) -> None:
         self._settings = settings
         self._secrets: list[str] = []
-        self._wire = Wire(WireLimits(target_context.max_connections, settings.connect_timeout, settings.max_bytes))
+        self._wire = wire_of(settings, target_context, self._secrets)
         self._url = _address(settings)
         self._port = PORT
         self._fixed_url = self._settled_url()
@@ -430,7 +433,7 @@ class HttpTarget:
     def identity(self) -> dict[str, Any]:
         """Kind, address and a hash of all settings; variables stand by name."""
         # The address says what stands in the first two.
-        harmless = {"base_url", "url", "token", "max_bytes", "connect_timeout", "start", "ready"}
+        harmless = {"base_url", "url", "token", "max_bytes", "connect_timeout", "trust_env", "start", "ready"}
         settings = self._settings.model_dump(mode="json", by_alias=True, exclude=harmless, exclude_defaults=True)
         if self._settings.start is not None:
             settings["start"] = self._settings.start.identity()

@@ -14,12 +14,15 @@ import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from yarl import URL
 
 from steelyard.errors import TargetFailure
-from steelyard.targets.connection import Connections, HttpRequest, excerpt_of, without_query
+from steelyard.targets.connection import Connections, HttpRequest, Proxies, excerpt_of, without_query
+
+if TYPE_CHECKING:
+    from steelyard.targets.base import TargetContext
 
 # Reads the Retry-After header.
 
@@ -127,6 +130,7 @@ class WireLimits:
     max_connections: int = 8
     connect_timeout: float = 10.0
     max_bytes: int = 10_000_000
+    proxies: Proxies | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,10 +143,13 @@ class Received:
     """Seconds from sending to the first byte of the body; None when the body is empty."""
     took: float | None = None
     """Seconds from sending to the end of the body."""
+    sent: float = 0.0
+    """When it was sent, by `time.perf_counter`."""
 
 
 class Wire:
-    """Exchanges with one service, so many at once. Cookies are forgotten, proxies and netrc of the machine ignored."""
+    """Exchanges with one service, so many at once. Cookies are forgotten, netrc of the machine is ignored, and so are
+    its proxies unless they are among the limits."""
 
     def __init__(self, limits: WireLimits) -> None:
         self._limits = limits
@@ -153,7 +160,7 @@ class Wire:
 
     async def __aenter__(self) -> Self:
         _make_room(self._limits.max_connections)
-        self._connections = Connections(self._limits.connect_timeout)
+        self._connections = Connections(self._limits.connect_timeout, self._limits.proxies)
         return self
 
     async def __aexit__(self, *exc_info: object) -> None:
@@ -161,16 +168,22 @@ class Wire:
             await self._connections.close()
             self._connections = None
 
-    async def send(self, request: HttpRequest, also_answers: frozenset[int] = frozenset()) -> Received:
-        """The answer of a 2xx, or of a status in `also_answers`; everything else raises TargetFailure."""
+    async def send(
+        self,
+        request: HttpRequest,
+        also_answers: frozenset[int] = frozenset(),
+        watch: Callable[[bytes], None] | None = None,
+    ) -> Received:
+        """The answer of a 2xx, or of a status in `also_answers`; everything else raises TargetFailure. `watch` is given
+        the body of an answer as it comes."""
         async with self._slots:
             sent = time.perf_counter()
             for _ in range(_MOST_REDIRECTS + 1):
-                answer = await self._exchange(request, also_answers)
+                answer = await self._exchange(request, _Answer(self._limits.max_bytes, also_answers, watch))
                 if answer.counts:
                     text = self.redact(_decode(answer.content, answer.charset, answer.status))
                     first_byte = None if answer.first_byte is None else answer.first_byte - sent
-                    return Received(answer.status, text, first_byte, answer.ended - sent)
+                    return Received(answer.status, text, first_byte, answer.ended - sent, sent)
                 if answer.location is None:
                     text = self.redact(answer.content.decode("utf-8", "replace"))
                     raise refused_by_status(answer.status, text, answer.headers.get("retry-after"))
@@ -179,10 +192,9 @@ class Wire:
             "redirect", f"more than {_MOST_REDIRECTS} redirects, now at {without_query(request.url)}", retry=False
         )
 
-    async def _exchange(self, request: HttpRequest, also_answers: frozenset[int]) -> _Answer:
+    async def _exchange(self, request: HttpRequest, answer: _Answer) -> _Answer:
         if self._connections is None:
             raise RuntimeError("a target is used inside `async with`")
-        answer = _Answer(self._limits.max_bytes, also_answers)
         try:
             await self._connections.exchange(request, answer)
         except TargetFailure:
@@ -192,11 +204,20 @@ class Wire:
         return answer
 
 
+def wire_of(settings: Any, target_context: TargetContext, secrets: list[str]) -> Wire:
+    """The exchanges that the settings of a target or judge ask for; the passwords of proxies join the secrets."""
+    proxies = Proxies.of(target_context.env) if settings.trust_env else None
+    secrets += [] if proxies is None else proxies.secrets()
+    most, seconds = target_context.max_connections, settings.connect_timeout
+    return Wire(WireLimits(most, seconds, settings.max_bytes, proxies))
+
+
 class _Answer:
     """Reads one answer, unpacked and no larger than allowed; of a refusal the beginning, and of a redirect the head."""
 
-    def __init__(self, most: int, also_answers: frozenset[int]) -> None:
+    def __init__(self, most: int, also_answers: frozenset[int], watch: Callable[[bytes], None] | None = None) -> None:
         self._most = most
+        self._watch = watch
         self._also_answers = also_answers
         self._parts: list[bytes] = []
         self._size = 0
@@ -238,6 +259,8 @@ class _Answer:
         self._size += len(part)
         if self._size > self._most and self.counts:
             raise _too_large(self._most, self.status)
+        if self._watch is not None and self.counts:
+            self._watch(part)
         return self._size > self._most
 
     def end(self) -> bool:
@@ -263,7 +286,7 @@ def refused_by_status(status: int, text: str, retry_after: str | None = None) ->
     """The failure an HTTP error status stands for."""
     wait = seconds_to_wait(retry_after)
     # A 503 that names no time is a service that is down, not one that asks for patience.
-    throttled = status == 429 or (status == 503 and wait is not None)
+    throttled = status in (429, 529) or (status == 503 and wait is not None)
     excerpt = " ".join(text[: 2 * _EXCERPT].split())[:_EXCERPT]
     return TargetFailure(
         f"http_{status}",

@@ -132,7 +132,7 @@ def _judges(part: str, a: ComparedRun, b: ComparedRun, before: str | None, after
 def _members(run: ComparedRun) -> str:
     members = run.suite.judge.members if run.suite.judge else ()
     return ", ".join(
-        member.model or member.function or (_NOT_NAMED if member.kind == "chat" else member.name) for member in members
+        member.model or member.function or (_NOT_NAMED if member.is_model else member.name) for member in members
     )
 
 

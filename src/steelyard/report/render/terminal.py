@@ -162,8 +162,9 @@ class _Layout:
 
     def quote(self, block: doc.Quote) -> Iterator[RenderableType]:
         """Foreign text under its title, its lines as they came."""
-        yield Line()
-        yield self.text(block.title, "bold")
+        if block.title:
+            yield Line()
+            yield self.text(block.title, "bold")
         for line in visible(block.text).splitlines():
             shown = Line(ascii_only(line) if self.plain else line, overflow="fold")
             yield Padding(shown, (0, 0, 0, _INDENT))

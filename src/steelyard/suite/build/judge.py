@@ -14,6 +14,7 @@ from steelyard.plugins import PLACE, find_callable
 from steelyard.suite.build.draft import Draft, own_code
 from steelyard.suite.case import EVERY, compile_path, split_path
 from steelyard.suite.judge import (
+    MODELS,
     BindingRule,
     Evidence,
     FigureFile,
@@ -43,7 +44,7 @@ ANY_KEY = "*"
 LISTED = "listed"
 """The count of all elements of a list, whatever their word: no word may be called so."""
 _FIGURES: Place = ("judge", "figures")
-KINDS = ("chat", "python")
+KINDS = (*MODELS, "python")
 _JUDGES: Place = ("judge", "judges")
 
 
@@ -453,8 +454,8 @@ def _spec(name: str, raw: Any, place: Place, draft: Draft) -> Member | None:
             f"{dotted(place)}: unknown kind of judge {kind!r}{meant_or_listed(kind, KINDS)}", (*place, kind)
         )
         return None
-    if kind == "chat":
-        return settle_chat(name, {} if settings is None else settings, (*place, kind), draft)
+    if kind in MODELS:
+        return settle_model(name, kind, {} if settings is None else settings, (*place, kind), draft)
     if not callable(settings) and not (isinstance(settings, str) and PLACE.match(settings)):
         draft.add_problem(
             f"{dotted((*place, kind))} must be a function: write module:function; {result(settings)}", place
@@ -463,11 +464,11 @@ def _spec(name: str, raw: Any, place: Place, draft: Draft) -> Member | None:
     return Member(name=name, kind=kind, settings=settings)
 
 
-def settle_chat(name: str, settings: Any, place: Place, draft: Draft) -> Member | None:
+def settle_model(name: str, kind: str, settings: Any, place: Place, draft: Draft) -> Member | None:
     """A judge that is a model, or None with everything wrong with its settings noted."""
-    model = draft.registered("judges", "chat", place)
+    model = draft.registered("judges", kind, place)
     checked = None if model is None else draft.check_part(model, settings, place)
-    return None if checked is None else Member(name=name, kind="chat", settings=checked)
+    return None if checked is None else Member(name=name, kind=kind, settings=checked)
 
 
 def choose(by: Any, specs: Mapping[str, Member], declared: Sequence[str], draft: Draft) -> tuple[Member, ...]:
@@ -491,8 +492,8 @@ def choose(by: Any, specs: Mapping[str, Member], declared: Sequence[str], draft:
         elif name not in declared:
             draft.add_problem(f"no judge is called {name!r}{meant_or_listed(name, declared)}", ("judge", "by"))
     members = tuple(specs[name] for name in dict.fromkeys(names) if name in specs)
-    if len({member.kind for member in members}) > 1:
-        message = "a panel of models and code would mix two modes in one mean: let all be chat, or all python"
+    if len({member.is_model for member in members}) > 1:
+        message = "a panel of models and code would mix two modes in one mean: let all be models, or all python"
         draft.add_problem(f"judge.by: {message}", ("judge", "by"))
     _check_code(members, draft)
     return members

@@ -1,0 +1,138 @@
+"""Answers that come in pieces: put together as they would have come at once, timed, and never half of them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+import pytest
+
+from parts.loopback import Behaviour, chat_answer, text_answer
+from parts.providers import KEYS, events, settings, streamed
+from steelyard.errors import SuiteError
+
+PATHS = {
+    "chat": "/chat/completions",
+    "anthropic": "/v1/messages",
+    "gemini": "/models/m-1:streamGenerateContent",
+}
+
+
+@pytest.fixture(params=list(PATHS))
+def kind(request, bench):
+    bench.env = dict(KEYS.get(request.param, {}))
+    return request.param
+
+
+def stream(kind, server, **more):
+    return settings(kind, server.base_url, stream=True, **more)
+
+
+async def test_the_pieces_make_the_answer_with_its_tokens_and_the_time_of_the_first(bench, server, kind):
+    server.on(PATHS[kind], streamed(kind, "a ", "chair – ", "世界"))
+    response = await bench.ask(kind, stream(kind, server, price={"input": 1, "output": 2, "cached_input": 0}))
+    assert (response.text, response.model, response.cut_off) == ("a chair – 世界", "m-1-2026", False)
+    assert (response.tokens_in, response.tokens_out, response.tokens_cached) == (
+        50 if kind == "anthropic" else 42,
+        7,
+        30,
+    )
+    # 12 or, with those written to the cache, 20 tokens at 1 and 7 at 2 per million.
+    assert response.cost == pytest.approx(34e-6 if kind == "anthropic" else 26e-6)
+    assert 0 < response.first_token <= response.latency
+    sent = server.requests[0]
+    assert sent.query == ({"alt": "sse"} if kind == "gemini" else {})
+    asked = {name: sent.json.get(name) for name in ("stream", "stream_options")}
+    options = {"include_usage": True} if kind == "chat" else None
+    assert asked == {"stream": None if kind == "gemini" else True, "stream_options": options}
+
+
+async def test_the_first_token_is_timed_when_it_comes_not_at_the_end(bench, kind):
+    """The server waits 0.1 s before the first piece and 0.4 s before the rest."""
+    body = streamed(kind, "a ", "chair").body
+    at = body.index(b"\n\n", body.index(b'"a "')) + 2
+
+    async def serve(reader, writer):
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: %d\r\n\r\n" % len(body))
+        for seconds, part in ((0.1, body[:at]), (0.4, body[at:])):
+            await asyncio.sleep(seconds)
+            writer.write(part)
+            await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    async with server:
+        port = server.sockets[0].getsockname()[1]
+        response = await bench.ask(kind, settings(kind, f"http://127.0.0.1:{port}", stream=True))
+    assert response.text == "a chair"
+    assert 0.1 <= response.first_token < 0.4 < 0.5 <= response.latency
+
+
+async def test_events_may_be_cut_anywhere(bench, kind):
+    """Every byte comes alone."""
+    body = streamed(kind, "Grüße, ", "世界").body
+
+    async def serve(reader, writer):
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+        writer.write(b"".join(b"1\r\n%c\r\n" % byte for byte in body) + b"0\r\n\r\n")
+        await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    async with server:
+        port = server.sockets[0].getsockname()[1]
+        response = await bench.ask(kind, settings(kind, f"http://127.0.0.1:{port}", stream=True))
+    assert response.text == "Grüße, 世界"
+
+
+async def test_a_stream_that_ends_before_the_answer_is_a_failure_not_a_short_answer(bench, server, kind):
+    broken = streamed(kind, "a ", "cha", whole=False)
+    cut = Behaviour(body=broken.body, headers=broken.headers, content_length=10_000, cut_after=len(broken.body))
+    server.on(PATHS[kind], broken, cut, text_answer(""), text_answer(": waiting\n\n"))
+    for _ in range(4):
+        failure = await bench.fail(kind, stream(kind, server))
+        assert (failure.kind, failure.retry) == ("cut", True)
+
+
+async def test_an_error_in_the_middle_of_a_stream_is_a_failure(bench, server):
+    bench.env = dict(KEYS["anthropic"])
+    begun = streamed("anthropic", "a ", whole=False).body.decode()
+    trouble = {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}
+    server.on(PATHS["anthropic"], text_answer(begun + events(trouble, named=True).decode()))
+    failure = await bench.fail("anthropic", stream("anthropic", server))
+    assert (failure.kind, failure.retry, failure.throttled) == ("reported_error", True, True)
+    assert "Overloaded" in str(failure)
+
+
+@pytest.mark.parametrize("event", ["[1]", "{nonsense", '{"choices": [{"delta": {"tool_calls": [{}]}}]}'])
+async def test_an_event_of_no_such_protocol_is_a_failure(bench, server, event):
+    server.on(PATHS["chat"], text_answer(f"data: {event}\n\n"))
+    assert (await bench.fail("chat", stream("chat", server))).kind == "bad_body"
+
+
+async def test_a_server_that_does_not_stream_has_no_first_token(bench, server):
+    server.on(PATHS["chat"], chat_answer("all at once"))
+    response = await bench.ask("chat", stream("chat", server))
+    assert (response.text, response.first_token) == ("all at once", None)
+
+
+async def test_tool_calls_and_secrets_come_in_pieces_too(bench, server):
+    bench.env = {"KEY": "sk-very-secret"}
+    pieces = [
+        {"index": 0, "function": {"name": "f", "arguments": ""}},
+        {"index": 0, "function": {"arguments": '{"k": "sk-very'}},
+    ]
+    pieces.append({"index": 0, "function": {"arguments": '-secret"}'}})
+    deltas = [{"choices": [{"delta": {"tool_calls": [piece]}}]} for piece in pieces]
+    server.on(PATHS["chat"], text_answer(events(*deltas, "[DONE]").decode()))
+    response = await bench.ask("chat", stream("chat", server, token="KEY"))
+    assert json.loads(response.text) == {"k": "[redacted]"}
+
+
+def test_what_comes_in_pieces_is_no_other_answer(bench):
+    plain, pieces = (bench.open("chat", settings("chat", "http://a/v1", stream=on)) for on in (False, True))
+    assert plain.identity() == pieces.identity()
+    with pytest.raises(SuiteError, match="stream"):
+        bench.open("chat", settings("chat", "http://a/v1", extra={"stream": True}))
