@@ -48,28 +48,32 @@ def folder(tmp_path_factory):
         patch.chdir(folder)
         invoke("run", ".", code=1)
         invoke("run", ".", "--only", "input.language=de", code=0)
-    return folder
+        invoke("run", ".", code=1)
+        ids = [run["id"] for run in json.loads(invoke("runs", "--json"))]
+    return folder, *reversed(ids)
 
 
 @pytest.fixture(autouse=True)
-def _in_folder(folder, monkeypatch):
-    monkeypatch.chdir(folder)
+def runs(folder, monkeypatch):
+    """A run of all cases, of a part of them, and of all again."""
+    monkeypatch.chdir(folder[0])
+    return folder[1:]
 
 
 def rates(part):
     return {item["name"]: (item["pass_rate"]["value"], item["pass_rate"]["n"]) for item in part}
 
 
-def test_every_value_of_a_field_is_a_slice_with_its_own_figures():
-    slices = json.loads(invoke("report", "LAST~1", "--json"))["slices"]
+def test_every_value_of_a_field_is_a_slice_with_its_own_figures(runs):
+    slices = json.loads(invoke("report", runs[0], "--json"))["slices"]
     assert rates(slices["input.language"]) == {"de": (0.5, 2), "en": (1.0, 1), "(none)": (0.0, 1)}
     assert rates(slices["input.topics"]) == {"sea": (0.5, 2), "sky": (0.5, 2), "(none)": (0.0, 1)}
     assert rates(slices["expected.hard"]) == {"true": (pytest.approx(2 / 3), 3), "false": (0.0, 1)}
     assert "tag" not in slices
 
 
-def test_a_gate_names_slices_by_a_field_and_fails_where_one_is_too_low():
-    gates = json.loads(invoke("report", "LAST~1", "--json"))["gates"]
+def test_a_gate_names_slices_by_a_field_and_fails_where_one_is_too_low(runs):
+    gates = json.loads(invoke("report", runs[0], "--json"))["gates"]
     assert {gate["metric"]: gate["verdict"] for gate in gates} == {
         "input.language.de.pass_rate": "PASS",
         "input.language.en.pass_rate": "PASS",
@@ -77,36 +81,44 @@ def test_a_gate_names_slices_by_a_field_and_fails_where_one_is_too_low():
     }
 
 
-def test_a_figure_of_a_slice_is_explained_and_listed():
+def test_a_figure_of_a_slice_is_explained_and_listed(runs):
     assert "input.language.de.pass_rate = 50.0 %, n 2 samples" in invoke(
-        "report", "LAST~1", "--explain", "input.language.de.pass_rate"
+        "report", runs[0], "--explain", "input.language.de.pass_rate"
     )
-    assert "passed / n" in invoke("report", "LAST~1", "--explain", "input.language.*.pass_rate")
+    assert "passed / n" in invoke("report", runs[0], "--explain", "input.language.*.pass_rate")
 
 
-def test_only_cases_with_that_value_are_run():
-    report = json.loads(invoke("report", "LAST", "--json"))
+def test_only_cases_with_that_value_are_run(runs):
+    report = json.loads(invoke("report", runs[1], "--json"))
     assert rates(report["slices"]["input.language"]) == {"de": (0.5, 2)}
     assert "input.language: (none), de, en" in invoke("run", ".", "--only", "input.language=fr", code=2)
     assert "input.language=VALUE" in invoke("run", ".", "--only", "meta.language=fr", code=2)
     assert "holds a group of keys" in invoke("run", ".", "--only", "input=fr", code=2)
 
 
+def test_only_those_are_rescored(runs):
+    whole = runs[0]
+    report = json.loads(invoke("rescore", whole, "--only", "input.language=de", "--json"))
+    assert rates(report["slices"]["input.topics"]) == {"sea": (0.5, 2), "sky": (0.0, 1)}
+    assert (report["n_samples"], report["partial"], report["overall"]["n_planned"]) == (2, True, 2)
+    assert "no case of run" in invoke("rescore", whole, "--only", "input.language=fr", code=2)
+    assert "takes every variant" in invoke("rescore", whole, "--only", "variant=a", code=2)
+
+
 def test_a_history_is_followed_by_a_field():
-    invoke("run", ".", code=1)
     grouped = json.loads(invoke("history", "langs", "--by", "input.language", "--json"))["grouped"]
     assert {trend["title"] for trend in grouped} == {"de", "en", "(none)"}
     assert "category, difficulty, variant, tag, input.language" in invoke("history", "langs", "--by", "input.x", code=2)
 
 
-def test_a_comparison_has_the_slices():
-    compared = json.loads(invoke("compare", "LAST", "LAST~2", "--json"))
+def test_a_comparison_has_the_slices(runs):
+    compared = json.loads(invoke("compare", runs[0], runs[2], "--json"))
     assert {item["name"]: item["n"] for item in compared["slices"]["input.language"]} == {"de": 2, "en": 1, "(none)": 1}
 
 
-def test_the_samples_of_a_slice_are_selected():
+def test_the_samples_of_a_slice_are_selected(runs):
     store = open_store(None)
-    run = store.runs()[-1]
+    run = store.run(runs[0])
     page = store.page(run.id, Selection.of_slice("input.topics", "sky"))
     store.close()
     assert [row.case_id for row in page.rows] == ["c1", "c2"]

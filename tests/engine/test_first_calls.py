@@ -107,12 +107,13 @@ def test_what_is_not_there_for_one_case_or_one_variant_alone_does_not_stop_the_r
     assert sum(sample.outcome is Outcome.SCORED for sample, _ in store.samples(header.id)) == 18
 
 
-def test_a_few_samples_are_asked_and_stored_as_ever(tmp_path, store):
+@pytest.mark.parametrize(("n", "concurrency"), [(5, 2), (9, 20)])
+def test_where_nothing_is_left_to_ask_failures_are_stored_as_ever(tmp_path, store, n, concurrency):
     with Loopback() as server:
         server.on("/ask", error(401))
-        header, ending = run(suite_of(tmp_path, server.base_url, n=5), store, RunOptions())
+        header, ending = run(suite_of(tmp_path, server.base_url, n=n), store, RunOptions(concurrency=concurrency))
     assert (ending.stopped, header.verdict) == (None, Verdict.INVALID)
-    assert [sample.outcome for sample, _ in store.samples(header.id)] == [Outcome.TARGET_FAILED] * 5
+    assert [sample.outcome for sample, _ in store.samples(header.id)] == [Outcome.TARGET_FAILED] * n
 
 
 def test_a_judge_with_a_wrong_key_stops_the_run_and_no_answer_is_asked_for_twice(tmp_path, store):

@@ -67,6 +67,10 @@ def test_a_run_has_the_cost_of_target_and_judge_and_says_which_model_has_no_pric
     stored = json.dumps([header.suite, header.target, header.signature, header.options.asked_by], default=str)
     assert "very-secret" not in stored
     assert "First token" in invoke("report", "LAST", "--full")
+    data = json.loads(invoke("report", "LAST", "--json"))
+    assert data["judge"]["spending"]["cost"] == pytest.approx(360e-6)
+    assert data["latency"]["first_token"]["n"] == data["latency"]["tokens_per_second"]["n"] == 2
+    assert data["run"]["options"]["prices"] == header.options.prices
 
 
 def test_a_price_of_the_suite_goes_before_that_of_the_file(project, tmp_path):
@@ -102,6 +106,13 @@ def test_an_estimate_calls_nobody_and_follows_earlier_runs(project):
     assert len(project.requests) == n
     shown = run("--estimate")
     assert "no price for gem; write prices.yaml" in " ".join(shown.split())
+
+
+def test_a_judge_of_a_provider_may_be_another_model_but_not_the_system_under_test(project):
+    run("--judge-model", "m-2")
+    assert {seen.json["model"] for seen in project.seen(PATHS["anthropic"])} == {"m-2"}
+    given = ("--target", "anthropic", "--base-url", project.base_url, "--model", "m-1")
+    assert "is the system under test itself" in invoke("run", "suites/numbers", *given, code=2)
 
 
 def test_the_nearest_price_file_holds_and_what_is_wrong_with_it_is_said(tmp_path, monkeypatch):

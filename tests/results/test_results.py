@@ -21,6 +21,7 @@ def answer(case):
     return {"word": "word %d" % (case.input["number"] if case.input["number"] > 1 else 9)}
 """
 EXACT = {"t": {"exact": {"expected": "expected"}}}
+SPLIT = "+100.0 points; of these +100.0 scorers and weights, 0.0 system"
 LOW = "average >= 50 %"
 ONE = [{"id": "a", "expected": "x"}]
 
@@ -146,6 +147,20 @@ def test_python_gives_what_the_command_shows(made, command, code, tmp_path, monk
     assert str(result).strip() == shown.strip()
     assert result.write_html(tmp_path / "x.html").read_text().startswith("<!doctype html>")
     assert result.document().title in result.write_markdown(tmp_path / "x.md").read_text()
+
+
+def test_a_suite_of_a_program_says_why_the_number_moved(tmp_path):
+    def suite(**scorer):
+        score = {"t": {"exact": {"expected": "expected", **scorer}}}
+        return steelyard.Suite("s", cases=ONE, target=lambda _: "X", score=score, passing="score >= 50 %")
+
+    store = str(tmp_path / "runs.db")
+    before, after = suite(ignore=[]).run(store), suite(ignore=["case"]).run(store)
+    # The answer is the same and the scorer another: all 100 points are the scorer's.
+    assert SPLIT in " ".join(str(steelyard.compare(before, after)).split())
+    stored = [steelyard.load_run(run.id, store) for run in (before, after)]
+    assert "suite cannot be read" in " ".join(str(steelyard.compare(*stored)).split())
+    assert SPLIT in " ".join(str(steelyard.compare(*stored, suite=suite(ignore=["case"]))).split())
 
 
 def test_gates_of_a_suite_as_it_is_now(folder):

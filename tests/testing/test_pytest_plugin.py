@@ -156,10 +156,12 @@ def test_what_is_wrong_with_a_suite_is_said_without_a_traceback(folder):
         "import steelyard\nsteelyard.steelyard_suite('capitals')\n"
         "suite = steelyard.Suite('s', cases=[{'id': 'a', 'input': ''}], target=print, score={'f': lambda a, c: 1})\n"
         "test_own = steelyard.steelyard_suite(suite, xfail={'b': ''})\n"
+        "test_option = steelyard.steelyard_suite(suite, concurency=2)\n"
     )
     _, printed = run_pytest(folder)
     assert "suite.yaml:4: score.city: unknown scorer 'exactly': did you mean exact?" in printed
     assert "xfail names cases that the suite does not have: b" in printed
+    assert "steelyard_suite: unknown key 'concurency': did you mean concurrency?" in printed
     assert "Traceback" not in printed
     assert "results.py" not in printed
 

@@ -409,6 +409,7 @@ def _charts(report: Report, folder: Path) -> list[Path]:
 @click.command("rescore")
 @run_name
 @click.option("--suite", metavar="SUITE", help="Score by this suite. [default: the one of the run's suite name]")
+@only
 @click.option("--strict", is_flag=True, help="Score by the strict rule of every scorer that has one.")
 @click.option("--judge-again", is_flag=True, help="Judge the recorded answers again; estimates the cost first.")
 @click.option("--yes", is_flag=True, help="With --judge-again: do not ask for confirmation.")
@@ -421,6 +422,7 @@ def _charts(report: Report, folder: Path) -> list[Path]:
 def rescore_command(
     run: str,
     suite: str | None,
+    only: tuple[str, ...],
     strict: bool,
     judge_again: bool,
     yes: bool,
@@ -442,7 +444,7 @@ def rescore_command(
     that have changed since are left out and counted as missing. What a judge said is read again by the rules of now; it
     is asked anew with --judge-again only.
     """
-    from steelyard.engine.plan import RunOptions
+    from steelyard.engine.plan import RunOptions, Selection, parse_only
     from steelyard.results.operations import refuse_imported
     from steelyard.store.sql import open_store
     from steelyard.suite.chosen_judge import judged_as_then
@@ -458,7 +460,8 @@ def rescore_command(
         # The run's own judge, unless another is named.
         then = header.description.judge
         loaded = choice.of(loaded) if choice.given else judged_as_then(loaded, then, to_ask=judge_again)
-        options = RunOptions(max_inconclusive=max_inconclusive, strict=strict, on=on, workers=workers)
+        part = Selection(parse_only(only))
+        options = RunOptions(part, max_inconclusive=max_inconclusive, strict=strict, on=on, workers=workers)
         if judge_again:
             shown = {"as_json": as_json, "quiet": quiet}
             code = _judged_again(store, header, loaded, choice, options, yes=yes, store_url=store_url, **shown)

@@ -102,6 +102,7 @@ def show_requests(suite: SuiteModel, options: RunOptions, *, as_json: bool) -> N
     from steelyard.engine.plan import Plan
     from steelyard.report import document as doc
     from steelyard.report.format import counted, laid_out
+    from steelyard.suite.case import cell_name
     from steelyard.targets.base import TargetContext, asked_by, requests_by
 
     plan, schema = Plan(suite, options.selection, options.repeats or suite.repeats), suite.answer.schema_data
@@ -126,7 +127,7 @@ def show_requests(suite: SuiteModel, options: RunOptions, *, as_json: bool) -> N
     else:
         blocks: list[doc.Block] = []
         for row in rows:
-            title = f"{row['case']} [{row['variant']}]" if row["variant"] else row["case"]
+            title = cell_name(row["case"], row["variant"])
             none = f"no request is known of a {suite.target.kind} target; the input:\n{laid_out(row['input'])}"
             text = row["problem"] or (none if row["request"] is None else laid_out(row["request"]))
             blocks.append(doc.Quote(title, text))

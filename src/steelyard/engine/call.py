@@ -361,6 +361,8 @@ class FirstCalls:
         self._recorded = recorded
         self._held: list[tuple[Completed, str, Failure]] = []
         self.watching = plan.n > _ENOUGH
+        self.begun = 0
+        """Samples that are asked for, or were: where none is left, nothing is gained by a stop."""
         self.why: str | None = None
         """Why no further call can help, once that is known."""
 
@@ -396,7 +398,11 @@ class FirstCalls:
         of_cases = any(failure.kind == "http_404" for _, _, failure in self._held)
         cases = len({sample.case_id for sample in samples})
         enough = len(samples) >= _ENOUGH and (not of_cases or cases >= min(_ENOUGH, self._plan.n_cases))
-        if not enough or len({sample.variant for sample in samples}) < len(self._plan.variants):
+        if (
+            self.begun >= self._plan.n
+            or not enough
+            or len({sample.variant for sample in samples}) < len(self._plan.variants)
+        ):
             return None
         _, who, failure = self._held[0]
         return (

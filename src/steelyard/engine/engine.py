@@ -343,6 +343,7 @@ class Engine:
 
     async def _evaluate(self, planned: Planned, writer: Writer, due: float | None = None) -> None:
         """One sample, handed to the writer; nothing when the run stops before it is complete."""
+        self._first.begun += 1
         try:
             with self._breakers.sample(planned.position):
                 completed = await self._sample(planned, writer, due)
@@ -440,6 +441,7 @@ class Engine:
         for sample, _ in self._store.samples(self._run_id):
             self._counts.add(sample.outcome)
             self._health.watch(sample)
+            self._first.begun += 1
             if sample.call_result.failure is None:
                 self._breakers.arm()
                 self._first.watching = False

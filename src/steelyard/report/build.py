@@ -230,29 +230,25 @@ class ShownSample:
 
     def document(self, *, full: bool) -> doc.Document:
         """The same for a terminal; `full` cuts nothing."""
-        sample, detail = self.excerpt.sample, self.detail
-        repeats = self.header.description.repeats
-        block = SampleReader(self.header, [], Palette(self.header, (), []), repeats).sample(
-            replace(detail, pictures=())
-        )
-        call = sample.call_result
-        facts = [*block.blocks[:1], doc.Facts([(name, text) for name, text in _call_facts(call) if text])]
-        asked = ("Input", detail.input) if self.request is None else (REQUEST, self.request)
-        sent = [doc.Quote(asked[0], fmt.laid_out(asked[1]))]
-        expected = [] if detail.expected is None else [doc.Quote("Expected", fmt.laid_out(detail.expected))]
-        pairs = [] if not self.fields else [_fields_table(self.fields)]
-        answer = answer_blocks(replace(detail, answer=call.text, read=None))
+        sample, case, header = self.excerpt.sample, self.excerpt.case, self.header
+        reader = SampleReader(header, [], Palette(header, (), []), header.description.repeats)
+        block = reader.sample(replace(self.detail, pictures=()))
+        facts = doc.Facts([(name, text) for name, text in _call_facts(sample.call_result) if text])
+        title, asked = ("Input", case.input) if self.request is None else (REQUEST, self.request)
+        shown: list[doc.Block] = [*block.blocks[:1], facts, doc.Quote(title, fmt.laid_out(asked))]
+        shown += [_fields_table(self.fields)] if self.fields else []
+        if case.expected is not None and (full or not self.fields):
+            shown.append(doc.Quote("Expected", fmt.laid_out(case.expected)))
+        shown += answer_blocks(replace(self.detail, answer=sample.call_result.text, read=None))
+        shown += [doc.Text("The answer goes on; --full reads up to 5,000,000 characters.")] if self.excerpt.cut else []
+        if not full:
+            shown = [replace(item, text=_cut(item.text)) if isinstance(item, doc.Quote) else item for item in shown]
         scoring = [item for item in block.blocks if isinstance(item, doc.Table)]
         folds = [item for item in block.blocks if isinstance(item, doc.Fold) and item.title != WHOLE_RESPONSE]
         judged = [doc.Section(item.title, item.blocks) for item in folds]
-        shown: list[doc.Block] = [*facts, *sent, *(pairs or expected), *answer]
-        if not full:
-            shown = [replace(item, text=_cut(item.text)) if isinstance(item, doc.Quote) else item for item in shown]
         headline = doc.Headline(block.status, block.why, f"{block.status} {block.score}".strip())
-        context = (f"run {self.header.id}", f"suite {self.header.suite_name}")
-        return doc.Document(
-            block.name, [headline, *shown, *scoring, checks_table(sample.checks), *judged], context=context
-        )
+        blocks = [headline, *shown, *scoring, checks_table(sample.checks), *judged]
+        return doc.Document(block.name, blocks, context=(f"run {header.id}", f"suite {header.suite_name}"))
 
 
 def shown_sample(header: RunHeader, excerpt: Excerpt, request: Any) -> ShownSample:

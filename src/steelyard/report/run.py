@@ -247,8 +247,10 @@ def overall(report: Report) -> list[tuple[str, str]]:
     spent = report.spending
     if spent is not None and spent.n_cost:
         rows.append(("Cost of judging", f"{fmt.money(spent.cost)} n {fmt.counted(spent.n_cost, 'call')} (sum)"))
-    prices = report.header.options.prices
-    if without := [model for model, price in prices.items() if price is None]:
+    without = [model for model, price in report.header.options.prices.items() if price is None]
+    # A server may say that another model answered, which has a price.
+    judged = spent is not None and spent.n_cost < spent.calls - spent.failed
+    if without and (judged or summary.cost is None or summary.cost.n_missing):
         rows.append(("No price for", f"{', '.join(without)}: its calls have no cost; write it into {FILE}"))
     return rows
 

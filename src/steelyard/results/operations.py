@@ -62,17 +62,17 @@ def compare(
 ) -> ShownResult[Comparison]:
     """What changed from run A to run B, with intervals and p-values, and why the headline number moved.
 
-    Runs are objects or names. `suite` is the one that B was scored with, where it is not found by its name;
-    `allow_mismatch` gives a verdict although the signature or the truth differs. Nobody is asked anything.
+    Runs are objects or names. `suite` is the one that B was scored with, where B was made elsewhere and its name does
+    not find it; `allow_mismatch` gives a verdict although the signature or the truth differs. Nobody is asked anything.
     """
     with ExitStack() as closing:
         places = []
         for run in (a, b):
             opened, header = closing.enter_context(_run_of(run, store).opened())
             places.append((opened, header.id))
-        place = suite if suite is None or isinstance(suite, str) else model_of(suite).path
         if attribution:
-            return shown_comparison(traced(*places, suite=place, allow_mismatch=allow_mismatch)[0])
+            by = model_of(suite) if suite is not None else b.made_by if isinstance(b, Run) else None
+            return shown_comparison(traced(*places, suite=by, allow_mismatch=allow_mismatch)[0])
         return shown_comparison(compared(*places, allow_mismatch=allow_mismatch))
 
 
@@ -96,7 +96,7 @@ def traced(
     a: tuple[Store, str],
     b: tuple[Store, str],
     *,
-    suite: str | None = None,
+    suite: str | SuiteModel | None = None,
     purchase: Purchase | None = None,
     allow_mismatch: bool,
 ) -> tuple[Comparison, Attribution, Traces]:
@@ -113,7 +113,9 @@ def traced(
     return with_attribution(comparison, result), result, traces
 
 
-def _read(a: tuple[Store, str], b: tuple[Store, str], suite: str | None = None) -> tuple[ComparedRun, ComparedRun]:
+def _read(
+    a: tuple[Store, str], b: tuple[Store, str], suite: str | SuiteModel | None = None
+) -> tuple[ComparedRun, ComparedRun]:
     from steelyard.analysis.compare.pairing import read_run
     from steelyard.runner.same_signature import rescored
 

@@ -50,7 +50,8 @@ class Run(Shown):
         self.verdict: Verdict | None = header.verdict if report is None else report.decision.verdict
         self.interrupted = interrupted
         self.store, self.file = store, file
-        self._listed, self._suite = header, suite
+        self._listed, self.made_by = header, suite
+        # The suite that made it, where this program did.
         if report is not None:
             self.__dict__["report"] = report
 
@@ -154,8 +155,8 @@ class Run(Shown):
         """
         from steelyard.suite.load import suite_of_run
 
-        if suite is None and self._suite is not None:
-            return self._suite
+        if suite is None and self.made_by is not None:
+            return self.made_by
         return model_of(suite) if suite is not None else suite_of_run(self.header)
 
     @property

@@ -59,7 +59,7 @@ def attribution_of(
     b: ComparedRun,
     cases: CommonCases,
     *,
-    suite: str | None = None,
+    suite: str | SuiteModel | None = None,
     purchase: Purchase | None = None,
 ) -> tuple[Attribution, Traces]:
     """The change from A to B in portions, with what every reading adds to each. `suite` is where B's suite is, if not
@@ -100,7 +100,9 @@ def read_anchors(
 
 
 class _Again:
-    def __init__(self, a: ComparedRun, b: ComparedRun, suite: str | None, purchase: Purchase | None) -> None:
+    def __init__(
+        self, a: ComparedRun, b: ComparedRun, suite: str | SuiteModel | None, purchase: Purchase | None
+    ) -> None:
         self._a, self._b, self._suite, self._purchase = a, b, suite, purchase
         self._other_judge = signed(a, "judge") != signed(b, "judge")
 

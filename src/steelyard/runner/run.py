@@ -21,6 +21,7 @@ from steelyard.engine.plan import (
     SCORING,
     Plan,
     RunOptions,
+    Selection,
     changed_parts,
     find_unfinished,
     load_after_resume,
@@ -289,9 +290,10 @@ def rescore_decided(
 ) -> Result:
     """A new run: the answers of an earlier one, scored by the suite as it is now.
 
-    Of the options, these count: strict, max_inconclusive, on and workers.
+    Of the options, these count: selection (of cases), strict, max_inconclusive, on and workers.
     """
     options = options or RunOptions()
+    earlier = _part_of(suite, earlier, options.selection)
     progress = progress or Silent()
     store.notify(progress.note)
     refuse_unfinished_rescore(earlier)
@@ -306,7 +308,7 @@ def rescore_decided(
             store,
             from_run=earlier.id,
             run_id=header.id,
-            cases=iter(suite.cases),
+            cases=options.selection.of(suite.cases),
             scoring=remote or here,
             progress=progress,
             planned=earlier.n_planned,
@@ -318,6 +320,22 @@ def rescore_decided(
         if count:
             progress.note(f"{count} of {earlier.n_planned} samples not scored: {why}")
     return finish(store, header, rescored.health, finished=True)
+
+
+def _part_of(suite: SuiteModel, earlier: RunHeader, selection: Selection) -> RunHeader:
+    """The earlier run as if it had asked for that part of its cases alone; UsageError when there is none."""
+    factors = [factor for factor, _ in selection.only]
+    if not factors:
+        return earlier
+    if "variant" in factors:
+        raise UsageError("--only variant=...: a rescore takes every variant of its cases; leave it out")
+    then, written = earlier.description, tuple(f"{factor}={value}" for factor, value in selection.only)
+    n = sum(map(selection.takes_case, selection_of(earlier).of(suite.cases)))
+    if not n:
+        raise UsageError(f"nothing to score: no case of run {earlier.id} fits --only {', '.join(written)}")
+    others = tuple(text for text in earlier.options.only if text.partition("=")[0] not in factors)
+    facts = replace(earlier.options, only=(*others, *written))
+    return replace(earlier, n_planned=n * len(then.variants) * then.repeats, options=facts)
 
 
 def _rescored_header(suite: SuiteModel, earlier: RunHeader, options: RunOptions) -> RunHeader:

@@ -44,7 +44,7 @@ class CurrentSuite:
         return not self.why_no_judge
 
 
-def current_suite(header: RunHeader, place: str | None = None) -> CurrentSuite:
+def current_suite(header: RunHeader, place: str | SuiteModel | None = None) -> CurrentSuite:
     """The suite that a run was scored with, at `place` or found by its name; a `place` that cannot be read is the
     user's mistake."""
     if header.options.imported is not None and header.options.imported.tool:
@@ -99,8 +99,8 @@ _CODE = ("source", "version", "about")
 """What a described component says of its code, and of its measures in words; everything else makes figures."""
 
 
-def rescored(a: ComparedRun, b: ComparedRun, suite: str | None = None) -> ComparedRun:
-    """Run A with what rescoring shows to be the same in B; `suite` is where B's suite is, if not where the run says.
+def rescored(a: ComparedRun, b: ComparedRun, suite: str | SuiteModel | None = None) -> ComparedRun:
+    """Run A with what rescoring shows to be the same in B; `suite` is B's suite or its place, if its name is not it.
 
     UsageError when that was named and cannot be read.
     """

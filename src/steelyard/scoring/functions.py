@@ -105,7 +105,7 @@ class FunctionScorer(Scorer):
             value = _number(result, low, high, "", _ALLOWED.format(f"{low:g}", f"{high:g}"))
         if self.named:
             raise _Refused(f"{in_one_line(result)}, not a dict with the measures {listed(self.named)}")
-        return Reading(value, got=self._shown(part))
+        return Reading(value, got=part if self.answer else None)
 
     def _of_dict(self, result: Mapping[Any, Any], part: Any) -> Reading:
         low, high = self.scale
@@ -131,11 +131,7 @@ class FunctionScorer(Scorer):
             raise _Refused(f"note: {in_one_line(note)} ({type(note).__name__}), not a text")
         share = (value - low) / (high - low)
         faults = self._faults(result.get("findings"), 1.0 - share)
-        return Reading(value, got=self._shown(part), note=note, faults=faults, metrics=metrics)
-
-    def _shown(self, part: Any) -> Any:
-        """What a finding shows as got: not the whole of a JSON answer."""
-        return part if self.answer or isinstance(part, str) else None
+        return Reading(value, got=part if self.answer else None, note=note, faults=faults, metrics=metrics)
 
     def _faults(self, given: Any, missing: float) -> tuple[Fault, ...]:
         """Each finding is a text, a dict or a Fault; those that do not say it share what the value lacks."""

@@ -362,14 +362,14 @@ _SKIPPED = ("node_modules", "site-packages", "__pycache__")
 _CORE = Path(__file__).parent.parent
 
 
-def suite_of_run(header: RunHeader, place: str | None = None) -> SuiteModel:
-    """The suite at `place`, which a person named, or the only one of the run's suite name.
+def suite_of_run(header: RunHeader, place: str | SuiteModel | None = None) -> SuiteModel:
+    """The suite at `place`, which a person named, the one that is given, or the only one of the run's suite name.
 
     That is a built-in or installed one, or a suite file in the current folder or up to three folders below. Code that
     comes with it is announced before it runs. UsageError when there is none, or more than one.
     """
     if place is not None:
-        return load_suite(place)
+        return load_suite(place) if isinstance(place, str) else place
     name = header.suite_name
     suite = find_suite(name)
     places = {path.resolve(): path for path in ([suite] if suite else [])}

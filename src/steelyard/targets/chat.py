@@ -8,6 +8,7 @@ import hashlib
 import json
 import logging
 from collections.abc import Mapping
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
@@ -255,6 +256,7 @@ class ChatWire:
         self._settings = settings
         self._protocol = settings.protocol
         self._stream = bool(getattr(settings, "stream", False))
+        self._url = lru_cache(64)(partial(settings.protocol.url, settings.base_url, stream=self._stream))
         self._who, self._prices = who, target_context.prices
         self._formats = list(settings.formats)
         self._secrets: list[str] = []
@@ -301,8 +303,7 @@ class ChatWire:
     def request(self, body: dict[str, Any], schema: dict[str, Any] | None) -> tuple[URL, dict[str, Any]]:
         """The address and the body as the protocol has them, in the present format."""
         wanted = Wanted(self.format, schema, self._settings.schema_strict, self._stream)
-        url = self._protocol.url(self._settings.base_url, body["model"], stream=self._stream)
-        return url, self._protocol.body(body, wanted)
+        return self._url(body["model"]), self._protocol.body(body, wanted)
 
     def secrets(self) -> list[str]:
         """The API key and every header value that came from the environment."""

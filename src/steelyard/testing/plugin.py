@@ -86,7 +86,9 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
     """The suites that were named on the command line."""
     if file_path not in parent.config.stash.get(_FILES, ()):
         return None
-    file: SuiteFile = SuiteFile.from_parent(parent, path=file_path)
+    # A suite outside of the root, such as a built-in one, is called by its folder.
+    outside = None if file_path.is_relative_to(parent.config.rootpath) else file_path.parent.name
+    file: SuiteFile = SuiteFile.from_parent(parent, path=file_path, nodeid=outside)
     repeats = parent.config.getoption("steelyard_repeats")
     file.tests = SuiteTests(file_path, file_path.parent, {}, {"repeats": repeats})
     return file

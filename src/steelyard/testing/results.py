@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from steelyard.api import Suite
 from steelyard.engine.plan import RunOptions, Selection
 from steelyard.engine.process import in_thread
-from steelyard.errors import SteelyardError
+from steelyard.errors import SteelyardError, UsageError
 from steelyard.frozen import frozen
 from steelyard.report import format as fmt
 from steelyard.report import wording
@@ -31,6 +31,7 @@ from steelyard.runner.run import run_decided
 from steelyard.store.sql import open_store
 from steelyard.suite.load import find_suite, holds_suite, load_suite
 from steelyard.suite.models import RequiredRepeats, SuiteModel
+from steelyard.suite.yaml import unknown_key
 
 if TYPE_CHECKING:
     from steelyard.report.model import Report, SampleDetail
@@ -64,7 +65,12 @@ class SuiteRun:
     def __init__(self, suite: Any, folder: Path, options: dict[str, Any], nodeid: str) -> None:
         """Load the suite; SteelyardError when it is no good one."""
         self.suite: SuiteModel = suite.model if isinstance(suite, Suite) else load_suite(suite_file(str(suite), folder))
-        self._store, self._options = options.pop("store", None), RunOptions(**options)
+        self._store = options.pop("store", None)
+        for name in options.keys() - RunOptions.__dataclass_fields__.keys():
+            raise UsageError(
+                f"steelyard_suite: {unknown_key(name, ['xfail', 'store', *RunOptions.__dataclass_fields__])}"
+            )
+        self._options = RunOptions(**options)
         self.cases = dict.fromkeys(case.id for case in self.suite.cases)
         gates = dict.fromkeys([*self.suite.gates, *(criterion.name for criterion in self.suite.criteria)])
         self.gates = (*gates, VERDICT) if gates else ()
@@ -91,7 +97,8 @@ class SuiteRun:
                 file.write_text(json.dumps({name: asdict(result) for name, result in results.items()}), "utf-8")
         stored: dict[str, Any] = json.loads(file.read_text("utf-8"))
         return {
-            name: TestResult(**{**item, "properties": map(tuple, item["properties"])}) for name, item in stored.items()
+            name: TestResult(**{**item, "properties": (*map(tuple, item["properties"]),)})
+            for name, item in stored.items()
         }
 
     def _ask(self, chosen: set[str]) -> dict[str, TestResult]:
@@ -102,7 +109,10 @@ class SuiteRun:
         except SteelyardError as error:
             failed = TestResult("error", f"inconclusive: the suite could not be run: {error}")
             return dict.fromkeys([*self.cases, *self.gates], failed)
-        figure = f"pass rate {wording.pass_rate(report)}"
+        average = report.summary.overall.average
+        figure = f"average {fmt.percent(average.value)} {fmt.base(average.n, average.n_missing)}"
+        if report.summary.passing:
+            figure = f"pass rate {wording.pass_rate(report)}"
         self.line = f"{self.suite.name}: {wording.verdict_title(report)} | run {report.header.id} | {figure}"
         return dict(_results(self, report, only))
 

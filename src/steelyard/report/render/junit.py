@@ -160,13 +160,13 @@ def _failed_checks(detail: SampleDetail) -> str:
 
 def findings_text(detail: SampleDetail) -> str:
     """The findings of a sample, a line each."""
-    lines = [
-        f"{as_text(finding.get('code'))} {as_text(finding.get('place'))}: "
-        f"expected {one_line(as_text(finding.get('expected')), 500) or 'nothing'}, "
-        f"got {one_line(as_text(finding.get('got')), 500) or 'nothing'} "
-        f"{one_line(as_text(finding.get('evidence')), 500)}".rstrip()
-        for finding in detail.findings
-    ]
+    lines = []
+    for finding in detail.findings:
+        code, place, expected, got, evidence = (
+            one_line(as_text(finding.get(key)), 500) for key in ("code", "place", "expected", "got", "evidence")
+        )
+        compared = f"expected {expected or 'nothing'}, got {got or 'nothing'} " if expected or got else ""
+        lines.append(f"{code} {place}: {compared}{evidence}".rstrip(" :"))
     return "\n".join([*lines, *filter(None, [wording.more_findings(detail)])])
 
 
