@@ -177,8 +177,6 @@ class Failure:
 
 SCORER_ERROR = "SCORER_ERROR"
 """The code of a finding that says that a scorer itself broke."""
-BROKE_OFF = "the answer broke off at the limit of tokens"
-"""Said of an answer, be it of a target or a judge, that is `cut_off`."""
 
 
 @slotted
@@ -237,21 +235,6 @@ class Remark:
     """One of the codes in `REMARKS`."""
     dimension: str = ""
     message: str = ""
-
-
-REMARKS: Mapping[str, str] = {
-    "RULE_BROKEN": "a score or flag that a binding rule of the suite forbids",
-    "UNPROVEN": "a score above the neutral one without a quote from the text",
-    "MADE_UP_QUOTE": "a quote that is not in the text",
-    "TOO_FEW_REASONS": "fewer reasons than asked for",
-    "VIOLATION": "a score that is missing, out of range or no number: the judge was asked again or failed",
-    "DISAGREEMENT": "scores of panel members or repeats far apart",
-    "CONTRADICTION": "a complaint that the answer contradicts: it is counted, and has no effect",
-    "CUT_OFF": "an answer that broke off at the limit of tokens: only its scores are used",
-    "NO_MAJORITY": "no majority in the panel",
-    "EXTRA_FIELD": "an unexpected field: it is ignored",
-}
-"""What can be wrong with a judge, by code."""
 
 
 @frozen
@@ -352,17 +335,6 @@ class Sample:
     def mode(self) -> Mode | None:
         """The kind of judge behind the score; None without a judge."""
         return None if self.judgement is None else self.judgement.mode
-
-    @property
-    def model_calls(self) -> list[CallResult]:
-        """The calls of its judges and of models that scorers asked."""
-        judged = () if self.judgement is None else self.judgement.calls
-        return [call.call_result for call in judged] + [call.call_result for call in self.scorer_calls]
-
-    @property
-    def scorer_calls(self) -> list[ScorerCall]:
-        """What scorers asked a model for."""
-        return [call for score in self.scores if score.calls for call in score.calls]
 
     @property
     def unit(self) -> str:

@@ -19,6 +19,7 @@ from steelyard.store.sql import open_store
 from steelyard.suite.load import load_suite
 
 PATH = "/v1/embeddings"
+PRICE = {"input": 1000, "output": 0}
 # By hand: (3, 4) and (4, 3) are 24/25 alike, (1, 0) and (0, 1) not at all, (1, 1) and (-1, -1) opposite.
 VECTORS = {
     "a red chair": [3, 4],
@@ -57,7 +58,7 @@ def write(folder, server, *, answers=ANSWERS, truths=TRUTHS, model="small", scor
     (folder / "cases.json").write_text(json.dumps(cases))
     lines = [json.dumps({"case": name, "answer": text}) for name, text in answers.items()]
     (folder / "answers.jsonl").write_text("\n".join(lines))
-    address = {"base_url": server.url("/v1"), "model": model, "price": 1000, **more.pop("embeddings", {})}
+    address = {"base_url": server.url("/v1"), "model": model, "price": PRICE, **more.pop("embeddings", {})}
     suite = {
         "suite": "alike",
         "cases": {"files": "cases.json"},
@@ -170,7 +171,7 @@ def test_an_answer_without_two_vectors_is_a_failure_and_no_zero(store, server, t
     header, _ = runner.run(write(tmp_path, server, truths={"c0": "a red chair"}), store)
     (sample,) = samples(store, header).values()
     assert sample.outcome is Outcome.JUDGE_FAILED
-    assert "bad_body" in sample.findings[0].evidence
+    assert ("reported_error" if "error" in body else "bad_body") in sample.findings[0].evidence
 
 
 def test_a_429_is_asked_again_and_the_key_is_sent_and_never_stored(store, server, tmp_path):
@@ -202,6 +203,10 @@ def test_calls_are_paid_from_the_budget_and_need_a_price(store, server, tmp_path
     resumed, _ = runner.run(suite, store, RunOptions(max_cost=1, resume=header.id))
     assert scores(store, resumed) == pytest.approx({"c0": 24 / 25, "c1": 0, "c2": 0, "c3": 1})
     assert len(server.seen(PATH)) == 3  # none of them twice
+    (tmp_path / "prices.yaml").write_text("small: {input: 2000, output: 0}")
+    priced, _ = runner.run(write(tmp_path, server, embeddings={"price": None}), store, RunOptions(max_cost=1))
+    assert samples(store, priced)["c0"].scores[0].calls[0].call_result.cost == pytest.approx(0.012)
+    (tmp_path / "prices.yaml").unlink()
     with pytest.raises(UsageError, match="price"):
         runner.run(write(tmp_path, server, embeddings={"price": None}), store, RunOptions(max_cost=1))
 
@@ -259,7 +264,7 @@ def test_the_command_line_asks_again_only_with_consent(server, tmp_path):
 
 
 def test_a_judge_is_asked_after_the_embeddings_and_its_rules_may_name_the_similarity(store, server, tmp_path):
-    address = {"base_url": server.url("/v1"), "model": "small", "price": 1000}
+    address = {"base_url": server.url("/v1"), "model": "small", "price": PRICE}
     alike = {"similarity": {"expected": "expected.labelled", "embeddings": address}, "weight": 1}
     server.on(PATH, json_answer({"data": [{"embedding": [3, 4]}, {"embedding": [4, 3]}]}))
     with judge_server(verdict(5)) as judge:

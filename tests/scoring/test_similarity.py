@@ -91,6 +91,8 @@ def test_without_sacrebleu_the_message_says_what_to_install(monkeypatch):
         ({"embeddings": EMBEDDINGS | {"base_url": "localhost"}}, "not an address"),
         ({"embeddings": EMBEDDINGS | {"headers": {"api-key": "s3cret"}}}, "looks like a secret"),
         ({"embeddings": {"model": "m"}}, "base_url"),
+        ({"embeddings": EMBEDDINGS | {"max_tokens": 7}}, "no field for it"),
+        ({"embeddings": EMBEDDINGS | {"extra": {"input": "x"}}}, "cannot be an extra field"),
         ({"at_least": 1.5}, "at_least"),
     ],
 )
@@ -100,6 +102,6 @@ def test_settings_that_make_no_sense_are_refused(settings, why):
 
 
 def test_what_cannot_change_a_vector_is_no_part_of_the_signature():
-    more = EMBEDDINGS | {"token": "KEY", "price": 0.1, "timeout": 3, "dimensions": 8}
+    more = EMBEDDINGS | {"token": "KEY", "price": {"input": 1, "output": 0}, "timeout": 3, "dimensions": 8}
     data = Similarity(expected="expected.text", embeddings=more).model_dump(mode="json")["embeddings"]
-    assert data == EMBEDDINGS | {"headers": {}, "dimensions": 8}
+    assert data == EMBEDDINGS | {"headers": {}, "extra": {}, "dimensions": 8}

@@ -16,7 +16,7 @@ from steelyard.engine.plan import Plan
 from steelyard.engine.writer import Completed
 from steelyard.errors import TargetFailure
 from steelyard.plugins import number
-from steelyard.records import CallResult, Failure, Sample
+from steelyard.records import CallResult, Failure, Sample, ScorerCall
 from steelyard.redact import SecretRedactor, learn_secrets
 from steelyard.suite.case import digest
 from steelyard.suite.files import unsendable
@@ -309,7 +309,18 @@ def _entry(call_result: CallResult) -> dict[str, Any]:
     }
 
 
-# What was paid for a sample.
+# The calls of models that scored a sample, and what was paid for it.
+
+
+def scorer_calls(sample: Sample) -> list[ScorerCall]:
+    """What its scorers asked a model for."""
+    return [call for score in sample.scores if score.calls for call in score.calls]
+
+
+def model_calls(sample: Sample) -> list[CallResult]:
+    """The calls of its judges and of models that scorers asked."""
+    judged = () if sample.judgement is None else sample.judgement.calls
+    return [call.call_result for call in judged] + [call.call_result for call in scorer_calls(sample)]
 
 
 def own_cost(called: Called | None, since: float = 0.0) -> float | None:
@@ -320,7 +331,7 @@ def own_cost(called: Called | None, since: float = 0.0) -> float | None:
 
 def spent(sample: Sample, since: float = 0.0) -> float | None:
     """What the answer and the models that scored it cost in calls since then; None when none was paid, or is known."""
-    calls = (sample.call_result, *sample.model_calls)
+    calls = (sample.call_result, *model_calls(sample))
     paid = [item for item in calls if not item.cached and item.started_at >= since]
     costs = [item.cost for item in paid if item.cost is not None]
     return sum(costs) if costs else None

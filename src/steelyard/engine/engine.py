@@ -9,7 +9,7 @@ from dataclasses import replace
 from itertools import chain, cycle, islice
 from typing import TYPE_CHECKING, Any
 
-from steelyard.engine.call import Called, Caller, FirstCalls, own_cost, spent
+from steelyard.engine.call import Called, Caller, FirstCalls, model_calls, own_cost, spent
 from steelyard.engine.health import Health
 from steelyard.engine.limits import Breakers, Budget, Closed, Pace, Presence, Ruling
 from steelyard.engine.plan import Plan, Planned
@@ -426,7 +426,7 @@ class Engine:
             return
         unpriced = not self._makes_no_calls and sample.call_result.failure is None and sample.call_result.cost is None
         who = "target" if unpriced else "judge"
-        if unpriced or any(call.failure is None and call.cost is None for call in sample.model_calls):
+        if unpriced or any(call.failure is None and call.cost is None for call in model_calls(sample)):
             # Said before it is raised: another worker may be about to call.
             self._stopped = (
                 f"a spending limit is set, but the {who} does not say what a call costs:"

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
-from steelyard.engine.call import RetryPolicy, spent
+from steelyard.engine.call import RetryPolicy, scorer_calls, spent
 from steelyard.engine.limits import Breakers, Budget, Closed, Pace
 from steelyard.engine.process import in_own_loop
 from steelyard.engine.sample import Evaluation, ScoringThread
@@ -33,7 +33,8 @@ from steelyard.suite.prices import DECLARE_PRICE, price_of, read_prices
 from steelyard.suite.redaction import Redactor
 from steelyard.suite.signature import judge_asked
 from steelyard.targets.base import Response, TargetContext
-from steelyard.targets.embeddings import EmbeddingsConnection, EmbeddingsWire
+from steelyard.targets.chat import ChatWire
+from steelyard.targets.embeddings import EmbeddingsConnection
 
 # The judges of a run: asks those that are models, reads what any of them says, and calls nobody on a rescore.
 
@@ -63,13 +64,13 @@ class Judges:
         self._bench: Bench | None = None
         self._callers: dict[str, RetryPolicy] = {}
         self._paces: list[Pace] = []
-        self._models: dict[str, EmbeddingsWire] = {}
+        self._models: dict[str, ChatWire] = {}
         if limits is None or target_context is None:
             return
         for model in {_name(model): model for model in models}.values():
-            wire = self._models[_name(model)] = EmbeddingsWire(model, target_context)
+            wire = self._models[_name(model)] = ChatWire(model, target_context, _name(model))
             self._paces.append(Pace(limits.concurrency, None))
-            self._callers[_name(model)] = RetryPolicy(limits, self._paces[-1], [*secrets, *wire.secrets])
+            self._callers[_name(model)] = RetryPolicy(limits, self._paces[-1], [*secrets, *wire.secrets()])
         if judge is not None and any(member.kind != "python" for member in members):
             self._bench = Bench(judge, target_context)
             secrets = [*secrets, *self._bench.secrets()]
@@ -125,8 +126,8 @@ class Judges:
         call_result = journal.get(part)
         if call_result is None:
             caller = _RedactingCaller(self._callers[name], None, case, budget)
-            wire = self._models[name]
-            call_result = await caller.perform(lambda: wire.cosine(*wanted.texts), wanted.connection.timeout)
+            wire, body = self._models[name], wanted.connection.body(wanted.texts)
+            call_result = await caller.perform(lambda: wire.complete(body, None), wanted.connection.timeout)
             # A number is no text of the case; the body of a failure may quote one.
             if call_result.failure is not None and self._redact is not None:
                 call_result = self._redact.redact_call(call_result, case.private)
@@ -264,7 +265,7 @@ class Rejudging:
         self._scoring = ScoringThread()
         self._name = digest([judge_asked(self._judge, suite.folder), for_run])
         self._weighings = [
-            Evaluation(self._evaluator, case, sample.variant, sample.repeat, sample.call_result, sample.scorer_calls)
+            Evaluation(self._evaluator, case, sample.variant, sample.repeat, sample.call_result, scorer_calls(sample))
             for sample, case in answered
         ]
 

@@ -11,6 +11,7 @@ from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+from steelyard.engine.call import model_calls, scorer_calls
 from steelyard.engine.health import Health
 from steelyard.engine.plan import Plan
 from steelyard.engine.pool import ScoresRecorded, Task
@@ -83,7 +84,7 @@ def rescore(
                 result.changed_questions += 1
                 continue
             calls = () if sample.judgement is None else sample.judgement.calls
-            asked = sample.scorer_calls
+            asked = scorer_calls(sample)
             tasks.append(Task(case, sample.variant, sample.repeat, sample.call_result, calls, asked))
             used[case.id] = case
         if tasks:
@@ -232,7 +233,7 @@ class OtherBalance:
     def _evaluated(self, sample: Sample, case: Case, *, again: bool) -> Sample:
         try:
             to_score = (self._evaluator, case, sample.variant, sample.repeat, sample.call_result)
-            scoring = Evaluation(*to_score, sample.scorer_calls)
+            scoring = Evaluation(*to_score, scorer_calls(sample))
             if scoring.to_judge is not None:
                 self._judged(scoring, sample.judgement, again=again)
         except SteelyardError:  # the suite has no reading of this truth: no reading, and no reason to end
@@ -304,7 +305,7 @@ def planned_samples(store: Store, earlier: RunHeader, plan: Plan) -> Iterator[Sa
 def is_failed(sample: Sample) -> bool:
     """True when a call failed, of the target or of a judge that is missed; not for a scorer that broke."""
     if sample.outcome is Outcome.JUDGE_FAILED:
-        return any(call.failure is not None for call in sample.model_calls)
+        return any(call.failure is not None for call in model_calls(sample))
     return sample.outcome is Outcome.TARGET_FAILED
 
 
@@ -324,7 +325,7 @@ def take_over(store: Store, earlier: str, run_id: str) -> None:
 def _answered(sample: Sample) -> Iterator[tuple[str, dict[str, Any]]]:
     calls = () if sample.judgement is None else sample.judgement.calls
     parts = [(TARGET, sample.call_result)]
-    parts += [(SCORER + call.key, call.call_result) for call in sample.scorer_calls]
+    parts += [(SCORER + call.key, call.call_result) for call in scorer_calls(sample)]
     parts += [(f"judge/{call.member}/{call.repeat}/{call.turn}", call.call_result) for call in calls]
     for part, call_result in parts:
         if call_result.failure is None:

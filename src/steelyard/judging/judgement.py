@@ -11,7 +11,8 @@ from steelyard.judging.evidence import Checked, ComplaintCheck, EvidenceCheck, c
 from steelyard.judging.parse import AnswerParser, Parsed
 from steelyard.judging.prompt import default_system, without_orders
 from steelyard.plugins import UserCodeError, checked_call, place_in_words
-from steelyard.records import BROKE_OFF, Failure, JudgeCall, Judgement, Mode, Remark, Vote, nearest
+from steelyard.records import Failure, JudgeCall, Judgement, Mode, Remark, Vote, nearest
+from steelyard.scoring.extract import BROKE_OFF
 from steelyard.suite.case import Case, compile_path
 from steelyard.suite.judge import BindingRule, JudgeModel, Rubric
 from steelyard.suite.labels import hidden

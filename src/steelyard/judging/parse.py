@@ -10,8 +10,15 @@ from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from steelyard.records import BROKE_OFF
-from steelyard.scoring.extract import SchemaValidator, embedded_json, extract_json, finite, shallow, without_surrogates
+from steelyard.scoring.extract import (
+    BROKE_OFF,
+    SchemaValidator,
+    embedded_json,
+    extract_json,
+    finite,
+    shallow,
+    without_surrogates,
+)
 from steelyard.suite.judge import JudgeModel, Rubric
 
 # Every JSON document that stands in a judge's answer, with its place and the keys that are in it twice.

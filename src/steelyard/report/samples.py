@@ -9,7 +9,6 @@ from typing import Any
 
 from steelyard.analysis.model import SampleLine
 from steelyard.records import (
-    REMARKS,
     Check,
     Finding,
     Judgement,
@@ -29,7 +28,7 @@ from steelyard.report.judge.run import judged_lines, judged_names, stated, vote_
 from steelyard.report.model import JudgementDetail, Marked, Report, SampleDetail, VoteDetail
 from steelyard.report.pictures import Palette, box_of, drawings, load_pictures
 from steelyard.suite.case import Case, cell_name, compile_path, split_path
-from steelyard.suite.judge import JudgeModel
+from steelyard.suite.judge import REMARKS, JudgeModel
 from steelyard.suite.labels import is_labelled
 
 

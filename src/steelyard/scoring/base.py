@@ -146,7 +146,7 @@ def looking_up(calls: Iterable[ScorerCall] = (), *, lenient: bool = False) -> It
 
 def models_asked(components: Iterable[Any]) -> list[Any]:
     """The settings of the models that the scorers of these components need."""
-    return [model for component in components for model in getattr(component.scorer, "models", tuple)()]
+    return [model for component in components for model in getattr(component.scorer, "needed_models", tuple)()]
 
 
 class Scorer(BaseModel):
@@ -260,7 +260,7 @@ class Scorer(BaseModel):
             return {}  # a user's scorer that does not say: `audit` tells that no right answer could be tried
         return {} if value is None else {self.answer or "": value}
 
-    def models(self) -> Sequence[Any]:
+    def needed_models(self) -> Sequence[Any]:
         """The settings of the models that it needs to read an answer."""
         return ()
 

@@ -8,21 +8,20 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from steelyard.errors import Problem, SuiteError
 from steelyard.frozen import frozen
 from steelyard.plugins import UserCodeError, checked_call, is_own, place_in_words
-from steelyard.records import BROKE_OFF, Box, Check, Claim, Finding, Item, Judgement, Mark, Mode, Outcome, Score
+from steelyard.records import Box, Check, Claim, Finding, Item, Judgement, Mark, Mode, Outcome, Score
 from steelyard.redact import learn_secrets, secrets_in
 from steelyard.scoring.base import Answered, Fault, Reading, models_asked
-from steelyard.scoring.extract import SchemaValidator, extract_json
+from steelyard.scoring.extract import BROKE_OFF, SchemaValidator, extract_json, items_of
 from steelyard.scoring.text import unknown
 from steelyard.suite.build.judge import LISTED
-from steelyard.suite.case import MISSING, Case, Unsearchable, compile_path, compile_place, path_step
+from steelyard.suite.case import MISSING, Case, Unsearchable, compile_path, path_step
 from steelyard.suite.judge import Dimension, Flag, JudgeModel, Rubric, SaidCount, SaidMean
-from steelyard.suite.models import EXPECT, Component, StabilityRules, SuiteModel
+from steelyard.suite.models import EXPECT, Component, SuiteModel
 from steelyard.suite.rules import measured_for_rules, names_in_rules
 
 if TYPE_CHECKING:
@@ -187,56 +186,6 @@ def _counts(figures: tuple[SaidCount, ...], response: Mapping[str, Any]) -> Iter
         texts = Counter(word for element in elements if isinstance(word := word_of(element), str))
         counts = {word: texts[word] for word in figure.words}
         yield Score(figure.name, None, 0.0, counts=counts | {LISTED: len(elements)})
-
-
-# What repeats of the same question are compared by: the items of an answer with their keys and declared fields.
-
-
-def items_of(rules: StabilityRules, answer: Any) -> tuple[Item, ...]:
-    """The items of one answer in their order; none when the answer has no list there.
-
-    An item without the key has the key "": it is kept, and compared with others without one.
-    """
-    return _stability_reader(rules.items, rules.key, tuple(rules.fields))(answer)
-
-
-@lru_cache(maxsize=64)
-def _stability_reader(items: str, key: str, fields: tuple[str, ...]) -> Callable[[Any], tuple[Item, ...]]:
-    place, key_of = compile_place(items), compile_path(key)
-    getters = [compile_path(field) for field in fields]
-
-    def read(answer: Any) -> tuple[Item, ...]:
-        result = place.values(answer) or []
-        if place.single and len(result) == 1:
-            # The list itself may be named, with or without [] behind it.
-            result = result[0] if isinstance(result[0], list) else []
-        return tuple([Item(key_text(key_of(item)), tuple([_plain(get(item)) for get in getters])) for item in result])
-
-    return read
-
-
-def key_text(value: Any) -> str:
-    """A key as text, the same for the same plain data: 3 and 3.0 are "3", true is "true"; "" when there is none."""
-    if value is None or value is MISSING:
-        return ""
-    if isinstance(value, str):
-        return value
-    return json.dumps(_whole(value), ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-
-
-def _whole(value: Any) -> Any:
-    """The data with every number that is whole written as such."""
-    if isinstance(value, float) and value.is_integer():
-        return int(value)
-    if isinstance(value, (list, tuple)):
-        return [_whole(inner) for inner in value]
-    if isinstance(value, dict):
-        return {str(name): _whole(inner) for name, inner in value.items()}
-    return value
-
-
-def _plain(value: Any) -> Any:
-    return None if value is MISSING else value
 
 
 # One answer: from raw text to score, band, findings and the reading of each component.

@@ -1,4 +1,4 @@
-"""JSON out of an answer's text: whole text, fenced blocks, balanced objects, repair."""
+"""JSON out of an answer's text: whole text, fenced blocks, balanced objects, repair; and items out of an answer."""
 
 from __future__ import annotations
 
@@ -9,13 +9,19 @@ import re
 import sys
 import time
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from types import FrameType
 from typing import Any, Final, NoReturn, Self
 
 from steelyard.frozen import frozen
+from steelyard.records import Item
+from steelyard.suite.case import MISSING, compile_path, compile_place
+from steelyard.suite.models import StabilityRules
 
 # Strict JSON out of text that may be hostile: no crash, no infinities, bounded depth and bounded work.
 
+BROKE_OFF: Final = "the answer broke off at the limit of tokens"
+"""Said of an answer, be it of a target or a judge, that is `cut_off`."""
 MAX_DEPTH: Final = 200
 """Deeper documents are refused: everything downstream may then walk them without care."""
 
@@ -438,3 +444,53 @@ def _kind(value: Any) -> str:
     if isinstance(value, bool):
         return "true or false"
     return "a text" if isinstance(value, str) else "a number"
+
+
+# What repeats of the same question are compared by: the items of an answer with their keys and declared fields.
+
+
+def items_of(rules: StabilityRules, answer: Any) -> tuple[Item, ...]:
+    """The items of one answer in their order; none when the answer has no list there.
+
+    An item without the key has the key "": it is kept, and compared with others without one.
+    """
+    return _stability_reader(rules.items, rules.key, tuple(rules.fields))(answer)
+
+
+@lru_cache(maxsize=64)
+def _stability_reader(items: str, key: str, fields: tuple[str, ...]) -> Callable[[Any], tuple[Item, ...]]:
+    place, key_of = compile_place(items), compile_path(key)
+    getters = [compile_path(field) for field in fields]
+
+    def read(answer: Any) -> tuple[Item, ...]:
+        result = place.values(answer) or []
+        if place.single and len(result) == 1:
+            # The list itself may be named, with or without [] behind it.
+            result = result[0] if isinstance(result[0], list) else []
+        return tuple([Item(key_text(key_of(item)), tuple([_plain(get(item)) for get in getters])) for item in result])
+
+    return read
+
+
+def key_text(value: Any) -> str:
+    """A key as text, the same for the same plain data: 3 and 3.0 are "3", true is "true"; "" when there is none."""
+    if value is None or value is MISSING:
+        return ""
+    if isinstance(value, str):
+        return value
+    return json.dumps(_whole(value), ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+
+
+def _whole(value: Any) -> Any:
+    """The data with every number that is whole written as such."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, (list, tuple)):
+        return [_whole(inner) for inner in value]
+    if isinstance(value, dict):
+        return {str(name): _whole(inner) for name, inner in value.items()}
+    return value
+
+
+def _plain(value: Any) -> Any:
+    return None if value is MISSING else value

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
@@ -11,6 +10,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from steelyard.scoring.base import UNKNOWN, Fault, MeanMeasure, Measure, Reading, Scorer
+from steelyard.scoring.extract import key_text
 from steelyard.scoring.items.match import Code
 from steelyard.scoring.text import Difference, Folder
 from steelyard.suite.case import MISSING, Case
@@ -38,7 +38,7 @@ class _OfValues(Scorer):
         if listed is None or listed is MISSING or isinstance(listed, dict):
             return None
         values = [value for value in (listed if isinstance(listed, (list, tuple)) else [listed]) if value is not None]
-        folded = zip(self._folder.fold(list(map(_spelled, values))), values, strict=True)
+        folded = zip(self._folder.fold(list(map(key_text, values))), values, strict=True)
         distinct: Values = {}
         for text, value in folded:
             if text.strip():
@@ -239,15 +239,3 @@ def _measures(before: str, what: str) -> dict[str, Measure]:
 def _counted(before: str, right: int, answered: int, true: int) -> dict[str, int]:
     sizes = {"right": right, "answered": answered, "true": true, "twice": 2 * right, "both": answered + true}
     return {f"{before}{name}": size for name, size in sizes.items()}
-
-
-def _spelled(value: Any) -> str:
-    """The text that a value is compared as: 3, 3.0 and "3" are the same."""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    try:
-        return json.dumps(value, sort_keys=True, ensure_ascii=False)
-    except (ValueError, TypeError):  # an integer of thousands of digits
-        return repr(type(value))

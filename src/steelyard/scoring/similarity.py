@@ -62,7 +62,7 @@ class Similarity(Scorer):
             raise ValueError("char_order, word_order, beta and ignore_case are of chrF: leave them out with embeddings")
         return self
 
-    def models(self) -> Sequence[Any]:
+    def needed_models(self) -> Sequence[Any]:
         return () if self.embeddings is None else (self.embeddings,)
 
     def read(self, answer: Any, case: Case) -> Reading:

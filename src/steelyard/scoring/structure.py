@@ -140,8 +140,8 @@ class Fields(Scorer):
                 return f"{name}: the truth is missing; give it, or set skip_unknown"
         return None
 
-    def models(self) -> list[Any]:
-        return [model for _, _, scorer in self.parts for model in scorer.models()]
+    def needed_models(self) -> list[Any]:
+        return [model for _, _, scorer in self.parts for model in scorer.needed_models()]
 
     def keywords_of(self, case: Case) -> list[str]:
         return [word for _, _, scorer in self.parts for word in scorer.keywords_of(case)]

@@ -512,3 +512,18 @@ def _asking_less(schema: dict[str, Any], left_out: Collection[str]) -> dict[str,
     retained = {name: inner for name, inner in schema.get("properties", {}).items() if name not in left_out}
     required = [name for name in schema.get("required", ()) if name not in left_out]
     return schema | {"properties": retained, "required": required} if retained else schema
+
+
+REMARKS: Mapping[str, str] = {
+    "RULE_BROKEN": "a score or flag that a binding rule of the suite forbids",
+    "UNPROVEN": "a score above the neutral one without a quote from the text",
+    "MADE_UP_QUOTE": "a quote that is not in the text",
+    "TOO_FEW_REASONS": "fewer reasons than asked for",
+    "VIOLATION": "a score that is missing, out of range or no number: the judge was asked again or failed",
+    "DISAGREEMENT": "scores of panel members or repeats far apart",
+    "CONTRADICTION": "a complaint that the answer contradicts: it is counted, and has no effect",
+    "CUT_OFF": "an answer that broke off at the limit of tokens: only its scores are used",
+    "NO_MAJORITY": "no majority in the panel",
+    "EXTRA_FIELD": "an unexpected field: it is ignored",
+}
+"""What can be wrong with a judge, by code."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from steelyard.analysis.judge.model import CorrectedRate, JudgedText, SelfHealth, Together, corrected_pass_rate
 from steelyard.errors import UsageError
-from steelyard.records import REMARKS, Judgement, Sample, Vote
+from steelyard.records import Judgement, Sample, Vote
 from steelyard.scoring.extract import extract_json
 from steelyard.stats.agreement import FEWEST, krippendorff_alpha, score_correlation
 from steelyard.stats.arrays import Array
@@ -21,7 +21,7 @@ from steelyard.stats.groups import mean, share
 from steelyard.stats.intervals import ANYWHERE, Estimate, settled
 from steelyard.store.base import JudgedSample
 from steelyard.suite.case import MISSING, Case, compile_path
-from steelyard.suite.judge import JudgeModel
+from steelyard.suite.judge import REMARKS, JudgeModel
 from steelyard.suite.labels import Label, is_labelled, labels_of
 from steelyard.suite.models import SuiteModel
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from steelyard.analysis.model import JudgeFigures
-from steelyard.records import BROKE_OFF, Mode, RunHeader
+from steelyard.records import Mode, RunHeader
 from steelyard.report import document as doc
 from steelyard.report import format as fmt
 from steelyard.report.document import Facts, Section, Table, section, table_section
 from steelyard.report.format import OF_A_RUN, clipped
 from steelyard.report.model import JudgementDetail, Marked, Report, VoteDetail
+from steelyard.scoring.extract import BROKE_OFF
 from steelyard.stats.intervals import Estimate
 from steelyard.store.base import Spending
 from steelyard.store.selection import Selection
