@@ -229,7 +229,7 @@ def _plain(path: Path) -> ResultFile | None:
     if "answer" not in columns or not columns.keys() & {"id", "question"}:
         return None
     return ResultFile(
-        tool="a table",
+        tool="another tool",
         version="",
         name=path.name.partition(".")[0],
         samples=lambda: (_row(columns, row) for row in _records(path)),

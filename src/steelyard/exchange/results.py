@@ -108,24 +108,26 @@ def opening(path: Path) -> str:
         return stream.read(4096).decode("utf-8-sig", "replace").lstrip()
 
 
-def head(path: Path, *rows: str) -> dict[str, Any]:
-    """A JSON document without the list under these keys, which is read past: its length stands there."""
+def head(path: Path, *rows: str, see: Callable[[Any], None] = lambda _: None) -> dict[str, Any]:
+    """A JSON document without the list under these keys, whose elements `see` gets one by one."""
     with path.open(encoding="utf-8-sig") as stream:
         cursor = JsonCursor(stream)
-        result = _without_rows(cursor, rows)
+        result = _without_rows(cursor, rows, see)
         cursor.end()
     return result
 
 
-def _without_rows(cursor: JsonCursor, rows: tuple[str, ...]) -> dict[str, Any]:
+def _without_rows(cursor: JsonCursor, rows: tuple[str, ...], see: Callable[[Any], None]) -> dict[str, Any]:
     result: dict[str, Any] = {}
     for key in cursor.members():
         if key != rows[0]:
             result[key] = cursor.value()[0]
         elif len(rows) > 1:
-            result[key] = _without_rows(cursor, rows[1:])
+            result[key] = _without_rows(cursor, rows[1:], see)
         else:
-            result[key] = sum(1 for _ in cursor.elements())
+            result[key] = None
+            for value, _, _ in cursor.elements():
+                see(value)
     return result
 
 

@@ -204,7 +204,8 @@ def next_command(report: Report) -> str:
         return f"Next: {wording.resume_command(header)}"
     if report.summary.n_scorer_errors > 0:
         return f"Next: fix the scorer, then {wording.rescore_command(header)}"
-    if report.decision.verdict is Verdict.INVALID and report.summary.failures and header.rescored_from is None:
+    made_here = header.rescored_from is None and header.options.imported is None
+    if report.decision.verdict is Verdict.INVALID and report.summary.failures and made_here:
         return f"Next: steelyard run {header.suite_path or header.suite_name} --retry-failed {header.id}"
     return f"Next: steelyard report {header.id} --full"
 
