@@ -145,6 +145,20 @@ def test_a_table_is_read_and_its_scale_is_what_it_shows(tmp_path):
     assert report["overall"]["pass_rate"]["value"] is None
 
 
+def test_rows_may_have_other_columns_and_letters_are_no_grades(tmp_path):
+    file = tmp_path / "rows.jsonl"
+    rows = [
+        {"Input": "a", "error": "timeout"},
+        {"Input": "b", "Output": None, "score": "no"},
+        {"Input": "c", "Output": "x", "score": "85 %"},
+        {"Input": "d", "Output": "x", "score": "C"},
+    ]
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    _, samples = only(imported(tmp_path, file)[1])
+    assert [sample.score for sample, _ in samples] == [None, 0.0, 0.85, None]
+    assert [sample.call_result.text for sample, _ in samples] == [None, "", "x", "x"]
+
+
 def test_the_same_file_twice_is_one_run(tmp_path):
     first, _ = imported(tmp_path, "promptfoo.json")
     again, _ = imported(tmp_path, "promptfoo.json")

@@ -26,7 +26,10 @@ NOTHING = "Nothing was imported"
 _WORDS = re.compile(r"\w+")
 _NAME = re.compile(r"[^A-Za-z0-9_-]+")
 _LONGEST_ID = 40
-_RIGHT, _WRONG = ("c", "yes", "true", "pass", "correct"), ("i", "n", "no", "false", "fail", "incorrect")
+_WORDS_OF_GRADES = {
+    **dict.fromkeys(("yes", "true", "pass", "passed", "correct"), 1.0),
+    **dict.fromkeys(("no", "false", "fail", "failed", "incorrect"), 0.0),
+}
 
 
 @frozen
@@ -159,18 +162,16 @@ def count(value: Any) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
 
 
-def grade(value: Any) -> float | None:
-    """A grade as a number: true is 1, C and I of inspect are 1 and 0, P is a half; None for what is none."""
+def grade(value: Any, words: Mapping[str, float] = _WORDS_OF_GRADES) -> float | None:
+    """A grade as a number: true is 1, "85 %" is 0.85; None for what is none."""
     if isinstance(value, bool):
         return float(value)
     if isinstance(value, str):
         word = value.strip().lower()
-        if word in _RIGHT or word in _WRONG:
-            return float(word in _RIGHT)
-        if word == "p":
-            return 0.5
+        if word in words:
+            return words[word]
         try:
-            value = float(word)
+            value = float(word.rstrip("% ")) / (100 if word.endswith("%") else 1)
         except ValueError:
             return None
     return number(value)

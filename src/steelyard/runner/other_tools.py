@@ -99,22 +99,16 @@ def import_results(store: Store, results: ResultFile, path: Path, name: str = ""
         tallies: dict[str, _Tally] = {}
         for sample in results.samples():
             tallies.setdefault(sample.subject, _Tally()).add(sample)
-        _refuse_useless(tallies, path)
+        if all(tally.unscored == tally.n for tally in tallies.values()):
+            why = "answers and no scores" if tallies else "no samples"
+            raise SnapshotError(
+                f"{path} holds {why}. {NOTHING}. A suite that scores answers: steelyard init FOLDER --from {path}"
+            )
         headers = {
             subject: _header(results, subject, tally, path, name, content.hexdigest()[:16])
             for subject, tally in tallies.items()
         }
     return [_stored(store, results, subject, tallies[subject], header) for subject, header in headers.items()]
-
-
-def _refuse_useless(tallies: dict[str, _Tally], path: Path) -> None:
-    if not tallies:
-        raise SnapshotError(f"{path} holds no samples. {NOTHING}")
-    if all(tally.unscored == tally.n for tally in tallies.values()):
-        raise SnapshotError(
-            f"{path} holds answers and no scores. {NOTHING}. `steelyard init FOLDER --from {path}` writes a suite that"
-            " scores them"
-        )
 
 
 def _suite(results: ResultFile, subject: str, tally: _Tally, path: Path, name: str) -> SuiteModel:
@@ -257,14 +251,10 @@ def _stored(store: Store, results: ResultFile, subject: str, tally: _Tally, head
 
 def _samples(results: ResultFile, subject: str, tally: _Tally, created_at: float) -> Iterator[tuple[Sample, Case]]:
     seen: Counter[tuple[str, str]] = Counter()
-    position = 0
-    for item in results.samples():
-        if item.subject != subject:
-            continue
-        key = item.case.id, item.variant
-        yield _sample(item, tally, seen[key], position, created_at), item.case
-        seen[key] += 1
-        position += 1
+    for position, item in enumerate(item for item in results.samples() if item.subject == subject):
+        cell = item.case.id, item.variant
+        yield _sample(item, tally, seen[cell], position, created_at), item.case
+        seen[cell] += 1
 
 
 def _sample(item: ResultSample, tally: _Tally, repeat: int, position: int, created_at: float) -> Sample:
@@ -296,8 +286,5 @@ def _sample(item: ResultSample, tally: _Tally, repeat: int, position: int, creat
         if is_scored
         else (),
         category=item.case.category,
-        difficulty=item.case.difficulty,
-        cluster=item.case.cluster,
-        tags=item.case.tags,
         position=position,
     )
