@@ -92,6 +92,18 @@ def test_a_provider_is_a_run_a_prompt_a_variant_and_an_assertion_a_component(tmp
     assert not changes & {"scorers", "truth", "cases", "suite"}
 
 
+def test_another_version_of_the_tool_is_another_signature(tmp_path):
+    imported(tmp_path, "promptfoo.json")
+    file = tmp_path / "later.json"
+    file.write_bytes(spoilt("promptfoo.json", b"0.121.20", b"0.122.0"))
+    imported(tmp_path, file)
+    both = [run["id"] for run in json.loads(invoke("runs", "--store", str(tmp_path / "runs.db"), "--json"))]
+    compared = json.loads(invoke("compare", *both, "--store", str(tmp_path / "runs.db"), "--json", code=3))
+    assert [change["sentence"] for change in compared["signatures"]["changes"]] == [
+        "the scorers differ: a change may be theirs"
+    ]
+
+
 def test_epochs_are_repeats_and_usage_and_latency_are_taken_over(tmp_path):
     _, samples = only(imported(tmp_path, "inspect.eval")[1])
     assert {(sample.case_id, sample.repeat) for sample, _ in samples} == {

@@ -197,6 +197,13 @@ def case_id(asked: Any, shown: str) -> str:
     return f"{words or 'case'}-{digest(asked)[:6]}"
 
 
+def refuse_twins(seen: dict[str, str], case: Case) -> None:
+    """Note a case by its hash; SnapshotError when another one had its id."""
+    hashed = digest([case.input, case.expected, case.category])
+    if seen.setdefault(case.id, hashed) != hashed:
+        raise SnapshotError(f"two different cases have the id {case.id!r}. {NOTHING}")
+
+
 def asked(prompt: Any) -> dict[str, Any]:
     """What was asked as the input of a case: the text of a single message, or all messages."""
     if isinstance(prompt, list) and len(prompt) == 1 and isinstance(prompt[0], dict):

@@ -14,7 +14,7 @@ from steelyard import __version__
 from steelyard.analysis.wording import percent
 from steelyard.engine.health import Health
 from steelyard.errors import SnapshotError, SuiteError
-from steelyard.exchange.results import NOTHING, ResultFile, ResultSample, reading
+from steelyard.exchange.results import NOTHING, ResultFile, ResultSample, reading, refuse_twins
 from steelyard.records import (
     CallResult,
     Failure,
@@ -60,9 +60,7 @@ class _Tally:
 
     def add(self, sample: ResultSample) -> None:
         """Take one sample in."""
-        hashed = digest(sample.case.as_data())
-        if self.cases.setdefault(sample.case.id, hashed) != hashed:
-            raise SnapshotError(f"two different cases have the id {sample.case.id!r}. {NOTHING}")
+        refuse_twins(self.cases, sample.case)
         self.n += 1
         self.failed += sample.answer is None
         self.unscored += sample.answer is not None and sample.score is None
