@@ -231,6 +231,22 @@ def test_a_log_without_its_end_says_so(tmp_path):
     assert "inspect says that its run ended with the status cancelled" in runs["runs"][0]["notes"]
 
 
+def test_a_scorer_of_several_values_is_several_components(tmp_path):
+    document = json.loads((FILES / "inspect.json").read_text())
+    for sample in document["samples"]:
+        if "error" not in sample:
+            sample["scores"] = {"exact": {"value": {"right": "P", "polite": 3}}}
+    file = tmp_path / "log.json"
+    file.write_text(json.dumps(document))
+    report, samples = only(imported(tmp_path, file)[1])
+    assert {name: part["value"] for name, part in report["overall"]["components"].items()} == {
+        "exact-right": 0.5,
+        "exact-polite": 3.0,
+    }
+    assert {sample.score for sample, _ in samples} == {0.5, None}
+    assert report["overall"]["pass_rate"]["value"] is None
+
+
 def test_a_summary_that_differs_from_the_rows_is_reported(tmp_path):
     document = json.loads((FILES / "promptfoo.json").read_text())
     document["results"]["stats"] |= {"successes": 6, "failures": 2}

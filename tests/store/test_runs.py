@@ -54,7 +54,9 @@ EVERY_FACT = RunFacts(
     experiment=ExperimentPlan(
         "e", "h", "demo", "model", ("x > 0",), ("x < 0",), "c1", {"a": {"t": 1}}, "d1", "e-1", "a"
     ),
-    imported=ImportedFrom("old.json", "other", "f1", ("n",), ("note",), {"c": {"score": 0.5}}, undated=True, tool="other 1.0"),
+    imported=ImportedFrom(
+        "old.json", "other", "f1", ("n",), ("note",), {"c": {"score": 0.5}}, undated=True, tool="other 1.0"
+    ),
     original=Original({"version": 2}, ({"id": 1}, None)),
     anchors={"demo-0": Anchors((AnchorReading("c", "v", 1, 0.5, False),), 0.25, "one failed")},
     against=BaselineGates("@release", ({"gate": "average >= @release"},)),

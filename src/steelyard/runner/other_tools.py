@@ -109,18 +109,22 @@ def import_results(store: Store, results: ResultFile, path: Path, name: str = ""
     return [_stored(store, results, subject, tallies[subject], header) for subject, header in headers.items()]
 
 
-def _suite(results: ResultFile, subject: str, tally: _Tally, path: Path, name: str) -> SuiteModel:
+def _suite(results: ResultFile, subject: str, tally: _Tally, path: Path, suite: str) -> SuiteModel:
     """A suite of nothing but what the tool did: its scorers by name, and its own rule of what passes."""
+    names = [name for name in dict.fromkeys((*results.scorers, *tally.ranges)) if name and name in tally.ranges]
+    alone = results.counts_alone
+    if alone and alone not in names:
+        # A scorer that gives several values is as many components: the first is the score.
+        alone = next(iter(names), "")
     components = tuple(
         Component(
-            name=scorer,
-            scorer=f"{results.scored_by}: {results.scorers.get(scorer, scorer)}",
-            weight=float(results.counts_alone in ("", scorer)),
+            name=name,
+            scorer=f"{results.scored_by}: {results.scorers.get(name, name)}",
+            weight=float(alone in ("", name)),
             when_unknown="skip",
-            scale=tally.ranges[scorer],
+            scale=tally.ranges[name],
         )
-        for scorer in (*results.scorers, *(other for other in tally.ranges if other and other not in results.scorers))
-        if scorer in tally.ranges
+        for name in names
     )
     cases = ListCases(Path(), _Cases(results, subject, len(tally.cases)))
     draft = Draft(Located(None, str(path)), Path())
@@ -128,7 +132,7 @@ def _suite(results: ResultFile, subject: str, tally: _Tally, path: Path, name: s
     if draft.problems:
         raise SnapshotError(f"{path}: {SuiteError(draft.problems)}. {NOTHING}")
     return SuiteModel().changed(
-        name=name,
+        name=suite,
         about=f"Scored by {results.scored_by}, not by Steelyard.",
         cases=cases,
         survey=survey,
