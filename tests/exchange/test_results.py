@@ -92,6 +92,18 @@ def test_a_provider_is_a_run_a_prompt_a_variant_and_an_assertion_a_component(tmp
     assert not changes & {"scorers", "truth", "cases", "suite"}
 
 
+def test_another_version_of_the_tool_is_another_signature(tmp_path):
+    imported(tmp_path, "promptfoo.json")
+    file = tmp_path / "later.json"
+    file.write_bytes(spoilt("promptfoo.json", b"0.121.20", b"0.122.0"))
+    imported(tmp_path, file)
+    both = [run["id"] for run in json.loads(invoke("runs", "--store", str(tmp_path / "runs.db"), "--json"))]
+    compared = json.loads(invoke("compare", *both, "--store", str(tmp_path / "runs.db"), "--json", code=3))
+    assert [change["sentence"] for change in compared["signatures"]["changes"]] == [
+        "the scorers differ: a change may be theirs"
+    ]
+
+
 def test_epochs_are_repeats_and_usage_and_latency_are_taken_over(tmp_path):
     _, samples = only(imported(tmp_path, "inspect.eval")[1])
     assert {(sample.case_id, sample.repeat) for sample, _ in samples} == {
@@ -143,6 +155,20 @@ def test_a_table_is_read_and_its_scale_is_what_it_shows(tmp_path):
     ):
         assert sentence in notes
     assert report["overall"]["pass_rate"]["value"] is None
+
+
+def test_rows_may_have_other_columns_and_letters_are_no_grades(tmp_path):
+    file = tmp_path / "rows.jsonl"
+    rows = [
+        {"Input": "a", "error": "timeout"},
+        {"Input": "b", "Output": None, "score": "no"},
+        {"Input": "c", "Output": "x", "score": "85 %"},
+        {"Input": "d", "Output": "x", "score": "C"},
+    ]
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    _, samples = only(imported(tmp_path, file)[1])
+    assert [sample.score for sample, _ in samples] == [None, 0.0, 0.85, None]
+    assert [sample.call_result.text for sample, _ in samples] == [None, "", "x", "x"]
 
 
 def test_the_same_file_twice_is_one_run(tmp_path):
@@ -203,6 +229,22 @@ def test_a_log_without_its_end_says_so(tmp_path):
     file.write_text(json.dumps(document))
     runs, _ = imported(tmp_path, file)
     assert "inspect says that its run ended with the status cancelled" in runs["runs"][0]["notes"]
+
+
+def test_a_scorer_of_several_values_is_several_components(tmp_path):
+    document = json.loads((FILES / "inspect.json").read_text())
+    for sample in document["samples"]:
+        if "error" not in sample:
+            sample["scores"] = {"exact": {"value": {"right": "P", "polite": 3}}}
+    file = tmp_path / "log.json"
+    file.write_text(json.dumps(document))
+    report, samples = only(imported(tmp_path, file)[1])
+    assert {name: part["value"] for name, part in report["overall"]["components"].items()} == {
+        "exact-right": 0.5,
+        "exact-polite": 3.0,
+    }
+    assert {sample.score for sample, _ in samples} == {0.5, None}
+    assert report["overall"]["pass_rate"]["value"] is None
 
 
 def test_a_summary_that_differs_from_the_rows_is_reported(tmp_path):

@@ -94,3 +94,10 @@ def test_what_is_there_is_not_overwritten(tmp_path):
 )
 def test_the_nearest_scorer_is_chosen(kind, truths, scorer):
     assert scorer in scorer_for(kind, truths)[0]
+
+
+def test_two_cases_of_one_id_are_no_suite(tmp_path):
+    file = tmp_path / "rows.jsonl"
+    file.write_text("".join(json.dumps({"id": 1, "question": text, "answer": "x"}) + "\n" for text in "ab"))
+    assert "two different cases have the id '1'" in invoke("init", tmp_path / "mine", "--from", file, code=2)
+    assert not (tmp_path / "mine").exists()

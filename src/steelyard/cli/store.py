@@ -415,11 +415,12 @@ def _results(file: Path, name: str, store_url: str | None, *, as_json: bool) -> 
             return
         for run in runs:
             already = "" if run.is_new else " already"
-            click.echo(f"{run.header.id} is{already} in the store: steelyard report {run.header.id}")
+            click.echo(f"{run.header.id} is{already} in the store")
             for sentence in (*run.lacking, *run.differences):
                 click.echo(f"  {sentence}.")
-        click.echo(f"Scored by {results.scored_by}, not by Steelyard. To score the same answers anew, without a call:")
-        click.echo(f"  steelyard init FOLDER --from {file}")
+        click.echo(f"Scored by {results.scored_by}, not by Steelyard.")
+        click.echo(f"To see it: steelyard report {runs[-1].header.id} --full")
+        click.echo(f"To score the same answers anew, without a call: steelyard init FOLDER --from {file}")
         _report_last(store, runs[-1].header.id)
 
 

@@ -34,6 +34,8 @@ from steelyard.suite.case import Case
 
 _OPENING = re.compile(r'{\s*"version"\s*:\s*\d+\s*,\s*"status"')
 _ZSTANDARD, _LOCAL_HEADER = 93, 30
+_GRADES = {"c": 1.0, "i": 0.0, "p": 0.5, "n": 0.0, "yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
+"""Correct, incorrect, partly, no answer; as inspect itself counts them."""
 _SAMPLE = re.compile(r"samples/(.+)_epoch_(\d+)\.json")
 
 
@@ -154,7 +156,7 @@ def _values(name: str, value: Any) -> Iterator[tuple[str, float]]:
     if isinstance(value, dict | list):
         for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
             yield from _values(f"{name}-{key_of(key)}", inner)
-    elif (result := grade(value)) is not None:
+    elif (result := grade(value, _GRADES)) is not None:
         yield name, result
 
 

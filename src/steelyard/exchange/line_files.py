@@ -221,38 +221,42 @@ _COLUMNS = {
 
 def _plain(path: Path) -> ResultFile | None:
     first = next(_records(path), None)
-    if not isinstance(first, dict):
-        return None
-    columns = {
-        name: column for name, options in _COLUMNS.items() for column in first if column.strip().lower() in options
-    }
-    if "answer" not in columns or not columns.keys() & {"id", "question"}:
+    columns = _by_column(first) if isinstance(first, dict) else {}
+    if not columns.keys() & {"answer", "error"} or not columns.keys() & {"id", "question"}:
         return None
     return ResultFile(
-        tool="a table",
+        tool="another tool",
         version="",
         name=path.name.partition(".")[0],
-        samples=lambda: (_row(columns, row) for row in _records(path)),
-        scorers={"score": columns["score"]} if "score" in columns else {},
+        samples=lambda: (_row(_by_column(row)) for row in _records(path)),
+        scorers={"score": "score"},
     )
 
 
-def _row(columns: Mapping[str, str], row: Mapping[str, Any]) -> ResultSample:
-    value = {name: row.get(column) for name, column in columns.items()}
-    question, answer, error = value.get("question"), value.get("answer"), value.get("error")
-    expected = value.get("expected")
-    name = str(value["id"]) if value.get("id") not in (None, "") else case_id([question, expected], as_text(question))
-    score = None if error else grade(value.get("score"))
-    latency, cost, *tokens = (grade(value.get(key)) for key in ("latency", "cost", "tokens_in", "tokens_out"))
+def _by_column(row: Mapping[str, Any]) -> dict[str, Any]:
+    """What a row holds under the names that its columns stand for."""
+    cells = {str(heading).strip().lower(): cell for heading, cell in row.items()}
+    return {
+        name: cells[heading] for name, headings in _COLUMNS.items() for heading in headings[::-1] if heading in cells
+    }
+
+
+def _row(cells: Mapping[str, Any]) -> ResultSample:
+    question, expected, error = cells.get("question"), cells.get("expected"), cells.get("error")
+    name = str(cells["id"]) if cells.get("id") not in (None, "") else case_id([question, expected], as_text(question))
+    score = None if error else grade(cells.get("score"))
+    # An empty cell with a score is an answer that says nothing; without one it is no answer.
+    answer = cells.get("answer") if score is None or cells.get("answer") is not None else ""
+    latency, cost, *tokens = (grade(cells.get(key)) for key in ("latency", "cost", "tokens_in", "tokens_out"))
     tokens_in, tokens_out = (None if n is None else int(n) for n in tokens)
-    category, model = (None if value.get(key) is None else str(value[key]) for key in ("category", "model"))
+    category, model = (None if cells.get(key) is None else str(cells[key]) for key in ("category", "model"))
     return ResultSample(
         case=Case(name, None if question is None else asked(question), expected, category),
         answer=None if error or answer is None else as_text(answer),
         failure=as_text(error) if error else "" if answer is not None else "the row has no answer",
         scores={} if score is None else {"score": score},
         score=score,
-        variant=str(value.get("variant") or ""),
+        variant=str(cells.get("variant") or ""),
         model=model,
         latency=latency,
         cost=cost,

@@ -94,7 +94,7 @@ def _events(header: RunHeader, samples: Iterator[tuple[Sample, Case]]) -> Iterat
             if score.value is not None:
                 scorer = scorers.get(score.name)
                 part = {
-                    "gen_ai.evaluation.score.value": score.value,
+                    "gen_ai.evaluation.score.value": float(score.value),
                     "gen_ai.evaluation.explanation": _explanation(sample, score.name, score.note),
                     "steelyard.evaluator.name": None if scorer is None else scorer.data()["scorer"],
                     "steelyard.evaluator.version": None if scorer is None else str(scorer.version),

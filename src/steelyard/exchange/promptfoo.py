@@ -35,7 +35,8 @@ def read(path: Path) -> ResultFile | None:
     """The results, or None when it is no such file."""
     if not _OPENING.match(opening(path)):
         return None
-    document = head(path, "results", "results")
+    scorers: dict[str, str] = {}
+    document = head(path, "results", "results", see=lambda row: scorers.update(_scorers(row)))
     results, about, config = document["results"], document.get("metadata") or {}, document.get("config") or {}
     prompts = results.get("prompts") or []
     raws = list(dict.fromkeys(str(prompt.get("raw")) for prompt in prompts))
@@ -49,7 +50,7 @@ def read(path: Path) -> ResultFile | None:
         name=str(config.get("description") or path.stem),
         samples=lambda: map(shape.sample, elements(path, "results", "results")),
         created_at=moment(about.get("evaluationCreatedAt") or results.get("timestamp")),
-        scorers={name: kind for row in elements(path, "results", "results") for name, kind in _scorers(row)},
+        scorers=scorers,
         prompts=raws,
         errors_are_wrong=True,
         stated={name: int(stats[key]) for name, key in stated.items() if count(stats.get(key)) is not None},

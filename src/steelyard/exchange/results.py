@@ -26,7 +26,10 @@ NOTHING = "Nothing was imported"
 _WORDS = re.compile(r"\w+")
 _NAME = re.compile(r"[^A-Za-z0-9_-]+")
 _LONGEST_ID = 40
-_RIGHT, _WRONG = ("c", "yes", "true", "pass", "correct"), ("i", "n", "no", "false", "fail", "incorrect")
+_WORDS_OF_GRADES = {
+    **dict.fromkeys(("yes", "true", "pass", "passed", "correct"), 1.0),
+    **dict.fromkeys(("no", "false", "fail", "failed", "incorrect"), 0.0),
+}
 
 
 @frozen
@@ -108,24 +111,26 @@ def opening(path: Path) -> str:
         return stream.read(4096).decode("utf-8-sig", "replace").lstrip()
 
 
-def head(path: Path, *rows: str) -> dict[str, Any]:
-    """A JSON document without the list under these keys, which is read past: its length stands there."""
+def head(path: Path, *rows: str, see: Callable[[Any], None] = lambda _: None) -> dict[str, Any]:
+    """A JSON document without the list under these keys, whose elements `see` gets one by one."""
     with path.open(encoding="utf-8-sig") as stream:
         cursor = JsonCursor(stream)
-        result = _without_rows(cursor, rows)
+        result = _without_rows(cursor, rows, see)
         cursor.end()
     return result
 
 
-def _without_rows(cursor: JsonCursor, rows: tuple[str, ...]) -> dict[str, Any]:
+def _without_rows(cursor: JsonCursor, rows: tuple[str, ...], see: Callable[[Any], None]) -> dict[str, Any]:
     result: dict[str, Any] = {}
     for key in cursor.members():
         if key != rows[0]:
             result[key] = cursor.value()[0]
         elif len(rows) > 1:
-            result[key] = _without_rows(cursor, rows[1:])
+            result[key] = _without_rows(cursor, rows[1:], see)
         else:
-            result[key] = sum(1 for _ in cursor.elements())
+            result[key] = None
+            for value, _, _ in cursor.elements():
+                see(value)
     return result
 
 
@@ -157,18 +162,16 @@ def count(value: Any) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
 
 
-def grade(value: Any) -> float | None:
-    """A grade as a number: true is 1, C and I of inspect are 1 and 0, P is a half; None for what is none."""
+def grade(value: Any, words: Mapping[str, float] = _WORDS_OF_GRADES) -> float | None:
+    """A grade as a number: true is 1, "85 %" is 0.85; None for what is none."""
     if isinstance(value, bool):
         return float(value)
     if isinstance(value, str):
         word = value.strip().lower()
-        if word in _RIGHT or word in _WRONG:
-            return float(word in _RIGHT)
-        if word == "p":
-            return 0.5
+        if word in words:
+            return words[word]
         try:
-            value = float(word)
+            value = float(word.rstrip("% ")) / (100 if word.endswith("%") else 1)
         except ValueError:
             return None
     return number(value)
@@ -192,6 +195,13 @@ def case_id(asked: Any, shown: str) -> str:
     """A name for a case without one: its first words, and what tells it from others. The same in every file."""
     words = "-".join(_WORDS.findall(shown.lower()))[:_LONGEST_ID].strip("-_")
     return f"{words or 'case'}-{digest(asked)[:6]}"
+
+
+def refuse_twins(seen: dict[str, str], case: Case) -> None:
+    """Note a case by its hash; SnapshotError when another one had its id."""
+    hashed = digest([case.input, case.expected, case.category])
+    if seen.setdefault(case.id, hashed) != hashed:
+        raise SnapshotError(f"two different cases have the id {case.id!r}. {NOTHING}")
 
 
 def asked(prompt: Any) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.errors import UsageError
-from steelyard.exchange.results import ResultFile, ResultSample, reading
+from steelyard.exchange.results import ResultFile, ResultSample, reading, refuse_twins
 
 SUITE, CASES = "suite.yaml", "cases.jsonl"
 _NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?")
@@ -28,6 +28,7 @@ _ALLOWED = 0.05
 class _Survey:
     """What is to be known of the samples before a suite can be written of them."""
 
+    cases: dict[str, str] = field(default_factory=dict)
     truths: dict[str, Any] = field(default_factory=dict)
     subjects: dict[str, None] = field(default_factory=dict)
     variants: dict[str, None] = field(default_factory=dict)
@@ -36,6 +37,7 @@ class _Survey:
 
     def add(self, sample: ResultSample) -> None:
         """Take one sample in."""
+        refuse_twins(self.cases, sample.case)
         self.truths.setdefault(sample.case.id, sample.case.expected)
         self.subjects[sample.subject] = self.variants[sample.variant] = None
         self.cells[sample.subject, sample.case.id, sample.variant] += 1

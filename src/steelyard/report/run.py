@@ -209,7 +209,8 @@ def next_command(report: Report) -> str:
     if report.summary.n_scorer_errors > 0 and not asks:
         return f"Next: fix the scorer, then {wording.rescore_command(header)}"
     failed = bool(report.summary.failures) or (asks and report.summary.n_scorer_errors > 0)
-    if report.decision.verdict is Verdict.INVALID and failed and header.rescored_from is None:
+    made_here = header.rescored_from is None and header.options.imported is None
+    if report.decision.verdict is Verdict.INVALID and failed and made_here:
         return f"Next: steelyard run {header.suite_path or header.suite_name} --retry-failed {header.id}"
     return f"Next: steelyard report {header.id} --full"
 

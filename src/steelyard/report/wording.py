@@ -95,6 +95,10 @@ def commonest_failure(report: Report) -> str:
     allowed = report.header.description.limits.max_inconclusive
     if not report.why_inconclusive or failed <= allowed * planned + 1e-9:
         return ""
+    imported = report.header.options.imported
+    if imported is not None and imported.tool and imported.notes:
+        # Of another tool's run it says more what its errors do to its figure.
+        return imported.notes[0]
     reason, count = next(iter(report.why_inconclusive.items()))
     return f"{count:,} of {failed:,}: {clipped(reason, _LONGEST_REASON)}"
 

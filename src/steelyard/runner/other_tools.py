@@ -14,7 +14,7 @@ from steelyard import __version__
 from steelyard.analysis.wording import percent
 from steelyard.engine.health import Health
 from steelyard.errors import SnapshotError, SuiteError
-from steelyard.exchange.results import NOTHING, ResultFile, ResultSample, reading
+from steelyard.exchange.results import NOTHING, ResultFile, ResultSample, reading, refuse_twins
 from steelyard.records import (
     CallResult,
     Failure,
@@ -60,9 +60,7 @@ class _Tally:
 
     def add(self, sample: ResultSample) -> None:
         """Take one sample in."""
-        hashed = digest(sample.case.as_data())
-        if self.cases.setdefault(sample.case.id, hashed) != hashed:
-            raise SnapshotError(f"two different cases have the id {sample.case.id!r}. {NOTHING}")
+        refuse_twins(self.cases, sample.case)
         self.n += 1
         self.failed += sample.answer is None
         self.unscored += sample.answer is not None and sample.score is None
@@ -99,7 +97,11 @@ def import_results(store: Store, results: ResultFile, path: Path, name: str = ""
         tallies: dict[str, _Tally] = {}
         for sample in results.samples():
             tallies.setdefault(sample.subject, _Tally()).add(sample)
-        _refuse_useless(tallies, path)
+        if all(tally.unscored == tally.n for tally in tallies.values()):
+            why = "answers and no scores" if tallies else "no samples"
+            raise SnapshotError(
+                f"{path} holds {why}. {NOTHING}. A suite that scores answers: steelyard init FOLDER --from {path}"
+            )
         headers = {
             subject: _header(results, subject, tally, path, name, content.hexdigest()[:16])
             for subject, tally in tallies.items()
@@ -107,28 +109,22 @@ def import_results(store: Store, results: ResultFile, path: Path, name: str = ""
     return [_stored(store, results, subject, tallies[subject], header) for subject, header in headers.items()]
 
 
-def _refuse_useless(tallies: dict[str, _Tally], path: Path) -> None:
-    if not tallies:
-        raise SnapshotError(f"{path} holds no samples. {NOTHING}")
-    if all(tally.unscored == tally.n for tally in tallies.values()):
-        raise SnapshotError(
-            f"{path} holds answers and no scores. {NOTHING}. `steelyard init FOLDER --from {path}` writes a suite that"
-            " scores them"
-        )
-
-
-def _suite(results: ResultFile, subject: str, tally: _Tally, path: Path, name: str) -> SuiteModel:
+def _suite(results: ResultFile, subject: str, tally: _Tally, path: Path, suite: str) -> SuiteModel:
     """A suite of nothing but what the tool did: its scorers by name, and its own rule of what passes."""
+    names = [name for name in dict.fromkeys((*results.scorers, *tally.ranges)) if name and name in tally.ranges]
+    alone = results.counts_alone
+    if alone and alone not in names:
+        # A scorer that gives several values is as many components: the first is the score.
+        alone = next(iter(names), "")
     components = tuple(
         Component(
-            name=scorer,
-            scorer=f"{results.scored_by}: {results.scorers.get(scorer, scorer)}",
-            weight=float(results.counts_alone in ("", scorer)),
+            name=name,
+            scorer=f"{results.scored_by}: {results.scorers.get(name, name)}",
+            weight=float(alone in ("", name)),
             when_unknown="skip",
-            scale=tally.ranges[scorer],
+            scale=tally.ranges[name],
         )
-        for scorer in (*results.scorers, *(other for other in tally.ranges if other and other not in results.scorers))
-        if scorer in tally.ranges
+        for name in names
     )
     cases = ListCases(Path(), _Cases(results, subject, len(tally.cases)))
     draft = Draft(Located(None, str(path)), Path())
@@ -136,7 +132,7 @@ def _suite(results: ResultFile, subject: str, tally: _Tally, path: Path, name: s
     if draft.problems:
         raise SnapshotError(f"{path}: {SuiteError(draft.problems)}. {NOTHING}")
     return SuiteModel().changed(
-        name=name,
+        name=suite,
         about=f"Scored by {results.scored_by}, not by Steelyard.",
         cases=cases,
         survey=survey,
@@ -257,14 +253,10 @@ def _stored(store: Store, results: ResultFile, subject: str, tally: _Tally, head
 
 def _samples(results: ResultFile, subject: str, tally: _Tally, created_at: float) -> Iterator[tuple[Sample, Case]]:
     seen: Counter[tuple[str, str]] = Counter()
-    position = 0
-    for item in results.samples():
-        if item.subject != subject:
-            continue
-        key = item.case.id, item.variant
-        yield _sample(item, tally, seen[key], position, created_at), item.case
-        seen[key] += 1
-        position += 1
+    for position, item in enumerate(item for item in results.samples() if item.subject == subject):
+        cell = item.case.id, item.variant
+        yield _sample(item, tally, seen[cell], position, created_at), item.case
+        seen[cell] += 1
 
 
 def _sample(item: ResultSample, tally: _Tally, repeat: int, position: int, created_at: float) -> Sample:
@@ -296,8 +288,5 @@ def _sample(item: ResultSample, tally: _Tally, repeat: int, position: int, creat
         if is_scored
         else (),
         category=item.case.category,
-        difficulty=item.case.difficulty,
-        cluster=item.case.cluster,
-        tags=item.case.tags,
         position=position,
     )
