@@ -205,6 +205,8 @@ def list_runs(suite: str | None, last: int, store_url: str | None, as_json: bool
     for run in runs:
         if (retried := run.options.retried) is not None:
             click.echo(f"{run.id} retried {retried.asked:,} of {retried.run}")
+        if run.options.resumed_from is not None:
+            click.echo(f"{run.id} was resumed from {run.options.resumed_from}, with changed scorers")
 
 
 def _verdict(run: RunHeader) -> str:
