@@ -147,7 +147,8 @@ class _RunsGroup(click.Group):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         named = bool(args) and (args[0] in self.commands or args[0] in ctx.help_option_names)
-        return super().parse_args(ctx, args if named else ["list", *args])
+        # A shell that completes a word does not mean the list yet.
+        return super().parse_args(ctx, args if named or ctx.resilient_parsing else ["list", *args])
 
 
 @click.group("runs", cls=_RunsGroup)
