@@ -127,6 +127,7 @@ def test_a_shell_completes_commands_suites_runs_and_metrics(tmp_path):
     invoke("run", write_suite(tmp_path / "my", n=1), "--quiet")
     assert "plain,show" in words("steelyard sh", 1)
     assert "plain,my" in words("steelyard run m", 2)
+    assert words("steelyard runs de", 2) == ["plain,delete"]
     assert [word.partition("-2")[0] for word in words("steelyard show w", 2)] == ["plain,words"]
     assert "plain,latency.p95" in words("steelyard history words --metric lat", 4)
     assert "_STEELYARD_COMPLETE=zsh_complete" in invoke("completion", "zsh")

@@ -148,7 +148,8 @@ class _RunsGroup(click.Group):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         named = bool(args) and (args[0] in self.commands or args[0] in ctx.help_option_names)
-        return super().parse_args(ctx, args if named else ["list", *args])
+        # A shell that completes a word does not mean the list yet.
+        return super().parse_args(ctx, args if named or ctx.resilient_parsing else ["list", *args])
 
 
 @click.group("runs", cls=_RunsGroup)
@@ -208,6 +209,8 @@ def list_runs(suite: str | None, last: int, store_url: str | None, as_json: bool
             click.echo(f"{run.id} retried {retried.asked:,} of {retried.run}")
         if (imported := run.options.imported) is not None and imported.tool:
             click.echo(f"{run.id} was scored by {imported.tool}, not by Steelyard")
+        if run.options.resumed_from is not None:
+            click.echo(f"{run.id} was resumed from {run.options.resumed_from}, with changed scorers")
 
 
 def _verdict(run: RunHeader) -> str:
@@ -288,6 +291,7 @@ def _deleted(store: SqlStore, wanted: list[str], *, dry_run: bool, yes: bool, as
     from steelyard.cli.output import print_json
     from steelyard.engine.process import state_of
     from steelyard.records import RunState
+    from steelyard.report.format import counted
     from steelyard.store.copy import delete_runs, plan_deletion
 
     store.notify(lambda text: click.echo(text, err=True))
@@ -295,14 +299,14 @@ def _deleted(store: SqlStore, wanted: list[str], *, dry_run: bool, yes: bool, as
     planned = plan_deletion(store, wanted, going_on)
     if not as_json:
         for item in planned.runs:
-            click.echo(f"{item.run}  {item.samples:,} samples, {_in_bytes(item.bytes)}")
+            click.echo(f"{item.run}  {counted(item.samples, 'sample')}, {_in_bytes(item.bytes)}")
         for run_id, why in planned.left.items():
             click.echo(f"NOT DELETED: {run_id}: {why}")
-        click.echo(f"{len(planned.runs):,} runs to delete, about {_in_bytes(planned.bytes)}")
+        click.echo(f"{counted(len(planned.runs), 'run')} to delete, about {_in_bytes(planned.bytes)} with their cases")
     done = bool(planned.runs) and not dry_run
     if done:
         if not yes:
-            _agree(len(planned.runs))
+            _agree(counted(len(planned.runs), "run"))
         planned = delete_runs(store, wanted, going_on)
     if as_json:
         left = [{"run": run_id, "why": why} for run_id, why in planned.left.items()]
@@ -310,14 +314,14 @@ def _deleted(store: SqlStore, wanted: list[str], *, dry_run: bool, yes: bool, as
         print_json({"runs": rows, "left": left, "bytes": planned.bytes, "deleted": done, "freed": planned.freed})
     elif done:
         smaller = "" if planned.freed is None else f"; the store is {_in_bytes(planned.freed)} smaller"
-        click.echo(f"{len(planned.runs):,} runs deleted{smaller}")
+        click.echo(f"{counted(len(planned.runs), 'run')} deleted{smaller}")
     return planned.left
 
 
-def _agree(n: int) -> None:
+def _agree(runs: str) -> None:
     if not sys.stdin.isatty():
         raise UsageError("confirmation needs a terminal: add --yes, or see with --dry-run what would be deleted")
-    click.confirm(f"Delete {n:,} runs for good?", abort=True, err=True)
+    click.confirm(f"Delete {runs} for good?", abort=True, err=True)
 
 
 def _in_bytes(n: float) -> str:

@@ -195,7 +195,7 @@ class _Reader:
 
 # One stored sample with all that is shown of it, in a browser and in a terminal.
 
-REQUEST = "Request as sent (variables by name)"
+_REQUEST = "Request as sent (variables by name)"
 _MOST_COMPARED = 60
 _LONGEST_SHOWN = 3_000
 """Characters of a text that a terminal shows unless all is asked for."""
@@ -234,7 +234,7 @@ class ShownSample:
         reader = SampleReader(header, [], Palette(header, (), []), header.description.repeats)
         block = reader.sample(replace(self.detail, pictures=()))
         facts = doc.Facts([(name, text) for name, text in _call_facts(sample.call_result) if text])
-        title, asked = ("Input", case.input) if self.request is None else (REQUEST, self.request)
+        title, asked = ("Input", case.input) if self.request is None else (_REQUEST, self.request)
         shown: list[doc.Block] = [*block.blocks[:1], facts, doc.Quote(title, fmt.laid_out(asked))]
         shown += [_fields_table(self.fields)] if self.fields else []
         if case.expected is not None and (full or not self.fields):

@@ -344,6 +344,12 @@ _TAKEN = """
 SELECT DISTINCT run, call_run FROM samples WHERE run IN ({runs}) AND call_run <> run
 UNION SELECT DISTINCT run, judge_run FROM judgements WHERE run IN ({runs}) AND judge_run <> run
 """
+_ONLY_THERE = """
+SELECT sum({size}) FROM cases WHERE (id, hash) IN (
+    SELECT case_id, case_hash FROM samples WHERE run IN ({runs})
+    EXCEPT SELECT case_id, case_hash FROM samples WHERE run NOT IN ({runs})
+)
+"""
 _ORPHANS = """
 DELETE FROM cases WHERE (id, hash) IN (SELECT id, hash FROM cases EXCEPT SELECT case_id, case_hash FROM samples)
 """
@@ -367,26 +373,32 @@ class Deletion:
     runs: list[RunSize] = field(default_factory=list)
     left: dict[str, str] = field(default_factory=dict)
     """By run."""
+    cases: int = 0
+    """Bytes of the cases that no other run has."""
     freed: int | None = None
     """Bytes that the store became smaller by; None before it was done, and where only the server knows."""
 
     @property
     def bytes(self) -> int:
-        """About how much room they take."""
-        return sum(item.bytes for item in self.runs)
+        """About how much room they take, without indexes."""
+        return self.cases + sum(item.bytes for item in self.runs)
 
 
 def plan_deletion(store: SqlStore, run_ids: Collection[str], going_on: Collection[str]) -> Deletion:
     """What deleting these runs would do; `going_on` are runs that are under way."""
     with store.database.reading() as session:
         numbers, left = _deletable(session, store.runs(), run_ids, going_on)
-        dialect = store.database.dialect
-        return Deletion([_size_of(session, dialect, run_id, number) for run_id, number in numbers.items()], left)
+        dialect, cases = store.database.dialect, 0
+        sizes = [_size_of(session, dialect, run_id, number) for run_id, number in numbers.items()]
+        for piece in in_pieces(numbers.values()):
+            sql = _ONLY_THERE.format(size=dialect.bytes_of.format("content"), runs=placeholders(piece))
+            cases += session.execute(sql, (*piece, *piece))[0][0] or 0
+        return Deletion(sizes, left, int(cases))
 
 
 def delete_runs(store: SqlStore, run_ids: Collection[str], going_on: Collection[str]) -> Deletion:
     """Delete runs, with all that only they need, in one transaction; those that must stay are left, as planned."""
-    planned = plan_deletion(store, run_ids, going_on)
+    planned, before = plan_deletion(store, run_ids, going_on), store.database.size()
     with store.database.writing() as session:
         # Asked again where nobody else can write: a label may have come meanwhile.
         numbers, left = _deletable(session, store.runs(), [item.run for item in planned.runs], going_on)
@@ -395,13 +407,15 @@ def delete_runs(store: SqlStore, run_ids: Collection[str], going_on: Collection[
             _delete(session, piece)
         session.execute(_ORPHANS)
         guard()
-    deleted = Deletion([item for item in planned.runs if item.run in numbers], planned.left | left)
+    deleted = Deletion([item for item in planned.runs if item.run in numbers], planned.left | left, planned.cases)
     try:
-        deleted.freed = store.database.shrink(_EMPTIED) if numbers else 0
+        store.database.shrink(_EMPTIED)
     except Exception as error:
         if store.database.explained(error) is None:
             raise
         store.database.note(f"the runs are deleted, but their room is not given back yet: {error}")
+    after = store.database.size()
+    deleted.freed = None if before is None or after is None else max(0, before - after)
     return deleted
 
 

@@ -123,8 +123,12 @@ class Database(ABC):
         is part of the transaction."""
 
     @abstractmethod
-    def shrink(self, tables: Sequence[str]) -> int | None:
-        """Free the space of deleted rows; the bytes that the store is smaller by, None where only the server knows."""
+    def shrink(self, tables: Sequence[str]) -> None:
+        """Free the space of deleted rows."""
+
+    def size(self) -> int | None:
+        """The bytes of its files; None where only the server knows."""
+        return None
 
     def unused_number(self, session: Session) -> int | None:  # noqa: ARG002 - a server counts by itself
         """The number of the next run where the database would give that of a deleted one again; readers that are open
@@ -450,13 +454,11 @@ class SqliteDatabase(Database):
 
         return guard
 
-    def shrink(self, tables: Sequence[str]) -> int | None:  # noqa: ARG002 - the whole file is written anew
-        before, connection = self._size(), self._connection()
-        connection.execute("VACUUM")
-        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        return before - self._size()
+    def shrink(self, tables: Sequence[str]) -> None:  # noqa: ARG002 - the whole file is written anew
+        self._connection().execute("VACUUM")
+        self._connection().execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
-    def _size(self) -> int:
+    def size(self) -> int | None:
         files = (self.path, Path(f"{self.path}-wal"))
         return sum(file.stat().st_size for file in files if file.exists())
 

@@ -159,10 +159,9 @@ class PostgresDatabase(Database):
 
         return guard
 
-    def shrink(self, tables: Sequence[str]) -> int | None:
+    def shrink(self, tables: Sequence[str]) -> None:
         for table in tables:
             self._connection().execute(f"VACUUM (ANALYZE) {table}")
-        return None
 
     def begin_reading(self, session: Session) -> None:
         session.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
