@@ -58,6 +58,7 @@ def agree_to_cost(suite: SuiteModel, store: Store, earlier: RunHeader, *, yes: b
 
     UsageError without a terminal and without `yes`. Judges that are code cost nothing, and nobody is asked.
     """
+    from steelyard.cli.output import confirm
     from steelyard.judging.ask import estimate_cost
 
     judge = suite.judge
@@ -68,11 +69,7 @@ def agree_to_cost(suite: SuiteModel, store: Store, earlier: RunHeader, *, yes: b
         return
     estimate = estimate_cost(judge, _prompt_lengths(suite, judge, store, earlier))
     click.echo(f"Judging the answers of run {earlier.id} again takes: {estimate}", err=True)
-    if yes:
-        return
-    if not sys.stdin.isatty():
-        raise UsageError("confirmation needs a terminal: add --yes")
-    click.confirm("Go on?", abort=True, err=True)
+    confirm("Go on?", yes=yes)
 
 
 def _prompt_lengths(suite: SuiteModel, judge: JudgeModel, store: Store, earlier: RunHeader) -> Iterator[int]:
