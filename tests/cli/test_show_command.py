@@ -53,6 +53,14 @@ def test_long_texts_are_cut_with_a_note_unless_all_is_asked_for(tmp_path, monkey
     assert "END" in full.partition("\nAnswer")[2].partition("Scores")[0].replace("\n", "")
 
 
+def test_what_a_terminal_would_obey_is_spelled_out(tmp_path, monkeypatch):
+    monkeypatch.setenv("SERVICE_KEY", "k-very-secret-1")
+    asked(tmp_path, {"word": "\x1b[31mred \u202edrow"})
+    shown = invoke("show", "LAST", "c0", "--full")
+    assert not {"\x1b", "\u202e"} & set(shown)
+    assert "\\u202edrow" in shown
+
+
 def test_an_unknown_case_names_the_nearest_and_a_sample_that_is_not_there_what_there_is(tmp_path):
     invoke("run", write_suite(tmp_path / "my", n=3), "-n", 2, "--quiet")
     assert "did you mean c1" in invoke("show", "LAST", "c1x", code=2)

@@ -18,7 +18,7 @@ from steelyard.engine.plan import RunOptions
 from steelyard.records import AbPlan, RunState, Verdict
 from steelyard.runner.ab import run_ab
 from steelyard.store.sql import open_store
-from steelyard.suite.cases import drawn_place
+from steelyard.suite.case import drawn_place
 from steelyard.suite.load import load_suite, with_target
 
 RIGHT_IN_A, RIGHT_IN_B = 8, 17

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import math
 import re
-import sys
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
@@ -321,17 +320,13 @@ class AttributionOptions:
         return Purchase(self.rejudge, store, self._agree, self.max_cost)
 
     def _agree(self, estimate: CostEstimate) -> None:
-        from steelyard.errors import UsageError
+        from steelyard.cli.output import confirm
 
         if estimate.texts == 0:
             click.echo("All of these answers were judged before: no call is needed.", err=True)
             return
         click.echo(f"Letting B's judge score answers of A takes: {estimate}", err=True)
-        if self.yes:
-            return
-        if not sys.stdin.isatty():
-            raise UsageError("confirmation needs a terminal: add --yes")
-        click.confirm("Go on?", abort=True, err=True)
+        confirm("Go on?", yes=self.yes)
 
 
 # `--explain` and `--limit`: one figure of a report or a comparison, with everything behind it.

@@ -189,6 +189,16 @@ def console() -> Console:
     return Console()
 
 
+def confirm(question: str, *, yes: bool) -> None:
+    """Go on when somebody at a terminal agrees, or `yes` was given; UsageError where nobody can be asked."""
+    from steelyard.errors import UsageError
+
+    if not yes and not sys.stdin.isatty():
+        raise UsageError("confirmation needs a terminal: add --yes")
+    if not yes:
+        click.confirm(question, abort=True, err=True)
+
+
 # What a command that was given --against prints besides the verdict: how the run compares with the baseline.
 
 

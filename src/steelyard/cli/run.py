@@ -58,6 +58,7 @@ def agree_to_cost(suite: SuiteModel, store: Store, earlier: RunHeader, *, yes: b
 
     UsageError without a terminal and without `yes`. Judges that are code cost nothing, and nobody is asked.
     """
+    from steelyard.cli.output import confirm
     from steelyard.judging.ask import estimate_cost
     from steelyard.scoring.base import models_asked
     from steelyard.suite.prices import read_prices
@@ -73,11 +74,7 @@ def agree_to_cost(suite: SuiteModel, store: Store, earlier: RunHeader, *, yes: b
         return
     if models:
         click.echo(f"Embeddings of {earlier.n_planned:,} answers are asked for again: {', '.join(models)}", err=True)
-    if yes:
-        return
-    if not sys.stdin.isatty():
-        raise UsageError("confirmation needs a terminal: add --yes")
-    click.confirm("Go on?", abort=True, err=True)
+    confirm("Go on?", yes=yes)
 
 
 def _prompt_lengths(suite: SuiteModel, judge: JudgeModel, store: Store, earlier: RunHeader) -> Iterator[int]:

@@ -288,7 +288,7 @@ def prune(keep: int, suite: str | None, dry_run: bool, yes: bool, store_url: str
 
 def _deleted(store: SqlStore, wanted: list[str], *, dry_run: bool, yes: bool, as_json: bool) -> dict[str, str]:
     """Say what deleting the runs does, do it once somebody agrees, and give what was left, with why."""
-    from steelyard.cli.output import print_json
+    from steelyard.cli.output import confirm, print_json
     from steelyard.engine.process import state_of
     from steelyard.records import RunState
     from steelyard.report.format import counted
@@ -305,8 +305,7 @@ def _deleted(store: SqlStore, wanted: list[str], *, dry_run: bool, yes: bool, as
         click.echo(f"{counted(len(planned.runs), 'run')} to delete, about {_in_bytes(planned.bytes)} with their cases")
     done = bool(planned.runs) and not dry_run
     if done:
-        if not yes:
-            _agree(counted(len(planned.runs), "run"))
+        confirm(f"Delete {counted(len(planned.runs), 'run')} for good?", yes=yes)
         planned = delete_runs(store, wanted, going_on)
     if as_json:
         left = [{"run": run_id, "why": why} for run_id, why in planned.left.items()]
@@ -316,12 +315,6 @@ def _deleted(store: SqlStore, wanted: list[str], *, dry_run: bool, yes: bool, as
         smaller = "" if planned.freed is None else f"; the store is {_in_bytes(planned.freed)} smaller"
         click.echo(f"{counted(len(planned.runs), 'run')} deleted{smaller}")
     return planned.left
-
-
-def _agree(runs: str) -> None:
-    if not sys.stdin.isatty():
-        raise UsageError("confirmation needs a terminal: add --yes, or see with --dry-run what would be deleted")
-    click.confirm(f"Delete {runs} for good?", abort=True, err=True)
 
 
 def _in_bytes(n: float) -> str:

@@ -15,8 +15,7 @@ from steelyard.errors import UsageError
 from steelyard.frozen import frozen
 from steelyard.records import DrawnSample, ExperimentPlan, Load, RunFacts, RunHeader, RunState
 from steelyard.store.base import Store
-from steelyard.suite.case import MISSING, Case, canonical, compile_path
-from steelyard.suite.cases import drawn_first, drawn_place
+from steelyard.suite.case import MISSING, Case, canonical, compile_path, drawn_first, drawn_place
 from steelyard.suite.mapping import slice_names
 from steelyard.suite.models import Limits, SuiteModel, Variant
 from steelyard.suite.values import OPEN_CONCURRENCY, slice_path_problem

@@ -531,3 +531,13 @@ def _environment() -> Any:
 
     environment.function_extensions |= {"match": limited(Match, whole=True), "search": limited(Search, whole=False)}
     return environment
+
+
+def drawn_place(seed: int, case_id: str) -> int:
+    """Where a case comes: the smaller, the earlier; 64 bits of a hash."""
+    return int.from_bytes(hashlib.sha256(f"{seed}\n{case_id}".encode()).digest()[:8])
+
+
+def drawn_first(seed: int, case_id: str, turn: int) -> int:
+    """Which of two arms (0 or 1) is asked first for the how-manieth call of a case: a coin thrown by hash."""
+    return hashlib.sha256(f"{seed}\n{turn}\n{case_id}".encode()).digest()[0] & 1

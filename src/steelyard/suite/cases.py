@@ -9,7 +9,6 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from hashlib import sha256
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -29,16 +28,6 @@ from steelyard.suite.streams import LocalCopy, addresses, fetch, is_address
 from steelyard.suite.truth import LEDGER_FILE, TruthCheck
 from steelyard.suite.values import Anything, Part
 from steelyard.suite.yaml import Located, listed, meant, result
-
-
-def drawn_place(seed: int, case_id: str) -> int:
-    """Where a case comes: the smaller, the earlier; 64 bits of a hash."""
-    return int.from_bytes(sha256(f"{seed}\n{case_id}".encode()).digest()[:8])
-
-
-def drawn_first(seed: int, case_id: str, turn: int) -> int:
-    """Which of two arms (0 or 1) is asked first for the how-manieth call of a case: a coin thrown by hash."""
-    return sha256(f"{seed}\n{turn}\n{case_id}".encode()).digest()[0] & 1
 
 
 @frozen

@@ -26,7 +26,7 @@ from steelyard.stats.arrays import Array
 from steelyard.stats.groups import Groups
 from steelyard.stats.intervals import Estimate
 from steelyard.store.base import Store
-from steelyard.suite.cases import drawn_place
+from steelyard.suite.case import drawn_place
 
 # One run compared with another, figure by figure and group by group: what gates on a baseline stand on.
 
