@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from steelyard.analysis.summary import is_partial
 from steelyard.errors import MissingExtra, UsageError
 from steelyard.frozen import frozen
 from steelyard.tables.arrow import arrow, table_of
@@ -116,6 +117,7 @@ def _runs(runs: Sequence[RunHeader]) -> pyarrow.Table:
         "ended": (moment, lambda run: _moment(run.ended_at)),
         "state": (pa.string(), lambda run: run.state.value),
         "verdict": (pa.string(), lambda run: run.verdict and run.verdict.value),
+        "partial": (pa.bool_(), is_partial),
         "planned": (pa.int64(), lambda run: run.n_planned),
         "n": (pa.int64(), lambda run: _figure(run, "average", "n")),
         "average": (figure, lambda run: _figure(run, "average", "value")),
@@ -123,6 +125,7 @@ def _runs(runs: Sequence[RunHeader]) -> pyarrow.Table:
         "suspect": (pa.list_(pa.string()), lambda run: list(run.suspect)),
         "rescored_from": (pa.string(), lambda run: run.rescored_from),
         "signature": (pa.string(), lambda run: run.signature.get("text")),
+        "scored_by": (pa.string(), lambda run: (run.options.imported and run.options.imported.tool) or None),
         "target": (pa.string(), lambda run: json.dumps(run.target, ensure_ascii=False)),
         "version": (pa.string(), lambda run: run.version or None),
     }
