@@ -16,7 +16,7 @@ $(VENV)/core: pyproject.toml constraints.txt
 	touch $@
 
 $(VENV)/ready: $(VENV)/core
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev,dev-web]'
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev,dev-newest]'
 	touch $@
 
 $(LOWEST)/ready: pyproject.toml constraints-lowest.txt
@@ -64,7 +64,7 @@ schema: $(VENV)/ready
 # Renew constraints.txt with the newest versions that pyproject.toml allows.
 lock:
 	rm -rf .venv-lock && $(PYTHON) -m venv .venv-lock
-	.venv-lock/bin/python -m pip install --quiet --editable '.[dev,dev-web]'
+	.venv-lock/bin/python -m pip install --quiet --editable '.[dev,dev-newest]'
 	{ head -n 1 constraints.txt; .venv-lock/bin/python -m pip freeze --exclude-editable; } > constraints.new
 	mv constraints.new constraints.txt && rm -rf .venv-lock
 
