@@ -96,14 +96,11 @@ def run_suite(
     from steelyard.runner.run import run_decided
     from steelyard.store.sql import open_store
 
-    opened = open_store(store)
-    try:
+    with open_store(store) as opened:
         with progress_of(suite.name, quiet=not show_progress) as progress:
             result, ending = run_decided(suite, opened, RunOptions(**options), progress, env)
         report = result.report(opened)
         return Run(report.header, store, report=report, suite=suite, interrupted=ending.interrupted)
-    finally:
-        opened.close()
 
 
 def import_run(suite: SuiteModel, file: str | Path, *, store: str | None = None) -> Run:
@@ -112,12 +109,9 @@ def import_run(suite: SuiteModel, file: str | Path, *, store: str | None = None)
     from steelyard.runner.imports import import_foreign
     from steelyard.store.sql import open_store
 
-    opened = open_store(store)
-    try:
+    with open_store(store) as opened:
         report = build_report(opened, import_foreign(suite, opened, Path(file)).header)
         return Run(report.header, store, report=report, suite=suite)
-    finally:
-        opened.close()
 
 
 def _cases(given: Any) -> Any:

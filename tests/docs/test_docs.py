@@ -13,7 +13,7 @@ from steelyard import plugins
 from steelyard.analysis.compare.model import Comparison
 from steelyard.auditing.audit import AuditResult, ProbeResult
 from steelyard.auditing.judge import InjectionResult
-from steelyard.cli import COMMANDS, INTERRUPTED, LazyGroup
+from steelyard.cli import COMMANDS, LazyGroup
 from steelyard.cli import steelyard as group
 from steelyard.decide.gates import Decision, GateResult
 from steelyard.decide.history import History, HistoryRun, Trend
@@ -22,7 +22,7 @@ from steelyard.metrics.expressions import JUDGE_METRICS
 from steelyard.metrics.registry import metrics
 from steelyard.records import Sample, Verdict
 from steelyard.report.judge.build import JudgeCard
-from steelyard.report.verdicts import exit_code
+from steelyard.report.verdicts import INTERRUPTED, exit_code
 from steelyard.results.operations import GateCheck
 from steelyard.stats.intervals import Estimate
 from steelyard.suite.cases import CasesFile

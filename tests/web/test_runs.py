@@ -55,10 +55,14 @@ def test_a_figure_that_counts_samples_leads_to_as_many(full):
     looked_at = set()
     for title, column, cell in _cells(shown.blocks):
         if (title, column.title) in COUNTED:
-            assert _count(full, "rich-1", cell.behind) == int(re.match(r"\d+", cell)[0]), (title, cell, cell.behind)
+            assert _count(full, "rich-1", cell.selection) == int(re.match(r"\d+", cell)[0]), (
+                title,
+                cell,
+                cell.selection,
+            )
             looked_at.add((title, column.title))
         if title.startswith(("By category", "By variant", "By tag", "By difficulty")) and column.title == "n":
-            conclusive = replace(cell.behind, outcome="conclusive")
+            conclusive = replace(cell.selection, outcome="conclusive")
             assert _count(full, "rich-1", conclusive) == int(re.match(r"\d+", cell)[0]), (title, cell)
             looked_at.add("slices")
     assert len(looked_at) >= 5
@@ -72,9 +76,9 @@ def test_claims_of_a_bucket_and_kind_are_found(full):
             claimed.setdefault(claim.label or "(none)", set()).add(one.key)
     for title, column, cell in _cells(document(report).blocks):
         if title == "Confidence by kind of claim" and column.title == "n":
-            assert _count(full, "rich-1", cell.behind) == len(claimed[cell.behind.claim])
+            assert _count(full, "rich-1", cell.selection) == len(claimed[cell.selection.claim])
         if title == "Errors by confidence" and column.title == "Wrong" and not cell.startswith("0 "):
-            assert 0 < _count(full, "rich-1", cell.behind) <= int(cell.split()[0])
+            assert 0 < _count(full, "rich-1", cell.selection) <= int(cell.split()[0])
 
 
 def test_every_number_of_a_run_is_a_link_to_samples(full):

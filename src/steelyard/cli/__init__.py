@@ -26,6 +26,7 @@ from steelyard.errors import UNFINISHED, SteelyardError
 from steelyard.redact import learn_secrets, redact_known, secrets_in
 from steelyard.report.format import spelled_out
 from steelyard.report.render.github import harmless_log
+from steelyard.report.verdicts import INTERRUPTED
 
 # The group of commands. A command's module is imported only when it is called.
 
@@ -239,7 +240,6 @@ def _file(text: str) -> str | None:
 COMPLETE_VARIABLE = "_STEELYARD_COMPLETE"
 """With it a shell asks for the words that may come next."""
 WRONG_USAGE = 2
-INTERRUPTED = 130
 
 
 def main() -> None:

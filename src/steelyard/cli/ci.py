@@ -12,10 +12,22 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from steelyard.cli.output import GithubJob
+from steelyard.cli.options import FILE
+from steelyard.cli.output import (
+    GithubJob,
+    alert_after_run,
+    compare_with,
+    print_json,
+    print_on_one_screen,
+    print_verdict,
+    settings_before_run,
+    write_document,
+)
 from steelyard.cli.run import asked_for, evaluate
 from steelyard.cli.run import run_command as run
 from steelyard.errors import Problem, SteelyardError, UsageError
+from steelyard.records import Verdict
+from steelyard.report.verdicts import INTERRUPTED, exit_code
 
 if TYPE_CHECKING:
     from steelyard.alerts.rules import AlertSettings
@@ -69,7 +81,6 @@ class CiFiles:
         code: int,
     ) -> None:
         """Write every file, and tell the job."""
-        from steelyard.cli.output import write_document
         from steelyard.report.ci import run_annotations, to_comment, troubles, why_moved
         from steelyard.report.render.json import write_text
         from steelyard.report.render.junit import to_junit
@@ -150,16 +161,14 @@ def _outputs(report: Report, comparison: Comparison | None, code: int, why: str)
 # `steelyard ci`.
 
 
-_FILE = click.Path(dir_okay=False, path_type=Path)
-_INTERRUPTED = 130
 _FAIL_ON = ("ambiguous", "fail", "invalid")
 
 
 # It takes every option of a run that is made, and what is said of them there holds here.
 @click.command("ci", params=[item for item in run.params if item.name != "estimate"])
-@click.option("--junit", metavar="FILE", type=_FILE, help="Write JUnit XML.")
-@click.option("--markdown", metavar="FILE", type=_FILE, help="Write Markdown for one comment on the change.")
-@click.option("--html", metavar="FILE", type=_FILE, help="Write the report as one self-contained HTML file.")
+@click.option("--junit", metavar="FILE", type=FILE, help="Write JUnit XML.")
+@click.option("--markdown", metavar="FILE", type=FILE, help="Write Markdown for one comment on the change.")
+@click.option("--html", metavar="FILE", type=FILE, help="Write the report as one self-contained HTML file.")
 @click.option(
     "--fail-on",
     type=click.Choice(_FAIL_ON),
@@ -233,18 +242,14 @@ class _Done:
 
     def exit_code(self, fail_on: str) -> int:
         """That of the verdict, unless it is milder than what the job is to fail on."""
-        from steelyard.records import Verdict
-        from steelyard.report.verdicts import exit_code
-
         if self.ending.interrupted:
-            return _INTERRUPTED
+            return INTERRUPTED
         let_through = {"ambiguous": (), "fail": (Verdict.AMBIGUOUS,), "invalid": (Verdict.AMBIGUOUS, Verdict.FAIL)}
         verdict = self.report.decision.verdict
         return 0 if verdict in let_through[fail_on] else exit_code(verdict)
 
     def show(self, code: int, files: CiFiles, *, as_json: bool, quiet: bool) -> None:
         """Print the report and how the run compares."""
-        from steelyard.cli.output import print_json, print_on_one_screen, print_verdict
         from steelyard.results.operations import against_blocks, against_data
 
         if as_json:
@@ -262,8 +267,6 @@ class _Done:
 
     def alert(self) -> None:
         """Tell whom the suite's alerts are for, as `run` does."""
-        from steelyard.cli.output import alert_after_run
-
         if not self.ending.interrupted:
             alert_after_run(self.store, self.report.header, self.alerts)
 
@@ -280,15 +283,13 @@ def _evaluate_and_compare(
     no_alerts: bool,
     **asked: Any,
 ) -> _Done:
-    from steelyard.cli.output import compare_with, settings_before_run
     from steelyard.results.find import reference_of
     from steelyard.store.sql import open_store
 
     suite, options = asked_for(**asked)
     _refuse_what_cannot_fail(suite, against, fail_on)
     alerts = None if no_alerts else settings_before_run(suite)
-    store = open_store(store_url, create=options.resume is None)
-    closing.callback(store.close)
+    store = closing.enter_context(open_store(store_url, create=options.resume is None))
     reference = reference_of(store, against, suite.name, closing)
     result, ending = evaluate(suite, store, options, reference, allow_mismatch=allow_mismatch, save=save, quiet=quiet)
     done = _Done(suite, store, result.report(store), ending, alerts)

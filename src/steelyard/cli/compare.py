@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from steelyard.cli.options import (
+    FILE,
     AttributionOptions,
     ExplainOptions,
     as_json,
@@ -18,6 +19,8 @@ from steelyard.cli.options import (
     explain_options,
     store_url,
 )
+from steelyard.cli.output import console, print_json, print_line, show, show_document
+from steelyard.report.format import one_line
 from steelyard.results.find import FoundRuns
 
 if TYPE_CHECKING:
@@ -26,15 +29,13 @@ if TYPE_CHECKING:
 
 # `steelyard compare`.
 
-_FILE = click.Path(dir_okay=False, path_type=Path)
-
 
 @click.command("compare")
 @click.argument("a", metavar="A")
 @click.argument("b", metavar="B")
 @click.option("--allow-mismatch", is_flag=True, help="Give a verdict although the signature or the truth differs.")
-@click.option("--markdown", metavar="FILE", type=_FILE, help="Write the comparison as Markdown, too.")
-@click.option("--html", metavar="FILE", type=_FILE, help="Write it as one self-contained HTML file, too.")
+@click.option("--markdown", metavar="FILE", type=FILE, help="Write the comparison as Markdown, too.")
+@click.option("--html", metavar="FILE", type=FILE, help="Write it as one self-contained HTML file, too.")
 @attribution_options
 @explain_options
 @store_url
@@ -81,7 +82,6 @@ def compare_command(
         if explaining.metric is not None:
             sys.exit(explaining.compared(runs.find(a), runs.find(b), allow_mismatch=allow_mismatch, as_json=as_json))
         comparison = options.compared(runs.find(a), runs.find(b), store_url, closing, allow_mismatch=allow_mismatch)
-    from steelyard.cli.output import show
     from steelyard.results.operations import shown_comparison
 
     sys.exit(show(shown_comparison(comparison), markdown, html, as_json=as_json))
@@ -114,16 +114,12 @@ def set_(run: str, name: str, reason: str, force: bool, by: str | None, store_ur
     A run that is not finished, INVALID, AMBIGUOUS, suspect or of a part of its suite is refused without --force and a
     reason.
     """
-    from steelyard.cli.output import print_json
     from steelyard.decide.baselines import anchors_kept, entry_data, set_baseline, whoever
     from steelyard.store.sql import open_store
 
-    store = open_store(store_url, create=False)
-    try:
+    with open_store(store_url, create=False) as store:
         header = store.run(run)
         entry = set_baseline(store, header, name, by=by or whoever(), reason=reason, force=force)
-    finally:
-        store.close()
     if as_json:
         print_json(entry_data(entry))
     else:
@@ -140,15 +136,11 @@ def set_(run: str, name: str, reason: str, force: bool, by: str | None, store_ur
 @as_json
 def list_(suite: str | None, store_url: str | None, as_json: bool) -> None:
     """List all baselines, or those of SUITE."""
-    from steelyard.cli.output import print_json
     from steelyard.decide.baselines import baselines, entry_data
     from steelyard.store.sql import open_store
 
-    store = open_store(store_url, create=False)
-    try:
+    with open_store(store_url, create=False) as store:
         result = baselines(store, suite)
-    finally:
-        store.close()
     if as_json:
         print_json([entry_data(entry) for entry in result])
     elif not result:
@@ -163,26 +155,19 @@ def list_(suite: str | None, store_url: str | None, as_json: bool) -> None:
 @_OF_SUITE
 @store_url
 @as_json
-def show(name: str, suite: str | None, store_url: str | None, as_json: bool) -> None:
+def show_baseline(name: str, suite: str | None, store_url: str | None, as_json: bool) -> None:
     """Show a baseline's run, and who locked it, when and why.
 
     With the run's verdict, figures and signature.
     """
-    from steelyard.cli.output import print_document, print_json
     from steelyard.decide.baselines import entry_data, find_baseline
     from steelyard.report.history import baseline_data, baseline_document
     from steelyard.store.sql import open_store
 
-    store = open_store(store_url, create=False)
-    try:
+    with open_store(store_url, create=False) as store:
         entry = find_baseline(store, name, suite)
         header = store.run(entry.run_id)
-    finally:
-        store.close()
-    if as_json:
-        print_json(entry_data(entry) | baseline_data(header))
-    else:
-        print_document(baseline_document(entry, header))
+    show_document(baseline_document(entry, header), entry_data(entry) | baseline_data(header), as_json=as_json)
 
 
 @baseline_command.command("log")
@@ -192,15 +177,11 @@ def show(name: str, suite: str | None, store_url: str | None, as_json: bool) -> 
 @as_json
 def log(name: str | None, suite: str | None, store_url: str | None, as_json: bool) -> None:
     """Print every lock and removal, all or of NAME, newest first."""
-    from steelyard.cli.output import print_json
     from steelyard.decide.baselines import entry_data
     from steelyard.store.sql import open_store
 
-    store = open_store(store_url, create=False)
-    try:
+    with open_store(store_url, create=False) as store:
         entries = store.baseline_log(suite)
-    finally:
-        store.close()
     asked = None if name is None else name.removeprefix("@")
     results = [entry for entry in reversed(entries) if asked in (None, entry.name)]
     if as_json:
@@ -221,19 +202,13 @@ def log(name: str | None, suite: str | None, store_url: str | None, as_json: boo
 @as_json
 def remove(name: str, reason: str, suite: str | None, by: str | None, store_url: str | None, as_json: bool) -> None:
     """Take a name away from its run; the run stays, and so does the log."""
-    from steelyard.cli.output import print_json
     from steelyard.decide.baselines import entry_data, find_baseline, remove_baseline, whoever
     from steelyard.store.sql import open_store
 
-    store = open_store(store_url, create=False)
-    try:
+    with open_store(store_url, create=False) as store:
         entry = remove_baseline(store, find_baseline(store, name, suite), by=by or whoever(), reason=reason)
-    finally:
-        store.close()
-    if as_json:
-        print_json(entry_data(entry))
-    else:
-        click.echo(f"{entry.name} of {entry.suite_name} is no baseline any more; it was run {entry.run_id}")
+    message = f"{entry.name} of {entry.suite_name} is no baseline any more; it was run {entry.run_id}"
+    print_line(message, entry_data(entry), as_json=as_json)
 
 
 def _when(moment: float) -> str:
@@ -241,8 +216,6 @@ def _when(moment: float) -> str:
 
 
 def _message(entry: BaselineEntry) -> str:
-    from steelyard.report.format import one_line
-
     did = "removed" if entry.removed else "FORCED" if entry.forced else "locked"
     reason = f": {one_line(entry.reason)}" if entry.reason else ""
     names = f"{one_line(entry.suite_name)}/{entry.name}"
@@ -252,9 +225,6 @@ def _message(entry: BaselineEntry) -> str:
 def _table(baseline_entries: list[BaselineEntry], titles: tuple[str, ...]) -> None:
     from rich.table import Table
     from rich.text import Text
-
-    from steelyard.cli.output import console
-    from steelyard.report.format import one_line
 
     table = Table(box=None, pad_edge=False)
     for title in titles:

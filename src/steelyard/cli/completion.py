@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import click
-from click.shell_completion import CompletionItem
+from click.shell_completion import CompletionItem, get_completion_class
 
 from steelyard.cli.options import as_json
 
@@ -25,17 +25,12 @@ def completion_command(shell: str, as_json: bool) -> None:
 
     For bash: steelyard completion bash > ~/.steelyard-complete.bash, and a line in ~/.bashrc that sources that file.
     """
-    from click.shell_completion import get_completion_class
-
     from steelyard.cli import COMPLETE_VARIABLE, steelyard
-    from steelyard.cli.output import print_json
+    from steelyard.cli.output import print_line
 
     kind: Any = get_completion_class(shell)
     script = kind(steelyard, {}, "steelyard", COMPLETE_VARIABLE).source()
-    if as_json:
-        print_json({"shell": shell, "script": script})
-    else:
-        click.echo(script)
+    print_line(script, {"shell": shell, "script": script}, as_json=as_json)
 
 
 def runs(context: click.Context, parameter: click.Parameter, typed: str) -> list[CompletionItem]:  # noqa: ARG001
@@ -46,7 +41,7 @@ def runs(context: click.Context, parameter: click.Parameter, typed: str) -> list
     # A shell that waits for a word is no place for a message.
     with (
         contextlib.suppress(Exception),
-        contextlib.closing(open_store(context.params.get("store_url"), create=False)) as store,
+        open_store(context.params.get("store_url"), create=False) as store,
     ):
         names = [header.id for header in store.listing.page(limit=_MOST)]
     return _beginning(typed, ["LAST", *names])

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from steelyard.cli.options import (
+    FILE,
     Finite,
     JudgeChoice,
     as_json,
@@ -24,6 +25,10 @@ from steelyard.cli.options import (
     read_points,
     store_url,
 )
+from steelyard.cli.output import print_json, show_document
+from steelyard.errors import UsageError
+from steelyard.records import AbPlan
+from steelyard.report.verdicts import INTERRUPTED, exit_code
 
 if TYPE_CHECKING:
     from steelyard.cli.experiment_runs import CallResult
@@ -67,7 +72,6 @@ class ArmChoice:
         name = self.chosen.get("variant")
         if name is None:
             return suite
-        from steelyard.errors import UsageError
         from steelyard.suite.yaml import listed, meant
 
         names = [variant.name for variant in suite.variants if variant.name]
@@ -102,14 +106,11 @@ def _typed(key: str, value: str, hint: str) -> Any:
 
 def show(report: AbReport, markdown: Path | None, html: Path | None, *, as_json: bool) -> None:
     """Print the report, and write the files that were asked for."""
-    from steelyard.cli.output import show_document
     from steelyard.report.experiments import ab_data, ab_document
 
     show_document(ab_document(report), ab_data(report), markdown, html, as_json=as_json)
 
 
-_FILE = click.Path(dir_okay=False, path_type=Path)
-_INTERRUPTED = 130
 _OFFLINE = "SUITE"
 
 
@@ -181,8 +182,8 @@ def ab_command() -> None:
     help="Resume an unfinished A/B: its name, or nothing for the suite's newest.",
 )
 @click.option("--allow-mismatch", is_flag=True, help="Decide although the arms have two judges, or one is suspect.")
-@click.option("--markdown", metavar="FILE", type=_FILE, help="Write the report as Markdown, too.")
-@click.option("--html", metavar="FILE", type=_FILE, help="Write it as one self-contained HTML file, too.")
+@click.option("--markdown", metavar="FILE", type=FILE, help="Write the report as Markdown, too.")
+@click.option("--html", metavar="FILE", type=FILE, help="Write it as one self-contained HTML file, too.")
 @store_url
 @as_json
 def offline(
@@ -211,23 +212,18 @@ def offline(
     --same-within allows; 1 when A is better; 4 for CANNOT TELL; 3 when an arm is no reading.
     """
     from steelyard.engine.plan import RunOptions, Selection, parse_only
-    from steelyard.records import AbPlan
-    from steelyard.report.verdicts import exit_code
     from steelyard.runner.ab import find_ab, metric_of
     from steelyard.store.sql import open_store
 
     suites = _suites(suite, a, b)
     options = RunOptions(selection=Selection(parse_only(only)), requests_per_second=rps, **others)
     plan = AbPlan(seed, metric_of(suites[0], metric), max_cases, stop_early, same_within)
-    store = open_store(store_url, create=resume is None)
-    try:
+    with open_store(store_url, create=resume is None) as store:
         unfinished = None if resume is None else find_ab(store, suites[0].name, resume)
         if unfinished is not None:
             _insist_on_plan(unfinished, plan, metric)
         runs = _run_to_the_end(suites, store, options, plan, unfinished)
         report = _decided(store, runs, allow_mismatch=allow_mismatch)
-    finally:
-        store.close()
     show(report, markdown, html, as_json=as_json)
     sys.exit(exit_code(report.decided))
 
@@ -256,9 +252,6 @@ def _suites(place: str, a: tuple[str, ...], b: tuple[str, ...]) -> Suites:
 
 def _insist_on_plan(runs: AbRuns, asked: AbPlan, metric: str | None) -> None:
     """UsageError when something is asked for that was not planned: what is chosen after a look decides nothing."""
-    from steelyard.errors import UsageError
-    from steelyard.records import AbPlan
-
     given = {name for name in AbPlan.__dataclass_fields__ if getattr(asked, name) != getattr(AbPlan(), name)}
     given = given - {"metric"} | ({"metric"} if metric else set())
     other = [name for name in sorted(given) if getattr(asked, name) != getattr(runs.plan, name)]
@@ -276,7 +269,7 @@ def _say_how_to_go_on(runs: AbRuns) -> None:
     again = shlex.join(["steelyard", *retained, "--resume", runs.id])
     click.echo(f"Not finished ({runs.stopped}). Resume with:\n  {again}", err=True)
     if runs.interrupted:
-        sys.exit(_INTERRUPTED)
+        sys.exit(INTERRUPTED)
 
 
 def _without_resume(words: list[str]) -> list[str]:
@@ -304,7 +297,7 @@ _NOT_IN = "-"
 
 @click.command("assign")
 @click.argument("units", metavar="ID...", nargs=-1)
-@click.option("--experiment", "file", metavar="FILE", type=_FILE, help="The experiment's file.")
+@click.option("--experiment", "file", metavar="FILE", type=FILE, help="The experiment's file.")
 @click.option("--name", metavar="NAME", help="Without a file: the experiment's name, which the salts are made of.")
 @click.option("--salt-exposure", metavar="TEXT", help="A salt of its own for who takes part.")
 @click.option("--salt-arm", metavar="TEXT", help="A salt of its own for who gets which arm.")
@@ -340,8 +333,6 @@ def assign_command(
     experiment = _of_file(file, own) if file is not None else _of_options(name, salt_exposure, salt_arm, traffic, arms)
     results = ((unit, assign(unit, experiment)) for unit in (units or _from_standard_input()))
     if as_json:
-        from steelyard.cli.output import print_json
-
         print_json([{"unit": unit, "arm": arm} for unit, arm in results])
         return
     for unit, arm in results:
@@ -380,10 +371,10 @@ def _of_options(
 
 
 @click.command("report")
-@click.argument("outcomes", metavar="OUTCOMES", type=_FILE)
-@click.option("--experiment", "file", metavar="FILE", type=_FILE, required=True, help="The experiment's file.")
-@click.option("--markdown", metavar="FILE", type=_FILE, help="Write the report as Markdown, too.")
-@click.option("--html", metavar="FILE", type=_FILE, help="Write it as one self-contained HTML file, too.")
+@click.argument("outcomes", metavar="OUTCOMES", type=FILE)
+@click.option("--experiment", "file", metavar="FILE", type=FILE, required=True, help="The experiment's file.")
+@click.option("--markdown", metavar="FILE", type=FILE, help="Write the report as Markdown, too.")
+@click.option("--html", metavar="FILE", type=FILE, help="Write it as one self-contained HTML file, too.")
 @as_json
 def report_command(outcomes: Path, file: Path, markdown: Path | None, html: Path | None, as_json: bool) -> None:
     """Check the outcomes of an online experiment, and decide.
@@ -398,8 +389,6 @@ def report_command(outcomes: Path, file: Path, markdown: Path | None, html: Path
     experiment = read_online(file)
     report = online_report(experiment, read_outcomes(outcomes, experiment))
     show(report, markdown, html, as_json=as_json)
-    from steelyard.report.verdicts import exit_code
-
     sys.exit(exit_code(report.decided))
 
 
@@ -435,10 +424,8 @@ def experiment_command(
     FILE names the hypothesis, the factor, both arms and the criteria; they are stored before the first call. Exit
     code 0 to adopt the candidate, 1 to reject it, 4 for CANNOT TELL, 3 when an arm is INVALID.
     """
-    from steelyard.cli.output import show_document
     from steelyard.decide.experiment_file import read_experiment
     from steelyard.report.experiments import experiment_data, experiment_document
-    from steelyard.report.verdicts import exit_code
 
     if sum((resume, restart, decide_on is not None)) > 1:
         raise click.UsageError("--resume, --restart and --decide-only exclude each other")
@@ -464,8 +451,7 @@ def _run_and_decide(
 
     suites = loaded_suites(experiment)
     check_criteria(experiment, suites["candidate"])
-    store = open_store(store_url)
-    try:
+    with open_store(store_url) as store:
         earlier = call_results(store, experiment.name)
         started = _reopened(experiment, earlier, resume=resume) if not restart else None
         before = len(earlier) - (started is not None)
@@ -477,10 +463,8 @@ def _run_and_decide(
             again = shlex.join(["steelyard", "experiment", str(experiment.file), "--resume"])
             click.echo(f"Not finished ({ran.stopped}). Resume with:\n  {again}", err=True)
         if ran.interrupted:
-            sys.exit(_INTERRUPTED)
+            sys.exit(INTERRUPTED)
         return on_call(experiment, store, ran.call_result, before, allow_mismatch=allow_mismatch)
-    finally:
-        store.close()
 
 
 def _reopened(experiment: Experiment, earlier: list[CallResult], *, resume: bool) -> CallResult | None:
@@ -489,7 +473,6 @@ def _reopened(experiment: Experiment, earlier: list[CallResult], *, resume: bool
     UsageError when they are of another plan, or are not finished and nobody asked to go on with them.
     """
     from steelyard.cli.experiment_runs import changed_since
-    from steelyard.errors import UsageError
 
     if not earlier:
         if resume:
@@ -513,8 +496,6 @@ def _reopened(experiment: Experiment, earlier: list[CallResult], *, resume: bool
 
 def _make(folder: Path) -> None:
     """The folder for the report, made before anything is run: hours later would be late to hear that it cannot be."""
-    from steelyard.errors import UsageError
-
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -11,17 +11,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from steelyard.cli.options import JudgeChoice, as_json, concurrency, judge_choice, limit, only, store_url
+from steelyard.cli.options import FILE, JudgeChoice, as_json, concurrency, judge_choice, limit, only, store_url
+from steelyard.cli.output import show
+from steelyard.errors import UsageError
+from steelyard.report.verdicts import INTERRUPTED
 
 if TYPE_CHECKING:
     from steelyard.engine.plan import RunOptions
     from steelyard.records import RunHeader
     from steelyard.store.base import Store
     from steelyard.suite.models import SuiteModel
-
-
-_FILE = click.Path(dir_okay=False, path_type=Path)
-_INTERRUPTED = 130
 
 
 @click.group("judge")
@@ -42,8 +41,8 @@ def judge_command() -> None:
 @only
 @limit
 @concurrency
-@click.option("--markdown", metavar="FILE", type=_FILE, help="Write the report card as Markdown, too.")
-@click.option("--html", metavar="FILE", type=_FILE, help="Write the report card as one self-contained HTML file, too.")
+@click.option("--markdown", metavar="FILE", type=FILE, help="Write the report card as Markdown, too.")
+@click.option("--html", metavar="FILE", type=FILE, help="Write the report card as one self-contained HTML file, too.")
 @store_url
 @as_json
 def check(
@@ -67,7 +66,6 @@ def check(
     Scores the labelled cases of SUITE and stores the run; with --run, looks at a recorded one and calls nobody. Exit
     code 1 when a threshold of the suite is missed, 4 when one cannot be told, 3 when the run says nothing of its judge.
     """
-    from steelyard.cli.output import show
     from steelyard.engine.plan import RunOptions, Selection, parse_only
     from steelyard.report.judge.build import build_card
     from steelyard.results.operations import judge_of, refuse_other_suite, shown_card
@@ -79,8 +77,7 @@ def check(
         _refuse_beside_run(choice, only, limit, concurrency)
     loaded = choice.of(load_suite(suite))
     asked = judge_of(loaded)
-    store = open_store(store_url, create=run is None)
-    try:
+    with open_store(store_url, create=run is None) as store:
         if run is not None:
             header = store.run(run)
             refuse_other_suite(header, loaded)
@@ -88,14 +85,10 @@ def check(
             options = RunOptions(selection=Selection(parse_only(only), limit), concurrency=concurrency)
             header = _evaluated(store, loaded, options, choice, store_url)
         card = build_card(store, header, asked)
-    finally:
-        store.close()
     sys.exit(show(shown_card(card), markdown, html, as_json=as_json))
 
 
 def _refuse_beside_run(choice: JudgeChoice, only: tuple[str, ...], limit: int | None, concurrency: int | None) -> None:
-    from steelyard.errors import UsageError
-
     given = [word for word in choice.given if word.startswith("--")]
     given += [name for name, value in (("--only", only), ("--limit", limit), ("--concurrency", concurrency)) if value]
     if given:
@@ -115,7 +108,7 @@ def _evaluated(
     if ending.stopped is not None:
         _report_next_steps(suite, header, choice, store_url, ending.stopped)
     if ending.interrupted:
-        sys.exit(_INTERRUPTED)
+        sys.exit(INTERRUPTED)
     return header
 
 

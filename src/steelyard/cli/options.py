@@ -7,10 +7,14 @@ import math
 import re
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from functools import reduce
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from steelyard.cli.output import confirm, console, print_json
+from steelyard.errors import UsageError
 from steelyard.frozen import frozen
 
 if TYPE_CHECKING:
@@ -27,6 +31,7 @@ if TYPE_CHECKING:
 
 # Options that several commands take, declared once.
 
+FILE = click.Path(dir_okay=False, path_type=Path)
 _POINTS = re.compile(r"([0-9]*[.,]?[0-9]+)\s*(points?|pp|%)?", re.IGNORECASE)
 
 
@@ -112,25 +117,27 @@ concurrency = click.option(
 )
 
 
-def on_workers(function: Callable[..., Any]) -> Callable[..., Any]:
-    """`--on` and `--workers`: where calls are made and answers scored."""
-    for option in (
-        click.option(
-            "--workers",
-            metavar="N",
-            type=click.IntRange(min=1),
-            help="With --on: workers on Ray; else processes that score recorded answers. [default: as many as pay]",
-        ),
-        click.option(
-            "--on",
-            "--address",
-            "on",
-            metavar="WHERE",
-            help="Let workers on Ray call and score: ray (started here), auto, or ray://HOST:PORT.",
-        ),
-    ):
-        function = option(function)
-    return function
+def together(*options: Callable[..., Any]) -> Callable[..., Any]:
+    """Options that go together as one decorator."""
+    return lambda function: reduce(lambda made, option: option(made), reversed(options), function)
+
+
+on_workers = together(
+    click.option(
+        "--on",
+        "--address",
+        "on",
+        metavar="WHERE",
+        help="Let workers on Ray call and score: ray (started here), auto, or ray://HOST:PORT.",
+    ),
+    click.option(
+        "--workers",
+        metavar="N",
+        type=click.IntRange(min=1),
+        help="With --on: workers on Ray; else processes that score recorded answers. [default: as many as pay]",
+    ),
+)
+"""`--on` and `--workers`: where calls are made and answers scored."""
 
 
 max_inconclusive = click.option(
@@ -141,44 +148,39 @@ max_inconclusive = click.option(
 )
 
 
-def target_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """`--target`, `--model`, `--base-url` and `--set`: which system to score."""
-    for option in (
-        click.option(
-            "--set",
-            "settings",
-            metavar="KEY=VALUE",
-            multiple=True,
-            help="Any other setting of the target; VALUE is read as YAML. May be given more than once.",
-        ),
-        click.option("--base-url", metavar="URL", help="Where the target listens."),
-        click.option("--model", metavar="NAME", help="The model a chat target asks for."),
-        click.option("--target", metavar="NAME", help="One of the suite's targets, or a kind of target."),
-    ):
-        function = option(function)
-    return function
+target_options = together(
+    click.option("--target", metavar="NAME", help="One of the suite's targets, or a kind of target."),
+    click.option("--model", metavar="NAME", help="The model a chat target asks for."),
+    click.option("--base-url", metavar="URL", help="Where the target listens."),
+    click.option(
+        "--set",
+        "settings",
+        metavar="KEY=VALUE",
+        multiple=True,
+        help="Any other setting of the target; VALUE is read as YAML. May be given more than once.",
+    ),
+)
+"""`--target`, `--model`, `--base-url` and `--set`: which system to score."""
 
 
-def judge_choice(function: Callable[..., Any]) -> Callable[..., Any]:
-    """`--judge`, `--judge-model`, `--judge-token` and `--judge-temperature`: who judges."""
-    for option in (
-        click.option(
-            "--judge-temperature", metavar="T", type=Finite(min=0), help="The temperature that the judge is asked with."
-        ),
-        click.option("--judge-token", metavar="ENV", help="The environment variable that holds the judge's key."),
-        click.option("--judge-model", metavar="NAME", help="The model that judges."),
-        click.option("--judge", metavar="NAME|URL", help="One of the suite's judges, or where a chat model listens."),
-    ):
-        function = option(function)
-    return function
+judge_choice = together(
+    click.option("--judge", metavar="NAME|URL", help="One of the suite's judges, or where a chat model listens."),
+    click.option("--judge-model", metavar="NAME", help="The model that judges."),
+    click.option("--judge-token", metavar="ENV", help="The environment variable that holds the judge's key."),
+    click.option(
+        "--judge-temperature", metavar="T", type=Finite(min=0), help="The temperature that the judge is asked with."
+    ),
+)
+"""`--judge`, `--judge-model`, `--judge-token` and `--judge-temperature`: who judges."""
 
 
-def judge_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Who judges, and how often each text."""
-    repeats = click.option(
+judge_options = together(
+    judge_choice,
+    click.option(
         "--judge-repeats", metavar="N", type=click.IntRange(min=1), help="Let each text be judged this often."
-    )
-    return judge_choice(repeats(function))
+    ),
+)
+"""Who judges, and how often each text."""
 
 
 @frozen
@@ -233,28 +235,25 @@ def chosen_settings(model: str | None, base_url: str | None, settings: tuple[str
 # Options of `compare` on why the headline number moved, and what they ask for.
 
 
-def attribution_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """`--suite`, `--no-attribution`, `--rejudge`, `--max-cost` and `--yes`."""
-    for option in (
-        click.option("--yes", is_flag=True, help="With --rejudge: do not ask for confirmation."),
-        click.option(
-            "--max-cost", metavar="COST", type=Finite(min=0), help="With --rejudge: spend no more than this on judges."
-        ),
-        click.option(
-            "--rejudge",
-            metavar="N",
-            type=click.IntRange(min=1),
-            help="Let B's judge score N answers of A, to separate judge and system; estimates the cost first.",
-        ),
-        click.option(
-            "--no-attribution", is_flag=True, help="Do not attribute the change of the headline number to causes."
-        ),
-        click.option(
-            "--suite", metavar="SUITE", help="Where the suite is that B was scored with. [default: found by its name]"
-        ),
-    ):
-        function = option(function)
-    return function
+attribution_options = together(
+    click.option(
+        "--suite", metavar="SUITE", help="Where the suite is that B was scored with. [default: found by its name]"
+    ),
+    click.option(
+        "--no-attribution", is_flag=True, help="Do not attribute the change of the headline number to causes."
+    ),
+    click.option(
+        "--rejudge",
+        metavar="N",
+        type=click.IntRange(min=1),
+        help="Let B's judge score N answers of A, to separate judge and system; estimates the cost first.",
+    ),
+    click.option(
+        "--max-cost", metavar="COST", type=Finite(min=0), help="With --rejudge: spend no more than this on judges."
+    ),
+    click.option("--yes", is_flag=True, help="With --rejudge: do not ask for confirmation."),
+)
+"""`--suite`, `--no-attribution`, `--rejudge`, `--max-cost` and `--yes`."""
 
 
 @frozen
@@ -269,8 +268,6 @@ class AttributionOptions:
 
     def refuse_what_does_nothing(self) -> None:
         """UsageError for options that have no effect beside the others."""
-        from steelyard.errors import UsageError
-
         if self.left_out and (self.suite is not None or self.rejudge is not None):
             given = "--suite" if self.suite is not None else "--rejudge"
             raise UsageError(f"{given} and --no-attribution do not go together: leave one out")
@@ -315,13 +312,10 @@ class AttributionOptions:
         if self.rejudge is None:
             return None
         # In the user's own store, made if need be: what was paid for outlives the files that are compared.
-        store = open_store(store_url)
-        closing.callback(store.close)
+        store = closing.enter_context(open_store(store_url))
         return Purchase(self.rejudge, store, self._agree, self.max_cost)
 
     def _agree(self, estimate: CostEstimate) -> None:
-        from steelyard.cli.output import confirm
-
         if estimate.texts == 0:
             click.echo("All of these answers were judged before: no call is needed.", err=True)
             return
@@ -334,26 +328,23 @@ class AttributionOptions:
 _LISTED = 10
 
 
-def explain_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """`--explain` and `--limit`."""
-    for option in (
-        click.option(
-            "--limit",
-            metavar="N",
-            type=click.IntRange(min=0),
-            help=f"With --explain: list N samples. [default: {_LISTED}, with --json all]",
-        ),
-        click.option(
-            "--explain",
-            metavar="METRIC",
-            shell_complete=completed("metrics"),
-            help="Print one figure's formula, n, what it leaves out and its samples: pass_rate,"
-            " category.chairs.average, gain.FORMAT (list names all of a report); of a comparison also why.truth, or"
-            " why for all parts of the change.",
-        ),
-    ):
-        function = option(function)
-    return function
+explain_options = together(
+    click.option(
+        "--explain",
+        metavar="METRIC",
+        shell_complete=completed("metrics"),
+        help="Print one figure's formula, n, what it leaves out and its samples: pass_rate,"
+        " category.chairs.average, gain.FORMAT (list names all of a report); of a comparison also why.truth, or"
+        " why for all parts of the change.",
+    ),
+    click.option(
+        "--limit",
+        metavar="N",
+        type=click.IntRange(min=0),
+        help=f"With --explain: list N samples. [default: {_LISTED}, with --json all]",
+    ),
+)
+"""`--explain` and `--limit`."""
 
 
 @frozen
@@ -365,8 +356,6 @@ class ExplainOptions:
 
     def refuse_beside(self, **given: object) -> None:
         """UsageError for options that have no effect beside these."""
-        from steelyard.errors import UsageError
-
         if self.metric is None:
             if self.limit is not None:
                 raise UsageError("--limit: nothing is listed without --explain METRIC")
@@ -388,10 +377,7 @@ class ExplainOptions:
             self.show([header.id], explain_report(store, header, self.metric or ""), as_json=as_json)
             return
         if self.limit is not None:
-            from steelyard.errors import UsageError
-
             raise UsageError(f"--limit: --explain {LIST} names every figure, and lists no sample")
-        from steelyard.cli.output import console, print_json
         from steelyard.report.explanations import print_names
 
         figures = list_figures(store, header)
@@ -402,19 +388,11 @@ class ExplainOptions:
 
     def compared(self, a: tuple[Store, str], b: tuple[Store, str], *, allow_mismatch: bool, as_json: bool) -> int:
         """Print what stands behind a figure of a comparison; the exit code that the comparison ends with."""
-        from steelyard.analysis.compare.attribution import with_attribution
-        from steelyard.analysis.compare.compare import compare
-        from steelyard.analysis.compare.pairing import common_cases, read_run
         from steelyard.analysis.explain import explain_comparison
-        from steelyard.results.operations import shown_comparison
-        from steelyard.runner.attribute import attribution_of
-        from steelyard.runner.same_signature import rescored
+        from steelyard.results.operations import read_both, shown_comparison, traced_runs
 
-        second = read_run(*b)
-        first = rescored(read_run(*a), second)
-        cases = common_cases(first, second)
-        comparison = compare(first, second, allow_mismatch=allow_mismatch, cases=cases)
-        comparison = with_attribution(comparison, attribution_of(first, second, cases)[0])
+        first, second = read_both(a, b)
+        comparison = traced_runs(first, second, allow_mismatch=allow_mismatch)[0]
         result = explain_comparison(first, second, comparison, self.metric or "", allow_mismatch=allow_mismatch)
         self.show([first.header.id, second.header.id], result, as_json=as_json)
         return shown_comparison(comparison).exit_code
@@ -432,8 +410,6 @@ class ExplainOptions:
         self, runs: Sequence[str], explanations: Sequence[Explanation | PairExplanation], *, as_json: bool
     ) -> None:
         """Print what stands behind the figures."""
-        from steelyard.cli.output import console, print_json
-
         if wrong := [item.metric for item in explanations if not item.agrees]:
             message = f"{', '.join(wrong)}: the figure differs from what its samples give. Please report this defect."
             click.echo(message, err=True)

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from steelyard.cli import workflow_command
-from steelyard.errors import StoreError
+from steelyard.errors import StoreError, UsageError
 from steelyard.records import Verdict
+from steelyard.report.verdicts import INTERRUPTED, exit_code
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -99,6 +100,14 @@ def print_json(data: Any) -> None:
     click.echo(to_text(data))
 
 
+def print_line(text: str, data: Any, *, as_json: bool) -> None:
+    """Print what was done, or its data as JSON."""
+    if as_json:
+        print_json(data)
+    else:
+        click.echo(text)
+
+
 def print_document(document: Document) -> None:
     """Print a report on standard output."""
     from steelyard.report.render import terminal
@@ -115,18 +124,13 @@ def print_estimate(suite: SuiteModel, options: RunOptions, store_url: str | None
     with contextlib.ExitStack() as closing:
         store = None
         with contextlib.suppress(StoreError):
-            store = open_store(store_url, create=False)
-            closing.callback(store.close)
+            store = closing.enter_context(open_store(store_url, create=False))
         result = estimate_run(suite, store, options)
-    if as_json:
-        print_json(encode_object(result))
-    else:
-        print_document(result.document())
+    show_document(result.document(), encode_object(result), as_json=as_json)
 
 
 def print_on_one_screen(report: Report, more: Sequence[Block] = (), next_step: str = "") -> None:
     """Print what a person needs at once of a run; `more` stands before the verdict and the next command."""
-    from steelyard.records import Verdict
     from steelyard.report import run
     from steelyard.report.render import terminal
 
@@ -191,8 +195,6 @@ def console() -> Console:
 
 def confirm(question: str, *, yes: bool) -> None:
     """Go on when somebody at a terminal agrees, or `yes` was given; UsageError where nobody can be asked."""
-    from steelyard.errors import UsageError
-
     if not yes and not sys.stdin.isatty():
         raise UsageError("confirmation needs a terminal: add --yes")
     if not yes:
@@ -213,8 +215,6 @@ def compare_with(store: Store, header: RunHeader, reference: Reference, *, allow
 
 # The end of every command that scores: the report, what to do next, and the exit code.
 
-_INTERRUPTED = 130
-
 
 def end_with(
     store: Store,
@@ -233,7 +233,6 @@ def end_with(
     `go_on` is the command that goes on with a run that was stopped; left out, the one that was given. `reference` is
     the run that it was compared with.
     """
-    from steelyard.report.verdicts import exit_code
     from steelyard.results.operations import against_blocks, against_data
 
     header, report = result.header, result.report(store, brief=not as_json)
@@ -253,7 +252,7 @@ def end_with(
         print_on_one_screen(report, against, next_step)
     if stopped is not None:
         click.echo(f"Not finished ({stopped}). Resume with:\n  {again}", err=True)
-    return _INTERRUPTED if interrupted else exit_code(header.verdict)
+    return INTERRUPTED if interrupted else exit_code(header.verdict)
 
 
 def _ask_again(report: Report) -> str:

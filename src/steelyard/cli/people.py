@@ -6,13 +6,12 @@ import getpass
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import click
 
-from steelyard.cli.options import as_json, run_name, store_url
+from steelyard.cli.options import FILE, as_json, run_name, store_url
 from steelyard.cli.output import print_json, report_written, show_document
 from steelyard.errors import UsageError
 from steelyard.people import files
@@ -41,17 +40,16 @@ def _option(spelled: str, about: str, kind: Any = None, default: Any = None) -> 
     return click.option(name, metavar=metavar, type=kind, default=default, help=about)
 
 
-_FILE = click.Path(dir_okay=False, path_type=Path)
 _N = click.IntRange(min=0)
-_file = click.argument("file", type=_FILE)
+_file = click.argument("file", type=FILE)
 _person = click.option(
     "--as", "person", metavar="NAME", default=getpass.getuser, help="Who labels: a name or a pseudonym. [default: you]"
 )
 _names = click.option("--names", is_flag=True, help="Show people by name; else by pseudonym.")
 _against = _option("--against RUN", "Ask which answer is better: RUN's or that of this one.")
 _written = (
-    _option("--markdown FILE", "Write it as Markdown, too.", _FILE),
-    _option("--html FILE", "Write it as one self-contained HTML file, too.", _FILE),
+    _option("--markdown FILE", "Write it as Markdown, too.", FILE),
+    _option("--html FILE", "Write it as one self-contained HTML file, too.", FILE),
 )
 
 
@@ -67,7 +65,7 @@ def _command(name: str, *options: Callable[[Any], Any]) -> Callable[[Callable[..
         def command(store_url: str | None, **given: Any) -> None:
             paths = {option: given.pop(option, None) for option in ("markdown", "html")}
             is_json = given.pop("as_json", False)
-            with closing(open_store(store_url, create=False)) as store:
+            with open_store(store_url, create=False) as store:
                 shown, data = function(store, **given)
             if isinstance(shown, Document):
                 show_document(shown, data, **paths, as_json=is_json)
@@ -286,7 +284,7 @@ def _estimate(store: SqlStore, run: str, label_cost: float | None) -> Shown:
     "crowd",
     run_name,
     _option("--figure NAME", "A dimension, flag or field. [default: passes]", default=""),
-    _option("--propose FILE", "Write the agreed items as proposed cases, one a line.", _FILE),
+    _option("--propose FILE", "Write the agreed items as proposed cases, one a line.", FILE),
     _names,
     as_json,
 )

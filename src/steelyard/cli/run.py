@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from steelyard.cli.options import (
+    FILE,
     ExplainOptions,
     Finite,
     JudgeChoice,
@@ -34,8 +35,21 @@ from steelyard.cli.options import (
     store_url,
     target_options,
 )
+from steelyard.cli.output import (
+    alert_after_run,
+    confirm,
+    end_with,
+    print_document,
+    print_estimate,
+    print_json,
+    print_on_one_screen,
+    report_written,
+    settings_before_run,
+    write_document,
+)
 from steelyard.errors import SuiteError, UsageError
-from steelyard.results.find import FoundRuns
+from steelyard.records import DrawnSample
+from steelyard.results.find import FoundRuns, reference_of
 
 if TYPE_CHECKING:
     from steelyard.decide.baselines import Reference
@@ -58,7 +72,6 @@ def agree_to_cost(suite: SuiteModel, store: Store, earlier: RunHeader, *, yes: b
 
     UsageError without a terminal and without `yes`. Judges that are code cost nothing, and nobody is asked.
     """
-    from steelyard.cli.output import confirm
     from steelyard.judging.ask import estimate_cost
     from steelyard.scoring.base import models_asked
     from steelyard.suite.prices import read_prices
@@ -176,9 +189,7 @@ def _prompt_lengths(suite: SuiteModel, judge: JudgeModel, store: Store, earlier:
     metavar="RUN",
     help="Start a new run that repeats the failed samples of RUN and copies the others.",
 )
-@click.option(
-    "--save", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path), help="Write the run as a snapshot, too."
-)
+@click.option("--save", metavar="FILE", type=FILE, help="Write the run as a snapshot, too.")
 @against
 @allow_mismatch
 @click.option("--no-alerts", is_flag=True, help="Raise, close and send no alerts.")
@@ -205,8 +216,6 @@ def run_command(
     SUITE is a suite file, its folder, a Python file that defines `suite`, or the name of a built-in suite.
     The exit code is the verdict of the suite's gates and, with --against, of what became of the baseline's figures.
     """
-    from steelyard.cli.output import alert_after_run, end_with, print_estimate, settings_before_run
-    from steelyard.results.find import reference_of
     from steelyard.store.sql import open_store
 
     suite, options = asked_for(**asked)
@@ -220,8 +229,8 @@ def run_command(
         return
     alerts = None if no_alerts else settings_before_run(suite)
     with ExitStack() as closing:
-        store = open_store(store_url, create=options.resume is None and options.retry_failed is None)
-        closing.callback(store.close)
+        is_new = options.resume is None and options.retry_failed is None
+        store = closing.enter_context(open_store(store_url, create=is_new))
         # Found before anything is asked: a name that is none must not cost a run, and LAST is the one before this.
         reference = reference_of(store, against, suite.name, closing)
         result, ending = evaluate(
@@ -267,7 +276,6 @@ def asked_for(
 ) -> tuple[SuiteModel, RunOptions]:
     """The suite with the target and the judge that were asked for, and how to run it; SuiteError as it stands."""
     from steelyard.engine.plan import RunOptions, Selection, parse_only
-    from steelyard.records import DrawnSample
     from steelyard.suite.load import load_suite, with_answers, with_target
 
     if sample is None and (by is not None or seed is not None):
@@ -313,16 +321,15 @@ def evaluate(
 
 # `steelyard report`.
 
-_FILE = click.Path(dir_okay=False, path_type=Path)
 _FOLDER = click.Path(file_okay=False, path_type=Path)
 _FOREIGN = "name the suite that reads it: --suite SUITE"
 
 
 @click.command("report")
 @run_name
-@click.option("--markdown", metavar="FILE", type=_FILE, help="Write Markdown, for a pull request.")
-@click.option("--junit", metavar="FILE", type=_FILE, help="Write JUnit XML, for a CI server.")
-@click.option("--html", metavar="FILE", type=_FILE, help="Write one self-contained HTML file.")
+@click.option("--markdown", metavar="FILE", type=FILE, help="Write Markdown, for a pull request.")
+@click.option("--junit", metavar="FILE", type=FILE, help="Write JUnit XML, for a CI server.")
+@click.option("--html", metavar="FILE", type=FILE, help="Write one self-contained HTML file.")
 @click.option("--charts", metavar="DIR", type=_FOLDER, help="Write every chart as a PNG picture into this folder.")
 @click.option("--suite", metavar="SUITE", help="RUN is a results file in this suite's own format.")
 @click.option("--full", is_flag=True, help="Print everything, not only what fits one screen.")
@@ -348,7 +355,6 @@ def report_command(
     file (.json) or, with --suite, a results file in that suite's own format, which are not put into the store. Always
     ends with exit code 0 when the report could be made: the verdict's exit code is that of `steelyard gate`.
     """
-    from steelyard.cli.output import print_document, print_json, print_on_one_screen, report_written
     from steelyard.report import run as views
     from steelyard.report.build import build_report
 
@@ -375,7 +381,6 @@ def report_command(
 
 def _files(report: Report, markdown: Path | None, junit: Path | None, html: Path | None) -> list[Path]:
     """Write the report in each form that was asked for; the document is made once."""
-    from steelyard.cli.output import write_document
     from steelyard.report.render.json import write_text
     from steelyard.report.run import document
 
@@ -449,8 +454,7 @@ def rescore_command(
 
     choice = JudgeChoice(judge, judge_model, judge_token, judge_repeats, judge_temperature)
     _refuse_what_does_nothing(choice, judge_again=judge_again, strict=strict)
-    store = open_store(store_url, create=False)
-    try:
+    with open_store(store_url, create=False) as store:
         header = store.run(run)
         refuse_imported(header)
         loaded = suite_of_run(header, suite)
@@ -464,14 +468,10 @@ def rescore_command(
             code = _judged_again(store, header, loaded, choice, options, yes=yes, store_url=store_url, **shown)
         else:
             code = _rescored(store, header, loaded, options, as_json=as_json, quiet=quiet)
-    finally:
-        store.close()
     sys.exit(code)
 
 
 def _refuse_what_does_nothing(choice: JudgeChoice, *, judge_again: bool, strict: bool) -> None:
-    from steelyard.errors import UsageError
-
     if choice.given and not judge_again:
         raise UsageError(f"{choice.given[0]}: recorded answers of the judge are read; add --judge-again to ask another")
     if strict and judge_again:
@@ -481,7 +481,6 @@ def _refuse_what_does_nothing(choice: JudgeChoice, *, judge_again: bool, strict:
 def _rescored(
     store: Store, header: RunHeader, suite: SuiteModel, options: RunOptions, *, as_json: bool, quiet: bool
 ) -> int:
-    from steelyard.cli.output import end_with
     from steelyard.engine.writer import progress_of
     from steelyard.runner import run as evaluation
 
@@ -502,7 +501,6 @@ def _judged_again(
     quiet: bool,
     store_url: str | None,
 ) -> int:
-    from steelyard.cli.output import end_with
     from steelyard.engine.writer import progress_of
     from steelyard.runner import run as evaluation
 

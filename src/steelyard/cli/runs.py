@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import sys
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from itertools import islice
@@ -13,7 +13,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from steelyard.cli.options import against, allow_mismatch, as_json, completed, run_name, store_url
+from steelyard.cli.output import confirm, console, print_document, print_json, show
 from steelyard.errors import SteelyardError, UsageError
+from steelyard.records import RunState
+from steelyard.report.format import counted, laid_out, one_line
 
 if TYPE_CHECKING:
     from steelyard.engine.plan import RunOptions
@@ -47,7 +50,6 @@ def show_command(
     RUN is a run's name, the beginning of it, LAST, LAST~1 for the one before, a baseline (@release), or a snapshot file
     (.json). CASE is the id of a case.
     """
-    from steelyard.cli.output import print_document, print_json
     from steelyard.report.build import shown_sample
     from steelyard.results.find import FoundRuns
     from steelyard.targets.base import request_again
@@ -98,10 +100,8 @@ _FIRST_CASES = 3
 
 def show_requests(suite: SuiteModel, options: RunOptions, *, as_json: bool) -> None:
     """Print the requests of the first cases as they would be sent; nothing is sent, started or stored."""
-    from steelyard.cli.output import print_document, print_json
     from steelyard.engine.plan import Plan
     from steelyard.report import document as doc
-    from steelyard.report.format import counted, laid_out
     from steelyard.suite.case import cell_name
     from steelyard.targets.base import TargetContext, asked_by, requests_by
 
@@ -172,14 +172,10 @@ def list_runs(suite: str | None, last: int, store_url: str | None, as_json: bool
 
     With SUITE, only the runs of the suite of that name.
     """
-    from steelyard.cli.output import console, print_json
     from steelyard.store.sql import open_store
 
-    store = open_store(store_url, create=False)
-    try:
+    with open_store(store_url, create=False) as store:
         runs = store.runs(suite, last)
-    finally:
-        store.close()
     if as_json:
         print_json([_row(run) for run in runs])
         return
@@ -190,7 +186,6 @@ def list_runs(suite: str | None, last: int, store_url: str | None, as_json: bool
     from rich.text import Text
 
     from steelyard.engine.process import state_of
-    from steelyard.report.format import one_line
     from steelyard.report.judge.run import judge_name
 
     table = Table(box=None, pad_edge=False)
@@ -258,7 +253,7 @@ def delete(runs: tuple[str, ...], dry_run: bool, yes: bool, store_url: str | Non
     """
     from steelyard.store.sql import open_store
 
-    with closing(open_store(store_url, create=False)) as store:
+    with open_store(store_url, create=False) as store:
         wanted = list(dict.fromkeys(store.run(name).id for name in runs))
         left = _deleted(store, wanted, dry_run=dry_run, yes=yes, as_json=as_json)
     sys.exit(1 if left else 0)
@@ -278,7 +273,7 @@ def prune(keep: int, suite: str | None, dry_run: bool, yes: bool, store_url: str
     """
     from steelyard.store.sql import open_store
 
-    with closing(open_store(store_url, create=False)) as store:
+    with open_store(store_url, create=False) as store:
         suites = [name for name, _ in store.listing.suites() if suite in (None, name)]
         if not suites:
             raise UsageError(f"there is no run of a suite {suite} here: give the suite's name")
@@ -288,10 +283,7 @@ def prune(keep: int, suite: str | None, dry_run: bool, yes: bool, store_url: str
 
 def _deleted(store: SqlStore, wanted: list[str], *, dry_run: bool, yes: bool, as_json: bool) -> dict[str, str]:
     """Say what deleting the runs does, do it once somebody agrees, and give what was left, with why."""
-    from steelyard.cli.output import confirm, print_json
     from steelyard.engine.process import state_of
-    from steelyard.records import RunState
-    from steelyard.report.format import counted
     from steelyard.store.copy import delete_runs, plan_deletion
 
     store.notify(lambda text: click.echo(text, err=True))
@@ -356,15 +348,7 @@ def gate_command(
     RUN is a run's name, the beginning of it, LAST, LAST~1 for the one before, or a baseline (@release). Gates on a
     baseline are compared with what it stands for now.
     """
-    from steelyard.cli.output import show
-    from steelyard.results.find import reference_of
-    from steelyard.results.operations import check_gates, shown_gates
-    from steelyard.store.sql import open_store
+    from steelyard.results.operations import gate
 
-    with ExitStack() as opened:
-        store = opened.enter_context(closing(open_store(store_url, create=False)))
-        header = store.run(run)
-        reference = reference_of(store, against, header.suite_name, opened)
-        options = {"allow_mismatch": allow_mismatch, "without_contested": without_contested}
-        result = check_gates(store, header, gates, reference, **options)
-    sys.exit(show(shown_gates(result), as_json=as_json))
+    options = {"allow_mismatch": allow_mismatch, "without_contested": without_contested}
+    sys.exit(show(gate(run, gates=gates, against=against, store=store_url, **options), as_json=as_json))

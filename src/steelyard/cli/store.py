@@ -10,7 +10,21 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from steelyard.cli.options import as_json, completed, run_name, store_url
+from steelyard.cli.options import FILE, as_json, completed, run_name, store_url
+from steelyard.cli.output import (
+    checked_data,
+    console,
+    here,
+    print_document,
+    print_json,
+    print_line,
+    report_checked,
+    report_written,
+    write_document,
+)
+from steelyard.errors import UsageError
+from steelyard.records import RunState
+from steelyard.report.format import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,17 +61,13 @@ def check(run: str, suite: str | None, dry_run: bool, store_url: str | None, as_
     delivered.
     """
     from steelyard.alerts.notify import check_run
-    from steelyard.cli.output import checked_data, here, print_json, report_checked
     from steelyard.store.logs import FAILED
     from steelyard.store.sql import open_store
 
-    store = open_store(store_url, create=False)
-    try:
+    with open_store(store_url, create=False) as store:
         header = store.run(run)
         settings = _settings(header, suite)
         checked = check_run(store, header, settings, here(), dry_run=dry_run)
-    finally:
-        store.close()
     if as_json:
         print_json(checked_data(checked))
         report_checked(checked, only_trouble=True)
@@ -68,15 +78,14 @@ def check(run: str, suite: str | None, dry_run: bool, store_url: str | None, as_
 
 def _settings(header: RunHeader, suite: str | None) -> AlertSettings:
     from steelyard.alerts.rules import AlertSettings, settings_from
-    from steelyard.errors import UsageError
+    from steelyard.results.operations import refuse_other_suite
     from steelyard.suite.load import PROJECT_FILE, load_suite, project_alerts
 
     if suite is None:
         own = settings_from(header.description.alerts)
     else:
         loaded = load_suite(suite)
-        if loaded.name != header.suite_name:
-            raise UsageError(f"run {header.id} is one of suite {header.suite_name}, not of {loaded.name}")
+        refuse_other_suite(header, loaded)
         own = loaded.alerts
     settings = (own or AlertSettings()).over(project_alerts(Path.cwd()))
     if settings.rules:
@@ -97,18 +106,13 @@ def list_(suite: str | None, every: bool, store_url: str | None, as_json: bool) 
 
     With SUITE, those of the suite of that name.
     """
-    from steelyard.cli.output import print_json
-    from steelyard.errors import UsageError
     from steelyard.store.sql import open_store
 
-    store = open_store(store_url, create=False)
-    try:
+    with open_store(store_url, create=False) as store:
         if suite is not None and not store.runs(suite, 1):
             raise UsageError(f"there is no run of a suite {suite} here, so no alert of it: give the suite's name")
         result = store.alerts(suite, closed=every)
         message = store.deliveries([item.number for item in result])
-    finally:
-        store.close()
     if as_json:
         print_json([_data(item, message) for item in result])
     elif not result:
@@ -118,8 +122,6 @@ def list_(suite: str | None, every: bool, store_url: str | None, as_json: bool) 
 
 
 def _wrapped(lines: list[str]) -> Iterator[str]:
-    from steelyard.cli.output import console
-
     width = console().width
     for line in lines:
         yield from textwrap.wrap(line, width, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
@@ -155,7 +157,6 @@ def _data(alert: AlertRecord, message: list[Delivery]) -> dict[str, Any]:
 
 def _lines(alert: AlertRecord, message: list[Delivery]) -> list[str]:
     from steelyard.alerts.notices import moment
-    from steelyard.report.format import one_line
     from steelyard.store.logs import FAILED
 
     state = "open" if alert.is_open else (alert.ending or {}).get("kind", "closed")
@@ -176,17 +177,16 @@ def _lines(alert: AlertRecord, message: list[Delivery]) -> list[str]:
 # `steelyard export`.
 
 
-_FILE = click.Path(dir_okay=False, path_type=Path)
 _FORMS = ("csv", "jsonl", "parquet")
 
 
 @click.command("export")
 @click.argument("run", metavar="RUN", shell_complete=completed("runs"))
-@click.argument("file", metavar="[FILE]", required=False, type=_FILE)
+@click.argument("file", metavar="[FILE]", required=False, type=FILE)
 @click.option("--suite", metavar="SUITE", help="Write the suite's own format instead of a Steelyard snapshot.")
-@click.option("--csv", metavar="FILE", type=_FILE, help="Write a table as CSV, safe to be opened in a spreadsheet.")
-@click.option("--jsonl", metavar="FILE", type=_FILE, help="Write a table as JSON, one row a line.")
-@click.option("--parquet", metavar="FILE", type=_FILE, help="Write a table as Parquet.")
+@click.option("--csv", metavar="FILE", type=FILE, help="Write a table as CSV, safe to be opened in a spreadsheet.")
+@click.option("--jsonl", metavar="FILE", type=FILE, help="Write a table as JSON, one row a line.")
+@click.option("--parquet", metavar="FILE", type=FILE, help="Write a table as Parquet.")
 @click.option(
     "--table",
     metavar="NAME",
@@ -205,8 +205,6 @@ def export_command(run: str, file: Path | None, suite: str | None, store_url: st
     RUN is a run's name, the beginning of it, LAST, LAST~1 for the one before, or a baseline (@release). --otlp takes
     the address of a collector, or a file instead of FILE.
     """
-    from steelyard.cli.output import print_json
-    from steelyard.errors import UsageError
     from steelyard.store.sql import open_store
 
     if (otlp := given["otlp"]) is not None:
@@ -224,8 +222,7 @@ def export_command(run: str, file: Path | None, suite: str | None, store_url: st
         raise UsageError(f"--{'table' if given['table'] else 'answers'}: add --csv, --jsonl or --parquet FILE")
     if form is not None and suite is not None:
         raise UsageError(f"--suite and --{form} do not go together: leave one out")
-    store = open_store(store_url, create=False)
-    try:
+    with open_store(store_url, create=False) as store:
         header = store.run(run)
         message: dict[str, Any] = {"run": header.id, "file": str(files[0])}
         if form is not None:
@@ -236,13 +233,8 @@ def export_command(run: str, file: Path | None, suite: str | None, store_url: st
             message |= {"table": name, "rows": n}
         else:
             _write_run(store, header, files[0], suite)
-    finally:
-        store.close()
-    if given["as_json"]:
-        print_json(message)
-    else:
-        rows = f": {message['rows']:,} {message['table']}" if form else ""
-        click.echo(f"{header.id} written to {files[0]}{rows}")
+    rows = f": {message['rows']:,} {message['table']}" if form else ""
+    print_line(f"{header.id} written to {files[0]}{rows}", message, as_json=given["as_json"])
 
 
 def _write_run(store: SqlStore, header: RunHeader, file: Path, suite: str | None) -> None:
@@ -259,19 +251,15 @@ def _write_run(store: SqlStore, header: RunHeader, file: Path, suite: str | None
 
 def _export_events(run: str, destination: str, store_url: str | None, *, as_json: bool) -> None:
     """`--otlp`: events of a run to a file or a collector."""
-    from contextlib import closing
 
-    from steelyard.cli.output import print_json
     from steelyard.exchange.otlp import export_events, is_url
     from steelyard.store.sql import open_store
 
-    with closing(open_store(store_url, create=False)) as store:
+    with open_store(store_url, create=False) as store:
         header = store.run(run)
         n = export_events(store, header, destination)
-    if as_json:
-        print_json({"run": header.id, "otlp": destination, "events": n})
-    else:
-        click.echo(f"{n:,} events of {header.id} {'sent' if is_url(destination) else 'written'} to {destination}")
+    message = f"{n:,} events of {header.id} {'sent' if is_url(destination) else 'written'} to {destination}"
+    print_line(message, {"run": header.id, "otlp": destination, "events": n}, as_json=as_json)
 
 
 # `steelyard history`.
@@ -293,19 +281,20 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
 @click.option(
     "--by",
     metavar="FIELD",
+    default="",
     help="Follow it by category, difficulty, variant, tag or a field of `slices`, or code: how often each occurs.",
 )
 @click.option("--target", metavar="NAME", default="", help="Only runs of this target: its name, or a part of it.")
 @click.option("--charts", metavar="DIR", type=_FOLDER, help="Write every trend as a PNG picture into this folder.")
-@click.option("--html", metavar="FILE", type=_FILE, help="Write one self-contained HTML file with the charts.")
-@click.option("--markdown", metavar="FILE", type=_FILE, help="Write Markdown.")
+@click.option("--html", metavar="FILE", type=FILE, help="Write one self-contained HTML file with the charts.")
+@click.option("--markdown", metavar="FILE", type=FILE, help="Write Markdown.")
 @store_url
 @as_json
 def history_command(
     suite: str,
     last: int | None,
     metrics: tuple[str, ...],
-    by: str | None,
+    by: str,
     target: str,
     charts: Path | None,
     html: Path | None,
@@ -319,24 +308,16 @@ def history_command(
     finished or of a part of the suite are listed and have no part in the trends. Always ends with exit code 0 when the
     history could be made.
     """
-    from steelyard.cli.output import print_document, print_json, report_written, write_document
-    from steelyard.decide.history import Wanted, read_history
-    from steelyard.report.history import data, document
-    from steelyard.results.find import stored_suite_name
-    from steelyard.store.sql import open_store
+    from steelyard.results.operations import history
 
-    store = open_store(store_url, create=False)
-    try:
-        history = read_history(store, stored_suite_name(store, suite), Wanted(last, metrics, by or "", target))
-    finally:
-        store.close()
-    result = document(history)
-    written = [*write_document(result, markdown, html), *(_charts(history, charts) if charts is not None else ())]
+    result = history(suite, last=last, metrics=metrics, by=by, target=target, store=store_url)
+    document = result.document()
+    written = [*write_document(document, markdown, html), *(_charts(result.result, charts) if charts else ())]
     if as_json:
-        print_json(data(history))
+        print_json(result.to_data())
         return
     if not written and charts is None:
-        print_document(result)
+        print_document(document)
     report_written(*written)
 
 
@@ -368,7 +349,6 @@ def import_command(file: Path, suite: str | None, name: str | None, store_url: s
     is one in that suite's own format: it is scored by the suite, and whatever its summary says that its records do not
     is listed.
     """
-    from steelyard.errors import UsageError
     from steelyard.store.sql import open_store
 
     if not file.is_file():
@@ -378,14 +358,11 @@ def import_command(file: Path, suite: str | None, name: str | None, store_url: s
     if suite is None and not _is_snapshot(file):
         _results(file, name or "", store_url, as_json=as_json)
         return
-    store = open_store(store_url)
-    try:
+    with open_store(store_url) as store:
         if suite is None:
             _own(store, file, as_json=as_json)
         else:
             _foreign(store, file, suite, as_json=as_json)
-    finally:
-        store.close()
 
 
 def _is_snapshot(file: Path) -> bool:
@@ -396,15 +373,13 @@ def _is_snapshot(file: Path) -> bool:
 
 
 def _results(file: Path, name: str, store_url: str | None, *, as_json: bool) -> None:
-    from contextlib import closing
 
-    from steelyard.cli.output import print_json
     from steelyard.exchange.results import recognise
     from steelyard.runner.other_tools import import_results
     from steelyard.store.sql import open_store
 
     results = recognise(file)
-    with closing(open_store(store_url)) as store:
+    with open_store(store_url) as store:
         runs = import_results(store, results, file, name)
         if as_json:
             imported = [
@@ -425,7 +400,6 @@ def _results(file: Path, name: str, store_url: str | None, *, as_json: bool) -> 
 
 
 def _own(store: SqlStore, file: Path, *, as_json: bool) -> None:
-    from steelyard.cli.output import print_json
     from steelyard.report.build import build_report
     from steelyard.report.run import data as report_data
     from steelyard.store.snapshot import read_snapshot
@@ -440,7 +414,6 @@ def _own(store: SqlStore, file: Path, *, as_json: bool) -> None:
 
 
 def _foreign(store: SqlStore, file: Path, suite: str, *, as_json: bool) -> None:
-    from steelyard.cli.output import print_json
     from steelyard.runner.imports import import_foreign
     from steelyard.suite.load import load_suite
 
@@ -498,15 +471,12 @@ def copy(source: str, target: str, as_json: bool) -> None:
     FROM and TO are files or URLs, as --store takes them. Each run is copied whole and compared, or not at all; what is
     in TO already is never changed. Ends with 1 when something was left out.
     """
-    from contextlib import closing
 
-    from steelyard.cli.output import print_json
     from steelyard.engine.process import state_of
-    from steelyard.records import RunState
     from steelyard.store.copy import copy_store
     from steelyard.store.sql import open_store
 
-    with closing(open_store(source, create=False)) as reads, closing(open_store(target)) as writes:
+    with open_store(source, create=False) as reads, open_store(target) as writes:
         going_on = [run.id for run in reads.runs() if state_of(run) == RunState.RUNNING]
         copied = copy_store(reads, writes, going_on, lambda text: click.echo(text, err=True))
     if as_json:

@@ -8,6 +8,8 @@ from pathlib import Path
 import click
 
 from steelyard.cli.options import as_json, read_points, store_url
+from steelyard.cli.output import console, print_json, print_line, show, show_document
+from steelyard.errors import UsageError
 
 # `steelyard audit`.
 
@@ -24,7 +26,6 @@ def audit_command(suite: str, as_json: bool) -> None:
     decided, when a case is asked twice, has two truths or stands in a prompt, or when the question tells its truth; 4
     when a probe could not be read, so that nobody knows what it would earn.
     """
-    from steelyard.cli.output import show
     from steelyard.results.operations import audit
 
     sys.exit(show(audit(suite), as_json=as_json))
@@ -51,14 +52,9 @@ def init_command(folder: Path, results: Path | None, as_json: bool) -> None:
     FOLDER is made if need be [default: my-suite]; files that are already there are never overwritten. --from takes what
     `steelyard import` reads, and chooses the scorer by what was expected.
     """
-    from steelyard.cli.output import print_json
-
     names = _starter(folder) if results is None else _from_results(results, folder)
-    if as_json:
-        print_json({"folder": str(folder), "files": names})
-        return
-    click.echo(f"Written: {', '.join(str(folder / name) for name in names)}")
-    click.echo(f"Try it:  steelyard run {folder}")
+    message = f"Written: {', '.join(str(folder / name) for name in names)}\nTry it:  steelyard run {folder}"
+    print_line(message, {"folder": str(folder), "files": names}, as_json=as_json)
 
 
 def _from_results(results: Path, folder: Path) -> list[str]:
@@ -70,8 +66,6 @@ def _from_results(results: Path, folder: Path) -> list[str]:
 
 def _starter(folder: Path) -> list[str]:
     from importlib.resources import files
-
-    from steelyard.errors import UsageError
 
     there = [name for name in _FILES if (folder / name).exists()]
     if there:
@@ -117,20 +111,13 @@ def power_command(
     run: the noise is that of the recorded runs, between cases, between repeats of a case and between runs.
     """
     from steelyard.analysis.power import recorded_power
-    from steelyard.cli.output import print_document, print_json
     from steelyard.report import experiments
     from steelyard.results.find import stored_suite_name
     from steelyard.store.sql import open_store
 
-    store = open_store(store_url, create=False)
-    try:
+    with open_store(store_url, create=False) as store:
         result = recorded_power(store, stored_suite_name(store, suite), metric, detect, most_runs)
-    finally:
-        store.close()
-    if as_json:
-        print_json(experiments.power_data(result))
-    else:
-        print_document(experiments.power_document(result))
+    show_document(experiments.power_document(result), experiments.power_data(result), as_json=as_json)
 
 
 # `steelyard schema`.
@@ -144,7 +131,6 @@ def schema_command(as_json: bool) -> None:  # noqa: ARG001 - every command takes
     Save it and point your editor at it: the first line of a suite file may be
     "# yaml-language-server: $schema=suite.schema.json".
     """
-    from steelyard.cli.output import print_json
     from steelyard.suite.json_schema import suite_schema
 
     print_json(suite_schema())
@@ -160,7 +146,6 @@ def suites_command(as_json: bool) -> None:
 
     Suites of installed plug-ins are listed, too. Run one by its name: steelyard run NAME.
     """
-    from steelyard.cli.output import console, print_json
     from steelyard.suite.load import list_suites
 
     suites = list_suites()

@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from steelyard.cli.options import as_json, store_url
+from steelyard.cli.options import FILE, as_json, store_url
+from steelyard.cli.output import console, print_line
+from steelyard.errors import UsageError
+from steelyard.report.format import one_line
 
 if TYPE_CHECKING:
     from steelyard.tables.query import Answer
@@ -24,9 +27,7 @@ _WIDEST = 40
 @click.option("--suite", metavar="SUITE", help="Read the runs of the suite of this name only.")
 @click.option("--last", metavar="N", type=click.IntRange(min=1), help="Read the newest N runs only. [default: all]")
 @click.option("--answers", is_flag=True, help="Give samples the column answer, and votes the column response.")
-@click.option(
-    "--csv", "file", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path), help="Write the result as CSV."
-)
+@click.option("--csv", "file", metavar="FILE", type=FILE, help="Write the result as CSV.")
 @store_url
 @as_json
 def sql_command(query: str, names: tuple[str, ...], file: Path | None, store_url: str | None, **given: Any) -> None:
@@ -34,13 +35,11 @@ def sql_command(query: str, names: tuple[str, ...], file: Path | None, store_url
 
     QUERY is one SELECT over the views runs, samples, findings, votes and claims of all runs, by DuckDB.
     """
-    from steelyard.errors import UsageError
     from steelyard.store.sql import open_store
     from steelyard.tables.query import answer_query
 
     if names and (given["suite"] or given["last"]):
         raise UsageError(f"--run and --{'suite' if given['suite'] else 'last'} do not go together: leave one out")
-    store = open_store(store_url, create=False)
 
     def show(answer: Answer) -> None:
         if file is not None:
@@ -48,33 +47,26 @@ def sql_command(query: str, names: tuple[str, ...], file: Path | None, store_url
         else:
             (_print_json if given["as_json"] else _print)(answer)
 
-    try:
+    with open_store(store_url, create=False) as store:
         runs = [store.run(name) for name in dict.fromkeys(names)] or store.listing.page(
             suite=given["suite"] or "", limit=given["last"] or 1_000_000
         )
         if not runs:
             raise UsageError(f"there is no run of a suite {given['suite']} here" if given["suite"] else "no runs yet")
         answer_query(store, query, runs, answers=given["answers"], show=show)
-    finally:
-        store.close()
 
 
 def _write(answer: Answer, file: Path, *, as_json: bool) -> None:
-    from steelyard.cli.output import print_json
     from steelyard.store.snapshot import whole_file
     from steelyard.tables.files import csv_cell, write_csv
 
     with whole_file(file) as opened:
         n = write_csv(opened, answer.names, (map(csv_cell, row) for row in answer.rows))
-    if as_json:
-        print_json({"file": str(file), "rows": n})
-    else:
-        click.echo(f"{n:,} rows written to {file}")
+    print_line(f"{n:,} rows written to {file}", {"file": str(file), "rows": n}, as_json=as_json)
 
 
 def _print_json(answer: Answer) -> None:
     """A list of objects, printed as they come."""
-    from steelyard.errors import UsageError
     from steelyard.report.render.json import to_text
 
     if twice := [name for at, name in enumerate(answer.names) if name in answer.names[:at]]:
@@ -90,9 +82,6 @@ def _print(answer: Answer) -> None:
     """The first rows: as a table where it fits into the width, else one row below the other."""
     from rich.table import Table
     from rich.text import Text
-
-    from steelyard.cli.output import console
-    from steelyard.report.format import one_line
 
     screen, names = console(), [one_line(name, _WIDEST) for name in answer.names]
     first = list(islice(answer.rows, _SHOWN))
@@ -119,7 +108,6 @@ def _print(answer: Answer) -> None:
 
 
 def _cell(value: Any) -> str:
-    from steelyard.report.format import one_line
     from steelyard.tables.files import to_text
 
     if value is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack, closing, nullcontext, suppress
+from contextlib import ExitStack, nullcontext, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -228,7 +228,7 @@ def _suggested(
     suite: str, runs: Sequence[str], agree: int, store_url: str | None
 ) -> tuple[SuiteModel, list[suggestions.Suggestion], int]:
     loaded = load_suite(suite)
-    with closing(open_store(store_url, create=False)) as store:
+    with open_store(store_url, create=False) as store:
         headers = suggestions.chosen_runs(store, loaded, runs)
         return loaded, suggestions.suggestions(loaded, store, headers, agree), len(headers)
 
@@ -248,7 +248,7 @@ def _lint(suite: str, store_url: str | None) -> CommandResult:
         store = None
         # Without a store there are no runs to look at, unless one was asked for.
         with nullcontext() if store_url else suppress(SteelyardError):
-            store = stack.enter_context(closing(open_store(store_url, create=False)))
+            store = stack.enter_context(open_store(store_url, create=False))
         results = lint.lint(loaded, store)
     n_errors = sum(item.severity == "error" for item in results)
     lines = []
@@ -330,7 +330,7 @@ def _changes(suite: str, since: str | None, store_url: str | None) -> tuple[Suit
             reference = file_reference(since, loaded.name, stack)
             if reference.store is not None:
                 return loaded, changes_since(loaded, reference.store, reference.store.run(reference.run_id))
-        store = stack.enter_context(closing(open_store(store_url, create=False)))
+        store = stack.enter_context(open_store(store_url, create=False))
         if since is None:
             return loaded, changes_since(loaded, store, newest_run(loaded, store))
         return loaded, changes_since(loaded, store, store.run(find_reference(store, since, loaded.name).run_id))

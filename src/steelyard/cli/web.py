@@ -11,29 +11,27 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from steelyard.cli.options import as_json, run_name, store_url
+from steelyard.cli.options import as_json, run_name, store_url, together
+from steelyard.cli.output import print_json, print_line
+from steelyard.errors import MissingExtra, UsageError
 
 if TYPE_CHECKING:
     import socket
 
     from steelyard.web.site import Role
 
-_PORT = click.IntRange(0, 65535)
 _ROLES = ("owner", "labeller", "viewer")
 
 
-def _serving(function: click.decorators.FC) -> click.decorators.FC:
-    for option in reversed(
-        [
-            click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on."),
-            click.option("--port", type=_PORT, default=8400, show_default=True, help="Port; 0 takes a free one."),
-            click.option("--allow-host", multiple=True, metavar="NAME", help="Also answer to this host name."),
-            click.option("--read-only", is_flag=True, help="Nobody can label or change anything."),
-            click.option("--no-browser", is_flag=True, help="Open no browser."),
-        ]
-    ):
-        function = option(function)
-    return function
+_serving = together(
+    click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on."),
+    click.option(
+        "--port", type=click.IntRange(0, 65535), default=8400, show_default=True, help="Port; 0 takes a free one."
+    ),
+    click.option("--allow-host", multiple=True, metavar="NAME", help="Also answer to this host name."),
+    click.option("--read-only", is_flag=True, help="Nobody can label or change anything."),
+    click.option("--no-browser", is_flag=True, help="Open no browser."),
+)
 
 
 @click.command("serve")
@@ -59,11 +57,8 @@ def view_command(run: str, store_url: str | None, **options: Any) -> None:
     from steelyard.store.sql import open_store
     from steelyard.web.site import run_address
 
-    store = open_store(store_url, create=False)
-    try:
+    with open_store(store_url, create=False) as store:
         page = run_address(store.run(run).id)
-    finally:
-        store.close()
     _serve(store_url, page, **options)
 
 
@@ -78,7 +73,6 @@ def _serve(
     no_browser: bool,
     as_json: bool,
 ) -> None:
-    from steelyard.errors import MissingExtra
     from steelyard.store.sql import open_store
 
     try:
@@ -138,8 +132,6 @@ def _tokens() -> dict[str, Role]:
 def _listen(host: str, port: int) -> socket.socket:
     import socket
 
-    from steelyard.errors import UsageError
-
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # asyncio sends small answers at once only on sockets that say that they are TCP; others wait 40 ms.
     listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
@@ -157,8 +149,6 @@ def _listen(host: str, port: int) -> socket.socket:
 
 def _announce(address: str, page: str, tokens: dict[str, Role] | None, *, as_json: bool) -> None:
     if as_json:
-        from steelyard.cli.output import print_json
-
         print_json(
             {
                 "address": address,
@@ -193,15 +183,8 @@ def bundle_command(folder: Path, runs: tuple[str, ...], store_url: str | None, a
     from steelyard.store.sql import open_store
     from steelyard.web.bundle import write_bundle
 
-    store = open_store(store_url, create=False)
-    try:
+    with open_store(store_url, create=False) as store:
         headers = list({header.id: header for header in map(store.run, runs)}.values())
         n = write_bundle(store, folder, headers)
-    finally:
-        store.close()
-    if as_json:
-        from steelyard.cli.output import print_json
-
-        print_json({"folder": str(folder), "files": n, "runs": [header.id for header in headers]})
-    else:
-        click.echo(f"Written: {folder / 'index.html'} and {n - 1} more files")
+    message = f"Written: {folder / 'index.html'} and {n - 1} more files"
+    print_line(message, {"folder": str(folder), "files": n, "runs": [item.id for item in headers]}, as_json=as_json)

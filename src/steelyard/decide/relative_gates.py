@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 
 from steelyard.analysis.compare.against import Against
 from steelyard.analysis.compare.checks import STABILITY
@@ -295,8 +295,6 @@ def _cases(change: MetricChange) -> str:
 
 def results_data(results: Sequence[GateResult]) -> tuple[dict[str, object], ...]:
     """The results as plain data, to be kept with a run."""
-    from dataclasses import asdict
-
     return tuple(asdict(result) | {"verdict": result.verdict.value} for result in results)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -142,8 +142,6 @@ class Agreement:
 
 def agreement_of(store: Store, header: RunHeader, names: Callable[[str], str]) -> Agreement:
     """The agreement of a run's labels; `names` gives what a person is called."""
-    from dataclasses import replace
-
     labels = [replace(label, person=names(label.person)) for label in store.people.labels(run_id=header.id)]
     terms = Terms(header.description)
     judged = judge_figures(store, header)

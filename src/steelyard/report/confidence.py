@@ -100,7 +100,7 @@ def buckets(result: ConfidenceFigures) -> Table:
         ("Confidence", bin_name),
         ("Wrong", lambda bucket: f"{bucket.errors:,} of {bucket.error_rate.n:,}"),
         *doc.estimate(lambda bucket: bucket.error_rate, "Error rate"),
-        behind=lambda bucket: _claimed(bucket, right=False),
+        selection=lambda bucket: _claimed(bucket, right=False),
         note="n is claims, not samples; a boundary belongs to the upper bucket",
         signature=result.method,
     )
@@ -118,7 +118,7 @@ def bins(calibration: Calibration) -> Table:
         ("Share right", lambda item: fmt.plain(item.right.value, _DIGITS)),
         ("95 % interval", lambda item: _interval(item.right)),
         doc.base(lambda item: item.right),
-        behind=_claimed,
+        selection=_claimed,
         note=f"{len(calibration.bins)} equally wide bins, {empty} without a claim" if empty else "",
         signature=_SIGNATURE,
     )
@@ -143,7 +143,7 @@ def labels(result: ConfidenceFigures) -> Table:
         ("By rule", lambda row: _bare(row[1].raised.threshold)),
         ("Best", lambda row: _bare(row[1].best.threshold.value)),
         ("n", lambda row: _bare_base(row[1])),
-        behind=lambda row: Selection(claim=row[0]),
+        selection=lambda row: Selection(claim=row[0]),
         note=note,
         signature=_SIGNATURE,
     )

@@ -89,12 +89,12 @@ class Link:
 class Figures(str):
     """Figures with the samples behind them: a page of the web app links to these, all else shows the text."""
 
-    __slots__ = ("behind",)
-    behind: Selection
+    __slots__ = ("selection",)
+    selection: Selection
 
-    def __new__(cls, text: str, behind: Selection) -> Figures:
+    def __new__(cls, text: str, selection: Selection) -> Figures:
         made = super().__new__(cls, text)
-        made.behind = behind
+        made.selection = selection
         return made
 
 
@@ -169,12 +169,12 @@ def table(
     title: str,
     items: Iterable[T],
     *columns: Written[T],
-    behind: Callable[[T], Selection | None] = lambda _: None,
+    selection: Callable[[T], Selection | None] = lambda _: None,
     **settings: Any,
 ) -> Table:
     """A table with a row for each item: `table("Bands", bands, ("Band", name_of), ("Samples", count_of))`.
 
-    A heading that says no kind is one of text in the first column, of figures in all others. `behind` says which
+    A heading that says no kind is one of text in the first column, of figures in all others. `selection` says which
     samples an item's figures come from.
     """
     headings = [
@@ -184,7 +184,7 @@ def table(
     rows = []
     for item in items:
         cells = [cell(item) for _, cell in columns]
-        if (samples := behind(item)) is not None:
+        if (samples := selection(item)) is not None:
             cells = [_linked(cell, head, samples) for cell, head in zip(cells, headings, strict=True)]
         rows.append(tuple(cells))
     return Table(title, tuple(headings), rows, **settings)

@@ -54,7 +54,7 @@ def _one_by_one(report: Report, figure: CodeFigure) -> list[Fold]:
         ("Found", lambda item: fmt.whole(item.count)),
         ("In samples", lambda item: samples_with(item.samples)),
         doc.base(lambda item: item.samples),
-        behind=lambda item: Selection.of_slice(item.factor, item.name, code=figure.code),
+        selection=lambda item: Selection.of_slice(item.factor, item.name, code=figure.code),
     )
     one_by_one = doc.table(
         "",
@@ -117,7 +117,7 @@ def errors(report: Report) -> Table:
             lambda figure: fmt.interval(figure.if_fixed) if figure.has_weight else "",
         ),
         ("Gain", gain),
-        behind=lambda figure: Selection(code=figure.code),
+        selection=lambda figure: Selection(code=figure.code),
         note=note,
         total=len(report.summary.codes),
     )
@@ -132,7 +132,7 @@ def confusions(report: Report) -> Table:
         (doc.words("Got"), lambda item: item.got),
         (doc.words("Code"), lambda item: item.code),
         *_COUNTED,
-        behind=lambda item: Selection(code=item.code, expected=item.expected, got=item.got),
+        selection=lambda item: Selection(code=item.code, expected=item.expected, got=item.got),
         note=f"the most frequent of all findings that say both; at most {MOST_CONFUSIONS}",
     )
 
@@ -146,7 +146,7 @@ def sections(report: Report) -> Table:
         ("Section", lambda item: item.section),
         *_COUNTED,
         (doc.words("Codes"), lambda item: ", ".join(f"{code} {count:,}" for code, count in item.codes.items())),
-        behind=lambda item: Selection(section=item.section),
+        selection=lambda item: Selection(section=item.section),
         note=f"findings by where in the text they begin, of {fmt.counted(n.n, 'conclusive sample')}" if n else "",
     )
 

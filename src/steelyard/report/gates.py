@@ -41,7 +41,7 @@ def gates(report: Report) -> Table:
         ("Gate", wording.gate_name),
         ("Value", lambda gate: fmt.distinguished(gate.value.value, gate.unit, gate.threshold)),
         *_decided(),
-        behind=behind,
+        selection=gate_selection,
         signature=AND_BASELINES if paired else OF_A_RUN,
         most=_MOST_GATES,
     )
@@ -57,7 +57,7 @@ def _decided(**settings: Any) -> list[doc.Written[GateResult]]:
     ]
 
 
-def behind(gate: GateResult) -> Selection:
+def gate_selection(gate: GateResult) -> Selection:
     """The samples that a gate's figure comes from: those of its slice, with the band, code or check that it names."""
     try:
         on = parse_gate(gate.gate)
@@ -94,7 +94,7 @@ def criteria(report: Report) -> Table:
         (doc.Column("Passes when", Kind.LINES), rule),
         ("Value", value),
         *_decided(below=True),
-        behind=behind,
+        selection=gate_selection,
         signature=OF_A_RUN,
     )
 
@@ -158,7 +158,7 @@ def by_variant(report: Report) -> Table:
         (doc.VERDICT, lambda decision: decision.verdict.value),
         *map(_of_variant, dict.fromkeys(entry.name for entry in results)),
         doc.base(lambda decision: averages.get(decision.variant, Estimate(None, 0))),
-        behind=lambda decision: Selection(variant=decision.variant),
+        selection=lambda decision: Selection(variant=decision.variant),
         note=f"secondary, does not decide: {', '.join(secondary)}" if secondary else "",
         conclusion=report.summary.best_variant.sentence if report.summary.best_variant else "",
     )

@@ -49,7 +49,7 @@ def slices(report: Report, factor: str) -> Table:
         *(average, interval, (_GAUGE, lambda group: _gauge(group.average))),
         *doc.estimate(lambda group: group.pass_rate, "Pass rate")[:2],
         n,
-        behind=lambda group: Selection.of_slice(factor, group.name),
+        selection=lambda group: Selection.of_slice(factor, group.name),
         note="; ".join(notes),
         conclusion="" if best is None else best.sentence,
         signature=OF_A_RUN,
@@ -78,7 +78,7 @@ def components(report: Report) -> Table:
         ("95 % interval", lambda row: fmt.interval_on_scale(row[1], row[2])),
         (Column("Scale", Kind.GAUGE), lambda row: _gauge(row[1], row[2])),
         doc.base(lambda row: row[1]),
-        behind=lambda row: Selection(component=row[0]),
+        selection=lambda row: Selection(component=row[0]),
         signature=OF_A_RUN,
     )
 
@@ -110,7 +110,7 @@ def own_metrics(report: Report) -> Table:
         ("Value", lambda row: fmt.in_unit(row[1].value, row[2])),
         ("95 % interval", lambda row: fmt.interval(row[1], row[2])),
         doc.base(lambda row: row[1]),
-        behind=lambda row: row[3],
+        selection=lambda row: row[3],
     )
 
 
@@ -123,7 +123,7 @@ def measures(report: Report) -> Table:
         ("Measure", lambda row: row[0]),
         *(value, interval, (_GAUGE, lambda row: _gauge(row[1].estimate)), ("Counted", lambda row: sums(row[1])), n),
         (doc.words("What it is", optional=True), lambda row: measure_about(report.header, row[0])),
-        behind=lambda row: Selection(component=_component(report, row[0])),
+        selection=lambda row: Selection(component=_component(report, row[0])),
         note="ratios of counts, each summed over all n samples; of a mean,  the measures it averages",
         signature=OF_A_RUN,
     )
@@ -212,7 +212,7 @@ def _means(report: Report, declared: list[Component]) -> Table:
         ("Figure", lambda item: item.name),
         ("Scale", lambda item: f"{item.scale[0]:g} to {item.scale[1]:g}"),
         *doc.estimate(lambda item: means[item.name], "Mean", "points"),
-        behind=lambda item: Selection(component=item.name),
+        selection=lambda item: Selection(component=item.name),
         note=f"means over the texts that have it; {_NO_WEIGHT}" + "".join(f"; {text.rstrip('.')}" for text in texts),
         signature=OF_A_RUN,
     )
@@ -229,7 +229,7 @@ def _counts(report: Report, declared: Component) -> Table:
         ("Statement", lambda row: row[0]),
         ("Times", lambda row: sums(row[1])),
         *doc.estimate(lambda row: row[1].estimate, "Share"),
-        behind=lambda _: Selection(component=declared.name),
+        selection=lambda _: Selection(component=declared.name),
         note=note + (f"; {others:,} have another word or none" if others else ""),
     )
 
@@ -246,7 +246,7 @@ def bands(report: Report) -> Table:
         (Column("", Kind.BAR), lambda row: Gauge(row[1].value)),
         ("Samples", lambda row: fmt.band_count(row[1])),
         doc.value(lambda row: row[1], "Share"),
-        behind=lambda row: Selection(band=row[0]),
+        selection=lambda row: Selection(band=row[0]),
     )
 
 

@@ -112,7 +112,7 @@ def runs(history: History) -> doc.Table:
         reversed(history.runs),
         *columns,
         (doc.words("Run", optional=True), lambda run: run.run_id),
-        behind=lambda run: OfRun(run=run.run_id),
+        selection=lambda run: OfRun(run=run.run_id),
         note="; ".join(notes),
         signature=OF_A_RUN,
         total=history.n_all,
@@ -204,7 +204,7 @@ def grouped(history: History) -> doc.Table:
         ("Interval of last", lambda row: fmt.interval(row[1][-1], row[0].unit)),
         doc.base(lambda row: row[1][-1]),
         ("Runs", lambda row: str(len(row[1]))),
-        behind=lambda row: _of(history, row[0], -1),
+        selection=lambda row: _of(history, row[0], -1),
         note="; ".join(notes),
         signature=OF_A_RUN,
     )

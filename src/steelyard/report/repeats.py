@@ -259,7 +259,7 @@ def passes(report: Report) -> Table:
         rows.items(),
         ("", lambda row: row[0]),
         *doc.estimate(lambda row: row[1], "Share"),
-        behind=lambda _: Selection(),
+        selection=lambda _: Selection(),
         note="pass^k: chance that k answers to a case all pass; flaky: some of its answers pass and others do not;"
         " n: cases with as many decided answers",
         signature=OF_A_RUN,
@@ -275,7 +275,7 @@ def flaky_cases(report: Report) -> Table:
         cells,
         ("Case", lambda cell: cell_name(cell.case_id, cell.variant)),
         ("Passed", lambda cell: f"{cell.clean:,} of {cell.decided:,}"),
-        behind=lambda cell: Selection(case=cell.case_id, variant=cell.variant),
+        selection=lambda cell: Selection(case=cell.case_id, variant=cell.variant),
         most=_MOST_FAILED,
     )
 
@@ -298,7 +298,7 @@ def stability(report: Report) -> Table:
         ("Band", lambda row: band_of(row[1].value)),
         ("Comparisons", lambda row: f"{result.comparisons.get(row[0], 0):,}"),
         ("Cases", lambda row: f"{row[1].n:,}" + (f", {row[1].n_missing:,} n/a" if row[1].n_missing else "")),
-        behind=lambda _: Selection(),
+        selection=lambda _: Selection(),
         note="; ".join(messages),
         signature=OF_A_RUN,
     )
@@ -324,7 +324,7 @@ def least_stable(report: Report) -> Table:
         ("presence", lambda cell: _share(cell.presence)),
         *map(_field, result.how),
         ("Answers read", lambda cell: f"{cell.runs:,} of {cell.runs + cell.missing:,}"),
-        behind=_of_cell,
+        selection=_of_cell,
         note="; ".join(notes),
         most=_FEW_CELLS,
     )
@@ -389,7 +389,7 @@ def slowest_cases(report: Report) -> Table:
     if unanswered:
         columns.append(("Timed out", lambda cell: f"{cell.timeouts:,}"))
         columns.append(("Failed", lambda cell: f"{cell.failures:,}"))
-    return doc.table("Slowest cases", ordered, *columns, behind=_of_cell, total=result.n_cells, most=_FEW_CELLS)
+    return doc.table("Slowest cases", ordered, *columns, selection=_of_cell, total=result.n_cells, most=_FEW_CELLS)
 
 
 def _point(name: str) -> doc.Written[CellLatency]:

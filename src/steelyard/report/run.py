@@ -294,7 +294,7 @@ def _fix_first(report: Report, most: int | None = None) -> list[doc.Section]:
         texts = [*texts[:most], (failing, Selection(passed=False))]
     # Where a screen has room for many, it has room for all of their words.
     short = _LONGEST_LINE * most if most is not None else 10_000
-    items = [doc.Bullet(doc.Figures(clipped(text, short), behind)) for text, behind in texts[:most]]
+    items = [doc.Bullet(doc.Figures(clipped(text, short), selection)) for text, selection in texts[:most]]
     return section("Fix first", doc.Bullets(items, numbered=True))
 
 
@@ -331,7 +331,7 @@ def worst(report: Report) -> doc.Table:
         ("Score", lambda line: fmt.percent(line.score)),
         ("Band", lambda line: line.band or ""),
         (doc.words("What went wrong"), lambda line: line.why),
-        behind=_sample,
+        selection=_sample,
     )
 
 
@@ -344,7 +344,7 @@ def slowest(report: Report) -> doc.Table:
         ("Latency", lambda line: fmt.seconds(line.latency)),
         ("Score", lambda line: fmt.percent(line.score)),
         _OUTCOME,
-        behind=_sample,
+        selection=_sample,
     )
 
 
@@ -355,7 +355,7 @@ def failures(report: Report) -> doc.Table:
         sorted(report.summary.failures.items(), key=lambda item: -item[1]),
         ("Kind", lambda item: item[0]),
         ("Samples", lambda item: f"{item[1]:,}"),
-        behind=lambda item: Selection(failure=item[0]),
+        selection=lambda item: Selection(failure=item[0]),
         note="inconclusive: these count neither for nor against the system",
     )
 
@@ -364,7 +364,7 @@ def inconclusive(report: Report) -> doc.Table:
     """The first inconclusive samples, each with its reason."""
     lines = [detail.line for detail in report.details if not wording.is_conclusive(detail.line)]
     columns = (_case(report), _OUTCOME, (doc.words("Why"), lambda line: line.why))
-    return doc.table("Inconclusive", lines[:_MOST_INCONCLUSIVE], *columns, behind=_sample, total=len(lines))
+    return doc.table("Inconclusive", lines[:_MOST_INCONCLUSIVE], *columns, selection=_sample, total=len(lines))
 
 
 def _sample(line: SampleLine) -> Selection:

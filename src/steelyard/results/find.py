@@ -6,6 +6,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from steelyard.errors import SnapshotError, UsageError
+
 if TYPE_CHECKING:
     from steelyard.decide.baselines import Reference
     from steelyard.store.base import Store
@@ -46,7 +48,7 @@ class FoundRuns:
         """
         if self._suite is not None:
             return self._results(Path(name), self._suite)
-        if name.lower().endswith(".json"):
+        if names_a_file(name):
             return self._snapshot(Path(name))
         return self._opened(), name
 
@@ -54,12 +56,10 @@ class FoundRuns:
         from steelyard.store.sql import open_store
 
         if self._store is None:
-            self._store = open_store(self._url, create=False)
-            self._closing.callback(self._store.close)
+            self._store = self._closing.enter_context(open_store(self._url, create=False))
         return self._store
 
     def _snapshot(self, file: Path) -> tuple[SqlStore, str]:
-        from steelyard.errors import SnapshotError
         from steelyard.report.build import build_report
         from steelyard.store.snapshot import read_snapshot
 
@@ -82,16 +82,13 @@ class FoundRuns:
     def _own_store(self, file: Path) -> SqlStore:
         from tempfile import TemporaryDirectory
 
-        from steelyard.errors import UsageError
         from steelyard.store.sql import open_store
 
         if not file.is_file():
             what = "snapshot" if self._suite is None else "results file"
             raise UsageError(f"there is no {what} at {file}")
         folder = self._closing.enter_context(TemporaryDirectory(prefix="steelyard-"))
-        store = open_store(str(Path(folder) / "snapshot.db"))
-        self._closing.callback(store.close)
-        return store
+        return self._closing.enter_context(open_store(str(Path(folder) / "snapshot.db")))
 
 
 # What `--against` names: a baseline, a run, or a snapshot file.
@@ -118,7 +115,6 @@ def names_a_file(name: str) -> bool:
 def file_reference(name: str, suite: str, closing: ExitStack) -> Reference:
     """The run in a snapshot file; UsageError when it is not of the suite."""
     from steelyard.decide.baselines import Reference
-    from steelyard.errors import UsageError
 
     own, run_id = FoundRuns(None, closing).find(name)
     result = own.run(run_id)

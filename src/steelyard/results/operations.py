@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from steelyard.errors import UsageError
 from steelyard.frozen import frozen
-from steelyard.records import RunHeader, Verdict
+from steelyard.records import Mode, RunHeader, Verdict
 from steelyard.results.find import reference_of
 from steelyard.results.run import Run, load_run, model_of, stored_name
 from steelyard.results.shown import ShownResult
@@ -89,7 +89,7 @@ def compared(a: tuple[Store, str], b: tuple[Store, str], *, allow_mismatch: bool
     """The comparison of two runs, without why the headline number moved."""
     from steelyard.analysis.compare.compare import compare
 
-    return compare(*_read(a, b), allow_mismatch=allow_mismatch)
+    return compare(*read_both(a, b), allow_mismatch=allow_mismatch)
 
 
 def traced(
@@ -101,21 +101,33 @@ def traced(
     allow_mismatch: bool,
 ) -> tuple[Comparison, Attribution, Traces]:
     """The comparison, why the headline number moved, and what every reading adds to that."""
+    return traced_runs(*read_both(a, b, suite), suite=suite, purchase=purchase, allow_mismatch=allow_mismatch)
+
+
+def traced_runs(
+    first: ComparedRun,
+    second: ComparedRun,
+    *,
+    suite: str | SuiteModel | None = None,
+    purchase: Purchase | None = None,
+    allow_mismatch: bool,
+) -> tuple[Comparison, Attribution, Traces]:
+    """The same of runs that were read."""
     from steelyard.analysis.compare.attribution import with_attribution
     from steelyard.analysis.compare.compare import compare
     from steelyard.analysis.compare.pairing import common_cases
     from steelyard.runner.attribute import attribution_of
 
-    first, second = _read(a, b, suite)
     cases = common_cases(first, second)
     comparison = compare(first, second, allow_mismatch=allow_mismatch, cases=cases)
     result, traces = attribution_of(first, second, cases, suite=suite, purchase=purchase)
     return with_attribution(comparison, result), result, traces
 
 
-def _read(
+def read_both(
     a: tuple[Store, str], b: tuple[Store, str], suite: str | SuiteModel | None = None
 ) -> tuple[ComparedRun, ComparedRun]:
+    """Two runs as they are compared: A scored again by the suite of B where that is needed."""
     from steelyard.analysis.compare.pairing import read_run
     from steelyard.runner.same_signature import rescored
 
@@ -352,8 +364,7 @@ def judge_check(
             opened, header = closing.enter_context(_run_of(run, store).opened())
             refuse_other_suite(header, model)
         else:
-            opened = open_store(store)
-            closing.callback(opened.close)
+            opened = closing.enter_context(open_store(store))
             with progress_of(f"{model.name}, judge check", quiet=not show_progress) as progress:
                 header, _ = run_labelled(model, opened, RunOptions(**options), repeats, progress, env)
         return shown_card(build_card(opened, header, judge))
@@ -388,7 +399,6 @@ def run_labelled(
     env: Mapping[str, str] | None = None,
 ) -> tuple[RunHeader, Ending]:
     """A run of the labelled cases, in which a model judges every text twice unless `repeats` says something else."""
-    from steelyard.records import Mode
     from steelyard.runner.run import run
 
     judge = suite.judge
@@ -445,9 +455,6 @@ def history(
     from steelyard.report.history import data, document
     from steelyard.store.sql import open_store
 
-    opened = open_store(store, create=False)
-    try:
+    with open_store(store, create=False) as opened:
         name = stored_name(opened, suite)
         return ShownResult(read_history(opened, name, Wanted(last, tuple(metrics), by, target)), document, data)
-    finally:
-        opened.close()

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from steelyard.suite.case import Case
     from steelyard.suite.models import SuiteModel
 
-_INTERRUPTED = 130
 _ALL = 2**62
 
 
@@ -187,9 +186,9 @@ class Run(Shown):
     @property
     def exit_code(self) -> int:
         """What `steelyard run` ends with: 0 pass, 1 fail, 3 invalid, 4 ambiguous, 130 interrupted."""
-        from steelyard.report.verdicts import exit_code
+        from steelyard.report.verdicts import INTERRUPTED, exit_code
 
-        return _INTERRUPTED if self.interrupted else exit_code(self.verdict)
+        return INTERRUPTED if self.interrupted else exit_code(self.verdict)
 
     def document(self) -> Document:
         from steelyard.report.run import document
@@ -209,12 +208,9 @@ def runs(suite: Any = None, store: str | None = None) -> list[Run]:
     """The stored runs, all or those of a suite, newest first; no sample of them is read."""
     from steelyard.store.sql import open_store
 
-    opened = open_store(store, create=False)
-    try:
+    with open_store(store, create=False) as opened:
         name = stored_name(opened, suite) if suite is not None else ""
         return [Run(header, store) for header in opened.listing.page(name, limit=_ALL)]
-    finally:
-        opened.close()
 
 
 def load_run(name: str | Path, store: str | None = None) -> Run:

@@ -24,7 +24,7 @@ from steelyard.runner.same_signature import CurrentSuite, current_suite, scored_
 from steelyard.stats.arrays import Array
 from steelyard.store.base import Store
 from steelyard.suite.case import Case, bare_truth, digest
-from steelyard.suite.chosen_judge import judged_as_then
+from steelyard.suite.chosen_judge import judged_as_then, refuse_self_judged
 from steelyard.suite.load import strict
 from steelyard.suite.models import SuiteModel
 from steelyard.suite.signature import signature
@@ -168,8 +168,6 @@ class _Again:
         return scored_again if self._purchase is None else self._bought(self._purchase, wanted, scored_again, hand)
 
     def _without_suite(self, hand: CurrentSuite) -> ScoredAgain:
-        from steelyard.errors import UsageError
-
         if self._purchase is not None:
             raise UsageError(f"--rejudge: {hand.why}")
         message = dict.fromkeys((Cause.SCORERS, Cause.TRUTH), hand.why)
@@ -214,8 +212,6 @@ class _Again:
 
     def _bought(self, purchase: Purchase, wanted: Wanted, message: ScoredAgain, hand: CurrentSuite) -> ScoredAgain:
         """What B's judge says of some answers of A that are not the same in B."""
-        from steelyard.errors import UsageError
-
         suite = hand.suite
         if hand.why_no_judge or suite is None or suite.judge is None:
             raise UsageError(f"--rejudge: {hand.why_no_judge or 'run B has no judge'}")
@@ -241,8 +237,6 @@ class _Again:
     ) -> tuple[list[int], Rejudged]:
         """The rows whose answers B's judge was asked about, in order, and what came of it."""
         from steelyard.engine.judges import Rejudging
-        from steelyard.errors import UsageError
-        from steelyard.suite.chosen_judge import refuse_self_judged
 
         purchase = self._purchase
         if purchase is None:

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -87,7 +88,7 @@ def import_foreign(suite: SuiteModel, store: Store, path: Path) -> Imported:
     if available is None:
         store.create_run(header)
     return Imported(
-        _stored(store, header, samples, Health(measured.suspect), cases),
+        fill_run(store, header, zip(samples, cases, strict=True), Health(measured.suspect)),
         measured.differences,
         measured.notes,
         is_new=True,
@@ -336,21 +337,15 @@ def _sample(
     return scoring.sample
 
 
-def _stored(
-    store: Store, header: RunHeader, samples: Sequence[Sample], health: Health, cases: Sequence[Case]
-) -> RunHeader:
+def fill_run(store: Store, header: RunHeader, samples: Iterator[tuple[Sample, Case]], health: Health) -> RunHeader:
     """The header of the run once all of it is in the store; what an import that was killed has left is gone on with."""
-    there = store.done(header.id, [case.id for case in cases])
-    for at in range(0, len(samples), _CHUNK):
-        piece = [
-            (sample, case)
-            for sample, case in zip(samples[at : at + _CHUNK], cases[at : at + _CHUNK], strict=True)
-            if sample.key not in there
-        ]
-        if piece:
-            store.add_samples(header.id, [sample for sample, _ in piece], [case for _, case in piece])
-    for sample in samples:
-        health.watch(sample)
+    while chunk := list(islice(samples, _CHUNK)):
+        done = store.done(header.id, [case.id for _, case in chunk])
+        fresh = [(sample, case) for sample, case in chunk if sample.key not in done]
+        if fresh:
+            store.add_samples(header.id, [sample for sample, _ in fresh], [case for _, case in fresh])
+        for sample, _ in chunk:
+            health.watch(sample)
     return finish(store, header, health, finished=True).header
 
 

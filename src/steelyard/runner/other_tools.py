@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from itertools import islice
 from pathlib import Path
 
 from steelyard import __version__
@@ -26,8 +25,7 @@ from steelyard.records import (
     Sample,
     Score,
 )
-from steelyard.runner.imports import Imported, available_run, imported_id
-from steelyard.runner.run import finish
+from steelyard.runner.imports import Imported, available_run, fill_run, imported_id
 from steelyard.store.base import Store
 from steelyard.suite.build.draft import Draft
 from steelyard.suite.case import Case, digest
@@ -35,8 +33,6 @@ from steelyard.suite.cases import ListCases, survey_cases
 from steelyard.suite.models import Component, SuiteModel, Threshold, Variant
 from steelyard.suite.signature import signature
 from steelyard.suite.yaml import Located
-
-_CHUNK = 500
 
 
 @dataclass
@@ -238,16 +234,7 @@ def _stored(store: Store, results: ResultFile, subject: str, tally: _Tally, head
         return Imported(there, imported.differences, (), is_new=False, lacking=imported.notes)
     if there is None:
         store.create_run(header)
-    health = Health()
-    samples = _samples(results, subject, tally, header.created_at)
-    while chunk := list(islice(samples, _CHUNK)):
-        done = store.done(header.id, [case.id for _, case in chunk])
-        fresh = [(sample, case) for sample, case in chunk if sample.key not in done]
-        if fresh:
-            store.add_samples(header.id, [sample for sample, _ in fresh], [case for _, case in fresh])
-        for sample, _ in chunk:
-            health.watch(sample)
-    ended = finish(store, header, health, finished=True).header
+    ended = fill_run(store, header, _samples(results, subject, tally, header.created_at), Health())
     return Imported(ended, imported.differences, (), is_new=True, lacking=imported.notes)
 
 

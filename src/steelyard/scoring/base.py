@@ -123,7 +123,7 @@ class Wanted:
 class Lookup:
     """What models have said, by key, while one answer is read, and what is missing."""
 
-    known: Mapping[str, ScorerCall]
+    recorded: Mapping[str, ScorerCall]
     lenient: bool = False
     """True where nobody is asked and the best is assumed, for `audit`."""
     wanted: dict[str, Wanted] = field(default_factory=dict)

@@ -204,10 +204,10 @@ class ItemSet(_OfValues):
         missed = [value for text, value in true.items() if text not in got]
         extra = [value for text, value in got.items() if text not in true]
         # What all of a kind would give back if they were fixed, shared among them.
-        found = (self._figure(right + len(missed), answered + len(missed), n_true) - now) / max(1, len(missed))
+        regained = (self._figure(right + len(missed), answered + len(missed), n_true) - now) / max(1, len(missed))
         gone = max(0.0, self._figure(right, answered - len(extra), n_true) - now) / max(1, len(extra))
         place = self.answer or ""
-        lacking = [Fault({self.codes.missed: found}, place, value, None, "not in the answer") for value in missed]
+        lacking = [Fault({self.codes.missed: regained}, place, value, None, "not in the answer") for value in missed]
         return (*lacking, *[Fault({self.codes.extra: gone}, place, None, value, "not in the truth") for value in extra])
 
     def _counts(self, true: Iterable[str], got: Iterable[str]) -> dict[str, int]:

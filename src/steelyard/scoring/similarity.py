@@ -78,10 +78,10 @@ class Similarity(Scorer):
             compare = _chrf(self.char_order, self.word_order, self.beta, self.ignore_case)
             alike = compare(got, truths)
         else:
-            found, calls = self._cosines(self.embeddings, got, truths)
-            if found is None:
+            cosine, calls = self._cosines(self.embeddings, got, truths)
+            if cosine is None:
                 return Reading(None, expected, got, "the model was not asked", calls=calls, skipped=True)
-            alike = found
+            alike = cosine
         # Vectors at more than a right angle have a cosine below 0: no more alike than strangers.
         alike = min(1.0, max(0.0, alike))
         counts = {"alike": round(alike * _WHOLE), "whole": _WHOLE}
@@ -106,7 +106,7 @@ class Similarity(Scorer):
         complete = True
         for truth in truths:
             key = digest([model.model, model.dimensions, got, truth])
-            call = lookup.known.get(key)
+            call = lookup.recorded.get(key)
             if call is not None:
                 calls.append(call)
             if call is None or call.call_result.failure is not None:

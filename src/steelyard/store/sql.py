@@ -8,7 +8,7 @@ import re
 import secrets
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial, wraps
@@ -53,7 +53,6 @@ from steelyard.suite.case import Case, digest
 if TYPE_CHECKING:
     import numpy as np
 
-
 RUN_COLUMNS = (*columns_of(RunHeader), "target_digest", "cells")
 UPDATE_RUN = f"UPDATE runs SET {', '.join(f'{name} = ?' for name in RUN_COLUMNS)}, median_latency = ? WHERE number = ?"  # noqa: S608
 _SOME = {
@@ -80,7 +79,6 @@ INSERT INTO cache (key, content, stored_at) VALUES (?, ?, ?)
 ON CONFLICT (key) DO UPDATE SET content = excluded.content, stored_at = excluded.stored_at
 """
 
-
 _Result = TypeVar("_Result")
 _Place = TypeVar("_Place")
 _Method = TypeVar("_Method", bound=Callable[..., Any])
@@ -96,7 +94,7 @@ def _outlasting(method: _Method) -> _Method:
     return cast("_Method", outlasting)
 
 
-class SqlStore:
+class SqlStore(AbstractContextManager["SqlStore", None]):
     """A `Store` (see `base.py`) in a database; every method may be called from any thread.
 
     A server that goes away while a run writes is waited for: a commit that went through although nobody heard of it is
@@ -113,6 +111,9 @@ class SqlStore:
 
     def close(self) -> None:
         self.database.close()
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.close()
 
     def notify(self, note: Callable[[str], None]) -> None:
         self.database.note = note

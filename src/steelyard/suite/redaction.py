@@ -16,7 +16,7 @@ from unicodedata import normalize
 from pydantic import BaseModel, ConfigDict, Field
 
 from steelyard.errors import UsageError
-from steelyard.plugins import UserCodeError, checked_call, place_in_words
+from steelyard.plugins import UserCodeError, checked_call, find_callable, place_in_words
 from steelyard.records import CallResult, Failure
 from steelyard.suite.build.draft import Draft
 from steelyard.suite.case import MISSING, Case, CaseSource, compile_path
@@ -191,8 +191,6 @@ def build_redactor(raw: Any, draft: Draft) -> Redactor | None:
         return None
     hook = None
     if part.hook is not None:
-        from steelyard.plugins import find_callable
-
         with draft.noting(("redact", "hook")):
             hook = find_callable(part.hook, draft.folder, "redact")
         if hook is None:

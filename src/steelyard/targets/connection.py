@@ -129,7 +129,7 @@ class Connections:
         origin = request.url.origin()
         proxy = None if self._proxies is None else self._proxies.for_origin(origin)
         data = _message(request, proxy if origin.scheme == "http" else None)
-        connection = self._kept(origin)
+        connection = self._reused(origin)
         if connection is not None:
             try:
                 await connection.exchange(data, reader)
@@ -151,7 +151,7 @@ class Connections:
         self._idle.clear()
         await asyncio.sleep(0)
 
-    def _kept(self, origin: URL) -> _Connection | None:
+    def _reused(self, origin: URL) -> _Connection | None:
         """The one that was used last; the others may well be closed by the time they are needed."""
         idle = self._idle[origin]
         while idle:
@@ -246,18 +246,18 @@ class _Connection(asyncio.Protocol):
     async def exchange(self, data: bytes, reader: Reader) -> None:
         """Send this and have the answer read."""
         loop = asyncio.get_running_loop()
-        self._reader, self._over, self.was_answered, kept = reader, loop.create_future(), False, False
+        self._reader, self._over, self.was_answered, reusable = reader, loop.create_future(), False, False
         if self._transport.is_closing():
             raise self._cut()
         self._transport.write(data)
         try:
             await self._over
             # An answer may come before all is sent, and something else after it.
-            kept = self._complete and self._keep and not self._transport.get_write_buffer_size()
+            reusable = self._complete and self._keep and not self._transport.get_write_buffer_size()
         finally:
             self._over, self.idle_since = None, loop.time()
             self._begin()
-            if not kept:
+            if not reusable:
                 self.close()
 
     def close(self) -> None:

@@ -35,8 +35,8 @@ class EmbeddingsProtocol(ChatProtocol):
 
 def cosine(first: list[float], second: list[float]) -> float:
     """The cosine of the angle between two vectors that are not zero."""
-    one, other = math.hypot(*first), math.hypot(*second)
-    return max(-1.0, min(1.0, math.fsum((x / one) * (y / other) for x, y in zip(first, second, strict=True))))
+    length, other = math.hypot(*first), math.hypot(*second)
+    return max(-1.0, min(1.0, math.fsum((x / length) * (y / other) for x, y in zip(first, second, strict=True))))
 
 
 def _is_vector(value: Any) -> bool:

@@ -118,13 +118,10 @@ class SuiteRun:
 
     def _run(self, only: list[str]) -> Report:
         chosen = Selection(tuple(("id", case) for case in only) if len(only) < len(self.cases) else ())
-        store = open_store(self._store)
-        try:
+        with open_store(self._store) as store:
             result, _ = run_decided(self.suite, store, replace(self._options, selection=chosen))
             figures, most = (result.summary, result.decision), result.header.n_planned or 1
             return build_report(store, result.header, figures=figures, max_details=most)
-        finally:
-            store.close()
 
 
 def _results(run: SuiteRun, report: Report, only: list[str]) -> Iterator[tuple[str, TestResult]]:

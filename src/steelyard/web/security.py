@@ -68,8 +68,8 @@ def _asked_host(request: Request) -> str:
     Not that of `request.url`, which is made of what the visitor sent: "localhost/static/?" as a host would be a path.
     """
     sent = request.headers.getlist("host")
-    found = _HOST.fullmatch(sent[0]) if len(sent) == 1 else None
-    return (found[1] or found[2]).lower() if found else ""
+    match = _HOST.fullmatch(sent[0]) if len(sent) == 1 else None
+    return (match[1] or match[2]).lower() if match else ""
 
 
 def _refused(site: Site, request: Request, allowed: Iterable[str]) -> Response | None:

@@ -238,7 +238,7 @@ def dimensions(report: Report) -> Table:
         ("Weight", lambda row: weight_of(report.header, row[0])),
         *(mean, interval, doc.value(lambda row: row[1].uncapped_mean, "Uncapped", "points")),
         *(doc.value(lambda row: row[1].capped, "Capped"), n),
-        behind=lambda row: Selection(component=row[0]),
+        selection=lambda row: Selection(component=row[0]),
         note="mean: after rules and checks, in points; uncapped: before; capped: share of texts that they changed",
         signature=OF_A_RUN,
     )
@@ -255,7 +255,7 @@ def flags(report: Report) -> Table:
         ("Flag", lambda row: row[0]),
         ("Flagged", lambda row: f"{row[1].numerator:,} of {row[1].denominator:,}"),
         *doc.estimate(lambda row: row[1].estimate, "Share"),
-        behind=lambda row: Selection(code=row[0].upper()),
+        selection=lambda row: Selection(code=row[0].upper()),
         signature=OF_A_RUN,
     )
 

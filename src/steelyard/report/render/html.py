@@ -300,7 +300,7 @@ class BlockWriter:
         """What is shown of a text, as a link to the samples behind it where there is one."""
         if self.address is None or not isinstance(text, doc.Figures):
             return _harmless(shown)
-        return tag("a", shown, href=self.address(text.behind), cls="behind")
+        return tag("a", shown, href=self.address(text.selection), cls="behind")
 
     def below(self, table: doc.Table, most: int) -> Iterator[Markup]:
         note, conclusion, signature = table.below(most, self.signatures)
