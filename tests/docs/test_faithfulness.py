@@ -83,6 +83,13 @@ def test_a_quote_that_stands_nowhere_is_made_up(report):
     assert report["judge"]["made_up_quotes"]["value"] == 0.25
 
 
+@pytest.mark.usefixtures("report")
+def test_remarks_are_counted_of_the_votes_even_where_no_rule_binds_the_judge():
+    text = " ".join(invoke("report", "LAST", "--full").split())
+    assert "Other remarks UNPROVEN 1 of 4 votes in mode model" in text
+    assert "Broken rules n/a: no rule binds the judge" in text
+
+
 def test_a_case_without_the_field_is_a_mistake_of_the_suite(tmp_path, report):
     for name, text in re.findall(r"```\w+ file=grounded/(\S+)\n(.*?)```", PAGE.read_text(), re.DOTALL):
         (tmp_path / name).write_text(text.replace(', "passages": []', ""))

@@ -53,15 +53,17 @@ def init_command(folder: Path, results: Path | None, as_json: bool) -> None:
     """
     from steelyard.cli.output import print_json
 
-    names = _starter(folder) if results is None else _from_results(results, folder)
+    names, left_out = (_starter(folder), "") if results is None else _from_results(results, folder)
     if as_json:
-        print_json({"folder": str(folder), "files": names})
+        print_json({"folder": str(folder), "files": names} | ({"left_out": left_out} if left_out else {}))
         return
     click.echo(f"Written: {', '.join(str(folder / name) for name in names)}")
+    if left_out:
+        click.echo(f"Left out: {left_out}")
     click.echo(f"Try it:  steelyard run {folder}")
 
 
-def _from_results(results: Path, folder: Path) -> list[str]:
+def _from_results(results: Path, folder: Path) -> tuple[list[str], str]:
     from steelyard.exchange.results import recognise
     from steelyard.exchange.suite_files import write_suite
 
