@@ -157,6 +157,25 @@ def test_a_table_is_read_and_its_scale_is_what_it_shows(tmp_path):
     assert report["overall"]["pass_rate"]["value"] is None
 
 
+def test_the_scale_is_stated_once_as_it_was_taken_or_as_the_user_says(tmp_path):
+    file = tmp_path / "big.csv"
+    file.write_text("question,answer,score\na,x,87\nb,y,3\n")
+    runs, reports = imported(tmp_path, file)
+    stated = [note for note in runs["runs"][0]["notes"] if "scale" in note]
+    assert stated == [
+        "score: its scale is taken as 0 to 87: 0 and the highest value in the file; --scale LOW:HIGH gives another"
+    ]
+    assert [sample.score for sample, _ in only(reports)[1]] == [1.0, 3 / 87]
+    runs, reports = imported(tmp_path, file, "--scale", "0:100")
+    assert "score: its scale is taken as 0 to 100: as --scale says" in runs["runs"][0]["notes"]
+    assert [sample.score for sample, _ in only(reports)[1]] == [0.87, 0.03]
+    more = ("--store", tmp_path / "runs.db")
+    assert "case a-" in (message := invoke("import", file, "--scale", "0:80", *more, code=2))
+    assert "has the score 87. Nothing was imported" in message
+    for unusable in ("5", "5:1", "0:nan", "0:inf"):
+        invoke("import", file, "--scale", unusable, *more, code=2)
+
+
 def test_rows_may_have_other_columns_and_letters_are_no_grades(tmp_path):
     file = tmp_path / "rows.jsonl"
     rows = [

@@ -40,6 +40,16 @@ def test_the_answers_are_scored_anew_without_a_call(tmp_path, file, scorer, rate
     assert report["run"]["target"]["kind"] == "recorded"
 
 
+def test_failed_calls_without_a_question_are_left_out_and_counted(tmp_path):
+    message = invoke("init", tmp_path / "mine", "--from", FILES / "openai-evals.jsonl")
+    left_out = (
+        "Left out: 2 of 10 cases: the file does not say what was expected (2 of them: no answer came, only an error)"
+    )
+    assert left_out in message.splitlines()
+    assert f"# {left_out}." in (tmp_path / "mine" / "suite.yaml").read_text()
+    assert len((tmp_path / "mine" / "answers.jsonl").read_text().splitlines()) == 8
+
+
 def test_both_readings_can_be_held_beside_each_other(tmp_path):
     scored(tmp_path, FILES / "promptfoo.json")
     store = tmp_path / "runs.db"

@@ -50,6 +50,16 @@ class _Survey:
         return held or set(self.truths)
 
     @property
+    def left_out(self) -> str:
+        """How many cases cannot be scored, and why; empty when all can."""
+        less = self.truths.keys() - self.usable
+        if not less:
+            return ""
+        errors = sum(self.failed[case] > 0 for case in less)
+        of_errors = f" ({errors} of them: no answer came, only an error)" if errors else ""
+        return f"{len(less)} of {len(self.truths)} cases: the file does not say what was expected{of_errors}"
+
+    @property
     def failed_share(self) -> float:
         """The share of failed samples of those cases."""
         usable = self.usable
@@ -57,8 +67,11 @@ class _Survey:
         return sum(self.failed[case] for case in usable) / n
 
 
-def write_suite(results: ResultFile, path: Path, folder: Path) -> list[str]:
-    """Write the suite, its cases and the recorded answers, and give the names of the files; nothing is overwritten."""
+def write_suite(results: ResultFile, path: Path, folder: Path) -> tuple[list[str], str]:
+    """Write the suite, its cases and the recorded answers, and give the names of the files, and what is left out.
+
+    Nothing is overwritten.
+    """
     survey = _Survey()
     with reading(path):
         for sample in results.samples():
@@ -74,12 +87,12 @@ def write_suite(results: ResultFile, path: Path, folder: Path) -> list[str]:
             folder.mkdir(parents=True, exist_ok=True)
             _write_lines(folder / CASES, _cases(results, survey.usable))
             for subject, name in files.items():
-                _write_lines(folder / name, _answers(results, subject))
+                _write_lines(folder / name, _answers(results, subject, survey.usable))
             # Last: without it there is no suite.
             (folder / SUITE).write_text(text, encoding="utf-8")
         except OSError as error:
             raise UsageError(f"cannot write to {folder}: {error.strerror}") from error
-    return names
+    return names, survey.left_out
 
 
 def _write_lines(path: Path, records: Iterator[dict[str, Any]]) -> None:
@@ -97,10 +110,10 @@ def _cases(results: ResultFile, usable: set[str]) -> Iterator[dict[str, Any]]:
             yield {"id": case.id, "input": case.input, "expected": case.expected, "category": case.category}
 
 
-def _answers(results: ResultFile, subject: str) -> Iterator[dict[str, Any]]:
+def _answers(results: ResultFile, subject: str, usable: set[str]) -> Iterator[dict[str, Any]]:
     repeats: Counter[tuple[str, str]] = Counter()
     for sample in results.samples():
-        if sample.subject != subject:
+        if sample.subject != subject or sample.case.id not in usable:
             continue
         cell = sample.case.id, sample.variant
         yield {
@@ -146,8 +159,8 @@ def _head(results: ResultFile, path: Path, survey: _Survey) -> Iterator[str]:
     yield f"#   steelyard import {path.name}"
     yield f"\nsuite: {json.dumps(results.name)}"
     yield "\n# Look at: are these the questions, and what should be answered?"
-    if less := len(survey.truths) - len(survey.usable):
-        yield f"# {less} of {len(survey.truths)} are left out: the file does not say what was expected."
+    if survey.left_out:
+        yield f"# Left out: {survey.left_out}."
 
 
 def _asked(survey: _Survey, files: dict[str, str]) -> Iterator[str]:
