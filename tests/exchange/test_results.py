@@ -198,6 +198,16 @@ def test_an_answer_without_the_score_that_counts_gets_no_other(tmp_path):
     assert unscored == {name: [None] for name in unscored}
 
 
+def test_what_was_not_timed_took_no_0_seconds_and_sql_says_who_scored(tmp_path):
+    imported(tmp_path, CHOICES)
+    store = str(tmp_path / "runs.db")
+    call = json.loads(invoke("show", "LAST", "doc-0", "--store", store, "--json"))["call"]
+    assert [call[name] for name in ("latency", "tokens_in", "tokens_out", "cost")] == [None] * 4
+    query = "select scored_by, count(s.latency) as timed from runs join samples s using (run) group by all"
+    asked = json.loads(invoke("sql", query, "--store", store, "--json"))
+    assert asked == [{"scored_by": "lm-eval 0.4.13", "timed": 0}]
+
+
 def test_the_same_file_twice_is_one_run(tmp_path):
     first, _ = imported(tmp_path, "promptfoo.json")
     again, _ = imported(tmp_path, "promptfoo.json")

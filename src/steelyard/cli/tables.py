@@ -34,6 +34,7 @@ def sql_command(query: str, names: tuple[str, ...], file: Path | None, store_url
 
     QUERY is one SELECT over the views runs, samples, findings, votes and claims of all runs, by DuckDB.
     """
+    from steelyard.analysis.summary import is_partial
     from steelyard.errors import UsageError
     from steelyard.store.sql import open_store
     from steelyard.tables.query import answer_query
@@ -54,7 +55,7 @@ def sql_command(query: str, names: tuple[str, ...], file: Path | None, store_url
         )
         if not runs:
             raise UsageError(f"there is no run of a suite {given['suite']} here" if given["suite"] else "no runs yet")
-        answer_query(store, query, runs, answers=given["answers"], show=show)
+        answer_query(store, query, runs, answers=given["answers"], is_partial=is_partial, show=show)
     finally:
         store.close()
 

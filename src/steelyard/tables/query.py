@@ -47,7 +47,13 @@ class Answer:
 
 
 def answer_query(
-    store: SqlStore, sql: str, runs: Sequence[RunHeader], *, answers: bool, show: Callable[[Answer], Any]
+    store: SqlStore,
+    sql: str,
+    runs: Sequence[RunHeader],
+    *,
+    answers: bool,
+    is_partial: Callable[[RunHeader], bool],
+    show: Callable[[Answer], Any],
 ) -> Any:
     """What `show` makes of the answer to one SELECT over these runs, as `store.listing` has them.
 
@@ -65,7 +71,7 @@ def answer_query(
             for name in VIEWS:
                 # A name that stands in a text or an alias only costs time.
                 if re.search(rf"\b{name}\b", sql, re.IGNORECASE):
-                    table = _runs(runs) if name == "runs" else _of_all(store, runs, name, answers=answers)
+                    table = _runs(runs, is_partial) if name == "runs" else _of_all(store, runs, name, answers=answers)
                     connection.register(name, table)
             connection.execute("SET lock_configuration = true")
             reader = connection.sql(sql).to_arrow_reader(_FETCHED)
@@ -105,7 +111,7 @@ def _of_all(store: SqlStore, runs: Sequence[RunHeader], name: str, *, answers: b
     return pa.concat_tables(tables, promote_options="default")
 
 
-def _runs(runs: Sequence[RunHeader]) -> pyarrow.Table:
+def _runs(runs: Sequence[RunHeader], is_partial: Callable[[RunHeader], bool]) -> pyarrow.Table:
     pa = arrow()
     # DuckDB knows zones of time only with an extension.
     moment, figure = pa.timestamp("us"), pa.float64()
@@ -116,11 +122,13 @@ def _runs(runs: Sequence[RunHeader]) -> pyarrow.Table:
         "ended": (moment, lambda run: _moment(run.ended_at)),
         "state": (pa.string(), lambda run: run.state.value),
         "verdict": (pa.string(), lambda run: run.verdict and run.verdict.value),
+        "partial": (pa.bool_(), is_partial),
         "planned": (pa.int64(), lambda run: run.n_planned),
         "n": (pa.int64(), lambda run: _figure(run, "average", "n")),
         "average": (figure, lambda run: _figure(run, "average", "value")),
         "pass_rate": (figure, lambda run: _figure(run, "pass_rate", "value")),
         "suspect": (pa.list_(pa.string()), lambda run: list(run.suspect)),
+        "scored_by": (pa.string(), lambda run: (run.options.imported and run.options.imported.tool) or None),
         "rescored_from": (pa.string(), lambda run: run.rescored_from),
         "signature": (pa.string(), lambda run: run.signature.get("text")),
         "target": (pa.string(), lambda run: json.dumps(run.target, ensure_ascii=False)),
