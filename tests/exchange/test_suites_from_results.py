@@ -106,6 +106,24 @@ def test_the_nearest_scorer_is_chosen(kind, truths, scorer):
     assert scorer in scorer_for(kind, truths)[0]
 
 
+def test_nothing_that_a_file_names_becomes_a_part_of_the_suite(tmp_path):
+    document = json.loads((FILES / "promptfoo-grid.json").read_text())
+    document["config"]["description"] = "capitals \U0001f5fa\u2028\x7f"
+    for row in document["results"]["results"]:
+        row["provider"]["label"] = f"{row['provider']['id']} \U0001f5fa\ntarget: {{python: evil:run}}"
+        for part in (row.get("gradingResult") or {}).get("componentResults") or []:
+            part["assertion"]["type"] += "\nlimits: {timeout: 1}\x85repeats: 1"
+    file = tmp_path / "results.json"
+    file.write_text(json.dumps(document))
+    report, text = scored(tmp_path, file)
+    assert [line for line in text.splitlines() if line.startswith(("target:", "limits: {t", "repeats: 1"))] == [
+        "target: {recorded: answers.jsonl}"
+    ]
+    assert report["run"]["suite"] == "capitals \U0001f5fa\u2028\x7f"
+    label = "openai:chat:large \U0001f5fa\ntarget: {python: evil:run}"
+    assert scored(tmp_path, file, "--target", label)[0]["run"]["target"]["file"] == "answers-1.jsonl"
+
+
 def test_two_cases_of_one_id_are_no_suite(tmp_path):
     file = tmp_path / "rows.jsonl"
     file.write_text("".join(json.dumps({"id": 1, "question": text, "answer": "x"}) + "\n" for text in "ab"))

@@ -48,7 +48,12 @@ class Answer:
 
 
 def answer_query(
-    store: SqlStore, sql: str, runs: Sequence[RunHeader], *, answers: bool, show: Callable[[Answer], Any]
+    store: SqlStore,
+    sql: str,
+    runs: Sequence[RunHeader],
+    *,
+    answers: bool,
+    show: Callable[[Answer], Any],
 ) -> Any:
     """What `show` makes of the answer to one SELECT over these runs, as `store.listing` has them.
 
@@ -123,9 +128,9 @@ def _runs(runs: Sequence[RunHeader]) -> pyarrow.Table:
         "average": (figure, lambda run: _figure(run, "average", "value")),
         "pass_rate": (figure, lambda run: _figure(run, "pass_rate", "value")),
         "suspect": (pa.list_(pa.string()), lambda run: list(run.suspect)),
+        "scored_by": (pa.string(), lambda run: (run.options.imported and run.options.imported.tool) or None),
         "rescored_from": (pa.string(), lambda run: run.rescored_from),
         "signature": (pa.string(), lambda run: run.signature.get("text")),
-        "scored_by": (pa.string(), lambda run: (run.options.imported and run.options.imported.tool) or None),
         "target": (pa.string(), lambda run: json.dumps(run.target, ensure_ascii=False)),
         "version": (pa.string(), lambda run: run.version or None),
     }
