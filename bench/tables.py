@@ -28,9 +28,12 @@ def measure(url: str, what: str) -> str:
         make = {"pandas": frames.to_pandas, "polars": frames.to_polars, "arrow": arrow.table_of}[what]
         n = len(make(store, header))
     elif what == "sql":
+        from steelyard.analysis.summary import is_partial
         from steelyard.tables.query import answer_query
 
-        n = answer_query(store, _QUERY, [header], answers=False, show=lambda answer: len(list(answer.rows)))
+        n = answer_query(
+            store, _QUERY, [header], answers=False, is_partial=is_partial, show=lambda answer: len(list(answer.rows))
+        )
     else:
         from steelyard.tables.files import write_table
 

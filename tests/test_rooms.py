@@ -34,7 +34,7 @@ MAY_KNOW = {
     "runner": _DATA | _CALLS | {"analysis", "decide", "report", "cluster", "exchange"},
     "auditing": _DATA | _CALLS | {"analysis", "decide"},
     "results": _DATA | {"engine", "analysis", "decide", "report", "runner", "auditing", "people", "tables", "api"},
-    "tables": _DATA,
+    "tables": _DATA | {"analysis"},
     "people": _DATA | {"scoring", "engine", "analysis", "decide", "auditing"},
     "web": _DATA | _CALLS | {"analysis", "decide", "report", "people"},
     "testing": {"api", "engine", "report", "results", "runner", "store", "suite"},

@@ -41,6 +41,10 @@ def report(tmp_path_factory):
         invoke("run", ".", "--judge", server.base_url, "--judge-model", "scripted", code=1)
         assert all("Quotes are checked against input.passages" in str(request) for request in server.requests)
         assert len(server.requests) == len(SAID)
+        sent = "\n".join(message["content"] for message in server.requests[0]["messages"])
+        assert "Split the answer into claims" in sent
+        quote = "The words of a passage that say it, word for word; empty when none does."
+        assert f'"claims": [{{"claim": "<One thing that the answer says.>", "quote": "<{quote}>"}}]' in sent
         yield json.loads(invoke("report", "LAST", "--json"))
 
 
@@ -65,11 +69,25 @@ def test_a_score_is_believed_only_with_a_quote_from_a_passage(report):
         "parking": 2,
         "cafe": 3,
     }
+    # 5, 4, 2 and 3 of 1 to 5 are 100, 75, 25 and 50 %: nothing in `cafe` and `parking` is supported.
+    assert {sample["case_id"]: sample["passed"] for sample in report["samples"]} == {
+        "opening": True,
+        "tickets": True,
+        "parking": False,
+        "cafe": False,
+    }
     assert points["cafe"]["capped_by"] == "evidence: no quote from input.passages for a score above 3"
 
 
 def test_a_quote_that_stands_nowhere_is_made_up(report):
     assert report["judge"]["made_up_quotes"]["value"] == 0.25
+
+
+@pytest.mark.usefixtures("report")
+def test_remarks_are_counted_of_the_votes_even_where_no_rule_binds_the_judge():
+    text = " ".join(invoke("report", "LAST", "--full").split())
+    assert "Other remarks UNPROVEN 1 of 4 votes in mode model" in text
+    assert "Broken rules n/a: no rule binds the judge" in text
 
 
 def test_a_case_without_the_field_is_a_mistake_of_the_suite(tmp_path, report):

@@ -106,4 +106,10 @@ def test_a_run_of_a_sample_says_so_is_rescored_and_compared_and_another_seed_has
     assert json.loads(invoke("compare", "LAST~1", "LAST", "--json"))["signatures"]["changes"] == []
     invoke(*words[:-1], 8, "--quiet")
     assert sorted(ids()) != sorted(first)
+    compared = json.loads(invoke("compare", "LAST~1", "LAST", "--json", code=4))
+    assert compared["verdict"] == "cannot tell"
+    assert "the set of cases differs" in compared["signatures"]["changes"][0]["sentence"]
+    invoke("run", suite, "--quiet")
+    rows = json.loads(invoke("sql", "select partial from runs order by began", "--json"))
+    assert [row["partial"] for row in rows] == [True, True, True, True, False]
     assert "give --sample N, too" in invoke("run", suite, "--by", "category", code=2)

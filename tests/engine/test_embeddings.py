@@ -127,6 +127,10 @@ def test_another_model_or_truth_is_inconclusive_until_it_is_asked(store, server,
     assert rescored.verdict is Verdict.INVALID
     truths = runner.rescore(write(tmp_path, server, truths=TRUTHS | {"c0": "a lamp"}), store, header)
     assert samples(store, truths)["c0"].outcome is Outcome.JUDGE_FAILED
+    # What is sent besides the texts may change the vectors, and so may the place.
+    for more in ({"extra": {"task": "query"}}, {"base_url": server.url("/v1").replace("127.0.0.1", "localhost")}):
+        changed = runner.rescore(write(tmp_path, server, embeddings=more), store, header)
+        assert samples(store, changed)["c0"].outcome is Outcome.JUDGE_FAILED
     asked = len(server.seen(PATH))
     judged, _ = runner.judge_again(other, store, header, RunOptions())
     assert scores(store, judged) == scores(store, header)

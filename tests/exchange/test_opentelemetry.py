@@ -122,6 +122,21 @@ def test_spans_of_every_form_are_cases_with_recorded_answers(traced):
     assert len({case["cluster"] for case in cases}) == 2
 
 
+def test_a_span_without_output_is_a_failed_call_and_not_left_out(tmp_path):
+    def two(tracer):
+        for answered in (True, False):
+            with tracer.start_as_current_span("chat", attributes={"steelyard.expected": "Paris"}) as span:
+                span.set_attribute(GEN_AI.GEN_AI_INPUT_MESSAGES, parts("What is the capital of France?"))
+                if answered:
+                    span.set_attribute(GEN_AI.GEN_AI_OUTPUT_MESSAGES, parts("Paris"))
+
+    (tmp_path / "traces.json").write_text("\n".join(map(json.dumps, sent_by_the_sdk(two))))
+    (tmp_path / "suite.yaml").write_text(SUITE)
+    report = json.loads(invoke("run", tmp_path, "--store", tmp_path / "runs.db", "--json"))
+    assert report["overall"]["outcomes"] == {"scored": 1, "target_failed": 1}
+    assert report["failures"] == {"no_output": 1}
+
+
 def test_scores_are_events_of_the_semantic_conventions(traced):
     invoke("export", "LAST", "--otlp", traced / "events.json", "--store", traced / "runs.db")
     records = read_back(json.loads((traced / "events.json").read_text()))

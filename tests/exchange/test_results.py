@@ -157,6 +157,25 @@ def test_a_table_is_read_and_its_scale_is_what_it_shows(tmp_path):
     assert report["overall"]["pass_rate"]["value"] is None
 
 
+def test_the_scale_is_stated_once_as_it_was_taken_or_as_the_user_says(tmp_path):
+    file = tmp_path / "big.csv"
+    file.write_text("question,answer,score\na,x,87\nb,y,3\n")
+    runs, reports = imported(tmp_path, file)
+    stated = [note for note in runs["runs"][0]["notes"] if "scale" in note]
+    assert stated == [
+        "score: its scale is taken as 0 to 87: 0 and the highest value in the file; --scale LOW:HIGH gives another"
+    ]
+    assert [sample.score for sample, _ in only(reports)[1]] == [1.0, 3 / 87]
+    runs, reports = imported(tmp_path, file, "--scale", "0:100")
+    assert "score: its scale is taken as 0 to 100: as --scale says" in runs["runs"][0]["notes"]
+    assert [sample.score for sample, _ in only(reports)[1]] == [0.87, 0.03]
+    more = ("--store", tmp_path / "runs.db")
+    assert "case a-" in (message := invoke("import", file, "--scale", "0:80", *more, code=2))
+    assert "has the score 87. Nothing was imported" in message
+    for unusable in ("5", "5:1", "0:nan", "0:inf"):
+        invoke("import", file, "--scale", unusable, *more, code=2)
+
+
 def test_rows_may_have_other_columns_and_letters_are_no_grades(tmp_path):
     file = tmp_path / "rows.jsonl"
     rows = [
@@ -169,6 +188,43 @@ def test_rows_may_have_other_columns_and_letters_are_no_grades(tmp_path):
     _, samples = only(imported(tmp_path, file)[1])
     assert [sample.score for sample, _ in samples] == [None, 0.0, 0.85, None]
     assert [sample.call_result.text for sample, _ in samples] == [None, "", "x", "x"]
+
+
+def test_a_column_of_errors_may_say_that_there_was_none(tmp_path):
+    file = tmp_path / "rows.csv"
+    words = ("False", "no", "0", "NaN", "None", "", "failed", "True", "504")
+    file.write_text("question,answer,score,failed\n" + "".join(f"q{word},x,1,{word}\n" for word in words))
+    _, samples = only(imported(tmp_path, file)[1])
+    assert [sample.score for sample, _ in samples] == [1.0] * 6 + [None] * 3
+
+
+def test_an_answer_without_the_score_that_counts_gets_no_other(tmp_path):
+    document = json.loads((FILES / "inspect.json").read_text())
+    without = next(sample for sample in document["samples"] if "error" not in sample)
+    without["scores"]["exact"]["value"] = None
+    (tmp_path / "log.json").write_text(json.dumps(document))
+    rows = [json.loads(line) for line in (FILES / CHOICES).read_text().splitlines()]
+    rows[0]["acc"] = None
+    (tmp_path / "samples.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    events = [json.loads(line) for line in (FILES / "openai-evals.jsonl").read_text().splitlines()]
+    first = next(event for event in events if event.get("type") == "match")
+    first |= {"type": "metrics", "data": {"length": 1}}
+    (tmp_path / "events.jsonl").write_text("".join(json.dumps(event) + "\n" for event in events))
+    unscored = {}
+    for name in ("log.json", "samples.jsonl", "events.jsonl"):
+        _, samples = only(imported(tmp_path, tmp_path / name, "--name", name)[1])
+        unscored[name] = [sample.score for sample, _ in samples if "not scored" in str(sample.call_result.failure)]
+    assert unscored == {name: [None] for name in unscored}
+
+
+def test_what_was_not_timed_took_no_0_seconds_and_sql_says_who_scored(tmp_path):
+    imported(tmp_path, CHOICES)
+    store = str(tmp_path / "runs.db")
+    call = json.loads(invoke("show", "LAST", "doc-0", "--store", store, "--json"))["call"]
+    assert [call[name] for name in ("latency", "tokens_in", "tokens_out", "cost")] == [None] * 4
+    query = "select scored_by, count(s.latency) as timed from runs join samples s using (run) group by all"
+    asked = json.loads(invoke("sql", query, "--store", store, "--json"))
+    assert asked == [{"scored_by": "lm-eval 0.4.13", "timed": 0}]
 
 
 def test_the_same_file_twice_is_one_run(tmp_path):

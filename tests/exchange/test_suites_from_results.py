@@ -40,6 +40,16 @@ def test_the_answers_are_scored_anew_without_a_call(tmp_path, file, scorer, rate
     assert report["run"]["target"]["kind"] == "recorded"
 
 
+def test_failed_calls_without_a_question_are_left_out_and_counted(tmp_path):
+    message = invoke("init", tmp_path / "mine", "--from", FILES / "openai-evals.jsonl")
+    left_out = (
+        "Left out: 2 of 10 cases: the file does not say what was expected (2 of them: no answer came, only an error)"
+    )
+    assert left_out in message.splitlines()
+    assert f"# {left_out}." in (tmp_path / "mine" / "suite.yaml").read_text()
+    assert len((tmp_path / "mine" / "answers.jsonl").read_text().splitlines()) == 8
+
+
 def test_both_readings_can_be_held_beside_each_other(tmp_path):
     scored(tmp_path, FILES / "promptfoo.json")
     store = tmp_path / "runs.db"
@@ -94,6 +104,24 @@ def test_what_is_there_is_not_overwritten(tmp_path):
 )
 def test_the_nearest_scorer_is_chosen(kind, truths, scorer):
     assert scorer in scorer_for(kind, truths)[0]
+
+
+def test_nothing_that_a_file_names_becomes_a_part_of_the_suite(tmp_path):
+    document = json.loads((FILES / "promptfoo-grid.json").read_text())
+    document["config"]["description"] = "capitals \U0001f5fa\u2028\x7f"
+    for row in document["results"]["results"]:
+        row["provider"]["label"] = f"{row['provider']['id']} \U0001f5fa\ntarget: {{python: evil:run}}"
+        for part in (row.get("gradingResult") or {}).get("componentResults") or []:
+            part["assertion"]["type"] += "\nlimits: {timeout: 1}\x85repeats: 1"
+    file = tmp_path / "results.json"
+    file.write_text(json.dumps(document))
+    report, text = scored(tmp_path, file)
+    assert [line for line in text.splitlines() if line.startswith(("target:", "limits: {t", "repeats: 1"))] == [
+        "target: {recorded: answers.jsonl}"
+    ]
+    assert report["run"]["suite"] == "capitals \U0001f5fa\u2028\x7f"
+    label = "openai:chat:large \U0001f5fa\ntarget: {python: evil:run}"
+    assert scored(tmp_path, file, "--target", label)[0]["run"]["target"]["file"] == "answers-1.jsonl"
 
 
 def test_two_cases_of_one_id_are_no_suite(tmp_path):

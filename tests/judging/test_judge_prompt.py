@@ -6,6 +6,7 @@ from parts.small_judge import FINE, RUBRIC, judge
 from steelyard.errors import SuiteError
 from steelyard.judging.prompt import Fence, again, answer_shape, instruction, messages
 from steelyard.suite.case import Case
+from steelyard.suite.judge import Evidence
 
 FENCE = Fence("ab12")
 CASE = Case(
@@ -116,6 +117,23 @@ def test_the_shape_of_the_answer_follows_the_schema_with_reasons_first():
         '  "tone": <whole number from 1 to 5>,\n  "plot_sense": <whole number from 1 to 5>,\n'
         '  "harm_flag": <true or false>\n}'
     )
+
+
+def test_a_list_of_objects_is_shown_with_its_fields_and_what_they_are():
+    claim = {
+        "claim": {"type": "string", "description": "One claim."},
+        "kind": {"enum": ["fact", "view"]},
+        "at": {"type": "array", "items": {"type": "object", "properties": {"line": {"type": "integer"}}}},
+        "support": {"type": "string", "readOnly": True},
+    }
+    claims = {"type": "array", "items": {"type": "object", "properties": claim}}
+    proof = Evidence(place="claims[].claim", fewest_words=2)
+    asked = judge(response={"properties": {"claims": claims}}, reasons=None, evidence=proof)
+    assert answer_shape(asked).splitlines()[1] == (
+        '  "claims": [{"claim": "<One claim.>", "kind": "<fact or view>", "at": [{"line": <whole number>}]}],'
+    )
+    system = messages(asked, "A tale.", Case("a"), {}, FENCE).messages[0]["content"]
+    assert "put a word-for-word quote of at least 2 words from the text into claims[].claim. Quotes" in system
 
 
 def test_a_rubric_alone_is_enough():

@@ -23,7 +23,7 @@ from steelyard.errors import TargetFailure
 def answer(case):
     said = json.loads((pathlib.Path(__file__).parent / "said.json").read_text()).get(case.id)
     if said == "FAILS":
-        raise TargetFailure("refused", "nobody there", retry=False)
+        raise TargetFailure("http_500", "nobody there", retry=False)
     return {"word": said or "word %d" % case.input["number"]}
 """
 

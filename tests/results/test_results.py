@@ -14,6 +14,7 @@ from parts.command import invoke
 from parts.judged_suite import write_judged
 from parts.small_suite import write_suite
 from steelyard import NotPassed, UsageError
+from steelyard.engine.plan import Selection
 from steelyard.errors import RunNotFound
 
 WRONG = """
@@ -217,3 +218,13 @@ def test_a_run_is_a_table_of_three_libraries():
     assert frame["score"].tolist() == [0, 0, 1, 1, 1, 1]
     assert run.to_polars(answers=True)["answer"][2] == '{"word": "word 2"}'
     assert run.to_arrow("findings").num_rows == 2
+
+
+def test_a_run_of_a_part_says_so_in_python_and_in_sql(tmp_path):
+    store = str(tmp_path / "runs.db")
+    suite = steelyard.Suite("s", cases=[*ONE, {"id": "b", "expected": "x"}], target=lambda case: "x", score=EXACT)
+    whole, part = (suite.run(store, selection=Selection(limit=limit)) for limit in (None, 1))
+    assert (whole.is_partial, part.is_partial) == (False, True)
+    rows = json.loads(invoke("sql", "select run, partial, scored_by from runs", "--store", store, "--json"))
+    assert {row["run"]: row["partial"] for row in rows} == {whole.id: False, part.id: True}
+    assert {row["scored_by"] for row in rows} == {None}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import math
+import sys
 
 import numpy as np
 import pytest
@@ -63,9 +64,12 @@ def test_what_counts_as_a_number(tmp_path):
 
 
 def test_true_is_the_top_of_a_declared_scale_and_numbers_lie_on_it(tmp_path):
-    score = {"f": {"python": lambda answer, case: True if case.id == "c1" else 2, "scale": [1, 5]}}
-    samples = samples_of(tmp_path, score)
-    assert [samples[case].score for case in ("c1", "c2")] == [1.0, 0.25]
+    ways = {"plain": True, "two": 2, "no": False, "numpy": np.bool_(1), "dict": {"score": True}}
+    score = {"f": {"python": lambda answer, case: ways[case.id], "scale": [1, 5]}}
+    samples = samples_of(tmp_path, score, ids=tuple(ways))
+    # 2 is a quarter of the way from 1 to 5.
+    right = dict.fromkeys(ways, 1.0) | {"two": 0.25, "no": 0.0}
+    assert {case: sample.score for case, sample in samples.items()} == right
 
 
 def test_a_dict_has_measures_as_components_without_weight_and_findings(tmp_path):
@@ -164,6 +168,17 @@ def test_what_it_raises_is_named_with_its_line(tmp_path, kind):
 
     sample = samples_of(tmp_path, {"f": plain if kind == "plain" else waiting})["c1"]
     assert "raised KeyError: 'colour' (test_functions.py:" in sample.findings[0].evidence
+
+
+def test_an_async_function_that_exits_ends_neither_the_run_nor_the_loop_of_the_others(tmp_path):
+    async def leaves(answer, case):
+        if case.id == "c1":
+            sys.exit(3)
+        return 0.5
+
+    samples = samples_of(tmp_path, {"f": leaves})
+    assert "raised SystemExit: 3 (test_functions.py:" in samples["c1"].findings[0].evidence
+    assert (samples["c1"].score, samples["c2"].score) == (None, 0.5)
 
 
 @pytest.mark.parametrize(

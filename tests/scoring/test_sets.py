@@ -219,6 +219,14 @@ def test_the_audit_tries_them_all(tickets):
     assert 0 < probes["everything", "as written"] < 0.5
 
 
+def test_the_truth_of_a_case_whose_list_is_empty_has_no_values(tickets):
+    (tickets / "suite.yaml").write_text(SUITE.replace("login]}}", "login]}, when_unknown: skip}"))
+    empty = {**TICKETS[0], "expected": {"tags": [], "severity": "low"}}
+    (tickets / "cases.json").write_text(json.dumps([empty, *TICKETS[1:]]))
+    data = json.loads(steelyard("audit", "suite.yaml", "--json", cwd=tickets).stdout)
+    assert {probe["average"] for probe in data["probes"] if probe["probe"] == "truth"} == {1.0}
+
+
 def test_an_answer_of_which_all_is_skipped_earns_nothing(tickets):
     alone = SUITE.split("  tags:")[0] + "pass: score >= 75 %\n"
     (tickets / "suite.yaml").write_text(alone)

@@ -137,6 +137,13 @@ def test_which_proxy_leads_where(env, url, proxy):
     assert (None if chosen is None else str(chosen)) == proxy
 
 
+@pytest.mark.parametrize("place", ["host:port", "[::1"])
+def test_an_address_that_is_none_is_a_mistake_and_hides_its_password(bench, place):
+    with pytest.raises(UsageError, match="the proxy for https is no address") as raised:
+        Proxies.of({"HTTPS_PROXY": f"http://user:{SECRET}@{place}"})
+    assert SECRET not in str(raised.value)
+
+
 def test_a_proxy_of_another_kind_is_a_mistake(bench):
     bench.env = {"HTTPS_PROXY": "socks5://me:proxy-password@127.0.0.1:1"}
     with pytest.raises(UsageError, match=r"socks5.*only http:// is understood") as caught:

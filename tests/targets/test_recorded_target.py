@@ -7,6 +7,7 @@ import tracemalloc
 
 import pytest
 
+from parts.command import steelyard
 from steelyard.errors import SuiteError, TargetFailure
 from steelyard.suite.case import Case
 from steelyard.suite.models import Variant
@@ -217,3 +218,17 @@ async def test_memory_stays_small_whatever_the_answers_weigh(bench):
 def test_a_record_path_that_is_no_path_is_a_mistake(bench):
     with pytest.raises(SuiteError, match="not a path"):
         bench.open("recorded", {"file": "a.jsonl", "answer": "a..b"})
+
+
+def test_answers_to_no_question_of_the_run_are_counted(tmp_path):
+    cases = [{"id": name, "expected": name} for name in "ab"]
+    (tmp_path / "suite.yaml").write_text(
+        f"suite: s\ncases: {json.dumps(cases)}\ntarget: {{recorded: a.jsonl}}\n"
+        "score: {answer: {exact: {expected: expected}}}\n"
+    )
+    records = [{"case": name, "answer": name} for name in "axby"] + [{"case": "a", "answer": "a", "repeat": 1}]
+    (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, records)))
+    message = steelyard("run", ".", cwd=tmp_path).stderr
+    assert "3 of 5 recorded answers not used: the run has no such case, variant or repeat; the first: case x" in message
+    # A part of a suite leaves out what it was not asked for.
+    assert "not used" not in steelyard("run", ".", "--limit", "1", cwd=tmp_path).stderr

@@ -112,6 +112,18 @@ async def test_an_event_of_no_such_protocol_is_a_failure(bench, server, event):
     assert (await bench.fail("chat", stream("chat", server))).kind == "bad_body"
 
 
+async def test_nothing_is_lost_of_a_marked_stream_of_parts_or_of_counts_that_come_twice(bench, server):
+    deltas = [{"choices": [{"delta": {"content": piece}}]} for piece in ("a ", [{"type": "text", "text": "chair"}])]
+    server.on(PATHS["chat"], text_answer("\ufeff" + events(*deltas, "[DONE]").decode()))
+    assert (await bench.ask("chat", stream("chat", server))).text == "a chair"
+    bench.env = dict(KEYS["anthropic"])
+    body = streamed("anthropic", "a chair").body.decode()
+    again = body.replace('"output_tokens": 7', '"output_tokens": 7, "input_tokens": null')
+    assert again != body
+    server.on(PATHS["anthropic"], text_answer(again))
+    assert (await bench.ask("anthropic", stream("anthropic", server))).tokens_in == 50
+
+
 async def test_a_server_that_does_not_stream_has_no_first_token(bench, server):
     server.on(PATHS["chat"], chat_answer("all at once"))
     response = await bench.ask("chat", stream("chat", server))

@@ -150,7 +150,7 @@ class ProbeMaker:
         shapes = [shape for shape in shapes if isinstance(shape, (dict, list))] or [{"answer": _CONSTANT}]
         # What the scorers look for, where the schema does not name it or there is none.
         self._looked_for, self._as_texts = schema_of(shapes), schema_of(shapes, loose=True)
-        self._truths = [self._truth(at, item) for at, item in enumerate(parts)]
+        self._truths = [self._truth(at, [*self._no_items(cases[at]), *item]) for at, item in enumerate(parts)]
 
     def probes(self) -> Iterator[Probe]:
         """All probes, the truth last."""
@@ -273,6 +273,12 @@ class ProbeMaker:
         """Of each component, what it looks for by path into the answer."""
         results = (truth_parts(component, scorer, case) for component, scorer in self._scorers)
         return [parts for parts in results if parts]
+
+    def _no_items(self, case: Case) -> Iterator[dict[str, Any]]:
+        """For scorers of sets that skip the case: no items, since filler in an empty list would be one too many."""
+        for component, scorer in self._scorers:
+            if scorer.needs_truth and not truth_parts(component, scorer, case):
+                yield scorer.everything_at([case])
 
     def _truth(self, at: int, parts: list[dict[str, Any]]) -> str:
         """An answer that is right for all components; where they want different things at one place, the best."""

@@ -237,12 +237,13 @@ def end_with(
 
     header, report = result.header, result.report(store, brief=not as_json)
     comparison = None if reference is None else compare_with(store, header, reference, allow_mismatch=allow_mismatch)
-    next_step = _ask_again(report) if stopped is None and go_on is None else ""
+    again = same_command(header.id) if go_on is None else shlex.join(go_on)
+    next_step = f"Next: {again}" if stopped is not None else _ask_again(report) if go_on is None else ""
     if as_json:
         from steelyard.report.run import data
 
         print_json(data(report) | against_data(comparison))
-        if next_step and not quiet:
+        if next_step and stopped is None and not quiet:
             click.echo(next_step, err=True)
     elif quiet:
         print_verdict(report)
@@ -250,7 +251,6 @@ def end_with(
         against = against_blocks(comparison, reference.label if reference else "")
         print_on_one_screen(report, against, next_step)
     if stopped is not None:
-        again = same_command(header.id) if go_on is None else shlex.join(go_on)
         click.echo(f"Not finished ({stopped}). Resume with:\n  {again}", err=True)
     return INTERRUPTED if interrupted else exit_code(header.verdict)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import textwrap
 from dataclasses import asdict
@@ -334,13 +335,35 @@ def _charts(history: History, folder: Path) -> list[Path]:
 # `steelyard import`.
 
 
+def _scale(context: click.Context, parameter: click.Parameter, value: str | None) -> tuple[float, float] | None:
+    if value is None:
+        return None
+    try:
+        low, high = map(float, value.split(":"))
+    except ValueError:
+        low = high = 0.0
+    if not -math.inf < low < high < math.inf:
+        raise click.BadParameter(f"{value!r}: write the lowest and the highest score, as 0:100", context, parameter)
+    return low, high
+
+
 @click.command("import")
 @click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
 @click.option("--suite", metavar="SUITE", help="Read a snapshot in the suite's own format, written by another tool.")
 @click.option("--name", metavar="NAME", help="Another tool's results: the suite's name. [default: as the file says]")
+@click.option(
+    "--scale", metavar="LOW:HIGH", callback=_scale, help="Another tool's results: the scale of its scores, as 0:100."
+)
 @store_url
 @as_json
-def import_command(file: Path, suite: str | None, name: str | None, store_url: str | None, as_json: bool) -> None:
+def import_command(
+    file: Path,
+    suite: str | None,
+    name: str | None,
+    scale: tuple[float, float] | None,
+    store_url: str | None,
+    as_json: bool,
+) -> None:
     """Read a snapshot, or results of another tool, into the store.
 
     Recognised by content: snapshots; inspect logs (.eval, JSON), promptfoo results, lm-eval samples, OpenAI-evals
@@ -353,10 +376,13 @@ def import_command(file: Path, suite: str | None, name: str | None, store_url: s
 
     if not file.is_file():
         raise UsageError(f"there is no snapshot at {file}")
-    if name is not None and (suite is not None or _is_snapshot(file)):
+    is_snapshot = suite is not None or _is_snapshot(file)
+    if scale is not None and is_snapshot:
+        raise UsageError("--scale: a snapshot says its scale; it is for results of another tool")
+    if name is not None and is_snapshot:
         raise UsageError("--name: a snapshot has the name of its suite; it is for results of another tool")
-    if suite is None and not _is_snapshot(file):
-        _results(file, name or "", store_url, as_json=as_json)
+    if not is_snapshot:
+        _results(file, name or "", scale, store_url, as_json=as_json)
         return
     with open_store(store_url) as store:
         if suite is None:
@@ -372,7 +398,7 @@ def _is_snapshot(file: Path) -> bool:
         return f'"{FORMAT}"'.encode() in stream.read(200)
 
 
-def _results(file: Path, name: str, store_url: str | None, *, as_json: bool) -> None:
+def _results(file: Path, name: str, scale: tuple[float, float] | None, store_url: str | None, *, as_json: bool) -> None:
 
     from steelyard.exchange.results import recognise
     from steelyard.runner.other_tools import import_results
@@ -380,7 +406,7 @@ def _results(file: Path, name: str, store_url: str | None, *, as_json: bool) -> 
 
     results = recognise(file)
     with open_store(store_url) as store:
-        runs = import_results(store, results, file, name)
+        runs = import_results(store, results, file, name, scale)
         if as_json:
             imported = [
                 {"run": run.header.id, "new": run.is_new, "differences": run.differences, "notes": run.lacking}

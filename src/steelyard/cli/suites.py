@@ -52,12 +52,14 @@ def init_command(folder: Path, results: Path | None, as_json: bool) -> None:
     FOLDER is made if need be [default: my-suite]; files that are already there are never overwritten. --from takes what
     `steelyard import` reads, and chooses the scorer by what was expected.
     """
-    names = _starter(folder) if results is None else _from_results(results, folder)
-    message = f"Written: {', '.join(str(folder / name) for name in names)}\nTry it:  steelyard run {folder}"
-    print_line(message, {"folder": str(folder), "files": names}, as_json=as_json)
+    names, left_out = (_starter(folder), "") if results is None else _from_results(results, folder)
+    lines = [f"Written: {', '.join(str(folder / name) for name in names)}"]
+    lines += [f"Left out: {left_out}"] if left_out else []
+    data = {"folder": str(folder), "files": names} | ({"left_out": left_out} if left_out else {})
+    print_line("\n".join([*lines, f"Try it:  steelyard run {folder}"]), data, as_json=as_json)
 
 
-def _from_results(results: Path, folder: Path) -> list[str]:
+def _from_results(results: Path, folder: Path) -> tuple[list[str], str]:
     from steelyard.exchange.results import recognise
     from steelyard.exchange.suite_files import write_suite
 

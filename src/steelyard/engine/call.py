@@ -360,7 +360,8 @@ class FirstCalls:
         self._plan = plan
         self._recorded = recorded
         self._held: list[tuple[Completed, str, Failure]] = []
-        self.watching = plan.n > _ENOUGH
+        # In a small run the calls of all samples are soon under way: nothing is gained by a stop.
+        self.watching = plan.n > 2 * _ENOUGH
         self.begun = 0
         """Samples that are asked for, or were: where none is left, nothing is gained by a stop."""
         self.why: str | None = None
@@ -406,6 +407,6 @@ class FirstCalls:
             return None
         _, who, failure = self._held[0]
         return (
-            f"{who}: {failure.kind}: {failure.message}; the first {len(samples)} samples all failed so, and asking"
-            f" again cannot help: {_CURES[failure.kind]} (--keep-going asks all the same)"
+            f"{who}: {failure.message}; {_CURES[failure.kind]} ({failure.kind}: the first {len(samples)} samples all"
+            " failed so, and asking again cannot help; --keep-going asks all the same)"
         )

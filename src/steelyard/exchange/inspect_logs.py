@@ -130,7 +130,9 @@ def _sample(row: Mapping[str, Any], model: str, main: str) -> ResultSample:
     metadata = row.get("metadata") or {}
     category = metadata.get("category", metadata.get("topic"))
     target = row.get("target")
-    total = scores.get(main, next(iter(scores.values()), None))
+    # Another scorer's value would be of another kind in the same mean.
+    of_main = (value for key, value in scores.items() if not main or key == main or key.startswith(f"{main}-"))
+    total = next(of_main, None)
     return ResultSample(
         case=Case(
             id=str(row["id"]),

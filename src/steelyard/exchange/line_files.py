@@ -126,7 +126,7 @@ def _document(row: Any, first: str, later: Mapping[Any, dict[str, float]], model
         answer=answer,
         failure="" if answer is not None else "lm-eval has no response",
         scores=own | later.get(row["doc_id"], {}),
-        score=next(iter(own.values()), None),
+        score=own.get(_metric(row["metrics"][0], first, first)) if row["metrics"] else None,
         model=model if isinstance(model, str) else None,
     )
 
@@ -156,6 +156,7 @@ def _openai_evals(path: Path, spec: Mapping[str, Any]) -> ResultFile:
             events.setdefault(str(row["sample_id"]), {}).setdefault(row["type"], row["data"] or {})
     models, eval_spec = spec.get("completion_fns") or [], spec["run_config"].get("eval_spec") or {}
     scorers = {name: name for kinds in events.values() for name in _graded(kinds)}
+    main = _main(scorers)
     if "match" in scorers:
         scorers = {"match": str(eval_spec.get("cls", "")).rpartition(":")[2].lower(), **scorers}
     ids = sorted(events, key=lambda name: [part.zfill(9) for part in re.split(r"(\d+)", name)])
@@ -163,11 +164,11 @@ def _openai_evals(path: Path, spec: Mapping[str, Any]) -> ResultFile:
         tool="OpenAI evals",
         version="",
         name=str(spec.get("base_eval") or spec.get("eval_name") or path.stem),
-        samples=lambda: (_of_events(name, events[name]) for name in ids),
+        samples=lambda: (_of_events(name, events[name], main) for name in ids),
         created_at=moment(spec.get("created_at")),
         target={"model": str(models[0]) if len(models) == 1 else None},
         scorers=scorers,
-        counts_alone=_main(scorers),
+        counts_alone=main,
         prompts=eval_spec.get("key"),
     )
 
@@ -185,7 +186,7 @@ def _main(scores: Mapping[str, Any]) -> str:
     return next((name for name in ("match", "score", *scores) if name in scores), "")
 
 
-def _of_events(name: str, kinds: Mapping[str, Any]) -> ResultSample:
+def _of_events(name: str, kinds: Mapping[str, Any], main: str) -> ResultSample:
     sampling, match, error = kinds.get("sampling", {}), kinds.get("match", {}), kinds.get("error")
     sampled = sampling.get("sampled", match.get("sampled"))
     if isinstance(sampled, list):
@@ -199,7 +200,7 @@ def _of_events(name: str, kinds: Mapping[str, Any]) -> ResultSample:
         answer=None if failure else as_text(sampled),
         failure=failure,
         scores=scores,
-        score=scores.get(_main(scores)),
+        score=scores.get(main),
         tokens_in=count(usage.get("prompt_tokens")),
         tokens_out=count(usage.get("completion_tokens")),
         model=sampling.get("model"),
@@ -208,6 +209,8 @@ def _of_events(name: str, kinds: Mapping[str, Any]) -> ResultSample:
 
 # A plain table: a row a question with its answer, what was expected, and a score that somebody gave.
 
+_NO_ERROR = ("", "false", "no", "0", "0.0", "none", "null", "nan")
+"""What a column of errors holds of an answer that came."""
 _COLUMNS = {
     "id": ("id", "case", "case_id"),
     "question": ("question", "input", "prompt", "query"),
@@ -243,6 +246,7 @@ def _by_column(row: Mapping[str, Any]) -> dict[str, Any]:
 
 def _row(cells: Mapping[str, Any]) -> ResultSample:
     question, expected, error = cells.get("question"), cells.get("expected"), cells.get("error")
+    error = None if str(error).strip().lower() in _NO_ERROR else error
     name = str(cells["id"]) if cells.get("id") not in (None, "") else case_id([question, expected], as_text(question))
     score = None if error else grade(cells.get("score"))
     # An empty cell with a score is an answer that says nothing; without one it is no answer.

@@ -50,6 +50,16 @@ class _Survey:
         return held or set(self.truths)
 
     @property
+    def left_out(self) -> str:
+        """How many cases cannot be scored, and why; empty when all can."""
+        less = self.truths.keys() - self.usable
+        if not less:
+            return ""
+        errors = sum(self.failed[case] > 0 for case in less)
+        of_errors = f" ({errors} of them: no answer came, only an error)" if errors else ""
+        return f"{len(less)} of {len(self.truths)} cases: the file does not say what was expected{of_errors}"
+
+    @property
     def failed_share(self) -> float:
         """The share of failed samples of those cases."""
         usable = self.usable
@@ -57,8 +67,11 @@ class _Survey:
         return sum(self.failed[case] for case in usable) / n
 
 
-def write_suite(results: ResultFile, path: Path, folder: Path) -> list[str]:
-    """Write the suite, its cases and the recorded answers, and give the names of the files; nothing is overwritten."""
+def write_suite(results: ResultFile, path: Path, folder: Path) -> tuple[list[str], str]:
+    """Write the suite, its cases and the recorded answers, and give the names of the files, and what is left out.
+
+    Nothing is overwritten.
+    """
     survey = _Survey()
     with reading(path):
         for sample in results.samples():
@@ -74,12 +87,12 @@ def write_suite(results: ResultFile, path: Path, folder: Path) -> list[str]:
             folder.mkdir(parents=True, exist_ok=True)
             _write_lines(folder / CASES, _cases(results, survey.usable))
             for subject, name in files.items():
-                _write_lines(folder / name, _answers(results, subject))
+                _write_lines(folder / name, _answers(results, subject, survey.usable))
             # Last: without it there is no suite.
             (folder / SUITE).write_text(text, encoding="utf-8")
         except OSError as error:
             raise UsageError(f"cannot write to {folder}: {error.strerror}") from error
-    return names
+    return names, survey.left_out
 
 
 def _write_lines(path: Path, records: Iterator[dict[str, Any]]) -> None:
@@ -97,10 +110,10 @@ def _cases(results: ResultFile, usable: set[str]) -> Iterator[dict[str, Any]]:
             yield {"id": case.id, "input": case.input, "expected": case.expected, "category": case.category}
 
 
-def _answers(results: ResultFile, subject: str) -> Iterator[dict[str, Any]]:
+def _answers(results: ResultFile, subject: str, usable: set[str]) -> Iterator[dict[str, Any]]:
     repeats: Counter[tuple[str, str]] = Counter()
     for sample in results.samples():
-        if sample.subject != subject:
+        if sample.subject != subject or sample.case.id not in usable:
             continue
         cell = sample.case.id, sample.variant
         yield {
@@ -121,7 +134,7 @@ def _facts(sample: ResultSample) -> dict[str, Any]:
 def scorer_for(kind: str, truths: list[Any]) -> tuple[str, str]:
     """The nearest scorer to one of another tool, as a suite file has it, and why it was chosen."""
     texts = [text for truth in truths for text in (truth if isinstance(truth, list) else [truth])]
-    named = f"its scorer was {kind}" if kind else "it names no scorer"
+    named = f"its scorer was {_in_line(kind)}" if kind else "it names no scorer"
     if not any(truths):
         return "{regex: {pattern: '\\S', example: any}}", "no case has an expected value: it only asks for some answer"
     if not all(isinstance(text, str | int | float) for text in texts):
@@ -133,33 +146,45 @@ def scorer_for(kind: str, truths: list[Any]) -> tuple[str, str]:
         return "{number: {expected: expected, pick: last}}", f"{named}, and all expected values are numbers"
     labels = sorted({str(text) for text in texts})
     if len(labels) <= _MOST_LABELS and len(truths) >= 3 * len(labels):
-        written = json.dumps(labels, ensure_ascii=False)
         why = f"{named}, and there are {len(labels)} different expected values, which look like labels"
-        return f"{{choice: {{expected: expected, labels: {written}, inside: true}}}}", why
+        return f"{{choice: {{expected: expected, labels: {_written(labels)}, inside: true}}}}", why
     return "{exact: {expected: expected}}", f"{named}; letter case and spaces do not count"
 
 
+def _in_line(text: str) -> str:
+    """A text of the file for a comment: what stands on a line of its own would be a part of the suite."""
+    return "".join(letter for letter in " ".join(text.split()) if letter.isprintable())
+
+
+def _written(data: Any) -> str:
+    """Data as YAML has it on one line: JSON, but for surrogates in pairs, which YAML does not put together."""
+    letters = json.dumps(data, ensure_ascii=False)
+    return "".join(letter if letter.isprintable() else f"\\U{ord(letter):08x}" for letter in letters)
+
+
 def _head(results: ResultFile, path: Path, survey: _Survey) -> Iterator[str]:
-    yield f"# The answers in {path.name}, made with {results.scored_by}, scored anew by Steelyard. No call is made:"
+    name, tool = _in_line(path.name), _in_line(results.scored_by)
+    yield f"# The answers in {name}, made with {tool}, scored anew by Steelyard. No call is made:"
     yield "#   steelyard run ."
     yield f"# The scores of {results.tool} itself, to hold beside them:"
-    yield f"#   steelyard import {path.name}"
-    yield f"\nsuite: {json.dumps(results.name)}"
+    yield f"#   steelyard import {name}"
+    yield f"\nsuite: {_written(results.name)}"
     yield "\n# Look at: are these the questions, and what should be answered?"
-    if less := len(survey.truths) - len(survey.usable):
-        yield f"# {less} of {len(survey.truths)} are left out: the file does not say what was expected."
+    if survey.left_out:
+        yield f"# Left out: {survey.left_out}."
 
 
 def _asked(survey: _Survey, files: dict[str, str]) -> Iterator[str]:
     yield f"cases: {{files: {CASES}}}"
     (subject, file), *others = files.items()
-    yield f"\n# The recorded answers{subject and f' of {subject}'}. To ask your system, write another target here."
+    who = f" of {_in_line(subject)}" if subject else ""
+    yield f"\n# The recorded answers{who}. To ask your system, write another target here."
     yield f"target: {{recorded: {file}}}"
     if others:
         yield "# Those of the others: steelyard run . --target NAME"
-        yield f"targets: {json.dumps({name: {'recorded': other} for name, other in others})}"
+        yield f"targets: {_written({name: {'recorded': other} for name, other in others})}"
     if len(survey.variants) > 1:
-        yield f"variants: {{prompt: {json.dumps(list(survey.variants))}}}"
+        yield f"variants: {{prompt: {_written(list(survey.variants))}}}"
     if (repeats := max(survey.cells.values())) > 1:
         yield f"repeats: {repeats}"
     if (share := survey.failed_share) > _ALLOWED:
@@ -174,7 +199,7 @@ def _scored(results: ResultFile, survey: _Survey) -> Iterator[str]:
     if "answer: ''" in scorer:
         yield "\nanswer: {format: json}"
     yield f"\n# Look at: is this what a right answer is? Chosen since {why}."
-    yield f"# Its scorers were: {', '.join(f'{name} ({of})' for name, of in kinds.items()) or 'none'}."
+    yield f"# Its scorers were: {_in_line(', '.join(f'{name} ({of})' for name, of in kinds.items())) or 'none'}."
     yield "# Others: exact, contains, number, choice, regex, alternatives, or a judge where no text is the right one."
     yield f"score:\n  answer: {scorer}"
     yield "\npass: score >= 100 %"

@@ -1,8 +1,8 @@
 """Spans of OpenTelemetry traces (OTLP in JSON) as cases with recorded answers.
 
-A span counts when it holds what was asked and what came: as `gen_ai.input.messages` and `gen_ai.output.messages`, or in
-the older events `gen_ai.user.message` and `gen_ai.choice` (of the span, or as log records of the same file), or as
-`gen_ai.content.prompt`, `gen_ai.prompt` and their completions.
+A span counts when it holds what was asked; without what came it is a failed call. They stand there as
+`gen_ai.input.messages` and `gen_ai.output.messages`, or in the older events `gen_ai.user.message` and `gen_ai.choice`
+(of the span, or as log records of the same file), or as `gen_ai.content.prompt`, `gen_ai.prompt` and their completions.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ def _spans(path: Path, name: str, report: Report) -> Iterator[dict[str, Any]]:
             happened = [(str(event.get("name")), values(event.get("attributes"))) for event in span.get("events") or ()]
             asked, answered = _content(attributes, [*happened, *events.get(span.get("spanId"), ())])
             failed = (span.get("status") or {}).get("code") in _ERROR
-            if asked and (answered is not None or failed):
-                n_with_content += 1
+            n_with_content += bool(asked) and (answered is not None or failed)
+            if asked:
                 yield {"line": line, "case": _case(span, attributes, asked)} | {
                     "answer": _answer(span, attributes, None if failed else answered)
                 }
@@ -187,6 +187,11 @@ def _answer(span: Mapping[str, Any], attributes: Mapping[str, Any], answered: st
         "model": attributes.get("gen_ai.response.model") or attributes.get("gen_ai.request.model"),
     }
     if answered is None:
-        message = (span.get("status") or {}).get("message") or "the span ended with an error"
-        facts["failed"] = {"kind": str(attributes.get("error.type") or "error"), "message": message}
+        status = span.get("status") or {}
+        kind = "error" if status.get("code") in _ERROR else "no_output"
+        message = "the span holds no output" if kind == "no_output" else "the span ended with an error"
+        facts["failed"] = {
+            "kind": str(attributes.get("error.type") or kind),
+            "message": status.get("message") or message,
+        }
     return {"case": str(span["spanId"])} | {key: item for key, item in facts.items() if item is not None}

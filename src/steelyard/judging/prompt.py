@@ -247,9 +247,11 @@ def _demands(judge: JudgeModel) -> Iterator[str]:
     if judge.evidence is not None:
         neutral, evidence = judge.rubric.neutral, judge.evidence
         unproven = f"; a score without one does not count as more than {neutral}"
+        # A path such as claims[].quote leads to quotes, each by itself.
+        of, marks = ("", "") if "[]" in evidence.place else ("the name of the dimension and ", ", in quotation marks")
         yield (
-            f"For every score above {neutral}, put the name of the dimension and a word-for-word quote of at least "
-            f"{evidence.fewest_words} words from {evidence.source} into {evidence.place}, in quotation marks. "
+            f"For every score above {neutral}, put {of}a word-for-word quote of at least "
+            f"{evidence.fewest_words} words from {evidence.source} into {evidence.place}{marks}. "
             f"Quotes are checked against {evidence.source}{unproven if evidence.unproven == 'neutral' else ''}."
         )
     yield "Then give every score and every flag; leave none out, and give no score in words or in halves."
@@ -264,17 +266,11 @@ def _place_for(name: str, judge: JudgeModel, properties: Mapping[str, Any]) -> s
     schema = properties.get(name)
     about = schema.get("description") if isinstance(schema, Mapping) else None
     kind = _kind(schema) if isinstance(schema, Mapping) else None
-    if judge.reasons is not None and name == judge.reasons.place:
+    if judge.reasons is not None and name == judge.reasons.place and not _items(schema):
         return '["<weakness>", "<weakness>"]' if kind in (None, "array") else '"<weaknesses>"'
     if judge.evidence is not None and name == judge.evidence.place:
         about = about or "name of the dimension: 'quote from the text'; for every score above the neutral one"
-    return {
-        "array": f'["<{about or "text"}>"]',
-        "object": _object(schema if isinstance(schema, Mapping) else {}),
-        "boolean": "<true or false>",
-        "integer": f"<{about or 'whole number'}>",
-        "number": f"<{about or 'number'}>",
-    }.get(kind or "", f'"<{about or "text"}>"')
+    return _value(schema, about)
 
 
 def _kind(schema: Mapping[str, Any]) -> str | None:
@@ -282,17 +278,37 @@ def _kind(schema: Mapping[str, Any]) -> str | None:
     return kind if isinstance(kind, str) else None
 
 
+def _value(schema: Any, about: str | None = None) -> str:
+    """What stands in the place of a value, its description, and that of everything inside it."""
+    schema = schema if isinstance(schema, Mapping) else {}
+    about = about or schema.get("description") or " or ".join(map(str, schema.get("enum") or ()))
+    return {
+        "array": f"[{_items(schema) or _text_place(about)}]",
+        "object": _object(schema),
+        "boolean": "<true or false>",
+        "integer": f"<{about or 'whole number'}>",
+        "number": f"<{about or 'number'}>",
+    }.get(_kind(schema) or "", _text_place(about))
+
+
+def _text_place(about: str) -> str:
+    return f'"<{about or "text"}>"'
+
+
+def _items(schema: Any) -> str:
+    """An element of a list of objects; empty for any other."""
+    items = schema.get("items") if isinstance(schema, Mapping) else None
+    return _object(items) if isinstance(items, Mapping) and items.get("properties") else ""
+
+
 def _object(schema: Mapping[str, Any]) -> str:
     inner = schema.get("properties")
     if not isinstance(inner, Mapping) or not inner:
         return "{...}"
-    kinds = {"boolean": "<true or false>", "integer": "<whole number>", "number": "<number>", "array": '["<text>"]'}
-    rows = (
-        f"{json.dumps(name, ensure_ascii=False)}: "
-        + kinds.get((_kind(item) if isinstance(item, Mapping) else None) or "", '"<text>"')
-        for name, item in inner.items()
+    asked = {name: item for name, item in inner.items() if not (isinstance(item, Mapping) and item.get("readOnly"))}
+    return (
+        "{" + ", ".join(f"{json.dumps(name, ensure_ascii=False)}: {_value(item)}" for name, item in asked.items()) + "}"
     )
-    return "{" + ", ".join(rows) + "}"
 
 
 def _plain(value: Any) -> str:

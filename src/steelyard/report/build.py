@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 from steelyard.analysis.model import Summary
@@ -223,7 +223,8 @@ class ShownSample:
             "answer_is_cut": self.excerpt.cut,
             "case_is_cut": self.excerpt.case_cut,
             "request": self.request,
-            "call": replace(sample.call_result, text=None),
+            # What was not timed, such as a recorded answer, took no 0 seconds.
+            "call": asdict(replace(sample.call_result, text=None)) | {"latency": sample.call_result.latency or None},
             "checks": sample.checks,
             "fields": list(self.fields),
         }

@@ -80,6 +80,13 @@ class Run(Shown):
         return self.report.summary
 
     @property
+    def is_partial(self) -> bool:
+        """Whether it is of a part of its suite, or has fewer repeats: so is its verdict."""
+        from steelyard.analysis.summary import is_partial
+
+        return is_partial(self._listed)
+
+    @property
     def average(self) -> Estimate | None:
         """The average score with its interval and n; None of a run that has not ended. Reads no sample."""
         return self._overall("average")

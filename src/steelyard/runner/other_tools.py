@@ -12,7 +12,7 @@ from pathlib import Path
 from steelyard import __version__
 from steelyard.analysis.wording import percent
 from steelyard.engine.health import Health
-from steelyard.errors import SnapshotError, SuiteError
+from steelyard.errors import SnapshotError, SuiteError, UsageError
 from steelyard.exchange.results import NOTHING, ResultFile, ResultSample, reading, refuse_twins
 from steelyard.records import (
     CallResult,
@@ -39,6 +39,8 @@ from steelyard.suite.yaml import Located
 class _Tally:
     """What one pass over the samples of one subject shows."""
 
+    scale: tuple[float, float] | None = None
+    """The lowest and the highest score there can be, as the user says; None: as the values show."""
     n: int = 0
     failed: int = 0
     unscored: int = 0
@@ -65,12 +67,15 @@ class _Tally:
         if sample.model:
             self.models[sample.model] = None
         if sample.score is not None:
-            self.is_binary &= sample.score in (0, 1)
+            self.is_binary &= sample.score in (0, 1) and self.scale in (None, (0.0, 1.0))
             self.stated_passes |= sample.passed is not None
             self.passes += sample.score == 1 if sample.passed is None else sample.passed
         whole = {} if sample.score is None else {"": sample.score}
         for name, value in (*sample.scores.items(), *whole.items()):
-            low, high = self.ranges.get(name, (0.0, 1.0))
+            low, high = self.ranges.get(name, self.scale or (0.0, 1.0))
+            if self.scale is not None and not low <= value <= high:
+                what = f"--scale {low:g}:{high:g}: case {sample.case.id} has the score {value:g}"
+                raise UsageError(f"{what}. {NOTHING}")
             self.ranges[name] = min(low, value), max(high, value)
 
     @property
@@ -79,7 +84,9 @@ class _Tally:
         return self.stated_passes or self.is_binary
 
 
-def import_results(store: Store, results: ResultFile, path: Path, name: str = "") -> list[Imported]:
+def import_results(
+    store: Store, results: ResultFile, path: Path, name: str = "", scale: tuple[float, float] | None = None
+) -> list[Imported]:
     """Bring every run of a file into the store: one for each subject that answered.
 
     The whole file is read before anything is kept. Importing the same again changes nothing.
@@ -92,7 +99,7 @@ def import_results(store: Store, results: ResultFile, path: Path, name: str = ""
                 content.update(block)
         tallies: dict[str, _Tally] = {}
         for sample in results.samples():
-            tallies.setdefault(sample.subject, _Tally()).add(sample)
+            tallies.setdefault(sample.subject, _Tally(scale)).add(sample)
         if all(tally.unscored == tally.n for tally in tallies.values()):
             why = "answers and no scores" if tallies else "no samples"
             raise SnapshotError(
@@ -165,7 +172,7 @@ def _header(results: ResultFile, subject: str, tally: _Tally, path: Path, name: 
     target = {"kind": "imported", "model": models[0] if len(models) == 1 else None, **results.target}
     if subject and target["model"] is None:
         target["model"] = subject
-    document = digest([content, subject, name])
+    document = digest([content, subject, name, *(tally.scale or ())])
     created_at = results.created_at
     notes = tuple(_notes(results, tally, path))
     differences = tuple(_differences(results, tally))
@@ -206,10 +213,18 @@ def _notes(results: ResultFile, tally: _Tally, path: Path) -> Iterator[str]:
         yield f"{tally.failed} of {tally.n} answers are errors: inconclusive, in no figure"
     if tally.unscored:
         yield f"{tally.unscored} of {tally.n} answers have no score of {results.tool}: inconclusive, in no figure"
+    named = [scale for name, scale in tally.ranges.items() if name]
     for name, (low, high) in tally.ranges.items():
-        if (low, high) != (0.0, 1.0):
-            what = name or "the score"
-            yield f"{what}: its scale is taken as {low:g} to {high:g}, the lowest and highest value in the file"
+        # That of the whole is mostly that of its only scorer.
+        if (low, high) == (0.0, 1.0) or (not name and (low, high) in named):
+            continue
+        ends = "0" if low == 0 else "the lowest value", "1" if high == 1 else "the highest value"
+        why = (
+            f"{' and '.join(ends)} in the file; --scale LOW:HIGH gives another"
+            if not tally.scale
+            else "as --scale says"
+        )
+        yield f"{name or 'the score'}: its scale is taken as {low:g} to {high:g}: {why}"
     yield from results.notes
     if results.created_at is None:
         when = datetime.fromtimestamp(path.stat().st_mtime, UTC)

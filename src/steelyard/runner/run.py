@@ -115,9 +115,10 @@ def run_decided(
         )
         ending = in_own_loop(_drive(engine, done_by.target, done_by.judges, progress, started_run))
     header = after_the_run(header, ending)
-    for message in worth_noting(ending, suite, limits):
-        progress.note(message)
     finished = ending.stopped is None
+    unused = _not_used(made, header) if finished and started is None and options.on is None else ""
+    for message in filter(None, (*worth_noting(ending, suite, limits), unused)):
+        progress.note(message)
     with left_open(store, header):
         if finished and ending.broken is None:
             left = None if limits.max_cost is None else limits.max_cost - ending.spent
@@ -126,6 +127,14 @@ def run_decided(
         return finish(
             store, header, ending.health, finished=finished, reference=reference, allow_mismatch=allow_mismatch
         ), ending
+
+
+def _not_used(made: Prepared, header: RunHeader) -> str:
+    """The recorded answers that a run of the whole suite did not take, in words; empty for any other target."""
+    facts = header.options
+    is_part = facts.only or facts.limit is not None or facts.sample is not None
+    not_used: Callable[[], str] | None = getattr(made.target, "not_used", None)
+    return "" if not_used is None or is_part else not_used()
 
 
 def _gone_on_with(

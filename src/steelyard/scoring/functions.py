@@ -99,10 +99,7 @@ class FunctionScorer(Scorer):
             return reading
         if isinstance(result, Mapping):
             return self._of_dict(result, part)
-        if isinstance(result, bool):
-            value = high if result else low
-        else:
-            value = _number(result, low, high, "", _ALLOWED.format(f"{low:g}", f"{high:g}"))
+        value = _number(result, low, high, "", _ALLOWED.format(f"{low:g}", f"{high:g}"))
         if self.named:
             raise _Refused(f"{in_one_line(result)}, not a dict with the measures {listed(self.named)}")
         return Reading(value, got=part if self.answer else None)
@@ -177,8 +174,9 @@ class _Refused(Exception):
 
 
 def _number(value: Any, low: float, high: float, where: str, allowed: str = "") -> float:
-    """The value as a number from `low` to `high`."""
-    result = number(value)
+    """The value as a number from `low` to `high`, which are false and true."""
+    plain = value.item() if type(value).__module__ == "numpy" and getattr(value, "ndim", None) == 0 else value
+    result = (high if plain else low) if isinstance(plain, bool) else number(value)
     if result is None or not low <= result <= high:  # NaN is on no scale
         allowed = allowed or f"a number from {low:g} to {high:g}"
         raise _Refused(f"{where}{in_one_line(value)} ({type(value).__name__}), not {allowed}")
@@ -197,12 +195,18 @@ def _loop() -> asyncio.AbstractEventLoop:
 
 
 def _awaited(result: Awaitable[Any]) -> Any:
-    async def wait() -> Any:
-        return await result
+    async def wait() -> tuple[Any, BaseException | None]:
+        try:
+            return await result, None
+        except (SystemExit, KeyboardInterrupt) as error:
+            return None, error  # raised here, it would end the loop, and whoever waits would wait for ever
 
     waiting = asyncio.run_coroutine_threadsafe(wait(), _loop())
     try:
-        return waiting.result()
+        value, ended = waiting.result()
     except BaseException:
         waiting.cancel()  # Ctrl-C, with nobody left who waits
         raise
+    if ended is not None:
+        raise ended
+    return value

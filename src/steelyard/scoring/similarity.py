@@ -105,7 +105,7 @@ class Similarity(Scorer):
         calls: list[ScorerCall] = []
         complete = True
         for truth in truths:
-            key = digest([model.model, model.dimensions, got, truth])
+            key = digest([model.identity(), got, truth])
             call = lookup.recorded.get(key)
             if call is not None:
                 calls.append(call)

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from steelyard.analysis.summary import is_partial
 from steelyard.errors import MissingExtra, UsageError
 from steelyard.frozen import frozen
 from steelyard.tables.arrow import arrow, table_of
@@ -47,7 +48,12 @@ class Answer:
 
 
 def answer_query(
-    store: SqlStore, sql: str, runs: Sequence[RunHeader], *, answers: bool, show: Callable[[Answer], Any]
+    store: SqlStore,
+    sql: str,
+    runs: Sequence[RunHeader],
+    *,
+    answers: bool,
+    show: Callable[[Answer], Any],
 ) -> Any:
     """What `show` makes of the answer to one SELECT over these runs, as `store.listing` has them.
 
@@ -116,11 +122,13 @@ def _runs(runs: Sequence[RunHeader]) -> pyarrow.Table:
         "ended": (moment, lambda run: _moment(run.ended_at)),
         "state": (pa.string(), lambda run: run.state.value),
         "verdict": (pa.string(), lambda run: run.verdict and run.verdict.value),
+        "partial": (pa.bool_(), is_partial),
         "planned": (pa.int64(), lambda run: run.n_planned),
         "n": (pa.int64(), lambda run: _figure(run, "average", "n")),
         "average": (figure, lambda run: _figure(run, "average", "value")),
         "pass_rate": (figure, lambda run: _figure(run, "pass_rate", "value")),
         "suspect": (pa.list_(pa.string()), lambda run: list(run.suspect)),
+        "scored_by": (pa.string(), lambda run: (run.options.imported and run.options.imported.tool) or None),
         "rescored_from": (pa.string(), lambda run: run.rescored_from),
         "signature": (pa.string(), lambda run: run.signature.get("text")),
         "target": (pa.string(), lambda run: json.dumps(run.target, ensure_ascii=False)),

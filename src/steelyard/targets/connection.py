@@ -82,7 +82,10 @@ class Proxies:
         by_scheme = {}
         for scheme in ("http", "https"):
             if given := read(f"{scheme}_proxy") or read("all_proxy"):
-                proxy = URL(given if "://" in given else f"http://{given}")
+                try:
+                    proxy = URL(given if "://" in given else f"http://{given}")
+                except ValueError as error:  # what it holds may be a password
+                    raise UsageError(f"trust_env: the proxy for {scheme} is no address: {error}") from None
                 if proxy.scheme != "http" or not proxy.host:
                     kind = f"{proxy.scheme}://"
                     raise UsageError(f"trust_env: the proxy for {scheme} is {kind}..., and only http:// is understood")

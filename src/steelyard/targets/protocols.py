@@ -7,6 +7,7 @@ protocol itself writes them. Each protocol makes its own body of it, and reads i
 
 from __future__ import annotations
 
+import codecs
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -112,8 +113,8 @@ class ChatProtocol:
         message, delta = into["message"], _group(choice.get("delta"))
         into |= {"finish_reason": choice["finish_reason"]} if choice.get("finish_reason") else {}
         for name in ("content", "refusal"):
-            if isinstance(delta.get(name), str):
-                message[name] = message.get(name, "") + delta[name]
+            if piece := _joined_text(delta.get(name)):
+                message[name] = message.get(name, "") + piece
         for call in delta.get("tool_calls") or ():
             empty = {"function": {"name": "", "arguments": ""}}
             function = message.setdefault("tool_calls", {}).setdefault(call["index"], empty)["function"]
@@ -178,7 +179,8 @@ class AnthropicProtocol(ChatProtocol):
                 block |= {name: block.get(name, "") + piece for name, piece in pieces.items()}
                 return any(pieces.values())
             case "message_delta":
-                whole |= event["delta"] | {"usage": whole["usage"] | _group(event.get("usage"))}
+                counted = {name: n for name, n in _group(event.get("usage")).items() if n is not None}
+                whole |= event["delta"] | {"usage": whole["usage"] | counted}
             case "message_stop":
                 whole["stopped"] = True
             case "error":
@@ -378,10 +380,16 @@ def closed(schema: Any) -> Any:
 # Parts of answers.
 
 
+def _joined_text(content: Any) -> Any:
+    """The text of a list of parts; anything else as it is."""
+    if not isinstance(content, list):
+        return content
+    return "".join(str(part.get("text") or "") for part in content if isinstance(part, dict))
+
+
 def _message_text(message: dict[str, Any]) -> str:
     content = message.get("content")
-    if isinstance(content, list):
-        content = "".join(str(part.get("text") or "") for part in content if isinstance(part, dict))
+    content = _joined_text(content)
     if isinstance(content, str) and content:
         return content
     if content and not isinstance(content, str):
@@ -493,6 +501,8 @@ class Stream:
     def __init__(self, protocol: ChatProtocol) -> None:
         self._protocol = protocol
         self._rest = b""
+        self._mark = codecs.BOM_UTF8
+        """What may stand before the first line."""
         self._data: list[bytes] = []
         self._whole: dict[str, Any] = {}
         self._is_done = False
@@ -516,6 +526,7 @@ class Stream:
         return self._whole
 
     def _line(self, line: bytes) -> None:
+        line, self._mark = line.removeprefix(self._mark), b""
         if line.startswith(b"data:"):
             self._data.append(line[5:].strip())
         if line or not self._data:

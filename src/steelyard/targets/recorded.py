@@ -70,10 +70,11 @@ class RecordShape:
 class Index:
     """Sorted hashes of keys beside the places of their records: found by bisection, checked by reading."""
 
-    __slots__ = ("_hashes", "_offsets", "digest")
+    __slots__ = ("_hashes", "_offsets", "_taken", "digest")
 
     def __init__(self, hashes: array[int], offsets: array[int], digest: str) -> None:
         self._hashes, self._offsets, self.digest = hashes, offsets, digest
+        self._taken = bytearray(len(hashes))
 
     def __len__(self) -> int:
         return len(self._hashes)
@@ -83,8 +84,13 @@ class Index:
         wanted = _hash(key)
         at = bisect_left(self._hashes, wanted)
         while at < len(self._hashes) and self._hashes[at] == wanted:
+            self._taken[at] = 1
             yield self._offsets[at]
             at += 1
+
+    def not_taken(self) -> Any:
+        """Where records stand that nobody asked for, in the order of the file."""
+        return np.sort(np.frombuffer(self._offsets, dtype=np.int64)[np.frombuffer(self._taken, dtype=np.uint8) == 0])
 
     def with_shared_hash(self) -> Iterator[int]:
         """Where records stand whose hash another record has too, in the order of the file: doubles, or chance."""
@@ -318,6 +324,19 @@ class RecordedTarget:
         name = Path(self._settings.file).name if Path(self._settings.file).is_absolute() else self._settings.file
         file = {} if is_address(self._settings.file) else {"file": name}
         return {"kind": "recorded", **file, "answers": index.digest, "n": len(index)}
+
+    def not_used(self) -> str:
+        """How many recorded answers no sample took, and the first; empty when there are none."""
+        lines, index = self._indexed()
+        rest = index.not_taken()
+        if not len(rest):
+            return ""
+        with lines.path.open("rb") as stream:
+            first = _message(self._shape.key(_record_at(stream, int(rest[0]))))
+        return (
+            f"{len(rest):,} of {len(index):,} recorded answers not used: the run has no such case, variant or repeat;"
+            f" the first: {first}"
+        )
 
     def request_key(self, ask: Request) -> Any:  # noqa: ARG002 - part of the protocol
         """None: reading a file again is cheaper than a cache."""

@@ -66,10 +66,10 @@ class SuiteRun:
         """Load the suite; SteelyardError when it is no good one."""
         self.suite: SuiteModel = suite.model if isinstance(suite, Suite) else load_suite(suite_file(str(suite), folder))
         self._store = options.pop("store", None)
-        for name in options.keys() - RunOptions.__dataclass_fields__.keys():
-            raise UsageError(
-                f"steelyard_suite: {unknown_key(name, ['xfail', 'store', *RunOptions.__dataclass_fields__])}"
-            )
+        # pytest itself chooses the cases.
+        names = [name for name in RunOptions.__dataclass_fields__ if name != "selection"]
+        for name in options.keys() - set(names):
+            raise UsageError(f"steelyard_suite: {unknown_key(name, ['xfail', 'store', *names])}")
         self._options = RunOptions(**options)
         self.cases = dict.fromkeys(case.id for case in self.suite.cases)
         gates = dict.fromkeys([*self.suite.gates, *(criterion.name for criterion in self.suite.criteria)])

@@ -269,8 +269,8 @@ def judge(report: Report) -> list[tuple[str, str]]:
         ("Judged by", judged_by(report.header)),
         ("Mode", mode_sentence(report)),
         ("Read", _steps(result)),
-        ("Broken rules", _share(result.broken_rules)),
-        ("Made-up quotes", _share(result.made_up_quotes)),
+        ("Broken rules", _share(result.broken_rules, "no rule binds the judge")),
+        ("Made-up quotes", _share(result.made_up_quotes, "no quotes are asked for")),
         ("Not usable", _share(result.failed)),
     ]
     if (check := report.summary.judge_check) is not None:
@@ -285,7 +285,7 @@ def judge(report: Report) -> list[tuple[str, str]]:
         rows.append(("Unanswered", _share(result.unanswered)))
     others = [f"{code} {count:,}" for code, count in result.remarks.items() if code not in _SHOWN_ALWAYS]
     if others:
-        of = fmt.counted(result.broken_rules.n, "vote")
+        of = fmt.counted(result.modes.get(result.mode, 0), "vote")
         rows.append(("Other remarks", f"{', '.join(others)} of {of} in mode {result.mode}"))
     if report.spending is not None and report.spending.calls:
         rows.append(("Judging took", spending_words(report.spending)))
@@ -320,8 +320,10 @@ def _steps(judge_figures: JudgeFigures) -> str:
     return f"{message} (n {fmt.counted(judge_figures.n_votes, 'vote')})" if message else "no votes"
 
 
-def _share(estimate: Estimate) -> str:
-    """A share of votes: `5.0 % [1.4, 16.5] n 40 votes, 2 missing`."""
+def _share(estimate: Estimate, where_none: str = "") -> str:
+    """A share of votes: `5.0 % [1.4, 16.5] n 40 votes, 2 missing`; `where_none` says why no vote can be in it."""
+    if where_none and not estimate.n and not estimate.n_missing:
+        return f"n/a: {where_none}"
     interval = "" if estimate.low is None else f" {fmt.interval(estimate)}"
     missing = f", {estimate.n_missing:,} missing" if estimate.n_missing else ""
     return f"{fmt.percent(estimate.value)}{interval} n {fmt.counted(estimate.n, 'vote')}{missing}"
