@@ -16,7 +16,6 @@ from steelyard.cli.options import FILE
 from steelyard.cli.output import (
     GithubJob,
     alert_after_run,
-    compare_with,
     print_json,
     print_on_one_screen,
     print_verdict,
@@ -284,6 +283,7 @@ def _evaluate_and_compare(
     **asked: Any,
 ) -> _Done:
     from steelyard.results.find import reference_of
+    from steelyard.results.operations import compare_with
     from steelyard.store.sql import open_store
 
     suite, options = asked_for(**asked)

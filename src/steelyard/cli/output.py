@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from steelyard.alerts.channels import Place
     from steelyard.alerts.notify import Checked
     from steelyard.alerts.rules import AlertSettings
-    from steelyard.analysis.compare.model import Comparison
     from steelyard.decide.baselines import Reference
+    from steelyard.engine.engine import Ending
     from steelyard.engine.plan import RunOptions
     from steelyard.records import RunHeader
     from steelyard.report.ci import Annotation
@@ -201,18 +201,6 @@ def confirm(question: str, *, yes: bool) -> None:
         click.confirm(question, abort=True, err=True)
 
 
-# What a command that was given --against prints besides the verdict: how the run compares with the baseline.
-
-
-def compare_with(store: Store, header: RunHeader, reference: Reference, *, allow_mismatch: bool) -> Comparison:
-    """The run compared with the one behind a baseline, which is A, and why the headline number moved."""
-    from steelyard.decide.baselines import home_of
-    from steelyard.results.operations import traced
-
-    before = (home_of(reference, reference.run_id, store), reference.run_id)
-    return traced(before, (store, header.id), allow_mismatch=allow_mismatch)[0]
-
-
 # The end of every command that scores: the report, what to do next, and the exit code.
 
 
@@ -222,8 +210,7 @@ def end_with(
     *,
     as_json: bool,
     quiet: bool = False,
-    interrupted: bool = False,
-    stopped: str | None = None,
+    ending: Ending | None = None,
     go_on: Sequence[str] | None = None,
     reference: Reference | None = None,
     allow_mismatch: bool = False,
@@ -233,8 +220,9 @@ def end_with(
     `go_on` is the command that goes on with a run that was stopped; left out, the one that was given. `reference` is
     the run that it was compared with.
     """
-    from steelyard.results.operations import against_blocks, against_data
+    from steelyard.results.operations import against_blocks, against_data, compare_with
 
+    stopped = None if ending is None else ending.stopped
     header, report = result.header, result.report(store, brief=not as_json)
     comparison = None if reference is None else compare_with(store, header, reference, allow_mismatch=allow_mismatch)
     again = same_command(header.id) if go_on is None else shlex.join(go_on)
@@ -252,7 +240,7 @@ def end_with(
         print_on_one_screen(report, against, next_step)
     if stopped is not None:
         click.echo(f"Not finished ({stopped}). Resume with:\n  {again}", err=True)
-    return INTERRUPTED if interrupted else exit_code(header.verdict)
+    return INTERRUPTED if ending is not None and ending.interrupted else exit_code(header.verdict)
 
 
 def _ask_again(report: Report) -> str:

@@ -241,8 +241,7 @@ def run_command(
             result,
             as_json=as_json,
             quiet=quiet,
-            interrupted=ending.interrupted,
-            stopped=ending.stopped,
+            ending=ending,
             reference=reference,
             allow_mismatch=allow_mismatch,
         )
@@ -509,12 +508,4 @@ def _judged_again(
         result, ending = evaluation.judge_again_decided(suite, store, header, options, progress)
     stored = [] if store_url is None else ["--store", store_url]
     go_on = ["steelyard", "run", suite.path, *choice.given, *stored, "--resume", result.header.id]
-    return end_with(
-        store,
-        result,
-        as_json=as_json,
-        quiet=quiet,
-        interrupted=ending.interrupted,
-        stopped=ending.stopped,
-        go_on=go_on,
-    )
+    return end_with(store, result, as_json=as_json, quiet=quiet, ending=ending, go_on=go_on)

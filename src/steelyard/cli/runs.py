@@ -350,12 +350,5 @@ def gate_command(
     """
     from steelyard.results.operations import gate
 
-    result = gate(
-        run,
-        gates=gates,
-        against=against,
-        allow_mismatch=allow_mismatch,
-        without_contested=without_contested,
-        store=store_url,
-    )
-    sys.exit(show(result, as_json=as_json))
+    options: dict[str, Any] = {"allow_mismatch": allow_mismatch, "without_contested": without_contested}
+    sys.exit(show(gate(run, gates=gates, against=against, store=store_url, **options), as_json=as_json))

@@ -124,6 +124,14 @@ def traced_runs(
     return with_attribution(comparison, result), result, traces
 
 
+def compare_with(store: Store, header: RunHeader, reference: Reference, *, allow_mismatch: bool) -> Comparison:
+    """The run compared with the one that a baseline stands for, which is A, and why the headline number moved."""
+    from steelyard.decide.baselines import home_of
+
+    before = (home_of(reference, reference.run_id, store), reference.run_id)
+    return traced(before, (store, header.id), allow_mismatch=allow_mismatch)[0]
+
+
 def read_both(
     a: tuple[Store, str], b: tuple[Store, str], suite: str | SuiteModel | None = None
 ) -> tuple[ComparedRun, ComparedRun]:
@@ -190,7 +198,7 @@ def check_gates(
 ) -> GateCheck:
     """The gates of a run, or those that are given instead, and how it compares with a reference."""
     from steelyard.analysis.summary import summarise_stored
-    from steelyard.decide.baselines import held_against, home_of
+    from steelyard.decide.baselines import held_against
     from steelyard.decide.gates import check_on_run
     from steelyard.decide.verdict import decide
     from steelyard.report.model import Report
@@ -209,8 +217,7 @@ def check_gates(
             store, header, rescore=rescored, reference=reference, allow_mismatch=allow_mismatch, strict=True
         )
     if reference is not None:
-        before = (home_of(reference, reference.run_id, store), reference.run_id)
-        comparison = traced(before, (store, header.id), allow_mismatch=allow_mismatch)[0]
+        comparison = compare_with(store, header, reference, allow_mismatch=allow_mismatch)
     gone = header.options.broken
     decision = decide(
         summary, header.description, state=header.state, suspect=header.suspect, gone=gone, relative=relative

@@ -80,8 +80,7 @@ def run_decided(
 
     `reference` is a run that this one may not be worse than, with `allow_mismatch` one of another signature, too.
     """
-    options = options or RunOptions()
-    progress = progress or Silent()
+    options, progress = options or RunOptions(), progress or Silent()
     store.notify(progress.note)
     resumed = None if options.resume is None else find_unfinished(store, suite, options.resume)
     earlier = None if options.retry_failed is None else find_failed(store, options.retry_failed, suite.name)
