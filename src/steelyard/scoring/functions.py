@@ -72,7 +72,8 @@ class FunctionScorer(Scorer):
         try:
             reading = self._reading(result, who, part)
         except _Refused as error:
-            raise UserCodeError(f"{who} returned {error}{place_in_words(self.function)}") from None
+            # The place first: a report on one screen shows the beginning of a message.
+            raise UserCodeError(f"{who.rstrip(',')}{place_in_words(self.function)}, returned {error}") from None
         if self.named:
             self._last[:] = [(answer, case, reading)]
         return reading
