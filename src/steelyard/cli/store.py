@@ -208,8 +208,11 @@ def export_command(run: str, file: Path | None, suite: str | None, store_url: st
     """
     from steelyard.cli.output import print_json
     from steelyard.errors import UsageError
+    from steelyard.report.format import counted
     from steelyard.store.sql import open_store
 
+    if any(str(given[name]) == "-" for name in (*_FORMS, "otlp")) or str(file) == "-":
+        raise UsageError("-: runs are written to files, not to standard output: name a file")
     if (otlp := given["otlp"]) is not None:
         if any(given[name] for name in (*_FORMS, "table", "answers")) or file is not None or suite is not None:
             raise UsageError("--otlp is instead of all other forms: leave the others out")
@@ -242,7 +245,7 @@ def export_command(run: str, file: Path | None, suite: str | None, store_url: st
     if given["as_json"]:
         print_json(message)
     else:
-        rows = f": {message['rows']:,} {message['table']}" if form else ""
+        rows = f": {counted(message['rows'], message['table'].removesuffix('s'))}" if form else ""
         click.echo(f"{header.id} written to {files[0]}{rows}")
 
 
@@ -264,6 +267,7 @@ def _export_events(run: str, destination: str, store_url: str | None, *, as_json
 
     from steelyard.cli.output import print_json
     from steelyard.exchange.otlp import export_events, is_url
+    from steelyard.report.format import counted
     from steelyard.store.sql import open_store
 
     with closing(open_store(store_url, create=False)) as store:
@@ -272,7 +276,9 @@ def _export_events(run: str, destination: str, store_url: str | None, *, as_json
     if as_json:
         print_json({"run": header.id, "otlp": destination, "events": n})
     else:
-        click.echo(f"{n:,} events of {header.id} {'sent' if is_url(destination) else 'written'} to {destination}")
+        click.echo(
+            f"{counted(n, 'event')} of {header.id} {'sent' if is_url(destination) else 'written'} to {destination}"
+        )
 
 
 # `steelyard history`.
