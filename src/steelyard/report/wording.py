@@ -100,8 +100,8 @@ def commonest_failure(report: Report) -> str:
         # Of another tool's run it says more what its errors do to its figure.
         return imported.notes[0]
     reason, count = next(iter(report.why_inconclusive.items()))
-    of = f"{failed:,}" if failed == planned else f"{failed:,} inconclusive, {planned:,} samples in all"
-    return f"{count:,} of {of}: {clipped(reason, _LONGEST_REASON)}"
+    samples = "" if failed == planned else " samples"
+    return f"{count:,} of {planned:,}{samples}: {clipped(reason, _LONGEST_REASON)}"
 
 
 def badness(detail: SampleDetail) -> int:
