@@ -92,6 +92,8 @@ def test_only_cases_with_that_value_are_run(runs):
     report = json.loads(invoke("report", runs[1], "--json"))
     assert rates(report["slices"]["input.language"]) == {"de": (0.5, 2)}
     assert "input.language: (none), de, en" in invoke("run", ".", "--only", "input.language=fr", code=2)
+    misspelt = invoke("run", ".", "--only", "input.langage=de", code=2)
+    assert "input.langage is in no case: did you mean input.language?" in misspelt
     assert "input.language=VALUE" in invoke("run", ".", "--only", "meta.language=fr", code=2)
     assert "holds a group of keys" in invoke("run", ".", "--only", "input=fr", code=2)
 

@@ -139,3 +139,13 @@ def test_a_shell_completes_commands_suites_runs_and_metrics(tmp_path):
     assert [word.partition("-2")[0] for word in words("steelyard show w", 2)] == ["plain,words"]
     assert "plain,latency.p95" in words("steelyard history words --metric lat", 4)
     assert "_STEELYARD_COMPLETE=zsh_complete" in invoke("completion", "zsh")
+
+
+def test_a_small_cost_is_written_as_in_the_report(tmp_path):
+    (tmp_path / "suite.yaml").write_text(
+        "suite: s\ncases: [{id: a, expected: x}]\ntarget: {recorded: a.jsonl}\n"
+        "score: {answer: {exact: {expected: expected}}}\n"
+    )
+    (tmp_path / "a.jsonl").write_text('{"case": "a", "answer": "x", "cost": 0.0000065}')
+    assert "0.00000650" in invoke("run", ".")
+    assert "0.00000650" in invoke("show", "LAST", "a")

@@ -167,6 +167,9 @@ def test_a_collector_gets_them_with_the_headers_of_the_environment(traced, monke
         message = invoke("export", "LAST", "--otlp", server.base_url, "--store", traced / "runs.db")
         requests = server.requests
     assert "7 events of" in message
+    for form in ("--csv", "--otlp"):
+        message = invoke("export", "LAST", form, "-", "--store", traced / "runs.db", code=2)
+        assert "runs are written to files, not to standard output" in message
     assert len(read_back(requests[-1].json)) == 7
     assert requests[-1].headers["authorization"] == "Bearer planted-secret-1"
     assert requests[-1].headers["content-type"] == "application/json"
