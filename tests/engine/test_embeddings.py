@@ -178,6 +178,21 @@ def test_an_answer_without_two_vectors_is_a_failure_and_no_zero(store, server, t
     assert ("reported_error" if "error" in body else "bad_body") in sample.findings[0].evidence
 
 
+def test_a_wrong_key_stops_the_run_before_every_answer_is_asked_for(store, server, tmp_path):
+    server.on(PATH, error(401, "bad key"))
+    server.on("/ask", json_answer({"answer": "a lamp"}))
+    target = {"http": {"url": server.url("/ask"), "json": "input", "answer": "answer"}}
+    truths = {f"c{n}": "a table" for n in range(12)}
+    suite = write(tmp_path, server, truths=truths, target=target, limits={"concurrency": 1, "retries": 0})
+    header, ending = runner.run(suite, store)
+    assert "the model that a scorer asks: http_401" in ending.stopped
+    assert (header.verdict, len(server.seen("/ask"))) == (Verdict.INVALID, 5)
+    server.on(PATH, embed)
+    again, _ = runner.run(suite, store, RunOptions(resume=header.id))
+    assert scores(store, again) == dict.fromkeys(truths, 0)
+    assert len(server.seen("/ask")) == 12
+
+
 def test_a_429_is_asked_again_and_the_key_is_sent_and_never_stored(store, server, tmp_path):
     tried = []
 
