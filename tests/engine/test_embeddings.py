@@ -230,6 +230,23 @@ def test_calls_are_paid_from_the_budget_and_need_a_price(store, server, tmp_path
         runner.run(write(tmp_path, server, embeddings={"price": None}), store, RunOptions(max_cost=1))
 
 
+def test_an_estimate_has_the_calls_of_embeddings_in_its_cost(server, tmp_path):
+    target = {
+        "chat": {"base_url": server.url("/v1"), "model": "m", "max_tokens": 30, "price": PRICE | {"output": 2000}}
+    }
+    write(tmp_path, server, target=target)
+    done = json.loads(steelyard("run", ".", "--estimate", "--json", cwd=tmp_path).stdout)
+    asked, alike = done["parts"]
+    assert (alike["who"], alike["model"], alike["calls"], done["calls"]) == ("embeddings", "small", 4, 8)
+    # The truths have 11 + 6 + 3 + 7 characters, and "kind" 4 x 1: 31, 3 to 5 a token, and an answer up to 30 tokens.
+    sent, cost = alike["tokens_in"], alike["cost"]
+    assert [sent["low"], sent["high"]] == [pytest.approx(31 / 5), pytest.approx(31 / 3 + 4 * 30)]
+    # 1,000 for a million tokens.
+    assert [cost["low"], cost["high"]] == [pytest.approx(31 / 5 / 1000), pytest.approx((31 / 3 + 120) / 1000)]
+    assert done["cost"]["high"] == pytest.approx(asked["cost"]["high"] + cost["high"])
+    assert server.requests == []
+
+
 def test_a_model_inside_fields_and_beside_other_components_is_asked_too(store, server, tmp_path):
     address = {"base_url": server.url("/v1"), "model": "small"}
     fields = {"text": {"similarity": {"embeddings": address}}, "kind": 1}
