@@ -86,12 +86,13 @@ def test_a_dry_run_shows_the_requests_and_sends_starts_and_stores_nothing(tmp_pa
         headers = {"authorization": {"env": "SERVICE_KEY"}}
         suite = write_suite(tmp_path / "my", n=5, target=http_target(server.base_url, headers=headers))
         shown = invoke("run", suite, "--dry-run")
-        data = json.loads(invoke("run", suite, "--dry-run", "--limit", 2, "--json"))
+        data = json.loads(invoke("run", suite, "--dry-run", "--limit", 2, "-n", 2, "--json"))
         assert server.requests == []
     assert not (tmp_path / ".steelyard").exists()
     assert "3 of 5 cases" in shown
     assert "5 samples would be asked" in shown
     assert [json.loads(item["request"]["body"]) for item in data["requests"]] == [{"number": 0}, {"number": 1}]
+    assert data["planned"] == 4  # repeats have the same requests
 
 
 def test_the_request_to_a_service_that_a_run_starts_has_a_hole_for_its_port(tmp_path):
