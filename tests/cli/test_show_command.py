@@ -53,6 +53,16 @@ def test_long_texts_are_cut_with_a_note_unless_all_is_asked_for(tmp_path, monkey
     assert "END" in full.partition("\nAnswer")[2].partition("Scores")[0].replace("\n", "")
 
 
+def test_an_answer_of_which_a_part_is_read_says_so_and_is_whole_where_all_is_asked_for(tmp_path, monkeypatch):
+    monkeypatch.setenv("SERVICE_KEY", "k-very-secret-1")
+    asked(tmp_path, {"word": "x" * 24_000 + "END"})
+    assert "The answer goes on" in invoke("show", "LAST", "c0")
+    full, data = invoke("show", "LAST", "c0", "--full"), json.loads(invoke("show", "LAST", "c0", "--json"))
+    assert "The answer goes on" not in full
+    # {"word": "xxx...END"}
+    assert (len(data["answer"]), data["answer_is_cut"]) == (24_003 + 12, False)
+
+
 def test_what_a_terminal_would_obey_is_spelled_out(tmp_path, monkeypatch):
     monkeypatch.setenv("SERVICE_KEY", "k-very-secret-1")
     asked(tmp_path, {"word": "\x1b[31mred \u202edrow"})
