@@ -59,8 +59,7 @@ def test_an_answer_of_which_a_part_is_read_says_so_and_is_whole_where_all_is_ask
     assert "The answer goes on" in invoke("show", "LAST", "c0")
     full, data = invoke("show", "LAST", "c0", "--full"), json.loads(invoke("show", "LAST", "c0", "--json"))
     assert "The answer goes on" not in full
-    # {"word": "xxx...END"}
-    assert (len(data["answer"]), data["answer_is_cut"]) == (24_003 + 12, False)
+    assert (len(data["answer"]), data["answer_is_cut"]) == (24_003 + 12, False)  # 12 around the word
 
 
 def test_what_a_terminal_would_obey_is_spelled_out(tmp_path, monkeypatch):

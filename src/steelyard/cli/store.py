@@ -268,10 +268,12 @@ def _export_events(run: str, destination: str, store_url: str | None, *, as_json
     with closing(open_store(store_url, create=False)) as store:
         header = store.run(run)
         n = export_events(store, header, destination)
+    sent = is_url(destination)
+    place = destination.partition("?")[0] if sent else destination  # a query may hold a key
     if as_json:
-        print_json({"run": header.id, "otlp": destination, "events": n})
+        print_json({"run": header.id, "otlp": place, "events": n})
     else:
-        click.echo(f"{n:,} events of {header.id} {'sent' if is_url(destination) else 'written'} to {destination}")
+        click.echo(f"{n:,} events of {header.id} {'sent' if sent else 'written'} to {place}")
 
 
 # `steelyard history`.
