@@ -263,8 +263,10 @@ def _export_events(run: str, destination: str, store_url: str | None, *, as_json
     with open_store(store_url, create=False) as store:
         header = store.run(run)
         n = export_events(store, header, destination)
-    message = f"{counted(n, 'event')} of {header.id} {'sent' if is_url(destination) else 'written'} to {destination}"
-    print_line(message, {"run": header.id, "otlp": destination, "events": n}, as_json=as_json)
+    sent = is_url(destination)
+    place = destination.partition("?")[0] if sent else destination  # a query may hold a key
+    message = f"{counted(n, 'event')} of {header.id} {'sent' if sent else 'written'} to {place}"
+    print_line(message, {"run": header.id, "otlp": place, "events": n}, as_json=as_json)
 
 
 # `steelyard history`.
