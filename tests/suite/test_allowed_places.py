@@ -57,7 +57,11 @@ def test_listed_places_are_read_and_others_are_not(place, cases):
 
 
 def test_a_link_out_of_a_listed_place_is_refused(place):
-    assert "leads out" in complaint(write(place, "../data/link.jsonl", allow="../data"))
+    secret = place / "secret"
+    message = complaint(write(place, "../data/link.jsonl", allow="../data"))
+    assert (
+        f"leads out of the suite's folder, to {secret}/cases.jsonl: list it in the suite: allow: [{secret}]" in message
+    )
     assert load_suite(write(place, "../data/link.jsonl", allow="../data, ../secret/cases.jsonl")).survey.n == 2
 
 

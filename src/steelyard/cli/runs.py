@@ -132,7 +132,11 @@ def show_requests(suite: SuiteModel, options: RunOptions, *, as_json: bool) -> N
             text = row["problem"] or (none if row["request"] is None else laid_out(row["request"]))
             blocks.append(doc.Quote(title, text))
         n = counted(plan.n, "sample")
-        context = (f"dry run: {len(first):,} of {counted(plan.n_cases, 'case')}", f"{n} would be asked", "nothing sent")
+        context = (
+            f"dry run: {len(first):,} of {counted(suite.survey.n, 'case')}",
+            f"{n} would be asked",
+            "nothing sent",
+        )
         print_document(doc.Document(suite.name, blocks, context=context))
     if broken := [row["problem"] for row in rows if row["problem"]]:
         raise UsageError(f"{len(broken):,} of {len(rows):,} requests cannot be made: {broken[0]}")
@@ -191,7 +195,7 @@ def list_runs(suite: str | None, last: int, store_url: str | None, as_json: bool
     table = Table(box=None, pad_edge=False)
     for name in ("run", "state", "verdict"):
         table.add_column(name, no_wrap=True)
-    table.add_column("samples planned", justify="right")
+    table.add_column("samples", justify="right")
     judged = any(judge_name(run) for run in runs)
     if judged:
         table.add_column("judged by", overflow="fold")

@@ -57,10 +57,13 @@ def place_inside(folder: Path, name: str, allow: Sequence[Path] | None = None) -
     if any(path.is_relative_to(place) for place in (*(allow or ()), *(() if absolute else (root,)))):
         return path
     place = PurePosixPath(name) if path.is_dir() else PurePosixPath(name).parent
+    to = ""
+    if allow is not None and os.path.normpath(root / name) != str(path):
+        place, to = PurePosixPath(path.parent), f", to {path}"
     cure = "" if allow is None else f", or list it in the suite: allow: [{place}]"
     if absolute:
         raise ValueError(f"{name} is an absolute path: write it relative to the suite's folder{cure}")
-    raise ValueError(f"{name} leads out of the suite's folder{cure.replace(', or', ':')}")
+    raise ValueError(f"{name} leads out of the suite's folder{to}{cure.replace(', or', ':')}")
 
 
 def _followed(folder: Path, name: str) -> Path:
