@@ -153,7 +153,7 @@ class GateCheck:
     report: Report
     """With the decision, and the figures that it stands on."""
     comparison: Comparison | None = None
-    """With the run that it was held against; None where there is none."""
+    """With another run; None where nothing was compared."""
     against: str = ""
     """What that run is called."""
 
@@ -244,7 +244,7 @@ def shown_gates(check: GateCheck) -> ShownResult[GateCheck]:
 
 
 def against_data(comparison: Comparison | None) -> dict[str, Any]:
-    """What the JSON of a run has more where it is held against another: the whole comparison under `against`."""
+    """What the JSON of a run has more where it is compared with another: the whole comparison under `against`."""
     if comparison is None:
         return {}
     from steelyard.report.compare.blocks import data
