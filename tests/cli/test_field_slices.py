@@ -36,6 +36,7 @@ def write(folder, suite=SUITE):
         for number, (language, topics, hard, right) in enumerate(CASES):
             given = {"topics": topics} | ({} if language is None else {"language": language})
             case = {"id": f"c{number}", "input": given, "expected": {"label": "x", "hard": hard}}
+            case |= {} if number else {"tags": ["old"]}
             cases.write(json.dumps(case) + "\n")
             answers.write(json.dumps({"case": f"c{number}", "answer": "x" if right else "y"}) + "\n")
 
@@ -69,7 +70,8 @@ def test_every_value_of_a_field_is_a_slice_with_its_own_figures(runs):
     assert rates(slices["input.language"]) == {"de": (0.5, 2), "en": (1.0, 1), "(none)": (0.0, 1)}
     assert rates(slices["input.topics"]) == {"sea": (0.5, 2), "sky": (0.5, 2), "(none)": (0.0, 1)}
     assert rates(slices["expected.hard"]) == {"true": (pytest.approx(2 / 3), 3), "false": (0.0, 1)}
-    assert "tag" not in slices
+    # A tag is none of these, although a sample has them as tags.
+    assert rates(slices["tag"]) == {"old": (1.0, 1)}
 
 
 def test_a_gate_names_slices_by_a_field_and_fails_where_one_is_too_low(runs):
@@ -92,6 +94,8 @@ def test_only_cases_with_that_value_are_run(runs):
     report = json.loads(invoke("report", runs[1], "--json"))
     assert rates(report["slices"]["input.language"]) == {"de": (0.5, 2)}
     assert "input.language: (none), de, en" in invoke("run", ".", "--only", "input.language=fr", code=2)
+    misspelt = invoke("run", ".", "--only", "input.langage=de", code=2)
+    assert "input.langage is in no case: did you mean input.language?" in misspelt
     assert "input.language=VALUE" in invoke("run", ".", "--only", "meta.language=fr", code=2)
     assert "holds a group of keys" in invoke("run", ".", "--only", "input=fr", code=2)
 
@@ -101,6 +105,9 @@ def test_only_those_are_rescored(runs):
     report = json.loads(invoke("rescore", whole, "--only", "input.language=de", "--json"))
     assert rates(report["slices"]["input.topics"]) == {"sea": (0.5, 2), "sky": (0.0, 1)}
     assert (report["n_samples"], report["partial"], report["overall"]["n_planned"]) == (2, True, 2)
+    # By hand: c1 and c2 are about the sky, also the one whose first topic is another.
+    about_sky = json.loads(invoke("rescore", whole, "--only", "input.topics=sky", "--json", code=1))
+    assert rates(about_sky["slices"]["input.language"]) == {"de": (0.0, 1), "en": (1.0, 1)}
     assert "no case of run" in invoke("rescore", whole, "--only", "input.language=fr", code=2)
     assert "takes every variant" in invoke("rescore", whole, "--only", "variant=a", code=2)
 

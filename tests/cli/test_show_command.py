@@ -53,6 +53,15 @@ def test_long_texts_are_cut_with_a_note_unless_all_is_asked_for(tmp_path, monkey
     assert "END" in full.partition("\nAnswer")[2].partition("Scores")[0].replace("\n", "")
 
 
+def test_an_answer_of_which_a_part_is_read_says_so_and_is_whole_where_all_is_asked_for(tmp_path, monkeypatch):
+    monkeypatch.setenv("SERVICE_KEY", "k-very-secret-1")
+    asked(tmp_path, {"word": "x" * 24_000 + "END"})
+    assert "The answer goes on" in invoke("show", "LAST", "c0")
+    full, data = invoke("show", "LAST", "c0", "--full"), json.loads(invoke("show", "LAST", "c0", "--json"))
+    assert "The answer goes on" not in full
+    assert (len(data["answer"]), data["answer_is_cut"]) == (24_003 + 12, False)  # 12 around the word
+
+
 def test_what_a_terminal_would_obey_is_spelled_out(tmp_path, monkeypatch):
     monkeypatch.setenv("SERVICE_KEY", "k-very-secret-1")
     asked(tmp_path, {"word": "\x1b[31mred \u202edrow"})
@@ -86,12 +95,13 @@ def test_a_dry_run_shows_the_requests_and_sends_starts_and_stores_nothing(tmp_pa
         headers = {"authorization": {"env": "SERVICE_KEY"}}
         suite = write_suite(tmp_path / "my", n=5, target=http_target(server.base_url, headers=headers))
         shown = invoke("run", suite, "--dry-run")
-        data = json.loads(invoke("run", suite, "--dry-run", "--limit", 2, "--json"))
+        data = json.loads(invoke("run", suite, "--dry-run", "--limit", 2, "-n", 2, "--json"))
         assert server.requests == []
     assert not (tmp_path / ".steelyard").exists()
     assert "3 of 5 cases" in shown
     assert "5 samples would be asked" in shown
     assert [json.loads(item["request"]["body"]) for item in data["requests"]] == [{"number": 0}, {"number": 1}]
+    assert data["planned"] == 4  # repeats have the same requests
 
 
 def test_the_request_to_a_service_that_a_run_starts_has_a_hole_for_its_port(tmp_path):
@@ -139,3 +149,13 @@ def test_a_shell_completes_commands_suites_runs_and_metrics(tmp_path):
     assert [word.partition("-2")[0] for word in words("steelyard show w", 2)] == ["plain,words"]
     assert "plain,latency.p95" in words("steelyard history words --metric lat", 4)
     assert "_STEELYARD_COMPLETE=zsh_complete" in invoke("completion", "zsh")
+
+
+def test_a_small_cost_is_written_as_in_the_report(tmp_path):
+    (tmp_path / "suite.yaml").write_text(
+        "suite: s\ncases: [{id: a, expected: x}]\ntarget: {recorded: a.jsonl}\n"
+        "score: {answer: {exact: {expected: expected}}}\n"
+    )
+    (tmp_path / "a.jsonl").write_text('{"case": "a", "answer": "x", "cost": 0.0000065}')
+    assert "0.00000650" in invoke("run", ".")
+    assert "0.00000650" in invoke("show", "LAST", "a")

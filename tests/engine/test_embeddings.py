@@ -178,6 +178,21 @@ def test_an_answer_without_two_vectors_is_a_failure_and_no_zero(store, server, t
     assert ("reported_error" if "error" in body else "bad_body") in sample.findings[0].evidence
 
 
+def test_a_wrong_key_stops_the_run_before_every_answer_is_asked_for(store, server, tmp_path):
+    server.on(PATH, error(401, "bad key"))
+    server.on("/ask", json_answer({"answer": "a lamp"}))
+    target = {"http": {"url": server.url("/ask"), "json": "input", "answer": "answer"}}
+    truths = {f"c{n}": "a table" for n in range(12)}
+    suite = write(tmp_path, server, truths=truths, target=target, limits={"concurrency": 1, "retries": 0})
+    header, ending = runner.run(suite, store)
+    assert "the model that a scorer asks: http_401" in ending.stopped
+    assert (header.verdict, len(server.seen("/ask"))) == (Verdict.INVALID, 5)
+    server.on(PATH, embed)
+    again, _ = runner.run(suite, store, RunOptions(resume=header.id))
+    assert scores(store, again) == dict.fromkeys(truths, 0)
+    assert len(server.seen("/ask")) == 12
+
+
 def test_a_429_is_asked_again_and_the_key_is_sent_and_never_stored(store, server, tmp_path):
     tried = []
 
@@ -213,6 +228,23 @@ def test_calls_are_paid_from_the_budget_and_need_a_price(store, server, tmp_path
     (tmp_path / "prices.yaml").unlink()
     with pytest.raises(UsageError, match="price"):
         runner.run(write(tmp_path, server, embeddings={"price": None}), store, RunOptions(max_cost=1))
+
+
+def test_an_estimate_has_the_calls_of_embeddings_in_its_cost(server, tmp_path):
+    target = {
+        "chat": {"base_url": server.url("/v1"), "model": "m", "max_tokens": 30, "price": PRICE | {"output": 2000}}
+    }
+    write(tmp_path, server, target=target)
+    done = json.loads(steelyard("run", ".", "--estimate", "--json", cwd=tmp_path).stdout)
+    asked, alike = done["parts"]
+    assert (alike["who"], alike["model"], alike["calls"], done["calls"]) == ("embeddings", "small", 4, 8)
+    # The truths have 11 + 6 + 3 + 7 characters, and "kind" 4 x 1: 31, 3 to 5 a token, and an answer up to 30 tokens.
+    sent, cost = alike["tokens_in"], alike["cost"]
+    assert [sent["low"], sent["high"]] == [pytest.approx(31 / 5), pytest.approx(31 / 3 + 4 * 30)]
+    # 1,000 for a million tokens.
+    assert [cost["low"], cost["high"]] == [pytest.approx(31 / 5 / 1000), pytest.approx((31 / 3 + 120) / 1000)]
+    assert done["cost"]["high"] == pytest.approx(asked["cost"]["high"] + cost["high"])
+    assert server.requests == []
 
 
 def test_a_model_inside_fields_and_beside_other_components_is_asked_too(store, server, tmp_path):

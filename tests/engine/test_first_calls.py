@@ -103,8 +103,13 @@ def test_what_is_not_there_for_one_case_or_one_variant_alone_does_not_stop_the_r
         target = http_target(server.base_url, json={"number": "{{ input.number }}", "model": "{{ variant.model }}"})
         suite = write_suite(tmp_path / "my", n=3, target=target, limits=LIMITS, variants=variants)
         header, ending = run(load_suite(suite), store, RunOptions(repeats=6))
+        assert ending.stopped is None
+        assert sum(sample.outcome is Outcome.SCORED for sample, _ in store.samples(header.id)) == 18
+        # The first case alone is not there, six times.
+        server.on("/ask", lambda seen: answer(seen) if seen.json["number"] else error(404))
+        header, ending = run(suite_of(tmp_path / "one", server.base_url, n=3), store, RunOptions(repeats=6))
     assert ending.stopped is None
-    assert sum(sample.outcome is Outcome.SCORED for sample, _ in store.samples(header.id)) == 18
+    assert sum(sample.outcome is Outcome.SCORED for sample, _ in store.samples(header.id)) == 12
 
 
 @pytest.mark.parametrize(("n", "concurrency"), [(5, 2), (9, 20)])

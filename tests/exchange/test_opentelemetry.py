@@ -164,9 +164,13 @@ def test_a_collector_gets_them_with_the_headers_of_the_environment(traced, monke
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", "authorization=Bearer%20planted-secret-1")
     with Loopback() as server:
         server.on("/v1/logs", Behaviour(status=503, headers={"Retry-After": "0"}), Behaviour(body=b"{}"))
-        message = invoke("export", "LAST", "--otlp", server.base_url, "--store", traced / "runs.db")
+        message = invoke("export", "LAST", "--otlp", f"{server.base_url}?key=planted", "--store", traced / "runs.db")
         requests = server.requests
     assert "7 events of" in message
+    assert (requests[-1].query, "planted" in message) == ({"key": "planted"}, False)
+    for form in ("--csv", "--otlp"):
+        message = invoke("export", "LAST", form, "-", "--store", traced / "runs.db", code=2)
+        assert "runs are written to files, not to standard output" in message
     assert len(read_back(requests[-1].json)) == 7
     assert requests[-1].headers["authorization"] == "Bearer planted-secret-1"
     assert requests[-1].headers["content-type"] == "application/json"
@@ -180,6 +184,7 @@ def test_a_collector_gets_them_with_the_headers_of_the_environment(traced, monke
             Behaviour(status=401, body=b"bad key planted-secret-2"),
             "answered 401 bad key [redacted]; 0 events were sent",
         ),
+        (Behaviour(body=b"{}", content_length=99, cut_after=2), "cannot be reached"),
         (Behaviour(status=302, headers={"Location": "/elsewhere"}), "answered 302"),
         (
             Behaviour(body=b'{"partialSuccess": {"rejectedLogRecords": "2", "errorMessage": "too old"}}'),
@@ -191,7 +196,15 @@ def test_a_collector_that_refuses_is_an_error_without_secrets(traced, monkeypatc
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", "api-key=planted-secret-2")
     with Loopback() as server:
         server.on("/v1/logs", answer)
-        text = invoke("export", "LAST", "--otlp", f"{server.base_url}/v1/logs", "--store", traced / "runs.db", code=2)
+        text = invoke(
+            "export",
+            "LAST",
+            "--otlp",
+            f"{server.base_url}/v1/logs?key=planted-secret-3",
+            "--store",
+            traced / "runs.db",
+            code=2,
+        )
         assert {request.path for request in server.requests} == {"/v1/logs"}
     assert message in text
     assert "planted-secret" not in text

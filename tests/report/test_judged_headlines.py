@@ -85,7 +85,11 @@ class TestNothingRead:
         report = replace(
             report, header=replace(report.header, suite=report.header.suite | {"limits": {"max_inconclusive": 0.0}})
         )
-        assert "1 of 1: target: http_500 out of memory" in wording.reasons(report)
+        assert "1 of 50 samples: target: http_500 out of memory" in wording.reasons(report)
+
+    def test_a_suite_without_a_judge_has_scorers_that_fail(self, refused):
+        assert "3 judge failed" in wording.outcomes_sentence(refused)
+        assert wording.outcome_word(reports.rich_report().header, "judge_failed") == "scorer failed"
 
     def test_judge_calls_that_failed_for_several_reasons_are_counted_by_reason(self, tmp_path):
         told = ("request 17 is too long", "there is no such model", "request 18 is too long")

@@ -79,7 +79,7 @@ def test_a_suite_that_reads_text_has_no_items(write):
         ("stability.levels >= 80 %", "there is no field of stability 'levels': did you mean level?"),
         ("stability.presence >= 0", "cannot fail"),
         ("cases.passed >= 80 %", "needs checks: write expect:"),
-        ("flaky_rate <= 10 %", "needs checks: write expect:"),
+        ("flaky_rate <= 10 %", "needs a pass rule: write pass:"),
     ],
 )
 def test_a_gate_stands_on_what_is_there(write, gate, message):

@@ -179,6 +179,7 @@ def test_a_mistake_in_sql_is_reported_in_the_words_of_the_engine(url, tmp_path):
         ("selec 1", "syntax error"),
         ("select scor from samples", '"scor" not found'),
         ("select 1 from calls", "calls does not exist"),
+        ("select * from nosuch", "The tables here: runs, samples, findings, votes, claims"),
         (late, "Could not convert string"),
     ):
         assert message in invoke("sql", sql, "--csv", file, "--store", url, code=2)

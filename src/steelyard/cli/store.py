@@ -206,8 +206,11 @@ def export_command(run: str, file: Path | None, suite: str | None, store_url: st
     RUN is a run's name, the beginning of it, LAST, LAST~1 for the one before, or a baseline (@release). --otlp takes
     the address of a collector, or a file instead of FILE.
     """
+    from steelyard.report.format import counted
     from steelyard.store.sql import open_store
 
+    if any(str(given[name]) == "-" for name in (*_FORMS, "otlp")) or str(file) == "-":
+        raise UsageError("-: runs are written to files, not to standard output: name a file")
     if (otlp := given["otlp"]) is not None:
         if any(given[name] for name in (*_FORMS, "table", "answers")) or file is not None or suite is not None:
             raise UsageError("--otlp is instead of all other forms: leave the others out")
@@ -234,7 +237,7 @@ def export_command(run: str, file: Path | None, suite: str | None, store_url: st
             message |= {"table": name, "rows": n}
         else:
             _write_run(store, header, files[0], suite)
-    rows = f": {message['rows']:,} {message['table']}" if form else ""
+    rows = f": {counted(message['rows'], message['table'].removesuffix('s'))}" if form else ""
     print_line(f"{header.id} written to {files[0]}{rows}", message, as_json=given["as_json"])
 
 
@@ -254,13 +257,16 @@ def _export_events(run: str, destination: str, store_url: str | None, *, as_json
     """`--otlp`: events of a run to a file or a collector."""
 
     from steelyard.exchange.otlp import export_events, is_url
+    from steelyard.report.format import counted
     from steelyard.store.sql import open_store
 
     with open_store(store_url, create=False) as store:
         header = store.run(run)
         n = export_events(store, header, destination)
-    message = f"{n:,} events of {header.id} {'sent' if is_url(destination) else 'written'} to {destination}"
-    print_line(message, {"run": header.id, "otlp": destination, "events": n}, as_json=as_json)
+    sent = is_url(destination)
+    place = destination.partition("?")[0] if sent else destination  # a query may hold a key
+    message = f"{counted(n, 'event')} of {header.id} {'sent' if sent else 'written'} to {place}"
+    print_line(message, {"run": header.id, "otlp": place, "events": n}, as_json=as_json)
 
 
 # `steelyard history`.

@@ -389,8 +389,11 @@ class FirstCalls:
         """Who failed for good, and how; None when that cannot be said."""
         if (failure := sample.call_result.failure) is not None:
             return ("the system under test", failure) if failure.kind in _CURES else None
-        calls = () if sample.judgement is None or sample.outcome.conclusive else sample.judgement.calls
-        failures = [(f"judge {call.member}", call.call_result.failure) for call in calls]
+        if sample.outcome.conclusive:
+            return None
+        judged = () if sample.judgement is None else sample.judgement.calls
+        failures = [(f"judge {call.member}", call.call_result.failure) for call in judged]
+        failures += [("the model that a scorer asks", call.call_result.failure) for call in scorer_calls(sample)]
         return next(((who, item) for who, item in failures if item is not None and item.kind in _CURES), None)
 
     def _reason(self) -> str | None:

@@ -18,6 +18,7 @@ from steelyard.store.base import Store
 from steelyard.suite.case import MISSING, Case, canonical, compile_path, drawn_first, drawn_place
 from steelyard.suite.mapping import slice_names
 from steelyard.suite.models import Limits, SuiteModel, Variant
+from steelyard.suite.truth import in_no_case
 from steelyard.suite.values import OPEN_CONCURRENCY, slice_path_problem
 from steelyard.targets.base import Request
 
@@ -398,6 +399,8 @@ class Plan:
             )
             if names
         ]
+        fields = (in_no_case(factor, self._suite.cases) for factor, _ in self._selection.only if factor not in FACTORS)
+        available += filter(None, fields)
         return f"nothing to score: no case of suite {self._suite.name} fits --only {asked}\n" + "\n".join(available)
 
 

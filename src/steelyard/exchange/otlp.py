@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import os
 import re
@@ -148,10 +149,15 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
 
 
 def _sent(events: Iterator[dict[str, Any]], url: str) -> int:
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+        _ = parts.port
+    except ValueError as error:
+        raise UsageError(f"--otlp: no address: {error}") from None
     if parts.username or parts.password:
         raise UsageError(f"--otlp: put no password into the address; {_HEADERS} takes headers: authorization=...")
-    address = urlunsplit(parts._replace(path="/v1/logs")) if parts.path in ("", "/") else url
+    parts = parts._replace(path="/v1/logs") if parts.path in ("", "/") else parts
+    place = urlunsplit(parts._replace(query=""))  # what messages say: a query may hold a key
     headers = {"Content-Type": "application/json"}
     for pair in os.environ.get(_HEADERS, "").split(","):
         name, equals, value = pair.partition("=")
@@ -162,14 +168,15 @@ def _sent(events: Iterator[dict[str, Any]], url: str) -> int:
     n = 0
     while batch := list(islice(events, _BATCH)):
         body = json.dumps(_request(batch)).encode()
-        rejected = _posted(opener, urllib.request.Request(address, body, headers), n)  # noqa: S310 - http or https
+        request = urllib.request.Request(urlunsplit(parts), body, headers)  # noqa: S310 - http or https
+        rejected = _posted(opener, request, place, n)
         if rejected:
-            raise UsageError(f"{address} refused {rejected} of {len(batch)} events; {n:,} were sent before these")
+            raise UsageError(f"{place} refused {rejected} of {len(batch)} events; {n:,} were sent before these")
         n += len(batch)
     return n
 
 
-def _posted(opener: urllib.request.OpenerDirector, request: urllib.request.Request, n: int) -> str:
+def _posted(opener: urllib.request.OpenerDirector, request: urllib.request.Request, place: str, n: int) -> str:
     """How many events the collector refused, and why; "" for none."""
     for attempt in range(_TRIES):
         try:
@@ -183,10 +190,10 @@ def _posted(opener: urllib.request.OpenerDirector, request: urllib.request.Reque
                 time.sleep(min(float(wait) if wait.isdigit() else 0.5 * 2**attempt, _SECONDS))
                 continue
             reason = redact_known(error.read(200).decode("utf-8", "replace")).strip()
-            problem = f"{request.full_url} answered {error.code} {reason}".strip()
+            problem = f"{place} answered {error.code} {reason}".strip()
         except ValueError:
             return ""
-        except OSError as error:
-            problem = f"{request.full_url} cannot be reached: {getattr(error, 'reason', error)}"
+        except (OSError, http.client.HTTPException) as error:
+            problem = f"{place} cannot be reached: {getattr(error, 'reason', error)}"
         raise UsageError(f"{problem}; {n:,} events were sent before that")
     return ""

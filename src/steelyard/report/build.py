@@ -283,7 +283,7 @@ def _call_facts(call: CallResult) -> Iterator[tuple[str, str]]:
     yield "Tries", "" if call.tries == 1 else str(call.tries)
     tokens = [f"{n:,} {way}" for n, way in ((call.tokens_in, "in"), (call.tokens_out, "out")) if n is not None]
     yield "Tokens", ", ".join(tokens)
-    yield "Cost", "" if call.cost is None else f"{call.cost:.4g}"
+    yield "Cost", "" if call.cost is None else fmt.money(call.cost)
     yield "Cached", "yes" if call.cached else ""
 
 

@@ -140,7 +140,7 @@ def outcome_sentence(report: Report, detail: SampleDetail, *, with_why: bool = T
     """What came of a sample that did not pass, on one line, and what was found in it."""
     line = detail.line
     if not wording.is_conclusive(line):
-        return one_line(f"{wording.outcome_word(line.outcome)}: {line.why}", _LONGEST)
+        return one_line(f"{wording.outcome_word(report.header, line.outcome)}: {line.why}", _LONGEST)
     if wording.is_excluded(detail):
         return one_line(wording.excluded_text(detail), _LONGEST)
     reached = f"score {fmt.percent(line.score)} does not reach {report.summary.passing or 'the shape asked for'}"

@@ -343,7 +343,7 @@ def slowest(report: Report) -> doc.Table:
         _case(report),
         ("Latency", lambda line: fmt.seconds(line.latency)),
         ("Score", lambda line: fmt.percent(line.score)),
-        _OUTCOME,
+        _outcome(report),
         selection=_sample,
     )
 
@@ -363,7 +363,7 @@ def failures(report: Report) -> doc.Table:
 def inconclusive(report: Report) -> doc.Table:
     """The first inconclusive samples, each with its reason."""
     lines = [detail.line for detail in report.details if not wording.is_conclusive(detail.line)]
-    columns = (_case(report), _OUTCOME, (doc.words("Why"), lambda line: line.why))
+    columns = (_case(report), _outcome(report), (doc.words("Why"), lambda line: line.why))
     return doc.table("Inconclusive", lines[:_MOST_INCONCLUSIVE], *columns, selection=_sample, total=len(lines))
 
 
@@ -375,4 +375,5 @@ def _case(report: Report) -> doc.Written[SampleLine]:
     return "Case", lambda line: wording.sample_name(line, repeats=report.summary.repeats)
 
 
-_OUTCOME: doc.Written[SampleLine] = ("Outcome", lambda line: wording.outcome_word(line.outcome))
+def _outcome(report: Report) -> doc.Written[SampleLine]:
+    return "Outcome", lambda line: wording.outcome_word(report.header, line.outcome)

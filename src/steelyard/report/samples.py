@@ -95,7 +95,7 @@ class SampleReader:
         """What a sample opens to."""
         line = detail.line
         facts = [
-            wording.outcome_word(line.outcome),
+            wording.outcome_word(self.header, line.outcome),
             line.band,
             detail.difficulty,
             *detail.tags,

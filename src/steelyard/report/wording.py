@@ -100,7 +100,8 @@ def commonest_failure(report: Report) -> str:
         # Of another tool's run it says more what its errors do to its figure.
         return imported.notes[0]
     reason, count = next(iter(report.why_inconclusive.items()))
-    return f"{count:,} of {failed:,}: {clipped(reason, _LONGEST_REASON)}"
+    samples = "" if failed == planned else " samples"
+    return f"{count:,} of {planned:,}{samples}: {clipped(reason, _LONGEST_REASON)}"
 
 
 def badness(detail: SampleDetail) -> int:
@@ -119,8 +120,10 @@ def pass_rate(report: Report) -> str:
     return fmt.pass_rate(report.summary.overall.pass_rate, report.summary.passing) + extra
 
 
-def outcome_word(outcome: str) -> str:
-    """An outcome as people say it: `target failed`."""
+def outcome_word(header: RunHeader, outcome: str) -> str:
+    """An outcome as people say it: `target failed`; without a judge it is a scorer that failed."""
+    if outcome == Outcome.JUDGE_FAILED and header.description.judge is None:
+        return "scorer failed"
     return outcome.replace("_", " ")
 
 
@@ -163,7 +166,7 @@ def outcomes_sentence(report: Report) -> str:
     counts = report.summary.overall.outcomes
     available = [outcome.value for outcome in Outcome]
     names = [*available, *(name for name in counts if name not in available)]
-    parts = [f"{counts[name]:,} {outcome_word(name)}" for name in names if counts.get(name)]
+    parts = [f"{counts[name]:,} {outcome_word(report.header, name)}" for name in names if counts.get(name)]
     planned = max(report.summary.overall.n_planned, report.n_samples)
     total = fmt.counted(planned, "sample")
     if planned > report.n_samples:

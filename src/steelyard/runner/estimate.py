@@ -13,6 +13,7 @@ from steelyard.frozen import frozen
 from steelyard.records import RunHeader, RunState
 from steelyard.report import document as doc
 from steelyard.report import format as fmt
+from steelyard.scoring.base import models_asked
 from steelyard.stats.intervals import Estimate
 from steelyard.store.base import Store
 from steelyard.suite.chosen_judge import models_of
@@ -112,10 +113,11 @@ def estimate_run(suite: SuiteModel, store: Store | None, options: RunOptions) ->
     if not getattr(target, "makes_no_calls", False):
         same = [run for run in earlier if run.target.get("model") == target.identity().get("model")]
         parts = [_variant(suite, target, variant, plan, asked, same, prices) for variant in plan.variants]
+    lengths = [part.tokens_out.times(1 / part.calls) for part in parts]
+    most = [item.high for item in lengths if item.high is not None]
+    answer = Range(min((item.low for item in lengths), default=0.0), max(most) if most else None)
+    parts += _embeddings(models_asked(suite.computed), plan, asked, answer, prices)
     if suite.judge is not None:
-        lengths = [part.tokens_out.times(1 / part.calls) for part in parts]
-        most = [item.high for item in lengths if item.high is not None]
-        answer = Range(min((item.low for item in lengths), default=0.0), max(most) if most else None)
         parts += _judges(suite.judge, plan, asked, answer, _spent(suite.judge, store, earlier), prices)
     costs = [part.cost for part in parts if part.cost is not None]
     total = reduce(Range.plus, costs, Range()) if len(costs) == len(parts) else None
@@ -192,6 +194,19 @@ def _spent(judge: JudgeModel, store: Store | None, earlier: Iterable[RunHeader])
     ]
     spent = [item for run in same if store is not None and (item := store.judge_spending(run.id)).n_tokens]
     return [item.tokens_in / item.n_tokens for item in spent], [item.tokens_out / item.n_tokens for item in spent]
+
+
+def _embeddings(
+    models: Iterable[Any], plan: Plan, asked: list[Planned], answer: Range, prices: Prices
+) -> Iterator[PartEstimate]:
+    """Of each scorer that asks a model, which is sent the answer and the expected text."""
+    characters = sum(_length(item.case.expected) for item in asked) / max(1, len(asked))
+    sent = answer.plus(Range(characters / _MOST_A_TOKEN, characters / _LEAST_A_TOKEN)).times(plan.n)
+    basis = "answers and expected texts, each pair a call"
+    for model in models:
+        price = price_of(model, prices)
+        cost = None if price is None else _cost(price, sent, Range())
+        yield PartEstimate("embeddings", model.model, plan.n, sent, Range(), cost, basis)
 
 
 def _judges(

@@ -146,7 +146,7 @@ def _gone_on_with(
         n = sum(1 for _ in planned_samples(store, resumed, made.plan))
         header = replace(made.header, options=replace(made.header.options, resumed_from=resumed.id))
         progress.note(
-            f"{' and '.join(changed)} changed since run {resumed.id} was started: its {n:,} samples are scored again in"
+            f"{' and '.join(changed)} changed since run {resumed.id} was started: {n:,} of its samples scored again in"
             f" the new run {header.id}, and only the others are asked for"
         )
         store.create_run(header)

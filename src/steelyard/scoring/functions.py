@@ -19,7 +19,7 @@ from steelyard.suite.case import Case
 from steelyard.suite.values import Scale
 from steelyard.suite.yaml import listed
 
-_ALLOWED = "a number from {} to {}, true or false, a dict of measures, or a steelyard.Reading"
+_ALLOWED = "a number from {} to {}, true or false, a dict or a Reading"
 _FINDING = ("code", "place", "expected", "got", "evidence", "section", "gain")
 _OWN_KEYS = ("score", "note", "findings")
 """What a dict may hold besides its measures."""
@@ -72,7 +72,9 @@ class FunctionScorer(Scorer):
         try:
             reading = self._reading(result, who, part)
         except _Refused as error:
-            raise UserCodeError(f"{who} returned {error}{place_in_words(self.function)}") from None
+            # The place first and the rest short: a report on one screen shows the beginning of a message.
+            who = f"the scorer of {self.component}{place_in_words(self.function)}"
+            raise UserCodeError(f"{who} returned {error}") from None
         if self.named:
             self._last[:] = [(answer, case, reading)]
         return reading

@@ -490,6 +490,16 @@ def case_paths(scorer: Any) -> Iterator[tuple[str, str]]:
         yield from scorer.truth_paths().items()
 
 
+def in_no_case(path: str, cases: Iterable[Case]) -> str:
+    """`input.lung is in no case: did you mean input.lang?`; "" when one has it."""
+    read, names = compile_path(path), set[str]()
+    for n, case in enumerate(cases):
+        if read(case) is not MISSING:
+            return ""
+        _collect({"expected": case.expected, "input": case.input}, names, n)
+    return f"{path} is in no case{_hint(path, names)}"
+
+
 def _hint(path: str, names: set[str]) -> str:
     """What was probably meant, also for an `x` that lacks its first step: expected.x."""
     for first in ("expected", "input"):

@@ -77,7 +77,8 @@ def answer_query(
             reader = connection.sql(sql).to_arrow_reader(_FETCHED)
             return show(Answer(reader.schema.names, _rows(reader)))
         except duckdb.Error as error:
-            raise UsageError(f"SQL: {error}") from None
+            no_table = f"\nThe tables here: {', '.join(VIEWS)}" if isinstance(error, duckdb.CatalogException) else ""
+            raise UsageError(f"SQL: {error}{no_table}") from None
 
 
 def _rows(reader: pyarrow.RecordBatchReader) -> Iterator[tuple[Any, ...]]:

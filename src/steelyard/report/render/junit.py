@@ -109,7 +109,9 @@ def sample_problem(report: Report, detail: SampleDetail) -> JunitProblem | None:
     """What is wrong with a sample; None when it passed, or when nothing says that it must."""
     line = detail.line
     if not wording.is_conclusive(line):
-        return JunitProblem("error", line.outcome, line.why or wording.outcome_word(line.outcome), line.why)
+        return JunitProblem(
+            "error", line.outcome, line.why or wording.outcome_word(report.header, line.outcome), line.why
+        )
     if wording.is_excluded(detail):
         return JunitProblem("error", "excluded", wording.excluded_text(detail))
     if detail.passed is not False and line.outcome != Outcome.MALFORMED:
