@@ -55,7 +55,7 @@ def show_command(
     from steelyard.targets.base import request_again
 
     with ExitStack() as opened:
-        store, name = FoundRuns(store_url, opened, hint="import it first: steelyard import {file}").find(run)
+        store, name = FoundRuns(store_url, opened).find(run)
         header = store.run(name)
         samples = store.repeats(header.id, case, limit=_MOST_REPEATS)
         if not samples:
