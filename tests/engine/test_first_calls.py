@@ -43,7 +43,7 @@ def test_a_run_that_is_refused_from_the_start_stops_is_invalid_and_goes_on_once_
         # Five samples, and what the other of two workers had under way.
         assert 5 <= len(server.requests) <= 7
         assert (header.state, header.verdict) == (RunState.INTERRUPTED, Verdict.INVALID)
-        assert f"http_{status}: answered {status}: no such key" in ending.stopped
+        assert f"answered {status}: no such key" in ending.stopped
         assert "40 of 40 samples are left" in ending.stopped
         assert list(store.samples(header.id)) == []
         server.on("/ask", answer)
@@ -128,7 +128,7 @@ def test_a_judge_with_a_wrong_key_stops_the_run_and_no_answer_is_asked_for_twice
         more = {"target": http_target(system.base_url), "limits": {"retries": 0, "concurrency": 2}}
         suite = load_suite(write_judged(tmp_path / "my", n=20, suite=more, **chat_judge(judge)))
         header, ending = run(suite, store, RunOptions())
-        assert "judge model: http_401" in ending.stopped
+        assert "judge model: answered 401" in ending.stopped
         assert 5 <= len(judge.requests) <= 7
         judge.on("/chat/completions", chat_answer(json.dumps(verdict(3))))
         run(suite, store, RunOptions(resume=header.id))
