@@ -345,8 +345,8 @@ def gate_command(
 ) -> None:
     """Check a run's gates; the exit code is the verdict.
 
-    RUN is a run's name, the beginning of it, LAST, LAST~1 for the one before, or a baseline (@release). Gates on a
-    baseline are compared with what it stands for now.
+    RUN is a run's name, the beginning of it, LAST, LAST~1 for the one before, a baseline (@release), or a snapshot file
+    (.json). Gates on a baseline are compared with what it stands for now.
     """
     from steelyard.results.operations import gate
 
