@@ -92,8 +92,10 @@ def test_reports_in_every_form(suite, tmp_path):
 
 
 def test_gate_is_an_exit_code_and_other_gates_can_be_asked_for(suite, tmp_path):
-    ok(steelyard("run", suite, cwd=tmp_path))
-    assert "PASS" in ok(steelyard("gate", "LAST", cwd=tmp_path))
+    ok(steelyard("run", suite, "--save", "run.json", cwd=tmp_path))
+    shown = ok(steelyard("gate", "LAST", cwd=tmp_path))
+    assert "PASS" in shown
+    assert ok(steelyard("gate", "run.json", "--store", "nowhere.db", cwd=tmp_path)) == shown
     ok(steelyard("gate", "LAST", "--gate", "latency.p95 >= 1000 s", cwd=tmp_path), code=1)
     ok(steelyard("gate", "LAST", "--gate", "average >= 50 % with n >= 9", cwd=tmp_path), code=4)
     wrong = steelyard("gate", "LAST", "--gate", "pass_rat >= 90 %", cwd=tmp_path)

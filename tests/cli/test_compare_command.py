@@ -152,7 +152,7 @@ def test_a_file_that_is_no_snapshot_ends_with_2(folder, tmp_path):
     done = compare(folder, other, "LAST")
     assert done.returncode == 2
     assert "is not a Steelyard snapshot" in done.stderr
-    assert f"import it first: steelyard import {other} --suite SUITE" in done.stderr
+    assert f"import it first: steelyard import {other} (with --suite SUITE where" in done.stderr
 
 
 def test_without_a_store_a_run_cannot_be_found(tmp_path):

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from steelyard.analysis.explain import Explanation, PairExplanation
     from steelyard.judging.ask import CostEstimate
     from steelyard.records import RunHeader
+    from steelyard.results.find import StoredRun
     from steelyard.runner.attribute import Purchase
     from steelyard.store.base import Store
     from steelyard.suite.models import SuiteModel
@@ -275,13 +276,7 @@ class AttributionOptions:
             raise UsageError(f"{'--yes' if self.yes else '--max-cost'}: no judge is called without --rejudge N")
 
     def compared(
-        self,
-        a: tuple[Store, str],
-        b: tuple[Store, str],
-        store_url: str | None,
-        closing: ExitStack,
-        *,
-        allow_mismatch: bool,
+        self, a: StoredRun, b: StoredRun, store_url: str | None, closing: ExitStack, *, allow_mismatch: bool
     ) -> Comparison:
         """The comparison of two found runs, with why the headline number moved unless that is left out."""
         from steelyard.results.operations import compared
@@ -291,13 +286,7 @@ class AttributionOptions:
         return self.traced(a, b, store_url, closing, allow_mismatch=allow_mismatch)[0]
 
     def traced(
-        self,
-        a: tuple[Store, str],
-        b: tuple[Store, str],
-        store_url: str | None,
-        closing: ExitStack,
-        *,
-        allow_mismatch: bool,
+        self, a: StoredRun, b: StoredRun, store_url: str | None, closing: ExitStack, *, allow_mismatch: bool
     ) -> tuple[Comparison, Attribution, Traces]:
         """The comparison, why the headline number moved, and what every reading adds to that."""
         from steelyard.results.operations import traced
@@ -386,7 +375,7 @@ class ExplainOptions:
         else:
             print_names(figures, console(), title=f"Figures of {header.id}")
 
-    def compared(self, a: tuple[Store, str], b: tuple[Store, str], *, allow_mismatch: bool, as_json: bool) -> int:
+    def compared(self, a: StoredRun, b: StoredRun, *, allow_mismatch: bool, as_json: bool) -> int:
         """Print what stands behind a figure of a comparison; the exit code that the comparison ends with."""
         from steelyard.analysis.explain import explain_comparison
         from steelyard.results.operations import read_both, shown_comparison, traced_runs

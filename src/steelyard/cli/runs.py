@@ -55,7 +55,7 @@ def show_command(
     from steelyard.targets.base import request_again
 
     with ExitStack() as opened:
-        store, name = FoundRuns(store_url, opened, hint="import it first: steelyard import {file}").find(run)
+        store, name = FoundRuns(store_url, opened).find(run)
         header = store.run(name)
         samples = store.repeats(header.id, case, limit=_MOST_REPEATS)
         if not samples:
@@ -349,8 +349,8 @@ def gate_command(
 ) -> None:
     """Check a run's gates; the exit code is the verdict.
 
-    RUN is a run's name, the beginning of it, LAST, LAST~1 for the one before, or a baseline (@release). Gates on a
-    baseline are compared with what it stands for now.
+    RUN is a run's name, the beginning of it, LAST, LAST~1 for the one before, a baseline (@release), or a snapshot file
+    (.json). Gates on a baseline are compared with what it stands for now.
     """
     from steelyard.results.operations import gate
 

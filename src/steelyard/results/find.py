@@ -13,7 +13,10 @@ if TYPE_CHECKING:
     from steelyard.store.base import Store
     from steelyard.store.sql import SqlStore
 
-FOREIGN = "import it first: steelyard import {file} --suite SUITE"
+    StoredRun = tuple[Store, str]
+    """A store, and the name of a run in it."""
+
+FOREIGN = "import it first: steelyard import {file} (with --suite SUITE where it is in a suite's own format)"
 """What to do with a file that another tool wrote."""
 
 

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from steelyard.report.document import Block, Document
     from steelyard.report.judge.build import JudgeCard
     from steelyard.report.model import LeftOut, Report
+    from steelyard.results.find import StoredRun
     from steelyard.runner.attribute import Purchase
     from steelyard.store.base import Store
     from steelyard.suite.judge import JudgeModel
@@ -85,7 +86,7 @@ def shown_comparison(comparison: Comparison) -> ShownResult[Comparison]:
     return ShownResult(comparison, document, data, verdict, exit_word=Verdict.INVALID if invalid else None)
 
 
-def compared(a: tuple[Store, str], b: tuple[Store, str], *, allow_mismatch: bool) -> Comparison:
+def compared(a: StoredRun, b: StoredRun, *, allow_mismatch: bool) -> Comparison:
     """The comparison of two runs, without why the headline number moved."""
     from steelyard.analysis.compare.compare import compare
 
@@ -93,8 +94,8 @@ def compared(a: tuple[Store, str], b: tuple[Store, str], *, allow_mismatch: bool
 
 
 def traced(
-    a: tuple[Store, str],
-    b: tuple[Store, str],
+    a: StoredRun,
+    b: StoredRun,
     *,
     suite: str | SuiteModel | None = None,
     purchase: Purchase | None = None,
@@ -132,9 +133,7 @@ def compare_with(store: Store, header: RunHeader, reference: Reference, *, allow
     return traced(before, (store, header.id), allow_mismatch=allow_mismatch)[0]
 
 
-def read_both(
-    a: tuple[Store, str], b: tuple[Store, str], suite: str | SuiteModel | None = None
-) -> tuple[ComparedRun, ComparedRun]:
+def read_both(a: StoredRun, b: StoredRun, suite: str | SuiteModel | None = None) -> tuple[ComparedRun, ComparedRun]:
     """Two runs as they are compared: A scored again by the suite of B where that is needed."""
     from steelyard.analysis.compare.pairing import read_run
     from steelyard.runner.same_signature import rescored
@@ -153,7 +152,7 @@ class GateCheck:
     report: Report
     """With the decision, and the figures that it stands on."""
     comparison: Comparison | None = None
-    """With the run that it was held against; None where there is none."""
+    """With another run; None where nothing was compared."""
     against: str = ""
     """What that run is called."""
 
@@ -244,7 +243,7 @@ def shown_gates(check: GateCheck) -> ShownResult[GateCheck]:
 
 
 def against_data(comparison: Comparison | None) -> dict[str, Any]:
-    """What the JSON of a run has more where it is held against another: the whole comparison under `against`."""
+    """What the JSON of a run has more where it is compared with another: the whole comparison under `against`."""
     if comparison is None:
         return {}
     from steelyard.report.compare.blocks import data
