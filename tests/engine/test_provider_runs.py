@@ -77,6 +77,8 @@ def test_a_price_of_the_suite_goes_before_that_of_the_file(project, tmp_path):
     place = tmp_path / "suites" / "numbers" / "suite.yaml"
     suite = yaml.safe_load(place.read_text())
     suite["target"]["gemini"]["price"] = {"input": 1, "output": 0}
+    with (tmp_path / "prices.yaml").open("a") as prices:
+        prices.write("\ngem: {input: 900, output: 900}\n")
     place.write_text(yaml.safe_dump(suite))
     run()
     store = open_store(None, create=False)

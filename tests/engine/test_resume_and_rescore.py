@@ -204,6 +204,24 @@ def test_a_run_goes_on_after_a_scorer_was_fixed_as_a_new_run_that_asks_only_for_
         run.run(fixed, store, RunOptions(resume=""))
 
 
+def test_answers_that_a_run_had_no_time_to_take_over_are_not_asked_for_again(server, store, tmp_path, monkeypatch):
+    server.on("/v1/chat/completions", chat_answer('{"word": "WORD 0"}', tokens=(1000, 0)))
+    begun = stopped_after_two(with_scorer(tmp_path, server, []), store)
+    with monkeypatch.context() as patch:
+        patch.setattr(run, "rescore_answers", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            run.run(with_scorer(tmp_path, server, ["space"]), store, RunOptions(resume=""))
+    header, _ = run.run(with_scorer(tmp_path, server, ["case"]), store, RunOptions(resume=""))
+    between = store.run(header.options.resumed_from)
+    assert (between.options.resumed_from, list(store.samples(between.id))) == (begun.id, [])
+    assert len(server.requests) == 6
+    assert [sample.score for sample, _ in store.samples(header.id)] == [1.0] + [0.0] * 5
+
+
+def interrupted(*_, **__):
+    raise KeyboardInterrupt
+
+
 def test_a_run_does_not_go_on_when_the_target_changed_with_the_scorer(server, store, tmp_path):
     stopped_after_two(with_scorer(tmp_path, server, []), store)
     other = {"chat": priced(server)["chat"] | {"model": "another"}}

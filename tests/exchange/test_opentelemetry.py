@@ -15,7 +15,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.trace import Status, StatusCode
 
 from parts.command import invoke
-from parts.loopback import Behaviour, Loopback
+from parts.loopback import Behaviour, Loopback, free_port
 
 GEN_AI = import_module("opentelemetry.semconv._incubating.attributes.gen_ai_attributes")
 IDS = ("traceId", "spanId", "parentSpanId")
@@ -67,6 +67,8 @@ def spans(tracer):
             span.set_attribute("steelyard.expected", "Lima")
     with tracer.start_as_current_span("chat small", attributes=about) as span:
         span.set_attribute(GEN_AI.GEN_AI_INPUT_MESSAGES, parts("What is the capital of Chad?"))
+        # What came before the error is no answer.
+        span.set_attribute(GEN_AI.GEN_AI_OUTPUT_MESSAGES, parts("N'Djamena"))
         span.set_attribute("steelyard.expected", "N'Djamena")
         span.set_attribute("error.type", "500")
         span.set_status(Status(StatusCode.ERROR, "the model is overloaded"))
@@ -158,6 +160,23 @@ def test_scores_are_events_of_the_semantic_conventions(traced):
     # The event belongs to the span that it scores.
     assert all(record.span_id.hex() == fact["steelyard.case.id"] for record, fact in zip(records, facts, strict=True))
     assert all(len(record.trace_id) == 16 for record in records)
+
+
+def test_a_sample_that_nobody_can_tell_has_no_score_not_even_of_a_part(traced):
+    """Kyoto is wrong by the first scorer; the second asks a service that is not there."""
+    model = {"base_url": f"http://127.0.0.1:{free_port()}/v1", "model": "m"}
+    scorers = {"exact": {"exact": {"expected": "expected"}}}
+    scorers["alike"] = {"similarity": {"expected": "expected", "embeddings": model}}
+    suite = SUITE.replace("{answer: {exact: {expected: expected}}}", json.dumps(scorers)).replace(
+        "50 %", "50 %, retries: 0"
+    )
+    (traced / "suite.yaml").write_text(suite)
+    invoke("run", traced, "--store", traced / "runs.db")
+    invoke("export", "LAST", "--otlp", traced / "events.json", "--store", traced / "runs.db")
+    facts = [plain(record.attributes) for record in read_back(json.loads((traced / "events.json").read_text()))]
+    (undecided,) = [fact for fact in facts if fact["steelyard.outcome"] == "judge_failed"]
+    assert undecided["error.type"] == "judge_failed"
+    assert GEN_AI.GEN_AI_EVALUATION_SCORE_VALUE not in undecided
 
 
 def test_a_collector_gets_them_with_the_headers_of_the_environment(traced, monkeypatch):

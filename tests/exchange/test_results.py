@@ -71,6 +71,26 @@ def test_errors_that_promptfoo_counted_as_wrong_are_counted_and_in_no_figure(tmp
     assert "500 Internal Server Error" in failed[0].call_result.failure.message
 
 
+def test_a_cost_that_nobody_counted_and_a_time_that_nobody_waited_are_missing(tmp_path):
+    document = json.loads((FILES / "promptfoo.json").read_text())
+    first, second = document["results"]["results"][:2]
+    # promptfoo writes a cost of 0 into rows without a price.
+    assert (first["cost"], "cost" in first["response"]) == (0, False)
+    first["response"]["cached"] = True
+    second["response"]["cost"] = 0.25
+    (tmp_path / "results.json").write_text(json.dumps(document))
+    _, samples = only(imported(tmp_path, tmp_path / "results.json")[1])
+    calls = [sample.call_result for sample, _ in samples[:2]]
+    assert [call.cost for call in calls] == [None, 0.25]
+    assert [call.latency for call in calls] == [0.0, second["latencyMs"] / 1000]
+    rows = "question,answer,score,latency,cost,tokens_in\na,x,wrong,-3,-0.5,-7\nb,y,right,2,0,2.7\nc,z,1,1,1,8\n"
+    (tmp_path / "rows.csv").write_text(rows)
+    _, samples = only(imported(tmp_path, tmp_path / "rows.csv")[1])
+    assert [sample.score for sample, _ in samples] == [0, 1, 1]
+    calls = [sample.call_result for sample, _ in samples]
+    assert [(call.latency, call.cost, call.tokens_in) for call in calls] == [(0, None, None), (2, 0, None), (1, 1, 8)]
+
+
 def test_a_provider_is_a_run_a_prompt_a_variant_and_an_assertion_a_component(tmp_path):
     runs, reports = imported(tmp_path, "promptfoo-grid.json")
     assert [report["run"]["target"]["model"] for report, _ in reports.values()] == [

@@ -54,6 +54,7 @@ def test_of_several_truths_the_nearest_counts():
 def test_a_threshold_gives_1_or_0_and_the_similarity_is_measured():
     low, high = (read("ab", "abc", char_order=1, at_least=at) for at in ("71 %", 0.72))
     assert (low.value, high.value) == (1.0, 0.0)
+    assert read("abc", "abc", at_least="100 %").value == 1.0  # what reaches the threshold earns it
     assert low.counts == high.counts == {"alike": 7143, "whole": 10_000}
     assert high.metrics == {"similarity": pytest.approx(5 / 7)}
     assert high.note == "71.4 % alike"

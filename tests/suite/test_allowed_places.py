@@ -70,6 +70,8 @@ def test_an_absolute_path_is_read_where_it_is_listed(place):
     assert load_suite(write(place, data / "cases.jsonl", allow=data)).survey.n == 2
     assert load_suite(write(place, data / "cases.jsonl", allow="../data")).survey.n == 2
     assert f"or list it in the suite: allow: [{data}]" in complaint(write(place, data / "cases.jsonl"))
+    # Elsewhere the suite's own folder is called otherwise.
+    assert "is an absolute path: write it relative" in complaint(write(place, place / "suite" / "cases.jsonl"))
 
 
 def test_answers_are_read_where_it_is_listed_and_prompts_never(place, monkeypatch):

@@ -119,7 +119,8 @@ def test_a_module_has_a_test_a_case_and_a_gate_beside_async_tests(folder):
     }
     run = properties["france"]["steelyard_run"]
     assert f"run {run} | pass rate 66.7 %" in summary
-    assert properties["peru"] == {"steelyard_run": run, "steelyard_score": "0.0"}
+    assert properties["peru"] == {"steelyard_run": run, "steelyard_score": "0.0", "steelyard_n": "2"}
+    assert properties["pass_rate >= 60 %"] == {"steelyard_run": run, "steelyard_value": str(2 / 3), "steelyard_n": "6"}
     assert properties["chad"] == {"steelyard_run": run}  # it has no score, which is not 0
 
 
@@ -129,6 +130,7 @@ def test_what_is_deselected_is_not_asked_and_the_part_says_so(folder, monkeypatc
     assert calls(folder) == {"france": 1, "peru": 1}
     assert 'expected "Lima", got "Cusco"' in printed
     assert "a gate is not decided by a part, 2 of 4 cases; of this part: pass_rate >= 60 %: FAIL: 50.0 %" in printed
+    assert "steelyard_value" not in (folder / "junit.xml").read_text()
     # what failed last is asked alone
     results, printed = run_pytest(folder, "--steelyard", "capitals/suite.yaml", "--lf")
     assert results == {"peru": "FAILED"}, printed

@@ -251,8 +251,9 @@ def _row(cells: Mapping[str, Any]) -> ResultSample:
     score = None if error else grade(cells.get("score"))
     # An empty cell with a score is an answer that says nothing; without one it is no answer.
     answer = cells.get("answer") if score is None or cells.get("answer") is not None else ""
-    latency, cost, *tokens = (grade(cells.get(key)) for key in ("latency", "cost", "tokens_in", "tokens_out"))
-    tokens_in, tokens_out = (None if n is None else int(n) for n in tokens)
+    amounts = (grade(cells.get(key)) for key in ("latency", "cost", "tokens_in", "tokens_out"))
+    latency, cost, *tokens = (None if amount is None or amount < 0 else amount for amount in amounts)
+    tokens_in, tokens_out = (int(n) if n is not None and n.is_integer() else None for n in tokens)
     category, model = (None if cells.get(key) is None else str(cells[key]) for key in ("category", "model"))
     return ResultSample(
         case=Case(name, None if question is None else asked(question), expected, category),

@@ -27,8 +27,8 @@ _WORDS = re.compile(r"\w+")
 _NAME = re.compile(r"[^A-Za-z0-9_-]+")
 _LONGEST_ID = 40
 _WORDS_OF_GRADES = {
-    **dict.fromkeys(("yes", "true", "pass", "passed", "correct"), 1.0),
-    **dict.fromkeys(("no", "false", "fail", "failed", "incorrect"), 0.0),
+    **dict.fromkeys(("yes", "true", "pass", "passed", "correct", "right"), 1.0),
+    **dict.fromkeys(("no", "false", "fail", "failed", "incorrect", "wrong"), 0.0),
 }
 
 

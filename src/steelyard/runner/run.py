@@ -153,15 +153,19 @@ def _gone_on_with(
     else:
         require_same_signature(resumed, made.header)
         header = reopened(resumed, made.limits, made.suite)
-    if (source := header.options.resumed_from) is None:
-        return header
-    earlier = store.run(source)
-    with left_open(store, header), contextlib.closing(_scoring_of(made.suite, earlier, options, progress)) as scoring:
-        store.journal(header.id, list(store.journalled(earlier.id).items()))
-        cases, n = made.plan.cases(), header.n_planned
-        rescore_answers(
-            store, from_run=source, run_id=header.id, cases=cases, scoring=scoring, progress=progress, planned=n
-        )
+    earlier, n = header, header.n_planned
+    # A run that was to take over answers may have ended before it had them all: those before it have the rest.
+    while (source := earlier.options.resumed_from) is not None:
+        earlier = store.run(source)
+        with (
+            left_open(store, header),
+            contextlib.closing(_scoring_of(made.suite, earlier, options, progress)) as scoring,
+        ):
+            store.journal(header.id, list(store.journalled(source).items()))
+            cases = made.plan.cases()
+            rescore_answers(
+                store, from_run=source, run_id=header.id, cases=cases, scoring=scoring, progress=progress, planned=n
+            )
     return header
 
 

@@ -143,7 +143,9 @@ def _results(run: SuiteRun, report: Report, only: list[str]) -> Iterator[tuple[s
         kind = min((problem.kind for problem in problems if problem), key=_WORST.index, default="")
         if part:
             kind, texts = "skipped", [f"a gate is not decided by a part, {part}; of this part: {'; '.join(texts)}"]
-        values = [("steelyard_value", gate.value.value) for gate in gates]
+        values = []
+        for gate in gates if not part else ():
+            values += [("steelyard_value", gate.value.value), ("steelyard_n", gate.value.n)]
         yield name, TestResult(kind, "\n".join(texts), (named, *values))
 
 
@@ -153,7 +155,8 @@ _WORST = ("failure", "error", "skipped")
 def _case(report: Report, details: list[SampleDetail], named: tuple[str, str]) -> TestResult:
     """A case fails when an answer does that counts by the suite's `required_repeats`: any, unless it says otherwise."""
     scores = [detail.line.score for detail in details if detail.line.score is not None]
-    properties = (named, *((("steelyard_score", round(sum(scores) / len(scores), 6)),) if scores else ()))
+    mean = [("steelyard_score", round(sum(scores) / len(scores), 6)), ("steelyard_n", len(scores))] if scores else []
+    properties = (named, *mean)
     if not details:
         return TestResult("error", "inconclusive: no answer was asked for, or none is stored", properties)
     expect = report.header.description.expect
