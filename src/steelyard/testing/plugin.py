@@ -148,7 +148,7 @@ class SuiteFile(_Collected, pytest.File):
     """A suite of the command line."""
 
 
-class WrongAnswer(pytest.fail.Exception):
+class WrongAnswer(pytest.fail.Exception):  # type: ignore[misc,name-defined]
     """What a case that is expected to fail may raise; that nobody can tell is not expected of any."""
 
     __module__, __qualname__ = "builtins", "Failed"  # as pytest shows its own
