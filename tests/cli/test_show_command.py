@@ -6,7 +6,7 @@ import pytest
 
 from parts.command import invoke, outputs, steelyard
 from parts.judged_suite import chat_judge, verdict, write_judged
-from parts.loopback import Loopback, chat_answer, json_answer
+from parts.loopback import Loopback, chat_answer, error, json_answer
 from parts.small_suite import http_target, write_suite
 
 
@@ -41,6 +41,21 @@ def test_a_sample_is_shown_with_its_request_answer_fields_scores_and_findings(tm
     assert data["fields"][0]["got"] == "word 7"
     assert "k-very-secret-1" not in shown + json.dumps(data)
     assert any(seen.headers["authorization"] == "Bearer k-very-secret-1" for seen in sent)
+
+
+def test_a_request_that_may_have_been_made_otherwise_says_so(tmp_path):
+    with Loopback() as server:
+        server.on(
+            "/chat/completions",
+            lambda seen: (
+                error(400, "no response_format") if "response_format" in seen.json else chat_answer('{"word": 1}')
+            ),
+        )
+        chat = {"base_url": server.base_url, "model": "m", "response_format": "json"}
+        suite = write_suite(tmp_path / "my", n=1, target={"chat": chat | {"when_refused": "text"}})
+        invoke("run", suite, "--quiet", code=1)
+    words = " ".join(invoke("show", "LAST", "c0").split())
+    assert "(variables by name), or with response_format text where the server refused this one" in words
 
 
 def test_long_texts_are_cut_with_a_note_unless_all_is_asked_for(tmp_path, monkeypatch):

@@ -162,6 +162,7 @@ def test_a_failing_endpoint_is_inconclusive_and_is_retried_alone(store, server, 
         {"data": []},
         {"data": [{"embedding": [1, 2]}]},
         {"data": [{"embedding": [1, 2]}, {"embedding": [1]}]},
+        {"data": [{"embedding": [1, 2]}] * 3},
         {"data": [{"embedding": [0, 0]}, {"embedding": [1, 2]}]},
         {"data": [{"embedding": ["1", 2]}, {"embedding": [1, 2]}]},
         {"data": [{"embedding": "AAAA"}, {"embedding": "AAAA"}]},
@@ -176,6 +177,14 @@ def test_an_answer_without_two_vectors_is_a_failure_and_no_zero(store, server, t
     (sample,) = samples(store, header).values()
     assert sample.outcome is Outcome.JUDGE_FAILED
     assert ("reported_error" if "error" in body else "bad_body") in sample.findings[0].evidence
+
+
+def test_what_a_failure_quotes_is_redacted(store, server, tmp_path):
+    server.on(PATH, error(400, "ask ann@example.org"))
+    header, _ = runner.run(write(tmp_path, server, redact={"emails": True}), store)
+    (call,) = samples(store, header)["c0"].scores[0].calls
+    assert "ask [EMAIL]" in call.call_result.failure.message
+    assert "ann@" not in str(list(store.samples(header.id)))
 
 
 def test_a_wrong_key_stops_the_run_before_every_answer_is_asked_for(store, server, tmp_path):

@@ -138,7 +138,10 @@ target: {recorded: answers.jsonl}
 answer: {format: json}
 score:
   kind: {exact: {expected: expected.kind}, when_unknown: skip, weight: 0}
-  parts: {match_items: {expected: {items: "expected.parts[]"}, shapes: [{items: "parts[]"}]}, weight: 0}
+  parts:
+    match_items: {expected: {items: "expected.parts[]"}, shapes: [{items: "parts[]"}]}
+    when_unknown: skip
+    weight: 0
 judge:
   of: text
   rubric: {version: 1, scale: [1, 5], neutral: 3, dimensions: {clarity: {about: Is it clear?, scores: {5: Yes, 1: No}}}}
@@ -146,8 +149,9 @@ judge:
   by: code
   judges: {code: {python: "lenient:judge"}}
 """
-# Expected kind, answered kind, parts that were found of two, and what the judge's 5 counts as.
-ANSWERS = [("a", "a", 2, 5), ("a", "b", 2, 2), ("a", "a", 1, 3), (None, "b", 2, 5)]
+# Expected kind, answered kind, parts that were found of two, and what the judge's 5 counts as. Of a case without parts
+# nothing can be found, and no rule binds by a share of nothing.
+ANSWERS = [("a", "a", 2, 5), ("a", "b", 2, 2), ("a", "a", 1, 3), (None, "b", 2, 5), ("a", "a", None, 5)]
 
 
 def test_rules_bind_by_the_score_and_the_measures_of_built_in_scorers(tmp_path, monkeypatch):
@@ -156,9 +160,11 @@ def test_rules_bind_by_the_score_and_the_measures_of_built_in_scorers(tmp_path, 
     Path("lenient.py").write_text("def judge(text, case, metrics):\n    return {'reasons': ['a', 'b'], 'clarity': 5}\n")
     with Path("cases.jsonl").open("w") as cases, Path("answers.jsonl").open("w") as answers:
         for number, (expected, got, found, _) in enumerate(ANSWERS):
-            truth = {"parts": ["leg", "seat"]} | ({} if expected is None else {"kind": expected})
+            truth = {"parts": [] if found is None else ["leg", "seat"]} | (
+                {} if expected is None else {"kind": expected}
+            )
             cases.write(json.dumps({"id": f"c{number}", "expected": truth}) + "\n")
-            answer = {"text": "It is fine.", "kind": got, "parts": ["leg", "seat"][:found]}
+            answer = {"text": "It is fine.", "kind": got, "parts": ["leg", "seat"][: found or 0]}
             answers.write(json.dumps({"case": f"c{number}", "answer": answer}) + "\n")
     invoke("run", ".")
     store = open_store(None)

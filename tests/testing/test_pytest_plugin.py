@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections import Counter
@@ -13,6 +14,7 @@ import pytest
 from parts.command import invoke, steelyard
 from parts.processes import ENVIRONMENT
 from parts.transcript import play
+from steelyard.testing.results import SuiteRun
 
 # The plugins that count, and no others that happen to be installed.
 ENV = {
@@ -138,6 +140,39 @@ def test_what_is_deselected_is_not_asked_and_the_part_says_so(folder, monkeypatc
     monkeypatch.chdir(folder)
     assert invoke("runs").count("FAIL, partial") == 2
     assert "peru" in invoke("compare", "LAST~1", "LAST", "--no-attribution", code=4)
+
+
+# By case, the answers of three repeats under three variants: r is right, w wrong, - none.
+VOTES = {"most": "rrw rwr wrr", "few": "rww rrr rrr", "one": "www rrr rrr", "unknown": "rr- rrr rrr"}
+
+
+@pytest.mark.parametrize(
+    ("rule", "kinds"),
+    [
+        # By hand. One variant that never passes is not outvoted by the others.
+        ("majority", {"most": "", "few": "failure", "one": "failure", "unknown": "error"}),
+        ("all", {"most": "failure", "few": "failure", "one": "failure", "unknown": "error"}),
+        ("first", {"most": "failure", "few": "", "one": "failure", "unknown": ""}),
+    ],
+)
+def test_repeats_count_as_the_suite_says_under_every_variant(tmp_path, rule, kinds):
+    (tmp_path / "suite.yaml").write_text(
+        "suite: votes\ncases: {files: cases.jsonl}\ntarget: {recorded: answers.jsonl}\nanswer: {format: json}\n"
+        "expect: {word: {path: word, equals: {case: expected.word}}}\nvariants: {style: [x, y, z]}\nrepeats: 3\n"
+        f"required_repeats: {rule}\nlimits: {{max_inconclusive: 50 %}}\n"
+    )
+    cases = [{"id": name, "input": "?", "expected": {"word": "r"}} for name in VOTES]
+    answers = [
+        {"case": name, "variant": style, "repeat": repeat, "answer": {"word": word}}
+        for name, words in VOTES.items()
+        for style, of_style in zip("xyz", words.split(), strict=True)
+        for repeat, word in enumerate(of_style)
+        if word != "-"
+    ]
+    for name, rows in (("cases", cases), ("answers", answers)):
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    run = SuiteRun(str(tmp_path), tmp_path, {"store": str(tmp_path / "runs.db")}, "votes")
+    assert {name: run.result(name, lambda: set(VOTES), None).kind for name in VOTES} == kinds
 
 
 def test_workers_of_xdist_ask_every_case_once_for_one_run(folder, monkeypatch):

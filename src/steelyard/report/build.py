@@ -236,6 +236,9 @@ class ShownSample:
         block = reader.sample(replace(self.detail, pictures=()))
         facts = doc.Facts([(name, text) for name, text in _call_facts(sample.call_result) if text])
         title, asked = ("Input", case.input) if self.request is None else (_REQUEST, self.request)
+        settings = (header.options.asked_by or {}).get("settings", {})
+        if self.request is not None and settings.get("when_refused", "fail") != "fail":
+            title += f", or with response_format {settings['when_refused']} where the server refused this one"
         shown: list[doc.Block] = [*block.blocks[:1], facts, doc.Quote(title, fmt.laid_out(asked))]
         shown += [_fields_table(self.fields)] if self.fields else []
         if case.expected is not None and (full or not self.fields):

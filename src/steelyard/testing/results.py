@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import asdict, replace
@@ -164,8 +165,10 @@ def _case(report: Report, details: list[SampleDetail], named: tuple[str, str]) -
     if rule is RequiredRepeats.FIRST:
         details = [detail for detail in details if detail.line.repeat == min(item.line.repeat for item in details)]
     problems = [(detail, problem) for detail in details if (problem := _problem(report, detail))]
-    failed = sum(problem.kind == "failure" for _, problem in problems)
-    enough = 2 * failed < len(details) if rule is RequiredRepeats.MAJORITY else not failed
+    failed = Counter(detail.line.variant for detail, problem in problems if problem.kind == "failure")
+    asked = Counter(detail.line.variant for detail in details)
+    majority = rule is RequiredRepeats.MAJORITY
+    enough = all(2 * failed[name] < n for name, n in asked.items()) if majority else not failed
     if enough and not any(problem.kind == "error" for _, problem in problems):
         return TestResult("", "", properties)
     texts = []
