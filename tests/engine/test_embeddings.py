@@ -256,6 +256,21 @@ def test_an_estimate_has_the_calls_of_embeddings_in_its_cost(server, tmp_path):
     assert server.requests == []
 
 
+def test_two_scorers_that_send_other_headers_are_two(store, server, tmp_path):
+    alike = [
+        {
+            "similarity": {
+                "expected": "expected.text",
+                "embeddings": {"base_url": server.url("/v1"), "model": "small"} | more,
+            }
+        }
+        for more in ({"headers": {"X-Task": "a"}}, {"headers": {"X-Task": "b"}})
+    ]
+    suite = write(tmp_path, server, truths={"c0": "a red chair"}, score=dict(zip("xy", alike, strict=True)))
+    runner.run(suite, store)
+    assert sorted(seen.headers["x-task"] for seen in server.seen(PATH)) == ["a", "b"]
+
+
 def test_a_model_inside_fields_and_beside_other_components_is_asked_too(store, server, tmp_path):
     address = {"base_url": server.url("/v1"), "model": "small"}
     fields = {"text": {"similarity": {"embeddings": address}}, "kind": 1}

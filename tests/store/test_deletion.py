@@ -153,3 +153,7 @@ def test_the_commands_say_sizes_ask_and_keep_the_newest(tmp_path, monkeypatch):
     assert "NOT DELETED" in invoke("runs", "delete", ids[3], "--yes", code=1)
     assert "1 run deleted; the store is" in invoke("runs", "delete", "LAST", "--yes")
     assert "there is no run of a suite none" in invoke("runs", "prune", "--keep", 1, "--suite", "none", code=2)
+    open_store(str(tmp_path / "empty.db")).close()
+    assert "there is no run here, and nothing to delete" in invoke(
+        "runs", "prune", "--keep", 1, "--store", "empty.db", code=2
+    )

@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from parts.loopback import Behaviour, chat_answer, text_answer
+from parts.loopback import Behaviour, chat_answer, json_answer, text_answer
 from parts.providers import KEYS, events, settings, streamed
 from steelyard.errors import SuiteError
 
@@ -105,6 +105,17 @@ async def test_an_error_in_the_middle_of_a_stream_is_a_failure(bench, server):
     failure = await bench.fail("anthropic", stream("anthropic", server))
     assert (failure.kind, failure.retry, failure.throttled) == ("reported_error", True, True)
     assert "Overloaded" in str(failure)
+
+
+@pytest.mark.parametrize("more", [{}, {"error": {"code": 502, "message": "upstream broke off"}}])
+async def test_an_answer_that_an_error_ended_is_a_failure_streamed_or_not(bench, server, more):
+    ended = {"index": 0, "finish_reason": "error"} | more
+    whole = json_answer({"choices": [ended | {"message": {"role": "assistant", "content": "a cha"}}]})
+    pieces = events({"choices": [{"index": 0, "delta": {"content": "a cha"}}]}, {"choices": [ended | {"delta": {}}]})
+    for on, body in ((False, whole), (True, text_answer(pieces.decode()))):
+        server.on(PATHS["chat"], body)
+        failure = await bench.fail("chat", settings("chat", server.base_url, stream=on))
+        assert (failure.kind, failure.retry) == ("reported_error", True)
 
 
 @pytest.mark.parametrize("event", ["[1]", "{nonsense", '{"choices": [{"delta": {"tool_calls": [{}]}}]}'])

@@ -280,7 +280,8 @@ def prune(keep: int, suite: str | None, dry_run: bool, yes: bool, store_url: str
     with open_store(store_url, create=False) as store:
         suites = [name for name, _ in store.listing.suites() if suite in (None, name)]
         if not suites:
-            raise UsageError(f"there is no run of a suite {suite} here: give the suite's name")
+            none = f"there is no run of a suite {suite} here: give the suite's name"
+            raise UsageError(none if suite else "there is no run here, and nothing to delete")
         wanted = [run.id for name in suites for run in store.runs(name)[keep:]]
         _deleted(store, wanted, dry_run=dry_run, yes=yes, as_json=as_json)
 

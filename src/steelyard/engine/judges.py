@@ -194,9 +194,10 @@ class Judges:
 
 
 def _name(model: EmbeddingsConnection) -> str:
-    """The same for the same model at the same place."""
+    """The same for the same model at the same place, asked with the same headers."""
     size = "" if model.dimensions is None else f" ({model.dimensions} dimensions)"
-    return f"embeddings {model.model} at {model.base_url}{size}"
+    headers = f" ({digest(model.identity())[:6]})" if model.headers else ""
+    return f"embeddings {model.model} at {model.base_url}{size}{headers}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -111,7 +111,7 @@ class ChatProtocol:
             return False
         into = whole.setdefault("choices", [{"message": {}}])[0]
         message, delta = into["message"], _group(choice.get("delta"))
-        into |= {"finish_reason": choice["finish_reason"]} if choice.get("finish_reason") else {}
+        into |= {name: choice[name] for name in ("finish_reason", "error") if choice.get(name)}
         for name in ("content", "refusal"):
             if piece := _joined_text(delta.get(name)):
                 message[name] = message.get(name, "") + piece
@@ -451,8 +451,12 @@ def read_completion(protocol: ChatProtocol, data: Any, received: Received, max_t
     """
     if not isinstance(data, dict):
         raise _failure("bad_body", "the body is JSON, but not a completion", received)
-    if error := data.get("error"):
+    # A router whose provider broke off says so in the choice, beside what had come until then.
+    choice = _first(data.get("choices"))
+    if error := data.get("error") or choice.get("error"):
         raise _reported(error, received)
+    if choice.get("finish_reason") == "error":
+        raise _failure("reported_error", "the server says that an error ended the answer", received, retry=True)
     try:
         completion = protocol.read(data)
     except (AttributeError, KeyError, TypeError) as error:
