@@ -194,7 +194,7 @@ def test_a_wrong_key_stops_the_run_before_every_answer_is_asked_for(store, serve
     truths = {f"c{n}": "a table" for n in range(12)}
     suite = write(tmp_path, server, truths=truths, target=target, limits={"concurrency": 1, "retries": 0})
     header, ending = runner.run(suite, store)
-    assert "the model that a scorer asks: http_401" in ending.stopped
+    assert "the model that a scorer asks: answered 401" in ending.stopped
     assert (header.verdict, len(server.seen("/ask"))) == (Verdict.INVALID, 5)
     server.on(PATH, embed)
     again, _ = runner.run(suite, store, RunOptions(resume=header.id))
