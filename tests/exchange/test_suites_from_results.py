@@ -1,5 +1,6 @@
 """`init --from`: a suite of another tool's file that runs at once, without a call, and reads the same answers anew."""
 
+import errno
 import json
 from pathlib import Path
 
@@ -129,3 +130,13 @@ def test_two_cases_of_one_id_are_no_suite(tmp_path):
     file.write_text("".join(json.dumps({"id": 1, "question": text, "answer": "x"}) + "\n" for text in "ab"))
     assert "two different cases have the id '1'" in invoke("init", tmp_path / "mine", "--from", file, code=2)
     assert not (tmp_path / "mine").exists()
+
+
+def test_a_full_disk_leaves_nothing(tmp_path, monkeypatch):
+    def full(*_, **__):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_text", full)  # of suite.yaml, the last file
+    message = invoke("init", tmp_path / "mine", "--from", FILES / "promptfoo.json", code=2)
+    assert "No space left on device; nothing was written" in message
+    assert list((tmp_path / "mine").iterdir()) == []

@@ -28,6 +28,13 @@ def stream(kind, server, **more):
     return settings(kind, server.base_url, stream=True, **more)
 
 
+async def answered_by(serve, bench, kind):
+    """What a target makes of a connection that `serve` answers."""
+    async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        return await bench.ask(kind, settings(kind, f"http://127.0.0.1:{port}", stream=True))
+
+
 async def test_the_pieces_make_the_answer_with_its_tokens_and_the_time_of_the_first(bench, server, kind):
     server.on(PATHS[kind], streamed(kind, "a ", "chair – ", "世界"))
     response = await bench.ask(kind, stream(kind, server, price={"input": 1, "output": 2, "cached_input": 0}))
@@ -62,10 +69,7 @@ async def test_the_first_token_is_timed_when_it_comes_not_at_the_end(bench, kind
             await writer.drain()
         writer.close()
 
-    server = await asyncio.start_server(serve, "127.0.0.1", 0)
-    async with server:
-        port = server.sockets[0].getsockname()[1]
-        response = await bench.ask(kind, settings(kind, f"http://127.0.0.1:{port}", stream=True))
+    response = await answered_by(serve, bench, kind)
     assert response.text == "a chair"
     assert 0.1 <= response.first_token < 0.4 < 0.5 <= response.latency
 
@@ -81,10 +85,7 @@ async def test_events_may_be_cut_anywhere(bench, kind):
         await writer.drain()
         writer.close()
 
-    server = await asyncio.start_server(serve, "127.0.0.1", 0)
-    async with server:
-        port = server.sockets[0].getsockname()[1]
-        response = await bench.ask(kind, settings(kind, f"http://127.0.0.1:{port}", stream=True))
+    response = await answered_by(serve, bench, kind)
     assert response.text == "Grüße, 世界"
 
 

@@ -409,10 +409,4 @@ class ExplainOptions:
             return
         from steelyard.report.explanations import print_explanations
 
-        limit = _LISTED if self.limit is None else self.limit
-        print_explanations(
-            explanations,
-            console(),
-            limit=limit,
-            title=f"Explanation of {explanations[0].metric} of {' and '.join(runs)}",
-        )
+        print_explanations(explanations, console(), runs, _LISTED if self.limit is None else self.limit)

@@ -91,7 +91,9 @@ def write_suite(results: ResultFile, path: Path, folder: Path) -> tuple[list[str
             # Last: without it there is no suite.
             (folder / SUITE).write_text(text, encoding="utf-8")
         except OSError as error:
-            raise UsageError(f"cannot write to {folder}: {error.strerror}") from error
+            for name in names:
+                (folder / name).unlink(missing_ok=True)
+            raise UsageError(f"cannot write to {folder}: {error.strerror}; nothing was written") from error
     return names, survey.left_out
 
 

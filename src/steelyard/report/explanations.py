@@ -59,10 +59,12 @@ _WIDE_NAME = 40
 
 
 def print_explanations(
-    explanations: Sequence[Explanation | PairExplanation], console: Console, *, limit: int | None, title: str
+    explanations: Sequence[Explanation | PairExplanation], console: Console, runs: Sequence[str], limit: int | None
 ) -> None:
     """Print each figure with its formula, what it leaves out and the samples behind it."""
-    print_document(Document(title, [block for item in explanations for block in _blocks(item, limit)]), console)
+    blocks = [block for item in explanations for block in _blocks(item, limit)]
+    context = [f"run {run}" for run in runs]
+    print_document(Document(f"Explanation of {explanations[0].metric}", blocks, context=context), console)
 
 
 def print_names(result: Sequence[tuple[str, str]], console: Console, *, title: str) -> None:
