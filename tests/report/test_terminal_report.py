@@ -101,13 +101,17 @@ def test_a_suspect_run_says_why_before_any_figure():
         ),
         ({"options": RunFacts(limit=20), "n_planned": 20}, "partial: 20 cases (limit 20)"),
         ({"options": RunFacts(strict=True)}, "strict: scored by the strict rules"),
-        ({"rescored_from": "20260101-1"}, "rescored from run 20260101-1"),
         ({"state": RunState.INTERRUPTED, "n_planned": 80}, "interrupted: 50 of 80 planned samples; resume with "),
         ({"state": RunState.RUNNING, "n_planned": 80}, "still running, or killed: 50 of 80 planned samples so far"),
     ],
 )
 def test_what_kind_of_run_it_was_is_said(changes, note):
     assert f" * {note}" in printed(reports.rich_report(header=reports.header(**changes)))
+
+
+def test_what_was_done_on_the_way_is_a_warning_next_to_the_verdict():
+    out = printed(reports.rich_report(header=reports.header(rescored_from="20260101-1")))
+    assert " ! rescored from run 20260101-1: the same answers, scored again" in out
 
 
 def test_a_limit_that_took_in_everything_is_not_partial():

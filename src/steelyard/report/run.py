@@ -45,6 +45,7 @@ _OF_DECISIONS = (
     "partial",
     "reasons",
     "suspect",
+    "disclosures",
     "notes",
     "warnings",
     "gates",
@@ -114,6 +115,7 @@ def data(report: Report) -> dict[str, Any]:
         "partial": is_partial(report.header),
         "reasons": encode(wording.all_reasons(report)),
         "suspect": encode(report.header.suspect),
+        "disclosures": encode(wording.disclosed(report)),
         "notes": encode(wording.notes(report)),
         "warnings": encode(run.judge_warnings(report)),
         "passing": summary.passing or None,
@@ -170,6 +172,7 @@ def headline(report: Report, *, most: int | None = None, extra: Sequence[doc.Blo
         reasons = [why]
     texts = [(reasons, doc.Tone.PLAIN, most), ([repeats.headline(report)], doc.Tone.STRONG, None)]
     texts.append(([f"SUSPECT: {text}" for text in report.header.suspect], doc.Tone.WARNING, most))
+    texts.append((wording.disclosed(report), doc.Tone.WARNING, None))
     texts.append((run.judge_warnings(report), doc.Tone.WARNING, half))
     texts.append((wording.notes(report), doc.Tone.STRONG, None if half is None else half + 1))
     remarks = [doc.Bullet(clipped(text, short), tone) for some, tone, shown in texts for text in some[:shown] if text]

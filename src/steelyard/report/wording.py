@@ -6,9 +6,10 @@ from hashlib import sha256
 
 from steelyard.analysis.model import SampleLine
 from steelyard.analysis.summary import is_partial, missing_repeats
+from steelyard.decide.disclosures import disclosures
 from steelyard.decide.gates import GateResult
 from steelyard.decide.verdict import NOT_FINISHED
-from steelyard.records import Load, Outcome, Retried, RunHeader, RunState, Verdict
+from steelyard.records import Load, Outcome, RunHeader, RunState, Verdict
 from steelyard.report import format as fmt
 from steelyard.report.format import clipped
 from steelyard.report.judge.run import corrected_rate, excluded_sentence, mode_sentence
@@ -178,7 +179,7 @@ def outcomes_sentence(report: Report) -> str:
 
 
 def notes(report: Report) -> list[str]:
-    """What a reader must know before reading a figure: partial, unfinished, rescored, strict, repeats."""
+    """What a reader must know before reading a figure: partial, unfinished, strict, repeats."""
     header, part = report.header, _part(report)
     options = header.options
     chosen = [f"only {', '.join(options.only)}"] if options.only else []
@@ -190,11 +191,6 @@ def notes(report: Report) -> list[str]:
         *(options.imported.notes if options.imported is not None and tool else ()),
         f"{part} ({', '.join(chosen)})" if part and chosen else part,
         _unfinished(report),
-        header.rescored_from and f"rescored from run {header.rescored_from}: the same answers, scored again",
-        options.answers_of and f"judged again: the answers of run {options.answers_of}, with new calls of its judge",
-        options.resumed_from
-        and f"resumed from run {options.resumed_from}: its answers scored again by changed scorers",
-        _retried(options.retried),
         "strict: scored by the strict rules" if options.strict else "",
         f"{report.summary.repeats} repeats of each case" if report.summary.repeats > 1 else "",
         _load(options.load),
@@ -204,6 +200,11 @@ def notes(report: Report) -> list[str]:
         worth([line.suggestion for line in stored_lines(header.description.ledger) if line.suggestion])[1],
     ]
     return [note for note in results if note]
+
+
+def disclosed(report: Report) -> list[str]:
+    """What was cached, repeated, retried or edited on the way to the verdict."""
+    return disclosures(report.header, report.summary, report.decision.gates)
 
 
 def contested_sentence(report: Report) -> str:
@@ -267,16 +268,6 @@ def _unfinished(report: Report) -> str:
         return f"interrupted: {done}; resume with {resume_command(header)}"
     return (
         f"still running, or killed: {done} so far; if it is not running any more, resume with run --resume {header.id}"
-    )
-
-
-def _retried(retried: Retried | None) -> str:
-    if retried is None:
-        return ""
-    cost = f"; its own calls cost {retried.spent:.4g}" if retried.spent else ""
-    return (
-        f"{fmt.counted(retried.asked, 'failed sample')} of run {retried.run} run again; the other"
-        f" {retried.retained:,} copied unchanged, and not paid again{cost}"
     )
 
 
