@@ -235,3 +235,18 @@ def test_pairs_by_the_truth_of_b_are_those_of_a_rescored_by_it(bench):
         assert paired[part] == rescored[part], part
     for one, other in zip(paired["metrics"], rescored["metrics"], strict=True):
         assert one | {"verdict": ""} == other | {"verdict": ""}
+
+
+def confusions(folder, truths, answers, edited):
+    """What `compare` says of the confusions of one system after its truths were edited where no scorer looks."""
+    released(folder, truths=truths, answers=answers)
+    gated(folder, edited, answers, code=0)
+    return compared(code=0)["confusions"]
+
+
+def test_the_same_confusions_after_truth_edits_are_neither_new_nor_resolved(bench):
+    """64-bit digests on both sides of 2**63 were converted through float64, so equal ones differed."""
+    answers = [f"Name {(k + 1) % 60}" if k < 60 else truth for k, truth in enumerate(TRUTHS)]
+    found = confusions(bench, TRUTHS, answers, [truth.upper() if k < 60 else truth for k, truth in enumerate(TRUTHS)])
+    # Each of the 60 wrong answers is one confusion, in both runs.
+    assert found["counts"] == {"same": 60}

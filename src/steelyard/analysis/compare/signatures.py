@@ -356,11 +356,24 @@ def _first_few(
     order = np.argsort(np.concatenate((sample[retained].astype(np.int64), np.array(at, np.int64))), kind="stable")
     return {
         # Runs of before something was noted have an empty column of it, and keep that.
-        name: np.concatenate((old[retained], np.array(new).astype(old.dtype)))[order]
+        name: np.concatenate((old[retained], _typed_like(old, new)))[order]
         if len(old) == len(retained)
         else old
         for name, (old, new) in columns.items()
     }
+
+
+def _typed_like(old: Array, new: list[Any]) -> Array:
+    """The new values in the type of the old ones, or as 64-bit integers where one does not fit.
+
+    Never by way of an untyped array: integers below and above 2**63 become floats there, which merge digests, and a
+    code that does not fit a narrow type would silently become another code.
+    """
+    if old.dtype.kind in "iu" and new:
+        bounds = np.iinfo(old.dtype)
+        if min(new) < bounds.min or max(new) > bounds.max:
+            return np.array(new, dtype=np.int64)
+    return np.array(new, dtype=old.dtype)
 
 
 def _findings(columns: Columns, rows: Rows) -> dict[str, Any]:
