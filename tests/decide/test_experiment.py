@@ -12,7 +12,7 @@ from parts.columns import Made
 from parts.compared import arm_of_experiment, compared
 from parts.described import summarise
 from parts.looped import for_every
-from steelyard.analysis.compare.against import compare_arms
+from steelyard.analysis.compare.compare import compare
 from steelyard.analysis.compare.model import Comparison
 from steelyard.analysis.compare.pairing import ComparedRun
 from steelyard.decide.arms import Changed, FactorChange, changed_factors, held_against
@@ -52,7 +52,7 @@ def ruling(
         reject,
         arm(a),
         arm(b),
-        compare_arms(a, b, allow_mismatch=allow_mismatch),
+        compare(a, b, allow_mismatch=allow_mismatch),
         changed,
         allow_mismatch=allow_mismatch,
     )
@@ -119,7 +119,7 @@ def test_a_candidate_that_was_not_asked_is_no_reading():
 
 def test_arms_without_a_case_in_common_decide_nothing():
     a, b = compared([Made("x", 1.0)]), compared([Made("y", 1.0)], id="made-2")
-    found = rule(["not worse"], [], arm(a), arm(b), compare_arms(a, b), ONE)
+    found = rule(["not worse"], [], arm(a), arm(b), compare(a, b), ONE)
     assert found.decided is Decided.INVALID
     assert found.reasons == ("no sample of the baseline can be compared with one of the candidate",)
 
@@ -162,7 +162,7 @@ def test_worse_than_a_baseline_that_is_suspect_cannot_be_decided():
 
 
 def differing(a: dict[str, Any] | None = None, b: dict[str, Any] | None = None) -> Comparison:
-    return compare_arms(run(10, **(a or {})), run(10, **({"id": "made-2"} | (b or {}))))
+    return compare(run(10, **(a or {})), run(10, **({"id": "made-2"} | (b or {}))))
 
 
 def words(comparison: Comparison, **more: Any) -> list[str]:
@@ -284,6 +284,6 @@ def test_two_variants_are_paired_with_each_other():
         compared([Made(f"c{k}", 1.0, variant=name) for k in range(6)], id=name, described={"variants": [name]})
         for name in ("short", "long")
     )
-    comparison = compare_arms(a, b)
+    comparison = compare(a, b)
     assert comparison.pairs.comparable == 6
     assert words(comparison) == ["variant (short and long)"]

@@ -100,7 +100,8 @@ def test_a_provider_is_a_run_a_prompt_a_variant_and_an_assertion_a_component(tmp
     for report, samples in reports.values():
         # 4 tests x 2 prompts x 2 repeats.
         assert len({sample.key for sample, _ in samples}) == 16
-        assert {sample.variant for sample, _ in samples} == {"prompt-1", "prompt-2"}
+        # The first digits of `printf %s '"PROMPT"' | sha256sum`: a prompt is known by its text.
+        assert {sample.variant for sample, _ in samples} == {"prompt-4a0915", "prompt-aa79c9"}
         assert {sample.repeat for sample, _ in samples} == {0, 1}
         assert list(report["overall"]["components"]) == ["exact", "contains"]
         # Of 12 answered, France passes under both prompts, 9 * 8 under the second: 2 x (2 + 1).

@@ -64,7 +64,7 @@ def test_both_readings_can_be_held_beside_each_other(tmp_path):
 def test_every_provider_has_its_answers_and_every_prompt_is_a_variant(tmp_path):
     small, text = scored(tmp_path, FILES / "promptfoo-grid.json")
     large, _ = scored(tmp_path, FILES / "promptfoo-grid.json", "--target", "openai:chat:large")
-    assert 'variants: {prompt: ["prompt-1", "prompt-2"]}\nrepeats: 2' in text
+    assert 'variants: {prompt: ["prompt-4a0915", "prompt-aa79c9"]}\nrepeats: 2' in text
     for report in (small, large):
         assert report["overall"]["pass_rate"]["value"] == 6 / 12
         assert report["n_samples"] == 16

@@ -10,7 +10,8 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from steelyard.analysis.compare.against import answering_models, compare_arms
+from steelyard.analysis.compare.against import answering_models
+from steelyard.analysis.compare.compare import compare
 from steelyard.analysis.compare.pairing import read_run
 from steelyard.analysis.summary import summarise_stored
 from steelyard.cli.experiments import JUDGE, ArmChoice
@@ -211,7 +212,7 @@ def _decided(
         slices = {factor: [item.name for item in result] for factor, result in candidate.summary.slices.items()}
         experiment.check_criteria(SuiteNames.of_run(candidate.header.description, slices))
         before, after = (read_run(*place) for place in places)
-        comparison = compare_arms(rescored(before, after), after, allow_mismatch=allow_mismatch)
+        comparison = compare(rescored(before, after), after, allow_mismatch=allow_mismatch)
         answered = [answering_models(*place) for place in places]
         changed = held_against(part.factor, changed_factors(comparison, (answered[0], answered[1])))
     ruling = rule(

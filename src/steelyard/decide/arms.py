@@ -169,7 +169,7 @@ def _parameters(before: Any, after: Any, named: Sequence[str]) -> Iterator[Facto
 
 
 def _variants(a: RunHeader, b: RunHeader) -> Iterator[FactorChange]:
-    before, after = (list(run.description.variant_names) for run in (a, b))
+    before, after = (sorted(run.description.variant_names) for run in (a, b))
     if before == after:
         return
     levels = [_levels(names[0]) if len(names) == 1 else {} for names in (before, after)]

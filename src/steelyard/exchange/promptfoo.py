@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from steelyard.exchange.results import (
     number,
     opening,
 )
-from steelyard.suite.case import Case
+from steelyard.suite.case import Case, digest
 
 _ERROR = 2
 """The `failureReason` of a row whose provider gave no answer; 1 is a failed assertion."""
@@ -51,7 +52,7 @@ def read(path: Path) -> ResultFile | None:
         samples=lambda: map(shape.sample, elements(path, "results", "results")),
         created_at=moment(about.get("evaluationCreatedAt") or results.get("timestamp")),
         scorers=scorers,
-        prompts=raws,
+        prompts=sorted(raws),
         errors_are_wrong=True,
         stated={name: int(stats[key]) for name, key in stated.items() if count(stats.get(key)) is not None},
     )
@@ -72,16 +73,24 @@ def _parts(row: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
         yield name if seen[name] == 1 else f"{name}-{seen[name]}", part
 
 
+def _variant_names(raws: list[str], labels: Mapping[str, str]) -> Iterator[str]:
+    """A name for each prompt by its label or its text: its position may be another's in the next file."""
+    given = Counter(labels[raw] for raw in raws)
+    for raw in raws:
+        label, hashed = labels[raw], digest(raw)[:6]
+        if label == raw or not 0 < len(label) <= _LONGEST_LABEL:
+            yield f"prompt-{hashed}"
+        else:
+            yield label if given[label] == 1 else f"{label}-{hashed}"
+
+
 class _Rows:
     """Turns rows into samples, with what the head says of prompts."""
 
     def __init__(self, places: list[int], raws: list[str], labels: Mapping[str, str]) -> None:
         self._places, self._n = places, len(raws)
         self._asked = {name for raw in raws for name in _HOLE.findall(raw)}
-        self._names = [
-            labels[raw] if labels[raw] != raw and 0 < len(labels[raw]) <= _LONGEST_LABEL else f"prompt-{n}"
-            for n, raw in enumerate(raws, 1)
-        ]
+        self._names = list(_variant_names(raws, labels))
 
     def sample(self, row: Mapping[str, Any]) -> ResultSample:
         """One row: an answer, or why there is none."""

@@ -141,7 +141,7 @@ def _suite(results: ResultFile, subject: str, tally: _Tally, path: Path, suite: 
         survey=survey,
         components=components,
         passing=Threshold(at_least=1.0, text=f"{results.tool}'s own rule") if tally.has_passes else None,
-        variants=tuple(Variant(variant) for variant in tally.variants),
+        variants=tuple(Variant(variant) for variant in sorted(tally.variants)),
         repeats=max(tally.repeats.values()),
         n_cases=survey.n,
         n_planned=tally.n,

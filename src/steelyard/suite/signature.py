@@ -83,7 +83,8 @@ def _scoring(suite: SuiteModel) -> dict[str, Any]:
 def _prompts(suite: SuiteModel) -> dict[str, Any]:
     return {
         "texts": suite.prompts,
-        "variants": [[variant.name, variant.values] for variant in suite.variants],
+        # By name: their order in the file changes no number.
+        "variants": sorted(([variant.name, variant.values] for variant in suite.variants), key=lambda pair: pair[0]),
     }
 
 

@@ -10,11 +10,11 @@ from itertools import islice
 import numpy as np
 
 from steelyard.analysis.compare.checks import EXPECTATIONS, ComparedCells, has_cells
-from steelyard.analysis.compare.compare import compare, confounders, too_few_paired
+from steelyard.analysis.compare.compare import confounders, too_few_paired
 from steelyard.analysis.compare.findings import Findings
 from steelyard.analysis.compare.judge_drift import Drift, drift_between
 from steelyard.analysis.compare.metrics import UNTOUCHED, BoundedChange, Cut, Figure, SharedFigures, metric_figure
-from steelyard.analysis.compare.model import Comparison, MetricChange, SignaturePair
+from steelyard.analysis.compare.model import MetricChange, SignaturePair
 from steelyard.analysis.compare.pairing import ComparedRun, Lists, answered_cases, common_cases, pair
 from steelyard.analysis.compare.signatures import LOAD, compare_signatures
 from steelyard.analysis.compare.slices import cuts, failure_changes
@@ -287,22 +287,9 @@ def _by_unit(table: Table, values: Array) -> dict[str, tuple[float, int]]:
     return {table.unit_names[code]: (sums[code] / counts[code], int(counts[code])) for code in there.tolist()}
 
 
-# The two arms of an experiment compared, and which models said that they answered.
+# Which models said that they answered.
 
 _MOST_LOOKED_AT = 200
-
-
-def compare_arms(a: ComparedRun, b: ComparedRun, *, allow_mismatch: bool = False) -> Comparison:
-    """As `compare`; where each arm is one variant, and they are two, the variants are compared with each other."""
-    named = [run.suite.variant_names for run in (a, b)]
-    if all(len(names) == 1 for names in named) and named[0] != named[1]:
-        a, b = _unnamed(a), _unnamed(b)
-    return compare(a, b, allow_mismatch=allow_mismatch)
-
-
-def _unnamed(run: ComparedRun) -> ComparedRun:
-    """The run with its only variant under no name, so that its samples find their counterparts."""
-    return replace(run, columns=replace(run.columns, variants=[""] * len(run.columns.variants)))
 
 
 def answering_models(store: Store, run_id: str) -> tuple[str, ...]:

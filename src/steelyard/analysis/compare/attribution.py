@@ -41,7 +41,7 @@ from steelyard.analysis.compare.judge_drift import band_of, must_be_measured, re
 from steelyard.analysis.compare.judge_drift import identical as identical_answers
 from steelyard.analysis.compare.metrics import UNTOUCHED
 from steelyard.analysis.compare.model import Comparison, MetricChange, Moved
-from steelyard.analysis.compare.pairing import CommonCases, ComparedRun
+from steelyard.analysis.compare.pairing import CommonCases, ComparedRun, no_variant_in_common
 from steelyard.analysis.explain import Computed, Contributing, Counted, Explanation
 from steelyard.errors import UsageError
 from steelyard.stats.arrays import Array
@@ -373,7 +373,7 @@ class _Cut:
         causes = tuple(cause for cause in Cause if cause in differ)
         everything = [np.flatnonzero(~np.isnan(item)) for item in (pairs.values_a, pairs.values_b)]
         self.traces[causes] = [*self._dropped(everything, [item[:0] for item in everything])]
-        why = "the two runs have no case in common"
+        why = no_variant_in_common(pairs.a, pairs.b) or "the two runs have no case in common"
         if len(pairs.met[0]):
             why = "no sample of the same question is scored in both runs"
         stands_on = "; ".join(message for _, message in results)

@@ -19,7 +19,7 @@ from steelyard.analysis.compare.model import (
     Moved,
     NotCompared,
 )
-from steelyard.analysis.compare.pairing import CommonCases, ComparedRun, units_of
+from steelyard.analysis.compare.pairing import CommonCases, ComparedRun, units_of, variant_numbers
 from steelyard.metrics.cells import CASE_FAILED, CASE_PASSED, CellGroups, Counted, cells_passing, counted
 from steelyard.metrics.registry import metric
 from steelyard.metrics.stability import PRESENCE, seen_in
@@ -46,7 +46,7 @@ class ComparedCells:
         of_b = cases.of_b.copy()
         common = np.flatnonzero(of_b >= 0)
         of_b[common[~cases.comparable(allow_mismatch=allow_mismatch)[of_b[common]]]] = -1
-        variants = {name: at for at, name in enumerate(sorted({*self._a.cells.variants, *self._b.cells.variants}))}
+        variants = variant_numbers(self._a.cells.variants, self._b.cells.variants)
         keys_a = self._a.keys(variants, np.arange(len(a.columns.case_ids)))
         keys_b = self._b.keys(variants, of_b)
         available = np.flatnonzero(keys_b >= 0)

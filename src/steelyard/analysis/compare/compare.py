@@ -108,7 +108,7 @@ def _verdict(metrics: Sequence[MetricChange], confounded: Sequence[str]) -> Move
 
 def _sentence(verdict: Moved, metrics: Sequence[MetricChange], pairs: Pairs, confounded: Sequence[str]) -> str:
     main = metrics[0]
-    if not pairs.comparable:
+    if not pairs.comparable and not confounded:
         why = ", ".join(f"{item.count:,} {reason}" for reason, item in pairs.not_comparable.items())
         return "cannot tell: no sample of A can be compared with one of B" + (f" ({why})" if why else "")
     if verdict is Moved.SAME:

@@ -16,6 +16,7 @@ import numpy as np
 from steelyard.analysis.compare.model import MOST_LISTED, PairLine, PairList, Pairs, Why
 from steelyard.analysis.summary import answers_from, is_reading, same_system
 from steelyard.metrics.own import RunData, load_metrics
+from steelyard.metrics.registry import NONE
 from steelyard.metrics.table import Table
 from steelyard.records import Item, Mode, RunHeader, Sample
 from steelyard.stats.arrays import Array, distinct, translated
@@ -389,6 +390,27 @@ def answered_cases(a: ComparedRun, b: ComparedRun, cases: CommonCases, rows: tup
     return int(seen.sum())
 
 
+def variant_numbers(a: Sequence[str], b: Sequence[str]) -> dict[str, int]:
+    """A number for each variant of A and B, the same for two that are compared with each other.
+
+    Those are variants of one name, whatever their order; and the only variant of A with the only one of B, which is
+    how two variants of a suite are compared: `run --only variant=short` with `run --only variant=long`.
+    """
+    if len(a) == len(b) == 1:
+        return {a[0]: 0, b[0]: 0}
+    return {name: number for number, name in enumerate(sorted({*a, *b}))}
+
+
+def no_variant_in_common(a: ComparedRun, b: ComparedRun) -> str:
+    """Says that no variant of A can be paired with one of B, and what to do; "" when some can."""
+    before, after = a.columns.variants, b.columns.variants
+    if not before or not after or set(before) & set(after) or len(before) == len(after) == 1:
+        return ""
+    listed = (", ".join(sorted(name or NONE for name in run)) for run in (before, after))
+    sides = "; ".join(f"{side} has {some}" for side, some in zip("AB", listed, strict=True))
+    return f"the runs have no variant in common ({sides}): compare one variant with one, run with --only variant=NAME"
+
+
 def _keys(a: ComparedRun, b: ComparedRun, cases: CommonCases) -> tuple[Array, Array]:
     """One number a sample that is the same in both runs for the same case, variant and repeat.
 
@@ -396,15 +418,14 @@ def _keys(a: ComparedRun, b: ComparedRun, cases: CommonCases) -> tuple[Array, Ar
     """
     n_a = len(a.columns.case_ids)
     case_b = np.where(cases.of_b >= 0, cases.of_b, n_a + np.arange(len(cases.of_b)))
-    variants = sorted({*a.columns.variants, *b.columns.variants})
-    place = {name: i for i, name in enumerate(variants)}
+    place = variant_numbers(a.columns.variants, b.columns.variants)
     repeats = 1 + max(int(run.columns.repeat.max()) if run.columns.n else 0 for run in (a, b))
     results = []
     for run, codes in ((a, np.arange(n_a)), (b, case_b)):
         columns = run.columns
         case = codes[columns.case] if columns.n else np.empty(0, dtype=np.int64)
         variant = translated(columns.variant, [place[name] for name in columns.variants]).astype(np.int64)
-        results.append((case.astype(np.int64) * (len(variants) + 1) + variant) * repeats + columns.repeat)
+        results.append((case.astype(np.int64) * (len(place) + 1) + variant) * repeats + columns.repeat)
     return results[0], results[1]
 
 

@@ -9,7 +9,15 @@ from typing import Any
 import numpy as np
 
 from steelyard.analysis.compare.model import MOST_LISTED, Part, SignatureChange, SignaturePair
-from steelyard.analysis.compare.pairing import OTHER_QUESTION, OTHER_TRUTH, CommonCases, ComparedRun, names, unit_counts
+from steelyard.analysis.compare.pairing import (
+    OTHER_QUESTION,
+    OTHER_TRUTH,
+    CommonCases,
+    ComparedRun,
+    names,
+    no_variant_in_common,
+    unit_counts,
+)
 from steelyard.metrics.registry import NONE
 from steelyard.records import CheckState, Load, Mode, RunState, Sample
 from steelyard.stats.arrays import Array
@@ -224,6 +232,9 @@ def _subjects(a: ComparedRun, b: ComparedRun) -> Iterator[SignatureChange]:
         yield SignatureChange("model", Part.SUBJECT, message, before, after)
     if None not in (signed(a, "prompts"), signed(b, "prompts")) and signed(a, "prompts") != signed(b, "prompts"):
         yield _hashed("prompts", "the prompts or variants differ", a, b)
+    if _one_variant_each(a, b) and a.suite.variant_names != b.suite.variant_names:
+        before, after = (run.suite.variant_names[0] or NONE for run in (a, b))
+        yield SignatureChange("variant", Part.SUBJECT, f"the variant differs: {before} -> {after}", before, after)
     settings = [{k: v for k, v in run.header.target.items() if k not in ("model", "prompts")} for run in (a, b)]
     if a.imported != b.imported:
         message = f"run {_from_a_file(a)} was imported: cannot tell whether its target and prompts are the same"
@@ -233,6 +244,11 @@ def _subjects(a: ComparedRun, b: ComparedRun) -> Iterator[SignatureChange]:
         yield _hashed("target", f"the target differs: {', '.join(keys)}", a, b)
     elif signed(a, "target") != signed(b, "target") and not another_model:
         yield _hashed("target", "the target differs", a, b)
+
+
+def _one_variant_each(a: ComparedRun, b: ComparedRun) -> bool:
+    """Whether each run has one variant, so that they are compared with each other."""
+    return all(len(run.suite.variant_names) == 1 for run in (a, b))
 
 
 def _hashed(part: str, sentence: str, a: ComparedRun, b: ComparedRun) -> SignatureChange:
@@ -245,10 +261,11 @@ def _settings(a: ComparedRun, b: ComparedRun) -> Iterator[SignatureChange]:
     if before != after:
         yield SignatureChange("repeats", Part.NOTED, f"repeats: {before} -> {after}", before, after)
     for part, named in (("variants", "variant_names"), ("slices", "slices")):
-        before, after = (", ".join(name or NONE for name in getattr(run.suite, named)) for run in (a, b))
-        if before != after:
-            message = f"{part}: {before or NONE} -> {after or NONE}"
-            yield SignatureChange(part, Part.NOTED, message, before, after)
+        before, after = (", ".join(sorted(name or NONE for name in getattr(run.suite, named))) for run in (a, b))
+        if before != after and not (part == "variants" and _one_variant_each(a, b)):
+            apart = no_variant_in_common(a, b) if part == "variants" else ""
+            message = apart or f"{part}: {before or NONE} -> {after or NONE}"
+            yield SignatureChange(part, Part.SCALE if apart else Part.NOTED, message, before, after)
     yield from loads(a, b)
     before, after = (run.header.version for run in (a, b))
     if before != after:
@@ -356,9 +373,7 @@ def _first_few(
     order = np.argsort(np.concatenate((sample[retained].astype(np.int64), np.array(at, np.int64))), kind="stable")
     return {
         # Runs of before something was noted have an empty column of it, and keep that.
-        name: np.concatenate((old[retained], _typed_like(old, new)))[order]
-        if len(old) == len(retained)
-        else old
+        name: np.concatenate((old[retained], _typed_like(old, new)))[order] if len(old) == len(retained) else old
         for name, (old, new) in columns.items()
     }
 
