@@ -9,10 +9,11 @@ all classes.
 
 from __future__ import annotations
 
+import operator
+import sys
 from collections.abc import Callable
 from dataclasses import MISSING, Field, FrozenInstanceError, dataclass, field, fields
 from inspect import get_annotations
-from operator import attrgetter
 from reprlib import recursive_repr
 from typing import Any, NoReturn, TypeVar, dataclass_transform
 
@@ -54,7 +55,7 @@ def _defined(cls: type[T], shared: dict[str, Any]) -> type[T]:
             "__slots__": tuple(name for name in own if name not in inherited),
             "__dataclass_fields__": items,
             "__match_args__": tuple(items),
-            "__compared__": staticmethod(attrgetter(*compared) if len(compared) > 1 else _few(compared)),
+            "__compared__": staticmethod(operator.attrgetter(*compared) if len(compared) > 1 else _few(compared)),
             "__init__": init,
         },
     )
@@ -105,7 +106,11 @@ def _init(cls: type) -> Any:
 
 
 def _equal(self: Any, other: Any) -> Any:
-    return self.__compared__(self) == self.__compared__(other) if type(other) is type(self) else NotImplemented
+    if type(other) is not type(self):
+        return NotImplemented
+    mine, theirs = self.__compared__(self), self.__compared__(other)
+    # As the standard library does: before 3.13 by tuples, which take one NaN object to equal itself, then by fields.
+    return mine == theirs if sys.version_info < (3, 13) else self is other or all(map(operator.eq, mine, theirs))
 
 
 def _hash(self: Any) -> int:

@@ -90,7 +90,7 @@ def test_judging_again_tells_the_cost_and_needs_a_yes(run_in, tmp_path):
         assert len(server.requests) == 4
     assert report["judge"]["mode"] == "model"
     assert report["judge"]["dimensions"]["clarity"]["uncapped_mean"]["value"] == 2
-    assert any(note.startswith("judged again: the answers of run numbers-") for note in report["notes"])
+    assert any(note.startswith("judged again: the answers of run numbers-") for note in report["disclosures"])
 
 
 def test_judging_again_tells_the_price_where_the_suite_knows_it(run_in, tmp_path):

@@ -68,14 +68,11 @@ def run(answered, tmp_path, monkeypatch):
 
 def test_a_report_names_the_contested_cases_and_nobody_who_contests_them(run):
     data = json.loads(invoke("report", "LAST", "--store", "steelyard.db", "--json"))
-    # Nobody is right in c2, one of two in c1; both have an answer that earns nothing, so they stand by their names.
-    assert "2 cases are contested by experts: c1, c2" in data["notes"]
-    assert data["contested"] == [
-        {"case_id": "c1", "why": "1 of 2 experts disagree with the truth; experts disagree with each other"},
-        {"case_id": "c2", "why": "2 of 2 experts disagree with the truth"},
-    ]
+    # Nobody is right in c2; in c1 one of two is, and one person alone contests nothing.
+    assert "1 case is contested by experts: c2" in data["notes"]
+    assert data["contested"] == [{"case_id": "c2", "why": "2 of 2 experts disagree with the truth"}]
     text = invoke("report", "LAST", "--store", "steelyard.db", "--full")
-    assert "contested by experts: c1, c2" in text
+    assert "contested by experts: c2" in text
     assert "ann" not in text.split()
 
 
@@ -85,11 +82,57 @@ def test_gates_can_leave_contested_cases_out_and_say_so(run):
     assert (data["gates"][0]["value"]["value"], data["gates"][0]["value"]["n"]) == (0.5, 4)
     assert "without_contested" not in data
     data = json.loads(invoke(*gate, "--without-contested", "--json"))
-    assert (data["verdict"], data["gates"][0]["value"]["value"], data["gates"][0]["value"]["n"]) == ("PASS", 1.0, 2)
+    # By hand: c0 and c3 of c0, c1, c3 are right.
+    assert (data["verdict"], data["gates"][0]["value"]["n"]) == ("PASS", 3)
+    assert data["gates"][0]["value"]["value"] == pytest.approx(2 / 3)
     assert data["gates"][0]["value"]["n_missing"] == 0
-    assert data["without_contested"] == {"cases": ["c1", "c2"], "n_samples": 2}
-    (line,) = [line for line in invoke(*gate, "--without-contested").splitlines() if line.startswith(" PASS;")]
-    assert "without 2 contested cases (2 samples): c1, c2" in line
+    out = data["without_contested"]
+    assert (out["cases"], out["n_samples"]) == (["c2"], 1)
+    # The same gate over all cases, next to it.
+    assert (out["with_all"]["verdict"], out["pass_rate"]["value"], out["pass_rate"]["n"]) == ("FAIL", 0.5, 4)
+    shown = " ".join(invoke(*gate, "--without-contested").split())
+    assert "PASS; without 1 contested case (1 sample): c2; with them FAIL, pass rate 50.0 %" in shown
+
+
+def test_one_person_who_contests_the_failing_cases_turns_no_gate(run, answered):
+    store, _ = answered
+    for label in store.people.labels(suite="chairs"):
+        if label.person == "ann":
+            store.people.withdraw(label.number)
+    # Ben alone disagrees with the truth of c1 and c2, just the two cases that fail.
+    gate = ("gate", "LAST", "--store", "steelyard.db", "--gate", "pass_rate >= 60 %", "--without-contested", "--json")
+    data = json.loads(invoke(*gate, code=1))
+    assert (data["verdict"], data["without_contested"]["cases"]) == ("FAIL", [])
+
+
+def experts(*more, code=0):
+    return invoke("label", "experts", "suite.yaml", "--store", "steelyard.db", *more, code=code)
+
+
+def test_a_contest_is_upheld_by_another_person_with_a_reason(run):
+    with pytest.raises(AssertionError, match="Ben disagrees with the truth of c1: somebody else must decide"):
+        experts("--uphold", "c1", "--why", "Regency is right", "--as", "Ben")
+    with pytest.raises(AssertionError, match="a decision needs its reason"):
+        experts("--uphold", "c1", "--as", "cleo")
+    with pytest.raises(AssertionError, match="no expert questions case 'c3' of chairs; questioned are c1, c2"):
+        experts("--uphold", "c3", "--why", "?", "--as", "cleo")
+    found = json.loads(experts("--json"))
+    assert [item["case_id"] for item in found["contested"]] == ["c2"]
+    found = json.loads(
+        experts("--uphold", "c1", "--why", "the label on the photo says Regency", "--as", "cleo", "--json")
+    )
+    assert [item["case_id"] for item in found["contested"]] == ["c1", "c2"]
+    assert found["contested"][0]["why"].endswith("upheld: the label on the photo says Regency")
+    gate = ("gate", "LAST", "--store", "steelyard.db", "--gate", "pass_rate >= 60 %", "--without-contested", "--json")
+    data = json.loads(invoke(*gate))
+    assert data["without_contested"]["cases"] == ["c1", "c2"]
+    # The newest decision counts.
+    found = json.loads(experts("--dismiss", "c1", "--why", "a copy", "--as", "dora", "--json"))
+    assert [item["case_id"] for item in found["contested"]] == ["c2"]
+    assert [item["case_id"] for item in found["questioned"]] == ["c1"]
+    # A dismissal by a third person stands against two experts as well.
+    found = json.loads(experts("--dismiss", "c2", "--why", "both read the caption of c1", "--as", "dora", "--json"))
+    assert found["contested"] == []
 
 
 def test_what_two_runs_are_compared_over_is_all_their_cases(run):
@@ -104,9 +147,11 @@ def test_what_two_runs_are_compared_over_is_all_their_cases(run):
 def test_without_the_suite_experts_are_held_against_each_other(run, answered, tmp_path):
     store, _ = answered
     (tmp_path / "suite.yaml").unlink()
-    assert [(item.case_id, item.why) for item in contested_in(store, run)] == [
-        ("c1", "experts disagree with each other")
-    ]
+    assert contested_in(store, run) == ()
+    # That experts differ from each other says nothing against a truth that nobody can look up.
+    experts_say = [LabelRecord("chairs", "c1", "cleo", "ruling", "upheld", comment="it is Regency")]
+    store.people.add_labels(experts_say)
+    assert [item.case_id for item in contested_in(store, run)] == ["c1"]
 
 
 @pytest.mark.parametrize("seed", [1, 2])
@@ -136,7 +181,9 @@ def test_experts_against_the_truth_and_each_other(answered):
 
 
 def test_contested_cases_say_why(answered):
-    contested = {item.case_id: item for item in experts_of(*answered).contested}
+    found = experts_of(*answered)
+    assert [item.case_id for item in found.contested] == ["c2"]
+    contested = {item.case_id: item for item in (*found.questioned, *found.contested)}
     assert list(contested) == ["c1", "c2"]
     assert contested["c1"].why == "1 of 2 experts disagree with the truth; experts disagree with each other"
     assert contested["c1"].scores == {"ann": 1.0, "ben": 0.0}
@@ -155,14 +202,14 @@ def test_the_order_of_items_contests_nothing_and_one_more_item_does(answered):
                 for who in names
             ]
         )
-    assert [item.case_id for item in experts_of(store, suite).contested] == ["c0", "c1", "c2"]
+    assert [item.case_id for item in experts_of(store, suite).questioned] == ["c0", "c1"]
 
 
 def test_a_suite_that_says_not_what_passes_contests_only_where_experts_differ(answered, tmp_path):
     store, _ = answered
     (tmp_path / "suite.yaml").write_text(SUITE.replace("pass: score >= 50 %", ""))
     experts = experts_of(store, load_suite(str(tmp_path / "suite.yaml")))
-    assert [(item.case_id, item.why) for item in experts.contested] == [("c1", "experts disagree with each other")]
+    assert [(item.case_id, item.why) for item in experts.questioned] == [("c1", "experts disagree with each other")]
     assert (experts.by_truth.value, experts.by_truth.n_missing) == (None, 6)
 
 

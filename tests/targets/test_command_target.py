@@ -24,10 +24,10 @@ def python(code: str, *arguments: str, **more):
 def alive(pid: int) -> bool:
     """True for a running process; one that ended and waits to be reaped by the init process does not count."""
     try:
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except (FileNotFoundError, ProcessLookupError):
         return False
-    return state != "Z"
+    return bool(state) and state[0] != "Z"
 
 
 async def until(true, seconds: float = 3.0) -> bool:

@@ -19,14 +19,24 @@ from steelyard.people.agreement import agreement_of
 from steelyard.people.consensus import consensus_of, propose_cases
 from steelyard.people.desk import Desk, Draw, Task, extend_plan
 from steelyard.people.estimates import estimates_of
-from steelyard.people.experts import experts_of
+from steelyard.people.experts import experts_of, rule
 from steelyard.people.labels import PREFERENCE, Terms
 from steelyard.records import RunHeader
 from steelyard.report import people as report
 from steelyard.report.document import Document
 from steelyard.report.format import counted, spelled_out
 from steelyard.report.render.json import encode_object
-from steelyard.store.people import ANSWER, SCORES, SKIPPED, VERDICT, AlreadyLabelled, Queue, person_key
+from steelyard.store.people import (
+    ANSWER,
+    DISMISSED,
+    SCORES,
+    SKIPPED,
+    UPHELD,
+    VERDICT,
+    AlreadyLabelled,
+    Queue,
+    person_key,
+)
 from steelyard.store.sql import SqlStore, open_store
 from steelyard.suite.load import load_suite
 
@@ -301,10 +311,25 @@ def _crowd(store: SqlStore, run: str, figure: str, propose: Path | None, names: 
     return report.consensus_document(part, header), report.people_data(header, part)
 
 
-@_command("experts", click.argument("suite", metavar="SUITE"), _names, as_json)
-def _experts(store: SqlStore, suite: str, names: bool) -> Shown:
-    """Hold experts' own answers against the truth of SUITE: which cases are contested."""
+@_command(
+    "experts",
+    click.argument("suite", metavar="SUITE"),
+    _option("--uphold CASE", "Decide that a questioned CASE is contested; --why gives the reason.", default=""),
+    _option("--dismiss CASE", "Decide that it is not.", default=""),
+    _option("--why TEXT", "The reason, which is recorded.", default=""),
+    _person,
+    _names,
+    as_json,
+)
+def _experts(store: SqlStore, suite: str, uphold: str, dismiss: str, why: str, person: str, names: bool) -> Shown:
+    """Compare experts' own answers with the truth of SUITE: which cases are contested.
+
+    A case is contested when two people disagree with its truth, or when one does and somebody else upholds it.
+    """
     loaded = load_suite(suite)
+    for case_id, value in ((uphold, UPHELD), (dismiss, DISMISSED)):
+        if case_id:
+            rule(store, loaded, case_id, value, person, why)
     part = experts_of(store, loaded, files.people_names(store, names=names))
     if not part.n_cases:
         how = f"steelyard label plan RUN --kind {ANSWER} --random 20"

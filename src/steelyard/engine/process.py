@@ -135,7 +135,8 @@ def _began(pid: int) -> str | None:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
         return None
-    return None if fields[0] == "Z" else fields[19]
+    # A process that ends while its file is read leaves less than a line, or nothing.
+    return None if len(fields) < 20 or fields[0] == "Z" else fields[19]
 
 
 # How late the event loop is: when it cannot keep up, this process is the bottleneck, not the system under test.

@@ -1,9 +1,13 @@
-"""Experts against the truth: they answer cases themselves, and where they disagree the case is contested."""
+"""Experts against the truth: they answer cases themselves, and where enough of them disagree the case is contested.
+
+One person who disagrees only questions a case: otherwise whoever wants a gate to pass could contest exactly the failing
+cases. It is contested when a second person disagrees as well, or when somebody else upholds it and records why.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
@@ -16,13 +20,16 @@ from steelyard.people.labels import plain
 from steelyard.scoring.evaluate import Evaluated, Evaluator
 from steelyard.stats.groups import mean, share
 from steelyard.stats.intervals import Estimate
-from steelyard.store.people import ANSWER
+from steelyard.store.people import ANSWER, RULING, UPHELD, LabelRecord, person_key
 from steelyard.suite.load import suite_of_run
 
 if TYPE_CHECKING:
     from steelyard.records import RunHeader
     from steelyard.store.base import Store
     from steelyard.suite.models import SuiteModel
+
+_INDEPENDENT = 2
+"""How many people must disagree with a truth, each by an answer of their own, for the case to be contested."""
 
 Answers = dict[str, dict[str, Any]]
 """By case and person, what an expert answered."""
@@ -36,6 +43,15 @@ class Contested:
     why: str
     scores: dict[str, float | None]
     """By person, what the answer earns by the truth, from 0 to 1; None when it cannot be scored."""
+    against: tuple[str, ...] = ()
+    """The people whose own answer does not pass by the truth."""
+    ruling: str = ""
+    """upheld or dismissed; "" when nobody has decided."""
+
+    @property
+    def stands(self) -> bool:
+        """Whether the case is contested, and not only questioned by one person."""
+        return self.ruling == UPHELD or (not self.ruling and len(self.against) >= _INDEPENDENT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +68,8 @@ class Experts:
     by_each_other: Estimate
     """Share of fields, items and spans on which two experts say the same: how well experts predict each other."""
     contested: tuple[Contested, ...]
+    questioned: tuple[Contested, ...] = ()
+    """Those that one person questions, or on which experts differ from each other alone: they count as any other."""
 
 
 def _answers(store: Store, suite_name: str, names: Callable[[str], str] = str) -> Answers:
@@ -83,13 +101,15 @@ def experts_of(store: Store, suite: SuiteModel, names: Callable[[str], str] = st
     passed, decided = (
         np.array([result.passed in allowed for _, result in rows], dtype=bool) for allowed in ((True,), (True, False))
     )
+    found = _questioned(answers, scored, _rulings(store, suite.name))
     return Experts(
         n_cases=len(answers),
         people=tuple(sorted({person for given in answers.values() for person in given})),
         by_truth=share(passed, decided, case, n_unscored),
         score=mean(np.array([result.score for _, result in rows], dtype=float), case, (0.0, 1.0), n_unscored),
         by_each_other=_each_other(answers),
-        contested=tuple(_contested(answers, scored)),
+        contested=tuple(item for item in found if item.stands),
+        questioned=tuple(item for item in found if not item.stands),
     )
 
 
@@ -105,7 +125,8 @@ def contested_in(store: Store, header: RunHeader) -> tuple[Contested, ...]:
     try:
         contested = experts_of(store, suite_of_run(header)).contested
     except (UsageError, SuiteError):
-        contested = tuple(_contested(answers, {}))
+        found = _questioned(answers, {}, _rulings(store, header.suite_name))
+        contested = tuple(item for item in found if item.stands)
     present = set(store.columns(header.id).case_ids)
     lowest = {item.case_id: min((score or 0.0 for score in item.scores.values()), default=0.0) for item in contested}
     return tuple(sorted((i for i in contested if i.case_id in present), key=lambda i: (lowest[i.case_id], i.case_id)))
@@ -128,15 +149,52 @@ def _things(answer: Any) -> list[Any]:
     return things
 
 
-def _contested(answers: Answers, scored: dict[str, dict[str, Evaluated]]) -> Iterable[Contested]:
+def _questioned(
+    answers: Answers, scored: dict[str, dict[str, Evaluated]], rulings: dict[str, LabelRecord]
+) -> list[Contested]:
+    """Every case on which an expert disagrees with the truth, or experts with each other, and what was decided."""
+    found = []
     for case_id, given in answers.items():
         results = scored.get(case_id, {})
-        against = [person for person, result in results.items() if result.passed is False]
+        against = tuple(person for person, result in results.items() if result.passed is False)
         # The order of items and spans says nothing.
         different = {
             tuple(sorted(json.dumps(thing, sort_keys=True) for thing in _things(value))) for value in given.values()
         }
         why = [f"{len(against)} of {len(given)} experts disagree with the truth"] if against else []
         why += ["experts disagree with each other"] if len(different) > 1 else []
-        if why:
-            yield Contested(case_id, "; ".join(why), {person: result.score for person, result in results.items()})
+        if not why:
+            continue
+        ruling = rulings.get(case_id)
+        why += [f"{ruling.value}: {ruling.comment}"] if ruling is not None else []
+        scores: dict[str, float | None] = {person: result.score for person, result in results.items()}
+        found.append(Contested(case_id, "; ".join(why), scores, against, "" if ruling is None else str(ruling.value)))
+    return found
+
+
+def _rulings(store: Store, suite_name: str) -> dict[str, LabelRecord]:
+    """By case, the newest decision on whether it is contested."""
+    return {label.case_id: label for label in store.people.labels(suite=suite_name) if label.kind == RULING}
+
+
+def rule(store: Store, suite: SuiteModel, case_id: str, value: str, person: str, reason: str) -> None:
+    """Record that somebody upholds or dismisses what an expert says against a truth.
+
+    UsageError when nobody questions the case, when no reason is given, or when it is decided by a person who raised it.
+    """
+    experts = experts_of(store, suite)
+    found = {item.case_id: item for item in (*experts.contested, *experts.questioned)}
+    if case_id not in found:
+        near = f"; questioned are {', '.join(sorted(found))}" if found else ""
+        raise UsageError(f"no expert questions case {case_id!r} of {suite.name}{near}")
+    if not reason.strip():
+        raise UsageError("a decision needs its reason: give --why TEXT")
+    if person_key(person) in {person_key(name) for name in found[case_id].against}:
+        raise UsageError(
+            f"{person} disagrees with the truth of {case_id}: somebody else must decide whether it is contested;"
+            f" give --as NAME"
+        )
+    earlier = _rulings(store, suite.name).get(case_id)
+    if earlier is not None and earlier.number is not None:
+        store.people.withdraw(earlier.number)
+    store.people.add_labels([LabelRecord(suite.name, case_id, person, RULING, value, comment=reason.strip())])

@@ -10,6 +10,7 @@ from steelyard.decide.gates import Decision
 from steelyard.frozen import frozen
 from steelyard.records import Mark, RunHeader
 from steelyard.report.render.json import FLAT, encode, picked
+from steelyard.stats.intervals import Estimate
 from steelyard.store.base import Hit, Spending
 from steelyard.suite.case import Attachment
 
@@ -117,10 +118,14 @@ class SampleDetail:
 
 @frozen
 class LeftOut:
-    """What gates were evaluated without."""
+    """What gates were evaluated without, and what they come to with it."""
 
     cases: tuple[str, ...]
     n_samples: int
+    with_all: Decision
+    """The decision over all cases."""
+    pass_rate: Estimate
+    """Over all cases."""
 
 
 @frozen

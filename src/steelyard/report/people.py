@@ -336,10 +336,14 @@ def _needs_label(consensus: Consensus) -> Table:
 def experts_document(experts: Experts, suite: str) -> Document:
     """How well the truth predicts experts, and experts each other; then the contested cases."""
     columns = _columns(["Case", "Why", "What their answers earn by the truth"])
-    rows = [
-        (item.case_id, item.why, ", ".join(f"{who} {fmt.percent(score)}" for who, score in item.scores.items()))
-        for item in experts.contested
-    ]
+    rows, questioned = (
+        [
+            (item.case_id, item.why, ", ".join(f"{who} {fmt.percent(score)}" for who, score in item.scores.items()))
+            for item in items
+        ]
+        for items in (experts.contested, experts.questioned)
+    )
+    how = "contested when a second person disagrees, or when another upholds it: label experts SUITE --uphold CASE"
     facts = [
         (
             "Answered",
@@ -349,10 +353,12 @@ def experts_document(experts: Experts, suite: str) -> Document:
         ("Score by the truth", _line(experts.score)),
         ("Same as each other", _line(experts.by_each_other)),
         ("Contested", fmt.counted(len(rows), "case")),
+        ("Questioned", fmt.counted(len(questioned), "case")),
     ]
     blocks: list[Block] = [
         *section("Experts and truth", Facts(facts), main=True),
         *table_section(Table("Contested cases", columns, rows)),
+        *table_section(Table("Questioned cases, not contested", columns, questioned, how)),
     ]
     return Document(f"Experts on {suite}", blocks)
 

@@ -223,7 +223,9 @@ def _without(report: Report) -> str:
     if not n:
         return "no case is contested, none left out"
     some = f"{n:,} contested case{'' if n == 1 else 's'}"
-    return f"without {some} ({samples:,} sample{'' if samples == 1 else 's'}): {listed(left_out.cases)}"
+    verdict = left_out.with_all.verdict
+    both = f"with them {verdict.value if verdict else NO_VERDICT}, pass rate {fmt.with_base(left_out.pass_rate)}"
+    return f"without {some} ({samples:,} sample{'' if samples == 1 else 's'}): {listed(left_out.cases)}; {both}"
 
 
 def _part(report: Report) -> str:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from steelyard.engine.writer import Progress
     from steelyard.report.document import Block, Document
     from steelyard.report.judge.build import JudgeCard
-    from steelyard.report.model import LeftOut, Report
+    from steelyard.report.model import Report
     from steelyard.results.find import StoredRun
     from steelyard.runner.attribute import Purchase
     from steelyard.store.base import Store
@@ -200,7 +200,7 @@ def check_gates(
     from steelyard.decide.baselines import held_against
     from steelyard.decide.gates import check_on_run
     from steelyard.decide.verdict import decide
-    from steelyard.report.model import Report
+    from steelyard.report.model import LeftOut, Report
     from steelyard.runner.same_signature import rescored
 
     summary = summarise_stored(store, header.id, header.description, only_for_gates=True)
@@ -208,19 +208,26 @@ def check_gates(
         check_on_run(gates, header.description, summary)
         asked = header.description.model_copy(update={"gates": tuple(gates), "criteria": ()})
         header = replace(header, suite=asked.data())
-    left_out, comparison = None, None
-    if without_contested:
-        summary, relative, left_out = _without_contested(store, header, reference)
-    else:
-        relative = held_against(
-            store, header, rescore=rescored, reference=reference, allow_mismatch=allow_mismatch, strict=True
+    if without_contested and reference is not None:
+        raise UsageError(
+            "--without-contested cannot be used with --against: two runs are compared over all their cases"
         )
+    left_out, comparison = None, None
+    relative = held_against(
+        store, header, rescore=rescored, reference=reference, allow_mismatch=allow_mismatch, strict=True
+    )
     if reference is not None:
         comparison = compare_with(store, header, reference, allow_mismatch=allow_mismatch)
-    gone = header.options.broken
-    decision = decide(
-        summary, header.description, state=header.state, suspect=header.suspect, gone=gone, relative=relative
-    )
+
+    def decided(summary: Summary, relative: Sequence[GateResult]) -> Decision:
+        described, gone = header.description, header.options.broken
+        return decide(summary, described, state=header.state, suspect=header.suspect, gone=gone, relative=relative)
+
+    decision = decided(summary, relative)
+    if without_contested:
+        with_all, rate = decision, summary.overall.pass_rate
+        summary, relative, cases, n_samples = _without_contested(store, header)
+        decision, left_out = decided(summary, relative), LeftOut(cases, n_samples, with_all, rate)
     _refuse_without_gates(header, decision)
     report = Report(header, summary, decision, without_contested=left_out)
     return GateCheck(report, comparison, reference.label if reference else "")
@@ -271,25 +278,18 @@ def _refuse_without_gates(header: RunHeader, decision: Decision) -> None:
         )
 
 
-def _without_contested(
-    store: Store, header: RunHeader, reference: Reference | None
-) -> tuple[Summary, list[GateResult], LeftOut]:
-    """What gates stand on without the contested cases, its gates on baselines left open, and what was left out."""
+def _without_contested(store: Store, header: RunHeader) -> tuple[Summary, list[GateResult], tuple[str, ...], int]:
+    """The summary without the contested cases, its gates on baselines left open, these cases and their samples."""
     from steelyard.analysis.summary import summarise_without
     from steelyard.decide.relative_gates import undecided
     from steelyard.metrics.expressions import parse_gate
     from steelyard.people.experts import contested_in
-    from steelyard.report.model import LeftOut
 
-    if reference is not None:
-        raise UsageError(
-            "--without-contested cannot be used with --against: two runs are compared over all their cases"
-        )
     cases = tuple(item.case_id for item in contested_in(store, header))
     summary, n_samples = summarise_without(store, header, cases)
     why = "two runs are compared over all their cases: leave out --without-contested"
     relative = [undecided(gate, why) for gate in map(parse_gate, header.description.gates) if gate.baseline]
-    return summary, relative, LeftOut(cases, n_samples)
+    return summary, relative, cases, n_samples
 
 
 # Recorded answers, scored again.

@@ -25,6 +25,9 @@ SCORES, VERDICT = "scores", "verdict"
 """The kinds of labels that say how good an answer is: by the rubric, or whether it passes."""
 ANSWER = "answer"
 """The kind of a label that answers the case itself."""
+RULING, UPHELD, DISMISSED = "ruling", "upheld", "dismissed"
+"""The kind of a label that decides whether a questioned case is contested, and its two values; the comment is the
+reason."""
 SKIPPED = "skipped"
 """The kind of a label of somebody who could not tell: its value is the kind that was asked for, and the item is not
 served to that person again."""
