@@ -59,17 +59,14 @@ def test_the_power_of_the_pass_rate_is_that_of_all_tables(within, n, change):
     # scipy's quantiles say how many pairs of single answers differ.
     spread = replace(SPREAD, mean=0.5, within=within, response=0.0, change=None)
     alike = 1 - within / 0.25
-    expected = []
-    for way in (-change, change):
-        both = [_chances(mean, alike) for mean in (0.5, 0.5 + way)]
-        changing = float((both[0] * (1 - both[1]) + both[1] * (1 - both[0])).mean())
-        up, reached = (changing + change) / 2 / changing, 0.0
-        for moved in range(n + 1):
-            for gained in range(moved // 2 + 1, moved + 1):
-                if sign_test(gained, moved - gained) < 0.05:
-                    reached += stats.binom.pmf(moved, n, changing) * stats.binom.pmf(gained, moved, up)
-        expected.append(reached)
-    assert power(spread, Design(n, 1), change, rate=True) == pytest.approx(np.mean(expected), abs=0.01)
+    both = [_chances(mean, alike) for mean in (0.5, 0.5 - change)]
+    changing = float((both[0] * (1 - both[1]) + both[1] * (1 - both[0])).mean())
+    down, reached = (changing + change) / 2 / changing, 0.0
+    for moved in range(n + 1):
+        for lost in range(moved // 2 + 1, moved + 1):
+            if sign_test(lost, moved - lost) < 0.05:
+                reached += stats.binom.pmf(moved, n, changing) * stats.binom.pmf(lost, moved, down)
+    assert power(spread, Design(n, 1), change, rate=True) == pytest.approx(reached, abs=0.01)
 
 
 def _chances(mean: float, alike: float) -> np.ndarray:
@@ -79,25 +76,23 @@ def _chances(mean: float, alike: float) -> np.ndarray:
     return stats.beta.ppf(places, mean * (1 - alike) / alike, (1 - mean) * (1 - alike) / alike)
 
 
-def shown(spread: Spread, design: Design, change: float, *, rate: bool) -> float:
-    """How often the comparison shows a true change, by simulation."""
+def shown(spread: Spread, design: Design, drop: float, *, rate: bool) -> float:
+    """How often the comparison shows a true drop, by simulation."""
     rng = np.random.default_rng([design.cases, design.repeats, int(rate)])
     n, found = design.cases, 0
-    alike = 1 - spread.within / (spread.mean * (1 - spread.mean))
+    alike = max(1e-6, 1 - spread.within / (spread.mean * (1 - spread.mean)))
     shapes = [each * (1 - alike) / alike for each in (spread.mean, 1 - spread.mean)]
-    ways = (
-        [_log_odds_moved(_chances(spread.mean, alike), spread.mean + way) for way in (-change, change)] if rate else []
-    )
-    for number in range(TIMES):
+    by = _log_odds_moved(_chances(spread.mean, alike), spread.mean - drop) if rate else 0.0
+    for _ in range(TIMES):
         if rate:
-            # The log odds of all cases move by the same, in turn up and down.
+            # The log odds of all cases fall by the same.
             odds = rng.beta(*shapes, n)
             odds = np.clip(odds, 1e-12, 1 - 1e-12)
-            moved = 1 / (1 + np.exp(-np.log(odds / (1 - odds)) - ways[number % 2]))
+            moved = 1 / (1 + np.exp(-np.log(odds / (1 - odds)) - by))
             first, second = (rng.binomial(design.repeats, each) for each in (odds, moved))
             moves = (second - first).astype(float)[:, None]
         else:
-            shift = rng.normal(change, spread.response**0.5, (n, 1))
+            shift = rng.normal(-drop, spread.response**0.5, (n, 1))
             moves = shift + np.subtract(*rng.normal(0, spread.within**0.5, (2, n, design.repeats)))
         p = paired_rate(first, second).p if rate and design.repeats == 1 else sign_flip_test(moves.sum(axis=1))[0]
         found += p is not None and p < 0.05
@@ -111,7 +106,7 @@ def _log_odds_moved(chances: np.ndarray, mean: float) -> float:
 
 @pytest.mark.parametrize(("cases", "repeats"), [(15, 1), (40, 3)])
 @pytest.mark.simulation
-def test_the_smallest_change_of_the_average_is_shown_4_times_of_5(cases, repeats):
+def test_the_smallest_drop_of_the_average_is_shown_4_times_of_5(cases, repeats):
     design = Design(cases, repeats)
     change = smallest(SPREAD, design, rate=False)
     assert 0.78 - SLACK <= shown(SPREAD, design, change, rate=False) <= 0.82 + SLACK
@@ -119,10 +114,20 @@ def test_the_smallest_change_of_the_average_is_shown_4_times_of_5(cases, repeats
 
 @pytest.mark.parametrize(
     ("mean", "within", "cases", "repeats"),
-    [(0.7, 0.09, 80, 1), (0.7, 0.09, 60, 3), (0.8, 0.08, 100, 3), (0.9, 0.018, 90, 3), (0.8, 0.032, 45, 10)],
+    [
+        (0.7, 0.09, 80, 1),
+        (0.7, 0.09, 60, 3),
+        (0.8, 0.08, 100, 3),
+        (0.9, 0.018, 90, 3),
+        (0.8, 0.032, 45, 10),
+        # Issue 29: of 80 % stated for rises and drops together, 67 % of the drops were shown.
+        (0.8, 0.16, 60, 1),
+        (0.8, 0.08, 60, 1),
+        (0.97, 0.0291, 100, 1),
+    ],
 )
 @pytest.mark.simulation
-def test_the_smallest_change_of_the_pass_rate_is_shown_4_times_of_5(mean, within, cases, repeats):
+def test_the_smallest_drop_of_the_pass_rate_is_shown_4_times_of_5(mean, within, cases, repeats):
     # Taken to turn cases for good, whatever the noise, a change of these was shown in 92 to 99 %.
     spread = replace(SPREAD, mean=mean, within=within, between=mean * (1 - mean) - within, response=0.0, change=None)
     design = Design(cases, repeats)

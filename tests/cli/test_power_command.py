@@ -28,8 +28,8 @@ def runs(tmp_path):
 def test_it_says_what_can_be_detected_and_what_it_takes(runs, tmp_path):
     done = steelyard("power", "demo", "--store", runs, "--metric", "average", "--detect", "2 points", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
-    assert "40 cases x 3 repeats detect a change of " in done.stdout
-    assert "To detect 2.0 points" in done.stdout
+    assert "40 cases x 3 repeats detect a drop of " in done.stdout
+    assert "To detect a drop of 2.0 points" in done.stdout
     assert "80 % power" in done.stdout
 
 

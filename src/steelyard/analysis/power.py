@@ -23,7 +23,7 @@ from steelyard.stats.power import (
     designs,
     repeats_needed,
     smallest,
-    smallest_of,
+    smallest_at_worst,
 )
 from steelyard.store.base import Columns, Store
 
@@ -123,6 +123,7 @@ def _change(new: RunSpread, old: RunSpread) -> tuple[int, float, float] | None:
 METRICS = ("pass_rate", "average")
 MOST_RUNS = 10
 _SIGNATURE = ("truth", "scorers", "schema", "judge", "rules")
+_SYSTEM = ("target", "model", "prompts")
 _MOSTLY = 0.5
 
 
@@ -137,11 +138,17 @@ def recorded_power(
     used, spreads, left_out, metric = _readable(store, suite, metric, most_runs)
     rate = metric == METRICS[0]
     spread = spread_of(spreads)
+    if rate and detect is not None and detect > spread.mean:
+        raise UsageError(
+            f"the pass rate of {suite} is {100 * spread.mean:.1f} %, so it cannot drop by {100 * detect:g} points: give"
+            " a smaller drop"
+        )
     today = Design(spread.n_cases, spread.repeats)
     available = spread.of_difference(spread.repeats) is not None
-    now = smallest(spread, today, rate=rate)
-    if not available:
-        now = smallest_of(spread.widest, spread, today, rate=rate)
+    now, rise = (
+        smallest(spread, today, rate=rate, rise=rise) if available else smallest_at_worst(spread, rate=rate, rise=rise)
+        for rise in (False, True)
+    )
     shown = designs(spread) if available else []
     return PowerFigures(
         suite=suite,
@@ -150,6 +157,7 @@ def recorded_power(
         left_out=left_out,
         spread=spread,
         now=now,
+        rise=rise,
         at_worst=not available,
         table=tuple((item, smallest(spread, item, rate=rate)) for item in shown),
         detect=detect,
@@ -166,7 +174,7 @@ def _needed(spread: Spread, detect: float, *, rate: bool) -> tuple[Needed, ...]:
 def _readable(
     store: Store, suite: str, metric: str | None, most: int
 ) -> tuple[list[RunHeader], list[RunSpread], dict[str, int], str]:
-    """The newest runs that are readings of one signature, with their spread; why others are left out; the metric."""
+    """The newest runs of one system and signature, with their spread; why others are excluded; the metric."""
     runs = store.runs(suite)
     if not runs:
         raise UsageError(
@@ -198,10 +206,15 @@ def _unfit(run: RunHeader, used: Sequence[RunHeader]) -> str:
         return "not ended"
     if run.verdict is Verdict.INVALID:
         return "INVALID"
+    if run.suspect:
+        return "suspect"
     if run.rescored_from:
         return "rescored, with the answers of another run"
     if used and any(run.signature.get(part) != used[0].signature.get(part) for part in _SIGNATURE):
         return "with another truth, scorer or judge than the newest"
+    # How far two systems differ is not noise: it is what a comparison looks for.
+    if used and any(run.signature.get(part) != used[0].signature.get(part) for part in _SYSTEM):
+        return "of another target, model or prompts than the newest"
     return ""
 
 

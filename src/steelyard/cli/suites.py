@@ -92,7 +92,7 @@ def _starter(folder: Path) -> list[str]:
     type=click.Choice(["pass_rate", "average"]),
     help="Which figure. [default: pass_rate where the suite has a pass rule, else average]",
 )
-@click.option("--detect", metavar="POINTS", callback=read_points, help="Show what it takes to detect this change.")
+@click.option("--detect", metavar="POINTS", callback=read_points, help="Show what it takes to detect this drop.")
 @click.option(
     "--last",
     "most_runs",
@@ -110,7 +110,8 @@ def power_command(
     """Show a suite's minimum detectable difference, and what a smaller one takes.
 
     That is how many cases or repeats. SUITE is the name of a suite with stored runs, or its file or folder. Nothing is
-    run: the noise is that of the recorded runs, between cases, between repeats of a case and between runs.
+    run: the noise is that of the recorded runs of the newest run's system, between cases, between repeats of a case and
+    between runs. The difference is a drop; a rise of a high pass rate is easier to detect.
     """
     from steelyard.analysis.power import recorded_power
     from steelyard.report import experiments

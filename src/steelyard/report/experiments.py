@@ -270,12 +270,12 @@ def ab_figures(report: AbReport) -> doc.Table:
     )
 
 
-# What a suite can detect: the smallest change that a comparison of two runs shows, and what a smaller one takes.
+# What a suite can detect: the smallest drop that a comparison of two runs shows, and what a smaller one takes.
 
 METHOD = (
     f"paired comparison of two runs, two-sided at 5 %, {100 * POWER:.0f} % power; the pass rate of single samples by"
-    " the exact McNemar test, else sign flips over cases or clusters; a pass rate moves by chances that are beta"
-    " distributed before and after, rise and fall averaged; no random numbers"
+    " the exact McNemar test, else sign flips over cases or clusters; a pass rate drops by chances that are beta"
+    " distributed before and after, all cases by a part of it; no random numbers"
 )
 
 
@@ -290,7 +290,7 @@ def power_document(figures: PowerFigures) -> doc.Document:
 
 
 def power_data(figures: PowerFigures) -> dict[str, Any]:
-    """The figures as plain data; shares from 0 to 1: a change of 0.03 is 3 points; null for what nobody knows."""
+    """The figures as plain data; shares from 0 to 1: a drop of 0.03 is 3 points; null for what nobody knows."""
     texts = {"sentence": _power_sentence(figures), "alpha": SIGNIFICANT, "power": POWER, "method": METHOD}
     designs = [encode_object(design) | {"smallest": value} for design, value in figures.table]
     return texts | encode_object(figures) | {"table": designs}
@@ -303,13 +303,18 @@ def _power_sentence(figures: PowerFigures) -> str:
     if spread.per_unit > 1:
         today += f" in {fmt.counted(round(spread.n_cases / spread.per_unit), 'cluster')}"
     if figures.now is None:
-        return f"{today} can show no change of the {name}: it takes more cases"
+        return f"{today} can show no drop of the {name} from {fmt.percent(spread.mean)}: it takes more cases"
     if figures.now <= 0:
         return f" {today} show no noise: nothing changed between these runs, and any change would be detected"
     points = f"{_in_points(figures.now)} points of {name}"
     if figures.at_worst:
-        return f"{today} detect a change of {points} at worst: how much of it is noise is not known yet"
-    return f"{today} detect a change of {points} with 80 % power"
+        return f"{today} detect a drop of {points} at worst: how much of it is noise is not known yet"
+    rise = ""
+    if figures.rise is None:
+        rise = ", and no rise"
+    elif _in_points(figures.rise) != _in_points(figures.now):
+        rise = f", and a rise of {_in_points(figures.rise)}"
+    return f"{today} detect a drop of {points} with 80 % power{rise}"
 
 
 def _noise(figures: PowerFigures) -> list[tuple[str, str]]:
@@ -339,14 +344,14 @@ def _deviation(variance: float) -> str:
 
 
 def _power_tables(figures: PowerFigures) -> Iterator[doc.Table]:
-    """The smallest change that is detected, by repeats and cases; and how many cases the change asked for takes."""
+    """The smallest drop that is detected, by repeats and cases; and how many cases the requested one takes."""
     cases = sorted({design.cases for design, _ in figures.table})
     smallest = {design: "none" if value is None else _in_points(value) for design, value in figures.table}
     repeats = sorted({design.repeats for design, _ in figures.table})
     rows = [(f"{repeat:,}", *(smallest[Design(n, repeat)] for n in cases)) for repeat in repeats]
     columns = (doc.Column("Repeats"), *(doc.Column(f"{n:,} cases") for n in cases))
     unknown = "" if figures.spread.within is not None else "; other repeats are unknown while no case is repeated"
-    yield doc.Table("Minimum detectable difference", columns, rows, f"points; today's cases first{unknown}")
+    yield doc.Table("Minimum detectable drop", columns, rows, f"points; today's cases first{unknown}")
     if figures.detect is None:
         return
     n = fmt.counted(figures.spread.n_cases, "case")
@@ -357,7 +362,7 @@ def _power_tables(figures: PowerFigures) -> Iterator[doc.Table]:
             note = f"or today's {n} with {fmt.counted(figures.repeats_needed, 'repeat')} each"
     variants = figures.spread.variants
     yield doc.table(
-        f"To detect {_in_points(figures.detect)} points",
+        f"To detect a drop of {_in_points(figures.detect)} points",
         figures.needed,
         (doc.Column("Repeats"), lambda item: f"{item.repeats:,}"),
         ("Cases", lambda item: "more than 1,000,000" if item.cases is None else f"{item.cases:,}"),

@@ -1,5 +1,5 @@
-"""What a suite can detect: the minimum detectable difference of a paired comparison at 80 % power, and what a smaller
-one would take.
+"""What a suite can detect: the smallest drop that a paired comparison shows with 80 % power, and what a smaller one
+would take.
 
 The tests are those of `paired_tests`, at 5 %: McNemar's exact one for a pass rate over single samples, else sign flips
 over units, whose power is that of the paired t-test. A unit is a case, or a cluster of them. A change of the average
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from statistics import NormalDist
 
@@ -112,21 +112,28 @@ class PowerFigures:
     """Runs that were not used, by reason."""
     spread: Spread
     now: float | None
-    """The smallest change that the newest run's cases and repeats detect; None when they could show none."""
+    """The smallest drop that the newest run's cases and repeats detect; None when they could show none."""
+    rise: float | None
+    """The smallest rise that they detect: of a high pass rate it is smaller, since a drop adds noise."""
     at_worst: bool
     """True when nothing tells how much a case changes by noise: `now` is then what runs would detect that had nothing
     in common."""
     table: tuple[tuple[Design, float | None], ...]
-    """Cases and repeats with the smallest change that they detect."""
+    """Cases and repeats with the smallest drop that they detect."""
     detect: float | None = None
+    """The drop that was asked for."""
     needed: tuple[Needed, ...] = ()
     """By repeats, the cases that it takes to detect `detect`."""
     repeats_needed: int | None = None
     """With as many cases as now; None when no number of repeats would do, or nobody knows."""
 
 
-def power(spread: Spread, design: Design, change: float, *, rate: bool) -> float | None:
-    """How often a true change is shown: of a pass rate, the mean of a rise and a fall; None when nobody knows."""
+def power(spread: Spread, design: Design, change: float, *, rate: bool, rise: bool = False) -> float | None:
+    """How often a true drop, or with `rise` a true rise, is shown; None when the noise is unknown.
+
+    The two differ for a pass rate only: the closer it is to one half, the more single answers vary, so from 80 % a drop
+    is harder to show than a rise of the same size. A drop below 0 % or a rise above 100 % ends there.
+    """
     noise = spread.of_difference(design.repeats)
     if noise is None:
         return None
@@ -135,9 +142,8 @@ def power(spread: Spread, design: Design, change: float, *, rate: bool) -> float
     units = int(design.cases / spread.per_unit)
     if not rate:
         return _power(noise, units, change)
-    ways = [way for way in (-change, change) if 0 <= spread.mean + way <= 1]
-    results = [_power_of_rate(_moves(spread, design.repeats, way), units) for way in ways]
-    return sum(results) / len(results) if results else 1.0
+    way = min(change, 1 - spread.mean) if rise else -min(change, spread.mean)
+    return _power_of_rate(_moves(spread, design.repeats, way), units)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +177,8 @@ def chances(mean: float, alike: float) -> Array:
     have the correlation `alike`; 0 and 1 where that is as good as 1."""
     places = (np.arange(_NODES) + 0.5) / _NODES
     if alike > _CERTAIN or not 0 < mean < 1:
-        return (places > 1 - mean).astype(float)
+        # The share of each node that lies above 1 - mean, so that their mean is exact.
+        return np.asarray(np.clip(np.arange(1, _NODES + 1) - _NODES * (1 - mean), 0.0, 1.0))
     if alike < 1 - _CERTAIN:
         return np.full(_NODES, mean)
     entry, other = ((1 - alike) / alike * item for item in (mean, 1 - mean))
@@ -179,7 +186,8 @@ def chances(mean: float, alike: float) -> Array:
     odds = np.linspace(-_FAR_ODDS / entry, _FAR_ODDS / other, 8 * _NODES)
     density = -entry * np.logaddexp(0.0, -odds) - other * np.logaddexp(0.0, odds)
     below = np.cumsum(np.exp(density - density.max()))
-    result: Array = 1 / (1 + np.exp(-np.interp(places, below / below[-1], odds)))
+    # The logarithm of the chance first: exp(-odds) itself exceeds every float where nearly all cases always pass.
+    result: Array = np.exp(-np.logaddexp(0.0, -np.interp(places, below / below[-1], odds)))
     return result
 
 
@@ -223,18 +231,26 @@ def _power_of_rate(moves: _Moves, units: int) -> float:
     return min(shown, several)
 
 
-def smallest(spread: Spread, design: Design, *, rate: bool) -> float | None:
-    """The smallest change that is shown with 80 % power; None when none is, or nobody knows."""
-    most = max(spread.mean, 1 - spread.mean) if rate else 1.0
-    return _least(lambda change: power(spread, design, change, rate=rate), most)
+def smallest(spread: Spread, design: Design, *, rate: bool, rise: bool = False) -> float | None:
+    """The smallest drop, or rise, that is shown with 80 % power; None when none is, or the noise is unknown."""
+    most = (1 - spread.mean if rise else spread.mean) if rate else 1.0
+    return _least(lambda change: power(spread, design, change, rate=rate, rise=rise), most)
 
 
-def smallest_of(noise: float, spread: Spread, design: Design, *, rate: bool) -> float | None:
-    """As `smallest`, for a variance of a unit's change that is known."""
+def smallest_at_worst(spread: Spread, *, rate: bool, rise: bool = False) -> float | None:
+    """As `smallest`, for today's design if two runs had nothing in common but their average."""
+    design, alone = Design(spread.n_cases, spread.repeats), spread.mean * (1 - spread.mean)
+    if rate and spread.answers(spread.repeats) == 1:
+        return smallest(replace(spread, within=alone, between=0.0, df=math.inf), design, rate=rate, rise=rise)
     units = int(design.cases / spread.per_unit)
-    if rate and spread.answers(design.repeats) == 1 and units >= FEWEST_TO_SHOW:
-        return _least(lambda change: _mcnemar(min(1.0, max(noise, change)), units, change), 1.0)
-    return _least(lambda change: _power(noise, units, change), 1.0)
+
+    def shown(change: float) -> float:
+        after = spread.mean + (change if rise else -change)
+        # The rate after the change has its own noise.
+        grown = after * (1 - after) / alone if rate and alone > 0 else 1.0
+        return _power(spread.widest / 2 * (1 + grown), units, change)
+
+    return _least(shown, (1 - spread.mean if rise else spread.mean) if rate else 1.0)
 
 
 def _least(shown: Callable[[float], float | None], most: float) -> float | None:
@@ -249,7 +265,7 @@ def _least(shown: Callable[[float], float | None], most: float) -> float | None:
 
 
 def cases_needed(spread: Spread, repeats: int, change: float, *, rate: bool) -> int | None:
-    """The fewest cases, each asked `repeats` times, that show the change with 80 % power; None beyond a million."""
+    """The fewest cases, each asked `repeats` times, that show the drop with 80 % power; None beyond a million."""
     low, high = 1, math.ceil(FEWEST_TO_SHOW * spread.per_unit)
     while (reached := power(spread, Design(high, repeats), change, rate=rate)) is not None and reached < POWER:
         low, high = high, 2 * high
@@ -265,7 +281,7 @@ def cases_needed(spread: Spread, repeats: int, change: float, *, rate: bool) -> 
 
 
 def repeats_needed(spread: Spread, cases: int, change: float, *, rate: bool) -> int | None:
-    """The fewest repeats of so many cases that show the change; None when even a thousand do not, or nobody knows."""
+    """The fewest repeats of so many cases that show the drop; None when even a thousand do not, or noise is unknown."""
     if spread.within is None:
         return None
     if (power(spread, Design(cases, _MOST_REPEATS), change, rate=rate) or 0.0) < POWER:
