@@ -13,7 +13,7 @@ from parts.columns import Made, columns, suite
 from parts.described import summarise
 from parts.score_ends import score_ends
 from steelyard.analysis.model import Slice, Summary
-from steelyard.stats.intervals import Estimate
+from steelyard.stats.intervals import Estimate, Possible
 
 pytestmark = pytest.mark.boundary("numpy")
 
@@ -294,9 +294,10 @@ class TestCalls:
             Made("b", 0.5, tokens=(5, 4), category="x"),
             Made("c", 0.5, category="y"),
         )
-        assert summary.tokens_in == Estimate(15.0, 2, 1)
-        assert summary.tokens_out == Estimate(7.0, 2, 1)
-        assert summary.cost == Estimate(0.25, 1, 2)
+        # A call that did not report its tokens used some: the sum has no upper end.
+        assert summary.tokens_in == Estimate(15.0, 2, 1, possible=Possible(15.0, None, 1, 3))
+        assert summary.tokens_out == Estimate(7.0, 2, 1, possible=Possible(7.0, None, 1, 3))
+        assert summary.cost == Estimate(0.25, 1, 2, possible=Possible(0.25, None, 2, 3))
         assert by_name(summary, "category")["y"].totals["cost"] == Estimate(None, 0, 1)
 
     def test_failures_are_tallied(self) -> None:

@@ -14,7 +14,7 @@ from steelyard.decide.verdict import decide
 from steelyard.metrics.aggregate import Proportion
 from steelyard.records import RunState, Verdict
 from steelyard.report.verdicts import exit_code
-from steelyard.stats.intervals import Estimate
+from steelyard.stats.intervals import Estimate, Possible
 from steelyard.suite.models import SuiteModel
 
 PASS, FAIL, AMBIGUOUS, INVALID = Verdict.PASS, Verdict.FAIL, Verdict.AMBIGUOUS, Verdict.INVALID
@@ -44,6 +44,7 @@ def part(
         return Proportion(estimate, round(1000 * (value or 0)), 1000 if value is not None else 0)
 
     count, samples = hallucinated
+    open_ = Possible(samples / N, (samples + missing) / N, missing, N) if missing > 0.05 * N else None
     return Slice(
         factor=factor,
         name=name,
@@ -53,7 +54,7 @@ def part(
         median=Estimate(average, n, missing),
         pass_rate=Estimate(None, 0, N),
         findings={"HALLUC": count} if count else {},
-        finding_rates={"HALLUC": Estimate(samples / n, n, missing)},
+        finding_rates={"HALLUC": Estimate(samples / n, n, missing, possible=open_)},
         finding_samples={"HALLUC": samples} if samples else {},
         measures={"items": {"text": share(text), "grouping": share(grouping)}},
         repeated={} if repeated is None else {JSON_RULE: repeated},

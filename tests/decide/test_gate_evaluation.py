@@ -17,8 +17,8 @@ def summary_of(made: list[Made], **changes: object) -> Summary:
     return summarise(columns(made), suite(**changes))
 
 
-def one(gate: str, made: list[Made], **options: float) -> GateResult:
-    (result,) = evaluate([gate], summary_of(made), **options)
+def one(gate: str, made: list[Made]) -> GateResult:
+    (result,) = evaluate([gate], summary_of(made))
     return result
 
 
@@ -155,9 +155,7 @@ class TestEverySlice:
     def test_a_criterion_names_what_it_left_out(self) -> None:
         made = [Made("a", 0.9, category="x"), Made("b", 0.9, category="x"), Made("c", 0.1, category="y")]
         summary = summary_of(made)
-        (result,) = evaluate_criteria(
-            [Criterion(name="kinds", passes=self.SMALL)], Scope(summary, summary.overall, 0.05)
-        )
+        (result,) = evaluate_criteria([Criterion(name="kinds", passes=self.SMALL)], Scope(summary, summary.overall))
         assert (result.verdict, result.reason.endswith("; skipped as small: y (n 1)")) == (Verdict.PASS, True)
 
     def test_a_gate_that_left_out_every_slice_decides_nothing(self) -> None:
@@ -191,12 +189,12 @@ class TestSumsWithMissingSamples:
         assert (result.verdict, result.value.n) == (Verdict.PASS, 20)
 
     def test_nothing_found_with_few_missing_passes_and_says_so(self) -> None:
-        result = one("findings.NAME == 0", self.made(0, 1), max_inconclusive=0.05)
+        result = one("findings.NAME == 0", self.made(0, 1))
         assert result.verdict is Verdict.PASS
         assert "1 missing" in result.reason
 
     def test_nothing_found_with_many_missing_is_ambiguous(self) -> None:
-        result = one("findings.NAME == 0", self.made(0, 2), max_inconclusive=0.05)
+        result = one("findings.NAME == 0", self.made(0, 2))
         assert result.verdict is Verdict.AMBIGUOUS
         assert "2 of 20 samples are missing" in result.reason
 

@@ -250,7 +250,7 @@ def test_junit_has_a_testcase_a_criterion_and_skips_secondary_ones_that_do_not_p
 def test_the_words_for_a_criterion_follow_what_release_decides(value, fails, word):
     report = item_reports.items_report()
     overall = replace(report.summary.overall, average=value, median=value)
-    scope = Scope(replace(report.summary, overall=overall), overall, 0.05)
+    scope = Scope(replace(report.summary, overall=overall), overall)
     criterion = Criterion(name="average", passes="average >= 80 %", fails=fails, secondary=False, about="")
     (result,) = evaluate_criteria([criterion], scope)
     assert gates.standing(result) == word
@@ -259,7 +259,7 @@ def test_the_words_for_a_criterion_follow_what_release_decides(value, fails, wor
 def test_over_repeats_without_enough_runs_it_is_undecided():
     report = item_reports.items_report()
     overall = replace(report.summary.overall, repeated={})
-    scope = Scope(replace(report.summary, overall=overall), overall, 0.05)
+    scope = Scope(replace(report.summary, overall=overall), overall)
     criterion = Criterion(name="json", passes=item_reports.VALID, fails=None, secondary=False, about="")
     (result,) = evaluate_criteria([criterion], scope)
     assert gates.standing(result) == "undecided"

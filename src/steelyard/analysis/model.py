@@ -10,7 +10,7 @@ from steelyard.frozen import frozen
 from steelyard.metrics.aggregate import Proportion
 from steelyard.metrics.registry import READABLE, Metric, Names
 from steelyard.records import Outcome
-from steelyard.stats.intervals import Estimate
+from steelyard.stats.intervals import Estimate, Possible
 
 if TYPE_CHECKING:
     from steelyard.analysis.calibration import ConfidenceFigures
@@ -126,6 +126,8 @@ class Slice:
     figure counts them as missing, and they are inconclusive."""
     metrics: dict[str, Estimate] = field(default_factory=dict)
     """Metrics without a field of their own, such as those that a suite adds, by name."""
+    absent: int = field(default=0, metadata={"hidden": True})
+    """Samples of the run that were planned and are missing, and may be of this slice; the whole run plans them."""
 
     def estimate(self, metric: Metric, names: Names, scale: Sequence[float] = (0.0, 1.0)) -> Estimate:
         """A metric in this group; n/a when the run does not have it. `scale` is that of its component."""
@@ -149,8 +151,12 @@ class Slice:
         counts: dict[str, int] = getattr(self, path[0])
         if not n or (path[1:] and path[1] not in self.finding_rates):
             return Estimate(None, 0, self.n_planned)
-        count = counts.get(path[1], 0) if path[1:] else sum(counts.values())
-        return Estimate(float(count), n, self.n_planned - n)
+        count = float(counts.get(path[1], 0) if path[1:] else sum(counts.values()))
+        missing = self.n_planned - n + self.absent
+        of_rate = next(iter(self.finding_rates.values())).possible if self.finding_rates else None
+        highest = count + missing if path[0] == "finding_samples" else None
+        possible = None if of_rate is None else Possible(count, highest, missing, n + missing)
+        return Estimate(count, n, self.n_planned - n, possible=possible)
 
 
 def _share_of_scale(average: Estimate, scale: Sequence[float]) -> Estimate:
@@ -161,7 +167,11 @@ def _share_of_scale(average: Estimate, scale: Sequence[float]) -> Estimate:
         None if number is None else (number - low) / (high - low)
         for number in (average.value, average.low, average.high)
     )
-    return replace(average, value=value, low=bottom, high=top)
+    possible = average.possible
+    if possible is not None:
+        ends = [None if end is None else (end - low) / (high - low) for end in (possible.low, possible.high)]
+        possible = replace(possible, low=ends[0], high=ends[1])
+    return replace(average, value=value, low=bottom, high=top, possible=possible)
 
 
 @frozen

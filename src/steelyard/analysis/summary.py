@@ -179,6 +179,7 @@ def _slices(data: RunData, factor: str, repeats: Repeats) -> list[Slice]:
             outcomes={table.outcomes[i]: int(outcomes[g, i]) for i in range(n_outcomes) if outcomes[g, i]},
             repeated=repeated[g],
             excluded=int(excluded[g]),
+            absent=data.absent if factor else 0,
             **fields[g],
         )
         for g, name in enumerate(groups.names)

@@ -116,7 +116,7 @@ class _Trial:
             matches = {f"gate {gate.text!r}": evaluate([gate.text], summary) for gate in self._gates}
             for criterion in self._suite.criteria:
                 written = f"criterion {criterion.name} ({self._written[criterion.name]})"
-                matches[written] = evaluate_criteria([criterion], Scope(summary, summary.overall, 1.0))
+                matches[written] = evaluate_criteria([criterion], Scope(summary, summary.overall))
             self._available[key] = matches
         return self._available[key]
 

@@ -400,10 +400,7 @@ def _held(text: str, asks: str, baseline: Arm, candidate: Arm, comparison: Compa
 def _gate(text: str, asks: str, baseline: Arm, candidate: Arm) -> Held:
     """A gate on the candidate; to adopt it must hold in every slice it speaks of, to reject one is enough."""
     gate = parse_gate(text)
-    scopes = [
-        Scope(arm.summary, arm.summary.overall, arm.header.description.limits.max_inconclusive)
-        for arm in (baseline, candidate)
-    ]
+    scopes = [Scope(arm.summary, arm.summary.overall) for arm in (baseline, candidate)]
     outcome = results(gate, scopes[1])
     decisive = Verdict.FAIL if asks == "adopt" else Verdict.PASS
     order = {decisive: 0, Verdict.AMBIGUOUS: 1}

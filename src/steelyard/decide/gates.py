@@ -20,9 +20,9 @@ from steelyard.metrics.expressions import (
     parse_expression,
     parse_gate,
 )
-from steelyard.metrics.registry import CORRECTED
+from steelyard.metrics.registry import CORRECTED, Level
 from steelyard.records import Verdict
-from steelyard.stats.intervals import Estimate
+from steelyard.stats.intervals import Estimate, Possible
 from steelyard.suite.models import Criterion, SuiteModel
 
 
@@ -90,19 +90,14 @@ class Decision:
 
 _TOLERANCE = 1e-9
 """What rounding may leave between 45 / 50 and 0.9."""
-_GROWING = ("count", "cost", "tokens")
-"""Units of sums: a sample that is missing can only have added to them."""
-_OF_ALL = ("pass_rate", CORRECTED, "average", "median")
-"""Figures of all samples: where more than half are missing, the rest does not represent all, whatever is allowed."""
 
 
-def evaluate(gates: Sequence[str], summary: Summary, *, max_inconclusive: float = 0.05) -> list[GateResult]:
+def evaluate(gates: Sequence[str], summary: Summary) -> list[GateResult]:
     """The results of all gates on plain numbers, in order; a `*` gate gives one for each slice.
 
-    A sum (findings, cost, tokens) that stands on fewer samples than were planned decides only while the missing share
-    is within `max_inconclusive`, or when the missing could not change the outcome.
+    A gate is AMBIGUOUS when what is missing or undecided could change its result (`Estimate.possible`).
     """
-    whole = Scope(summary, summary.overall, max_inconclusive)
+    whole = Scope(summary, summary.overall)
     return [result for gate in map(parse_gate, gates) if not gate.baseline for result in results(gate, whole)]
 
 
@@ -131,7 +126,6 @@ class Scope:
 
     summary: Summary
     part: Slice
-    max_inconclusive: float
 
     @property
     def is_variant(self) -> bool:
@@ -151,7 +145,7 @@ def results(gate: Gate, scope: Scope) -> list[GateResult]:
     result = scope.slices(gate)
     small = small_slices(gate, {item.name: _reachable(gate, item, scope.summary) for item in result})
     rest: Sequence[Slice | None] = [item for item in result if item.name not in small] or [None]
-    return [_result(gate, item, scope.summary, scope.max_inconclusive, named(small)) for item in rest]
+    return [_result(gate, item, scope.summary, named(small)) for item in rest]
 
 
 def small_slices(gate: Gate, sizes: Mapping[str, int]) -> dict[str, int]:
@@ -182,7 +176,7 @@ def _reachable(gate: Gate, result: Slice, summary: Summary) -> int:
     return min(result.n_planned, measure(gate, result, summary).n + unread)
 
 
-def _result(gate: Gate, result: Slice | None, summary: Summary, max_inconclusive: float, skipped: str) -> GateResult:
+def _result(gate: Gate, result: Slice | None, summary: Summary, skipped: str) -> GateResult:
     if result is None:
         name = f"{gate.factor}.{gate.slice}.{gate.metric}"
         value = Estimate(None, 0)
@@ -196,7 +190,7 @@ def _result(gate: Gate, result: Slice | None, summary: Summary, max_inconclusive
         if few and value.n >= gate.min_n:
             verdict, reason = _few_calls(gate, result)
         else:
-            verdict, reason = _judge(gate, value, summary, max_inconclusive)
+            verdict, reason = _judge(gate, value, summary)
     return gate_result(gate, name, value, verdict, reason, skipped=skipped)
 
 
@@ -223,7 +217,7 @@ def measure(gate: Gate, result: Slice, summary: Summary) -> Estimate:
     return result.estimate(gate.of, gate.names, scale)
 
 
-def _judge(gate: Gate, value: Estimate, summary: Summary, max_inconclusive: float) -> tuple[Verdict, str]:
+def _judge(gate: Gate, value: Estimate, summary: Summary) -> tuple[Verdict, str]:
     if value.value is None:
         if gate.pattern == CORRECTED:
             from steelyard.analysis.judge.corrected import why_unknown
@@ -232,55 +226,52 @@ def _judge(gate: Gate, value: Estimate, summary: Summary, max_inconclusive: floa
         return Verdict.AMBIGUOUS, "n/a: no data" + _more_repeats(gate, summary) + _missing(value)
     if value.n < gate.min_n:
         return Verdict.AMBIGUOUS, f"n {value.n} is below the {gate.min_n} that this gate asks for" + _missing(value)
+    if value.possible is not None and is_open(gate, value.possible):
+        return Verdict.AMBIGUOUS, open_reason(gate, value, value.possible)
     holds = _holds(value.value, gate.operator, gate.threshold)
-    verdict = Verdict.PASS if holds else Verdict.FAIL
-    if gate.pattern.endswith("passed") and _could_hold(gate, value, holds=holds):
-        return Verdict.AMBIGUOUS, f"{value.n_missing} of {value.n + value.n_missing} are undecided and could change it"
-    if gate.pattern in _OF_ALL and value.n_missing > value.n and _rest_could_turn(gate, value, holds=holds):
-        return (
-            Verdict.AMBIGUOUS,
-            f"{value.n_missing} of {value.n + value.n_missing} samples are missing: more than half",
-        )
-    if gate.unit in _GROWING and value.n_missing and _could_turn(gate, value.value, holds=holds):
-        planned = value.n + value.n_missing
-        if value.n_missing / planned > max_inconclusive + _TOLERANCE:
-            return Verdict.AMBIGUOUS, f"{value.n_missing} of {planned} samples are missing and could change it"
-        return verdict, _words(gate, value.value, holds=holds) + _missing(value)
-    return verdict, _words(gate, value.value, holds=holds) + _missing(value) + _within_noise(gate, value, holds=holds)
+    message = _words(gate, value.value, holds=holds) + _missing(value) + _within_noise(gate, value, holds=holds)
+    return (Verdict.PASS if holds else Verdict.FAIL), message
+
+
+def is_open(gate: Gate, possible: Possible) -> bool:
+    """Whether a gate holds at one end of what is possible and not at the other."""
+    ends = possible.ends
+    if gate.operator in ("==", "!="):
+        around = _holds(ends[0], "<=", gate.threshold) and _holds(ends[1], ">=", gate.threshold)
+        return around and not all(_close(end, gate.threshold) for end in ends)
+    return len({_holds(end, gate.operator, gate.threshold) for end in ends}) > 1
+
+
+def open_reason(gate: Gate, value: Estimate, possible: Possible) -> str:
+    """Why what is missing leaves a gate open, with the ends of what is possible."""
+    ends = [end for end in (possible.low, possible.high) if end is not None]
+    shown = " and ".join(distinguished(end, gate.unit, gate.threshold) for end in ends)
+    between = f"between {shown}" if len(ends) == 2 else f"{shown} or {'less' if possible.low is None else 'more'}"
+    if not possible.n_missing:
+        return f"it lies {between}" if len(ends) == 2 else f"it is {between}"
+    figure = distinguished(value.value, gate.unit, gate.threshold)
+    verb = "is" if possible.n_missing == 1 else "are"
+    missing = f"{verb} undecided" if gate.of.level is Level.CELL else f"samples {verb} missing"
+    return (
+        f"{possible.n_missing:,} of {possible.n_planned:,} {missing} and could change it: it is {figure},"
+        f" and with them {between if ends else 'anything'}"
+    )
 
 
 def _few_calls(gate: Gate, result: Slice) -> tuple[Verdict, str]:
     """A percentile of too few calls for one: it lies between the median and the longest, and these may decide."""
     middle, longest = result.latency["p50"], result.latency["max"]
     few = f"{gate.metric} of {longest.n:,} call{'' if longest.n == 1 else 's'} is not known"
-    ends = [(item, _holds(item.value or 0.0, gate.operator, gate.threshold)) for item in (middle, longest)]
-    if gate.operator in ("==", "!=") or ends[0][1] is not ends[1][1]:
+    least = middle.value if middle.possible is None else middle.possible.ends[0]
+    highest = longest.value if longest.possible is None else longest.possible.ends[1]
+    ends = [_holds(end or 0.0, gate.operator, gate.threshold) for end in (least, highest)]
+    if gate.operator in ("==", "!=") or ends[0] is not ends[1]:
         return Verdict.AMBIGUOUS, f"{few}; the longest took {in_unit(longest.value or 0.0, 's')}" + _missing(longest)
-    decisive = longest if ends[0][1] is (gate.operator[0] == "<") else middle
-    message = _words(gate, decisive.value or 0.0, holds=ends[0][1])
-    return (Verdict.PASS if ends[0][1] else Verdict.FAIL), (
+    decisive = longest if ends[0] is (gate.operator[0] == "<") else middle
+    message = _words(gate, decisive.value or 0.0, holds=ends[0])
+    return (Verdict.PASS if ends[0] else Verdict.FAIL), (
         f"{few}; {'the longest' if decisive is longest else 'the median'}: {message}" + _missing(longest)
     )
-
-
-def _could_hold(gate: Gate, value: Estimate, *, holds: bool) -> bool:
-    """Whether the undecided could change sides of a share of all, in which they do not hold."""
-    planned = value.n + value.n_missing
-    best = (value.value or 0.0) + value.n_missing / planned
-    if gate.operator in ("==", "!="):
-        return (
-            value.n_missing > 0
-            and _holds(gate.threshold, ">=", value.value or 0.0)
-            and _holds(best, ">=", gate.threshold)
-        )
-    return _holds(best, gate.operator, gate.threshold) is not holds
-
-
-def _rest_could_turn(gate: Gate, value: Estimate, *, holds: bool) -> bool:
-    """Whether samples without a reading could change sides: they may all be worth nothing, or everything."""
-    share = 0.0 if gate.pattern == "median" else value.n / (value.n + value.n_missing)
-    worst = (value.value or 0.0) * share
-    return any(_holds(end, gate.operator, gate.threshold) is not holds for end in (worst, worst + 1 - share))
 
 
 def needed_repeats(gate: Gate) -> int:
@@ -306,15 +297,6 @@ def _holds(value: float, sign: str, threshold: float) -> bool:
 
 def _close(value: float, threshold: float) -> bool:
     return abs(value - threshold) <= _TOLERANCE * max(1.0, abs(threshold))
-
-
-def _could_turn(gate: Gate, value: float, *, holds: bool) -> bool:
-    """Whether a sum that may only grow could still change sides."""
-    if gate.operator in ("<", "<="):
-        return holds
-    if gate.operator in (">", ">="):
-        return not holds
-    return value <= gate.threshold
 
 
 def _words(gate: Gate, value: float, *, holds: bool) -> str:

@@ -18,11 +18,12 @@ from steelyard.analysis.compare.checks import STABILITY
 from steelyard.analysis.compare.compare import on_cases
 from steelyard.analysis.compare.metrics import BoundedChange, at_step, verdict_of
 from steelyard.analysis.compare.model import MetricChange, Moved
+from steelyard.analysis.wording import SHARES, in_unit
 from steelyard.analysis.wording import difference as signed
-from steelyard.analysis.wording import in_unit
 from steelyard.decide.gates import GateResult, all_small, gate_result, named, p_text, small_slices
 from steelyard.metrics.expression_checks import NOT_FOR_SURE
 from steelyard.metrics.expressions import EVERY, Gate
+from steelyard.metrics.missing import matters
 from steelyard.records import Verdict
 from steelyard.stats.intervals import Estimate
 from steelyard.stats.paired import NO_CHANGE, SIGNIFICANT, holm_steps, least_p, p_at
@@ -212,6 +213,10 @@ def _single(
     else:
         verdict, why = _verdict(gate, placed, beyond, within, several)
         message = f"{message}: {why}"
+        missing = against.missing_of(gate.factor or "", placed.name)
+        if _could_turn(gate, change, missing, verdict) and matters(missing, change.b.n, against.b.suite):
+            verdict = Verdict.AMBIGUOUS
+            message += f"; {missing:,} samples of either run are missing and could change it"
         if doubt := against.doubt(change):
             message += f"; {doubt}"
             # What may be the judge's alone is for sure of nobody.
@@ -252,6 +257,19 @@ def _verdict(
         takes = f"it takes {fewest:,.0f} {many}{among}" if fewest < math.inf else f"it takes {many} that are better"
         return Verdict.AMBIGUOUS, f"not {limit}, but not for sure: {cases} cannot show it; {takes}"
     return Verdict.AMBIGUOUS, f"not {limit}, but not for sure ({p_text(within)}{among})"
+
+
+def _could_turn(gate: Gate, change: MetricChange, missing: int, verdict: Verdict) -> bool:
+    """Whether pairs with a missing sample could change a verdict: each could differ by the whole scale."""
+    if change.group == "failures" or verdict is Verdict.AMBIGUOUS:
+        return False  # missing samples are what those metrics count
+    pairs, ends = change.b.n, change.scale or ((0.0, 1.0) if gate.unit in SHARES else (0.0, math.inf))
+    centre = (change.difference.value or 0.0) * pairs / (pairs + missing)
+    room = (ends[1] - ends[0]) * missing / (pairs + missing) if missing else 0.0
+    worst = centre - room if (verdict is Verdict.PASS) is (gate.operator == ">=") else centre + room
+    limit = gate.threshold + (-NO_CHANGE if gate.operator == ">=" else NO_CHANGE)
+    holds = worst >= limit if gate.operator == ">=" else worst <= limit
+    return holds is (verdict is Verdict.FAIL)
 
 
 def _as_compared(change: MetricChange, message: str, few: str) -> tuple[Verdict, str]:

@@ -100,10 +100,10 @@ def decide(
     """
     allowed, criteria, gates = suite.limits.max_inconclusive, suite.criteria, suite.gates
     everything = (
-        *_without_repeats(evaluate(gates, summary, max_inconclusive=allowed), summary, suite),
+        *_without_repeats(evaluate(gates, summary), summary, suite),
         *relative,
         *_unheld(gates, relative),
-        *evaluate_criteria(criteria, Scope(summary, summary.overall, allowed)),
+        *evaluate_criteria(criteria, Scope(summary, summary.overall)),
     )
     result = with_checked_judge(_without_truth(suite.without_truth, everything), summary, suite)
     broken = (*((gone,) if gone else ()), *_why_invalid(summary.overall, allowed, RunState(state)))
@@ -207,7 +207,7 @@ def _by_variant(
     lacking = _absent(summary.overall) > allowed * summary.overall.n_planned + 1e-9
     decisions = []
     for part in variants:
-        results = evaluate_criteria(criteria, Scope(summary, part, allowed))
+        results = evaluate_criteria(criteria, Scope(summary, part))
         result = with_checked_judge(_without_truth(suite.without_truth, results), summary, suite)
         verdict = _verdict(result, doubtful=doubtful)
         if verdict is None:

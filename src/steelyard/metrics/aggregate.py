@@ -15,6 +15,7 @@ from dataclasses import field, replace
 import numpy as np
 
 from steelyard.frozen import frozen
+from steelyard.metrics.missing import Ranges
 from steelyard.metrics.own import RunData
 from steelyard.metrics.registry import Aggregate, Contributions, Labels, Level, Metric, Names, metrics
 from steelyard.stats.arrays import Array, pieces
@@ -55,6 +56,7 @@ Hit = tuple[Metric, Names, list[Figure]]
 def figures(data: RunData, factor: str, level: Level) -> Iterator[Hit]:
     """Every metric of one level that a run has, in every group of a factor."""
     groups = data.groups[factor] if level is Level.SAMPLE else data.cells.groups[factor]
+    ranges = Ranges(data, factor, level)
     families: dict[Callable[[RunData], Labels], list[Metric]] = {}
     by_function: dict[object, list[tuple[Metric, Names]]] = {}
     for metric in metrics().values():
@@ -69,19 +71,21 @@ def figures(data: RunData, factor: str, level: Level) -> Iterator[Hit]:
     for labels_of, family in families.items():
         labels = labels_of(data)
         for metric in family:
-            yield from _family(metric, labels, groups)
+            yield from _family(metric, labels, groups, ranges)
     for same in by_function.values():
         metric, names = same[0]
-        yield from _together(same, metric.contributions(data, names), groups, data)
+        contributions = metric.contributions(data, names)
+        for metric, names, column in _together(same, contributions, groups, data):
+            yield metric, names, ranges.with_range(metric, names, contributions, column)
 
 
-def _family(metric: Metric, labels: Labels, groups: Groups) -> Iterator[Hit]:
+def _family(metric: Metric, labels: Labels, groups: Groups, ranges: Ranges) -> Iterator[Hit]:
     entries = groups.labelled(labels.label) if labels.sample is None else groups.listed(labels.sample, labels.label)
     size = len(labels.names)
     if metric.aggregate is Aggregate.RATE:
         rates = groups.rates(entries, size, labels.available)
         for at, name in enumerate(labels.names):
-            yield metric, (name,), [row[at] for row in rates]
+            yield metric, (name,), ranges.of_labels(labels.available, [row[at] for row in rates])
         return
     counts, n = groups.counts(entries, size), groups.count(labels.available)
     for at, name in enumerate(labels.names):

@@ -92,6 +92,10 @@ class CellGroups:
         unit = of_cell if len(table.unit_names) < self.n else None
         self.groups = {factor: self._cut(factor, item, unit) for factor, item in groups.items()}
 
+    def count_of(self, mask: Array) -> Array:
+        """How many samples of each cell `mask` marks."""
+        return np.bincount(self.of_sample[mask], minlength=self.n)
+
     def name(self, cell: int) -> tuple[str, str]:
         """The case and the variant of a cell."""
         return self._cases[int(self.case[cell])], self.variants[int(self.variant[cell])]

@@ -90,6 +90,9 @@ class Contributions:
     """Of a share of things in cells, how many of these cannot tell: they count as not so, and as missing."""
     not_missing: Array | None = None
     """Rows that were never to have a value."""
+    possible: tuple[Array, Array] | None = None
+    """By row, the lowest and the highest value that it could have had were nothing of it missing or censored; rows
+    that were never to have a value are NaN in both. None: a row has its value, or is missing."""
     excluded: Reasons = ()
     noted: Reasons = ()
     """What is counted with another value."""
@@ -228,6 +231,10 @@ class Metric:
         if self.scale is not None:
             return self.scale(data, names)
         return (0.0, 1.0) if self.unit in ("share", "score") else (0.0, math.inf)
+
+    def possible_ends(self, data: RunData, names: Names) -> tuple[float, float]:
+        """The lowest and highest value that a missing row could have had; a plain number may be negative."""
+        return (-math.inf, math.inf) if self.unit == "number" and self.own else self.ends(data, names)
 
 
 NO_INTERVAL = "none: a count, a sum, an extreme or a mean without ends has no interval"

@@ -14,6 +14,7 @@ import numpy as np
 
 from steelyard.frozen import slotted
 from steelyard.metrics.cells import CellGroups
+from steelyard.metrics.missing import matters
 from steelyard.metrics.registry import Aggregate, Compared, Contributions, Level, Metric, Names, register
 from steelyard.metrics.table import Table
 from steelyard.records import Item
@@ -345,15 +346,32 @@ def _contributions(data: RunData, names: Names) -> Contributions:
         of = seen.either[cell] if at is None else seen.shared[cell]
         return f"{both:g} of {of} over {seen.runs[cell]} repeats"
 
+    shares = seen.shares()[field]
     return Contributions(
-        seen.shares()[field],
+        shares,
         not_missing=seen.apart,
+        possible=_possible(data, seen, shares),
         excluded=(
             ("the case asks for no items (not missing)", seen.apart),
             ("nothing to compare in two repeats", None),
         ),
         detail=detail,
     )
+
+
+def _possible(data: RunData, seen: Seen, shares: Array) -> tuple[Array, Array] | None:
+    """By cell, the lowest and highest share if pairs of repeats with a missing one were all unlike, or all alike."""
+    table, cells = data.table, data.cells
+    missing = cells.count_of(~table.conclusive) + cells.planned_repeats - cells.samples
+    if not matters(int(missing.sum()), int(table.conclusive.sum()), data.suite):
+        return None
+    planned = cells.planned_repeats * (cells.planned_repeats - 1)
+    present = cells.planned_repeats - missing
+    read = np.where(planned > 0, present * (present - 1) / np.maximum(planned, 1), 0.0)
+    # Of a cell with every repeat but nothing to compare, no share was to be had.
+    read[np.isnan(shares) & (missing == 0) | seen.apart] = np.nan
+    lowest = np.where(np.isnan(shares) & ~np.isnan(read), 0.0, shares * read)
+    return lowest, np.where(np.isnan(shares) & ~np.isnan(read), 1.0, lowest + 1 - read)
 
 
 register(

@@ -239,7 +239,7 @@ def explain_metrics(store: Store, header: RunHeader, data: RunData, *asked: str)
     summary = summarise_stored(store, header.id, header.description, data.columns, only_for_gates=True)
     explanations = []
     for gate in [find_metric(text, header, summary) for text in asked]:
-        parts = Scope(summary, summary.overall, 0.0).slices(gate)
+        parts = Scope(summary, summary.overall).slices(gate)
         if not parts:
             raise UsageError(f"no sample of run {header.id} has {gate.factor} {gate.slice!r}")
         explanations += [_explained(data, summary, gate, part) for part in parts]

@@ -22,7 +22,7 @@ Where most cases did not move at all, resamples know no spread, and two made-up 
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import field, replace
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -30,6 +30,24 @@ import numpy as np
 
 from steelyard.frozen import frozen
 from steelyard.stats.arrays import Array, beta_power, draws, incomplete_beta
+
+
+@frozen
+class Possible:
+    """The lowest and the highest value that a figure could have had if nothing were missing or undecided."""
+
+    low: float | None
+    high: float | None
+    """None: there is no such end, as of a sum of costs."""
+    n_missing: int = 0
+    """How many samples or cells are missing or undecided; 0 where the figure itself is only known to lie between."""
+    n_planned: int = 0
+    """Of how many."""
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """Both ends as numbers."""
+        return -math.inf if self.low is None else self.low, math.inf if self.high is None else self.high
 
 
 @frozen
@@ -46,6 +64,8 @@ class Estimate:
     high: float | None = None
     constant: bool = False
     """True when all values are the same and at no end of their scale: n bounds the interval, not their spread."""
+    possible: Possible | None = field(default=None, metadata={"hidden": True})
+    """None where nothing is missing, or too little to leave a gate open; a gate decides only if both ends agree."""
 
 
 Z = 1.959963984540054

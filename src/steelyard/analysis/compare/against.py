@@ -96,6 +96,10 @@ class Against:
             rows, case = (results[0], results[1]), case[here]
         return len(np.unique(case)), answered_cases(self.a, self.b, self._cases, rows)
 
+    def missing_of(self, factor: str, name: str) -> int:
+        """How many samples of a group, or of all, are missing on either side: each may have taken a pair away."""
+        return sum(_missing_in(run, factor, name) for run in (self.a, self.b))
+
     @property
     def primary(self) -> str:
         """The figure that decides unless a gate says otherwise: the pass rate, else the average."""
@@ -188,6 +192,13 @@ def _rows_of(groups: Groups | None, name: str, n: int) -> Array:
     if groups is None or name not in groups.names:
         return np.empty(0, dtype=int)
     return groups.samples_where(groups.names.index(name), np.ones(n, dtype=bool))
+
+
+def _missing_in(run: ComparedRun, factor: str, name: str) -> int:
+    absent = max(0, (run.suite.n_planned or 0) - run.columns.n)
+    conclusive = run.table.conclusive
+    rows = _rows_of(cut(run.columns, run.suite, 0).get(factor), name, run.columns.n)
+    return absent + int((~conclusive[rows]).sum())
 
 
 def _summed(change: MetricChange) -> MetricChange:
