@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from contextlib import closing
 
 import pytest
 
@@ -44,7 +45,7 @@ def two_runs(folder):
 
 def forge(path):
     """Make all stored runs claim to be of the suite at `path`."""
-    with sqlite3.connect(".steelyard/steelyard.db") as database:
+    with closing(sqlite3.connect(".steelyard/steelyard.db")) as database, database:
         for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
             database.execute(f'DROP TRIGGER "{name}"')
         database.execute("UPDATE runs SET suite_path = ?", (str(path),))
@@ -79,7 +80,7 @@ def test_no_metric_that_a_run_names_is_loaded(folder, tmp_path_factory):
     declared = {"name": "own", "unit": "share", "better": "higher", "aggregate": "mean", "formula": "x", "about": ""}
     declared |= {"point": None, "code": "trap:answer", "source": "0"}
     forge(path)
-    with sqlite3.connect(".steelyard/steelyard.db") as database:
+    with closing(sqlite3.connect(".steelyard/steelyard.db")) as database, database:
         (suite,) = database.execute("SELECT suite FROM runs").fetchone()
         suite = json.dumps(json.loads(suite) | {"metrics": [declared]})
         database.execute("UPDATE runs SET suite = ?", (suite,))

@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import sqlite3
+from contextlib import closing
 
 import pytest
 
@@ -40,6 +41,12 @@ def folder(tmp_path_factory):
         steelyard.run_suite(steelyard.load_suite(suite))
     os.chdir(before)
     return folder
+
+
+def copied(folder, to):
+    """A copy of the folder's store, which may be in use."""
+    with closing(sqlite3.connect(folder / ".steelyard/steelyard.db")) as source, closing(sqlite3.connect(to)) as copy:
+        source.backup(copy)
 
 
 @pytest.fixture(autouse=True)
@@ -87,8 +94,8 @@ def test_samples_are_read_without_their_answers(folder, tmp_path):
     )
     # Answers that nobody can read any more are no trouble to whoever does not want them.
     copy = tmp_path / "copy.db"
-    with sqlite3.connect(folder / ".steelyard/steelyard.db") as source, sqlite3.connect(copy) as broken:
-        source.backup(broken)
+    copied(folder, copy)
+    with closing(sqlite3.connect(copy)) as broken, broken:
         for (name,) in broken.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
             broken.execute(f"DROP TRIGGER {name}")
         broken.execute("UPDATE answers SET text = CAST(x'ff' AS TEXT)")
@@ -172,8 +179,7 @@ def test_gates_of_a_suite_as_it_is_now(folder):
 
 def test_scoring_again_is_a_new_run_of_the_same_answers(folder, tmp_path):
     store = str(tmp_path / "copy.db")
-    with sqlite3.connect(folder / ".steelyard/steelyard.db") as source, sqlite3.connect(store) as copy:
-        source.backup(copy)
+    copied(folder, store)
     old = steelyard.load_run("LAST~1", store)
     new = steelyard.rescore(old)
     assert (new.header.rescored_from, new.average.value) == (old.id, old.average.value)

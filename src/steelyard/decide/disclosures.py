@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from steelyard.analysis.model import Summary
+from steelyard.analysis.wording import percent
 from steelyard.decide.gates import GateResult
-from steelyard.records import RunHeader
+from steelyard.records import RunHeader, Verdict
+from steelyard.stats.paired import SIGNIFICANT, holm
 
 Disclosure = Callable[[RunHeader, Summary, Sequence[GateResult]], Iterator[str]]
 
@@ -45,7 +47,32 @@ def _retried_samples(header: RunHeader, _summary: Summary, _gates: Sequence[Gate
     )
 
 
+_FAMILY = 3
+"""From so many gates on, at least one fails by chance in more than 5 % of runs."""
+
+
+def _family_of_gates(_header: RunHeader, _summary: Summary, gates: Sequence[GateResult]) -> Iterator[str]:
+    """How often at least one of several gates on baselines fails by chance, and which failures remain if adjusted."""
+    tested = [(item.gate, item.p) for item in gates if item.baseline and item.p is not None]
+    family = {gate: min(p for other, p in tested if other == gate) for gate, _ in tested}
+    if len(family) < _FAMILY:
+        return
+    # Each gate fails at p < 5 %, two-sided, in one of two directions.
+    rate = 1 - (1 - SIGNIFICANT / 2) ** len(family)
+    yield (
+        f"{len(family)} gates are tested on a baseline, and each fails by chance in up to {percent(SIGNIFICANT / 2)} of"
+        f" runs: with no change at all, at least one fails in up to {percent(rate)} of runs"
+    )
+    failing = {item.gate for item in gates if item.baseline and item.verdict is Verdict.FAIL}
+    adjusted = dict(zip(family, holm(list(family.values())), strict=True))
+    if failing:
+        still = sorted(gate for gate in failing if (adjusted.get(gate) or 0.0) < SIGNIFICANT)
+        named = f": {', '.join(still)}" if still else ", so chance alone may explain it"
+        yield f"adjusted for all {len(family)} (Holm), {len(still)} of {len(failing)} failing gates remain{named}"
+
+
 _DISCLOSURES: tuple[Disclosure, ...] = (
     _reused_answers,
     _retried_samples,
+    _family_of_gates,
 )

@@ -60,6 +60,8 @@ class GateResult:
     the threshold is what it may be."""
     skipped: str = ""
     """Of a gate that skips small slices: those that it skipped, each with its n."""
+    p: float | None = None
+    """Of a gate on a baseline: the p-value of a loss beyond its limit, adjusted for its slices; None if not tested."""
 
     @property
     def word(self) -> str:

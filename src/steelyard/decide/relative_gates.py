@@ -2,9 +2,10 @@
 
 A gate fails when its metric is beyond what is allowed by more than noise: the interval of the paired difference lies
 beyond it, and so does the paired test. Several slices of one gate are several chances to err, and are adjusted for one
-another (Holm). `for sure` turns the burden of proof round: the gate passes only when the metric is shown to be within,
-by an interval that holds however rare and large losses are (`bounded_mean`).
-Latency and cost are tested with the run as the unit: above the limit with one run a side is AMBIGUOUS.
+another (Holm). Several gates are not: with one irrelevant gate more, a real loss might pass. How often one of them
+fails by chance is a disclosure instead (`decide/disclosures.py`). `for sure` turns the burden of proof round: the gate
+passes only when the metric is shown to be within, by an interval that holds however rare and large losses are
+(`bounded_mean`). Latency and cost are tested with the run as the unit: above the limit with one run each, AMBIGUOUS.
 """
 
 from __future__ import annotations
@@ -223,7 +224,7 @@ def _single(
             verdict = Verdict.AMBIGUOUS if gate.for_sure and verdict is Verdict.PASS else verdict
     spite = f"; overridden: {confounded[0]}" if against.allow_mismatch and confounded else ""
     unit = DIFFERENCE + gate.unit
-    return gate_result(gate, placed.metric, difference, verdict, message + spite, unit, baseline=baseline)
+    return gate_result(gate, placed.metric, difference, verdict, message + spite, unit, baseline=baseline, p=beyond)
 
 
 def _verdict(
