@@ -237,10 +237,10 @@ def test_slices_do_not_blur_what_is_found_in_the_whole(history):
 
 
 def read_again(runs):
-    store = open_store(":memory:")
-    for run in runs:
-        store.create_run(run)
-    return read_history(store, "chairs")
+    with open_store(":memory:") as store:
+        for run in runs:
+            store.create_run(run)
+        return read_history(store, "chairs")
 
 
 def test_any_figure_that_gates_know_can_be_followed(history):

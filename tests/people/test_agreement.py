@@ -407,6 +407,7 @@ def test_labels_of_cases_and_of_people_give_one_pass_rate(tmp_path):
     gate = summarise_stored(store, header.id, header.description).overall.metrics["pass_rate.corrected"]
     assert both.figures[0].together == gate
     assert both.figures[0].together.value < of_cases.figures[0].together.value
+    store.close()
 
 
 def test_labels_that_were_not_blind_are_counted(fresh):
