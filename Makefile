@@ -1,6 +1,7 @@
 # Two commands do everything on a fresh machine with python3 (3.11 or newer), pip, git and make:
 #   make demo     run the built-in suites, show what they say and where the pages are
 #   make test     set up what the tests need and run them
+# PYTHON=python3.13 VENV=.venv-3.13 LOWEST=.venv-3.13-lowest make test    the same with another Python
 PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
@@ -8,7 +9,7 @@ LOWEST ?= .venv-lowest
 # Tests start hundreds of processes: without bytecode every one of them compiles the package and the tests anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-newest test-lowest test-long check format notebook schema lock bench dist site clean
+.PHONY: demo test test-newest test-lowest test-boundary test-other test-long check format notebook schema lock bench dist site clean
 
 $(VENV)/core: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -50,6 +51,18 @@ test-newest: $(VENV)/ready
 test-lowest: $(LOWEST)/ready
 	$(LOWEST)/bin/$(PYTEST_PARALLEL) -m "boundary and not newest and not long" $$(grep -rl --include='test_*.py' 'mark\.boundary(' tests)
 
+# The tests marked `boundary`, with the locked newest versions.
+test-boundary: $(VENV)/ready
+	$(BIN)/$(PYTEST_PARALLEL) -m "boundary and not long" $$(grep -rl --include='test_*.py' 'mark\.boundary(' tests)
+
+# The same with the newest other supported Python that is installed; says which versions were tested.
+test-other:
+	@set -- $$($(PYTHON) scripts/other_python.py); \
+	mine=$$($(PYTHON) -c 'import platform; print(platform.python_version())'); \
+	if [ $$# -eq 0 ]; then echo "tested with Python $$mine; no other supported Python is installed"; exit 0; fi; \
+	$(MAKE) test-boundary PYTHON="$$2" VENV=".venv-$$1" && \
+	echo "tested with Python $$mine (all tests) and $$("$$2" -c 'import platform; print(platform.python_version())') (tests marked boundary)"
+
 # What takes minutes: a hundred random kills of runs under load (make test has ten), a million hostile answers, and
 # every simulation and property test at full length.
 test-long: $(VENV)/ready
@@ -87,4 +100,4 @@ site: $(VENV)/core
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
 clean:
-	rm -rf $(VENV) $(LOWEST) .steelyard demo dist site
+	rm -rf .venv* $(VENV) $(LOWEST) .steelyard demo dist site
