@@ -301,7 +301,8 @@ def _estimate(store: SqlStore, run: str, label_cost: float | None) -> Shown:
 def _crowd(store: SqlStore, run: str, figure: str, propose: Path | None, names: bool) -> Shown:
     """Make one answer an item out of several people's labels of RUN, and say whom to rely on.
 
-    The method (majority, one-coin, MACE, Dawid-Skene) is the one that predicts held-out labels best. Cases with labels
+    The method is majority unless one-coin, MACE or Dawid-Skene predicts held-out labels better, beyond noise; its
+    shrinkage is chosen by held-out labels, too. People who repeat one another's labels have one vote. Cases with labels
     or a truth of their own are gold questions.
     """
     header = store.run(run)

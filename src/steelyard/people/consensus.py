@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from steelyard.analysis.wording import percent
 from steelyard.errors import UsageError
 from steelyard.people.crowd import ENOUGH, Choice, Labels, MethodScore, PersonQuality, choose, people_quality
 from steelyard.people.labels import PASSES, Terms, plain
@@ -34,6 +35,30 @@ class CrowdPerson:
     quality: PersonQuality
     confusion: tuple[tuple[float, ...], ...]
     """Row: the true class, column: the class that the person chooses, in the order of `Consensus.classes`."""
+
+
+@dataclass(frozen=True, slots=True)
+class OneVote:
+    """People who nearly never differ, more than their accuracy explains: their labels count as one person's."""
+
+    people: tuple[str, ...]
+    n_items: int
+    """Pairs of labels by two of them for one item."""
+    n_different: int
+    unexplained: float | None
+    """See `DependentGroup`."""
+
+    @property
+    def message(self) -> str:
+        """Who they are, and why they have one vote."""
+        differ = f"differ on {self.n_different:,} of" if self.n_different else "never differ on"
+        why = "nobody else's labels show that they are independent"
+        if self.unexplained is not None:
+            why = (
+                f"their labels leave {percent(self.unexplained)} of the other people's agreement beyond chance"
+                " unexplained, so their own agreement is not accuracy"
+            )
+        return f"{', '.join(self.people)} {differ} {self.n_items:,} pairs of labels and have one vote: {why}."
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +92,9 @@ class Consensus:
     agreed: tuple[Agreed, ...]
     needs_label: tuple[Key, ...]
     """Items whose likeliest class is tied, not probable enough, or what one person says."""
+    shrinkage: float = 0.0
+    """See `crowd.MethodScore`; 0 is the published algorithm."""
+    one_vote: tuple[OneVote, ...] = ()
 
 
 def consensus_of(
@@ -150,8 +178,8 @@ def _consensus(
 ) -> Consensus:
     fit = choice.chosen
     best = fit.posterior.max(axis=1)
-    counts = np.bincount(crowd.item, minlength=len(keys))
-    # What one person says is no agreement, whatever the method makes of it.
+    # What one person says, or several who are not independent, is no agreement, whatever the method makes of it.
+    counts = np.bincount(choice.voters.item, minlength=len(keys))
     settled = (fit.winner >= 0) & (best >= enough) & (counts > 1)
     quality = people_quality(crowd, fit, gold=gold if (gold >= 0).any() else None)
     return Consensus(
@@ -174,6 +202,11 @@ def _consensus(
             for at in np.flatnonzero(settled).tolist()
         ),
         needs_label=tuple(keys[at] for at in np.argsort(best, kind="stable").tolist() if not settled[at]),
+        shrinkage=fit.shrinkage,
+        one_vote=tuple(
+            OneVote(tuple(people[at] for at in group.people), group.n_items, group.n_different, group.unexplained)
+            for group in choice.dependent
+        ),
     )
 
 

@@ -10,33 +10,34 @@ maximisation from vote shares but for the first, differ only in what they let a 
 
 Of few labels a matrix is mostly noise, and Dawid-Skene is then worse than majority. `shrinkage` is how many labels
 (of a class, or of all for one accuracy or habit) the pooled matrix of all people is worth beside a person's own; at 0
-these are the published algorithms. `choose` says by held-out labels, and by gold items, which method to believe.
-crowd-kit is the oracle in the tests.
+these are the published algorithms. `choose` selects method and shrinkage by held-out labels, and by gold items; people
+who repeat one another's labels (`dependent_groups`) have one vote there. crowd-kit is the oracle in the tests.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any
 
 import numpy as np
 
 from steelyard.stats.arrays import SEED, TAILS, Array
-from steelyard.stats.intervals import SHARES, Estimate, bounded, wilson
+from steelyard.stats.intervals import SHARES, Estimate, Z, bounded, wilson
 from steelyard.stats.paired import paired_mean
 
 MAJORITY, ONE_COIN, MACE, DAWID_SKENE = "majority", "one-coin", "MACE", "Dawid-Skene"
 METHODS = (MAJORITY, ONE_COIN, MACE, DAWID_SKENE)
 """From the fewest parameters a person to the most."""
-SHRINKAGE = 10.0
-"""On public sets 5 to 20 predict held-out labels about as well, and far better than 0."""
+SHRINKAGES = (0.0, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0)
+"""What `choose` tries. No single one is right: on public sets the best one for Dawid-Skene is from 2 to 20."""
 ENOUGH = 0.9
 """An item whose likeliest class has less than this probability needs another label."""
 SPAMMER_BELOW = 0.1
 """A spammer score surely below this: of two classes, sensitivity and specificity add up to less than 1.32."""
 FOLDS = 10
-ENOUGH_HELD_OUT = 50_000
+ENOUGH_HELD_OUT = 20_000
 """From so many held-out labels on, further folds would tell nothing new."""
 FEWEST_HELD_OUT = 20
 """Fewer held-out labels do not choose a method: by a few, one person is always right and another never."""
@@ -52,6 +53,8 @@ _TIED = 1e-9
 _DRAWS = 1000
 _FEWEST_TO_ACCUSE = 30
 """With fewer labels even the interval of no information at all reaches beyond SPAMMER_BELOW."""
+_ROUNDS_TO_ZERO = 0.0005
+"""A difference below this is printed as 0.000, and is never called one."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -184,8 +187,8 @@ def _truth_or_habit(counts: Array, shrinkage: float, before: Array | None) -> Ar
 _MATRICES: dict[str, MatrixFrom] = {DAWID_SKENE: _any_matrix, ONE_COIN: _one_accuracy, MACE: _truth_or_habit}
 
 
-def aggregate(labels: Labels, method: str = DAWID_SKENE, *, shrinkage: float = SHRINKAGE) -> Aggregation:
-    """The labels by one method."""
+def aggregate(labels: Labels, method: str = DAWID_SKENE, *, shrinkage: float = 0.0) -> Aggregation:
+    """The labels by one method, as published unless `shrinkage` is above 0."""
     if method not in METHODS:
         raise ValueError(f"{method!r} is not one of {', '.join(METHODS)}")
     if not 0 <= shrinkage < np.inf:
@@ -274,6 +277,140 @@ def _winners(labels: Labels) -> Array:
     return np.asarray(top / np.maximum(top.sum(axis=0), 1))
 
 
+# People whose labels are not independent.
+
+MIN_SHARED = 20
+"""Fewer items that two people both labeled do not show that one repeats the other."""
+MIN_IDENTICAL = 50
+"""From this number of items on, people who never differ need somebody else's labels to be counted separately."""
+_MAX_DIFFERENT = 0.12
+"""Of the 95 % interval's upper end: 0 of 29 items, 2 of 63, 10 of 164."""
+_UNEXPLAINED = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class DependentGroup:
+    """People who nearly never differ, more than their accuracy explains; together they have one vote."""
+
+    people: tuple[int, ...]
+    n_items: int
+    """Pairs of labels by two of them for the same item."""
+    n_different: int
+    unexplained: float | None
+    """The share of the other people's agreement with each other, beyond chance, that the group's labels do not explain:
+    0 when the group is right, 1 when it guesses. None without others who agree beyond chance."""
+
+
+def dependent_groups(labels: Labels) -> tuple[DependentGroup, ...]:
+    """The groups of people whose labels count as one person's, largest first.
+
+    Two people are candidates when they differ on fewer than 12 % of the items that both labeled, beyond noise, and on at
+    most half as many as independent people with their habits would. Good people rarely differ, too: then the others agree with
+    each other because they agree with the truth, which is what the group says. Where the group's labels leave more than
+    half of that agreement unexplained, beyond noise, the group shares something that is not the truth. Where there
+    is no such agreement, nothing shows that people who never differ on 50 items are independent.
+    """
+    if labels.n_people < 2 or not len(labels):
+        return ()
+    first, second, n, same = _pairs_of_people(labels)
+    expected = _chance_of_same(labels, first, second)
+    different = n - same
+    bounds = [wilson(float(share), float(of)) for share, of in zip(different / n, n, strict=True)]
+    highest = np.array([1.0 if bound is None else bound[1] for bound in bounds])
+    near = (n >= MIN_SHARED) & (highest <= _MAX_DIFFERENT) & (different <= (1 - expected) * n / 2)
+    pairs = set(zip(first[near].tolist(), second[near].tolist(), strict=True))
+    members = {person: [person] for pair in pairs for person in pair}
+    for one, other in sorted(pairs):
+        ours, theirs = members[one], members[other]
+        # Every two of a group must be near: what is near to a neighbor may be far from its neighbor.
+        if ours is not theirs and all((min(pair), max(pair)) in pairs for pair in product(ours, theirs)):
+            ours += theirs
+            members |= dict.fromkeys(theirs, ours)
+    leader = np.array([min(members.get(person, [person])) for person in range(labels.n_people)])
+    groups = []
+    merged = merge(labels, leader)
+    for at in sorted({min(group) for group in members.values() if len(group) > 1}):
+        inside = (leader[first] == at) & (leader[second] == at)
+        n_items, n_different = int(n[inside].sum()), int(different[inside].sum())
+        unexplained, beyond_noise = _unexplained_agreement(merged, at)
+        never = unexplained is None and not n_different and n_items >= MIN_IDENTICAL
+        if never or beyond_noise:
+            people = tuple(np.flatnonzero(leader == at).tolist())
+            groups.append(DependentGroup(people, n_items, n_different, unexplained))
+    return tuple(sorted(groups, key=lambda group: (-len(group.people), group.people)))
+
+
+def merge(labels: Labels, voter: Array) -> Labels:
+    """The labels of voters: of the people of one voter, the label that most of them chose; none where they are tied."""
+    code = (labels.item * labels.n_people + voter[labels.person]) * labels.n_classes + labels.value
+    cells, votes = np.unique(code, return_counts=True)
+    pair, value = np.divmod(cells, labels.n_classes)
+    starts = _starts(pair)
+    sizes = np.diff(np.append(starts, len(pair)))
+    top = np.repeat(np.maximum.reduceat(votes, starts), sizes) if len(starts) else votes
+    alone = np.repeat(np.add.reduceat((votes == top).astype(int), starts) == 1, sizes) if len(starts) else top > 0
+    kept = (votes == top) & alone
+    item, person = np.divmod(pair[kept], labels.n_people)
+    return replace(labels, item=item, person=person, value=value[kept])
+
+
+def _pairs_of_people(labels: Labels) -> tuple[Array, Array, Array, Array]:
+    """Each two people with items in common: who they are, the number of these items, on how many they agree."""
+    codes, agree = [], []
+    for apart in range(1, int(np.bincount(labels.item).max())):
+        rows = np.flatnonzero(labels.item[apart:] == labels.item[:-apart])
+        codes.append(labels.person[rows] * labels.n_people + labels.person[rows + apart])
+        agree.append(labels.value[rows] == labels.value[rows + apart])
+    if not codes:
+        return (np.empty(0, dtype=int),) * 4
+    pairs, at = np.unique(np.concatenate(codes), return_inverse=True)
+    n, same = np.bincount(at), np.bincount(at, np.concatenate(agree)).astype(int)
+    first, second = np.divmod(pairs, labels.n_people)
+    two = first != second
+    return first[two], second[two], n[two], same[two]
+
+
+def _chance_of_same(labels: Labels, first: Array, second: Array) -> Array:
+    """How often two people would agree if each chose at random by their own habit."""
+    habit = np.bincount(labels.cell, minlength=labels.n_people * labels.n_classes).astype(float)
+    habit = habit.reshape(labels.n_people, labels.n_classes)
+    habit /= np.maximum(habit.sum(axis=1, keepdims=True), 1)
+    return np.asarray((habit[first] * habit[second]).sum(axis=1))
+
+
+def _unexplained_agreement(labels: Labels, group: int) -> tuple[float | None, bool]:
+    """The share of the others' agreement beyond chance that the group's labels do not explain, and whether it is more
+    than allowed beyond noise."""
+    truth = np.full(labels.n_items, -1)
+    mine = labels.person == group
+    truth[labels.item[mine]] = labels.value[mine]
+    others = labels.part(~mine & (truth[labels.item] >= 0))
+    by_item = np.bincount(others.item, minlength=labels.n_items)
+    shared = by_item > 1
+    if shared.sum() < MIN_SHARED:
+        return None, False
+    votes = others.votes()
+    same = (votes * (votes - 1)).sum(axis=0) / 2
+    by_chance = _expected_pairs(others, np.zeros_like(truth))
+    if (possible := float((same - by_chance).sum())) <= _TIED:
+        return None, False
+    beyond = same - _expected_pairs(others, np.maximum(truth, 0))
+    result = paired_mean((beyond - _UNEXPLAINED * (same - by_chance))[shared], np.ones(int(shared.sum())))
+    return min(1.0, max(0.0, float(beyond.sum()) / possible)), (result.low or 0.0) > 0
+
+
+def _expected_pairs(labels: Labels, truth: Array) -> Array:
+    """Of the pairs of labels of each item, how many would agree if they were independent given these classes."""
+    counts = _expected_counts(labels, np.equal.outer(np.arange(labels.n_classes), truth).astype(float))
+    each = (counts / np.maximum(counts.sum(axis=2, keepdims=True), 1))[labels.person, truth[labels.item]]
+    expected = np.zeros(labels.n_items)
+    for chances in each.T:
+        # Over all pairs, the sum of products is half of the square of the sum less the sum of squares.
+        total = np.bincount(labels.item, chances, minlength=labels.n_items)
+        expected += (total**2 - np.bincount(labels.item, chances**2, minlength=labels.n_items)) / 2
+    return expected
+
+
 # Which method to believe.
 
 
@@ -282,6 +419,8 @@ class MethodScore:
     """How well one method does."""
 
     method: str
+    shrinkage: float
+    """The least that predicts held-out labels within a standard error of the best, and keeps the classes' meaning."""
     held_out: Estimate
     """The mean log-probability (in nats) of a label that was held out, by the item's other labels; 0 is the best."""
     gold: Estimate
@@ -289,6 +428,11 @@ class MethodScore:
     against_majority: Estimate
     """`held_out` minus that of majority."""
     gold_against_majority: Estimate
+    n_different: int
+    """Labeled items whose winner is not the majority's."""
+    keeps_classes: bool
+    """Whether people choose each class more often than any other where it is true. Held-out labels do not depend on
+    what classes are called: a model in which one stands for another may predict them well, and is never chosen."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -302,40 +446,93 @@ class Choice:
     """Whether Dawid-Skene is worse than majority beyond noise, on held-out labels or on gold items; None: not tested.
     """
     message: str
+    voters: Labels
+    """The labels that were aggregated: a dependent group has those of one person."""
+    dependent: tuple[DependentGroup, ...] = ()
 
     def score(self, method: str) -> MethodScore:
         return next(score for score in self.scores if score.method == method)
 
 
-def choose(labels: Labels, *, gold: Array | None = None, shrinkage: float = SHRINKAGE) -> Choice:
-    """The method under which held-out labels are most probable, of those that are not right on fewer gold items than
-    majority beyond noise. `gold` has the true class of each item, -1 where it is not known."""
-    chances, item = _held_out(labels, shrinkage)
-    fits = {method: aggregate(labels, method, shrinkage=shrinkage) for method in METHODS}
+def choose(labels: Labels, *, gold: Array | None = None, shrinkage: float | None = None) -> Choice:
+    """The method, and its shrinkage, under which held-out labels are most probable.
+
+    It is majority unless another one predicts them better beyond noise and is not right on fewer gold items beyond
+    noise. `gold` has the true class of each item, -1 where it is not known; `shrinkage` fixes what is tried.
+    """
+    dependent = dependent_groups(labels)
+    voter = np.arange(labels.n_people)
+    for group in dependent:
+        voter[list(group.people)] = group.people[0]
+    voters = merge(labels, voter) if dependent else labels
+    tried = SHRINKAGES if shrinkage is None else (shrinkage,)
+    chances, item = _held_out(voters, tried)
+    fits = {method: _least_shrunk(voters, method, chances, item) for method in METHODS}
+    predicted = {method: chances[method, fit.shrinkage] for method, fit in fits.items()}
     right = {method: _right(fit, gold) for method, fit in fits.items()}
-    n_gold = len(right[MAJORITY])
+    n_gold, labeled = len(right[MAJORITY]), voters.votes().any(axis=0)
     scores = tuple(
         MethodScore(
             method,
-            _mean(chances[method], item),
+            fits[method].shrinkage,
+            _mean(predicted[method], item),
             _wilson(float(right[method].sum()), n_gold, n_gold),
-            _mean(chances[method] - chances[MAJORITY], item),
+            _mean(predicted[method] - predicted[MAJORITY], item),
             _mean(right[method] - right[MAJORITY], np.arange(n_gold), 1.0),
+            int((labeled & (fits[method].winner != fits[MAJORITY].winner)).sum()),
+            _keeps_classes(voters, fits[method]),
         )
         for method in METHODS
     )
     best, tested = scores[METHODS.index(MAJORITY)], scores[METHODS.index(DAWID_SKENE)]
-    refuted = [score.method for score in scores if _below_zero(score.gold_against_majority)]
+    refuted = [score.method for score in scores if _sign(score.gold_against_majority) < 0]
     if tested.held_out.n >= FEWEST_HELD_OUT:
-        candidates = [score for score in scores if score.method not in refuted]
-        best = max(candidates, key=lambda score: score.held_out.value or 0.0)
-    worse = _below_zero(tested.against_majority) or DAWID_SKENE in refuted
-    message = " ".join((_reason(best, refuted), *_about_dawid_skene(tested)))
-    return Choice(scores, fits[best.method], worse if tested.held_out.n + tested.gold.n else None, message)
+        better = [score for score in scores if score.keeps_classes and _sign(score.against_majority) > 0]
+        better = [score for score in better if score.method not in refuted]
+        best = max(better, key=lambda score: _value(score.held_out), default=best)
+    worse = _sign(tested.against_majority) < 0 or DAWID_SKENE in refuted
+    about = [best] if best.method != MAJORITY else []
+    about += [tested] if tested not in about else []
+    message = " ".join(
+        (
+            _reason(best, refuted, [score.method for score in scores if not score.keeps_classes]),
+            *(sentence for score in about for sentence in _compared(score)),
+            *_unsettled(best, int(labeled.sum())),
+        )
+    )
+    chosen = replace(fits[best.method], confusion=fits[best.method].confusion[voter])
+    worse_or_not = worse if tested.held_out.n + tested.gold.n else None
+    return Choice(scores, chosen, worse_or_not, message, voters, dependent)
 
 
-def _held_out(labels: Labels, shrinkage: float) -> tuple[dict[str, Array], Array]:
-    """The log-probability by each method of labels that were held out, and the item of each.
+def _least_shrunk(labels: Labels, method: str, chances: dict[tuple[str, float], Array], item: Array) -> Aggregation:
+    """The fit with the least shrinkage that predicts held-out labels within one standard error of the best.
+
+    Only fits that keep the classes count, if there are any: see `MethodScore.keeps_classes`.
+    """
+    fits = {shrinkage: aggregate(labels, method, shrinkage=shrinkage) for of, shrinkage in chances if of == method}
+    named = {shrinkage: fit for shrinkage, fit in fits.items() if _keeps_classes(labels, fit)} or fits
+    if not len(item):
+        return named[min(named)]
+    means = {shrinkage: _mean(chances[method, shrinkage], item) for shrinkage in named}
+    best = max(means.values(), key=_value)
+    error = 0.0 if best.low is None or best.high is None else (best.high - best.low) / (2 * Z)
+    return named[min(shrinkage for shrinkage, mean in means.items() if _value(mean) >= _value(best) - error)]
+
+
+def _value(estimate: Estimate) -> float:
+    return -np.inf if estimate.value is None else estimate.value
+
+
+def _keeps_classes(labels: Labels, fit: Aggregation) -> bool:
+    """Whether, of each class that is the winner somewhere, people choose that class more often than any other."""
+    counts = _expected_counts(labels, fit.posterior.T).sum(axis=0)
+    occurs = np.isin(np.arange(labels.n_classes), fit.winner)
+    return bool((counts[occurs].argmax(axis=1) == np.flatnonzero(occurs)).all())
+
+
+def _held_out(labels: Labels, shrinkages: tuple[float, ...]) -> tuple[dict[tuple[str, float], Array], Array]:
+    """The log-probability by each method and shrinkage of labels that were held out, and the item of each.
 
     The labels of an item are in different folds as far as that goes, so that most others remain to predict from.
     Labels of items that nobody else labelled are not predicted: nothing is known of these items.
@@ -345,7 +542,8 @@ def _held_out(labels: Labels, shrinkage: float) -> tuple[dict[str, Array], Array
     offset = np.random.default_rng(SEED).integers(0, FOLDS, len(starts))
     fold = (np.arange(len(labels)) - np.repeat(starts - offset, sizes)) % FOLDS
     shared = labels.shared()
-    chances: dict[str, list[Array]] = {method: [] for method in METHODS}
+    tried = [(method, shrinkage) for method in METHODS for shrinkage in shrinkages if method != MAJORITY]
+    chances: dict[tuple[str, float], list[Array]] = {key: [] for key in [(MAJORITY, 0.0), *tried]}
     items: list[Array] = []
     for number in range(FOLDS):
         if sum(map(len, items)) >= ENOUGH_HELD_OUT:
@@ -353,10 +551,10 @@ def _held_out(labels: Labels, shrinkage: float) -> tuple[dict[str, Array], Array
         rest, tested = labels.part(fold != number), labels.part((fold == number) & shared)
         if len(rest) and len(tested):
             items.append(tested.item)
-            for method in METHODS:
-                chances[method].append(_log_chances(rest, tested, method, shrinkage))
+            for method, shrinkage in chances:
+                chances[method, shrinkage].append(_log_chances(rest, tested, method, shrinkage))
     return (
-        {method: np.concatenate((np.empty(0), *parts)) for method, parts in chances.items()},
+        {key: np.concatenate((np.empty(0), *parts)) for key, parts in chances.items()},
         np.concatenate((np.empty(0, dtype=int), *items)),
     )
 
@@ -387,19 +585,32 @@ def _right(fit: Aggregation, gold: Array | None) -> Array:
     return np.asarray(top[np.arange(len(available)), gold[available]] / np.maximum(top.sum(axis=1), 1))
 
 
-def _below_zero(difference: Estimate) -> bool:
-    return difference.high is not None and difference.high < 0
+def _sign(difference: Estimate) -> int:
+    """1 or -1 for a difference that is above or below 0 beyond noise; 0 else, and where it rounds to 0."""
+    if difference.value is None or abs(difference.value) < _ROUNDS_TO_ZERO:
+        return 0
+    return ((difference.low or 0.0) > 0) - (difference.high is not None and difference.high < 0)
 
 
-def _reason(best: MethodScore, refuted: list[str]) -> str:
+def _reason(best: MethodScore, refuted: list[str], renamed: list[str]) -> str:
     n = best.held_out.n
     if not n:
         return "majority: no item has labels of two people, so that nothing says which method is best."
     if n < FEWEST_HELD_OUT:
         return f"majority: {n} labels of items that two people labelled are too few to choose a method by."
-    verb = "is" if len(refuted) == 1 else "are"
-    but = f" but for {' and '.join(refuted)}, which {verb} right on fewer gold items than majority" if refuted else ""
-    return f"{best.method} predicts held-out labels best{but} ({_of(best.held_out, ' nats a label')})."
+    excluded = (
+        (refuted, "right on fewer gold items than majority"),
+        (renamed, "using a class in the place of another"),
+    )
+    but = "".join(
+        f" but for {' and '.join(methods)}, which {'is' if len(methods) == 1 else 'are'} {why}"
+        for methods, why in excluded
+        if methods
+    )
+    if best.method == MAJORITY:
+        return f"majority: no method predicts held-out labels better{but} ({_of(best.held_out, ' nats a label')})."
+    shrunk = f" with shrinkage {best.shrinkage:g}" if best.shrinkage else ""
+    return f"{best.method}{shrunk} predicts held-out labels best{but} ({_of(best.held_out, ' nats a label')})."
 
 
 _BETTER_WORSE_ALIKE = {
@@ -408,13 +619,29 @@ _BETTER_WORSE_ALIKE = {
 }
 
 
-def _about_dawid_skene(score: MethodScore) -> Iterator[str]:
-    """How Dawid-Skene compares with majority, in words; nothing where nothing tells."""
+def _compared(score: MethodScore) -> Iterator[str]:
+    """How a method compares with majority; nothing where nothing is known."""
     for difference, unit in ((score.against_majority, " nats"), (score.gold_against_majority, "")):
         what, better, worse, alike = _BETTER_WORSE_ALIKE[unit]
-        how = worse if _below_zero(difference) else better if (difference.low or 0.0) > 0 else alike
+        how = (alike, better, worse)[_sign(difference)]
         if difference.value is not None:
-            yield f"Dawid-Skene {what} {how} majority (difference {_of(difference, unit)})."
+            yield f"{score.method} {what} {how} majority (difference {_of(difference, unit)})."
+
+
+def _unsettled(best: MethodScore, n_labeled: int) -> Iterator[str]:
+    """How far the chosen method could be from the majority, where no gold items show which of them is right."""
+    gold = best.gold_against_majority
+    if not best.n_different or (gold.low is not None and gold.low > 0):
+        return
+    share = best.n_different / n_labeled
+    differs = f"{best.method} differs from majority on {best.n_different:,} of {n_labeled:,} items"
+    if gold.value is None:
+        yield (
+            f"{differs}: it can be up to {100 * share:.1f} points worse, or better. Held-out labels do not show"
+            " which of the two is right: label some of these items yourself, as gold."
+        )
+    else:
+        yield f"{differs}; gold items do not show which of the two is right there."
 
 
 def _of(estimate: Estimate, unit: str) -> str:
@@ -448,7 +675,10 @@ class PersonQuality:
 def people_quality(labels: Labels, fit: Aggregation, *, gold: Array | None = None) -> list[PersonQuality]:
     """What is known of each person, in the order of their codes."""
     shared = labels.part(labels.shared())
-    posterior = _winners(labels) if fit.method == MAJORITY else fit.posterior.T
+    posterior = fit.posterior.T
+    if fit.method == MAJORITY:
+        top = posterior >= posterior.max(axis=0, initial=0.0) - _TIED
+        posterior = top / top.sum(axis=0)
     right = posterior[shared.value, shared.item]
     n, n_shared = _by_person(labels), _by_person(shared)
     hits, doubt = _by_person(shared, right), _by_person(shared, right * (1 - right))

@@ -283,13 +283,19 @@ def consensus_document(consensus: Consensus, header: RunHeader) -> Document:
     facts = [
         ("Labels", f"{fmt.counted(consensus.n_labels, 'label')} of {fmt.counted(consensus.n_items, 'item')}"),
         ("Gold items", f"{consensus.n_gold:,}"),
-        ("Method", consensus.method),
+        ("Method", consensus.method + (f", shrinkage {consensus.shrinkage:g}" if consensus.shrinkage else "")),
         ("Agreed", fmt.counted(len(consensus.agreed), "item")),
         ("Need a label", fmt.counted(len(consensus.needs_label), "item")),
         *((f"Share of {value}", fmt.percent(share)) for value, share in zip(*_classes(consensus), strict=True)),
     ]
     blocks: list[Block] = [
-        *section(f"Crowd: {consensus.figure}", Facts(facts), Text(consensus.message), main=True),
+        *section(
+            f"Crowd: {consensus.figure}",
+            Facts(facts),
+            *(Text(group.message) for group in consensus.one_vote),
+            Text(consensus.message),
+            main=True,
+        ),
         *table_section(_methods(consensus)),
         *table_section(_crowd(consensus)),
         *table_section(_needs_label(consensus)),
