@@ -304,11 +304,11 @@ class DependentGroup:
 def dependent_groups(labels: Labels) -> tuple[DependentGroup, ...]:
     """The groups of people whose labels count as one person's, largest first.
 
-    Two people are candidates when they differ on fewer than 12 % of the items that both labeled, beyond noise, and on at
-    most half as many as independent people with their habits would. Good people rarely differ, too: then the others agree with
-    each other because they agree with the truth, which is what the group says. Where the group's labels leave more than
-    half of that agreement unexplained, beyond noise, the group shares something that is not the truth. Where there
-    is no such agreement, nothing shows that people who never differ on 50 items are independent.
+    Two people are candidates when they differ on fewer than 12 % of the items that both labeled, beyond noise, and on
+    at most half as many as independent people with their habits would. Good people rarely differ, too: then the others
+    agree with each other because they agree with the truth, which is what the group says. Where the group's labels
+    leave more than half of that agreement unexplained, beyond noise, the group shares something that is not the truth.
+    Where there is no such agreement, nothing shows that people who never differ on 50 items are independent.
     """
     if labels.n_people < 2 or not len(labels):
         return ()
