@@ -138,20 +138,20 @@ def test_a_minimum_n_that_no_run_can_reach_is_caught(tmp_path):
 
 
 def test_slices_that_can_never_reach_their_n_are_named_unless_they_are_skipped(tmp_path):
-    # oak 2, glass 1 and one without; three repeats of each.
+    # oak 2, glass 1 and one without; three repeats of each, which are no more cases.
     cases = [
         case | ({"category": name} if name else {})
         for case, name in zip(
             [*CASES, CASES[0] | {"id": "c3", "input": "more"}], ["oak", "oak", "glass", None], strict=True
         )
     ]
-    told = "gate 'category.*.average >= 60 % with n >= 6' can never be decided in glass (n 3), (none) (n 3):"
-    told += " it asks for n >= 6; write skip small after it to leave such slices out"
-    assert gates_of(tmp_path, cases, "category.*.average >= 60 % with n >= 6") == [told]
-    assert gates_of(tmp_path, cases, "category.*.average >= 60 % with n >= 6 skip small") == []
-    assert gates_of(tmp_path, cases, "category.*.average >= 60 % with n >= 3") == []
-    (never,) = gates_of(tmp_path, cases, "category.*.average >= 60 % with n >= 7 skip small")
-    assert never.endswith("can never be decided: it asks for n >= 7, and there are at most 6")
+    told = "gate 'category.*.average >= 60 % with n >= 2' can never be decided in glass (n 1), (none) (n 1):"
+    told += " it asks for n >= 2; write skip small after it to leave such slices out"
+    assert gates_of(tmp_path, cases, "category.*.average >= 60 % with n >= 2") == [told]
+    assert gates_of(tmp_path, cases, "category.*.average >= 60 % with n >= 2 skip small") == []
+    assert gates_of(tmp_path, cases, "category.*.average >= 60 % with n >= 1") == []
+    (never,) = gates_of(tmp_path, cases, "category.*.average >= 60 % with n >= 3 skip small")
+    assert never.endswith("can never be decided: it asks for n >= 3, and there are at most 2")
 
 
 def gates_of(folder, cases, gate):

@@ -3,7 +3,9 @@
 import json
 import math
 import random
+from collections import Counter
 
+import numpy as np
 import pytest
 from pydantic import ValidationError
 from sklearn.metrics import precision_recall_fscore_support
@@ -80,6 +82,11 @@ def tags(answer, truth, **settings):
         ({"a": 1}, ["a"], 0, 0, 0),
         (7, [7.0], 1, 1, 1),
         (["x"], [], 0, 0, 0),
+        ([], [], 1, 1, 1),
+        ([""], [], 1, 1, 1),
+        (None, [], 0, 0, 0),
+        ({}, [], 0, 0, 0),
+        ("", [], 0, 0, 0),
     ],
 )
 def test_values_of_one_answer(answer, truth, f1, precision, recall):
@@ -88,10 +95,9 @@ def test_values_of_one_answer(answer, truth, f1, precision, recall):
     assert tags(answer, truth, value="precision", strict=True).value == pytest.approx(f1)
 
 
-def test_nothing_against_nothing_is_no_full_marks_but_unknown():
-    assert tags([], []).value is None
-    assert tags(None, []).value is None
+def test_a_missing_truth_is_no_empty_one():
     assert tags(["a"], None).value is None
+    assert tags([], None).value is None
 
 
 def test_missed_and_extra_values_are_findings_worth_what_fixing_them_gives():
@@ -120,15 +126,28 @@ def test_micro_and_macro_figures_are_those_of_scikit_learn():
 
     binary = MultiLabelBinarizer(classes=labels)
     y_true, y_pred = binary.fit_transform(truths), binary.fit_transform(answers)
-    for average, before in (("micro", ""), ("macro", "macro_")):
-        wanted = precision_recall_fscore_support(y_true, y_pred, average=average)[:3]
-        for name, value in zip(("precision", "recall", "f1"), wanted, strict=True):
-            if not before:
-                assert figure(name) == pytest.approx(value)
-            else:
-                parts = [figure(part) for part in scorer.means[before + name].of]
-                assert [math.isnan(part) for part in parts] == [False] * 4 + [True]  # of nothing, so left out
-                assert sum(parts[:4]) / 4 == pytest.approx(value)
+    macro = precision_recall_fscore_support(y_true, y_pred, average="macro")[:3]
+    for name, value in zip(("precision", "recall", "f1"), macro, strict=True):
+        parts = [figure(part) for part in scorer.means[f"macro_{name}"].of]
+        assert [math.isnan(part) for part in parts] == [False] * 4 + [True]  # of nothing, so left out
+        assert sum(parts[:4]) / 4 == pytest.approx(value)
+    # An empty list is one value of a fifth class where the ratio of the answer would be 0 of 0.
+    none_true, none_pred = y_true.sum(axis=1) == 0, y_pred.sum(axis=1) == 0
+    assert none_true.sum() > 3 < none_pred.sum()
+    assert (none_true & none_pred).any()
+    with_fifth = [np.column_stack(pair) for pair in ((y_true, none_true), (y_pred, none_pred))]
+    neither = none_true & none_pred
+    where_neither = [np.column_stack(pair) for pair in ((y_true, neither), (y_pred, neither))]
+    precision, recall, _, _ = precision_recall_fscore_support(*with_fifth, average="micro")
+    f1 = precision_recall_fscore_support(*where_neither, average="micro")[2]
+    assert [figure(name) for name in ("precision", "recall", "f1")] == pytest.approx([precision, recall, f1])
+    # Without empty lists, the figures are plainly scikit-learn's.
+    full = ~(none_true | none_pred)
+    plain = precision_recall_fscore_support(y_true[full], y_pred[full], average="micro")[:3]
+    sums = Counter()
+    for at in np.flatnonzero(full):
+        sums.update(scorer.read(answers[at], Case("c", expected={"tags": truths[at]})).counts)
+    assert [figure(name) for name in ("precision", "recall", "f1")] == pytest.approx(plain)
 
 
 @for_every("labels", [["a", "a"], ["macro"], [" "]])
@@ -192,9 +211,9 @@ def test_a_run_has_the_measures_with_their_n_and_the_findings(tickets):
     assert report["overall"]["components"]["cited"]["value"] == pytest.approx((1 + 0.5 + 1) / 3)
     cited, found, severity = (report["overall"]["measures"][name] for name in ("cited", "tags", "severity"))
     assert (cited["inside"]["value"], cited["empty"]["value"]) == (3 / 4, 1 / 4)
-    # 3 right of 4 answered and 5 true. bug: 2 of 2; login: none of 2.
+    # 3 right of 5 true and 4 answered; the answer without any is one that is wrong. bug: 2 of 2; login: none of 2.
     figures = {name: found[name]["value"] for name in ("precision", "recall", "f1", "macro_f1")}
-    assert figures == pytest.approx({"precision": 3 / 4, "recall": 3 / 5, "f1": 6 / 9, "macro_f1": 1 / 2})
+    assert figures == pytest.approx({"precision": 3 / 5, "recall": 3 / 5, "f1": 6 / 9, "macro_f1": 1 / 2})
     assert (found["f1"]["n"], found["login_f1"]["n"]) == (4, 2)
     assert {name: figure["value"] for name, figure in severity.items()} == {
         "exact": 1 / 2,

@@ -128,6 +128,13 @@ class Slice:
     """Metrics without a field of their own, such as those that a suite adds, by name."""
     absent: int = field(default=0, metadata={"hidden": True})
     """Samples of the run that were planned and are missing, and may be of this slice; the whole run plans them."""
+    units: dict[str, int] = field(default_factory=dict)
+    """Where cases have several samples, how many cases (or clusters of cases) there are (under ""), and those that a
+    metric is based on, by its place, where that is neither all of them nor its n."""
+
+    def n_cases(self, metric: Metric, names: Names, n: int) -> int:
+        """How many cases, or clusters of cases, a metric with this n is based on: repeats of a case count once."""
+        return min(n, self.units.get(".".join(metric.place_of(names)), self.units.get("", n)))
 
     def estimate(self, metric: Metric, names: Names, scale: Sequence[float] = (0.0, 1.0)) -> Estimate:
         """A metric in this group; n/a when the run does not have it. `scale` is that of its component."""

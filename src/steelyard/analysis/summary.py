@@ -167,10 +167,14 @@ def _slices(data: RunData, factor: str, repeats: Repeats) -> list[Slice]:
     fields: list[dict[str, Any]] = [{} for _ in groups.names]
     has_cells = data.clean_repeats is not None or data.stability is not None
     levels = [Level.SAMPLE, Level.CELL] if has_cells else [Level.SAMPLE]
-    for metric, names, column in (figure for level in levels for figure in figures(data, factor, level)):
+    units = [{"": n} for n in groups.count_cases(np.ones(table.n, dtype=bool)).tolist()] if groups.clustered else []
+    for metric, names, column, cases in (figure for level in levels for figure in figures(data, factor, level)):
         path = metric.place_of(names)
         for place, figure in zip(fields, column, strict=True):
             _put(place, path, figure)
+        for own, figure, n in zip(units, column, cases.tolist(), strict=False):
+            if n != min((figure.estimate if isinstance(figure, Proportion) else figure).n, own[""]):
+                own[".".join(path)] = n
     return [
         Slice(
             factor=factor,
@@ -180,6 +184,7 @@ def _slices(data: RunData, factor: str, repeats: Repeats) -> list[Slice]:
             repeated=repeated[g],
             excluded=int(excluded[g]),
             absent=data.absent if factor else 0,
+            units=units[g] if units else {},
             **fields[g],
         )
         for g, name in enumerate(groups.names)
@@ -373,7 +378,7 @@ def _load(header: RunHeader) -> str:
 
 _ESTIMATES = ("average", "median", "pass_rate")
 _BY_NAME = ("bands", "components", "latency", "finding_rates", "outcome_rates", "totals", "over_repeats", "metrics")
-_PLAIN = ("outcomes", "findings", "finding_samples")
+_PLAIN = ("outcomes", "findings", "finding_samples", "units")
 
 
 def summary_data(summary: Summary) -> dict[str, Any]:

@@ -34,7 +34,6 @@ _OF_SCORES = ("score.<component>.average", "score.<component>.points", "band.<ba
 _OF_CALLS = ("latency", "cost", "tokens", "inconclusive_rate")
 _OF_FORM = (*_OF_CALLS, "malformed_rate", "scored_rate", "stability", "flaky_rate")
 """Figures that say nothing of whether an answer is right: the same wrong answer every time has all of them."""
-_OF_CELLS = ("cases.", "pass_all.", "flaky_rate", "stability.")
 _ROUNDING = 1e-9
 
 Tried = tuple[Probe, list[Evaluated]]
@@ -244,12 +243,8 @@ def _too_few(suite: SuiteModel, gate: Gate, cases: list[Case]) -> str | None:
 
     One on slices may skip the small ones.
     """
-    # A figure over repeats stands on cases and variants, or on so many checks of each that cannot tell.
-    if gate.pattern.startswith("check"):
-        return None
-    repeats = 1 if gate.pattern.startswith(_OF_CELLS) else suite.repeats
-    grid = repeats if gate.factor == "variant" else repeats * len(suite.variants)
-    sizes = {name: n * grid for name, n in _cases_of(suite, gate, cases).items()}
+    units = _units(suite)
+    sizes = {name: min(n, units) for name, n in _cases_of(suite, gate, cases).items()}
     if gate.baseline and (message := _too_few_pairs(suite, gate, cases) or _never_for_sure(suite, gate, cases)):
         return message
     small = {name: n for name, n in sizes.items() if n < gate.min_n}
@@ -334,9 +329,14 @@ def _units_for_sure(suite: SuiteModel, gate: Gate, cases: list[Case]) -> dict[st
     """By slice, the units that a gate `for sure` stands on at most; none of any other, and of sums."""
     if not gate.for_sure or gate.unit == "count":
         return {}
-    units = len({case.unit for case in suite.cases}) if suite.survey.n_clusters else suite.survey.n
+    units = _units(suite)
     results = {name: min(n, units) for name, n in _cases_of(suite, gate, cases).items()}
     return {name: n for name, n in results.items() if n and (n >= gate.min_n or not gate.skip_small)}
+
+
+def _units(suite: SuiteModel) -> int:
+    """How many cases there are, or clusters of cases."""
+    return len({case.unit for case in suite.cases}) if suite.survey.n_clusters else suite.survey.n
 
 
 def _cases_of(suite: SuiteModel, gate: Gate, cases: list[Case]) -> dict[str, int]:

@@ -173,9 +173,14 @@ def all_small(gate: Gate, skipped: str) -> str:
 
 
 def _reachable(gate: Gate, result: Slice, summary: Summary) -> int:
-    """The n of a slice had every answer come and been read: one that is small for want of answers is not left out."""
+    """The cases of a slice had every answer come and been read: for want of answers, none is left out as small."""
     unread = result.n_planned - result.outcomes.get("scored", 0)
-    return min(result.n_planned, measure(gate, result, summary).n + unread)
+    planned = min(result.n_planned, result.units.get("", result.n_planned))
+    return min(planned, _n_cases(gate, result, measure(gate, result, summary)) + unread)
+
+
+def _n_cases(gate: Gate, result: Slice, value: Estimate) -> int:
+    return result.n_cases(gate.of, gate.names, value.n)
 
 
 def _result(gate: Gate, result: Slice | None, summary: Summary, skipped: str) -> GateResult:
@@ -188,9 +193,16 @@ def _result(gate: Gate, result: Slice | None, summary: Summary, skipped: str) ->
     else:
         name = gate.metric if gate.factor is None else f"{gate.factor}.{result.name}.{gate.metric}"
         value = measure(gate, result, summary)
+        n_cases = _n_cases(gate, result, value)
         few = gate.of.group == "latency" and gate.of.point is not None and value.value is None and value.n > 0
-        if few and value.n >= gate.min_n:
+        if few and n_cases >= gate.min_n:
             verdict, reason = _few_calls(gate, result)
+        elif value.value is not None and n_cases < gate.min_n:
+            n = f"n {value.n}" if n_cases == value.n else f"{n_cases} cases or clusters (n {value.n})"
+            verdict, reason = (
+                Verdict.AMBIGUOUS,
+                f"{n} is below the {gate.min_n} that this gate asks for" + _missing(value),
+            )
         else:
             verdict, reason = _judge(gate, value, summary)
     return gate_result(gate, name, value, verdict, reason, skipped=skipped)
@@ -226,8 +238,6 @@ def _judge(gate: Gate, value: Estimate, summary: Summary) -> tuple[Verdict, str]
 
             return Verdict.AMBIGUOUS, f"n/a: {why_unknown(summary.judge_check)}"
         return Verdict.AMBIGUOUS, "n/a: no data" + _more_repeats(gate, summary) + _missing(value)
-    if value.n < gate.min_n:
-        return Verdict.AMBIGUOUS, f"n {value.n} is below the {gate.min_n} that this gate asks for" + _missing(value)
     if value.possible is not None and is_open(gate, value.possible):
         return Verdict.AMBIGUOUS, open_reason(gate, value, value.possible)
     holds = _holds(value.value, gate.operator, gate.threshold)

@@ -208,8 +208,8 @@ def _single(
     elif confounded and not against.allow_mismatch:
         message = f"{message}; cannot tell, A being {gate.baseline} and B this run: {confounded[0]}"
         verdict = Verdict.AMBIGUOUS
-    elif change.b.n < gate.min_n:
-        message = f"{message}; n {change.b.n} is below the {gate.min_n} that this gate asks for"
+    elif (n_cases := min(change.b.n, change.difference.n)) < gate.min_n:
+        message = f"{message}; n {n_cases} is below the {gate.min_n} that this gate asks for"
         verdict = Verdict.AMBIGUOUS
     else:
         verdict, why = _verdict(gate, placed, beyond, within, several)

@@ -49,8 +49,9 @@ class Proportion:
 
 
 Figure = Estimate | Proportion
-Hit = tuple[Metric, Names, list[Figure]]
-"""A metric, what fills its name, and its figure in every group."""
+Hit = tuple[Metric, Names, list[Figure], Array]
+"""A metric, what fills its name, its figure in every group, and how many cases (or clusters of cases) each is based on:
+repeats of a case count once."""
 
 
 def figures(data: RunData, factor: str, level: Level) -> Iterator[Hit]:
@@ -75,17 +76,18 @@ def figures(data: RunData, factor: str, level: Level) -> Iterator[Hit]:
     for same in by_function.values():
         metric, names = same[0]
         contributions = metric.contributions(data, names)
+        units = groups.count_cases(contributions.decided)
         for metric, names, column in _together(same, contributions, groups, data):
-            yield metric, names, ranges.with_range(metric, names, contributions, column)
+            yield metric, names, ranges.with_range(metric, names, contributions, column), units
 
 
 def _family(metric: Metric, labels: Labels, groups: Groups, ranges: Ranges) -> Iterator[Hit]:
     entries = groups.labelled(labels.label) if labels.sample is None else groups.listed(labels.sample, labels.label)
-    size = len(labels.names)
+    size, units = len(labels.names), groups.count_cases(labels.available)
     if metric.aggregate is Aggregate.RATE:
         rates = groups.rates(entries, size, labels.available)
         for at, name in enumerate(labels.names):
-            yield metric, (name,), ranges.of_labels(labels.available, [row[at] for row in rates])
+            yield metric, (name,), ranges.of_labels(labels.available, [row[at] for row in rates]), units
         return
     counts, n = groups.counts(entries, size), groups.count(labels.available)
     for at, name in enumerate(labels.names):
@@ -93,6 +95,7 @@ def _family(metric: Metric, labels: Labels, groups: Groups, ranges: Ranges) -> I
             metric,
             (name,),
             [_count(int(counts[g, at]), int(n[g]), int(groups.planned[g])) for g in range(len(groups))],
+            units,
         )
 
 
@@ -102,7 +105,7 @@ def _count(count: int, n: int, planned: int) -> Estimate:
 
 def _together(
     same: Sequence[tuple[Metric, Names]], contributions: Contributions, groups: Groups, data: RunData
-) -> Iterator[Hit]:
+) -> Iterator[tuple[Metric, Names, list[Figure]]]:
     ranked = [metric for metric, _ in same if _point(metric) is not None]
     points = [_point(metric) or 0.0 for metric in ranked]
     rows = groups.quantiles(contributions.values, points) if points else []

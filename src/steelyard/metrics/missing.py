@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from steelyard.metrics.expressions import parse_expression
 from steelyard.metrics.registry import Aggregate, Contributions, Level, Metric, Names
 from steelyard.stats.arrays import Array
 from steelyard.stats.groups import Groups
@@ -101,13 +102,18 @@ class Ranges:
         """Rows without a value that are not missing: they were never to have one.
 
         A conclusive sample without a value has no truth for it, or nothing to count; but a call whose cost or time is
-        not known did cost something and take some time.
+        not known did cost something and take some time. Where a measure has no counts of any malformed answer (it is
+        over readable answers alone, or its scorer counts nothing in them), these are missing, unless a gate of the suite
+        says how many may be malformed.
         """
         none = np.zeros(len(contributions.values), dtype=bool)
         apart = none if contributions.not_missing is None else contributions.not_missing
         if not self._of_samples or metric.aggregate is Aggregate.SUM or metric.group == "latency":
             return apart
-        return np.asarray(apart | self._data.table.conclusive)
+        malformed = self._data.table.malformed
+        unread = metric.place.startswith("measures.") and not (malformed & ~np.isnan(contributions.values)).any()
+        unread = unread and not _limits_malformed(self._data.suite)
+        return np.asarray(apart | (self._data.table.conclusive & ~(malformed if unread else none)))
 
     def _of_undecided(self, g: int, contributions: Contributions, figure: Figure) -> Figure:
         """The range of a share of all in which what is undecided counts as not so: any of it leaves a gate open."""
@@ -126,6 +132,12 @@ class Ranges:
         """The rows of every group."""
         everything = np.ones(self._data.table.n if self._of_samples else self._data.cells.n, dtype=bool)
         return [self._groups.samples_where(g, everything) for g in range(len(self._groups))]
+
+
+def _limits_malformed(suite: SuiteModel) -> bool:
+    """Whether a gate or criterion that decides is on the share of malformed answers."""
+    texts = [*suite.gates, *(criterion.passes for criterion in suite.criteria if not criterion.secondary)]
+    return any(getattr(parse_expression(text), "pattern", "") in ("malformed_rate", "scored_rate") for text in texts)
 
 
 def _of(metric: Metric, values: Array, missing: int, end: float) -> float:

@@ -107,6 +107,15 @@ class Contributions:
     n_absent: int = 0
     """Of a metric that is only reported, how many rows were planned and are missing."""
 
+    @property
+    def decided(self) -> Array:
+        """The rows that the metric is based on."""
+        here: Array = self.values == self.values
+        if self.undecided is None:
+            return here
+        decided: Array = here & (self.undecided < (1 if self.below is None else self.below))
+        return decided
+
 
 @frozen
 class Labels:

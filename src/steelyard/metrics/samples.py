@@ -30,8 +30,8 @@ _LEFT_OUT = "inconclusive samples, those excluded and those that are missing are
 _MALFORMED_FAILED = f"a malformed answer has not passed; {_LEFT_OUT}"
 _CONCLUSIVE = f"a malformed answer counts as 0; {_LEFT_OUT}"
 _SCORED = (
-    "a malformed answer counts as the lowest value of the scale, unless cases may skip the component; samples in which"
-    " there was no truth to score it against are left out, and so are inconclusive ones and those excluded"
+    "a malformed answer counts as the lowest value of the scale; samples in which there was no truth to score it"
+    " against are left out, and so are inconclusive ones and those excluded"
 )
 _RESULT = f"only conclusive samples (scored or malformed) are looked at; {_LEFT_OUT}"
 _ANSWERED = "calls that failed, answers from the cache and calls without a measured time are left out"
@@ -117,7 +117,7 @@ def _component(data: RunData, names: Names) -> Contributions:
         table.component(name),
         excluded=(
             *table.left_out,
-            ("malformed, and cases may skip it", table.malformed),
+            ("malformed, and nothing to score it against in this case", table.malformed),
             ("nothing to score it against in this case", None),
         ),
         noted=(("malformed: counts as the lowest value", lowest),),

@@ -17,7 +17,7 @@ from steelyard.records import Box, Check, Claim, Finding, Item, Judgement, Mark,
 from steelyard.redact import learn_secrets, secrets_in
 from steelyard.scoring.base import Answered, Fault, Reading, models_asked
 from steelyard.scoring.extract import BROKE_OFF, SchemaValidator, extract_json, items_of
-from steelyard.scoring.text import unknown
+from steelyard.scoring.text import truth_parts, unknown
 from steelyard.suite.build.judge import LISTED
 from steelyard.suite.case import MISSING, Case, Unsearchable, compile_path, path_step
 from steelyard.suite.judge import Dimension, Flag, JudgeModel, Rubric, SaidCount, SaidMean
@@ -259,7 +259,6 @@ class Evaluator:
         """The fields of cases that samples are sliced by."""
         self._recent: Recent[Evaluated] = Recent()
         self.needs_models = bool(models_asked(suite.computed))
-        self._counting = any(getattr(component.scorer, "measures", None) for component in suite.computed)
 
     def evaluate(self, text: str, case: Case, status: int | None = None, *, cut_off: bool = False) -> Evaluated:
         """What the answer is worth; an answer in the wrong shape is worth 0 and has the single finding FORMAT.
@@ -451,19 +450,22 @@ class Evaluator:
             severity=self._severity.get(FORMAT, "error"),
             gain=1.0,
         )
-        scores = self._counted_as_nothing(case) if self._counting else ()
+        scores = self._counted_as_nothing(case)
         checks = () if self._expect is None else self._expect.unread(case, finding.evidence, fits=fits)
         passed, band = self._passed(0.0), self._band(0.0)
         return Evaluated(Outcome.MALFORMED, 0.0, passed, band, scores, (finding,), None, checks=checks)
 
     def _counted_as_nothing(self, case: Case) -> tuple[Score, ...]:
-        """Scores that hold only the counts of what should have been answered."""
+        """Lowest scores, with the counts of what should have been answered; of a component that cases may skip, only
+        where this case has a truth for it."""
         results = []
         for component, scorer in self.components:
+            who, counts = f"the scorer of {component.name}", {}
             if getattr(scorer, "measures", None):
-                who = f"the scorer of {component.name}"
-                if counts := checked_call(who, scorer.nothing, case, returns=Mapping[str, int]):
-                    results.append(Score(component.name, component.scale[0], component.weight, counts=counts))
+                counts = checked_call(who, scorer.nothing, case, returns=Mapping[str, int])
+            may_skip = component.when_unknown == "skip" and component.scorer_name != EXPECT
+            if counts or (may_skip and checked_call(who, truth_parts, component, scorer, case, returns=object)):
+                results.append(Score(component.name, component.scale[0], component.weight, counts=counts))
         return tuple(results)
 
     def _named(self, fault: Fault, component: Component) -> Finding:

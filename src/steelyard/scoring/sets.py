@@ -20,8 +20,13 @@ Values = dict[str, Any]
 
 
 class _OfValues(Scorer):
-    """What scorers of sets share: how values are read and compared."""
+    """What scorers of sets share: how values are read and compared.
 
+    An empty list is a truth: an empty list is the only right answer to it. In the measures, where the ratio of one
+    answer would be 0 of 0, the answer counts as one value, which is right if and only if both lists are empty.
+    """
+
+    version: ClassVar[int] = 2
     needs_json: ClassVar[bool] = True
 
     ignore: tuple[Difference, ...] = Field(
@@ -56,7 +61,11 @@ class _OfValues(Scorer):
         return Reading(0.0, counts=counts, misshapen=why)
 
     def truth(self, case: Case) -> Any:
-        return list((self._listed(case) or {}).values()) or None
+        listed = self._listed(case)
+        return None if listed is None else list(listed.values())
+
+    def asks_nothing(self, case: Case) -> bool:
+        return self._listed(case) == {}
 
     def everything(self, cases: Sequence[Case]) -> Any:
         values: Values = {}
@@ -98,14 +107,19 @@ class Subset(_OfValues):
 
     def read(self, answer: Any, case: Case) -> Reading:
         listed = self._listed(case)
-        if not listed:
+        if listed is None:
             return UNKNOWN
         raw = self.answer_value(answer)
         got = self._values(raw)
+        if not got and not listed and isinstance(raw, list):
+            return Reading(
+                1.0, [], raw, "nothing to list, and nothing listed", counts=_NO_VALUES | {"inside": 1, "empty": 0}
+            )
         if not got:
             skipped = self.empty == "skip" and isinstance(raw, list)
             note = "the answer lists nothing" + (": taken out of the score" if skipped else "")
-            return Reading(None if skipped else 0.0, None, raw, note, counts=_NO_VALUES, skipped=skipped)
+            counts = _NO_VALUES | ({"answered": 0} if skipped else {})
+            return Reading(None if skipped else 0.0, None, raw, note, counts=counts, skipped=skipped)
         if (too_many := self._too_many(got, _NO_VALUES)) is not None:
             return too_many
         strangers = [value for text, value in got.items() if text not in listed]
@@ -118,10 +132,11 @@ class Subset(_OfValues):
         return Reading(value, None, raw, f"{inside} of {len(got)} in the list", faults, counts)
 
     def nothing(self, case: Case) -> Mapping[str, int]:
-        return _NO_VALUES if self._listed(case) else {}
+        return {} if self._listed(case) is None else _NO_VALUES
 
 
-_NO_VALUES: Mapping[str, int] = MappingProxyType({"inside": 0, "answered": 0, "empty": 1, "answers": 1})
+_NO_VALUES = {"inside": 0, "answered": 1, "empty": 1, "answers": 1}
+"""The counts of an answer without a value, which is one wrong value."""
 
 
 class SetCodes(BaseModel):
@@ -183,16 +198,25 @@ class ItemSet(_OfValues):
             return UNKNOWN
         raw = self.answer_value(answer)
         got = self._values(raw) or {}
-        if not true and not got:
-            return UNKNOWN  # a ratio of nothing
         if (too_many := self._too_many(got, self._counts(true, ()))) is not None:
             return too_many
         sizes = (len(got.keys() & true.keys()), len(got), len(true))
         note = "{} right of {} answered and {} true".format(*sizes)
-        faults = self._faults(true, got, sizes)
-        return Reading(self._figure(*sizes), list(true.values()), raw, note, faults, self._counts(true, got))
+        if not got and not isinstance(raw, list):
+            return Reading(
+                0.0,
+                list(true.values()),
+                raw,
+                f"{note}; no list",
+                self._faults(true, got, sizes),
+                self._counts(true, ()),
+            )
+        faults, counts = self._faults(true, got, sizes), self._counts(true, got, is_list=True)
+        return Reading(self._figure(*sizes), list(true.values()), raw, note, faults, counts)
 
     def _figure(self, right: int, answered: int, true: int) -> float:
+        if not answered and not true:
+            return 1.0
         f1 = (2 * right, answered + true)
         ratios = {"f1": f1, "precision": (right, answered), "recall": (right, true)}
         numerator, denominator = f1 if self.strict else ratios[self.value]
@@ -210,10 +234,12 @@ class ItemSet(_OfValues):
         lacking = [Fault({self.codes.missed: regained}, place, value, None, "not in the answer") for value in missed]
         return (*lacking, *[Fault({self.codes.extra: gone}, place, None, value, "not in the truth") for value in extra])
 
-    def _counts(self, true: Iterable[str], got: Iterable[str]) -> dict[str, int]:
-        """Of labels only those that are on a side, so that n is theirs."""
+    def _counts(self, true: Iterable[str], got: Iterable[str], *, is_list: bool = False) -> dict[str, int]:
+        """Of labels only those that are on a side, so that n is theirs; without a list (`is_list`) nothing is right."""
         true, got = set(true), set(got)
-        counts = _counted("", len(true & got), len(got), len(true))
+        right = len(true & got) if true or got else int(is_list)
+        counts = _counted("", right, len(got) or 1, len(true) or 1)
+        counts["both"] = len(got) + len(true) or 2
         for label, text in zip(self.labels, self._folder.fold(self.labels), strict=True):
             if text in true or text in got:
                 counts |= _counted(f"{label}_", int(text in true and text in got), int(text in got), int(text in true))
@@ -221,7 +247,7 @@ class ItemSet(_OfValues):
 
     def nothing(self, case: Case) -> Mapping[str, int]:
         true = self._listed(case)
-        return self._counts(true, ()) if true else {}
+        return {} if true is None else self._counts(true, ())
 
 
 _FIGURES = ("precision", "recall", "f1")

@@ -172,15 +172,28 @@ COUNTS = (
 _NO_GROUPS = Agreement((), "label", {}, (), 0, 0)
 
 
-def no_counts(visible: int) -> Mapping[str, int]:
-    """The counts of an answer that holds nothing."""
-    return dict.fromkeys(COUNTS, 0) | {"visible": visible}
+def no_counts(visible: int) -> dict[str, int]:
+    """The counts of an answer that holds nothing; where no items are due, it is one wrong item all the same."""
+    return dict.fromkeys(COUNTS, 0) | {"visible": visible or 1}
 
 
 def compare(truth: Side, got: Side, rules: Rules) -> Reading:
-    """What the answer's items are worth beside the true ones."""
+    """What the answer's items are worth beside the true ones; where there are none, only no items are right."""
+    if not truth.items.texts:
+        return _where_none_are_due(got.items, rules)
     matching = match_sides(truth, got, rules.allowed)
     return read_all_found(truth, got, matching, rules) or _Comparison(truth, got, rules, matching).reading()
+
+
+def _where_none_are_due(items: Items, rules: Rules) -> Reading:
+    """The answer counts as one item, which is right when it reports none."""
+    n, right = len(items.texts), int(not items.texts)
+    faults = tuple(
+        Fault({rules.codes.extra: 1 / n}, group or "", None, text, "not in the truth", box)
+        for text, group, box in zip(items.texts, items.groups, items.boxes, strict=True)
+    )
+    counts = no_counts(0) | dict.fromkeys(("matched", "read", "correct"), right) | {"reported": n, "extra": n}
+    return Reading(float(right), None, None, f"no items are due, {n} reported", faults, counts)
 
 
 class _Comparison:
@@ -343,7 +356,7 @@ class MatchItems(Scorer):
     of similar texts. Every item that is missed, extra, misread or in the wrong group is an error of its own.
     """
 
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     has_strict: ClassVar[bool] = True
     needs_json: ClassVar[bool] = True
     case_paths: ClassVar[tuple[str, ...]] = ("total",)
@@ -487,6 +500,10 @@ class MatchItems(Scorer):
         apart = [(text, f"pile {n}", None) for n, text in enumerate(texts)]
         return {"one group": build(self.shapes[0], together), "each alone": build(self.shapes[0], apart)}
 
+    def asks_nothing(self, case: Case) -> bool:
+        truth = self._truth(case)
+        return truth is not None and not truth.items.texts
+
     def check(self, case: Case) -> str | None:
         items = self.expected.read(case, _size(case))
         if items is None:
@@ -523,7 +540,7 @@ class MatchItems(Scorer):
         if available is not None and available[0] is case.expected:
             return available[1]
         items = self.expected.read(case, _size(case))
-        if items is None or not items.texts:
+        if items is None:
             return None
         if len(self._prepared) >= _MOST_PREPARED:
             self._prepared.clear()

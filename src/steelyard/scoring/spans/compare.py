@@ -334,6 +334,11 @@ class Figures:
         """The harmonic mean of both: twice what is right over all spans of both sides."""
         return 2 * self.right / (self.answered + self.gold) if self.answered + self.gold else None
 
+    @property
+    def value(self) -> float:
+        """F1 as a score: no spans where none are due are right."""
+        return 1.0 if self.f1 is None else self.f1
+
     def __add__(self, other: Figures) -> Figures:
         return Figures(self.right + other.right, self.answered + other.answered, self.gold + other.gold)
 

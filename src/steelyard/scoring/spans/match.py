@@ -268,9 +268,7 @@ def _role_fixed(error: SpanError, scheme: Scheme) -> float:
 
 
 def _gain(figures: Figures, right: float, answered: int) -> float:
-    before = figures.f1 or 0.0
-    after = Figures(figures.right + right, figures.answered + answered, figures.gold).f1 or 0.0
-    return after - before
+    return Figures(figures.right + right, figures.answered + answered, figures.gold).value - figures.value
 
 
 def claims(span_comparison: SpanComparison, category_of: Callable[[str], str]) -> tuple[Claim, ...]:
@@ -471,9 +469,8 @@ class MatchSpans(Scorer):
         return read_spans(items, text, layout=layout, offsets=self.offsets, sections=sections)
 
     def _reading(self, span_comparison: SpanComparison) -> Reading:
-        f1 = span_comparison.figures(self.scheme).f1
         return Reading(
-            1.0 if f1 is None else f1,  # no spans where none are due
+            span_comparison.figures(self.scheme).value,
             note=self._note(span_comparison),
             faults=tuple(span_faults(span_comparison, self.scheme, self._naming)),
             counts=self._counts(span_comparison),
@@ -511,7 +508,9 @@ class MatchSpans(Scorer):
         return {} if gold is None else self._nothing(gold)
 
     def _nothing(self, gold: _Gold) -> Mapping[str, int]:
-        return self._counts(compare_spans(gold.spans, Spans(), iou=self.iou))
+        counts = self._counts(compare_spans(gold.spans, Spans(), iou=self.iou))
+        # Where none are due, an answer that cannot be read is one wrong span: it is not right, as an empty list is.
+        return {**counts, "spans": counts["spans"] or 1}
 
     def truth(self, case: Case) -> Any:
         gold = self._gold(case)
