@@ -103,8 +103,8 @@ class Ranges:
 
         A conclusive sample without a value has no truth for it, or nothing to count; but a call whose cost or time is
         not known did cost something and take some time. Where a measure has no counts of any malformed answer (it is
-        over readable answers alone, or its scorer counts nothing in them), these are missing, unless a gate of the suite
-        says how many may be malformed.
+        over readable answers alone, or its scorer counts nothing in them), these are missing, unless a gate of the
+        suite says how many may be malformed.
         """
         none = np.zeros(len(contributions.values), dtype=bool)
         apart = none if contributions.not_missing is None else contributions.not_missing
