@@ -15,8 +15,6 @@ EVERYTHING = {
         {"regression": {"metric": "category.*.average", "against": "@release", "by": "3 points"}},
         "new_finding",
         {"new_confusion": {"samples": 3}},
-        "flag_rate",
-        "judge_drift",
         {"latency_rise": {"metric": "latency.p50", "by": "30 %"}},
         {"cost_rise": None},
     ],
@@ -43,10 +41,11 @@ def problems(folder, alerts, **more):
 
 
 def test_a_suite_says_what_to_tell_and_where(tmp_path):
-    found = loaded(tmp_path, EVERYTHING).alerts
-    assert [rule.kind for rule in found.rules] == list(RULES)
+    found = loaded(tmp_path, EVERYTHING, n=40).alerts
+    # What is about a judge is no rule of a suite without one.
+    assert [rule.kind for rule in found.rules] == [kind for kind in RULES if kind not in ("flag_rate", "judge_drift")]
     assert found.rules[2].against == "release"
-    assert found.rules[7].by == 0.3
+    assert found.rules[5].by == 0.3
     assert found.max_p == pytest.approx(0.05)
     assert [channel.label for channel in found.channels] == [
         "webhook $HOOK",
@@ -59,7 +58,7 @@ def test_a_suite_says_what_to_tell_and_where(tmp_path):
 
 def test_a_run_keeps_the_settings_and_no_secret(tmp_path, monkeypatch):
     monkeypatch.setenv("HOOK", "https://hooks.example.org/secretsecret")
-    suite = loaded(tmp_path, EVERYTHING)
+    suite = loaded(tmp_path, EVERYTHING, n=40)
     kept = suite.data()["alerts"]
     assert settings_from(yaml.safe_load(yaml.safe_dump(kept))) == suite.alerts
     assert "secretsecret" not in str(kept)

@@ -22,6 +22,7 @@ from steelyard.alerts.evidence import (
     too_little,
     unknown,
 )
+from steelyard.alerts.reach import is_by_sample
 from steelyard.alerts.rules import CostRise, JudgeDrift, LatencyRise, Regression
 from steelyard.analysis.compare.against import Against
 from steelyard.analysis.compare.compare import Pool
@@ -37,9 +38,6 @@ from steelyard.metrics.table import Table, cut
 from steelyard.records import RunHeader
 from steelyard.stats.intervals import Estimate
 from steelyard.stats.paired import holm, least_p
-
-_BY_SAMPLE = ("pass_rate", "average", "score.<component>.average", "score.<component>.points")
-"""Figures that are means over samples, so that earlier samples of the same case can be compared with today's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,8 +137,7 @@ def _against_window(
         for name in names:
             yield unknown(rule.label, _subject(gate, name), f"{_subject(gate, name)}: {few}")
         return
-    by_sample = gate.pattern in _BY_SAMPLE
-    moves = (_by_sample if by_sample else _by_run)(gate, runs, names, evidence)
+    moves = (_by_sample if is_by_sample(gate) else _by_run)(gate, runs, names, evidence)
     results = []
     for name, moved in zip(names, moves, strict=True):
         subject = _subject(gate, name)
@@ -181,11 +178,9 @@ def _by_sample(gate: Gate, runs: Sequence[RunHeader], names: Sequence[str], evid
         if change.before is None or change.now is None or change.difference.value is None:
             moveds.append(None)
             continue
-        n = (change.n_before, change.n_now)
-        floor = least_p(change.difference.n)
-        moveds.append(
-            Moved(_subject(gate, name), change.before, change.now, change.difference, change.p, change.test, *n, floor)
-        )
+        figures, n = (change.before, change.now), (change.n_before, change.n_now)
+        p, test = change.p, change.test
+        moveds.append(Moved(_subject(gate, name), *figures, change.difference, p, test, *n, change.smallest_p))
     return moveds
 
 
@@ -219,11 +214,12 @@ def _readings(
         by, least, of_runs = sign * (moved.now - moved.before), declared, is_by_run(gate.metric)
         if of_runs and not declared:
             least = smallest_that_matters(evidence.header.description, gate.unit, moved.before)
-        if by > 0 and (p is None or moved.smallest_p * several >= max_p):
+        shown = p is not None and p < max_p
+        if by > 0 and not shown and (p is None or moved.smallest_p * several >= max_p):
             few = moved.test if of_runs else f"{counted(moved.difference.n, 'case')} are too few to tell"
             yield unknown(rule.label, moved.subject, f"{moved.subject} is worse than {reference}, and {few}")
             continue
-        there = by > 0 and by >= least and p is not None and p < max_p
+        there = by > 0 and by >= least and shown
         yield Reading(
             rule=rule.label,
             subject=moved.subject,
@@ -278,7 +274,7 @@ def _on_same_answers(rule: JudgeDrift, evidence: Evidence) -> Reading:
         pool.add(other, other.score(), store.answer_digests(run.id))
     change = pool.change(table.score(), np.arange(table.n))
     n_cases = change.difference.n
-    if change.before is None or change.now is None or change.p is None or least_p(n_cases) >= max_p:
+    if change.before is None or change.now is None or change.p is None or change.smallest_p >= max_p:
         why = (
             f"only {counted(n_cases, 'case')} have answers identical to those of earlier runs: too few to detect drift"
         )

@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal, Self
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema, field_validator, model_validator
 
+from steelyard.errors import SuiteError
 from steelyard.metrics.expression_checks import SuiteNames, missing_name
 from steelyard.metrics.expressions import (
     BASELINE_SIGN,
@@ -25,6 +28,9 @@ from steelyard.metrics.registry import Aggregate, metrics
 from steelyard.suite.build.draft import Draft
 from steelyard.suite.values import Share
 from steelyard.suite.yaml import Place, listed, meant, result
+
+if TYPE_CHECKING:
+    from steelyard.suite.models import SuiteModel
 
 _SHARE_OR_TEXT = {"anyOf": [{"type": "number", "minimum": 0}, {"type": "string", "examples": ["3 points", "200 ms"]}]}
 
@@ -423,9 +429,10 @@ def _given(part: BaseModel) -> dict[str, Any]:
 
 
 def build_alerts(
-    raw: Any, draft: Draft, suite_names: SuiteNames | None = None, place: Place = ("alerts",)
+    raw: Any, draft: Draft, suite_names: SuiteNames | None = None, suite: SuiteModel | None = None
 ) -> AlertSettings | None:
-    """The settings; None when there are none, or with everything wrong noted."""
+    """The settings; None when there are none, or with everything wrong noted, rules that could never fire included."""
+    place: Place = ("alerts",)
     if raw is None:
         return None
     part = draft.check_part(AlertsPart, raw, place)
@@ -440,10 +447,25 @@ def build_alerts(
     for name, items in (("rules", rules), ("channels", channels)):
         if items is not None:
             _report_duplicates([item.label for item in items], draft, (*place, name))
+    settings = AlertSettings(rules, channels, part.window, part.sure)
     for number, rule in enumerate(rules or ()):
-        if wrong := _wrong_in(rule, suite_names):
+        wrong = _wrong_in(rule, suite_names)
+        if not wrong and suite is not None and (never := _never_fires(rule, settings, suite)):
+            wrong = f"{rule.label} can never fire: {never}"
+        if wrong:
             draft.add_problem(f"alerts.rules[{number}]: {wrong}", (*place, "rules", number))
-    return AlertSettings(rules, channels, part.window, part.sure)
+    return settings
+
+
+def _never_fires(rule: Rule, settings: AlertSettings, suite: SuiteModel) -> str:
+    """Why a rule could never fire with the settings that will hold: what the suite leaves out the project may set."""
+    from steelyard.alerts.reach import reach
+    from steelyard.suite.load import project_alerts
+
+    # A mistake in the project's file is reported where that file is used.
+    with suppress(SuiteError):
+        settings = settings.over(project_alerts(Path.cwd()))
+    return reach(rule, settings, suite).never
 
 
 def _parts(items: list[Any], kinds: Mapping[str, Any], what: str, draft: Draft, place: Place) -> Iterator[Any]:

@@ -272,12 +272,18 @@ def same_command(run_id: str, how: str = "--resume") -> str:
 
 def settings_before_run(suite: SuiteModel) -> AlertSettings | None:
     """What is to be told after the run; None when nothing is. Says which variables of its channels are not set."""
+    from steelyard.alerts.reach import reach
     from steelyard.suite.load import project_alerts
 
     project = project_alerts(Path.cwd())
     settings: AlertSettings | None = project if suite.alerts is None else suite.alerts.over(project)
     if settings is None or not settings.rules:
         return None
+    for rule in settings.rules:
+        limited = reach(rule, settings, suite)
+        for why in (limited.never, *limited.limits):
+            if why:
+                click.echo(f"note: alerts: {rule.label} can never fire: {why}", err=True)
     unset = [name for channel in settings.channels or () for name in channel.secrets if not os.environ.get(name)]
     for name in dict.fromkeys(unset):
         click.echo(f"note: alerts need the environment variable {name}, which is not set", err=True)

@@ -35,7 +35,7 @@ _POWER = 0.8416212335729143
 """The 80 % point of the normal distribution."""
 _EXACT_UP_TO = 12
 """Cases that changed for which all sign patterns are tried: 4,096 at most."""
-_FEWEST_FOR_QUANTILES = 12
+FEWEST_FOR_QUANTILES = 12
 """With fewer, the test of a difference of medians found one where there was none in 6 to 7 of 100 simulations."""
 _HAIR = 1e-6
 """Of a difference: where an interval ends that just leaves no change out."""
@@ -122,8 +122,11 @@ def _signs() -> Array:
     return np.random.default_rng(SEED).choice([-1.0, 1.0], size=(PATTERNS, DRAWN_UP_TO))
 
 
-def paired_mean(sums: Array, sizes: Array, widest: float = math.inf) -> Paired:
-    """The mean difference from its sum and number of pairs in each case; `widest` is the largest there can be."""
+def paired_mean(sums: Array, sizes: Array, widest: float = math.inf, tested: tuple[float, str] | None = None) -> Paired:
+    """The mean difference from its sum and number of pairs in each case; `widest` is the largest there can be.
+
+    `tested` is the p-value and the name of another test than sign flips, which are for one result against one.
+    """
     present = sizes > 0
     sums, sizes = sums[present], sizes[present]
     n, cases = float(sizes.sum()), len(sums)
@@ -133,7 +136,7 @@ def paired_mean(sums: Array, sizes: Array, widest: float = math.inf) -> Paired:
     if cases < 2:
         return Paired(mean, cases)
     error = _error((sums - mean * sizes) / n)
-    p, test = sign_flip_test(sums)
+    p, test = tested or sign_flip_test(sums)
     result = _with_interval(mean, cases, error, p, widest, test, mean_interval(sums, sizes, widest))
     return _with_sides(result, sums / sizes)
 
@@ -204,7 +207,7 @@ def paired_quantile(first: Array, second: Array, case: Array, point: float) -> P
     before, after = influences
     if not np.any(first != second):
         return Paired(0.0, cases, p=1.0 if cases > 1 else None, test="quantile")
-    if before is None or after is None or cases < _FEWEST_FOR_QUANTILES:
+    if before is None or after is None or cases < FEWEST_FOR_QUANTILES:
         return Paired(value, cases)
     error = _error(after - before)
     if error == 0:

@@ -35,6 +35,7 @@ from steelyard.records import RunState, Verdict
 from steelyard.stats.arrays import RESAMPLES, SEED, Array
 from steelyard.stats.intervals import SHORT_INTERVALS, Estimate
 from steelyard.stats.paired import DRAWN_UP_TO, FEWEST_TO_SHOW, PATTERNS, Paired, case_starts, paired_mean
+from steelyard.stats.window import window_test
 from steelyard.suite.models import SuiteModel
 from steelyard.suite.values import MIN_PAIRED
 
@@ -357,6 +358,8 @@ class PooledChange:
     """Now minus before; `n` is cases."""
     p: float | None
     test: str = ""
+    smallest_p: float = 0.0
+    """The smallest p-value that so few cases and runs could have."""
 
 
 class Pool:
@@ -372,7 +375,8 @@ class Pool:
             self._keys, self._place = np.arange(self._n_cells), self._cell
         else:
             self._keys, self._place = np.unique(_keyed(self._cell, answers), return_inverse=True)
-        self._sums, self._counts = np.zeros(len(self._keys)), np.zeros(len(self._keys), dtype=int)
+        self._runs: list[tuple[Array, Array]] = []
+        """By earlier run, the sum and the number of its readings of each key."""
 
     def add(self, other: Table, values: Array, answers: Array | None = None) -> None:
         """Add the readings of an earlier run; those of cases, variants or answers that this run lacks are left out."""
@@ -392,33 +396,51 @@ class Pool:
             same = self._keys[place] == wanted if len(self._keys) else np.zeros(len(wanted), dtype=bool)
             used[np.flatnonzero(used)[~same]] = False
             place = place[same]
-        self._sums += np.bincount(place, values[used], minlength=len(self._keys))
-        self._counts += np.bincount(place, minlength=len(self._keys))
+        sums = np.bincount(place, values[used], minlength=len(self._keys))
+        self._runs.append((sums, np.bincount(place, minlength=len(self._keys)).astype(np.int32)))
 
     def change(self, values: Array, rows: Array, widest: float = 1.0) -> PooledChange:
         """What became of the figure in some samples of the run; `values` is a value for each of all its samples."""
-        counts = self._counts[self._place[rows]]
-        available = (counts > 0) & ~np.isnan(values[rows])
+        none = np.zeros(len(self._keys), dtype=int)
+        sums, counts = (sum((run[i] for run in self._runs), none) for i in (0, 1))
+        available = (counts[self._place[rows]] > 0) & ~np.isnan(values[rows])
         if self._answers is not None:
             available &= self._answers[rows] != 0
         used = rows[available]
         used = used[np.argsort(self.table.unit[used], kind="stable")]
         place = self._place[used]
-        before, now = self._sums[place] / self._counts[place], values[used]
+        before, now = sums[place] / counts[place], values[used]
         starts = case_starts(self.table.unit[used])
-        result = Paired(None, 0)
+        result, smallest_p = Paired(None, 0), 1.0
         if len(used):
             sizes = np.diff(np.append(starts, len(used)))
-            result = paired_mean(np.add.reduceat(now - before, starts), sizes, widest)
+            results = self._by_run(now, place, np.repeat(np.arange(len(starts)), sizes), sums, counts)
+            smallest_p = float(np.prod(1.0 / (~np.isnan(results)).sum(axis=1)))
+            tested = window_test(results, sizes.astype(float))
+            result = paired_mean(np.add.reduceat(now - before, starts), sizes, widest, tested)
         return PooledChange(
             before=float(before.mean()) if len(used) else None,
             now=float(now.mean()) if len(used) else None,
-            n_before=int(self._counts[np.unique(place)].sum()),
+            n_before=int(counts[np.unique(place)].sum()),
             n_now=len(used),
             difference=Estimate(result.difference, result.n_cases, 0, result.low, result.high),
             p=result.p,
             test=result.test,
+            smallest_p=smallest_p,
         )
+
+    def _by_run(self, now: Array, place: Array, unit: Array, sums: Array, counts: Array) -> Array:
+        """By unit and run, this run last, how far its samples are on average from the mean of their own cell; NaN
+        where the run has no sample of the unit. So a run that lacks the hard cases of a unit is not better for it."""
+        keys, first = np.unique(place, return_index=True)
+        here = [np.bincount(place, amounts, minlength=len(self._keys)) for amounts in (now, None)]
+        mean = (sums + here[0])[keys] / (counts + here[1])[keys]
+        columns = []
+        for of_run, n_run in (*self._runs, here):
+            n = np.bincount(unit[first], n_run[keys], minlength=int(unit[-1]) + 1)
+            away = np.bincount(unit[first], of_run[keys] - n_run[keys] * mean, minlength=len(n))
+            columns.append(np.divide(away, n, out=np.full(len(n), np.nan), where=n > 0))
+        return np.column_stack(columns)
 
 
 def _width(table: Table) -> int:

@@ -417,7 +417,7 @@ def build_suite(draft: Draft, path: str) -> SuiteModel:
     if raw.get("alerts") is not None:
         from steelyard.alerts.rules import build_alerts
 
-        suite = suite.changed(alerts=build_alerts(raw["alerts"], draft, names))
+        suite = suite.changed(alerts=build_alerts(raw["alerts"], draft, names, suite))
     draft.finish()
     return suite
 
