@@ -64,7 +64,8 @@ def test_a_service_that_dies_midway_makes_the_run_invalid_and_the_rest_is_not_as
     assert ending.broken == header.options.broken
     assert "ended with exit code 7" in ending.broken
     assert "out of memory: giving up" in ending.broken
-    assert ending.counts.scored == 4
+    # It dies at the fifth call; the fourth may still be under way beside it, and die with it.
+    assert ending.counts.scored in (3, 4)
     # Two were under way, and one more may have begun before the target was asked.
     assert ending.counts.failed <= 3
     # Said again by everything that reads the run later.

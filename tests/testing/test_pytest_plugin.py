@@ -31,14 +31,14 @@ target: {python: "system:answer"}
 score: {city: {exact: {expected: expected.city}}}
 pass: score >= 100 %
 limits: {max_inconclusive: 50 %}
-gates: [pass_rate >= 60 %, pass_rate >= 70 %]
+gates: [pass_rate >= 40 %, pass_rate >= 80 %]
 """
 CASES = """- {id: france, input: France, expected: {city: Paris}}
 - {id: peru, input: Peru, expected: {city: Lima}}
 - {id: chad, input: Chad, expected: {city: N'Djamena}}
 - {id: mali, input: Mali, expected: {city: Bamako}}
 """
-# Peru is wrong, and Chad fails: the pass rate is 2 of 3.
+# Peru is wrong, and Chad fails: the pass rate is 2 of 3, and with Chad between 2 and 3 of 4.
 SYSTEM = """from pathlib import Path
 
 def answer(case):
@@ -103,8 +103,8 @@ def test_a_module_has_a_test_a_case_and_a_gate_beside_async_tests(folder):
         "peru": "XFAIL",
         "chad": "ERROR",
         "mali": "PASSED",
-        "pass_rate >= 60 %": "PASSED",
-        "pass_rate >= 70 %": "FAILED",
+        "pass_rate >= 40 %": "PASSED",
+        "pass_rate >= 80 %": "FAILED",
         "verdict of the run": "FAILED",
         "test_beside_it": "PASSED",
         "test_a_suite_in_a_running_loop": "PASSED",
@@ -113,7 +113,7 @@ def test_a_module_has_a_test_a_case_and_a_gate_beside_async_tests(folder):
     assert calls(folder) == dict.fromkeys(("france", "peru", "chad", "mali"), 2)
     # Peru is expected to fail. So is Chad, but nobody knows whether it would: that is no wrong answer.
     assert "chad #2: inconclusive: raised: KeyError: 'Chad' (system.py:6)" in printed
-    assert "pass_rate >= 70 %: FAIL: 66.7 % is not >= 70.0 %" in printed
+    assert "pass_rate >= 80 %: FAIL: 66.7 % is not >= 80.0 %" in printed
     (summary,) = [line for line in printed.splitlines() if line.startswith("capitals: FAIL | run ")]
     properties = {
         test.get("name"): {item.get("name"): item.get("value") for item in test.iter("property")}
@@ -122,7 +122,7 @@ def test_a_module_has_a_test_a_case_and_a_gate_beside_async_tests(folder):
     run = properties["france"]["steelyard_run"]
     assert f"run {run} | pass rate 66.7 %" in summary
     assert properties["peru"] == {"steelyard_run": run, "steelyard_score": "0.0", "steelyard_n": "2"}
-    assert properties["pass_rate >= 60 %"] == {"steelyard_run": run, "steelyard_value": str(2 / 3), "steelyard_n": "6"}
+    assert properties["pass_rate >= 40 %"] == {"steelyard_run": run, "steelyard_value": str(2 / 3), "steelyard_n": "6"}
     assert properties["chad"] == {"steelyard_run": run}  # it has no score, which is not 0
 
 
@@ -131,7 +131,7 @@ def test_what_is_deselected_is_not_asked_and_the_part_says_so(folder, monkeypatc
     assert {name: results.get(name) for name in ("france", "peru")} == {"france": "PASSED", "peru": "FAILED"}, printed
     assert calls(folder) == {"france": 1, "peru": 1}
     assert 'expected "Lima", got "Cusco"' in printed
-    assert "a gate is not decided by a part, 2 of 4 cases; of this part: pass_rate >= 60 %: FAIL: 50.0 %" in printed
+    assert "a gate is not decided by a part, 2 of 4 cases; of this part: pass_rate >= 80 %: FAIL: 50.0 %" in printed
     assert "steelyard_value" not in (folder / "junit.xml").read_text()
     # what failed last is asked alone
     results, printed = run_pytest(folder, "--steelyard", "capitals/suite.yaml", "--lf")
@@ -181,7 +181,7 @@ def test_workers_of_xdist_ask_every_case_once_for_one_run(folder, monkeypatch):
     )
     results, printed = run_pytest(folder, "-n", "2", "--dist", "worksteal")
     assert calls(folder) == dict.fromkeys(("france", "peru", "chad", "mali"), 1), printed
-    words = [results[name] for name in ("france", "peru", "chad", "mali", "pass_rate >= 60 %", "pass_rate >= 70 %")]
+    words = [results[name] for name in ("france", "peru", "chad", "mali", "pass_rate >= 40 %", "pass_rate >= 80 %")]
     assert words == ["PASSED", "XFAIL", "ERROR", "PASSED", "PASSED", "FAILED"]
     assert sum(line.startswith("capitals: FAIL | run ") for line in printed.splitlines()) == 1
     monkeypatch.chdir(folder)

@@ -196,8 +196,8 @@ _FEWEST = 5
 """Below this many answers, sameness says nothing."""
 _MARKED_SHARE = 0.05
 _FAR_BELOW = 0.1
-_SHORTEST_USUAL = 0.02
-"""Seconds; below this, history is too fast for a ratio to mean anything."""
+_SHORTEST_USUAL = 0.1
+"""Seconds; below this, history is too fast for a ratio to mean anything: a busy machine alone makes it."""
 
 _ERROR_MARKS = re.compile(
     r'"errors?"\s*:\s*(?:\[\s*[{"]|\{|"[^"])'
