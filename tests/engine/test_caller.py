@@ -10,7 +10,7 @@ from urllib.parse import quote
 import pytest
 
 from steelyard.engine import call as calling
-from steelyard.engine.call import Caller, RetryPolicy
+from steelyard.engine.call import Caller, RetryPolicy, own_cost
 from steelyard.engine.limits import Pace
 from steelyard.errors import TargetFailure
 from steelyard.suite.case import Case
@@ -120,10 +120,11 @@ async def test_each_repeat_has_its_own_place_in_the_cache():
     assert silent.asked == 0
 
 
-async def test_an_answer_from_the_cache_costs_nothing_but_an_unknown_cost_stays_unknown():
-    for paid, now in ((0.25, 0.0), (None, None)):
+async def test_an_answer_from_the_cache_keeps_its_cost_and_is_not_paid_again():
+    for paid in (0.25, None):
         entry = (await call(Scripted(Response("x", cost=paid)), cached={}.get)).cache_entry[1]
-        assert (await call(Scripted(), cached=lambda _key, entry=entry: entry)).call_result.cost == now
+        cached = await call(Scripted(), cached=lambda _key, entry=entry: entry)
+        assert (cached.call_result.cost, own_cost(cached)) == (paid, None)
 
 
 @pytest.mark.parametrize("stated", [-1, 10**30, 1.5, math.nan, math.inf])

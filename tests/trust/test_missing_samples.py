@@ -153,3 +153,37 @@ def test_the_ends_are_in_the_reason_and_in_the_json(forty_missing, monkeypatch):
     assert data["gates"][0]["reason"] == (
         "40 of 100 samples are missing and could change it: it is 95.0 %, and with them between 57.0 % and 97.0 %"
     )
+
+
+ITEMS = """
+from itertools import count
+calls = count()
+
+def answer(case):
+    number = case.input["number"]
+    if number >= 5 and next(calls) % 2:
+        raise RuntimeError("the service is down")
+    return {"word": "word %d" % number, "items": [{"id": "a"}] if number else []}
+"""
+
+
+def test_stability_over_the_repeats_that_are_left_is_open_but_a_case_without_items_is_not_missing(
+    tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    gates = ["stability.presence >= 90 %", "stability.presence >= 10 %"]
+    stability = {"items": "items[]", "key": "id"}
+    schema = {"schema": {"type": "object", "required": ["word"]}}
+    more = {"stability": stability, "repeats": 4, "gates": gates, "answer": schema}
+    write_suite(tmp_path / "items", n=10, name="items", limits={"concurrency": 1, "retries": 0}, **more)
+    (tmp_path / "items" / "system.py").write_text(ITEMS)
+    # 5 of 10 cases lose 2 of 4 repeats: 1 of their 6 pairs is left. With the others unlike: (4 + 5 / 6) / 9 of the
+    # cases that have items, 53.7 %.
+    run = ("run", "items", "--max-inconclusive", 0.45, "--json")
+    data = json.loads(invoke(*run, code=AMBIGUOUS))
+    reasons = {gate["gate"]: gate for gate in data["gates"]}
+    assert "5 of 9 are undecided" in reasons[gates[0]]["reason"]
+    assert "between 53.7 % and 100.0 %" in reasons[gates[0]]["reason"]
+    assert reasons[gates[1]]["verdict"] == "PASS"
+    (tmp_path / "items" / "system.py").write_text(ITEMS.replace("number >= 5 and", "False and"))
+    invoke(*run)

@@ -15,7 +15,7 @@ from steelyard.analysis.summary import is_partial, is_reading, origin, stored_su
 from steelyard.analysis.wording import difference, in_unit
 from steelyard.decide.baselines import stored_results
 from steelyard.decide.gates import Decision, measure, p_text
-from steelyard.decide.verdict import decide
+from steelyard.decide.verdict import as_ended, decide
 from steelyard.metrics.expressions import EVERY, FACTORS, Gate
 from steelyard.records import RunHeader
 from steelyard.stats.intervals import Estimate, Z, t_two_sided
@@ -305,7 +305,7 @@ class Evidence:
         """Every gate and criterion of the run, as its report has them."""
         header = self.header
         summary = summarise_stored(self.store, header.id, header.description, only_for_gates=True)
-        return decide(
+        decision = decide(
             summary,
             header.description,
             state=header.state,
@@ -313,6 +313,7 @@ class Evidence:
             gone=header.options.broken,
             relative=stored_results(header),
         )
+        return as_ended(decision, header)
 
     def slices(self, gate: Gate) -> list[str]:
         """The groups of this run that a figure speaks of; `""` is the whole run."""

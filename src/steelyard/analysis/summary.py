@@ -24,7 +24,7 @@ from steelyard.analysis.model import BestVariant, ModeFigure, Slice, Summary
 from steelyard.analysis.repeats import Repeats, checks_figures
 from steelyard.metrics.aggregate import Proportion, figures
 from steelyard.metrics.cells import Cells
-from steelyard.metrics.own import RunData, load_metrics
+from steelyard.metrics.own import RunData, load_metrics, with_values
 from steelyard.metrics.registry import Level
 from steelyard.metrics.stability import Placed
 from steelyard.metrics.table import Table, clusters_in_words
@@ -331,6 +331,7 @@ def summarise_without(store: Store, header: RunHeader, cases: Collection[str]) -
     out = {"n_planned": n_out, "n_cases": len(codes)}
     part = suite.model_copy(update={name: n and max(0, n - out[name]) for name, n in planned.items()})
     load_metrics(header)
+    part = with_values(part, RunData(columns, suite), remaining)
     labels = _labels(store, header.id, suite)
     rest = _columns_at(columns, remaining, place)
     return summarise(rest, part, None, None, _listed_at(checks, "", remaining, place), items, None, None, labels), n_out

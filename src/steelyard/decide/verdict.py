@@ -18,7 +18,7 @@ from steelyard.decide.gates import (
 )
 from steelyard.metrics.expressions import COMPARE, parse_gate
 from steelyard.metrics.registry import CORRECTED
-from steelyard.records import Outcome, RunState, Verdict
+from steelyard.records import Outcome, RunHeader, RunState, Verdict
 from steelyard.suite.models import Criterion, SuiteModel
 
 _UNJUDGED = (
@@ -126,6 +126,33 @@ def decide(
         )
     by_variant = _by_variant(criteria, summary, suite, allowed, RunState(state), doubtful=bool(doubts), gone=bool(gone))
     return Decision(verdict, (*reasons, *_remarks(summary), *doubts), result, by_variant)
+
+
+def as_ended(decision: Decision, header: RunHeader) -> Decision:
+    """The decision with the verdict that the run ended with, which never changes.
+
+    What was computed again for a report can differ: labels were added, or the rules of this version are others. Then
+    the first reason says so.
+    """
+    if header.state is not RunState.ENDED or header.verdict in (None, decision.verdict):
+        return decision
+    return replace(decision, verdict=header.verdict, reasons=(_differs(decision, header), *decision.reasons))
+
+
+def compared_with_ended(decision: Decision, header: RunHeader) -> Decision:
+    """The decision as it is now; where the run ended with another verdict, the first reason says so."""
+    if header.state is not RunState.ENDED or header.verdict in (None, decision.verdict):
+        return decision
+    return replace(decision, reasons=(_differs(decision, header), *decision.reasons))
+
+
+def _differs(decision: Decision, header: RunHeader) -> str:
+    now = "no verdict" if decision.verdict is None else decision.verdict.value
+    ended = "" if header.verdict is None else header.verdict.value
+    return (
+        f"the run ended {ended}; computed again, the gates give {now}: labels, baselines, gates or the version of"
+        " Steelyard changed since"
+    )
 
 
 def _without_repeats(gate_results: list[GateResult], summary: Summary, suite: SuiteModel) -> list[GateResult]:

@@ -218,15 +218,17 @@ class Caller(RetryPolicy):
 
     async def call(self, ask: Request, due: float | None = None) -> Called:
         """The attempt for this call: answered, from the cache, or failed for good; `due` as in `attempt`."""
+        replayed = getattr(self._target, "replayed", None)
+        if replayed is not None:
+            return Called(self._redacted(await replayed(ask), ask))
         if ask.case.attachments and (unfit := await self._unsendable(ask)):
             return Called(unfit)
         key = self._key(ask)
         if key is not None and self._cached is not None:
             entry = await asyncio.to_thread(self._cached, key)
             if entry is not None:
-                # Nothing is paid for an answer that was kept.
-                spent = None if entry["cost"] is None else 0.0
-                retained = CallResult(**(entry | {"cost": spent}), started_at=time.time(), cached=True)
+                # What the answer cost stays its cost; it is not paid again (`spent`).
+                retained = CallResult(**entry, started_at=time.time(), cached=True)
                 # It may have been kept before anything was redacted.
                 return Called(self._redacted(retained, ask))
         call_result = self._redacted(await self.perform(lambda: self._ask(ask), due=due), ask)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
@@ -19,7 +20,7 @@ from steelyard.engine.sample import Evaluation
 from steelyard.engine.writer import SCORER, TARGET, Counts, Progress
 from steelyard.errors import SteelyardError, TargetFailure, UsageError
 from steelyard.frozen import slotted
-from steelyard.records import CallResult, Judgement, Outcome, Retried, RunHeader, RunState, Sample
+from steelyard.records import CallResult, Failure, Judgement, Outcome, Retried, RunHeader, RunState, Sample
 from steelyard.scoring.evaluate import Evaluator
 from steelyard.store.base import Store
 from steelyard.store.codec import encode
@@ -133,26 +134,12 @@ class ReplayTarget:
         return None
 
     async def ask(self, ask: Request) -> Response:
-        """The kept answer, at no cost; TargetFailure as it failed then, or when it answers another question."""
-        call_result = await asyncio.to_thread(self._call_result, ask)
-        if call_result.failure is not None:
-            raise TargetFailure(
-                call_result.failure.kind, call_result.failure.message, retry=False, status=call_result.status
-            )
-        return Response(
-            text=call_result.text or "",
-            status=call_result.status,
-            tokens_in=call_result.tokens_in,
-            tokens_out=call_result.tokens_out,
-            cost=0.0,
-            model=call_result.model,
-            # One from the cache was no call then, and is none now.
-            latency=0.0 if call_result.cached else call_result.latency,
-            first_byte=call_result.first_byte,
-            cut_off=call_result.cut_off,
-            first_token=call_result.first_token,
-            tokens_cached=call_result.tokens_cached,
-        )
+        """Not called: a run takes the recorded call from `replayed`, with what it cost and how long it took."""
+        raise TargetFailure("not_recorded", f"{ask.case.id}: recorded answers are replayed, not requested", retry=False)
+
+    async def replayed(self, ask: Request) -> CallResult:
+        """The recorded call as it was; a failed one where there is none, or where it answers another question."""
+        return await asyncio.to_thread(self._call_result, ask)
 
     def identity(self) -> dict[str, Any]:
         """That of the system which gave the answers."""
@@ -170,9 +157,13 @@ class ReplayTarget:
         for sample, case in self._store.samples(self._earlier.id, case_ids=[ask.case.id]):
             if (sample.variant, sample.repeat) == (ask.variant.name, ask.repeat):
                 if not same_question(case, ask.case):
-                    raise TargetFailure("other_question", "the question has changed since it was answered", retry=False)
+                    return _not_replayed("other_question", "the question has changed since it was answered")
                 return sample.call_result
-        raise TargetFailure("not_recorded", f"run {self._earlier.id} holds no answer for this", retry=False)
+        return _not_replayed("not_recorded", f"run {self._earlier.id} holds no answer for this")
+
+
+def _not_replayed(kind: str, message: str) -> CallResult:
+    return CallResult(failure=Failure(kind, message), started_at=time.time(), tries=0)
 
 
 # Recorded answers of one run scored by the suite of another, in memory: nothing is stored, and no call is made.

@@ -12,6 +12,8 @@ The suite file names it (`metrics: [figures:cost_per_resolved]`); it is then in 
 from __future__ import annotations
 
 import re
+import zlib
+from base64 import b64decode, b64encode
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
@@ -372,7 +374,7 @@ def add_metric(declared: Mapping[str, Any], function: Function | None) -> None:
             declared["formula"],
             f"as {declared['code']} says; inconclusive samples, those excluded and those that are missing are left out",
             Aggregate(declared["aggregate"]),
-            _contributions(declared["code"], function),
+            _contributions(name, declared["code"], function),
             declared["better"],
             stands_on="samples to which it gives a number",
             point=declared["point"],
@@ -395,14 +397,16 @@ def forget_metrics() -> None:
 def load_metrics(header: RunHeader) -> None:
     """Put the metrics of a stored run's suite into the registry.
 
-    Their code is that of the suite of this name, found as for a rescore: what a run records is data, and never loaded.
-    Where the suite is not here, or its code is another now, they are n/a and say why.
+    An ended run has their values, and needs no code. Otherwise their code is that of the suite of this name, found as
+    for a rescore: what a run records is data, and never loaded. Where the suite is not here, or its code is another
+    now, they are n/a and say why.
     """
     declared = header.description.metrics
     if all(_is_added(item) for item in declared):
         return
-    with suppress(UsageError, SuiteError):
-        suite_of_run(header)  # a suite that is loaded adds its metrics
+    if not all(_VALUES in item for item in declared):
+        with suppress(UsageError, SuiteError):
+            suite_of_run(header)  # a suite that is loaded adds its metrics
     for item in declared:
         if not _is_added(item):
             add_metric(item, None)
@@ -412,9 +416,12 @@ def _is_added(declared: Mapping[str, Any]) -> bool:
     return _ADDED.get(declared["name"]) == (declared["code"], declared["source"])
 
 
-def _contributions(code: str, function: Function | None) -> Callable[[RunData, Names], Contributions]:
+def _contributions(name: str, code: str, function: Function | None) -> Callable[[RunData, Names], Contributions]:
     def contributions(data: RunData, _: Names) -> Contributions:
         table = data.table
+        stored = next((item.get(_VALUES) for item in data.suite.metrics if item["name"] == name), None)
+        if stored is not None:
+            return _unpacked(stored, data)
         if function is None:
             return Contributions(
                 np.full(table.n, np.nan), excluded=((f"its code is not here, or has changed: {code}", None),)
@@ -426,6 +433,59 @@ def _contributions(code: str, function: Function | None) -> Callable[[RunData, N
             raise UsageError(f"metric {code} failed: {type(error).__name__}: {error}") from error
 
     return contributions
+
+
+# The values of a suite's own metrics, stored with an ended run: its figures need neither the suite nor its code.
+
+_VALUES = "values"
+
+
+def with_values(suite: SuiteModel, data: RunData, remaining: Array | None = None) -> SuiteModel:
+    """The suite as a run stores it, with what each of its own metrics gives every sample of the run, or those that
+    remain of it."""
+    order, items = data.once(_by_key), []
+    order = order if remaining is None else order[remaining[order]]
+    for item in suite.metrics:
+        given = metrics()[item["name"]].contributions(data, ())
+        pairs = given.ratios or ((given.values, given.below),)
+        packed = [[None if column is None else _pack(column[order]) for column in pair] for pair in pairs]
+        items.append({**item, _VALUES: packed})
+    return suite.model_copy(update={"metrics": tuple(items)})
+
+
+def without_values(suite: SuiteModel) -> SuiteModel:
+    """The suite as it declares its metrics."""
+    declared = ({key: value for key, value in item.items() if key != _VALUES} for item in suite.metrics)
+    return suite.model_copy(update={"metrics": tuple(declared)})
+
+
+def _unpacked(stored: list[list[str | None]], data: RunData) -> Contributions:
+    order = data.once(_by_key)
+    pairs = [tuple(None if text is None else _unpack(text, order) for text in pair) for pair in stored]
+    return _shaped(pairs[0][0] if pairs[0][1] is None else pairs, data)
+
+
+def _by_key(data: RunData) -> Array:
+    """The places of all samples in the order of their case, variant and repeat, whatever order a store has them in."""
+    columns = data.columns
+    case, variant = (
+        np.argsort(np.argsort(np.array(names, dtype=object)))[codes] if len(codes) else codes
+        for names, codes in ((columns.case_ids, columns.case), (columns.variants, columns.variant))
+    )
+    return np.lexsort((columns.repeat, variant, case))
+
+
+def _pack(column: Array) -> str:
+    return b64encode(zlib.compress(column.astype("<f8").tobytes())).decode()
+
+
+def _unpack(text: str, order: Array) -> Array:
+    ordered = np.frombuffer(zlib.decompress(b64decode(text)), dtype="<f8")
+    if len(ordered) != len(order):
+        raise UsageError(f"the run stores {len(ordered)} values of its own metrics for {len(order)} samples")
+    column = np.empty(len(order))
+    column[order] = ordered
+    return column
 
 
 def _shaped(result: Any, data: RunData) -> Contributions:

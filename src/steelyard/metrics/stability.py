@@ -359,12 +359,12 @@ def _contributions(data: RunData, names: Names) -> Contributions:
     )
 
 
-def _possible(data: RunData, seen: Seen, shares: Array) -> tuple[Array, Array] | None:
+def _possible(data: RunData, seen: Seen, shares: Array) -> tuple[Array, Array]:
     """By cell, the lowest and highest share if pairs of repeats with a missing one were all unlike, or all alike."""
     table, cells = data.table, data.cells
     missing = cells.count_of(~table.conclusive) + cells.planned_repeats - cells.samples
     if not matters(int(missing.sum()), int(table.conclusive.sum()), data.suite):
-        return None
+        return shares, shares
     planned = cells.planned_repeats * (cells.planned_repeats - 1)
     present = cells.planned_repeats - missing
     read = np.where(planned > 0, present * (present - 1) / np.maximum(planned, 1), 0.0)

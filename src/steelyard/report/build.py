@@ -13,7 +13,7 @@ from steelyard.analysis.summary import summarise_stored
 from steelyard.analysis.wording import failure_reason
 from steelyard.decide.baselines import stored_results
 from steelyard.decide.gates import Decision
-from steelyard.decide.verdict import decide
+from steelyard.decide.verdict import as_ended, decide
 from steelyard.frozen import frozen
 from steelyard.records import SCORER_ERROR, CallResult, Outcome, RunHeader, Sample
 from steelyard.report import document as doc
@@ -76,7 +76,7 @@ def _figures(store: Store, header: RunHeader) -> tuple[Summary, Decision]:
         gone=header.options.broken,
         relative=stored_results(header),
     )
-    return summary, decision
+    return summary, as_ended(decision, header)
 
 
 def _built(

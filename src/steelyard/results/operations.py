@@ -199,7 +199,7 @@ def check_gates(
     from steelyard.analysis.summary import summarise_stored
     from steelyard.decide.baselines import held_against
     from steelyard.decide.gates import check_on_run
-    from steelyard.decide.verdict import decide
+    from steelyard.decide.verdict import compared_with_ended, decide
     from steelyard.report.model import LeftOut, Report
     from steelyard.runner.same_signature import rescored
 
@@ -228,6 +228,8 @@ def check_gates(
         with_all, rate = decision, summary.overall.pass_rate
         summary, relative, cases, n_samples = _without_contested(store, header)
         decision, left_out = decided(summary, relative), LeftOut(cases, n_samples, with_all, rate)
+    if not gates and reference is None and not without_contested:
+        decision = compared_with_ended(decision, header)
     _refuse_without_gates(header, decision)
     report = Report(header, summary, decision, without_contested=left_out)
     return GateCheck(report, comparison, reference.label if reference else "")

@@ -38,6 +38,7 @@ from steelyard.engine.rescore import rescore as rescore_answers
 from steelyard.engine.writer import Progress, Silent
 from steelyard.errors import UNFINISHED, SteelyardError, UsageError
 from steelyard.frozen import frozen
+from steelyard.metrics.own import RunData, load_metrics, with_values
 from steelyard.records import Mode, RunHeader, RunState
 from steelyard.runner.judge_checks import judge_doubts, with_anchors
 from steelyard.runner.spread import spread, spread_scoring
@@ -419,6 +420,10 @@ def finish(
     allow_mismatch: bool = False,
 ) -> Result:
     """Sum the run up, decide, and close it; an unfinished run stays open for `--resume`."""
+    if finished and header.description.metrics:
+        load_metrics(header)
+        stored_suite = with_values(header.description, RunData(store.columns(header.id), header.description))
+        header = replace(header, suite=stored_suite.data())
     summary = summarise_stored(store, header.id, header.description, header=header)
     judge = header.description.judge
     if finished and set(summary.modes) == {Mode.BASIC} and judge is not None and judge.mode is Mode.MODEL:

@@ -71,7 +71,7 @@ def _scoring(suite: SuiteModel) -> dict[str, Any]:
         # The order of the fields counts: samples keep their values in it.
         "stability": None if stability is None else [stability.data(), list(stability.fields)],
         # What a metric of the suite's own computes can change a number, too.
-        "metrics": list(suite.metrics),
+        "metrics": [{key: value for key, value in item.items() if key != "values"} for item in suite.metrics],
         "components": [component.data() for component in suite.computed],
         "passing": None if suite.passing is None else suite.passing.at_least,
         "bands": [band.data() for band in suite.bands],

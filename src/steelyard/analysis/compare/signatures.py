@@ -18,6 +18,7 @@ from steelyard.analysis.compare.pairing import (
     no_variant_in_common,
     unit_counts,
 )
+from steelyard.metrics.own import without_values
 from steelyard.metrics.registry import NONE
 from steelyard.records import CheckState, Load, Mode, RunState, Sample
 from steelyard.stats.arrays import Array
@@ -322,7 +323,9 @@ def overlaid(run: ComparedRun, rows: Rows) -> ComparedRun:
     """The run with these samples in place of those that it has."""
     checks = run.checks if run.checks is None or not run.checks.n else _checks(run.checks, rows)
     contents = None if run.contents is None else _contents(run.contents, rows)
-    return replace(run, columns=_columns(run.columns, rows), checks=checks, contents=contents)
+    # Stored values of the suite's own metrics are those of the samples as the run has them.
+    header = replace(run.header, suite=without_values(run.suite).data())
+    return replace(run, header=header, columns=_columns(run.columns, rows), checks=checks, contents=contents)
 
 
 def _columns(columns: Columns, rows: Rows) -> Columns:
