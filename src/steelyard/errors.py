@@ -133,7 +133,8 @@ class TargetFailure(SteelyardError):
 
     `kind` is a short word for reports (timeout, refused, cut, http_503, ...). `retry` says whether
     asking again may help; `retry_after` is the server's own wish in seconds; `throttled` asks the
-    engine to lower its concurrency.
+    engine to lower its concurrency. `latency` is how long was waited in seconds, when the target knows better than the
+    engine's clock, `first_byte` and `first_token` after how many seconds these came, of an answer that timed out later.
     """
 
     def __init__(
@@ -146,6 +147,9 @@ class TargetFailure(SteelyardError):
         throttled: bool = False,
         status: int | None = None,
         body: str | None = None,
+        latency: float | None = None,
+        first_byte: float | None = None,
+        first_token: float | None = None,
     ) -> None:
         super().__init__(message)
         self.kind = kind
@@ -154,8 +158,9 @@ class TargetFailure(SteelyardError):
         self.throttled = throttled
         self.status = status
         self.body = body
+        self.latency, self.first_byte, self.first_token = latency, first_byte, first_token
 
     def __reduce__(self) -> tuple[Any, ...]:
         # A failure of a call that another process made comes back whole.
-        names = ("retry", "retry_after", "throttled", "status", "body")
+        names = ("retry", "retry_after", "throttled", "status", "body", "latency", "first_byte", "first_token")
         return partial(TargetFailure, **{name: getattr(self, name) for name in names}), (self.kind, str(self))

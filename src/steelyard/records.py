@@ -31,6 +31,10 @@ Span = tuple[Count, Count]
 """A piece of a text: its first character and the one after its last, counted in code points."""
 
 
+class AtLeast(float):
+    """A lower bound of a number: a call that timed out after 5 s took at least 5 s. Reports print it as `≥ 5.00 s`."""
+
+
 class Outcome(StrEnum):
     """How one sample ended; a closed set."""
 
@@ -175,6 +179,10 @@ class Failure:
     message: str
 
 
+TIMEOUTS = ("timeout", "connect_timeout", "http_408", "http_504", "http_524")
+"""Kinds of failures that end a wait: ours, or that of a gateway on the way (504 and Cloudflare's 524) or of the server
+(408). The call took at least as long. Every other failure has no latency: a refused connection or a 500 ended the call
+without an answer, and says nothing of how long one would have taken."""
 SCORER_ERROR = "SCORER_ERROR"
 """The code of a finding that says that a scorer itself broke."""
 
@@ -186,9 +194,11 @@ class CallResult:
     text: str | None = None
     status: int | None = None
     latency: float = 0.0
-    """Seconds; 0 in a recording that does not say: then it is in no figure."""
+    """Seconds that all attempts took, waits between them excluded; 0 in a recording that does not say: then it is in no
+    figure. Of a call that failed, the time waited."""
     started_at: float = 0.0
     tries: Whole = 1
+    """Attempts; 0 when no call was made: of answers from a cache, replayed and imported ones."""
     tokens_in: Whole | None = None
     tokens_out: Whole | None = None
     cost: float | None = None
@@ -205,6 +215,14 @@ class CallResult:
     first_token: float | None = None
     """Seconds until the first part of a streamed answer came; None when it was not streamed."""
     tokens_cached: Whole | None = None
+    first_failure: str | None = None
+    """Kind of failure of the first attempt; None when it was answered, or no call was made."""
+    made_at: float | None = None
+    """Of an answer from the cache, when the call was made that it comes from; None where nobody noted it."""
+    response_id: str | None = None
+    """The provider's own id of the answer; None when it gives none."""
+    provider_cached: bool = False
+    """True when the provider, or a gateway before it, marked the answer as one from its cache."""
 
 
 @slotted

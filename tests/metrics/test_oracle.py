@@ -36,7 +36,7 @@ def disagreeing(store, header):
     parts = [(summary.overall, Naive(samples, suite, suite["n_planned"] - len(samples), labels))]
     for factor, groups in summary.slices.items():
         mine = [[each for each in samples if in_slice(each, factor, part.name)] for part in groups]
-        parts += [(part, Naive(some, suite, 0, labels)) for part, some in zip(groups, mine, strict=True)]
+        parts += [(part, Naive(some, suite, 0, labels, samples)) for part, some in zip(groups, mine, strict=True)]
     wrong, n, seen = [], 0, set()
     for metric in metrics().values():
         for names in [()] if metric.all_names is None else metric.all_names(data):

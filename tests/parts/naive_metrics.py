@@ -21,10 +21,17 @@ STREAMED = ("first_token", "tokens_per_second")
 LATENCY = {"p50": 0.5, "p95": 0.95, "p99": 0.99, "min": 0.0, "max": 1.0}
 
 
-def streamed(name, call, latency):
-    """When the first token came, or how many came a second after it; None of what was not streamed or not timed."""
-    if latency is None or call.first_token is None or name == "first_token":
-        return None if latency is None else call.first_token
+def streamed(name, call, latency, *, told=True):
+    """When the first token or byte came, or how many tokens came a second after the first; None of what was not
+    streamed or not timed. `told` says that the run knows of some: then a call that timed out before it was waited for
+    so long."""
+    if name != "tokens_per_second":
+        value = getattr(call, name)
+        if value is None and call.failure is not None and latency is not None and told:
+            return latency - (call.queued or 0.0)
+        return None if latency is None else value
+    if latency is None or call.first_token is None or call.failure is not None:
+        return None
     seconds, tokens = latency - (call.queued or 0.0) - call.first_token, (call.tokens_out or 0) - 1
     return tokens / seconds if seconds > 0 and tokens > 0 else None
 
@@ -32,10 +39,17 @@ def streamed(name, call, latency):
 class Naive:
     """The samples of a run, or of a slice of it; `absent` were planned and are missing."""
 
-    def __init__(self, samples, suite, absent, labels=()):
+    def __init__(self, samples, suite, absent, labels=(), run=None):
+        self.run, self.told = run or samples, {}
         self.samples, self.suite, self.absent, self.labels = samples, suite, absent, dict(labels)
         self.components = {each["name"]: each for each in suite["components"]}
         self.mode = (suite.get("judge") or {}).get("mode")
+
+    def streamed(self, name, sample):
+        if name not in self.told:
+            timed = [each.call_result for each in self.run if self.value("latency.mean", (), each) is not None]
+            self.told[name] = any(getattr(call, name, None) is not None for call in timed)
+        return streamed(name, sample.call_result, self.value("latency.mean", (), sample), told=self.told[name])
 
     def silent(self, sample):
         """Whether a sample says nothing about the system."""
@@ -84,7 +98,7 @@ class Naive:
     def together(self, pattern, available):
         if not available:
             return None
-        if pattern in ("findings.total", "findings.<code>", "findings.<code>.samples", *CALLS):
+        if pattern in ("findings.total", "findings.<code>", "findings.<code>.samples", "attempts.total", *CALLS):
             return math.fsum(available)
         if pattern == "median" or (pattern.startswith(("latency.", *STREAMED)) and not pattern.endswith(".mean")):
             return quantile(available, LATENCY.get(pattern.partition(".")[2], 0.5))
@@ -94,12 +108,18 @@ class Naive:
         """What one sample brings; None when it is not in the metric."""
         if pattern.startswith("latency."):
             call = sample.call_result
+            if call.failure is not None and call.failure.kind == "timeout" and not call.cached:
+                return call.latency  # waited for so long: a lower bound
             failed = sample.outcome is Outcome.TARGET_FAILED or call.failure is not None
             return None if failed or call.cached or call.latency <= 0 else call.latency
         if pattern.startswith(STREAMED):
-            return streamed(pattern.partition(".")[0], sample.call_result, self.value("latency.mean", (), sample))
+            return self.streamed(pattern.partition(".")[0], sample)
         if pattern in CALLS:
             return getattr(sample.call_result, CALLS[pattern])
+        if pattern in ("attempts.total", "first_attempt_failure_rate"):
+            call = sample.call_result
+            first_failed = call.tries > 1 or sample.outcome is Outcome.TARGET_FAILED
+            return None if not call.tries else call.tries if pattern == "attempts.total" else float(first_failed)
         if self.silent(sample):
             return None
         malformed = sample.outcome is Outcome.MALFORMED

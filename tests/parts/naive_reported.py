@@ -624,8 +624,8 @@ def timed(run, sample):
 def _(run, at, pattern):
     name, point = pattern.split(".")[-2:]
     of_calls = [each for each in calls(run, at) if timed(run, each)]
-    if name in STREAMED:
-        values = [run.value(f"{name}.mean", (), each) for each in of_calls]
+    if name in (*STREAMED, "first_byte"):
+        values = [run.streamed(name, each) for each in of_calls]
     else:
         values = [getattr(each.call_result, name) for each in of_calls]
     values = [value for value in values if value is not None]
@@ -637,7 +637,8 @@ def _(run, at, pattern):
     if pattern == "latency.cells":
         called = [each for each in run.samples if timed(run, each) or each.outcome is Outcome.TARGET_FAILED]
         return len(run.cells(called))
-    times = [each.call_result.latency for each in run.samples if timed(run, each)]
+    answered = [each for each in run.samples if each.call_result.failure is None]
+    times = [each.call_result.latency for each in answered if timed(run, each)]
     return sum(at.item["low"] <= time < at.item["high"] for time in times)
 
 

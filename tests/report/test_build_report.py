@@ -9,7 +9,7 @@ from rich.console import Console
 from parts import reports
 from parts.views import print_report, to_html, to_json, to_markdown
 from steelyard.errors import UsageError
-from steelyard.records import CallResult, Failure, Finding, Mark, Outcome, RunState, Sample, Score, Verdict
+from steelyard.records import AtLeast, CallResult, Failure, Finding, Mark, Outcome, RunState, Sample, Score, Verdict
 from steelyard.report.build import build_report
 from steelyard.report.explain import data_of, own_figures
 from steelyard.report.render.junit import to_junit
@@ -91,7 +91,7 @@ def test_a_cut_list_holds_the_worst_and_keeps_the_inconclusive_in_sight(store, r
 def test_worst_and_slowest(store, run):
     report = build_report(store, run)
     assert [line.case_id for line in report.worst[:3]] == ["part-00", "part-01", "part-02"]
-    assert [line.case_id for line in report.slowest[:2]] == ["part-29", "part-28"]
+    assert [line.case_id for line in report.slowest[:2]] == ["part-07", "part-29"]
 
 
 def test_figures_and_verdict_are_over_all_samples(store, run):
@@ -235,8 +235,15 @@ def explained_counts(store, report):
     return [each.explained("why").computed.value for each in figures if each.names[0] == "inconclusive"]
 
 
+def test_a_call_that_timed_out_took_at_least_the_time_waited():
+    assert sample_line(unanswered(7)).latency == AtLeast(60.0)
+    assert isinstance(sample_line(unanswered(7)).latency, AtLeast)
+
+
 def test_the_time_a_failed_call_took_is_no_latency():
-    assert sample_line(unanswered(7)).latency is None
+    refused = unanswered(7)
+    refused.call_result.failure = Failure("refused", "nobody listens there")
+    assert sample_line(refused).latency is None
 
 
 def test_a_huge_answer_is_cut_where_it_says_so():

@@ -200,9 +200,11 @@ def test_latency_by_case_shows_mean_and_95th_percentile_and_what_was_not_answere
     (chart,) = charts_of(summary(latency=figures))
     assert chart.spec["data"]["values"] == [
         {"row": "a", "message": "mean 300 ms, p95 2.00 s (n 9), 1 failed", "end": 2.0, "mean": 0.3, "tail": 2.0},
-        {"row": "b [x]", "message": "no answered call, 2 timed out", "end": 0.0},
+        {"row": "b [x]", "message": "no call with a time, 2 timed out", "end": 0.0},
     ]
-    assert chart.spec["title"]["subtitle"].endswith("2 cases and variants; 2 timed out and 1 failed, not in it")
+    assert chart.spec["title"]["subtitle"].endswith(
+        "2 cases and variants; 2 timed out: at least the time waited; 1 failed, not in it"
+    )
 
 
 def test_a_run_without_an_answered_call_has_no_chart_of_latency():

@@ -29,7 +29,7 @@ from steelyard.analysis.compare.compare import Pool
 from steelyard.analysis.compare.pairing import ComparedRun, read_run
 from steelyard.analysis.compare.unpaired import difference_of_runs, is_by_run, smallest_that_matters
 from steelyard.analysis.summary import same_load
-from steelyard.analysis.wording import difference
+from steelyard.analysis.wording import difference, in_unit
 from steelyard.decide.baselines import baselines, no_baseline
 from steelyard.decide.gates import p_text
 from steelyard.metrics.expressions import Gate, parse_metric
@@ -397,6 +397,8 @@ def _rise(
     by, p = now.value - before.value, tested.p
     least = max(rule.by * before.value, smallest_that_matters(evidence.header.description, unit, before.value))
     there = by > 0 and by >= least and p < evidence.settings.max_p
+    if now.at_least and not there:
+        return unknown(rule.label, "", f"{what}: {in_unit(now.value, unit)}, as calls timed out: it may be higher")
     since = f"than in {counted(before.runs, 'earlier run')}"
     spread = "" if before.spread is None else f"; they lie {difference(before.spread, unit).lstrip('+')} apart (SD)"
     return Reading(

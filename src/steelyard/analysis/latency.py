@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -29,25 +29,32 @@ from steelyard.metrics.registry import (
     metrics,
 )
 from steelyard.metrics.table import Table
-from steelyard.records import Load
+from steelyard.records import AtLeast, Load
 from steelyard.stats.arrays import Array
 from steelyard.stats.groups import quantile_of_sorted
 from steelyard.stats.intervals import fewest_for, settled
 from steelyard.suite.models import LatencyRules, SuiteModel
 from steelyard.suite.values import time_in_words
 
-# How long answers took: only calls that were answered, with those that were not beside them.
+# How long calls took: those that were answered, and as lower bounds those that timed out; other failures have no time.
 
 
-class Spread(dict[str, float | None]):
-    """Every registered figure of latency in seconds, by name (`spread["p95"]`), and `n`, the answered calls.
+class Spread(dict[str, Any]):
+    """Every registered figure of latency in seconds, by name (`spread["p95"]`), and `n`, the calls that were answered
+    or timed out; `at_least`, where there are any, names the figures that are lower bounds.
 
     All are None when n is 0, and percentiles that take more calls.
     """
 
+    @classmethod
+    def of(cls, n: int, figures: Mapping[str, float | None]) -> Spread:
+        """The spread of these figures, in which `AtLeast` is a lower bound."""
+        bounds = [name for name, value in figures.items() if isinstance(value, AtLeast)]
+        return cls({"n": n} | dict(figures) | ({"at_least": bounds} if bounds else {}))
+
     @property
     def n(self) -> int:
-        """How many calls were answered."""
+        """How many calls were answered or timed out."""
         return int(self["n"] or 0)
 
     @property
@@ -97,7 +104,7 @@ class LatencyFigures:
     bottleneck: str = ""
     """That this process, not the system, was the slow one, in words; "" when it was not, or cannot tell."""
     bars: tuple[Bar, ...] = ()
-    """At most twenty, side by side; every call in `overall` is in exactly one."""
+    """At most twenty, side by side; every answered call is in exactly one."""
     log_bars: bool = False
     """Whether the bars grow by a ratio: where the slowest call took over 100 times as long as the fastest."""
     cells: tuple[CellLatency, ...] = ()
@@ -107,6 +114,11 @@ class LatencyFigures:
     """Which calls took longer than the suite's `latency: {above}`, in words."""
     hints: tuple[str, ...] = field(default=())
     """What looks wrong about the medians, in words; it makes the run suspect."""
+
+    @property
+    def timed(self) -> str:
+        """The calls that have a time, in words: those that timed out among them took at least the time waited."""
+        return "calls" if self.timeouts else "answered calls"
 
 
 # Numbers from 0 up as a histogram with edges at round places.
@@ -201,15 +213,15 @@ def latency_figures(table: Table, overall: Slice, suite: SuiteModel, load: str =
 
     `suite` is the suite as the run's header describes it, `load` says in words how the calls were made.
     """
-    latency, masks = _times_of(table, "latency"), table.unanswered()
+    latency, masks = table.latency(), table.unanswered()
     if not _called(table).any():
         return None
     bars, log_bars = histogram(np.sort(latency[~np.isnan(latency)]))
-    cells, n_cells = _cells(table, suite, latency)
+    cells, n_cells = _cells(table, suite)
     unanswered: dict[str, Any] = {name: int(mask.sum()) for name, mask in zip(_UNANSWERED, masks, strict=True)}
-    others = {name: spread_of(_times_of(table, name)) for name in ("first_byte", *_OF_STREAMS, "queued")}
+    others = {name: spread_of(*_times_of(table, name)) for name in ("first_byte", *_OF_STREAMS, "queued")}
     return LatencyFigures(
-        overall=Spread({"n": overall.latency["p50"].n} | {name: item.value for name, item in overall.latency.items()}),
+        overall=Spread.of(overall.latency["p50"].n, {name: item.value for name, item in overall.latency.items()}),
         **unanswered,
         **{name: spread if spread.n else None for name, spread in others.items()},  # type: ignore[arg-type]
         load=load,
@@ -217,8 +229,8 @@ def latency_figures(table: Table, overall: Slice, suite: SuiteModel, load: str =
         log_bars=log_bars,
         cells=cells,
         n_cells=n_cells,
-        slow=_slow(table, suite, latency),
-        hints=tuple(_hints(table, suite, latency)),
+        slow=_slow(table, suite),
+        hints=tuple(_hints(table, suite)),
     )
 
 
@@ -236,12 +248,11 @@ def percentiles(*, compared: bool = False) -> list[str]:
     ]
 
 
-def _times_of(table: Table, name: str) -> Array:
-    """By sample, one of the times of its call; NaN where it was not answered or does not tell."""
-    if name in _OF_STREAMS:
-        return table.streamed(name)
-    latency = table.latency()
-    return latency if name == "latency" else np.where(np.isnan(latency), np.nan, table.reported(name))
+def _times_of(table: Table, name: str) -> tuple[Array, Array]:
+    """By sample, one of the times of its call and whether it is a lower bound; NaN where nobody knows."""
+    if name == "tokens_per_second":
+        return table.tokens_per_second(), np.zeros(table.n, dtype=bool)
+    return table.times(name)
 
 
 def _called(table: Table) -> Array:
@@ -272,30 +283,35 @@ def bottleneck(median: float | None, load: Load | None) -> str:
     )
 
 
-def spread_of(values: Array, points: Mapping[str, Metric] | None = None) -> Spread:
-    """The spread of times in any order; NaN is none. `points` are the registered figures, when they are at hand."""
-    ranked, points = np.sort(values[~np.isnan(values)]), points or latency_metrics()
-    if len(ranked) == 1:
-        return _spread_of_one(float(ranked[0]), points)
-    return Spread({"n": len(ranked)} | {name: _figure(item, ranked) for name, item in points.items()})
-
-
-def _spread_of_one(only: float, points: Mapping[str, Metric]) -> Spread:
-    return Spread({"n": 1} | {name: _figure_of_one(item, only) for name, item in points.items()})
+def spread_of(values: Array, at_least: Array, points: Mapping[str, Metric] | None = None) -> Spread:
+    """The spread of times in any order; NaN is none, and `at_least` marks those that are lower bounds. `points` are the
+    registered figures, when they are at hand."""
+    points, available = points or latency_metrics(), ~np.isnan(values)
+    ranked = highest = np.sort(values[available])
+    if at_least.any():
+        highest = np.sort(np.where(at_least, np.inf, values)[available])
+    elif len(ranked) == 1:
+        only = float(ranked[0])
+        return Spread.of(1, {name: _figure_of_one(item, only) for name, item in points.items()})
+    return Spread.of(len(ranked), {name: _figure(item, ranked, highest) for name, item in points.items()})
 
 
 def no_calls() -> Spread:
     """The spread of no times at all."""
-    return spread_of(np.empty(0))
+    return spread_of(np.empty(0), np.empty(0, dtype=bool))
 
 
-def _figure(which: Metric, ranked: Array) -> float | None:
+def _figure(which: Metric, ranked: Array, highest: Array) -> float | None:
+    """One figure of sorted times; `highest` are the same if those that are lower bounds were infinite."""
     point = POINTS.get(which.aggregate, which.point)
     if len(ranked) < fewest_for(point or 0.0):
         return None
     if point is None:
-        return settled(float(ranked.mean()))
-    return quantile_of_sorted(ranked, point)
+        value, limit = settled(float(ranked.mean())), float(highest[-1])
+    else:
+        value, limit = quantile_of_sorted(ranked, point), quantile_of_sorted(highest, point)
+    is_bound = math.isinf(limit) if point is None else limit > value
+    return AtLeast(value) if is_bound else value
 
 
 def _figure_of_one(which: Metric, only: float) -> float | None:
@@ -306,9 +322,10 @@ def _figure_of_one(which: Metric, only: float) -> float | None:
     return None if fewest_for(point) > 1 else only
 
 
-def _cells(table: Table, suite: SuiteModel, latency: Array) -> tuple[tuple[CellLatency, ...], int]:
+def _cells(table: Table, suite: SuiteModel) -> tuple[tuple[CellLatency, ...], int]:
     """The first cells that have a call in them, and how many have one."""
     cells, called, points = Cells(table, suite), _called(table), latency_metrics()
+    latency, timed_out = table.times()
     unanswered = [cells.count(mask) for mask in table.unanswered()]
     seen = np.flatnonzero(cells.count(called))
     shown = seen[:MOST_CELLS]
@@ -317,16 +334,15 @@ def _cells(table: Table, suite: SuiteModel, latency: Array) -> tuple[tuple[CellL
     rows = np.flatnonzero(called & (cells.of_sample <= shown[-1]))
     rows = rows[np.argsort(cells.of_sample[rows], kind="stable")]
     ends = np.searchsorted(cells.of_sample[rows], shown, side="right")
-    times, results = latency[rows].tolist(), []
+    results = []
     for cell, (start, end) in zip(shown.tolist(), pairwise([0, *ends.tolist()]), strict=True):
-        alone = end - start == 1 and not math.isnan(times[start])
-        spread = _spread_of_one(times[start], points) if alone else spread_of(latency[rows[start:end]], points)
+        inside = rows[start:end]
         failed = (int(counts[cell]) for counts in unanswered)
-        results.append(CellLatency(*cells.key(cell), spread, *failed))
+        results.append(CellLatency(*cells.key(cell), spread_of(latency[inside], timed_out[inside], points), *failed))
     return tuple(results), len(seen)
 
 
-def _hints(table: Table, suite: SuiteModel, latency: Array) -> Iterator[str]:
+def _hints(table: Table, suite: SuiteModel) -> Iterator[str]:
     """What looks wrong about the median of the run, or of each variant where there are several.
 
     An error that a case asks for comes fast by nature: it says nothing of how long answers take.
@@ -334,37 +350,46 @@ def _hints(table: Table, suite: SuiteModel, latency: Array) -> Iterator[str]:
     rules = suite.latency
     if rules.below is None and rules.above is None:
         return
+    latency, timed_out = table.times()
     counted = ~np.isnan(latency) & ~table.error_answers()
     variants = [(name, code) for code, name in enumerate(table.variants) if (counted & (table.variant == code)).any()]
     for name, code in variants:
-        times = latency[counted & (table.variant == code)]
-        message = _wrong_median(float(np.median(times)), rules)
+        here = counted & (table.variant == code)
+        times = np.sort(np.where(timed_out, np.inf, latency)[here])
+        lowest = quantile_of_sorted(np.sort(latency[here]), 0.5)
+        # Below the limit is a median that is so whatever timeouts took, above it one that is so at least.
+        message = _wrong_median(lowest, quantile_of_sorted(times, 0.5), rules)
         if message is not None:
             median, why = message
-            calls = f"{len(times):,} answered call{'' if len(times) == 1 else 's'}"
+            calls = f"{len(times):,} {'' if timed_out[here].any() else 'answered '}call{'' if len(times) == 1 else 's'}"
             yield f"{f'{name}: ' if len(variants) > 1 else ''}median latency {median} of {calls} is {why}"
 
 
-def _slow(table: Table, suite: SuiteModel, latency: Array) -> str:
+def _slow(table: Table, suite: SuiteModel) -> str:
     """The calls that took longer than the suite says looks right, the slowest first; "" when none did."""
-    above = suite.latency.above or np.inf
+    above, (latency, timed_out) = suite.latency.above or np.inf, table.times()
     rows = np.flatnonzero(np.nan_to_num(latency) > above)
     if not len(rows):
         return ""
     slowest = rows[np.argsort(-latency[rows], kind="stable")][:_MOST_NAMED].tolist()
-    named = [f"{table.case_ids[table.case[row]]} {time_in_words(float(latency[row]))}" for row in slowest]
+    named = [
+        f"{table.case_ids[table.case[row]]} {'≥ ' if timed_out[row] else ''}{time_in_words(float(latency[row]))}"
+        for row in slowest
+    ]
     named += [f"and {len(rows) - len(named):,} more"] if len(rows) > len(named) else []
-    calls = f"{len(rows):,} of {int((~np.isnan(latency)).sum()):,} answered calls took over {time_in_words(above)}"
+    n = f"{int((~np.isnan(latency)).sum()):,} {'' if timed_out.any() else 'answered '}calls"
+    calls = f"{len(rows):,} of {n} took over {time_in_words(above)}"
     return f"{calls}, which {_TOO_SLOW}: {', '.join(named)}"
 
 
-def _wrong_median(median: float, rules: LatencyRules) -> tuple[str, str] | None:
-    """The median in words and what is wrong with it, or None."""
+def _wrong_median(median: float, highest: float, rules: LatencyRules) -> tuple[str, str] | None:
+    """The median in words and what is wrong with it, or None; `highest` is what it may be."""
     below, above = rules.below, rules.above
-    if below is not None and median < below:
+    if below is not None and highest < below:
         return distinguished(median, below), f"below {time_in_words(below)}: {_TOO_FAST}"
     if above is not None and median > above:
-        return distinguished(median, above), f"above {time_in_words(above)}: {_TOO_SLOW}"
+        bound = "≥ " if highest > median else ""
+        return f"{bound}{distinguished(median, above)}", f"above {time_in_words(above)}: {_TOO_SLOW}"
     return None
 
 
@@ -391,12 +416,13 @@ def _in_place(data: RunData, at: At) -> Array:
 
 
 def _times(name: str, *, count: bool = False) -> Callable[[RunData, At], Contributions]:
-    """The times of answered calls, or how many there are."""
+    """The times of calls, or how many there are."""
 
     def contributions(data: RunData, at: At) -> Contributions:
-        values = _times_of(data.table, name)
+        values, timed_out = _times_of(data.table, name)
         rows = np.flatnonzero(_in_place(data, at) & ~np.isnan(values))
-        return data.samples(np.ones(len(values)) if count else values, rows)
+        result = data.samples(np.ones(len(values)) if count else values, rows)
+        return result if count else replace(result, at_least=timed_out[rows])
 
     return contributions
 
@@ -416,6 +442,10 @@ def _in_bar(data: RunData, at: At) -> Contributions:
     return data.marked((latency >= at.item["low"]) & (latency < at.item["high"]))
 
 
+_TIMED = (
+    "a call that timed out counts as at least the time waited; calls that failed otherwise, answers from the cache and"
+    " calls without a measured time are left out"
+)
 _ANSWERED = "calls that failed, answers from the cache and calls without a measured time are left out"
 
 
@@ -431,7 +461,7 @@ def _spread_metrics(head: str, place: str, name: str, unit: str = "s") -> Iterat
             f"{head}.{point}",
             f"{place}.{point}",
             metric.formula,
-            _ANSWERED,
+            _TIMED,
             _times(name),
             unit=unit,
             aggregate=metric.aggregate,
@@ -439,7 +469,7 @@ def _spread_metrics(head: str, place: str, name: str, unit: str = "s") -> Iterat
             interval=NOT_GIVEN,
             point=metric.point,
         )
-    yield Reported(f"{head}.n", f"{place}.n", "calls with a time", _ANSWERED, _times(name, count=True), of="calls")
+    yield Reported(f"{head}.n", f"{place}.n", "calls with a time", _TIMED, _times(name, count=True), of="calls")
 
 
 REPORTED = (

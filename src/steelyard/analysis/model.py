@@ -310,6 +310,8 @@ class Summary:
     patterns: list[Pattern] = field(default_factory=list)
     priorities: list[Priority] = field(default_factory=list)
     failures: dict[str, int] = field(default_factory=dict)
+    first_failures: dict[str, int] = field(default_factory=dict)
+    """How many first attempts of calls failed in which way, most frequent first: retries may have hidden them."""
     steps: dict[str, int] = field(default_factory=dict)
     tokens_in: Estimate | None = None
     tokens_out: Estimate | None = None
@@ -345,6 +347,19 @@ class Summary:
     """What was taken for something else, most frequent first, the first ten."""
     sections: list[SectionFigure] = field(default_factory=list)
     """Errors by the named region of the text that they begin in; empty when no finding names one."""
+
+    @property
+    def attempts(self) -> str:
+        """`40 attempts for 30 calls; 10 first attempts failed (http_500 10)`; "" when no call was made."""
+        total, rate = (self.overall.metrics.get(name) for name in ("attempts.total", "first_attempt_failure_rate"))
+        if total is None or rate is None or not total.n:
+            return ""
+        failed = round((rate.value or 0.0) * rate.n)
+        kinds = ", ".join(f"{kind} {n:,}" for kind, n in self.first_failures.items())
+        calls = f"{round(total.value or 0.0):,} attempts for {total.n:,} call{'' if total.n == 1 else 's'}"
+        return f"{calls}; {failed:,} first attempt{'' if failed == 1 else 's'} failed" + (
+            f" ({kinds})" if kinds else ""
+        )
 
     @property
     def n_scorer_errors(self) -> int:

@@ -31,7 +31,7 @@ from steelyard.metrics.table import Table, clusters_in_words
 from steelyard.records import RunHeader, RunState, Verdict
 from steelyard.stats.arrays import Array, tally
 from steelyard.stats.groups import Groups
-from steelyard.stats.intervals import Estimate
+from steelyard.stats.intervals import Estimate, lower_bound
 from steelyard.store.base import Checks, ClaimColumns, Columns, Store
 from steelyard.store.contents import Contents
 from steelyard.suite.models import SuiteModel
@@ -84,6 +84,7 @@ def summarise(
         patterns=patterns,
         priorities=find_priorities(table, overall, suite, codes),
         failures=_frequent(columns.failure, columns.failures),
+        first_failures=table.first_failures(),
         steps=_frequent(columns.step, columns.steps),
         tokens_in=overall.totals["tokens_in"],
         tokens_out=overall.totals["tokens_out"],
@@ -445,7 +446,8 @@ def _slice(data: Mapping[str, Any]) -> Slice:
 
 def _estimate(data: Mapping[str, Any]) -> Estimate:
     missing, constant = data.get("n_missing", 0), bool(data.get("constant"))
-    return Estimate(data["value"], data["n"], missing, data.get("low"), data.get("high"), constant)
+    result = Estimate(data["value"], data["n"], missing, data.get("low"), data.get("high"), constant)
+    return lower_bound(result) if data.get("at_least") else result
 
 
 def _proportion(data: Mapping[str, Any]) -> Proportion:

@@ -7,6 +7,8 @@ import math
 import re
 from typing import Any
 
+from steelyard.records import AtLeast
+
 # The one way in which numbers are rounded and written: a figure reads the same in tables, sentences and gates.
 
 NOT_AVAILABLE = "n/a"
@@ -60,9 +62,12 @@ def money(value: float | None, more: int = 0) -> str:
 
 
 def seconds(value: float | None, more: int = 0) -> str:
-    """A duration: `14 ms`, `1.25 s`, `18.1 s`, `3 min 05 s`; `more` digits where those do not tell it from another."""
+    """A duration: `14 ms`, `1.25 s`, `18.1 s`, `3 min 05 s`, as a lower bound `≥ 5.00 s`; `more` digits where those do
+    not tell it from another."""
     if value is None or not math.isfinite(value):
         return NOT_AVAILABLE
+    if isinstance(value, AtLeast):
+        return f"≥ {seconds(float(value), more)}"
     if value < 0.9995:
         return f"{value * 1000:.{more}f} ms" if value >= 0.00095 or value == 0 or more else "<1 ms"
     if value < 9.995:
@@ -82,9 +87,12 @@ def plain(value: float | None, digits: int = 2) -> str:
 
 
 def in_unit(value: float | None, unit: str, more: int = 0) -> str:
-    """A figure as its unit is printed, with so many digits more; `unit` is one of GateResult's."""
+    """A figure as its unit is printed, with so many digits more; `unit` is one of GateResult's. `≥ 5.00 s` is a lower
+    bound."""
     if value is None or not math.isfinite(value):
         return NOT_AVAILABLE
+    if isinstance(value, AtLeast):
+        return f"≥ {in_unit(float(value), unit, more)}"
     if unit.startswith(DIFFERENCE):
         return difference(value, unit.removeprefix(DIFFERENCE))
     if unit in SHARES:

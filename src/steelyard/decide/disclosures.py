@@ -71,8 +71,20 @@ def _family_of_gates(_header: RunHeader, _summary: Summary, gates: Sequence[Gate
         yield f"adjusted for all {len(family)} (Holm), {len(still)} of {len(failing)} failing gates remain{named}"
 
 
+_MANY_FIRST_FAILURES = 0.05
+"""The share of calls above which failed first attempts are disclosed: the default share of missing samples."""
+
+
+def _failed_first_attempts(_header: RunHeader, summary: Summary, _gates: Sequence[GateResult]) -> Iterator[str]:
+    """How many first attempts failed, where retries hide it."""
+    rate = summary.overall.metrics.get("first_attempt_failure_rate")
+    if rate is not None and (rate.value or 0.0) > _MANY_FIRST_FAILURES:
+        yield f"calls were retried: {summary.attempts}"
+
+
 _DISCLOSURES: tuple[Disclosure, ...] = (
     _reused_answers,
     _retried_samples,
     _family_of_gates,
+    _failed_first_attempts,
 )

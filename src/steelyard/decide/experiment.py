@@ -20,7 +20,7 @@ from steelyard.decide.experiment_file import comparison_word, word_holds
 from steelyard.decide.gates import GateResult, Scope, measure, results
 from steelyard.decide.verdict import decide
 from steelyard.metrics.expressions import parse_gate
-from steelyard.records import RunHeader, Verdict
+from steelyard.records import AtLeast, RunHeader, Verdict
 from steelyard.stats.intervals import Estimate
 from steelyard.stats.paired import Paired, paired_mean, paired_rate
 from steelyard.stats.sequential import (
@@ -116,6 +116,7 @@ class AbReport:
 
 BETTING = "always-valid: confidence sequence by betting (Waudby-Smith and Ramdas 2024)"
 MIXTURE = "always-valid: normal mixture, asymptotic (Waudby-Smith and others 2024)"
+TIMED_OUT = "no difference: calls timed out, so means are lower bounds"
 FEW_CARRY = "no interval: too few values carry the difference"
 TOO_FEW = (
     "too few units carry the difference, the others being alike, to know how far it may lie; wait for more, or say the"
@@ -178,6 +179,10 @@ def extra(name: str, unit: str, pairs: ArmPairs, reading: Reading) -> Effect | N
     if pairs.n == 0:
         return None
     effect = _effect(name, unit, pairs, better_when(EXTRA[unit]))
+    if pairs.at_least_a or pairs.at_least_b:
+        a = AtLeast(effect.a or 0.0) if pairs.at_least_a else effect.a
+        b = AtLeast(effect.b or 0.0) if pairs.at_least_b else effect.b
+        return replace(effect, a=a, b=b, difference=None, method=TIMED_OUT)
     if reading.test == FIXED:
         fixed = _fixed(pairs, rate=False, widest=math.inf)
         low, high = (None, None) if carried_by_few(pairs.differences) else (fixed.low, fixed.high)

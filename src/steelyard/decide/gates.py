@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import Any
@@ -329,9 +330,10 @@ def _within_noise(gate: Gate, value: Estimate, *, holds: bool) -> str:
 
 def within_noise(gate: Gate, value: Estimate, *, holds: bool) -> bool:
     """Whether the interval reaches over the threshold: another run might end on the other side."""
-    if value.low is None or value.high is None or gate.operator in ("==", "!="):
+    if value.low is None or gate.operator in ("==", "!="):
         return False
-    return {_holds(end, gate.operator, gate.threshold) for end in (value.low, value.high)} != {holds}
+    ends = (value.low, math.inf if value.high is None else value.high)
+    return {_holds(end, gate.operator, gate.threshold) for end in ends} != {holds}
 
 
 HOLDS, DOES_NOT, OPEN = Verdict.PASS, Verdict.FAIL, Verdict.AMBIGUOUS

@@ -222,6 +222,9 @@ def _single(
             message += f"; {doubt}"
             # What may be the judge's alone is for sure of nobody.
             verdict = Verdict.AMBIGUOUS if gate.for_sure and verdict is Verdict.PASS else verdict
+    bounded = change.b if (verdict is Verdict.PASS) is (gate.operator == "<=") else change.a
+    if verdict is not Verdict.AMBIGUOUS and bounded.at_least:
+        verdict, message = Verdict.AMBIGUOUS, f"{message}; calls that timed out could change it"
     spite = f"; overridden: {confounded[0]}" if against.allow_mismatch and confounded else ""
     unit = DIFFERENCE + gate.unit
     return gate_result(gate, placed.metric, difference, verdict, message + spite, unit, baseline=baseline, p=beyond)

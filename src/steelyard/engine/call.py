@@ -77,6 +77,7 @@ class RetryPolicy:
         most = (self._limits.timeout if seconds is None else seconds) + self.grace
         watch = _Stopwatch(due)
         tries = throttles = outages = calls = 0
+        first_failure: str | None = None
         once_more, first_failed_at = self._limits.retries > 0, math.inf
         while True:
             held_up = await self._pace.enter()
@@ -92,7 +93,9 @@ class RetryPolicy:
                 self._pace.good(watch.sent)
                 if self._breaker is not None:
                     self._breaker.answered(send, most, watch.sent)
-                return self._answered(result, watch, calls)
+                return self._answered(result, watch, calls, first_failure)
+            watch.failed(_amount(result.latency))
+            first_failure = first_failure or result.kind
             first_failed_at = min(first_failed_at, time.perf_counter())
             throttles, tries = throttles + result.throttled, tries + (not result.throttled)
             wish = result.retry_after or 0.0
@@ -104,14 +107,15 @@ class RetryPolicy:
             ruling = await self._ruling(failed, result, watch)
             calls += failed.probes
             if isinstance(ruling, Response):
-                return self._answered(ruling, watch, calls)
+                return self._answered(ruling, watch, calls, first_failure)
             if ruling is Ruling.STANDS:
-                return self._failed(result, watch, calls)
+                return self._failed(result, watch, calls, first_failure)
             if ruling is Ruling.ONCE_MORE:
                 once_more, tries, throttles = False, self._limits.retries, _MOST_THROTTLES
             else:
                 # Nobody was there to answer: what was tried then does not count.
                 tries, throttles, outages = 0, 0, outages + 1
+                watch.forget()
             first_failed_at = math.inf
 
     async def _ruling(self, call: FailedCall, failure: TargetFailure, watch: _Stopwatch) -> Ruling | Response:
@@ -135,7 +139,9 @@ class RetryPolicy:
         # A server that refuses a call again and again asks for too little.
         await self._pace.back_off(max(failure.retry_after or 0.0, longest * self._jitter.uniform(0.5, 1.0)))
 
-    def _answered(self, response: Response, watch: _Stopwatch, tries: int) -> CallResult:
+    def _answered(
+        self, response: Response, watch: _Stopwatch, tries: int, first_failure: str | None = None
+    ) -> CallResult:
         return CallResult(
             text=self._redact_secrets(response.text),
             status=response.status,
@@ -146,51 +152,80 @@ class RetryPolicy:
             tokens_out=_count(response.tokens_out),
             cost=_amount(response.cost),
             model=None if response.model is None else self._redact_secrets(response.model),
-            first_byte=_amount(response.first_byte),
+            first_byte=watch.since_first(_amount(response.first_byte)),
             queued=watch.queued,
             cut_off=response.cut_off,
-            first_token=_amount(response.first_token),
+            first_token=watch.since_first(_amount(response.first_token)),
             tokens_cached=_count(response.tokens_cached),
+            first_failure=first_failure,
         )
 
-    def _failed(self, failure: TargetFailure, watch: _Stopwatch, tries: int) -> CallResult:
+    def _failed(
+        self, failure: TargetFailure, watch: _Stopwatch, tries: int, first_failure: str | None = None
+    ) -> CallResult:
         return CallResult(
             text=None if failure.body is None else self._redact_secrets(failure.body),
             status=failure.status,
-            latency=watch.seconds(),
+            latency=watch.waited,
             started_at=watch.started_at,
             tries=tries,
             failure=Failure(failure.kind, self._redact_secrets(str(failure))),
+            first_byte=watch.since_first(_amount(failure.first_byte)),
             queued=watch.queued,
+            first_token=watch.since_first(_amount(failure.first_token)),
+            first_failure=first_failure,
         )
 
 
 class _Stopwatch:
-    """Times one call over all its tries. `due` is when it should have been sent, under an open load."""
+    """Times one call: the sum of what its attempts took. Waits between them are this process's own, and not counted.
 
-    __slots__ = ("_due", "queued", "sent", "started_at")
+    `due` is when it should have been sent, under an open load: then all that passes from that moment on counts.
+    """
+
+    __slots__ = ("_due", "_failed_for", "queued", "sent", "started_at", "waited")
 
     def __init__(self, due: float | None = None) -> None:
         self._due = due
+        self._failed_for = 0.0
+        """Seconds before the present attempt was sent that count."""
         self.sent = 0.0
         self.started_at = 0.0
         self.queued: float | None = None
+        self.waited = 0.0
+        """Seconds that were waited when the last attempt failed."""
 
     def send(self) -> bool:
-        """A try begins now; True for the first try of a call that was due at a certain moment."""
+        """An attempt begins now; True for the first of a call that was due at a certain moment."""
         self.started_at, self.sent = time.time(), time.perf_counter()
-        if self._due is None or self.queued is not None:
+        if self._due is None:
+            self._failed_for = self.waited
             return False
-        self.queued = max(0.0, self.sent - self._due)
+        self._failed_for = max(0.0, self.sent - self._due)
+        if self.queued is not None:
+            return False
+        self.queued = self._failed_for
         return True
 
+    def failed(self, message: float | None) -> None:
+        """The present attempt failed now, or after as many seconds as it was told to take."""
+        self.waited = self.seconds(message)
+
+    def forget(self) -> None:
+        """What was waited so far does not count."""
+        self.waited = 0.0
+
     def seconds(self, message: float | None = None) -> float:
-        """How long the last try took, or was told to take; from when the call was due, if it was: then waiting inside
-        this process counts."""
+        """How long the call took until now, or with its last attempt being told to take `message` seconds."""
         took = time.perf_counter() - self.sent
         if self._due is None:
-            return took if message is None else message
-        return max(took, message or 0.0) + max(0.0, self.sent - self._due)
+            return self._failed_for + (took if message is None else message)
+        # Waiting inside this process counts.
+        return max(took, message or 0.0) + self._failed_for
+
+    def since_first(self, message: float | None) -> float | None:
+        """Seconds after the present attempt was sent as seconds after the first was."""
+        return None if message is None else message + self._failed_for - (self.queued or 0.0)
 
 
 class Caller(RetryPolicy):
@@ -212,6 +247,7 @@ class Caller(RetryPolicy):
         super().__init__(limits, pace, target.secrets())
         self._target = target
         self.grace = getattr(target, "grace", 0.0)
+        self._makes_no_calls = getattr(target, "makes_no_calls", False)
         self._redact = redact
         self._cached = cached
         self._folder = folder if getattr(target, "sends_attachments", True) else None
@@ -220,7 +256,8 @@ class Caller(RetryPolicy):
         """The attempt for this call: answered, from the cache, or failed for good; `due` as in `attempt`."""
         replayed = getattr(self._target, "replayed", None)
         if replayed is not None:
-            return Called(self._redacted(await replayed(ask), ask))
+            # Its attempts were those of another run.
+            return Called(self._redacted(replace(await replayed(ask), tries=0, first_failure=None), ask))
         if ask.case.attachments and (unfit := await self._unsendable(ask)):
             return Called(unfit)
         key = self._key(ask)
@@ -228,10 +265,13 @@ class Caller(RetryPolicy):
             entry = await asyncio.to_thread(self._cached, key)
             if entry is not None:
                 # What the answer cost stays its cost; it is not paid again (`spent`).
-                retained = CallResult(**entry, started_at=time.time(), cached=True)
+                retained = CallResult(**entry, started_at=time.time(), cached=True, tries=0)
                 # It may have been kept before anything was redacted.
                 return Called(self._redacted(retained, ask))
-        call_result = self._redacted(await self.perform(lambda: self._ask(ask), due=due), ask)
+        performed = await self.perform(lambda: self._ask(ask), due=due)
+        if self._makes_no_calls:
+            performed = replace(performed, tries=0, first_failure=None)
+        call_result = self._redacted(performed, ask)
         if key is None or call_result.failure is not None:
             return Called(call_result)
         return Called(call_result, (key, _entry(call_result)))

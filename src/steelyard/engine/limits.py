@@ -268,8 +268,11 @@ async def try_once(send: Send, seconds: float) -> Response | TargetFailure:
     try:
         with TargetTime(seconds):
             return await send()
-    except TimeoutError:
-        return TargetFailure("timeout", f"no answer within {seconds:g} s")
+    except TimeoutError as error:
+        # What a target that was cancelled notes of how far the answer had come.
+        first_byte, first_token = (getattr(error.__cause__, name, None) for name in ("first_byte", "first_token"))
+        message = f"no answer within {seconds:g} s"
+        return TargetFailure("timeout", message, first_byte=first_byte, first_token=first_token)
     except TargetFailure as failure:
         return failure
 

@@ -108,7 +108,7 @@ def _together(
 ) -> Iterator[tuple[Metric, Names, list[Figure]]]:
     ranked = [metric for metric, _ in same if _point(metric) is not None]
     points = [_point(metric) or 0.0 for metric in ranked]
-    rows = groups.quantiles(contributions.values, points) if points else []
+    rows = groups.quantiles(contributions.values, points, contributions.at_least) if points else []
     for metric, names in same:
         if metric in ranked:
             at = ranked.index(metric)
@@ -147,8 +147,9 @@ def aggregate(
     if how is Aggregate.SUM:
         return groups.totals(contributions.values)
     if how is not Aggregate.MEAN:
-        return [row[0] for row in groups.quantiles(contributions.values, [POINTS.get(how, point or 0.5)])]
-    means = groups.means(contributions.values, scale)
+        points = [POINTS.get(how, point or 0.5)]
+        return [row[0] for row in groups.quantiles(contributions.values, points, contributions.at_least)]
+    means = groups.means(contributions.values, scale, contributions.at_least)
     if contributions.not_missing is None:
         return means
     apart = groups.count(contributions.not_missing).tolist()

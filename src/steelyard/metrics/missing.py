@@ -5,7 +5,8 @@ scale. Every aggregate grows with each of its values, so the figure over all row
 missing rows have the lowest value and the one in which they have the highest. Of a ratio of sums, a missing row could
 have brought as much to count as the largest row that is present.
 
-Up to `TOLERATED` of the rows may be missing without any of this; an absent row of a run may belong to any slice.
+Up to `TOLERATED` of the rows may be missing without any of this; an absent row of a run may belong to any slice. A row
+whose value is a lower bound, as of a call that timed out, could have had any higher value, and is never ignored.
 """
 
 from __future__ import annotations
@@ -59,18 +60,23 @@ class Ranges:
             return [self._of_undecided(g, contributions, figure) for g, figure in enumerate(figures)]
         known = ~np.isnan(contributions.values)
         if contributions.possible is None:
-            lowest = np.where(known, contributions.values, np.nan)
-            highest, open_ = lowest, ~known & ~self._not_applicable(metric, contributions)
+            lowest = highest = np.where(known, contributions.values, np.nan)
+            open_ = ~known & ~self._not_applicable(metric, contributions)
+            if contributions.at_least is not None:
+                highest = np.where(contributions.at_least & known, np.inf, lowest)
         else:
             lowest, highest = contributions.possible
             known, open_ = known & (lowest == highest), lowest < highest
         missing, present = groups.count(open_) + self._absent, groups.count(known)
+        censored = groups.count(lowest < highest)
         ranged = list(figures)
         for g, figure in enumerate(figures):
-            if _estimate(figure).value is None or not missing[g]:
+            if _estimate(figure).value is None:
                 continue
             strict = contributions.possible is not None
             if not strict and not matters(int(missing[g]), int(present[g]), self._data.suite):
+                missing[g] = 0
+            if not missing[g] and not censored[g]:
                 continue
             ends = metric.possible_ends(self._data, names)
             rows, n_open = self._rows[g], self._absent if strict else int(missing[g])

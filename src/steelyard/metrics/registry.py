@@ -93,6 +93,8 @@ class Contributions:
     possible: tuple[Array, Array] | None = None
     """By row, the lowest and the highest value that it could have had were nothing of it missing or censored; rows
     that were never to have a value are NaN in both. None: a row has its value, or is missing."""
+    at_least: Array | None = None
+    """Rows whose value is a lower bound (right-censored): calls that timed out took at least the time waited."""
     excluded: Reasons = ()
     noted: Reasons = ()
     """What is counted with another value."""

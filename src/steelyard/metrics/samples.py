@@ -34,7 +34,10 @@ _SCORED = (
     " against are left out, and so are inconclusive ones and those excluded"
 )
 _RESULT = f"only conclusive samples (scored or malformed) are looked at; {_LEFT_OUT}"
-_ANSWERED = "calls that failed, answers from the cache and calls without a measured time are left out"
+_TIMED = (
+    "a call that timed out counts as at least the time waited; calls that failed otherwise, answers from the cache and"
+    " calls without a measured time are left out"
+)
 _REPORTED = "calls that did not tell it are left out; failed calls that did tell it are in"
 
 
@@ -209,21 +212,42 @@ def _total_findings(data: RunData, _: Names) -> Contributions:
     return Contributions(values, excluded=table.left_out)
 
 
+_SUM_OF_TIMES = "sum / n; a lower bound where calls timed out"
+TIMED_OUT = "timed out: counts as at least the time waited"
+
+
 def _latency(data: RunData, _: Names) -> Contributions:
     table = data.table
-    cached = data.columns.cached.astype(bool) if len(data.columns.cached) == table.n else np.zeros(table.n, dtype=bool)
+    values, timed_out = table.times()
     return Contributions(
-        table.latency(),
+        values,
+        at_least=timed_out,
         excluded=(
-            ("the call failed", np.logical_or(*table.unanswered())),
-            ("the answer came from the cache", cached),
+            ("the call failed", table.unanswered()[1]),
+            ("the answer came from the cache", table.cached()),
             ("the call has no measured time", None),
         ),
+        noted=((TIMED_OUT, timed_out),),
     )
 
 
 def _reported(name: str) -> Any:
     return lambda data, _: Contributions(data.table.reported(name), excluded=(("the call did not tell it", None),))
+
+
+def _attempts(data: RunData, _: Names) -> Contributions:
+    attempts = data.table.attempts()
+    return Contributions(attempts, not_missing=np.isnan(attempts), excluded=((NO_CALL, None),))
+
+
+def _first_failed(data: RunData, _: Names) -> Contributions:
+    table = data.table
+    no_call = np.isnan(table.attempts())
+    failed = np.where(no_call, np.nan, table.first_failed())
+    return Contributions(failed, not_missing=no_call, excluded=((NO_CALL, None),))
+
+
+NO_CALL = "no call was made: the answer was cached, replayed or imported"
 
 
 def _codes(data: RunData) -> list[Names]:
@@ -239,17 +263,17 @@ def _scale_of(data: RunData, names: Names) -> tuple[float, float]:
 
 
 def latency_quantile(percent: int, *, compared: Compared = Compared.NO, about: str = "") -> Metric:
-    """A percentile of the times of answered calls."""
+    """A percentile of the times of calls."""
     return Metric(
         f"latency.p{percent}",
         "s",
-        about or f"time that {percent} % of answered calls stay within",
-        f"the {percent}th percentile, between the two nearest",
-        _ANSWERED,
+        about or f"time that {percent} % of calls stay within",
+        f"the {percent}th percentile, between the two nearest; a lower bound where timeouts reach into it",
+        _TIMED,
         Aggregate.QUANTILE,
         _latency,
         "lower",
-        stands_on="answered calls",
+        stands_on="calls that were answered or timed out",
         point=percent / 100,
         place=f"latency.p{percent}",
         compared=compared,
@@ -297,16 +321,26 @@ def _streamed(column: str, unit: str, better: Better, about: str) -> Iterator[Me
     """The figures of streamed answers; a run without any does not have them."""
 
     def contributions(data: RunData, _: Names) -> Contributions:
-        return Contributions(data.table.streamed(column), excluded=(("the answer was not streamed", None),))
+        excluded = (("the answer was not streamed", None),)
+        if column == "tokens_per_second":
+            return Contributions(data.table.tokens_per_second(), excluded=excluded)
+        values, timed_out = data.table.times(column)
+        return Contributions(values, at_least=timed_out, excluded=excluded, noted=((TIMED_OUT, timed_out),))
 
-    for like in (latency_quantile(50), latency_quantile(95), _latency_metric("mean", "", "sum / n", Aggregate.MEAN)):
+    for like in (
+        latency_quantile(50),
+        latency_quantile(95),
+        _latency_metric("mean", "", _SUM_OF_TIMES, Aggregate.MEAN),
+    ):
         point = like.name.partition(".")[2]
         yield replace(
             like,
             name=f"{column}.{point}",
             unit=unit,
             about=f"{_POINTS[point]} {about}",
-            counts="answered calls whose answer was streamed; of tokens a second, those with two tokens or more",
+            formula=like.formula if unit == "s" else like.formula.partition(";")[0],
+            counts="calls whose answer was streamed; one that timed out before its first token counts as at least the"
+            " time waited; of tokens a second, answers with two tokens or more",
             contributions=contributions,
             better=better,
             stands_on="streamed answers",
@@ -545,12 +579,39 @@ for _metric in (
         all_names=_codes,
         group="findings",
     ),
-    latency_quantile(50, compared=Compared.PAIRS, about="median time of answered calls"),
+    Metric(
+        "attempts.total",
+        "count",
+        "attempts of all calls, retries included",
+        "sum of attempts",
+        "cached, replayed and imported answers made no call and are left out",
+        Aggregate.SUM,
+        _attempts,
+        "lower",
+        stands_on="calls",
+        compared=Compared.NO,
+        for_sure=False,
+        group="attempts",
+    ),
+    Metric(
+        "first_attempt_failure_rate",
+        "share",
+        "calls whose first attempt failed, whatever came of later ones",
+        "calls whose first attempt failed / calls",
+        "cached, replayed and imported answers made no call and are left out",
+        Aggregate.RATE,
+        _first_failed,
+        "lower",
+        stands_on="calls",
+        compared=Compared.NO,
+        group="attempts",
+    ),
+    latency_quantile(50, compared=Compared.PAIRS, about="median time of calls"),
     latency_quantile(95, compared=Compared.PAIRS),
     latency_quantile(99),
-    _latency_metric("mean", "mean time of answered calls", "sum / n", Aggregate.MEAN, Compared.PAIRS),
-    _latency_metric("min", "fastest answered call", "the lowest", Aggregate.MIN),
-    _latency_metric("max", "slowest answered call", "the highest", Aggregate.MAX),
+    _latency_metric("mean", "mean time of calls", _SUM_OF_TIMES, Aggregate.MEAN, Compared.PAIRS),
+    _latency_metric("min", "fastest call", "the lowest", Aggregate.MIN),
+    _latency_metric("max", "slowest call", "the highest; a lower bound where calls timed out", Aggregate.MAX),
     *_streamed("first_token", "s", "lower", "time to the first token"),
     *_streamed("tokens_per_second", "number", "higher", "tokens a second after the first of an answer"),
     _sum_of_calls("cost.total", "cost", "cost", "costs"),

@@ -7,12 +7,13 @@ of two modes are never put into one figure.
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import cached_property
 
 import numpy as np
 
 from steelyard.metrics.registry import NONE, Reasons
-from steelyard.records import Outcome
+from steelyard.records import TIMEOUTS, Outcome
 from steelyard.stats.arrays import Array, distinct, tally, translated
 from steelyard.stats.groups import Groups
 from steelyard.store.base import Columns
@@ -26,8 +27,6 @@ MISSING = "planned and missing"
 FORMAT = "FORMAT"
 """The code of an answer in the wrong shape, which every suite knows."""
 _EVERYTHING = slice(None)
-_TIMEOUTS = ("timeout", "connect_timeout")
-"""Kinds of failures of calls that took too long."""
 _EASY_TO_HARD = ("trivial", "easy", "simple", "medium", "moderate", "normal", "hard", "difficult", "expert")
 
 
@@ -172,16 +171,37 @@ class Table:
         """Seconds of the calls that were answered and timed; answers from a cache were no calls."""
         latency = self.reported("latency")
         latency[self._is(Outcome.TARGET_FAILED)] = np.nan
-        if len(self._columns.cached) == self.n:
-            # Nobody was called, and the time it took once was another load's.
-            latency[self._columns.cached.astype(bool)] = np.nan
+        # Nobody was called, and the time it took once was another load's.
+        latency[self.cached()] = np.nan
         return latency
 
-    def streamed(self, name: str) -> Array:
-        """Of answers that were streamed, the `first_token` in seconds or the `tokens_per_second` after it."""
+    def cached(self) -> Array:
+        """The answers that came from the cache."""
+        cached: Array = self._columns.cached
+        return cached.astype(bool) if len(cached) == self.n else np.zeros(self.n, dtype=bool)
+
+    def times(self, name: str = "latency") -> tuple[Array, Array]:
+        """One of the times of every call in seconds, and which are lower bounds: a call that timed out took at least
+        the time waited.
+
+        `first_byte` and `first_token` are known of calls that timed out after it; of a run whose target does not tell
+        them there are none.
+        """
+        latency, timed_out = self.latency(), self.unanswered()[0] & ~self.cached()
+        waited = np.nan_to_num(self.reported("latency"))
+        if name == "latency":
+            return np.where(timed_out, waited, latency), timed_out
+        told = self.reported(name)
+        values = np.where(np.isnan(latency) & ~timed_out, np.nan, told)
+        if name == "queued" or not np.isfinite(values).any():
+            return values, np.zeros(self.n, dtype=bool)
+        censored = timed_out & np.isnan(told)
+        # Under an open load, the time waited counts from the moment that the call was due.
+        return np.where(censored, waited - np.nan_to_num(self.reported("queued")), values), censored
+
+    def tokens_per_second(self) -> Array:
+        """Of answers that were streamed, the tokens per second after the first."""
         latency, first = self.latency(), self.reported("first_token")
-        if name == "first_token":
-            return np.where(np.isnan(latency), np.nan, first)
         # Under an open load, the latency counts from the moment that the call was due.
         seconds = latency - np.nan_to_num(self.reported("queued")) - first
         tokens = self.reported("tokens_out") - 1
@@ -195,9 +215,33 @@ class Table:
         if len(columns.failure) != self.n:
             return np.zeros(self.n, dtype=bool), failed
         timed_out = failed & np.isin(
-            columns.failure, [i for i, kind in enumerate(columns.failures) if kind in _TIMEOUTS]
+            columns.failure, [i for i, kind in enumerate(columns.failures) if kind in TIMEOUTS]
         )
         return timed_out, failed & ~timed_out
+
+    def attempts(self) -> Array:
+        """Attempts of the calls; NaN where no call was made: of answers from the cache, replayed and imported ones."""
+        tries = self.reported("tries")
+        tries[np.isnan(tries)] = 1.0
+        return np.where(tries > 0, tries, np.nan)
+
+    def first_failed(self) -> Array:
+        """The calls whose first attempt failed, whatever came of later ones."""
+        attempts, failed = self.attempts(), np.logical_or(*self.unanswered())
+        return np.asarray((attempts > 1) | (failed & (attempts > 0)))
+
+    def first_failures(self) -> dict[str, int]:
+        """How many first attempts failed in which way, most frequent first."""
+        columns = self._columns
+        kinds = [*columns.first_failures, *columns.failures, "unknown"]
+        codes = np.full(self.n, len(kinds) - 1)
+        for at, column in ((len(columns.first_failures), columns.failure), (0, columns.first_failure)):
+            if len(column) == self.n:
+                codes = np.where(column >= 0, column + at, codes)
+        counts: Counter[str] = Counter()
+        for code, count in enumerate(tally(codes[self.first_failed()], len(kinds)).tolist()):
+            counts[kinds[code]] += count
+        return {kind: n for kind, n in sorted(counts.items(), key=lambda item: (-item[1], item[0])) if n}
 
     def error_answers(self) -> Array:
         """The calls that were answered with an error, as their case asked for."""

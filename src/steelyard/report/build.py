@@ -283,7 +283,8 @@ def _call_facts(call: CallResult) -> Iterator[tuple[str, str]]:
     """What is known of a call, as labels and values."""
     yield "Model", call.model or ""
     yield "Status", "" if call.status is None else str(call.status)
-    yield "Tries", "" if call.tries == 1 else str(call.tries)
+    first = f"; the first attempt failed: {call.first_failure}" if call.first_failure else ""
+    yield "Tries", f"{call.tries}{first}" if call.tries > 1 else ""
     tokens = [f"{n:,} {way}" for n, way in ((call.tokens_in, "in"), (call.tokens_out, "out")) if n is not None]
     yield "Tokens", ", ".join(tokens)
     yield "Cost", "" if call.cost is None else fmt.money(call.cost)

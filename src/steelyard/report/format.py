@@ -148,10 +148,12 @@ def laid_out(value: Any) -> str:
 
 def ascii_only(text: str) -> str:
     """The text for a terminal that knows ASCII alone; every other sign spelled out (`\\xe9`)."""
-    return text.encode("ascii", "backslashreplace").decode("ascii")
+    return text.replace("≥", ">=").replace("≤", "<=").encode("ascii", "backslashreplace").decode("ascii")
 
 
 UNDEFINED = "undefined"
+_NO_END = "no upper end"
+"""Ends an interval that calls which timed out reach into."""
 OF_A_RUN = "95 %: Wilson, order statistics | nothing drawn"
 AND_BASELINES = f"{OF_A_RUN} | against a baseline: paired, as compare does; for sure: Clopper-Pearson, Gaffke"
 OF_A_JUDGE = "95 %: Wilson; kappa, alpha, correlations: jackknife over cases | nothing drawn"
@@ -171,9 +173,10 @@ def signed(value: float | None) -> str:
 
 def interval(estimate: Estimate, unit: str = "share") -> str:
     """The 95 % interval as `[78.1, 91.0]`; `undefined` below n 2, `no interval` for what else cannot be bounded."""
-    if estimate.low is None or estimate.high is None:
+    if estimate.low is None:
         return no_interval(estimate.n)
-    return f"[{_bare(estimate.low, unit)}, {_bare(estimate.high, unit)}]"
+    high = _NO_END if estimate.high is None else _bare(estimate.high, unit)
+    return f"[{_bare(estimate.low, unit)}, {high}]"
 
 
 def no_interval(n: int) -> str:
@@ -204,7 +207,7 @@ def _base_of(estimate: Estimate) -> str:
 def with_base(estimate: Estimate, unit: str = "share") -> str:
     """A figure with its interval, n and missing: `85.4 % [78.1, 91.0] n 50`."""
     parts = [in_unit(estimate.value, unit)]
-    if estimate.low is not None and estimate.high is not None:
+    if estimate.low is not None:
         parts.append(interval(estimate, unit))
     return " ".join([*parts, _base_of(estimate)])
 

@@ -351,8 +351,8 @@ def latency(report: Report) -> list[tuple[str, str]]:
     result = report.summary.latency
     if result is None or not times_have_a_part(report):
         return []
-    answered, few = _spread(result.overall, [*latency_metrics()]), _few_points()
-    rows: list[tuple[str, str]] = [("Answered calls", doc.Figures(answered, Selection(min_latency=0.0)))]
+    timed, few = _spread(result.overall, [*latency_metrics()]), _few_points()
+    rows: list[tuple[str, str]] = [(result.timed.capitalize(), doc.Figures(timed, Selection(min_latency=0.0)))]
     if result.timeouts or result.failures:
         rows.append(("Not answered", doc.Figures(_unanswered(result), Selection(outcome="target_failed"))))
     if result.first_byte is not None:
@@ -404,7 +404,7 @@ def _few_points() -> list[str]:
 
 def _spread(spread: Spread, names: list[str]) -> str:
     if not spread.n:
-        return f"{fmt.NOT_AVAILABLE} (no call was answered)"
+        return f"{fmt.NOT_AVAILABLE} (no call was answered or timed out)"
     there = [name for name in names if spread[name] is not None]
     message = ", ".join(f"{name} {fmt.seconds(spread[name])}" for name in there)
     lacking = ", ".join(f"{name} takes {fewest_for(int(name[1:]) / 100)}" for name in names if name not in there)
@@ -412,9 +412,9 @@ def _spread(spread: Spread, names: list[str]) -> str:
 
 
 def _unanswered(latency_figures: LatencyFigures) -> str:
-    return (
-        f"{latency_figures.timeouts:,} timed out, {latency_figures.failures:,} failed otherwise: in no figure of time"
-    )
+    timeouts, failures = latency_figures.timeouts, latency_figures.failures
+    parts = [f"{timeouts:,} timed out: at least the time waited in every figure of time"] if timeouts else []
+    return "; ".join(parts + ([f"{failures:,} failed otherwise: in no figure of time"] if failures else []))
 
 
 def _slowest_first(cell: CellLatency) -> tuple[bool, float]:

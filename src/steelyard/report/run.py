@@ -242,6 +242,8 @@ def overall(report: Report) -> list[tuple[str, str]]:
         for name in percentiles()
         if name in summary.overall.latency and not wording.times_have_a_part(report)
     ]
+    if summary.attempts:
+        rows.append(("Attempts", summary.attempts))
     totals = (("Tokens in", summary.tokens_in, "count"), ("Tokens out", summary.tokens_out, "count"))
     for label, total, unit in (*totals, ("Cost", summary.cost, "cost")):
         if total is not None and total.n:
@@ -261,7 +263,8 @@ def overall(report: Report) -> list[tuple[str, str]]:
 
 def _headline_figures(report: Report) -> list[tuple[str, str]]:
     rows = dict(overall(report)) | dict(repeats.latency(report)[:1])
-    shown = ["Average", "Latency p95", "Answered calls", "Cost", "Cost of judging"]
+    shown = ["Average", "Latency p95", "Answered calls", "Calls", "Cost", "Cost of judging"]
+    shown += ["Attempts"] if report.summary.first_failures else []
     # Without any price, nobody asks what it costs; beside others, a missing one makes the sum too low.
     shown += ["No price for"] if any(report.header.options.prices.values()) else []
     own = [

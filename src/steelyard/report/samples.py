@@ -9,6 +9,9 @@ from typing import Any
 
 from steelyard.analysis.model import SampleLine
 from steelyard.records import (
+    TIMEOUTS,
+    AtLeast,
+    CallResult,
     Check,
     Finding,
     Judgement,
@@ -214,9 +217,17 @@ def sample_line(sample: Sample, flags: Collection[str] = ()) -> SampleLine:
         outcome=sample.outcome.value,
         score=sample.score,
         band=sample.band,
-        latency=(sample.call_result.latency or None) if sample.call_result.failure is None else None,
+        latency=shown_latency(sample.call_result),
         why=_why(sample, flags),
     )
+
+
+def shown_latency(call_result: CallResult) -> float | None:
+    """Seconds that a call took, `AtLeast` the time waited for one that timed out; None where nobody knows."""
+    failure, seconds = call_result.failure, call_result.latency or None
+    if failure is None or seconds is None:
+        return seconds
+    return AtLeast(seconds) if failure.kind in TIMEOUTS else None
 
 
 def flagged(sample: Sample, flags: Collection[str]) -> tuple[str, ...]:

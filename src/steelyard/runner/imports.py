@@ -319,7 +319,11 @@ def _sample(
         else Failure("recorded", recorded_sample.failure or "no answer was recorded")
     )
     call_result = CallResult(
-        text=recorded_sample.answer, latency=recorded_sample.latency or 0.0, started_at=created_at, failure=failure
+        tries=0,
+        text=recorded_sample.answer,
+        latency=recorded_sample.latency or 0.0,
+        started_at=created_at,
+        failure=failure,
     )
     scoring = Evaluation(evaluator, recorded_sample.case, "", repeat, call_result)
     if reader is not None and scoring.to_judge is not None:
@@ -368,7 +372,7 @@ def checked_sample(suite: SuiteModel, recorded_sample: RecordedSample, repeat: i
         case_id=recorded_sample.case.id,
         variant="",
         repeat=repeat,
-        call_result=CallResult(latency=recorded_sample.latency or 0.0, started_at=created_at),
+        call_result=CallResult(latency=recorded_sample.latency or 0.0, tries=0, started_at=created_at),
         outcome=Outcome.SCORED,
         score=score,
         passed=None if suite.passing is None else score >= suite.passing.at_least,
@@ -392,7 +396,7 @@ def scored_sample(
         variant="",
         repeat=repeat,
         call_result=CallResult(
-            text=recorded_sample.answer, latency=recorded_sample.latency or 0.0, started_at=created_at
+            tries=0, text=recorded_sample.answer, latency=recorded_sample.latency or 0.0, started_at=created_at
         ),
         outcome=scored.outcome,
         score=scored.score if scored.outcome.conclusive else None,
@@ -417,7 +421,7 @@ def _unread(recorded_sample: RecordedSample, repeat: int, created_at: float) -> 
         case_id=recorded_sample.case.id,
         variant="",
         repeat=repeat,
-        call_result=CallResult(latency=recorded_sample.latency or 0.0, started_at=created_at, failure=failure),
+        call_result=CallResult(latency=recorded_sample.latency or 0.0, tries=0, started_at=created_at, failure=failure),
         outcome=Outcome.TARGET_FAILED,
         checks=recorded_sample.checks or (),
         category=recorded_sample.case.category,

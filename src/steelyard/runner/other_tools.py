@@ -274,6 +274,7 @@ def _sample(item: ResultSample, tally: _Tally, repeat: int, position: int, creat
         variant=item.variant,
         repeat=repeat,
         call_result=CallResult(
+            tries=0,
             text=item.answer,
             latency=item.latency or 0.0,
             started_at=created_at,

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -29,6 +30,7 @@ from steelyard.stats.intervals import (
     clustered_share,
     effective_number,
     fewest_for,
+    lower_bound,
     quantile_places,
     settled,
     t_quantile,
@@ -160,8 +162,10 @@ class Groups:
             result += np.bincount(self.group[row].astype(int) * n_labels + label, minlength=len(result))
         return result.reshape(len(self), n_labels)
 
-    def means(self, values: Array, scale: Scale = SHARES) -> list[Estimate]:
-        """The mean of every group over the samples whose value is known."""
+    def means(self, values: Array, scale: Scale = SHARES, at_least: Array | None = None) -> list[Estimate]:
+        """The mean of every group over the samples whose value is known; a lower bound where `at_least` marks some of
+        them as such."""
+        censored = None if at_least is None else self.count(at_least & ~np.isnan(values))
         n, total = self._sums(values)
         mean = _ratio(total, n)
         clusters, squares, sizes = self._spread(values, mean)
@@ -172,7 +176,8 @@ class Groups:
             among = None if away is None else float(away[g])
             spread = Spread(int(clusters[g]), float(squares[g]), float(sizes[g]), among)
             centre, missing = settled(float(mean[g])), int(self.planned[g] - n[g])
-            results.append(clustered_mean(centre, int(n[g]), missing, spread, scale))
+            result = clustered_mean(centre, int(n[g]), missing, spread, scale)
+            results.append(result if censored is None or not censored[g] else lower_bound(result))
         return results
 
     def _away(self, values: Array, end: Array) -> Array:
@@ -271,17 +276,24 @@ class Groups:
             return Estimate(None, 0, missing)
         return bounded(hits / n, n, missing, wilson(hits / n, n), SHARES)
 
-    def quantiles(self, values: Array, points: Sequence[float]) -> list[list[Estimate]]:
+    def quantiles(self, values: Array, points: Sequence[float], at_least: Array | None = None) -> list[list[Estimate]]:
         """Quantiles of every group, interpolated as numpy does; 0 and 1 are the extremes and have no interval.
 
-        None of fewer values than a quantile takes.
+        None of fewer values than a quantile takes. `at_least` marks right-censored values, which are lower bounds: a
+        quantile is one, too, when it would be higher if they were (an order statistic between two ranks at which
+        nothing is censored, even if the censored values were infinite, is exact).
         """
         ranked = self._ranked(values)
+        highest = ranked
+        if at_least is not None and at_least.any():
+            highest = self._ranked(np.where(at_least & ~np.isnan(values), np.inf, values))
         columns = []
         for point in points:
             results = [quantile_of_sorted(item, point) for item in ranked]
             worth = self._quantile_worth(values, ranked, np.array(results), inner=0 < point < 1)
-            columns.append([self._quantile(g, ranked[g], point, results[g], worth[g]) for g in range(len(self))])
+            columns.append(
+                [self._quantile(g, ranked[g], highest[g], point, results[g], worth[g]) for g in range(len(self))]
+            )
         return [[column[g] for column in columns] for g in range(len(self))]
 
     def _ranked(self, values: Array) -> list[Array]:
@@ -322,16 +334,19 @@ class Groups:
             for g in range(len(self))
         ]
 
-    def _quantile(self, g: int, ranked: Array, point: float, value: float, worth: int) -> Estimate:
+    def _quantile(self, g: int, ranked: Array, highest: Array, point: float, value: float, worth: int) -> Estimate:
         n = len(ranked)
         missing = int(self.planned[g]) - n
         if n < fewest_for(point):
             return Estimate(None, n, missing)
+        result = Estimate(value, n, missing)
         places = quantile_places(worth, point) if 0 < point < 1 else None
-        if places is None:
-            return Estimate(value, n, missing)
-        low, high = places[0] * n / worth, n - 1 - (worth - 1 - places[1]) * n / worth
-        return bounded(value, n, missing, (_between(ranked, low), _between(ranked, high)), ANYWHERE)
+        if places is not None:
+            low, high = places[0] * n / worth, n - 1 - (worth - 1 - places[1]) * n / worth
+            result = bounded(value, n, missing, (_between(ranked, low), _between(ranked, high)), ANYWHERE)
+            if _between(highest, high) > _between(ranked, high):
+                result = replace(result, high=None)
+        return lower_bound(result) if quantile_of_sorted(highest, point) > value else result
 
     def totals(self, values: Array) -> list[Estimate]:
         """The sum of every group over the samples whose value is known; a plain count has no interval."""
@@ -401,7 +416,8 @@ def _between(ranked: Array, place: float) -> float:
     """The value at a place (from 0) among sorted ones, on the straight line between its neighbours."""
     below = math.floor(place)
     low, high = float(ranked[below]), float(ranked[min(below + 1, len(ranked) - 1)])
-    return low + (high - low) * (place - below)
+    # Between equal values there is no way to go, nor from one that is infinite.
+    return low if low == high or place == below else low + (high - low) * (place - below)
 
 
 def _few_clusters(worth: float, clusters: int, alike: float) -> int:

@@ -29,6 +29,7 @@ from typing import NamedTuple
 import numpy as np
 
 from steelyard.frozen import frozen
+from steelyard.records import AtLeast
 from steelyard.stats.arrays import Array, beta_power, draws, incomplete_beta
 
 
@@ -54,7 +55,8 @@ class Possible:
 class Estimate:
     """A figure with what it stands on; `value` is None ("n/a") when it stands on nothing.
 
-    `low` and `high` bound the 95 % interval; both None when it is undefined (n < 2, or a plain count).
+    `low` and `high` bound the 95 % interval; both None when it is undefined (n < 2, or a plain count), `high` alone
+    when it has no upper end, because calls that timed out reach into it.
     """
 
     value: float | None
@@ -66,6 +68,8 @@ class Estimate:
     """True when all values are the same and at no end of their scale: n bounds the interval, not their spread."""
     possible: Possible | None = field(default=None, metadata={"hidden": True})
     """None where nothing is missing, or too little to leave a gate open; a gate decides only if both ends agree."""
+    at_least: bool = False
+    """True when `value` is a lower bound (`AtLeast`): right-censored values, such as timeouts, reach into it."""
 
 
 Z = 1.959963984540054
@@ -336,6 +340,11 @@ def mean_bounds(mean: float, total: float, spread: Spread, scale: Scale) -> tupl
         error = math.sqrt((spread.away * error * error + widest) / (spread.away + 1))
     bounds = score_bounds(mean, error, df, scale)
     return None if bounds is None else (settled(bounds[0]), settled(bounds[1]))
+
+
+def lower_bound(estimate: Estimate) -> Estimate:
+    """The estimate of a figure whose value is known as a lower bound alone."""
+    return estimate if estimate.value is None else replace(estimate, value=AtLeast(estimate.value), at_least=True)
 
 
 def clustered_share(hits: float, n: int, missing: int, spread: Spread) -> Estimate:

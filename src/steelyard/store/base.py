@@ -204,6 +204,11 @@ class Columns:
     """True where the answer came from the cache."""
     error_answer: np.ndarray = field(default_factory=lambda: _empty())
     """True where the answer is an HTTP error that is no failure, because the case asks for it."""
+    tries: np.ndarray = field(default_factory=lambda: _empty())
+    """Attempts of the call; NaN is one, 0 none."""
+    first_failure: np.ndarray = field(default_factory=lambda: _empty())
+    """Codes into `first_failures`: how the first attempt failed; -1 where it did not."""
+    first_failures: list[str] = field(default_factory=list)
     tokens_in: np.ndarray = field(default_factory=lambda: _empty())
     tokens_out: np.ndarray = field(default_factory=lambda: _empty())
     cost: np.ndarray = field(default_factory=lambda: _empty())

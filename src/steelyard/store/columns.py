@@ -17,7 +17,7 @@ from steelyard.records import Check, CheckState, Claim, Item, Outcome
 from steelyard.store.base import Checks, ClaimColumns, Columns
 from steelyard.store.codec import MARK, Row, from_stored, unpack, unpacked_columns
 from steelyard.store.databases import Database, Session
-from steelyard.store.samples import PAGE, Layout, layouts_of
+from steelyard.store.samples import PAGE, Layout, layouts_of, timed
 
 if TYPE_CHECKING:
     from steelyard.suite.models import SuiteModel
@@ -137,23 +137,23 @@ _BY_CASE = "SELECT case_id, seq FROM samples WHERE run = ? ORDER BY case_id"
 _OWNERS = "SELECT DISTINCT call_run FROM samples WHERE run = ?"
 _CALLS = "SELECT seq, failure_kind, {} FROM calls WHERE run = ? ORDER BY seq"
 _NUMBERS = {
-    # What another tool recorded without a time has none: it did not take 0 s.
-    "latency": "CASE WHEN failure_kind IS NULL AND latency > 0 THEN latency END",
+    "latency": timed("latency", "failure_kind"),
     "tokens_in": "tokens_in",
     "tokens_out": "tokens_out",
     "cost": "cost",
 }
 _RARE_NUMBERS = {
-    "first_byte": "CASE WHEN failure_kind IS NULL THEN first_byte END",
-    "first_token": "CASE WHEN failure_kind IS NULL THEN first_token END",
+    "first_byte": "first_byte",
+    "first_token": "first_token",
     "queued": "queued",
     "cached": "cached",
+    "tries": "tries",
     "error_answer": "CASE WHEN failure_kind IS NULL AND status >= 400 THEN 1 END",
 }
 _HAS_RARE = """
 SELECT 1 FROM calls WHERE run = ? AND
 (first_byte IS NOT NULL OR first_token IS NOT NULL OR queued IS NOT NULL OR cached <> 0
-OR (failure_kind IS NULL AND status >= 400)) LIMIT 1
+OR tries <> 1 OR (failure_kind IS NULL AND status >= 400)) LIMIT 1
 """
 _N_FINDINGS = "SELECT count(*) FROM findings WHERE run = ?"
 _FINDINGS = "SELECT seq, code, component, gain, section FROM findings WHERE run = ? ORDER BY seq, position"
@@ -335,18 +335,22 @@ def _call_results(session: Session, run: int, seq: np.ndarray) -> dict[str, Any]
     """Numbers of the attempts, which a rescored run shares with an earlier one that may hold more of them."""
     measured = {column: Column(len(seq), REAL) for column in _NUMBERS | _RARE_NUMBERS}
     failure, names = Column(len(seq)), Names()
+    first_failure, first_names = Column(len(seq)), Names()
     for (owner,) in session.execute(_OWNERS, (run,)):
         # To look once is half the price of bringing four empty columns along.
         wanted = _NUMBERS | _RARE_NUMBERS if session.execute(_HAS_RARE, (owner,)) else _NUMBERS
-        for rows in session.stream(_CALLS.format(", ".join(wanted.values())), (owner,), PIECE):
-            seqs, kinds, *values = zip(*rows, strict=True)
+        retried = "first_failure" if wanted is not _NUMBERS else "NULL"
+        for rows in session.stream(_CALLS.format(", ".join((retried, *wanted.values()))), (owner,), PIECE):
+            seqs, kinds, first_kinds, *values = zip(*rows, strict=True)
             there, here = _shared(seq, np.array(seqs))
             for column, numbers in zip(wanted, values, strict=True):
                 measured[column].put(there, np.array(numbers, dtype=float)[here])
             failure.put(there, names.codes(kinds)[here])
+            first_failure.put(there, first_names.codes(first_kinds)[here])
     numbered = {column: item.values for column, item in measured.items()}
     marked = {column: numbered[column] == 1 for column in ("cached", "error_answer")}
-    return numbered | marked | {"failure": failure.values, "failures": names.texts}
+    named = {"failure": failure.values, "failures": names.texts}
+    return numbered | marked | named | {"first_failure": first_failure.values, "first_failures": first_names.texts}
 
 
 def _shared(seq: np.ndarray, result: np.ndarray) -> tuple[slice | np.ndarray, slice | np.ndarray]:

@@ -249,7 +249,8 @@ LEAST = 20_000
 """Samples from which on it is worth the room; below, all are read in less than half a second."""
 CHECKS, COLUMNS, CONTENTS, DIGESTS = "checks", "columns", "contents", "digests"
 """The parts that are kept, each by itself."""
-_VERSION = 1
+_VERSION = 2
+"""1: no time of calls that timed out."""
 _INSERT = ("run", "name", "content")
 _SINGLE_PART = "SELECT content FROM stored_columns WHERE run = ? AND name = ?"
 _STORED = "SELECT name, content FROM stored_columns WHERE run = ? AND name >= ? AND name < ? ORDER BY name"

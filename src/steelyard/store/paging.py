@@ -20,12 +20,12 @@ from typing import Any
 from steelyard.errors import UsageError
 from steelyard.frozen import frozen
 from steelyard.metrics.registry import NONE
-from steelyard.records import Check, Outcome
+from steelyard.records import TIMEOUTS, AtLeast, Check, Outcome
 from steelyard.store.codec import from_stored, from_stored_or_none, to_stored, unpack
 from steelyard.store.databases import IN_LIMIT, Session, placeholders
 from steelyard.store.looked_at import tests_of
 from steelyard.store.packing import BLOCK, head_of_text, unpack_text
-from steelyard.store.samples import INCONCLUSIVE, layouts_of
+from steelyard.store.samples import INCONCLUSIVE, layouts_of, timed
 from steelyard.store.selection import CONCLUSIVE, Selection
 from steelyard.store.selection import INCONCLUSIVE as ANY_INCONCLUSIVE
 from steelyard.store.stored_paging import (
@@ -62,7 +62,7 @@ class SampleRow:
     band: str | None
     category: str | None
     latency: float | None
-    """Seconds; None where no answer came, or nobody knows."""
+    """Seconds, of a call that timed out `AtLeast` those; None where it failed otherwise, or nobody knows."""
     cost: float | None
     failure: str | None
     """The kind of failure of the call."""
@@ -225,7 +225,7 @@ def _is_checked(checks: Sequence[Check], selection: Selection) -> bool:
 # ---- by SQL
 
 
-_LATENCY = "CASE WHEN a.failure_kind IS NULL AND a.latency > 0 THEN a.latency END"
+_LATENCY = timed("a.latency", "a.failure_kind")
 _SCORE = f"CASE WHEN s.outcome = '{Outcome.MALFORMED}' THEN 0.0 ELSE s.score END"
 _LAST = 9e99
 """Comes after every score and every latency."""
@@ -235,7 +235,8 @@ _KEYS = {
     "score": f"coalesce({{sign}} {_SCORE}, {_LAST})",
     "latency": f"coalesce({{sign}} {_LATENCY}, {_LAST})",
 }
-_CALLED = f"a.cached = 0 AND s.outcome <> '{Outcome.TARGET_FAILED}' AND {_LATENCY}"
+_ANSWERED = f"a.cached = 0 AND s.outcome <> '{Outcome.TARGET_FAILED}' AND {_LATENCY}"
+_CALLED = f"a.cached = 0 AND (s.outcome <> '{Outcome.TARGET_FAILED}' OR a.failure_kind IN {TIMEOUTS}) AND {_LATENCY}"
 _CONDITIONS = {
     "passed": f"CASE WHEN s.outcome = '{Outcome.MALFORMED}' AND ? THEN 0 ELSE s.passed END = ?",
     "band": f"coalesce(s.band, CASE WHEN s.outcome = '{Outcome.MALFORMED}' THEN ? END) = ?",
@@ -246,7 +247,7 @@ _CONDITIONS = {
     "min_score": f"{_SCORE} >= ?",
     "max_score": f"{_SCORE} <= ?",
     "min_latency": f"{_CALLED} >= ?",
-    "max_latency": f"{_CALLED} <= ?",
+    "max_latency": f"{_ANSWERED} <= ?",
 }
 
 
@@ -366,7 +367,7 @@ def _rows(session: Session, run: int, places: Sequence[int], rules: CountingRule
             passed=None if passed is None else bool(passed),
             band=from_stored_or_none(band),
             category=from_stored_or_none(category),
-            latency=latency,
+            latency=AtLeast(latency) if latency and failure in TIMEOUTS else latency or None,
             cost=cost,
             failure=from_stored_or_none(failure),
             codes=tuple(codes.get(place, ())),

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 from steelyard.errors import StoreError
 from steelyard.frozen import slotted
 from steelyard.records import (
+    TIMEOUTS,
     CallResult,
     Check,
     Claim,
@@ -64,7 +65,18 @@ SAMPLE_COLUMNS = (
 CALL_COLUMNS = (
     *("run", "seq", "status", "latency", "started_at", "tries", "tokens_in", "tokens_out", "cost", "model", "cached"),
     *("failure_kind", "failure_message", "cut_off", "first_byte", "queued", "first_token", "tokens_cached"),
+    *("first_failure", "made_at", "response_id", "provider_cached"),
 )
+
+
+def timed(latency: str, kind: str) -> str:
+    """The SQL of the seconds that a call took or, of one that timed out, was waited for; NULL where neither is known.
+
+    What another tool recorded without a time has none: it did not take 0 s.
+    """
+    return f"CASE WHEN {kind} IN {TIMEOUTS} OR ({kind} IS NULL AND {latency} > 0) THEN {latency} END"
+
+
 _FINDING_COLUMNS = columns_of(Finding)
 _CONTENT_COLUMNS = ("run", "seq", "content")
 _N_SAMPLE = len(SAMPLE_COLUMNS)
@@ -261,6 +273,10 @@ class _Batch:
                 int(call_result.cut_off),
                 *map(_finite_or_none, (call_result.first_byte, call_result.queued, call_result.first_token)),
                 call_result.tokens_cached,
+                None if call_result.first_failure is None else to_stored(call_result.first_failure),
+                call_result.made_at,
+                None if call_result.response_id is None else to_stored(call_result.response_id),
+                int(call_result.provider_cached),
             )
         )
         if call_result.text is not None:
@@ -510,7 +526,8 @@ def judgement_from(content: str, calls: str | None = None) -> Judgement:
 
 def _call_result_from(row: Row, text: str | None) -> CallResult:
     status, latency, started_at, tries, tokens_in, tokens_out, cost, model, cached, *more = row
-    kind, message, cut_off, first_byte, queued, first_token, tokens_cached = more
+    kind, message, cut_off, first_byte, queued, first_token, tokens_cached, *origin = more
+    first_failure, made_at, response_id, provider_cached = origin
     return CallResult(
         text=from_stored_or_none(text),
         status=status,
@@ -528,6 +545,10 @@ def _call_result_from(row: Row, text: str | None) -> CallResult:
         queued=queued,
         first_token=first_token,
         tokens_cached=tokens_cached,
+        first_failure=from_stored_or_none(first_failure),
+        made_at=made_at,
+        response_id=from_stored_or_none(response_id),
+        provider_cached=bool(provider_cached),
     )
 
 

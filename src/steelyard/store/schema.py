@@ -442,7 +442,14 @@ def m003_streams(execute: Executes, dialect: Dialect) -> None:
         execute(f"ALTER TABLE calls ADD COLUMN {column}")
 
 
-MIGRATIONS: tuple[Migration, ...] = (m001_initial, m002_people, m003_streams)
+def m004_origin_of_answers(execute: Executes, dialect: Dialect) -> None:
+    """How the first attempt of a call failed, when a cached answer was made, and what the provider says of it."""
+    columns = ("first_failure TEXT", f"made_at {dialect.real}", "response_id TEXT", "provider_cached SMALLINT")
+    for column in columns:
+        execute(f"ALTER TABLE calls ADD COLUMN {column}")
+
+
+MIGRATIONS: tuple[Migration, ...] = (m001_initial, m002_people, m003_streams, m004_origin_of_answers)
 
 _MIGRATIONS_TABLE = """CREATE TABLE migrations (
     number INTEGER NOT NULL PRIMARY KEY,

@@ -25,7 +25,8 @@ class Selection:
 
     `(none)`, the name of the slice of samples that have no category, say, asks for these.
     Whoever asks for `passed`, a band, a finding, a claim, a component or a score asks for conclusive samples: the
-    figures of reports count no others. Bounds of latency leave out what was not called, but came from the cache.
+    figures of reports count no others. Bounds of latency leave out what was not called, but came from the cache; a call
+    that timed out meets a lower bound by the time waited, and no upper one.
     """
 
     outcome: str = ""

@@ -44,6 +44,7 @@ from steelyard.store.samples import (
     page_after,
     results_by_key,
     samples_at,
+    timed,
 )
 from steelyard.store.schema import migrate
 from steelyard.store.selection import Selection
@@ -57,18 +58,18 @@ RUN_COLUMNS = (*columns_of(RunHeader), "target_digest", "cells")
 UPDATE_RUN = f"UPDATE runs SET {', '.join(f'{name} = ?' for name in RUN_COLUMNS)}, median_latency = ? WHERE number = ?"  # noqa: S608
 _SOME = {
     "score": "SELECT seq FROM samples WHERE run = ? AND score IS NOT NULL ORDER BY score {way}, seq LIMIT ?",
-    "latency": """
+    "latency": f"""
 SELECT s.seq FROM samples s JOIN calls a ON a.run = s.call_run AND a.seq = s.seq
-WHERE s.run = ? AND a.failure_kind IS NULL AND a.latency > 0 ORDER BY a.latency {way}, s.seq LIMIT ?""",
+WHERE s.run = ? AND {timed("a.latency", "a.failure_kind")} > 0 ORDER BY a.latency {{way}}, s.seq LIMIT ?""",  # noqa: S608 - our own words
     # That it is not scored is said as the index says it, which is used for nothing else.
     "inconclusive": f"""
 SELECT seq FROM samples WHERE run = ? AND outcome <> 'scored' AND outcome IN {INCONCLUSIVE} ORDER BY seq LIMIT ?""",  # noqa: S608 - our own words
 }
 # From when each call was sent: what waited for its turn under an open load says nothing about the target.
-_LATENCIES = """
-SELECT latency - coalesce(queued, 0) FROM calls
-WHERE run = ? AND failure_kind IS NULL AND cached = 0 AND latency > 0
-"""
+_LATENCIES = f"""
+SELECT {timed("latency", "failure_kind")} - coalesce(queued, 0) FROM calls
+WHERE run = ? AND cached = 0 AND {timed("latency", "failure_kind")} > 0
+"""  # noqa: S608 - our own words
 _USUAL = """
 SELECT median_latency FROM runs
 WHERE suite_name = ? AND target_digest = ? AND state = 'ended' AND created_at < ? AND median_latency IS NOT NULL

@@ -16,7 +16,7 @@ import numpy as np
 from steelyard.errors import UsageError
 from steelyard.frozen import frozen
 from steelyard.metrics.registry import NONE
-from steelyard.records import Mode, Outcome
+from steelyard.records import TIMEOUTS, Mode, Outcome
 from steelyard.store import contents
 from steelyard.store.codec import to_stored
 from steelyard.store.databases import Session
@@ -170,7 +170,12 @@ class StoredColumns:
         if "check" in given or "state" in given:
             yield self._checked(selection.check, selection.state)
         if "min_latency" in given or "max_latency" in given:
-            yield ~self._is_named("outcome", Outcome.TARGET_FAILED) & ~self.array("cached")
+            there = ~self._is_named("outcome", Outcome.TARGET_FAILED)
+            if "max_latency" not in given:
+                # Of a call that timed out is known how long it took at least.
+                for kind in TIMEOUTS:
+                    there |= self._is_named("failure", kind)
+            yield there & ~self.array("cached")
         if selection.asks_conclusive:
             yield self._conclusive(rules.mode)
 

@@ -318,7 +318,12 @@ class ChatWire:
             response = read_completion(self._protocol, json_of(received), received, max_tokens)
         else:
             stream = Stream(self._protocol)
-            received = await self._wire.send(request, watch=stream.feed)
+            try:
+                received = await self._wire.send(request, watch=stream.feed)
+            except asyncio.CancelledError as stopped:
+                if stream.first_token is not None:
+                    stopped.first_token = stream.first_token - getattr(stopped, "sent", stream.first_token)  # type: ignore[attr-defined]
+                raise
             response = read_completion(self._protocol, stream.body(received), received, max_tokens)
             response.text = self._wire.redact(response.text)  # a secret may have come in pieces
             response.first_token = None if stream.first_token is None else stream.first_token - received.sent

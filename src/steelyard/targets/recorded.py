@@ -312,10 +312,11 @@ class RecordedTarget:
             raise TargetFailure(
                 "not_recorded", f"{self._settings.file} holds no answer for {_message(key)}", retry=False
             )
-        _raise_recorded_failure(self._shape.failed(record))
+        extras = {name: check(get(record)) for name, (get, check) in self._extras.items()}
+        _raise_recorded_failure(self._shape.failed(record), extras["latency"])
         answer = self._shape.answer(record)
         text = answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
-        return Response(text=text, **{name: check(get(record)) for name, (get, check) in self._extras.items()})
+        return Response(text=text, **extras)
 
     def identity(self) -> dict[str, Any]:
         """Kind, file and a hash over all answers in it; where a file at an address is does not count."""
@@ -369,14 +370,15 @@ def _message(key: Key) -> str:
     return ", ".join(part for part in parts if part)
 
 
-def _raise_recorded_failure(failed: Any) -> None:
+def _raise_recorded_failure(failed: Any, latency: float) -> None:
     if failed is MISSING or not failed:
         return
     if isinstance(failed, dict):
         kind, message = str(failed.get("kind") or "failed"), str(failed.get("message") or "")
     else:
         kind, message = (failed if isinstance(failed, str) else "failed"), ""
-    raise TargetFailure(kind, message or f"the recording says that this call failed: {kind}", retry=False)
+    message = message or f"the recording says that this call failed: {kind}"
+    raise TargetFailure(kind, message, retry=False, latency=latency)
 
 
 def _number(value: Any) -> float | None:

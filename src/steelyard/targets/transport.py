@@ -179,7 +179,15 @@ class Wire:
         async with self._slots:
             sent = time.perf_counter()
             for _ in range(_MOST_REDIRECTS + 1):
-                answer = await self._exchange(request, _Answer(self._limits.max_bytes, also_answers, watch))
+                answer = _Answer(self._limits.max_bytes, also_answers, watch)
+                try:
+                    await self._exchange(request, answer)
+                except asyncio.CancelledError as stopped:
+                    # Read where the timeout is noticed: how far the answer had come.
+                    stopped.sent = sent  # type: ignore[attr-defined]
+                    if answer.first_byte is not None:
+                        stopped.first_byte = answer.first_byte - sent  # type: ignore[attr-defined]
+                    raise
                 if answer.counts:
                     text = self.redact(_decode(answer.content, answer.charset, answer.status))
                     first_byte = None if answer.first_byte is None else answer.first_byte - sent
@@ -192,7 +200,7 @@ class Wire:
             "redirect", f"more than {_MOST_REDIRECTS} redirects, now at {without_query(request.url)}", retry=False
         )
 
-    async def _exchange(self, request: HttpRequest, answer: _Answer) -> _Answer:
+    async def _exchange(self, request: HttpRequest, answer: _Answer) -> None:
         if self._connections is None:
             raise RuntimeError("a target is used inside `async with`")
         try:
@@ -201,7 +209,6 @@ class Wire:
             # The status of a refusal is known, and says more than a body that was cut.
             if answer.counts or not answer.status:
                 raise
-        return answer
 
 
 def wire_of(settings: Any, target_context: TargetContext, secrets: list[str]) -> Wire:

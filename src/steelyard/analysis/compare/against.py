@@ -123,7 +123,9 @@ class Against:
             by_labels = corrected_changes(self.a, self.b) if gate.pattern == CORRECTED else []
             results = {change.name: change for change in (*failures, *self._cells[0], *by_labels)}
             return {"": results[gate.metric]} if gate.metric in results else {}
-        figure, groups = self._figure(gate), self._cuts.get(gate.factor or "")
+        is_time = gate.of.group == "latency"
+        groups = (cuts(self.a, self.b, self._pairing.of_calls) if is_time else self._cuts).get(gate.factor or "")
+        figure = self._figure(gate)
         if figure is None or groups is None:
             return {}
         names = groups.groups.names if gate.factor else [""]
@@ -161,7 +163,8 @@ class Against:
         if gate.pattern in ("score.<component>.average", "score.<component>.points"):
             return self._component(gate)
         name = gate.of.compared_as or gate.metric
-        return next((other for other in self._figures.others() if other.name == name), None)
+        among = self._figures.latencies() if gate.of.group == "latency" else self._figures.others()
+        return next((other for other in among if other.name == name), None)
 
     def _component(self, gate: Gate) -> Figure | None:
         name = f"score.{gate.subject}.points"
@@ -235,6 +238,9 @@ class ArmPairs:
     n_cases: int
     single: bool = True
     """True when each of these figures is of a single sample."""
+    at_least_a: bool = False
+    """True when some figures of an arm are lower bounds: calls timed out."""
+    at_least_b: bool = False
 
     @property
     def n(self) -> int:
@@ -254,8 +260,10 @@ def quality_pairs(a: Table, b: Table, seed: int, *, by_pass: bool) -> ArmPairs:
 
 
 def latency_pairs(a: Table, b: Table, seed: int) -> ArmPairs:
-    """Seconds of the calls that were answered, case by case."""
-    return _paired(a, b, a.latency(), b.latency(), seed)
+    """Seconds of the calls that were answered or timed out, case by case."""
+    (values_a, timed_out_a), (values_b, timed_out_b) = a.times(), b.times()
+    pairs = _paired(a, b, values_a, values_b, seed)
+    return replace(pairs, at_least_a=bool(timed_out_a.any()), at_least_b=bool(timed_out_b.any()))
 
 
 def cost_pairs(a: Table, b: Table, seed: int) -> ArmPairs:

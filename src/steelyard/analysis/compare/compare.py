@@ -221,6 +221,7 @@ def compare(
     everything = groups.pop("")
     main, components = figures.headline(), figures.components()
     compared = everything.of_all(chain(main, components, figures.others(), figures.counts()))
+    compared += cuts(a, b, pairing.of_calls)[""].of_all(figures.latencies())
     changes = [by_run(change, a, b, allow_mismatch=allow_mismatch) for change in compared] + corrected_changes(a, b)
     if not reasons and by_truth_of_a and (turned := turns_on_truth(changes[0], by_truth_of_a)):
         reasons.append(turned)

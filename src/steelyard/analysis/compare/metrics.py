@@ -71,6 +71,9 @@ class Figure:
     below_b: Array | None = None
     point: float | None = None
     rate: bool = False
+    at_least_a: Array | None = None
+    """Pairs whose value is a lower bound, in A and in B; None where there are none."""
+    at_least_b: Array | None = None
 
     def available(self) -> Array:
         """Pairs in which both sides have it."""
@@ -147,18 +150,19 @@ class Cut:
 
     def _estimates(self, figure: Figure, available: Array, *, second: bool) -> list[Estimate]:
         column, below = (figure.b, figure.below_b) if second else (figure.a, figure.below_a)
+        at_least = figure.at_least_b if second else figure.at_least_a
         values = np.where(available, column, np.nan)
         if below is not None:
             scale = SHARES if figure.unit == "share" else NOT_NEGATIVE
             below = np.where(available, below, np.nan)
             return [proportion.estimate for proportion in proportions(self.groups, values, below, scale)]
         if figure.point is not None:
-            return [row[0] for row in self.groups.quantiles(values, [figure.point])]
+            return [row[0] for row in self.groups.quantiles(values, [figure.point], at_least)]
         if figure.rate:
             hits = np.where(available, values, -1).astype(np.int8) - 1
             return [row[0] for row in self.groups.rates(self.groups.labelled(hits), 1, available)]
         unbounded = ANYWHERE if figure.unit == "points" else NOT_NEGATIVE
-        return self.groups.means(values, figure.scale or unbounded)
+        return self.groups.means(values, figure.scale or unbounded, at_least)
 
     def _change(self, figure: Figure, available: Array, group: int, a: Estimate, b: Estimate) -> MetricChange:
         rows = self.rows[group]
@@ -179,7 +183,7 @@ class Cut:
             difference=Estimate(result.difference, result.n_cases, n_cases - result.n_cases, result.low, result.high),
             p=result.p,
             p_adjusted=result.p,
-            verdict=Moved.SAME if same else Moved.CANNOT_TELL,
+            verdict=Moved.SAME if same and not (a.at_least or b.at_least) else Moved.CANNOT_TELL,
             smallest=result.smallest,
             test=result.test,
             scale=figure.scale,
@@ -288,12 +292,18 @@ def verdict_of(change: MetricChange, p: float | None) -> Moved:
         return change.verdict
     low, high = change.difference.low, change.difference.high
     if low is not None and high is not None and -matters < low and high < matters:
-        return Moved.SAME
-    if value is None or p is None or p >= SIGNIFICANT or abs(value) <= matters:
+        return Moved.CANNOT_TELL if change.a.at_least or change.b.at_least else Moved.SAME
+    if value is None or p is None or p >= SIGNIFICANT or abs(value) <= matters or is_hidden(change):
         return Moved.CANNOT_TELL
     if not change.better_when:
         return Moved.CHANGED
     return Moved.BETTER if (value > 0) is (change.better_when == "higher") else Moved.WORSE
+
+
+def is_hidden(change: MetricChange) -> bool:
+    """Whether a lower bound on the side that looks lower leaves open which side is: it may be the higher one."""
+    lower = change.b if (change.difference.value or 0.0) < 0 else change.a
+    return lower.at_least
 
 
 # Which figures two runs share, as columns of pairs, and which only one of them has.
@@ -348,6 +358,22 @@ class SharedFigures:
         values = self._take(a.values, b.values)
         return metric_figure(which, self._a, *values, names, below_a=below[0], below_b=below[1])
 
+    def latencies(self) -> Iterator[Figure]:
+        """The figures of latency, over `Pairing.of_calls`: a call that timed out is a lower bound, and has no score."""
+        calls = self._pairing.of_calls
+        for item in metrics().values():
+            if item.group != "latency" or item.compared is not Compared.PAIRS:
+                continue
+            a, b = (item.contributions(run.data, ()) for run in (self._a, self._b))
+            columns = a.values[calls.first], b.values[calls.second]
+            if self._neither("latency", "", *columns):
+                return
+            at_least = zip((a.at_least, b.at_least), (calls.first, calls.second), strict=True)
+            first, second = (None if mark is None else mark[rows] for mark, rows in at_least)
+            figure = metric_figure(item, self._a, *columns, at_least_a=first, at_least_b=second)
+            if figure.point is None or int(figure.available().sum()) >= fewest_for(figure.point):
+                yield figure
+
     def components(self) -> list[Figure]:
         """Every component or dimension that both have on the same scale; the group of those that have no weight, and
         that no gate asks for, is `beside`."""
@@ -379,26 +405,17 @@ class SharedFigures:
                 yield Figure(f"count.{component}.{count}", "counts", "count", "", *columns)
 
     def others(self) -> Iterator[Figure]:
-        """Everything else, one at a time: measures, flags, what the suite adds, bands, findings, latency, cost and
+        """Everything else but latency, one at a time: measures, flags, what the suite adds, bands, findings, cost and
         tokens."""
-        of_calls = chain(self._of_group("latency"), self._of_group("spending"))
-        return chain(self._measures(), self._added(), self._bands(), self._result(), of_calls)
+        return chain(self._measures(), self._added(), self._bands(), self._result(), self._spending())
 
-    def _of_group(self, group: str) -> Iterator[Figure]:
-        """The metrics of one table that pairs are compared in, as far as both runs have them."""
-        what = group
+    def _spending(self) -> Iterator[Figure]:
+        """Cost and tokens, as far as both runs have them."""
         for item in metrics().values():
-            if item.group != group or item.compared is not Compared.PAIRS or item.is_pattern:
-                continue
-            figure = self.of_metric(item)
-            what = group if group == "latency" else figure.name
-            if self._neither(what, "", figure.a, figure.b):
-                if group == "latency":
-                    return
-                continue
-            available = int(figure.available().sum())
-            if figure.point is None or available >= fewest_for(figure.point):
-                yield figure
+            if item.group == "spending" and item.compared is Compared.PAIRS:
+                figure = self.of_metric(item)
+                if not self._neither(figure.name, "", figure.a, figure.b):
+                    yield figure
 
     def _added(self) -> Iterator[Figure]:
         """Metrics that are neither the product's own tables nor means of several ratios."""

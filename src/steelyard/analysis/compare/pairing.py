@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property, partial
 from itertools import islice
@@ -341,6 +341,12 @@ class Pairing:
     def n_cases(self) -> int:
         """Cases with at least one comparable pair."""
         return len(case_starts(self.case))
+
+    @property
+    def of_calls(self) -> Pairing:
+        """All pairs that were asked the same question: calls that failed have no reading, but may have taken long."""
+        first, second, unit = self.asked
+        return replace(self, first=first, second=second, unit=unit)
 
 
 def pair(a: ComparedRun, b: ComparedRun, cases: CommonCases, *, allow_mismatch: bool = False) -> Pairing:

@@ -18,10 +18,10 @@ from steelyard.analysis.judge.corrected import labels_of
 from steelyard.analysis.summary import arm_of, same_system, stored_summary, summarise_stored
 from steelyard.metrics.registry import CORRECTED, NONE, metric
 from steelyard.metrics.table import cut
-from steelyard.records import Outcome, RunHeader
+from steelyard.records import AtLeast, Outcome, RunHeader
 from steelyard.stats import groups as clusters
 from steelyard.stats.arrays import Array
-from steelyard.stats.intervals import SHARES, Estimate, Scale, Z, student, t_two_sided
+from steelyard.stats.intervals import SHARES, Estimate, Scale, Z, lower_bound, student, t_two_sided
 from steelyard.store.contents import Confused, confusion_digest
 from steelyard.suite.models import SuiteModel
 
@@ -265,8 +265,8 @@ def by_run(
     bare = _untested(change, smallest_that_matters(b.suite, change.unit, fmean(before)), result.test)
     return replace(
         bare,
-        a=replace(bare.a, value=fmean(before), low=None, high=None),
-        b=replace(bare.b, value=fmean(after), low=None, high=None),
+        a=_mean_of_runs(bare.a, before),
+        b=_mean_of_runs(bare.b, after),
         difference=Estimate(result.difference, len(before) + len(after), 0, result.low, result.high),
         p=result.p,
         verdict=Moved.CANNOT_TELL,
@@ -274,6 +274,12 @@ def by_run(
         df=result.df,
         own=(change.a, change.b),
     )
+
+
+def _mean_of_runs(estimate: Estimate, values: Sequence[float]) -> Estimate:
+    """The mean of a figure over runs; a lower bound where it is one in any of them."""
+    result = replace(estimate, value=fmean(values), low=None, high=None, at_least=False)
+    return lower_bound(result) if any(isinstance(value, AtLeast) for value in values) else result
 
 
 def _untested(change: MetricChange, matters: float, reason: str) -> MetricChange:

@@ -8,6 +8,7 @@ from typing import Any
 from steelyard.analysis.latency import Bar, CellLatency, LatencyFigures, percentiles
 from steelyard.analysis.stability import CellStability, StabilityFigures
 from steelyard.analysis.wording import seconds
+from steelyard.records import AtLeast
 from steelyard.report import format as words
 from steelyard.report.charts.base import (
     BLUE,
@@ -38,7 +39,7 @@ _NEAR_THE_LEFT = 0.07
 
 
 def latency_by_case(figures: LatencyFigures, *, stated: bool = False) -> Chart | None:
-    """Mean time of each case as a bar, with a tick at the 95th percentile; None when no call was answered.
+    """Mean time of each case as a bar, with a tick at the 95th percentile; None when no call has a time.
 
     `stated` says that another tool states the figures.
     """
@@ -52,7 +53,7 @@ def latency_by_case(figures: LatencyFigures, *, stated: bool = False) -> Chart |
     values = [{"row": name, **_row(cell, factor)} for name, cell in zip(names, shown, strict=True)]
     x = {
         "type": "quantitative",
-        "title": f"time of answered calls, {unit}",
+        "title": f"time of {figures.timed}, {unit}",
         "scale": {"zero": True, "nice": True},
         "axis": {"tickCount": 8},
     }
@@ -68,7 +69,7 @@ def latency_by_case(figures: LatencyFigures, *, stated: bool = False) -> Chart |
         "latency_by_case",
         "Latency by case",
         f"{source}bar: mean, tick: {tick}; {which}",
-        f"{source}Mean and {tick} of the time of answered calls for {which}",
+        f"{source}Mean and {tick} of the time of {figures.timed} for {which}",
         data={"values": values},
         width=_WIDTH,
         height=height(),
@@ -92,11 +93,14 @@ def latency_by_case(figures: LatencyFigures, *, stated: bool = False) -> Chart |
 
 
 def latency_histogram(figures: LatencyFigures) -> Chart | None:
-    """How many calls took how long, with the percentiles as lines; None when no call was answered."""
+    """How many answered calls took how long, with the percentiles of all calls as lines; None when none was answered.
+
+    A percentile that is a lower bound has no line: it lies somewhere to the right of where it would stand.
+    """
     if not figures.bars:
         return None
     overall = figures.overall
-    unit, factor = _unit(overall["max"] or 0.0)
+    unit, factor = _unit(figures.bars[-1].high)
     values = [_bar(bar, factor) for bar in figures.bars]
     points = [(name, at) for name in percentiles() if (at := overall[name])]
     ends = values[0]["low"], values[-1]["high"]
@@ -111,10 +115,11 @@ def latency_histogram(figures: LatencyFigures) -> Chart | None:
         },
         "axis": {"tickCount": 10, "grid": False},
     }
-    lines = [(name, at * factor) for name, at in points]
+    lines = [(name, at * factor) for name, at in points if not isinstance(at, AtLeast)]
     before = bool(lines) and not _is_far_left(lines[0][1], ends, by_ratio=figures.log_bars)
     message = ", ".join(f"{name} {seconds(at)}" for name, at in points)
-    calls = f"{overall.n:,} call" if overall.n == 1 else f"{overall.n:,} calls"
+    answered = sum(bar.count for bar in figures.bars)
+    calls = f"{answered:,} call" if answered == 1 else f"{answered:,} calls"
     return chart(
         "latency_histogram",
         "Latency of all answered calls",
@@ -179,7 +184,7 @@ def _row(cell: CellLatency, factor: float) -> dict[str, Any]:
 
 def _message(cell: CellLatency) -> str:
     name, tail = cell.spread.tail
-    text = "no answered call"
+    text = "no call with a time"
     mean = cell.spread["mean"]
     if mean is not None and tail is not None:
         text = f"mean {seconds(mean)}, {name} {seconds(tail)} ({based_on(cell.spread.n)})"
@@ -192,8 +197,10 @@ def _unanswered(figures: CellLatency | LatencyFigures, thousands: str = ",") -> 
 
 
 def _missing(figures: LatencyFigures) -> str:
-    results = _unanswered(figures)
-    return f"; {' and '.join(results)}, not in it" if results else ""
+    """What is known of calls that were not answered: those that timed out count in every figure as the time waited."""
+    parts = [f"{figures.timeouts:,} timed out: at least the time waited"] if figures.timeouts else []
+    parts += [f"{figures.failures:,} failed, not in it"] if figures.failures else []
+    return "".join(f"; {part}" for part in parts)
 
 
 def _unit(largest: float) -> tuple[str, float]:

@@ -56,14 +56,18 @@ def after(change: MetricChange) -> str:
 
 
 def difference(change: MetricChange) -> str:
-    """B minus A, always with its sign: `+40.0` (percentage points), `-0.25`, `+120 ms`."""
-    return _signed(change.difference.value, change.unit)
+    """B minus A, always with its sign: `+40.0` (percentage points), `-0.25`, `+120 ms`; `≥ +120 ms` where B is a lower
+    bound, `≤ -120 ms` where A is."""
+    if change.a.at_least and change.b.at_least:
+        return fmt.NOT_AVAILABLE
+    sign = "≥ " if change.b.at_least else "≤ " if change.a.at_least else ""
+    return sign + _signed(change.difference.value, change.unit)
 
 
 def interval(change: MetricChange) -> str:
     """The 95 % interval of the difference: `[+14.3, +57.9]`."""
     low, high = change.difference.low, change.difference.high
-    if low is None or high is None:
+    if low is None or high is None or change.a.at_least or change.b.at_least:
         return fmt.no_interval(change.difference.n)
     return f"[{_signed(low, change.unit)}, {_signed(high, change.unit)}]"
 
