@@ -424,6 +424,10 @@ class Retried:
     asked: Whole
     spent: float | None = None
     """What the calls of this run cost; None until they are made."""
+    total: Whole = 0
+    """Samples requested again by this run and by the retries that it continues; 0 in a run that did not count them."""
+    retries: Whole = 1
+    """How many runs that is."""
 
 
 @frozen
@@ -542,6 +546,57 @@ class BaselineGates:
 
 
 @frozen
+class PastRun:
+    """What is known of a run among the earlier ones of another; it is all that is left of a deleted one."""
+
+    id: str
+    suite_name: str
+    created_at: float
+    verdict: str
+    """PASS, FAIL, AMBIGUOUS or INVALID; `without gates` where none decided, and the state of one that has not ended."""
+    signature: Mapping[str, Any] = field(default_factory=dict)
+    criteria: str = ""
+    """The digest of its gates, limits and prices; "" of a run that did not store it."""
+    source: str = ""
+    """The run whose answers it scored or judged again; "" when it requested its own."""
+    judged_again: bool = False
+    plan: str = ""
+    """What tells the A/B or experiment that it is an arm of from all others."""
+    experiment: str = ""
+    deleted_at: float | None = None
+
+
+@frozen
+class EarlierRuns:
+    """The other runs of the same target on the same suite or cases that the store had when a run ended."""
+
+    verdicts: Mapping[str, Whole] = field(default_factory=dict)
+    """By verdict, how many runs; those that scored recorded answers again are not among them."""
+    other_signature: Whole = 0
+    """How many of them have another signature: scorers, truth, cases or judge."""
+    other_criteria: Whole = 0
+    """How many of them have the same signature, and other gates, limits or prices."""
+    deleted: Whole = 0
+    same_answers: Mapping[str, Whole] = field(default_factory=dict)
+    """Where recorded answers were scored or judged again, the earlier verdicts on these answers."""
+
+
+@frozen
+class CriteriaChanges:
+    """What decided on another run and differs in this one, and the cases of that run that this one has not."""
+
+    run: str
+    label: str = ""
+    """What the other run is called: a baseline; "" for the run before this one."""
+    changes: tuple[str, ...] = ()
+    """`gate pass_rate >= 90 % -> pass_rate >= 60 %`."""
+    dropped: tuple[str, ...] = ()
+    """Ids of the cases that the other run had and this one has not."""
+    dropped_passed: Whole | None = None
+    """How many of them passed there; None without a pass rule."""
+
+
+@frozen
 class RunFacts:
     """What was asked for when a run began, what it belongs to, and how it went."""
 
@@ -578,6 +633,12 @@ class RunFacts:
     """What requests were made by, without secrets (`targets/base.py`): with a case it gives the request as sent."""
     prices: Mapping[str, Any] = field(default_factory=dict)
     """By model that was asked, what a million tokens cost, by kind of token; None where no price is known."""
+    criteria: str = ""
+    """The digest of what decides and is not in the signature: gates, criteria, limits, repeats and prices."""
+    earlier: EarlierRuns | None = None
+    """None while the run has not ended."""
+    changed: tuple[CriteriaChanges, ...] = ()
+    """Since the run before this one, and since the baselines that it was compared with."""
 
 
 @dataclass

@@ -15,8 +15,8 @@ from parts.stored import case, header, sample
 from steelyard.errors import StoreError, UsageError
 from steelyard.records import CallResult, Owner, RunFacts, RunState
 from steelyard.store import copy as copy_module
-from steelyard.store.copy import NOT_COPIED, OF_A_RUN, REST, copy_store
-from steelyard.store.logs import SENT, BaselineEntry, Delivery
+from steelyard.store.copy import NOT_COPIED, OF_A_RUN, REST, copy_store, delete_runs
+from steelyard.store.logs import SENT, BaselineEntry, Delivery, OnlineReading
 from steelyard.store.people import LabelRecord, Plan, Queue
 from steelyard.store.snapshot import write_snapshot
 from steelyard.store.sql import SqlStore, open_store
@@ -70,6 +70,9 @@ def fill_store(store: SqlStore) -> None:
     people.add_places(OTHER, Plan("preference"), items[:1])
     people.withdraw(people.add_labels([LabelRecord("demo", case(1).id, "bob", "verdict", True, "demo-2")])[0])
     store.cache([("key", {"text": "cached"})])
+    store.log_reading(OnlineReading("live", 7.0, 100, "CANNOT TELL", {"planned": 200}))
+    store.create_run(header("gone-1", created_at=1003.0, state=RunState.INTERRUPTED))
+    delete_runs(store, ["gone-1"], ())
 
 
 def copied(source: SqlStore, target: SqlStore) -> copy_module.Copied:
@@ -78,7 +81,13 @@ def copied(source: SqlStore, target: SqlStore) -> copy_module.Copied:
 
 def everything(store: SqlStore, folder: Path) -> list[object]:
     """All that a store gives back, without the numbers of its rows."""
-    found: list[object] = [store.baseline_log(), store.cached("key"), store.journalled("open-1")]
+    found: list[object] = [
+        store.deleted_runs(),
+        store.readings("live"),
+        store.baseline_log(),
+        store.cached("key"),
+        store.journalled("open-1"),
+    ]
     for run in store.runs():
         write_snapshot(store, run.id, folder / "run.json")
         found.append((folder / "run.json").read_text())

@@ -21,6 +21,7 @@ from steelyard.cli.options import (
 )
 from steelyard.cli.output import console, print_json, print_line, show, show_document
 from steelyard.report.format import one_line
+from steelyard.report.render.json import encode
 from steelyard.results.find import FoundRuns
 
 if TYPE_CHECKING:
@@ -114,17 +115,20 @@ def set_(run: str, name: str, reason: str, force: bool, by: str | None, store_ur
     A run that is not finished, INVALID, AMBIGUOUS, suspect or of a part of its suite is refused without --force and a
     reason.
     """
-    from steelyard.decide.baselines import anchors_kept, entry_data, set_baseline, whoever
+    from steelyard.decide.baselines import anchors_kept, drift, entry_data, set_baseline, whoever
     from steelyard.store.sql import open_store
 
     with open_store(store_url, create=False) as store:
         header = store.run(run)
         entry = set_baseline(store, header, name, by=by or whoever(), reason=reason, force=force)
+        moved = drift(store, entry)
     if as_json:
-        print_json(entry_data(entry))
+        print_json(entry_data(entry) | {"drift": encode(moved)})
     else:
         forced = ", although it is INVALID, suspect or partial" if entry.forced else ""
         click.echo(f"{entry.name} of {entry.suite_name} is now run {entry.run_id}{forced}")
+        for item in moved:
+            click.echo(f"  {item.sentence}")
         if n := anchors_kept(header):
             click.echo(f"its judge is a model: later runs judge {n:,} of its answers again, of all")
             click.echo("scores, to measure a drift of the judge (limits.anchors, run --no-anchors)")
@@ -136,18 +140,22 @@ def set_(run: str, name: str, reason: str, force: bool, by: str | None, store_ur
 @as_json
 def list_(suite: str | None, store_url: str | None, as_json: bool) -> None:
     """List all baselines, or those of SUITE."""
-    from steelyard.decide.baselines import baselines, entry_data
+    from steelyard.decide.baselines import baselines, drift, entry_data
     from steelyard.store.sql import open_store
 
     with open_store(store_url, create=False) as store:
-        result = baselines(store, suite)
+        result, log = baselines(store, suite), store.baseline_log(suite)
+        moved = {(entry.suite_name, entry.name): drift(store, entry, log)[-1:] for entry in result}
     if as_json:
-        print_json([entry_data(entry) for entry in result])
+        print_json([entry_data(entry) | {"drift": encode(moved[entry.suite_name, entry.name])} for entry in result])
     elif not result:
         of = f" of {suite}" if suite else ""
         click.echo(f"no baselines{of} yet: steelyard baseline set RUN --name release makes one")
     else:
         _table(result, ("suite", "name", "run", "locked", "by"))
+        for (_, name), far in moved.items():
+            for item in far:
+                click.echo(f"{name}: {item.sentence}")
 
 
 @baseline_command.command("show")
@@ -160,14 +168,15 @@ def show_baseline(name: str, suite: str | None, store_url: str | None, as_json: 
 
     With the run's verdict, figures and signature.
     """
-    from steelyard.decide.baselines import entry_data, find_baseline
+    from steelyard.decide.baselines import drift, entry_data, find_baseline
     from steelyard.report.history import baseline_data, baseline_document
     from steelyard.store.sql import open_store
 
     with open_store(store_url, create=False) as store:
         entry = find_baseline(store, name, suite)
-        header = store.run(entry.run_id)
-    show_document(baseline_document(entry, header), entry_data(entry) | baseline_data(header), as_json=as_json)
+        header, moved = store.run(entry.run_id), drift(store, entry)
+    data = entry_data(entry) | baseline_data(header) | {"drift": encode(moved)}
+    show_document(baseline_document(entry, header, moved), data, as_json=as_json)
 
 
 @baseline_command.command("log")
@@ -177,20 +186,24 @@ def show_baseline(name: str, suite: str | None, store_url: str | None, as_json: 
 @as_json
 def log(name: str | None, suite: str | None, store_url: str | None, as_json: bool) -> None:
     """Print every lock and removal, all or of NAME, newest first."""
-    from steelyard.decide.baselines import entry_data
+    from steelyard.decide.baselines import drift, entry_data
     from steelyard.store.sql import open_store
 
     with open_store(store_url, create=False) as store:
         entries = store.baseline_log(suite)
+        moved = [[] if entry.removed else drift(store, entry, entries) for entry in entries]
     asked = None if name is None else name.removeprefix("@")
-    results = [entry for entry in reversed(entries) if asked in (None, entry.name)]
+    lines = zip(reversed(entries), reversed(moved), strict=True)
+    results = [(entry, far) for entry, far in lines if asked in (None, entry.name)]
     if as_json:
-        print_json([entry_data(entry) for entry in results])
+        print_json([entry_data(entry) | {"drift": encode(far)} for entry, far in results])
     elif not results:
         click.echo(f"nothing was ever locked as {asked}" if asked else "nothing was ever locked")
     else:
-        for entry in results:
+        for entry, far in results:
             click.echo(_message(entry))
+            for item in far:
+                click.echo(f"    {item.sentence}")
 
 
 @baseline_command.command("remove")

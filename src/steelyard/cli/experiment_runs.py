@@ -18,14 +18,16 @@ from steelyard.cli.experiments import JUDGE, ArmChoice
 from steelyard.decide.arms import changed_factors, held_against
 from steelyard.decide.experiment import Arm, rule
 from steelyard.decide.experiment_file import ARMS, Experiment
+from steelyard.decide.provenance import counted_verdicts, run_before
 from steelyard.engine.plan import RunOptions, Selection, parse_only
 from steelyard.engine.writer import progress_of
 from steelyard.errors import UsageError
 from steelyard.metrics.expression_checks import SuiteNames
-from steelyard.records import ExperimentPlan, RunHeader, RunState, Verdict
+from steelyard.records import EarlierRuns, ExperimentPlan, RunHeader, RunState, Verdict
 from steelyard.report.experiments import ExperimentReport
 from steelyard.results.find import FoundRuns
 from steelyard.runner.same_signature import rescored
+from steelyard.store.logs import past_run
 from steelyard.store.sql import new_run_id
 from steelyard.suite.load import load_suite
 from steelyard.suite.models import SuiteModel
@@ -158,16 +160,21 @@ def check_criteria(experiment: Experiment, suite: SuiteModel) -> None:
     experiment.check_criteria(SuiteNames.of_suite(suite))
 
 
-def on_call(
-    experiment: Experiment, store: Store, call_result: CallResult, before: int, *, allow_mismatch: bool
-) -> ExperimentReport:
-    """The report on the runs of one attempt; `before` is how often the experiment was run earlier."""
+def on_call(experiment: Experiment, store: Store, call_result: CallResult, *, allow_mismatch: bool) -> ExperimentReport:
+    """The report on the runs of one attempt, with how often the experiment was run earlier."""
     places = [(store, header.id) for header in (call_result.baseline, call_result.candidate) if header is not None]
-    notes: tuple[str, ...] = ()
-    if before:
-        times = "once" if before == 1 else f"{before} times"
-        notes = (f"run {times} before: repeating an experiment until it succeeds finds differences that are chance",)
-    return _decided(experiment, places, notes, allow_mismatch=allow_mismatch)
+    others = [item for item in call_results(store, experiment.name) if item.id != call_result.id]
+    arms = {item.id: item.candidate or item.baseline for item in others}
+    attempts = {plan: past_run(header) for plan, header in arms.items() if header is not None}
+    deleted = {run.plan: run for run in store.deleted_runs() if run.experiment == experiment.name}
+    deleted = {plan: run for plan, run in deleted.items() if plan not in {*attempts, call_result.id}}
+    verdicts = counted_verdicts([*attempts.values(), *deleted.values()])
+    sentence = run_before(EarlierRuns(verdicts, deleted=len(deleted)), of="")
+    chance = "; repeating an experiment until it succeeds finds differences that are chance"
+    notes = [sentence + chance] if sentence else []
+    changed = changed_since(others[0].plan, experiment.plan()) if others else []
+    notes += [f"changed since it was run before ({others[0].id}): {', '.join(changed)}"] if changed else []
+    return _decided(experiment, places, tuple(notes), allow_mismatch=allow_mismatch)
 
 
 def on_runs(

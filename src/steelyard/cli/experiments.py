@@ -375,19 +375,27 @@ def _of_options(
 @click.option("--experiment", "file", metavar="FILE", type=FILE, required=True, help="The experiment's file.")
 @click.option("--markdown", metavar="FILE", type=FILE, help="Write the report as Markdown, too.")
 @click.option("--html", metavar="FILE", type=FILE, help="Write it as one self-contained HTML file, too.")
+@store_url
 @as_json
-def report_command(outcomes: Path, file: Path, markdown: Path | None, html: Path | None, as_json: bool) -> None:
+def report_command(
+    outcomes: Path, file: Path, markdown: Path | None, html: Path | None, store_url: str | None, as_json: bool
+) -> None:
     """Check the outcomes of an online experiment, and decide.
 
     OUTCOMES is a JSONL or CSV file with a unit, its arm and its outcome in each record. Exit code 0 when the treatment
     is better, or the same within what the experiment allows; 1 when the control is better; 4 for CANNOT TELL; 3
-    when the assignment is broken.
+    when the assignment is broken. The store logs by which plan results were read: a fixed test whose plan changed
+    afterwards decides nothing.
     """
-    from steelyard.decide.online import online_report
+    from steelyard.decide.online import online_report, reading_of
     from steelyard.decide.outcomes import read_online, read_outcomes
+    from steelyard.store.sql import open_store
 
     experiment = read_online(file)
-    report = online_report(experiment, read_outcomes(outcomes, experiment))
+    found = read_outcomes(outcomes, experiment)
+    with open_store(store_url) as store:
+        report = online_report(experiment, found, store.readings(experiment.part.experiment))
+        store.log_reading(reading_of(experiment, report))
     show(report, markdown, html, as_json=as_json)
     sys.exit(exit_code(report.decided))
 
@@ -454,17 +462,16 @@ def _run_and_decide(
     with open_store(store_url) as store:
         earlier = call_results(store, experiment.name)
         started = _reopened(experiment, earlier, resume=resume) if not restart else None
-        before = len(earlier) - (started is not None)
         if started is not None and started.complete:
             click.echo(f"deciding on the runs that are there ({started.id}); --restart runs both arms again", err=True)
-            return on_call(experiment, store, started, before, allow_mismatch=allow_mismatch)
+            return on_call(experiment, store, started, allow_mismatch=allow_mismatch)
         ran = run_arms(experiment, suites, store, started)
         if ran.stopped is not None:
             again = shlex.join(["steelyard", "experiment", str(experiment.file), "--resume"])
             click.echo(f"Not finished ({ran.stopped}). Resume with:\n  {again}", err=True)
         if ran.interrupted:
             sys.exit(INTERRUPTED)
-        return on_call(experiment, store, ran.call_result, before, allow_mismatch=allow_mismatch)
+        return on_call(experiment, store, ran.call_result, allow_mismatch=allow_mismatch)
 
 
 def _reopened(experiment: Experiment, earlier: list[CallResult], *, resume: bool) -> CallResult | None:

@@ -19,6 +19,7 @@ from steelyard.records import RunState
 from steelyard.report.format import counted, laid_out, one_line
 
 if TYPE_CHECKING:
+    from steelyard.decide.provenance import Deletion
     from steelyard.engine.plan import RunOptions
     from steelyard.records import RunHeader
     from steelyard.store.excerpt import Repeat
@@ -176,15 +177,17 @@ def list_runs(suite: str | None, last: int, store_url: str | None, as_json: bool
 
     With SUITE, only the runs of the suite of that name.
     """
+    from steelyard.decide.provenance import deletions
     from steelyard.store.sql import open_store
 
     with open_store(store_url, create=False) as store:
-        runs = store.runs(suite, last)
+        runs, deleted = store.runs(suite, last), deletions(store.deleted_runs(suite))
     if as_json:
         print_json([_row(run) for run in runs])
         return
     if not runs:
         click.echo(f"no runs of a suite {suite}" if suite else "no runs yet: steelyard run SUITE makes one")
+        _list_deleted(deleted)
         return
     from rich.table import Table
     from rich.text import Text
@@ -210,6 +213,12 @@ def list_runs(suite: str | None, last: int, store_url: str | None, as_json: bool
             click.echo(f"{run.id} was scored by {imported.tool}, not by Steelyard")
         if run.options.resumed_from is not None:
             click.echo(f"{run.id} was resumed from {run.options.resumed_from}, with changed scorers")
+    _list_deleted(deleted)
+
+
+def _list_deleted(deletions: tuple[Deletion, ...]) -> None:
+    for item in reversed(deletions):
+        click.echo(item.sentence)
 
 
 def _verdict(run: RunHeader) -> str:
@@ -310,7 +319,7 @@ def _deleted(store: SqlStore, wanted: list[str], *, dry_run: bool, yes: bool, as
         print_json({"runs": rows, "left": left, "bytes": planned.bytes, "deleted": done, "freed": planned.freed})
     elif done:
         smaller = "" if planned.freed is None else f"; the store is {_in_bytes(planned.freed)} smaller"
-        click.echo(f"{counted(len(planned.runs), 'run')} deleted{smaller}")
+        click.echo(f"{counted(len(planned.runs), 'run')} deleted{smaller}; history and later reports still count them")
     return planned.left
 
 

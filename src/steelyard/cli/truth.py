@@ -266,7 +266,7 @@ def _lint(suite: str, store_url: str | None) -> CommandResult:
 
 @_command(
     "check",
-    """List edits of truth and scorers since a run, with reasons.
+    """List edits of truth, scorers and criteria since a run, with reasons.
 
     Exit code 1 when an edit has no reason in the ledger, 0 otherwise.
     """,
@@ -279,6 +279,7 @@ def _check(suite: str, since: str | None, store_url: str | None) -> CommandResul
     rows = [
         {name: getattr(edit, name) for name in ("what", "case", "kind", "before", "after")}
         | {name: getattr(edit.line, name, None) for name in ("reason", "by", "at")}
+        | ({"values": list(edit.values)} if edit.values else {})
         for edit in changes.edits
     ]
     data = {"suite": changes.since.suite_name, "since": run, "partial": changes.partial}
@@ -287,6 +288,7 @@ def _check(suite: str, since: str | None, store_url: str | None) -> CommandResul
         click.echo(f"note: {message}", err=True)
     lines = [
         f"{edit.kind:<7}  {_named(edit.what, edit.case)}: {_reason(edit.line) if edit.line else 'no reason yet'}"
+        + "".join(f"\n         {one_line(value)}" for value in edit.values)
         for edit in changes.edits
     ]
     message = f"{without:,} of them without a reason" if without else "each with its reason"

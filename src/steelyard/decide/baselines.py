@@ -6,9 +6,12 @@ import os
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from steelyard.analysis.summary import is_partial, summarise_stored
+from steelyard.analysis.criteria import changed_criteria
+from steelyard.analysis.summary import is_partial, stored_summary, summarise_stored
+from steelyard.analysis.wording import difference, percent
 from steelyard.decide.gates import GateResult
 from steelyard.decide.verdict import decide
 from steelyard.errors import UsageError
@@ -103,6 +106,59 @@ def remove_baseline(store: Store, lock: BaselineEntry, *, by: str, reason: str) 
 def baselines(store: Store, suite: str | None = None) -> list[BaselineEntry]:
     """The locks that hold, by suite and name."""
     return list(standing(store.baseline_log(suite)).values())
+
+
+@frozen
+class Drift:
+    """How far the run of a lock is from that of an earlier lock."""
+
+    label: str
+    """`the previous lock`, or `the first of 6 locks`."""
+    run: str
+    locked_at: float
+    moved: Mapping[str, tuple[float | None, float | None]]
+    """By figure, its value then and now."""
+    changes: tuple[str, ...]
+    """What decides and differs."""
+
+    @property
+    def sentence(self) -> str:
+        """`since the previous lock (run words-1, 2026-01-18): pass rate 97.0 % -> 94.0 % (-3.0 points)`."""
+        day = datetime.fromtimestamp(self.locked_at, UTC).strftime("%Y-%m-%d")
+        figures = [
+            f"{name} {percent(then)} -> {percent(now)} ({difference(now - then, 'share')})"
+            for name, (then, now) in self.moved.items()
+            if then is not None and now is not None
+        ]
+        message = "; ".join([*([", ".join(figures)] if figures else []), *self.changes])
+        return f"since {self.label} (run {self.run}, {day}): {message or 'no figure in common'}"
+
+
+def drift(store: Store, entry: BaselineEntry, log: Sequence[BaselineEntry] | None = None) -> list[Drift]:
+    """How far a lock is from the one before it and from the first; nothing for the first lock of a suite.
+
+    Locks of a name that was removed count; a new name is compared with the suite's other locks.
+    """
+    log = store.baseline_log(entry.suite_name) if log is None else log
+    locks = [item for item in log if not item.removed and item.suite_name == entry.suite_name]
+    locks = locks[: next((at for at, item in enumerate(locks) if item == entry), len(locks))]
+    locks = [item for item in locks if item.name == entry.name] or locks
+    if not locks:
+        return []
+    now, n = store.run(entry.run_id), len(locks) + 1
+    labels = {"the previous lock": locks[-1]} | ({f"the first of {n} locks": locks[0]} if n > 2 else {})
+    return [_drift(store.run(then.run_id), now, then, label, entry.name) for label, then in labels.items()]
+
+
+def _drift(then: RunHeader, now: RunHeader, lock: BaselineEntry, label: str, name: str) -> Drift:
+    summaries = [stored_summary(header.summary) for header in (then, now)]
+    moved = {
+        text: tuple(None if item is None else getattr(item.overall, figure).value for item in summaries)
+        for figure, text in (("pass_rate", "pass rate"), ("average", "average"))
+    }
+    rescored = (f"rescored from run {now.rescored_from}",) if now.rescored_from else ()
+    label = label if lock.name == name else f"{label}, {lock.name}"
+    return Drift(label, then.id, lock.made_at, moved, (*changed_criteria(then, now), *rescored))  # type: ignore[arg-type]
 
 
 def find_baseline(store: Store, name: str, suite: str | None = None) -> BaselineEntry:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from steelyard.analysis.model import Summary
 from steelyard.analysis.wording import percent
 from steelyard.decide.gates import GateResult
+from steelyard.decide.provenance import changed_in_words, run_before, times, verdicts_in_words
 from steelyard.records import RunHeader, Verdict
 from steelyard.stats.paired import SIGNIFICANT, holm
 
@@ -41,10 +42,29 @@ def _retried_samples(header: RunHeader, _summary: Summary, _gates: Sequence[Gate
         return
     cost = f"; its own calls cost {retried.spent:.4g}" if retried.spent else ""
     plural = "" if retried.asked == 1 else "s"
+    chain = f" ({retried.total:,} in {retried.retries:,} retries)" if retried.retries > 1 else ""
     yield (
-        f"{retried.asked:,} failed sample{plural} of run {retried.run} run again; the other"
+        f"{retried.asked:,} failed sample{plural} of run {retried.run} run again{chain}; the other"
         f" {retried.retained:,} copied unchanged, and not paid again{cost}"
     )
+
+
+def _earlier_runs(header: RunHeader, _summary: Summary, _gates: Sequence[GateResult]) -> Iterator[str]:
+    """How often the same was run before, and the same answers were scored or judged, with the verdicts."""
+    earlier = header.options.earlier
+    if earlier is None:
+        return
+    if sentence := run_before(earlier):
+        yield sentence
+    if n := sum(earlier.same_answers.values()):
+        did = "scored" if header.rescored_from else "judged"
+        yield f"the same answers {did} {times(n + 1)}; before this: {verdicts_in_words(earlier.same_answers)}"
+
+
+def _changed_criteria(header: RunHeader, _summary: Summary, _gates: Sequence[GateResult]) -> Iterator[str]:
+    """What decided before and is different now: gates, pass rule, limits, prices and dropped cases."""
+    for changed in header.options.changed:
+        yield from changed_in_words(changed)
 
 
 _FAMILY = 3
@@ -83,8 +103,10 @@ def _failed_first_attempts(_header: RunHeader, summary: Summary, _gates: Sequenc
 
 
 _DISCLOSURES: tuple[Disclosure, ...] = (
+    _earlier_runs,
     _reused_answers,
     _retried_samples,
+    _changed_criteria,
     _family_of_gates,
     _failed_first_attempts,
 )

@@ -10,6 +10,7 @@ from itertools import pairwise
 from typing import Any
 
 from steelyard.analysis.compare.unpaired import smallest_that_matters
+from steelyard.analysis.criteria import HASHED, changed_values, criteria_of, has_criteria
 from steelyard.analysis.model import Summary
 from steelyard.analysis.summary import (
     answers_from,
@@ -24,6 +25,7 @@ from steelyard.analysis.summary import (
 from steelyard.analysis.wording import in_unit
 from steelyard.decide.baselines import baselines
 from steelyard.decide.gates import measure, p_text
+from steelyard.decide.provenance import Deletion, deletions
 from steelyard.errors import UsageError
 from steelyard.metrics.expressions import EVERY, FACTORS, Gate, parse_gate, parse_metric
 from steelyard.metrics.own import load_metrics
@@ -79,6 +81,24 @@ class HistoryMark:
 
 
 @dataclass(frozen=True, slots=True)
+class CriteriaMark:
+    """Gates, limits, prices or whatever else decides that are others from this run on."""
+
+    run_id: str
+    when: float
+    sentence: str
+
+
+def criteria_marks(headers: Sequence[RunHeader]) -> Iterator[CriteriaMark]:
+    """Every place where what decides is another than in the run that was made before it, rescored ones included."""
+    made = sorted(headers, key=lambda header: header.created_at)
+    ended = (header for header in made if header.state is RunState.ENDED and has_criteria(header))
+    for before, after in pairwise(ended):
+        if changes := changed_values(criteria_of(before), criteria_of(after)):
+            yield CriteriaMark(after.id, after.created_at, f"what decides changed: {'; '.join(changes)}")
+
+
+@dataclass(frozen=True, slots=True)
 class NamedChange:
     """A change of level with what changed in the same run."""
 
@@ -130,6 +150,10 @@ class History:
     passing: str = ""
     best_band: str = ""
     method: str = ""
+    criteria: tuple[CriteriaMark, ...] = ()
+    """Where what decides changed, oldest first, also in runs that have no part in the trends."""
+    deleted: tuple[Deletion, ...] = ()
+    """Runs of the suite that were deleted."""
 
     @property
     def in_trends(self) -> tuple[HistoryRun, ...]:
@@ -143,14 +167,6 @@ def figure_by_slice(history: History) -> str:
     return first.metric.removeprefix(f"{history.by}.{first.title}.")
 
 
-_SIGNATURE = {
-    "judge": "the judge",
-    "rules": "the judge's rules",
-    "scorers": "the scorers",
-    "schema": "the answer schema",
-    "truth": "the truth",
-    "cases": "the set of cases",
-}
 _SUBJECT = {"model": "the model", "prompts": "the prompts or variants", "target": "the target"}
 _ABSENT_IS_SAID = ("judge", "rules", "model")
 _MOST_NAMES = 60
@@ -160,7 +176,7 @@ def marks_between(headers: Sequence[RunHeader], when: Sequence[float]) -> list[H
     """Every place where the signature or what is scored is another than in the run before."""
     marks = []
     for at, (before, after) in enumerate(pairwise(_as_last_said(headers)), start=1):
-        for signature_part, parts in ((True, _SIGNATURE), (False, _SUBJECT)):
+        for signature_part, parts in ((True, HASHED), (False, _SUBJECT)):
             changed = tuple(part for part in parts if _differs(part, before, after))
             if not signature_part and "model" in changed:
                 # Whoever names another model is another target, too.
@@ -329,6 +345,8 @@ def read_history(store: Store, suite: str, wanted: Wanted = Wanted()) -> History
         passing=newest.summary.passing if newest.summary else "",
         best_band="" if reader.best_band is None else reader.best_band.name,
         method=METHOD,
+        criteria=tuple(criteria_marks([item.header for item in results])),
+        deleted=deletions(store.deleted_runs(suite)),
     )
 
 
@@ -360,6 +378,7 @@ def asked_metric(text: str) -> Gate:
 def _no_runs(store: Store, suite: str) -> str:
     names = list(dict.fromkeys(header.suite_name for header in store.runs(limit=200)))
     there = f"; there are runs of: {listed(sorted(names))}" if names else ""
+    there += "".join(f"; {item.sentence}" for item in deletions(store.deleted_runs(suite)))
     return f"no runs of a suite {suite!r}{there}. Make one: steelyard run SUITE"
 
 

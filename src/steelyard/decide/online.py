@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import time
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
@@ -34,6 +37,7 @@ from steelyard.decide.experiment import (
     readable_test,
 )
 from steelyard.decide.outcomes import OnlineExperiment, Outcomes, Unit, in_order
+from steelyard.decide.provenance import changed_in_words, run_before, times, verdicts_in_words
 from steelyard.metrics.table import Table, clusters_in_words
 from steelyard.records import AbPlan, RunHeader, RunState, Verdict
 from steelyard.stats.arrays import Array
@@ -50,6 +54,7 @@ from steelyard.stats.sequential import (
     welch,
 )
 from steelyard.stats.sequential import METHOD as BOUNDS
+from steelyard.store.logs import OnlineReading
 
 # The experiment of two runs on the same cases, interleaved.
 
@@ -90,7 +95,7 @@ def offline_report(
         test=scored.reading.test,
         method=_method(plan, scored, b.table),
         signatures=tuple(f"{side}: {run.header.signature.get('text', '')}" for side, run in (("A", a), ("B", b))),
-        notes=(*_notes(plan, scored, stopped), *_alike(a.header, b.header)),
+        notes=(*_notes(plan, scored, stopped), *_alike(a.header, b.header), *_run_before(a.header, b.header)),
         plan=asdict(plan),
     )
 
@@ -172,6 +177,14 @@ def _alike(a: RunHeader, b: RunHeader) -> Iterator[str]:
         yield "no known setting of the arms differs: any difference between their figures is noise"
 
 
+def _run_before(*arms: RunHeader) -> Iterator[str]:
+    for side, header in zip("AB", arms, strict=True):
+        if header.options.earlier is not None and (sentence := run_before(header.options.earlier)):
+            yield f"{side} was {sentence}"
+    for changed in arms[1].options.changed:
+        yield from changed_in_words(changed)
+
+
 def _method(plan: AbPlan, scored: _Evaluated, table: Table) -> str:
     clustered = len(table.unit_names) < len(table.case_ids)
     parts = [
@@ -251,14 +264,35 @@ class _Arms:
         return len(silent) - sum(silent), sum(silent)
 
 
-def online_report(experiment: OnlineExperiment, outcomes: Outcomes) -> AbReport:
-    """The report on outcomes as far as they came."""
+def reading_of(experiment: OnlineExperiment, report: AbReport) -> OnlineReading:
+    """The line of the log that says that a report was read."""
+    plan = experiment.part.model_dump(mode="json", exclude={"experiment", "about", "columns"})
+    return OnlineReading(experiment.part.experiment, time.time(), report.quality.n, report.decided.value, plan)
+
+
+def _changed_plan(experiment: OnlineExperiment, earlier: Sequence[OnlineReading]) -> Iterator[AbCheck]:
+    """Says what differs from the plan by which results were read first; a fixed test is then of a size that was chosen
+    after a look."""
+    now = experiment.part.model_dump(mode="json", exclude={"experiment", "about", "columns"})
+    for reading in earlier:
+        then = reading.plan
+        changes = [f"{name}: {then.get(name)} -> {now[name]}" for name in now if then.get(name) != now[name]]
+        if changes and reading.n:
+            date = datetime.fromtimestamp(reading.read_at, UTC).strftime("%Y-%m-%d")
+            message = f"changed after {reading.n:,} units were read on {date}: {'; '.join(changes)}"
+            fixed = FIXED in (experiment.part.test, then.get("test"))
+            yield AbCheck("plan as at the first look", message, fine=False, confounds=fixed)
+            return
+
+
+def online_report(experiment: OnlineExperiment, outcomes: Outcomes, earlier: Sequence[OnlineReading] = ()) -> AbReport:
+    """The report on outcomes as far as they came; `earlier` are the readings before this one."""
     arms = _arms(experiment, outcomes)
     part = experiment.part
     n_known = sum(arms.n) - sum(arms.missing)
     test = readable_test(part.test, complete=part.planned is not None and n_known >= part.planned)
     quality, notes = _quality(experiment, outcomes, arms, test)
-    checks = tuple(_online_checks(experiment, outcomes, arms))
+    checks = (*_online_checks(experiment, outcomes, arms), *_changed_plan(experiment, earlier))
     broken = "the assignment is broken, and no decision can be made"
     decided, why = conclude(checks, quality, part.same_within, due=part.test != FIXED or test == FIXED, broken=broken)
     return AbReport(
@@ -273,9 +307,14 @@ def online_report(experiment: OnlineExperiment, outcomes: Outcomes) -> AbReport:
         test=test,
         method=_online_method(experiment, quality),
         signatures=(f"plan {experiment.plan[:16]}",),
-        notes=tuple(_early(experiment, test, n_known)) + notes,
+        notes=tuple(_early(experiment, test, n_known)) + notes + _read_before(earlier),
         plan=part.model_dump(mode="json"),
     )
+
+
+def _read_before(earlier: Sequence[OnlineReading]) -> tuple[str, ...]:
+    decided = Counter(reading.decided for reading in earlier)
+    return (f"read {times(len(earlier))} before: {verdicts_in_words(decided)}",) if earlier else ()
 
 
 def _arms(experiment: OnlineExperiment, outcomes: Outcomes) -> _Arms:

@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 
 from steelyard.analysis.compare.against import Against
-from steelyard.analysis.compare.checks import STABILITY
-from steelyard.analysis.compare.compare import on_cases
+from steelyard.analysis.compare.checks import EXPECTATIONS, STABILITY
+from steelyard.analysis.compare.compare import dropped_cases, on_cases
 from steelyard.analysis.compare.metrics import BoundedChange, at_step, verdict_of
 from steelyard.analysis.compare.model import MetricChange, Moved
 from steelyard.analysis.wording import SHARES, in_unit
@@ -27,7 +27,7 @@ from steelyard.metrics.expressions import EVERY, Gate
 from steelyard.metrics.missing import matters
 from steelyard.records import Verdict
 from steelyard.stats.intervals import Estimate
-from steelyard.stats.paired import NO_CHANGE, SIGNIFICANT, holm_steps, least_p, p_at
+from steelyard.stats.paired import FEWEST_TO_SHOW, NO_CHANGE, SIGNIFICANT, holm_steps, least_p, p_at
 from steelyard.stats.sequential import BoundedMean
 
 DIFFERENCE = "±"
@@ -74,11 +74,31 @@ class _Placed:
 
 def relative_results(gate: Gate, against: Against) -> list[GateResult]:
     """The results of one gate: one for each slice that it speaks of. What turns on edits of the truth is AMBIGUOUS."""
-    outcome = _results(gate, against)
+    outcome = [_with_dropped(gate, item, against) for item in _results(gate, against)]
     if against.by_truth_of_a is None:
         return outcome
     others = {result.metric: result for result in _results(gate, against.by_truth_of_a)}
     return [_by_either_truth(gate, item, others.get(item.metric, item)) for item in outcome]
+
+
+def _with_dropped(gate: Gate, result: GateResult, against: Against) -> GateResult:
+    """The result; one that passes is AMBIGUOUS if it would not, had the cases of the baseline that this run has not
+    failed."""
+    if result.verdict is not Verdict.PASS or against.if_dropped_fail is None or against.allow_mismatch:
+        return result
+    worst = against.if_dropped_fail
+    others = {item.metric: item for item in _results(gate, worst)} if worst.changes(gate) else {}
+    other = others.get(result.metric, result)
+    if worst.dropped is None:
+        return result
+    if gate.of.group == EXPECTATIONS and worst.dropped.n_passed >= FEWEST_TO_SHOW:
+        # Of cells nothing is computed without a counterpart; so many that fall are beyond noise.
+        other = replace(other, verdict=Verdict.AMBIGUOUS, reason="they could be a loss beyond noise")
+    if other.verdict is Verdict.PASS:
+        return result
+    cases = dropped_cases(worst.dropped, against.a, gate.baseline, "this run")
+    message = f"{result.reason}; but {cases}; if they failed here: {other.reason}"
+    return replace(result, verdict=Verdict.AMBIGUOUS, reason=message)
 
 
 def _by_either_truth(gate: Gate, by_now: GateResult, by_then: GateResult) -> GateResult:

@@ -280,7 +280,9 @@ def retried(store: Store, earlier: RunHeader, plan: Plan) -> Retried:
     retained = sum(not is_failed(sample) for sample in planned_samples(store, earlier, plan))
     if retained == plan.n:
         raise UsageError(f"run {earlier.id} has no failed samples: there is nothing to retry")
-    return Retried(earlier.id, retained, plan.n - retained)
+    asked, before = plan.n - retained, earlier.options.retried
+    total, retries = (0, 0) if before is None else (before.total or before.asked, before.retries)
+    return Retried(earlier.id, retained, asked, total=asked + total, retries=retries + 1)
 
 
 def planned_samples(store: Store, earlier: RunHeader, plan: Plan) -> Iterator[Sample]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from itertools import pairwise
 from typing import Any
 
 from steelyard.analysis.summary import stored_summary, target_name
+from steelyard.decide.baselines import Drift
 from steelyard.decide.history import History, HistoryRun, Trend, day, days, figure_by_slice
 from steelyard.records import RunHeader
 from steelyard.report import document as doc
@@ -40,6 +42,7 @@ def document(history: History) -> doc.Document:
         *table_section(grouped(history), main=True),
         *section("What changed between runs", bullets(marks(history)), main=True),
         *section("Not in the trends", bullets(left_out(history)), main=True),
+        *section("Deleted runs", bullets(item.sentence for item in reversed(history.deleted)), main=True),
         *section("Baselines", bullets(locked(history)), main=True),
     ]
     return doc.Document(f"{history.suite}: history", blocks, (listed,), (f"Method: {history.method}",))
@@ -52,8 +55,9 @@ def data(history: History) -> dict[str, Any]:
     return {"format": FORMAT} | encode_object(history) | {"runs": listed, "charts": charts}
 
 
-def baseline_document(entry: BaselineEntry, header: RunHeader) -> doc.Document:
-    """What a baseline stands for: the lock, the run behind it, its figures and its signature."""
+def baseline_document(entry: BaselineEntry, header: RunHeader, drift: Sequence[Drift] = ()) -> doc.Document:
+    """What a baseline stands for: the lock, the run behind it, its figures, how far they are from those of earlier
+    locks, and its signature."""
     forced = " by force" if entry.forced else ""
     summary = stored_summary(header.summary)
     rows = [
@@ -70,6 +74,7 @@ def baseline_document(entry: BaselineEntry, header: RunHeader) -> doc.Document:
         ]
     rows.append(("Locked", f"{fmt.when(entry.made_at)}{forced} by {entry.made_by}"))
     rows += [("Reason", entry.reason)] if entry.reason else []
+    rows += [("Drift", item.sentence) for item in drift]
     suspect = bullets([f"SUSPECT: {warning}" for warning in header.suspect], doc.Tone.WARNING)
     title = f"{entry.name}, baseline of {entry.suite_name}"
     return doc.Document(title, [doc.Facts(rows), suspect], footer=(signature_line(header),))
@@ -153,7 +158,9 @@ def locked(history: History) -> list[str]:
 
 def marks(history: History) -> list[str]:
     """What changed in how the runs were made, the newest first."""
-    return [f"{day(mark.when)} {mark.sentence} ({mark.run_id})" for mark in reversed(history.marks)]
+    changed = [(mark.when, mark.sentence, mark.run_id) for mark in history.marks]
+    changed += [(mark.when, mark.sentence, mark.run_id) for mark in history.criteria]
+    return [f"{day(when)} {sentence} ({run_id})" for when, sentence, run_id in sorted(changed, reverse=True)]
 
 
 def changes(history: History) -> list[str]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from steelyard.errors import UsageError
 from steelyard.frozen import frozen
-from steelyard.records import Mode, RunHeader, Verdict
+from steelyard.records import CriteriaChanges, Mode, RunHeader, Verdict
 from steelyard.results.find import reference_of
 from steelyard.results.run import Run, load_run, model_of, stored_name
 from steelyard.results.shown import ShownResult
@@ -196,6 +196,7 @@ def check_gates(
     without_contested: bool,
 ) -> GateCheck:
     """The gates of a run, or those that are given instead, and how it compares with a reference."""
+    from steelyard.analysis.criteria import changed_criteria
     from steelyard.analysis.summary import summarise_stored
     from steelyard.decide.baselines import held_against
     from steelyard.decide.gates import check_on_run
@@ -218,6 +219,10 @@ def check_gates(
     )
     if reference is not None:
         comparison = compare_with(store, header, reference, allow_mismatch=allow_mismatch)
+    own = store.run(header.id)
+    if changes := changed_criteria(own, header):
+        changed = CriteriaChanges(own.id, "the run itself", changes)
+        header = replace(header, options=replace(header.options, changed=(*header.options.changed, changed)))
 
     def decided(summary: Summary, relative: Sequence[GateResult]) -> Decision:
         described, gone = header.description, header.options.broken

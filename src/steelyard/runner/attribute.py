@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from steelyard.analysis.compare.attribution_steps import SharedPairs, other_scor
 from steelyard.analysis.compare.judge_drift import drawn_anchors, identical, keys_of, reread
 from steelyard.analysis.compare.pairing import CommonCases, ComparedRun, common_cases
 from steelyard.analysis.compare.signatures import signed
+from steelyard.analysis.criteria import changed_values, criteria_digest, criteria_of, is_signed, suite_criteria
 from steelyard.analysis.summary import is_partial
 from steelyard.engine.rescore import OtherBalance, reading_of
 from steelyard.errors import SteelyardError, UsageError
@@ -27,8 +28,9 @@ from steelyard.suite.case import Case, bare_truth, digest
 from steelyard.suite.chosen_judge import judged_as_then, refuse_self_judged
 from steelyard.suite.load import strict
 from steelyard.suite.models import SuiteModel
+from steelyard.suite.prices import prices_used, read_prices
 from steelyard.suite.signature import signature
-from steelyard.suite.truth import SCORED_BY, TRUTH, LedgerLine, append_lines, by_state, kind_of, ledger_line
+from steelyard.suite.truth import CRITERIA, SCORED_BY, TRUTH, LedgerLine, append_lines, by_state, kind_of, ledger_line
 from steelyard.suite.yaml import listed, meant
 
 if TYPE_CHECKING:
@@ -286,6 +288,8 @@ class Edit:
     before: str | None
     after: str | None
     line: LedgerLine | None = None
+    values: tuple[str, ...] = ()
+    """What is another value, as in `gate pass_rate >= 90 % -> pass_rate >= 60 %`, where it is known."""
 
     @property
     def kind(self) -> str:
@@ -345,10 +349,24 @@ def _evaluation(suite: SuiteModel, header: RunHeader) -> Iterator[Edit]:
     with suppress(SteelyardError):
         suite = judged_as_then(suite, header.description.judge, to_ask=False)
     now = signature(suite, header.target)
+    then, today = criteria_of(header), suite_criteria(suite, _prices(suite, header), strict=header.options.strict)
+    # A run may allow more than its suite; only for itself.
+    today |= {name: then[name] for name in ("max_inconclusive",)}
     for part in SCORED_BY:
         before = header.signature.get(part)
         if before is not None and before != now[part]:
-            yield Edit(part, None, before, now[part])
+            values = tuple(text for text in changed_values(then, today) if is_signed(text)) if part == "scorers" else ()
+            yield Edit(part, None, before, now[part], values=values)
+    if values := tuple(text for text in changed_values(then, today) if not is_signed(text)):
+        yield Edit(CRITERIA, None, criteria_digest(then), criteria_digest(today), values=values)
+
+
+def _prices(suite: SuiteModel, header: RunHeader) -> dict[str, Any]:
+    """What the models that a run asked cost now."""
+    members = () if suite.judge is None else suite.judge.members
+    settings = {str(item.model): item.settings for item in members if item.is_model}
+    asked = [(settings.get(model, suite.target.settings), [model]) for model in header.options.prices]
+    return prices_used(asked, read_prices(suite.folder))
 
 
 def _truths(store: Store, header: RunHeader) -> dict[str, tuple[str, str]]:

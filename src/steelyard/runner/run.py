@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, ParamSpec
 from steelyard import __version__
 from steelyard.analysis.model import Summary
 from steelyard.analysis.summary import summarise_stored, summary_data
-from steelyard.decide.baselines import Reference, held_against, stored
+from steelyard.decide.baselines import Reference, held_against, runs_held_against, stored
 from steelyard.decide.gates import Decision
+from steelyard.decide.provenance import with_provenance
 from steelyard.decide.verdict import decide
 from steelyard.engine.engine import Ending, Engine, after_the_run, worth_noting
 from steelyard.engine.health import Health
@@ -450,7 +451,11 @@ def finish(
     decision = decide(summary, header.description, state=state, suspect=suspect, gone=gone, relative=relative)
     header = replace(
         header,
-        options=replace(header.options, owner=None, against=stored(relative, reference)),
+        options=replace(
+            with_provenance(store, header, runs_held_against(store, header, reference)),
+            owner=None,
+            against=stored(relative, reference),
+        ),
         state=state,
         ended_at=time.time(),
         suspect=suspect,

@@ -7,7 +7,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from steelyard.frozen import frozen, slotted
-from steelyard.records import CallResult, Check, Finding, Item, Judgement, Outcome, RunHeader, Sample
+from steelyard.records import CallResult, Check, Finding, Item, Judgement, Outcome, PastRun, RunHeader, Sample
 from steelyard.suite.case import Case, unit_name
 
 if TYPE_CHECKING:
@@ -383,6 +383,14 @@ class Store(Protocol):
 
     def baseline_log(self, suite: str | None = None) -> list[BaselineEntry]:
         """Every lock and removal of a baseline, oldest first."""
+        ...
+
+    def runs_of_target(self, target: dict[str, Any]) -> list[PastRun]:
+        """Every run of a target, oldest first, then those that were deleted."""
+        ...
+
+    def deleted_runs(self, suite: str | None = None) -> list[PastRun]:
+        """The runs that were deleted, of one suite or of all, in the order of their deletion."""
         ...
 
     def open_alert(self, suite: str, cause: str, run_id: str, content: dict[str, Any]) -> AlertRecord | None:

@@ -19,7 +19,7 @@ from steelyard.errors import StoreError, UsageError
 from steelyard.records import RunHeader, RunState
 from steelyard.store.codec import Row, from_stored, to_stored
 from steelyard.store.databases import Duplicate, Session, in_pieces, placeholders
-from steelyard.store.logs import baseline_entries, standing
+from steelyard.store.logs import baseline_entries, keep_deleted, standing
 from steelyard.store.schema import Dialect
 from steelyard.store.sql import SqlStore
 
@@ -28,7 +28,17 @@ OF_A_RUN = (
     *("claims", "checks", "items", "journal", "stored_columns"),
 )
 """The tables with a run's rows, each after those that it refers to."""
-REST = ("baselines", "alerts", "deliveries", "label_people", "labels", "label_plans", "label_queue")
+REST = (
+    "deleted_runs",
+    "readings",
+    "baselines",
+    "alerts",
+    "deliveries",
+    "label_people",
+    "labels",
+    "label_plans",
+    "label_queue",
+)
 NOT_COPIED = ("commits", "migrations")
 """What a store keeps of itself."""
 _DERIVED = "stored_columns"
@@ -37,6 +47,8 @@ _RUNS = ("run", "call_run", "judge_run", "other_run", "opened_run", "seen_run", 
 _REFERENCES = dict.fromkeys(_RUNS, "runs") | {"alert": "alerts", "label": "labels"}
 """Columns that hold the number of a row of another table."""
 _IDENTITY = {
+    "deleted_runs": ("id",),
+    "readings": ("experiment", "read_at"),
     "baselines": ("suite_name", "name"),
     "alerts": ("suite_name", "cause", "opened_run", "opened_at"),
     "labels": (
@@ -316,6 +328,8 @@ def _numbered(values: dict[str, Any], numbers: dict[str, dict[Any, int]]) -> dic
 def _left(key: Key, place: str, *, there: bool) -> str:
     table, identity = key
     name = {
+        "deleted_runs": "the log line of the deletion",
+        "readings": "the log line of the reading",
         "baselines": "the baseline",
         "alerts": "the alert",
         "labels": "the label",
@@ -397,11 +411,14 @@ def plan_deletion(store: SqlStore, run_ids: Collection[str], going_on: Collectio
 
 
 def delete_runs(store: SqlStore, run_ids: Collection[str], going_on: Collection[str]) -> Deletion:
-    """Delete runs, with all that only they need, in one transaction; those that must stay are left, as planned."""
+    """Delete runs, with all that only they need, in one transaction, and log what they were; those that must stay are
+    left, as planned."""
     planned, before = plan_deletion(store, run_ids, going_on), store.database.size()
     with store.database.writing() as session:
+        headers = store.runs()
         # Asked again where nobody else can write: a label may have come meanwhile.
-        numbers, left = _deletable(session, store.runs(), [item.run for item in planned.runs], going_on)
+        numbers, left = _deletable(session, headers, [item.run for item in planned.runs], going_on)
+        keep_deleted(session, [header for header in headers if header.id in numbers])
         guard = store.database.begin_deleting(session, (*OF_A_RUN, "runs"))
         for piece in in_pieces(numbers.values()):
             _delete(session, piece)

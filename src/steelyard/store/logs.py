@@ -1,7 +1,8 @@
-"""What is written down beside the runs: which run a baseline's name has stood for, which alerts were raised, and the
-answers of samples that are not complete yet.
+"""What is written down beside the runs: which run a baseline's name has stood for, which runs were deleted, which
+alerts were raised, and the answers of samples that are not complete yet.
 
-Lines of the log of baselines are added, never changed. The database itself allows one open alert for each cause.
+Lines of the logs of baselines and of deleted runs are added, never changed. The database itself allows one open alert
+for each cause.
 """
 
 from __future__ import annotations
@@ -15,8 +16,10 @@ from typing import Any
 from steelyard.errors import RunNotFound
 from steelyard.frozen import frozen
 from steelyard.metrics.expressions import BASELINE_SIGN
+from steelyard.records import PastRun, RunHeader, RunState
 from steelyard.store.codec import columns_of, from_row, from_stored, to_json, to_row, to_stored
 from steelyard.store.databases import Session, in_pieces, placeholders
+from steelyard.suite.case import digest
 
 _BASELINES = """
 SELECT b.suite_name, b.name, r.id, b.made_at, b.made_by, b.reason, b.removed, b.forced, b.signature
@@ -81,6 +84,83 @@ def run_behind(session: Session, name: str) -> str | None:
     raise RunNotFound(
         f"no baseline {asked!r}: {message}. Lock one: steelyard baseline set RUN --name {asked or 'release'}"
     )
+
+
+# ---- runs as the reports of later ones count them, and what is left of those that were deleted
+
+
+_WITHOUT = {"suite": "'{}'", "summary": "NULL"}
+_OF_TARGET = f"""
+SELECT {", ".join(_WITHOUT.get(name, name) for name in columns_of(RunHeader))} FROM runs
+WHERE target_digest = ? ORDER BY number
+"""  # noqa: S608 - our own names
+_DELETED = f"SELECT {', '.join(columns_of(PastRun))} FROM deleted_runs"  # noqa: S608 - our own names
+
+
+def past_run(header: RunHeader, deleted_at: float | None = None) -> PastRun:
+    """A run as later ones count it."""
+    facts, ended = header.options, header.state is RunState.ENDED
+    plan = facts.ab or facts.experiment
+    return PastRun(
+        id=header.id,
+        suite_name=header.suite_name,
+        created_at=header.created_at,
+        verdict=("without gates" if header.verdict is None else header.verdict.value) if ended else header.state.value,
+        signature=header.signature,
+        criteria=facts.criteria,
+        source=header.rescored_from or facts.answers_of or "",
+        judged_again=facts.answers_of is not None and header.rescored_from is None,
+        plan="" if plan is None else plan.id,
+        experiment="" if facts.experiment is None else facts.experiment.name,
+        deleted_at=deleted_at,
+    )
+
+
+def runs_of_target(session: Session, target: dict[str, Any]) -> list[PastRun]:
+    """Every run of a target, oldest first, and then those that were deleted."""
+    name = digest(target)
+    stored = [past_run(from_row(RunHeader, row)) for row in session.execute(_OF_TARGET, (name,))]
+    rows = session.execute(f"{_DELETED} WHERE target_digest = ? ORDER BY number", (name,))
+    ids = {run.id for run in stored}
+    # A run that was brought back is there, and not deleted.
+    return stored + [run for row in rows if (run := from_row(PastRun, row)).id not in ids]
+
+
+def keep_deleted(session: Session, headers: Iterable[RunHeader]) -> None:
+    """Note that runs were deleted now."""
+    moment = time.time()
+    rows = [(digest(header.target), *to_row(past_run(header, moment))) for header in headers]
+    session.insert("deleted_runs", ("target_digest", *columns_of(PastRun)), rows, unless_there=True)
+
+
+def deleted_runs(session: Session, suite: str | None) -> list[PastRun]:
+    """The runs that were deleted, those of a suite or all, in the order of their deletion."""
+    where, values = ("", []) if suite is None else ("WHERE suite_name = ?", [to_stored(suite)])
+    return [from_row(PastRun, row) for row in session.execute(f"{_DELETED} {where} ORDER BY number", values)]
+
+
+@frozen
+class OnlineReading:
+    """One time that the outcomes of an online experiment were read."""
+
+    experiment: str
+    read_at: float
+    n: int
+    """Units with an outcome."""
+    decided: str
+    plan: dict[str, Any] = field(default_factory=dict)
+    """The experiment's file as it was, without what decides nothing."""
+
+
+def keep_reading(session: Session, reading: OnlineReading) -> None:
+    """Add a line to the log."""
+    session.insert("readings", columns_of(OnlineReading), [to_row(reading)])
+
+
+def readings_of(session: Session, experiment: str) -> list[OnlineReading]:
+    """The readings of an experiment, oldest first."""
+    sql = f"SELECT {', '.join(columns_of(OnlineReading))} FROM readings WHERE experiment = ? ORDER BY number"  # noqa: S608
+    return [from_row(OnlineReading, row) for row in session.execute(sql, (to_stored(experiment),))]
 
 
 SENT, FAILED, SKIPPED = "sent", "failed", "skipped"

@@ -449,7 +449,49 @@ def m004_origin_of_answers(execute: Executes, dialect: Dialect) -> None:
         execute(f"ALTER TABLE calls ADD COLUMN {column}")
 
 
-MIGRATIONS: tuple[Migration, ...] = (m001_initial, m002_people, m003_streams, m004_origin_of_answers)
+_DELETED = """
+CREATE TABLE deleted_runs (
+    number {number_key},
+    target_digest {key_text} NOT NULL,
+    id {key_text} NOT NULL UNIQUE,
+    suite_name {key_text} NOT NULL,
+    created_at {real} NOT NULL,
+    verdict TEXT NOT NULL,
+    signature TEXT NOT NULL,
+    criteria TEXT NOT NULL,
+    source TEXT NOT NULL,
+    judged_again SMALLINT NOT NULL,
+    plan TEXT NOT NULL,
+    experiment TEXT NOT NULL,
+    deleted_at {real} NOT NULL
+);
+CREATE TABLE readings (
+    number {number_key},
+    experiment {key_text} NOT NULL,
+    read_at {real} NOT NULL,
+    n {big} NOT NULL,
+    decided TEXT NOT NULL,
+    plan TEXT NOT NULL
+);
+CREATE INDEX runs_by_target ON runs (target_digest)
+"""
+
+
+def m005_deleted_runs(execute: Executes, dialect: Dialect) -> None:
+    """What is left of deleted runs, and by which plan the outcomes of online experiments were read. Both only grow."""
+    for statement in _DELETED.split(";"):
+        execute(statement.strip().format(**asdict(dialect)))
+    for table, what in (("deleted_runs", "deleted runs"), ("readings", "readings")):
+        _guard_rows(execute, dialect, table, f"refuse_change_of_{table}", f"the log of {what} only grows", "")
+
+
+MIGRATIONS: tuple[Migration, ...] = (
+    m001_initial,
+    m002_people,
+    m003_streams,
+    m004_origin_of_answers,
+    m005_deleted_runs,
+)
 
 _MIGRATIONS_TABLE = """CREATE TABLE migrations (
     number INTEGER NOT NULL PRIMARY KEY,

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from steelyard.errors import RunNotFound, StoreError
 from steelyard.metrics.expressions import BASELINE_SIGN
-from steelyard.records import Item, RunHeader, RunState, Sample
+from steelyard.records import Item, PastRun, RunHeader, RunState, Sample
 from steelyard.store import contents, logs
 from steelyard.store.base import Checks, ClaimColumns, Columns, Hit, JudgedSample, Spending
 from steelyard.store.codec import Row, columns_of, from_row, from_stored, to_json, to_row, to_stored
@@ -26,7 +26,7 @@ from steelyard.store.contents import Contents
 from steelyard.store.databases import OWN_FOLDER, Database, Duplicate, Session, SqliteDatabase, in_pieces
 from steelyard.store.excerpt import Excerpt, Repeat, judged_after, read_excerpts, read_repeats, spending_of
 from steelyard.store.listing import RunsTable
-from steelyard.store.logs import AlertRecord, BaselineEntry, Delivery
+from steelyard.store.logs import AlertRecord, BaselineEntry, Delivery, OnlineReading
 from steelyard.store.paging import Page, choices_of, read_page
 from steelyard.store.people import PeopleTables
 from steelyard.store.postgres import PostgresDatabase
@@ -376,6 +376,26 @@ class SqlStore(AbstractContextManager["SqlStore", None]):
     def baseline_log(self, suite: str | None = None) -> list[BaselineEntry]:
         with self.database.reading() as session:
             return logs.baseline_entries(session, suite)
+
+    @_outlasting
+    def runs_of_target(self, target: dict[str, Any]) -> list[PastRun]:
+        with self.database.reading() as session:
+            return logs.runs_of_target(session, target)
+
+    @_outlasting
+    def deleted_runs(self, suite: str | None = None) -> list[PastRun]:
+        with self.database.reading() as session:
+            return logs.deleted_runs(session, suite)
+
+    @_outlasting
+    def log_reading(self, reading: OnlineReading) -> None:
+        with self.database.writing() as session:
+            logs.keep_reading(session, reading)
+
+    @_outlasting
+    def readings(self, experiment: str) -> list[OnlineReading]:
+        with self.database.reading() as session:
+            return logs.readings_of(session, experiment)
 
     @_outlasting
     def open_alert(self, suite: str, cause: str, run_id: str, content: dict[str, Any]) -> AlertRecord | None:

@@ -30,7 +30,10 @@ SUGGESTION = "suggestion"
 """A suggestion that was rejected: nothing was edited."""
 SCORED_BY = ("scorers", "schema", "rules")
 """The parts of a signature that say how answers are scored; each may be edited for a reason of its own."""
+CRITERIA = "criteria"
+"""What decides on a run and is in no signature."""
 NAMES = {
+    CRITERIA: "gates, criteria, limits, repeats or prices",
     "scorers": "scorers, weights, bands or pass rule",
     "schema": "the answer schema",
     "rules": "rules, checks or rubric of the judge",
@@ -65,7 +68,7 @@ class LedgerLine(BaseModel):
     at: str
     """ISO 8601, in UTC."""
     by: str = Field(min_length=1)
-    what: Literal["truth", "scorers", "schema", "rules", "suggestion"]
+    what: Literal["truth", "scorers", "schema", "rules", "criteria", "suggestion"]
     case: str | None = None
     """The case whose truth was edited; None for how answers are scored."""
     file: str | None = None

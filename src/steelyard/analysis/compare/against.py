@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
@@ -13,9 +14,25 @@ from steelyard.analysis.compare.checks import EXPECTATIONS, ComparedCells, has_c
 from steelyard.analysis.compare.compare import confounders, too_few_paired
 from steelyard.analysis.compare.findings import Findings
 from steelyard.analysis.compare.judge_drift import Drift, drift_between
-from steelyard.analysis.compare.metrics import UNTOUCHED, BoundedChange, Cut, Figure, SharedFigures, metric_figure
+from steelyard.analysis.compare.metrics import (
+    UNTOUCHED,
+    BoundedChange,
+    Cut,
+    Figure,
+    SharedFigures,
+    failing,
+    metric_figure,
+)
 from steelyard.analysis.compare.model import MetricChange, SignaturePair
-from steelyard.analysis.compare.pairing import ComparedRun, Lists, answered_cases, common_cases, pair
+from steelyard.analysis.compare.pairing import (
+    ComparedRun,
+    Lists,
+    WithDropped,
+    answered_cases,
+    common_cases,
+    pair,
+    with_dropped,
+)
 from steelyard.analysis.compare.signatures import LOAD, compare_signatures
 from steelyard.analysis.compare.slices import cuts, failure_changes
 from steelyard.analysis.compare.unpaired import by_run, corrected_changes
@@ -49,6 +66,21 @@ class Against:
         self._pairing = pair(a, b, self._cases, allow_mismatch=allow_mismatch)
         self._findings = Findings(a, b, self._pairing)
         self._figures = SharedFigures(a, b, self._pairing, self._findings)
+        self.dropped: WithDropped | None = None
+        """The cases that B has not, where they count as failing."""
+
+    @cached_property
+    def if_dropped_fail(self) -> Against | None:
+        """The same with the cases of A that B has not counted as failing in B; None when there are none."""
+        dropped = with_dropped(self.a, self.b, self._cases, self._pairing)
+        if dropped is None:
+            return None
+        other = copy(self)
+        other.__dict__.pop("_cuts", None)
+        other.dropped, other._pairing = dropped, dropped.pairing
+        other._findings = Findings(self.a, self.b, dropped.pairing)
+        other._figures = SharedFigures(self.a, self.b, dropped.pairing, other._findings)
+        return other
 
     def confounded_by(self, change: MetricChange, factor: str = "", name: str = "") -> tuple[str, ...]:
         """Why a difference, of the whole run or of one group, would not be the system's, or not be one at all; whether
@@ -126,6 +158,8 @@ class Against:
         is_time = gate.of.group == "latency"
         groups = (cuts(self.a, self.b, self._pairing.of_calls) if is_time else self._cuts).get(gate.factor or "")
         figure = self._figure(gate)
+        if figure is not None and self.dropped is not None:
+            figure = failing(figure, self.dropped.failing)
         if figure is None or groups is None:
             return {}
         names = groups.groups.names if gate.factor else [""]
@@ -141,6 +175,8 @@ class Against:
 
     @cached_property
     def _cuts(self) -> dict[str, Cut]:
+        if self.dropped is not None:
+            return cuts(self.a, self.a, replace(self._pairing, second=self._pairing.first))
         return cuts(self.a, self.b, self._pairing)
 
     @cached_property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from operator import eq
 
@@ -12,7 +12,7 @@ import numpy as np
 from steelyard.analysis.compare.checks import ComparedCells, has_cells
 from steelyard.analysis.compare.findings import Findings
 from steelyard.analysis.compare.judge_drift import Drift, drift_between
-from steelyard.analysis.compare.metrics import EXTRA, UNTOUCHED, Cut, SharedFigures, judged, verdict_of
+from steelyard.analysis.compare.metrics import EXTRA, UNTOUCHED, Cut, SharedFigures, failing, judged, verdict_of
 from steelyard.analysis.compare.model import (
     Comparison,
     Headline,
@@ -24,7 +24,16 @@ from steelyard.analysis.compare.model import (
     SignaturePair,
     Why,
 )
-from steelyard.analysis.compare.pairing import CommonCases, ComparedRun, Lists, Pairing, common_cases, pair
+from steelyard.analysis.compare.pairing import (
+    CommonCases,
+    ComparedRun,
+    Lists,
+    Pairing,
+    WithDropped,
+    common_cases,
+    pair,
+    with_dropped,
+)
 from steelyard.analysis.compare.signatures import compare_signatures
 from steelyard.analysis.compare.slices import cuts, failure_changes, slices
 from steelyard.analysis.compare.unpaired import METHOD as BY_RUN
@@ -86,6 +95,30 @@ def turns_on_truth(by_b: MetricChange, by_a: MetricChange) -> str:
     return (
         f"it turns on the truth edits: {_message(by_b, with_p=True)} by B's truth, {_message(by_a, with_p=True)} by A's"
     )
+
+
+def _turns_on_dropped(
+    change: MetricChange, a: ComparedRun, b: ComparedRun, cases: CommonCases, pairing: Pairing
+) -> str:
+    """Says that the change comes to something else if the cases that B has not fail; "" when it does not."""
+    found, dropped = verdict_of(change, change.p), with_dropped(a, b, cases, pairing)
+    if dropped is None or found not in (Moved.SAME, Moved.BETTER):
+        return ""
+    everything = dropped.pairing
+    figure = failing(SharedFigures(a, b, everything, Findings(a, b, everything)).headline()[0], dropped.failing)
+    if figure is None:
+        return ""
+    worst = cuts(a, a, replace(everything, second=everything.first))[""].changes(figure)[0]
+    if verdict_of(worst, worst.p) is found:
+        return ""
+    return f"{dropped_cases(dropped, a)}; if they failed in B: {_message(worst, with_p=True)}"
+
+
+def dropped_cases(dropped: WithDropped, a: ComparedRun, name: str = "A", here: str = "B") -> str:
+    """`9 cases that A answered are not in B, 9 of them passed`."""
+    n = dropped.n_cases
+    passed = f", {dropped.n_passed:,} of them passed" if a.passes else ""
+    return f"{n:,} case{'' if n == 1 else 's'} that {name} answered {'is' if n == 1 else 'are'} not in {here}{passed}"
 
 
 def on_cases(n: int, answered: int) -> str:
@@ -224,6 +257,8 @@ def compare(
     compared += cuts(a, b, pairing.of_calls)[""].of_all(figures.latencies())
     changes = [by_run(change, a, b, allow_mismatch=allow_mismatch) for change in compared] + corrected_changes(a, b)
     if not reasons and by_truth_of_a and (turned := turns_on_truth(changes[0], by_truth_of_a)):
+        reasons.append(turned)
+    if not reasons and (turned := _turns_on_dropped(changes[0], a, b, cases, pairing)):
         reasons.append(turned)
     confounded = bool(reasons) and not allow_mismatch
     changes.sort(key=lambda change: change.group in EXTRA)

@@ -327,6 +327,14 @@ def metric_figure(which: Metric, run: ComparedRun, a: Array, b: Array, names: Na
     return Figure(a=a, b=b, **(declared | more))
 
 
+def failing(figure: Figure, mask: Array) -> Figure | None:
+    """The figure with the worst value in B for the marked pairs; None where its scale has no worst end."""
+    if figure.scale is None or not figure.better_when or figure.point is not None:
+        return None
+    worst = figure.scale[0 if figure.better_when == "higher" else 1]
+    return replace(figure, b=np.where(mask, worst, figure.b))
+
+
 class SharedFigures:
     """The figures of two runs; `not_compared` says what is left out, and is complete once all were asked for."""
 

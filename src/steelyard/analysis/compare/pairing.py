@@ -379,6 +379,44 @@ def pair(a: ComparedRun, b: ComparedRun, cases: CommonCases, *, allow_mismatch: 
     return Pairing(*paired, a.columns.case[paired[0]].astype(np.int64), excluded, asked)
 
 
+@dataclass(frozen=True, slots=True)
+class WithDropped:
+    """The comparable pairs of two runs and, as pairs, the samples of A of whose case B has none: dropped, or asked as
+    another question."""
+
+    pairing: Pairing
+    """B's sample is -1 where there is none."""
+    failing: Array
+    """Marks those pairs."""
+    n_cases: int
+    n_passed: int
+    """How many of these cases passed in A in every sample."""
+
+
+def with_dropped(a: ComparedRun, b: ComparedRun, cases: CommonCases, pairing: Pairing) -> WithDropped | None:
+    """The pairs with the dropped ones among them; None when A has no reading of a case that B has not."""
+    gone = np.isin(a.columns.case, np.concatenate((cases.only_a, cases.of_state(OTHER_QUESTION))))
+    rows = np.flatnonzero(gone & _ended(a))
+    if not len(rows) or not b.columns.n:
+        return None
+    case = a.columns.case[rows].astype(np.int64)
+    unit = np.concatenate((pairing.unit, units_of(a, b, cases.of_b)[0][case]))
+    order = np.argsort(unit, kind="stable")
+    parts = (
+        np.concatenate(item)[order]
+        for item in (
+            (pairing.first, rows),
+            (pairing.second, np.full(len(rows), -1)),
+            (pairing.case, case),
+            (np.zeros(len(pairing), dtype=bool), np.ones(len(rows), dtype=bool)),
+        )
+    )
+    first, second, case_of, failing = parts
+    passed = np.unique(case)[~np.isin(np.unique(case), case[a.table.passed()[rows] != 1])]
+    everything = Pairing(first, second, unit[order], case_of, pairing.excluded, pairing.asked)
+    return WithDropped(everything, failing, len(np.unique(case)), len(passed))
+
+
 def _marked(mask: Array, first: Array, second: Array, unit: Array) -> tuple[Array, Array, Array]:
     """What the mask marks; the columns themselves where that is all."""
     return (first, second, unit) if mask.all() else (first[mask], second[mask], unit[mask])

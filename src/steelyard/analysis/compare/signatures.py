@@ -18,6 +18,7 @@ from steelyard.analysis.compare.pairing import (
     no_variant_in_common,
     unit_counts,
 )
+from steelyard.analysis.criteria import changed_values, criteria_of
 from steelyard.metrics.own import without_values
 from steelyard.metrics.registry import NONE
 from steelyard.records import CheckState, Load, Mode, RunState, Sample
@@ -54,7 +55,7 @@ def compare_signatures(
         *_cases(a, b, cases),
         *_changed_cases(a, b, cases, allow_mismatch=allow_mismatch),
     ]
-    results += [*_subjects(a, b), *_settings(a, b)]
+    results += [*_criteria(a, b), *_subjects(a, b), *_settings(a, b)]
     order = (Part.SCALE, Part.SUBJECT, Part.NOTED)
     # What is left of the judge's words comes before what is compared: it says which figures there can be.
     results.sort(key=lambda change: (order.index(change.means), 0) if change.part != _READINGS else (0, 1))
@@ -86,6 +87,12 @@ def _scales(a: ComparedRun, b: ComparedRun) -> Iterator[SignatureChange]:
         harmless = part == "schema" and not _malformed(a, b)
         means = Part.NOTED if harmless else Part.SCALE
         yield SignatureChange(part, means, message, *_judges(part, a, b, before, after))
+
+
+def _criteria(a: ComparedRun, b: ComparedRun) -> Iterator[SignatureChange]:
+    """Gates, limits, prices and whatever else decided on A and decides otherwise on B."""
+    if changes := changed_values(criteria_of(a.header), criteria_of(b.header)):
+        yield SignatureChange("criteria", Part.NOTED, f"what decides changed: {'; '.join(changes)}")
 
 
 def _rescored(a: ComparedRun) -> Iterator[SignatureChange]:

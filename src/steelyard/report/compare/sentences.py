@@ -19,6 +19,7 @@ from steelyard.analysis.compare.model import (
     Standing,
 )
 from steelyard.analysis.summary import target_name
+from steelyard.decide.provenance import run_before
 from steelyard.report import document as doc
 from steelyard.report import format as fmt
 from steelyard.report.compare import changes
@@ -202,6 +203,9 @@ def significance(comparison: Comparison) -> list[tuple[str, str]]:
         rows.append(("Effect", effect))
     if headline.smallest:
         rows.append(("Detectable", headline.smallest))
+    for side, header in (("A", comparison.a), ("B", comparison.b)):
+        if header.options.earlier is not None and (sentence := run_before(header.options.earlier)):
+            rows.append((f"{side} was", sentence))
     return rows
 
 

@@ -1,0 +1,123 @@
+"""What decides on a run, as readable values: gates, pass rule, limits, planned size and prices, and how two differ."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from steelyard.analysis.wording import percent
+from steelyard.errors import UsageError
+from steelyard.records import RunHeader
+from steelyard.suite.case import digest
+from steelyard.suite.models import SuiteModel
+
+Values = dict[str, str]
+"""By what it is called, a value as people write it."""
+_IN_SIGNATURE = ("pass rule", "band", "weight of")
+"""How values begin that the signature has a hash of, as a part of the scorers."""
+_IF_BOTH = ("planned ", "adopt", "reject", "price of ", "require_checked", "anchors", "judge health")
+"""How values begin that are only compared where both have them."""
+_NONE = "none"
+_SIDE = re.compile(r".*?[<>=]=?")
+"""What a gate is on, up to its threshold."""
+HASHED = {
+    "judge": "the judge",
+    "rules": "the judge's rules",
+    "scorers": "the scorers",
+    "schema": "the answer schema",
+    "truth": "the truth",
+    "cases": "the set of cases",
+}
+"""Parts of the signature that decide, too, and of which only a hash is stored."""
+
+
+def has_criteria(header: RunHeader) -> bool:
+    """Whether what decided on a run can be read: not where its header is of another version, or of another hand."""
+    try:
+        return bool(header.description)
+    except UsageError:
+        return False
+
+
+def criteria_of(header: RunHeader) -> Values:
+    """What decides on a run; see `suite_criteria`."""
+    ab, experiment = header.options.ab, header.options.experiment
+    values = suite_criteria(header.description, header.options.prices, strict=header.options.strict)
+    if ab is not None:
+        # How many cases are drawn is known only when the run begins.
+        early = "yes" if ab.stop_early else "no"
+        plan = {"cases": ab.max_cases, "metric": ab.metric, "stop early": early, "same within": ab.same_within}
+        values |= {f"planned {name}": _NONE if value is None else str(value) for name, value in plan.items()}
+    if experiment is not None:
+        values |= {"adopt": "; ".join(experiment.adopt), "reject": "; ".join(experiment.reject) or _NONE}
+    return values
+
+
+def suite_criteria(suite: SuiteModel, prices: Mapping[str, Any], *, strict: bool = False) -> Values:
+    """What decides on a run of a suite, by name: gates, criteria, pass rule, weights, limits, repeats and prices."""
+    gates: dict[str, list[str]] = {}
+    for text in dict.fromkeys(" ".join(text.split()) for text in suite.gates):
+        side = _SIDE.match(text)
+        gates.setdefault(f"gate {side[0] if side else text}", []).append(text)
+    values = {name: " and ".join(texts) for name, texts in gates.items()}
+    for criterion in suite.criteria:
+        fails = f", fails when {criterion.fails}" if criterion.fails else ""
+        secondary = " (secondary)" if criterion.secondary else ""
+        values[f"criterion {criterion.name}"] = f"{criterion.passes}{fails}{secondary}"
+    values["pass rule"] = _NONE if suite.passing is None else suite.passing.text
+    values |= {f"band {band.name}": percent(band.at_least) for band in suite.bands}
+    values |= {f"weight of {item.name}": f"{item.weight:g}" for item in suite.components}
+    if suite.expect is not None:
+        values |= {f"check {item.name}": f"in {item.required_repeats.value} repeats" for item in suite.expect.checks}
+    values["max_inconclusive"] = f"{100 * suite.limits.max_inconclusive:g} %"
+    values["min_paired"] = f"{100 * suite.limits.min_paired:g} %"
+    if suite.judge is not None:
+        values["require_checked"] = "yes" if suite.judge.require_checked else "no"
+        values["anchors"] = str(suite.limits.anchors)
+        values["judge health"] = "; ".join(suite.judge.health) or _NONE
+    for name, value in suite.latency.model_dump(mode="json").items():
+        values[f"latency {name}"] = _NONE if value is None else f"{value:g}"
+    values["repeats"] = str(suite.repeats if suite.usual_repeats is None else suite.usual_repeats)
+    values["strict rules"] = "yes" if strict else "no"
+    for model, price in prices.items():
+        texts = [f"{kind} {amount:g}" for kind, amount in (price or {}).items()]
+        values[f"price of {model}"] = ", ".join(texts) or _NONE
+    return values
+
+
+def is_signed(text: str) -> bool:
+    """Whether the signature has a hash of a value, or of a change of it."""
+    return text.startswith(_IN_SIGNATURE)
+
+
+def criteria_digest(values: Values) -> str:
+    """One hash of what decides and is not in the signature."""
+    return digest({name: value for name, value in values.items() if not is_signed(name)})
+
+
+def changed_criteria(before: RunHeader, after: RunHeader) -> tuple[str, ...]:
+    """What differs between what decided on two runs, a change each: `gate pass_rate >= 90 % -> pass_rate >= 60 %`."""
+    values = (criteria_of(before), criteria_of(after))
+    hashed = [
+        f"{text} changed"
+        for part, text in HASHED.items()
+        if None not in (signed := [header.signature.get(part) for header in (before, after)]) and signed[0] != signed[1]
+    ]
+    return (*changed_values(*values), *hashed)
+
+
+def changed_values(before: Values, after: Values) -> tuple[str, ...]:
+    """What is another value, new or gone, a text each."""
+    changes = []
+    for name in dict.fromkeys([*before, *after]):
+        old, new = before.get(name), after.get(name)
+        if old == new or (None in (old, new) and name.startswith(_IF_BOTH)):
+            continue
+        if name.startswith("gate "):
+            changes.append(
+                f"gate {old} -> {new}" if old and new else f"gate {'removed' if old else 'added'}: {old or new}"
+            )
+        else:
+            changes.append(f"{name}: {old or _NONE} -> {new or _NONE}")
+    return tuple(changes)
