@@ -594,6 +594,8 @@ class CriteriaChanges:
     """Ids of the cases that the other run had and this one has not."""
     dropped_passed: Whole | None = None
     """How many of them passed there; None without a pass rule."""
+    drift: str = ""
+    """How far a baseline is from its first lock, in words; "" when it is not."""
 
 
 @frozen

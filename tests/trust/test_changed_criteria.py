@@ -166,6 +166,10 @@ def test_a_baseline_that_is_lowered_step_by_step_shows_the_whole_way(suite):
     assert "pass rate 100.0 % -> 75.0 % (-25.0 points)" in told
     for command in (("show", "release"), ("log",), ("list",)):
         assert "pass rate 100.0 % -> 75.0 % (-25.0 points)" in suite("baseline", *command)
+    # A run that is compared with it says so, too.
+    told = suite("run", "words", "--against", "release", broken=5)
+    assert "release was locked again, since the first of 6 locks" in told
+    assert "pass rate 100.0 % -> 75.0 % (-25.0 points)" in told
     suite("baseline", "remove", "release", "--reason", "a fresh start")
     assert "since the first of 7 locks" in suite("baseline", "set", "LAST", "--name", "release")
     told = suite("baseline", "set", "LAST", "--name", "other")
@@ -256,6 +260,8 @@ def test_dropped_cases_are_stored_with_the_run_and_leave_its_gate_open(suite):
     # 12 of 20 cases.
     assert "12 cases that release answered are not in this run, 12 of them passed" in told
     assert "min_paired: 90 % -> 40 %" in told
+    told = suite("gate", "LAST", "--against", "release", "--allow-mismatch")
+    assert "overridden: 12 cases that release answered" in told
     invoke("export", "LAST", "run.json")
     (changed,) = json.loads(Path("run.json").read_text())["run"]["options"]["changed"]
     assert (changed["label"], len(changed["dropped"]), changed["dropped_passed"]) == ("release", 12, 12)

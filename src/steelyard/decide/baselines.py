@@ -122,6 +122,11 @@ class Drift:
     """What decides and differs."""
 
     @property
+    def is_another(self) -> bool:
+        """Whether a figure moved, or something that decides changed."""
+        return bool(self.changes) or any(then != now for then, now in self.moved.values())
+
+    @property
     def sentence(self) -> str:
         """`since the previous lock (run words-1, 2026-01-18): pass rate 97.0 % -> 94.0 % (-3.0 points)`."""
         day = datetime.fromtimestamp(self.locked_at, UTC).strftime("%Y-%m-%d")

@@ -10,9 +10,12 @@ from itertools import chain
 
 from steelyard.analysis.criteria import changed_criteria, criteria_digest, criteria_of, has_criteria
 from steelyard.analysis.summary import answers_from, arm_of, is_partial
+from steelyard.decide.baselines import baselines as baselines_of
+from steelyard.decide.baselines import drift
 from steelyard.frozen import frozen
 from steelyard.records import CriteriaChanges, EarlierRuns, PastRun, RunFacts, RunHeader, RunState, Verdict
 from steelyard.store.base import Store
+from steelyard.store.logs import BaselineEntry
 from steelyard.suite.yaml import listed
 
 _ORDER = [*(verdict.value for verdict in Verdict), "without gates", "interrupted", "running"]
@@ -129,7 +132,11 @@ def with_provenance(store: Store, header: RunHeader, baselines: Mapping[str, tup
 
     `baselines` are the runs that it is compared with by their names, each with the store that holds it.
     """
-    changed = [changes_since(store, header, *place, name) for name, place in baselines.items()]
+    locks = {lock.name: lock for lock in baselines_of(store, header.suite_name)} if baselines else {}
+    changed = [
+        replace(changes_since(store, header, *place, name), drift=_drift(store, locks.get(name), place[1]))
+        for name, place in baselines.items()
+    ]
     if (before := _previous(store, header)) and before not in {run for _, run in baselines.values()}:
         since = changes_since(store, header, store, before)
         if (since.changes, since.dropped) not in [(item.changes, item.dropped) for item in changed]:
@@ -138,8 +145,14 @@ def with_provenance(store: Store, header: RunHeader, baselines: Mapping[str, tup
         header.options,
         earlier=earlier_runs(store, header),
         criteria=criteria_digest(criteria_of(header)),
-        changed=tuple(item for item in changed if item.changes or item.dropped),
+        changed=tuple(item for item in changed if item.changes or item.dropped or item.drift),
     )
+
+
+def _drift(store: Store, lock: BaselineEntry | None, run_id: str) -> str:
+    if lock is None or lock.run_id != run_id:
+        return ""
+    return next((item.sentence for item in reversed(drift(store, lock)) if item.is_another), "")
 
 
 def changes_since(store: Store, header: RunHeader, other: Store, run_id: str, label: str = "") -> CriteriaChanges:
@@ -191,3 +204,5 @@ def changed_in_words(changed: CriteriaChanges) -> Iterator[str]:
         cases = f"{n:,} case{'' if n == 1 else 's'} of {since} {'is' if n == 1 else 'are'} not in this run"
         passed = "" if changed.dropped_passed is None else f", {changed.dropped_passed:,} of them passed there"
         yield f"{cases}{passed}: {listed(changed.dropped)}"
+    if changed.drift:
+        yield f"{changed.label} was locked again, {changed.drift}"

@@ -84,7 +84,7 @@ def relative_results(gate: Gate, against: Against) -> list[GateResult]:
 def _with_dropped(gate: Gate, result: GateResult, against: Against) -> GateResult:
     """The result; one that passes is AMBIGUOUS if it would not, had the cases of the baseline that this run has not
     failed."""
-    if result.verdict is not Verdict.PASS or against.if_dropped_fail is None or against.allow_mismatch:
+    if result.verdict is not Verdict.PASS or against.if_dropped_fail is None:
         return result
     worst = against.if_dropped_fail
     others = {item.metric: item for item in _results(gate, worst)} if worst.changes(gate) else {}
@@ -97,6 +97,8 @@ def _with_dropped(gate: Gate, result: GateResult, against: Against) -> GateResul
     if other.verdict is Verdict.PASS:
         return result
     cases = dropped_cases(worst.dropped, against.a, gate.baseline, "this run")
+    if against.allow_mismatch:
+        return replace(result, reason=f"{result.reason}; overridden: {cases}")
     message = f"{result.reason}; but {cases}; if they failed here: {other.reason}"
     return replace(result, verdict=Verdict.AMBIGUOUS, reason=message)
 
