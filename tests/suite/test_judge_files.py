@@ -11,11 +11,12 @@ from steelyard import Suite
 from steelyard.errors import SuiteError, UsageError
 from steelyard.records import Mode
 from steelyard.suite.build.judge import response_schema
-from steelyard.suite.chosen_judge import refuse_self_judged, same_address
+from steelyard.suite.chosen_judge import refuse_self_judged
 from steelyard.suite.json_schema import suite_schema
 from steelyard.suite.judge import Dimension, Evidence, Flag, JudgeModel, Reasons, Rubric
 from steelyard.suite.load import load_suite, with_judge, with_target
 from steelyard.suite.mapping import JUDGE_NAMES, compile_template
+from steelyard.suite.origins import same_address
 from steelyard.suite.signature import signature
 
 MODEL = {"base_url": "http://localhost:9/v1", "model": "big", "temperature": 0, "token": "KEY"}

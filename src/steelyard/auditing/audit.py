@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from steelyard.analysis.wording import percent
 from steelyard.auditing.cases import case_complaints, shared_inputs
 from steelyard.auditing.gates import Tried, for_sure_warnings, gate_complaints
+from steelyard.auditing.independence import identical_labelers, labels_in_prompt, labels_of_judge
 from steelyard.auditing.judge import Balance, InjectionResult, try_injections, unguarded, why_malformed
 from steelyard.auditing.probes import (
     CONSTANT,
@@ -25,8 +26,10 @@ from steelyard.errors import UsageError
 from steelyard.records import Outcome, Verdict
 from steelyard.scoring.evaluate import Evaluated
 from steelyard.suite.case import Case
+from steelyard.suite.chosen_judge import models_of
 from steelyard.suite.load import strict as with_strict_rules
 from steelyard.suite.models import SuiteModel
+from steelyard.suite.origins import shared_origins
 
 MOST_CASES = 2_000
 """A larger suite is audited on cases drawn at random, always the same; the result says so."""
@@ -119,6 +122,13 @@ def audit(suite: SuiteModel) -> AuditResult:
         result.complaints.extend(f"injection {injection.name}: {message}" for message in injection.broken)
     if suite.judge is not None and (text := unguarded(suite.judge)):
         result.complaints.append(text)
+    if suite.judge is not None:
+        result.complaints.extend(labels_in_prompt(suite, suite.cases))
+        result.complaints.extend(identical_labelers(suite.judge, suite.cases))
+        result.warnings.extend(labels_of_judge(suite, cases))
+        models = models_of(str(getattr(suite.target.settings, "model", "")), suite.variants) or ()
+        address = str(getattr(suite.target.settings, "base_url", None) or "")
+        result.warnings.extend(shared_origins(models, address, suite.judge))
     result.complaints.extend(gate_complaints(suite, cases, tried))
     result.complaints.extend(case_complaints(suite))
     result.warnings.extend(for_sure_warnings(suite, cases))

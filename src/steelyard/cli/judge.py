@@ -64,11 +64,12 @@ def check(
     """Compare a judge with labels, with its rubric and with itself.
 
     Scores the labelled cases of SUITE and stores the run; with --run, looks at a recorded one and calls nobody. Exit
-    code 1 when a threshold of the suite is missed, 4 when one cannot be told, 3 when the run says nothing of its judge.
+    code 1 when a threshold of the suite is missed, the prompt shows the labels, or the judge gives every text the same
+    score and labels differ from it; 4 when a threshold cannot be told, or labels and judge are not independent; 3 when
+    the run says nothing of its judge.
     """
     from steelyard.engine.plan import RunOptions, Selection, parse_only
-    from steelyard.report.judge.build import build_card
-    from steelyard.results.operations import judge_of, refuse_other_suite, shown_card
+    from steelyard.results.operations import card_of, judge_of, refuse_other_suite, shown_card
     from steelyard.store.sql import open_store
     from steelyard.suite.load import load_suite
 
@@ -76,7 +77,7 @@ def check(
     if run is not None:
         _refuse_beside_run(choice, only, limit, concurrency)
     loaded = choice.of(load_suite(suite))
-    asked = judge_of(loaded)
+    judge_of(loaded)
     with open_store(store_url, create=run is None) as store:
         if run is not None:
             header = store.run(run)
@@ -84,7 +85,7 @@ def check(
         else:
             options = RunOptions(selection=Selection(parse_only(only), limit), concurrency=concurrency)
             header = _evaluated(store, loaded, options, choice, store_url)
-        card = build_card(store, header, asked)
+        card = card_of(store, header, loaded)
     sys.exit(show(shown_card(card), markdown, html, as_json=as_json))
 
 

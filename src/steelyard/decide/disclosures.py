@@ -102,6 +102,24 @@ def _failed_first_attempts(_header: RunHeader, summary: Summary, _gates: Sequenc
         yield f"calls were retried: {summary.attempts}"
 
 
+def origins_of_run(header: RunHeader) -> Iterator[str]:
+    """What a run's judge shares with the system under test, or members of its panel with each other."""
+    judge = header.description.judge
+    if judge is None or not any(member.is_model for member in judge.members):
+        return
+    from steelyard.suite.chosen_judge import models_of
+    from steelyard.suite.origins import shared_origins
+
+    model, address = (str(header.target.get(key) or "") for key in ("model", "address"))
+    models = models_of(model, header.description.variants) or {model}
+    yield from shared_origins(models, address, judge)
+
+
+def _shared_origins(header: RunHeader, _summary: Summary, _gates: Sequence[GateResult]) -> Iterator[str]:
+    """That judges, or a judge and the system, are of one model family or share an address."""
+    yield from origins_of_run(header)
+
+
 _DISCLOSURES: tuple[Disclosure, ...] = (
     _earlier_runs,
     _reused_answers,
@@ -109,4 +127,5 @@ _DISCLOSURES: tuple[Disclosure, ...] = (
     _changed_criteria,
     _family_of_gates,
     _failed_first_attempts,
+    _shared_origins,
 )

@@ -36,6 +36,11 @@ def with_checked_judge(
     """The results; where the suite requires a checked judge and it is not, none on what it says is a pass."""
     if suite.judge is None or not suite.judge.require_checked:
         return tuple(gate_results)
+    return tuple(_capped(item, summary) if is_judged(item.metric, suite) else item for item in gate_results)
+
+
+def is_judged(metric: str, suite: SuiteModel) -> bool:
+    """Whether the suite's judge has a say in a figure."""
     computed = [component for component in suite.components if component.scorer != "judge"]
     unjudged = [
         *_UNJUDGED,
@@ -43,10 +48,7 @@ def with_checked_judge(
         *(f"score.{component.name}" for component in computed),
     ]
     unjudged += [f"findings.{component.code}" for component in computed if component.code]
-    return tuple(
-        item if any(f".{name}." in f".{item.metric}." for name in unjudged) else _capped(item, summary)
-        for item in gate_results
-    )
+    return suite.judge is not None and not any(f".{name}." in f".{metric}." for name in unjudged)
 
 
 def _capped(result: GateResult, summary: Summary) -> GateResult:

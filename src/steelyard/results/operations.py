@@ -365,7 +365,6 @@ def judge_check(
     """
     from steelyard.engine.plan import RunOptions
     from steelyard.engine.writer import progress_of
-    from steelyard.report.judge.build import build_card
     from steelyard.store.sql import open_store
 
     model = model_of(suite)
@@ -380,7 +379,15 @@ def judge_check(
             opened = closing.enter_context(open_store(store))
             with progress_of(f"{model.name}, judge check", quiet=not show_progress) as progress:
                 header, _ = run_labelled(model, opened, RunOptions(**options), repeats, progress, env)
-        return shown_card(build_card(opened, header, judge))
+        return shown_card(card_of(opened, header, model))
+
+
+def card_of(store: Store, header: RunHeader, suite: SuiteModel) -> JudgeCard:
+    """The card of the judge of a stored run of the suite, with the labels that the suite's prompt shows it."""
+    from steelyard.auditing.independence import labels_in_prompt
+    from steelyard.report.judge.build import build_card
+
+    return build_card(store, header, judge_of(suite), labels_in_prompt(suite, store.cases(header.id)))
 
 
 def shown_card(card: JudgeCard) -> ShownResult[JudgeCard]:

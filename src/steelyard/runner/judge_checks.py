@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 from steelyard.analysis.model import Summary
 from steelyard.decide.baselines import Reference, runs_held_against
+from steelyard.decide.verdict import decide, is_judged
 from steelyard.engine.writer import Progress
 from steelyard.errors import SteelyardError
-from steelyard.records import Anchors, Mode, RunHeader
+from steelyard.records import Anchors, Mode, RunHeader, RunState, Verdict
 from steelyard.store.base import Store
 from steelyard.suite.models import Limits, SuiteModel
 
@@ -20,14 +21,30 @@ if TYPE_CHECKING:
 
 
 def judge_doubts(header: RunHeader, summary: Summary, *, differ: bool) -> list[str]:
-    """That the judge does not tell texts apart, if so; `differ` says whether the texts do."""
+    """That the judge does not separate texts, if so, which gates pass because of it and what to do; `differ` says
+    whether the texts do."""
     judge = header.description.judge
     if summary.judge is None or judge is None or not differ:
         return []
     from steelyard.analysis.judge.health import constant_judge
 
-    why = constant_judge(summary.judge, judge.rubric.scale)
-    return [why] if why else []
+    why = constant_judge(summary.judge, judge.rubric.scale, judge.constant)
+    if not why:
+        return []
+    suite = header.description
+    results = decide(summary, suite, state=RunState.ENDED).gates
+    passing = dict.fromkeys(
+        item.gate for item in results if item.verdict is Verdict.PASS and is_judged(item.metric, suite)
+    )
+    constant = [
+        name
+        for name, item in summary.judge.dimensions.items()
+        if item.constant and name not in judge.constant and (item.usual is None or not item.usual.n_refused)
+    ]
+    gates = f"gates that pass on these scores: {', '.join(passing)}" if passing else "no gate passes on these scores"
+    # Where labels refuse the score, there is nothing to declare.
+    declare = f", or declare the score expected: judge.constant: [{', '.join(constant)}]" if constant else ""
+    return [f"{why}; {gates}; compare the judge with labels (steelyard judge check){declare}"]
 
 
 def with_anchors(

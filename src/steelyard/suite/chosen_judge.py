@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import ipaddress
-import posixpath
-import socket
 from collections.abc import Iterable, Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any
-from urllib.parse import urlsplit
 
 from steelyard.errors import Problem, SuiteError, UsageError
 from steelyard.plugins import find_callable
@@ -17,6 +13,7 @@ from steelyard.suite.build.judge import settle_model
 from steelyard.suite.judge import MODELS, JudgeModel, Member, Rubric
 from steelyard.suite.mapping import compile_template
 from steelyard.suite.models import SuiteModel, TargetSpec, Variant
+from steelyard.suite.origins import model_alias, same_address
 from steelyard.suite.yaml import Located, listed, meant
 
 _OF_THAT_ADDRESS = ("token", "headers")
@@ -175,7 +172,7 @@ def self_judged(target: TargetSpec | None, judge: JudgeModel, variants: Sequence
                 f" model is tested there depends on the case ({model}), so they cannot be distinguished:"
                 f" let a model at another address judge, or write allow_self: true"
             )
-        if str(member.model).strip() in models:
+        if model_alias(str(member.model)) in {model_alias(name) for name in models}:
             return (
                 f"the judge {member.name!r} is the system under test itself ({member.model} at {address}):"
                 " let another model judge, or write allow_self: true"
@@ -192,37 +189,3 @@ def models_of(model: str, variants: Sequence[Variant]) -> set[str] | None:
         return {template.fill({"variant": variant.values}).strip() for variant in variants}
     except SuiteError:
         return None
-
-
-def same_address(item: str, other: str) -> bool:
-    """Whether two addresses lead to the same service, however they are written."""
-    return _address(item) == _address(other)
-
-
-def _address(url: str) -> tuple[str, str, int, str]:
-    """Scheme, host, port and path, each in one spelling."""
-    try:
-        parts = urlsplit(url.strip())
-        port = parts.port
-    except ValueError:
-        return url, "", 0, ""
-    scheme = parts.scheme.lower()
-    # normpath keeps two slashes at the beginning, as POSIX wants it.
-    path = posixpath.normpath(f"/{parts.path.lstrip('/')}")
-    return scheme, _host(parts.hostname or ""), port or (443 if scheme == "https" else 80), path.rstrip("/")
-
-
-def _host(name: str) -> str:
-    """A host in one spelling; every way to write this machine is `localhost`. Nobody is asked for an address."""
-    name = name.lower().rstrip(".")
-    if name == "localhost" or name.endswith(".localhost"):
-        return "localhost"
-    try:
-        # inet_aton reads what a system's resolver reads: 127.1, 2130706433, 0x7f.1.
-        number: ipaddress.IPv4Address | ipaddress.IPv6Address = (
-            ipaddress.IPv6Address(name) if ":" in name else ipaddress.IPv4Address(socket.inet_aton(name))
-        )
-    except (OSError, ValueError):
-        return name
-    number = getattr(number, "ipv4_mapped", None) or number
-    return "localhost" if number.is_loopback or number.is_unspecified else str(number)

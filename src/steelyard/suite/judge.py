@@ -401,6 +401,11 @@ class JudgeModel(Part):
     require_checked: bool = Field(
         default=False, description="Whether gates on what the judge says cannot pass while too few texts have labels."
     )
+    constant: Texts = Field(
+        default=(),
+        description="Dimensions in which one and the same score for every text is expected: a polite agent is always"
+        " polite.",
+    )
     epsilon: float = Field(
         default=0.2,
         ge=0,

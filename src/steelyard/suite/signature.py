@@ -20,7 +20,7 @@ _HARMLESS = frozenset({"token", "price", "timeout", "trust_env"})
 _READ_BY = frozenset({"reasons", "evidence", "combine", "flags", "disagreement"})
 """The settings of a judge that are applied to what it said; the others are what it was asked."""
 _NEITHER = frozenset(
-    {"health", "labels", "labelled", "labels_are", "require_checked", "epsilon", "secrets", "allow_self"}
+    {"health", "labels", "labelled", "labels_are", "require_checked", "epsilon", "constant", "secrets", "allow_self"}
 )
 """The settings that change neither."""
 _NAMED = frozenset({"mode", "members", "rules", "check"})

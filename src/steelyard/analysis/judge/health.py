@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -39,7 +40,7 @@ from steelyard.analysis.model import JudgeFigures, UsualScore
 from steelyard.analysis.wording import distinguished, in_unit
 from steelyard.metrics.expressions import COMPARE, JUDGE_METRICS, Gate
 from steelyard.records import Mode, Verdict
-from steelyard.stats.agreement import agreement, allowed_agreement, flag_agreement, spearman
+from steelyard.stats.agreement import agreement, allowed_agreement, flag_agreement, spearman, weighted_kappa
 from steelyard.stats.arrays import Array
 from steelyard.stats.groups import mean, share
 from steelyard.stats.intervals import SHARES, Estimate, bounded, wilson
@@ -51,13 +52,22 @@ from steelyard.suite.models import SuiteModel
 
 _TOLERANCE = 1e-9
 """What rounding may leave between 4 / 40 and 10 %."""
+_OF_VARIATION = (".kappa", ".alpha", ".pearson", ".spearman", ".kendall")
+"""Figures that are 0, or undefined, by definition for a judge that gives every text the same score."""
 _WITHOUT_SIGN = ("agreement.<dimension>.bias", "together.<dimension>", "length.<dimension>")
 
 
 def check_health(health: JudgeHealth, thresholds: Iterable[Gate]) -> list[HealthResult]:
     """The results of all thresholds, in order. One passes or fails with its whole interval:
     a figure on the right side by its point value alone is not shown."""
-    return [_result(threshold, health_value(health, threshold.pattern, threshold.subject)) for threshold in thresholds]
+    return [
+        _result(
+            threshold,
+            health_value(health, threshold.pattern, threshold.subject),
+            constant=threshold.pattern.endswith(_OF_VARIATION) and threshold.subject in health.constant,
+        )
+        for threshold in thresholds
+    ]
 
 
 def health_value(health: JudgeHealth, metric: str, subject: str = "") -> Estimate:
@@ -118,9 +128,14 @@ def _without_sign(estimate: Estimate) -> Estimate:
     return replace(estimate, value=value, low=0.0 if across else ends[0], high=ends[1])
 
 
-def _result(threshold: Gate, estimate: Estimate) -> HealthResult:
+def _result(threshold: Gate, estimate: Estimate, *, constant: bool = False) -> HealthResult:
     value, limit = estimate.value, threshold.threshold
     missing = f"; {estimate.n_missing} missing" if estimate.n_missing else ""
+    if constant and estimate.n >= _FEWEST and not COMPARE[threshold.operator](value or 0.0, limit):
+        reason = (
+            f"{in_unit(value, threshold.unit)} by definition: the same score for every text (n {estimate.n}{missing})"
+        )
+        return HealthResult(threshold.text, Verdict.FAIL, value, estimate.n, reason, estimate)
     if value is None:
         reason = "n/a: no data" + missing
         return HealthResult(threshold.text, Verdict.AMBIGUOUS, value, estimate.n, reason, estimate)
@@ -172,7 +187,7 @@ _FEWEST = 5
 
 def complaints_about(health: JudgeHealth) -> tuple[str, ...]:
     """Sentences, those about readings that cannot be believed at all first."""
-    return (*_itself(health), *_scale(health), *_labels(health), *_pairs(health))
+    return (*health.unfit, *health.dependent, *_itself(health), *_scale(health), *_labels(health), *_pairs(health))
 
 
 def _itself(health: JudgeHealth) -> Iterator[str]:
@@ -208,7 +223,7 @@ def _scale(health: JudgeHealth) -> Iterator[str]:
     top = health.scale[1]
     for name, item in health.dimensions.items():
         share = item.top_share
-        if item.constant and share.n >= _FEWEST:
+        if name in health.constant and share.n >= _FEWEST:
             yield f"{name} is the same in all {share.n} texts: it separates none"
         if item.inflated:
             yield f"gives {top:g} of {top:g} for {name} in {_of(share)} texts: {_than_due(item)}"
@@ -315,8 +330,79 @@ def judge_health(
         itself=against_itself(votes),
         corrected=corrected_by_labels(votes.passed, labels.passes, votes.unit, rubric),
         spending=spending,
+        dependent=tuple(_not_independent(votes, labels)),
     )
+    declared = () if suite.judge is None else suite.judge.constant
+    constant = tuple(name for name, item in health.dimensions.items() if item.constant and name not in declared)
+    health = replace(health, constant=constant, unfit=tuple(_unfit(health, constant)))
     return replace(health, complaints=complaints_about(health))
+
+
+MIN_IDENTICAL = 50
+"""Texts from which on agreement of 1.00 between a judge and labels is too good."""
+_MIN_IDENTICAL_RATERS = 20
+"""Two people, or two judges, who never differ on this many texts are one."""
+_SHOWN_AS_ONE = 0.995
+
+
+def _unfit(health: JudgeHealth, constant: tuple[str, ...]) -> Iterator[str]:
+    """Why a judge is not fit, whatever the thresholds are: one score for every text, which labels refuse to some."""
+    for name in constant:
+        agreement = health.dimensions[name].agreement
+        if agreement.kappa.n >= _FEWEST and agreement.kappa.value is not None and (agreement.exact.value or 0.0) < 1:
+            yield (
+                f"{name}: the same score for all {agreement.kappa.n:,} labeled texts, and the labels differ from it:"
+                " kappa is 0 by definition"
+            )
+
+
+def _not_independent(votes: Votes, labels: _Labelled) -> Iterator[str]:
+    """Labels and votes that are not independent of each other, one sentence each."""
+    rubric = votes.rubric
+    for name in (*rubric.dimensions, *rubric.flags):
+        best = labels.of(name).best if name in rubric.dimensions else labels.flag(name)
+        given, names = labels.people(name) if name in rubric.dimensions else (np.empty((0, len(best))), [])
+        references = [("the label", best), *((f"{who}'s label", row) for who, row in zip(names, given, strict=True))]
+        for whose, column in references:
+            n = max(_identical(scores, column) for scores in (votes.uncapped(name), votes.capped(name)))
+            if n >= MIN_IDENTICAL:
+                yield (
+                    f"{name}: the judge gives {whose} in {n:,} of {n:,} texts (agreement of 1.00): labels that are the"
+                    " judge's own scores, or that it is shown, look like this"
+                )
+                break
+        for one, other in combinations(range(len(names)), 2):
+            if (n := _identical(given[one], given[other])) >= _MIN_IDENTICAL_RATERS:
+                both = f"{names[one]} and {names[other]}"
+                yield f"{name}: {both} give the same score in all {n:,} texts: two names, one labeler"
+    for (first, ours), (second, theirs) in combinations(_by_member(votes).items(), 2):
+        if (n := _identical(ours, theirs)) >= _MIN_IDENTICAL_RATERS * len(rubric.dimensions):
+            both = f"judges {first} and {second}"
+            yield f"{both} give the same scores in all texts ({n:,} scores): the panel has one vote twice"
+
+
+def _identical(first: Array, second: Array) -> int:
+    """The number of texts that both columns have, when they agree but for what rounds to 1.00 and are not constant; 0
+    when they do not."""
+    both = ~(np.isnan(first) | np.isnan(second))
+    one, other = first[both], second[both]
+    if not len(one) or len(np.unique(other)) < 2:
+        return 0
+    kappa = weighted_kappa(one, other).value
+    return len(one) if kappa is not None and kappa >= _SHOWN_AS_ONE and (one == other).mean() >= 0.99 else 0
+
+
+def _by_member(votes: Votes) -> dict[str, Array]:
+    """By member of a panel, its scores in all dimensions, text by text; the first of several repeats."""
+    columns = {}
+    for member, code in votes.members.items():
+        mine = votes.main & (votes.member == code)
+        texts, first = np.unique(votes.text[mine], return_index=True)
+        rows = np.full((len(votes.rubric.dimensions), votes.n_texts), np.nan)
+        for at, name in enumerate(votes.rubric.dimensions):
+            rows[at, texts] = votes.stated(name)[mine][first]
+        columns[member] = rows.ravel()
+    return columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -466,8 +552,10 @@ _FEWEST_NEARLY = 20
 _NEARLY_ALL = 0.95
 
 
-def constant_judge(figures: JudgeFigures, scale: tuple[float, float]) -> str:
+def constant_judge(figures: JudgeFigures, scale: tuple[float, float], expected: Collection[str] = ()) -> str:
     """Why the scores of a judge tell nothing of texts that differ; "" when they do, or when one score may be due.
+
+    In the dimensions of `expected` the suite declares that one score is, unless labels contradict it.
 
     A judge that gives all texts the same scores is suspect. Labels that are all alike allow it, and so does a scale of
     two, on which a system that is always right has one score. In a single dimension, and where it is nearly all texts,
@@ -475,9 +563,11 @@ def constant_judge(figures: JudgeFigures, scale: tuple[float, float]) -> str:
     """
     usual = {name: item.usual for name, item in figures.dimensions.items() if item.usual is not None}
     usual = {name: item for name, item in usual.items() if item.n_texts >= FEWEST_ALIKE}
-    if usual and all(item.n == item.n_texts for item in usual.values()) and not _may_be_due(usual, scale):
-        given = ", ".join(f"{name} {item.score:g}" for name, item in usual.items())
-        n = max(item.n_texts for item in usual.values())
+    open_to_doubt = {name: item for name, item in usual.items() if name not in expected}
+    constant = bool(open_to_doubt) and all(item.n == item.n_texts for item in usual.values())
+    if constant and not _may_be_due(open_to_doubt, scale):
+        given = ", ".join(f"{name} {item.score:g}" for name, item in open_to_doubt.items())
+        n = max(item.n_texts for item in open_to_doubt.values())
         return f"the judge gives all {n:,} texts the same scores ({given}) although the texts differ"
     refused = [
         f"{name} {item.score:g} to {item.n:,} of {item.n_texts:,}; labels refuse it to"

@@ -490,6 +490,12 @@ class JudgeHealth:
     """What the judge's calls took; None when nobody counted."""
     complaints: tuple[str, ...] = ()
     """What is wrong with the judge, in words, worst first."""
+    constant: tuple[str, ...] = ()
+    """Dimensions in which every text got the same score, but for those in which the suite expects it."""
+    unfit: tuple[str, ...] = ()
+    """Why it is not fit, whatever the thresholds are."""
+    dependent: tuple[str, ...] = ()
+    """Labels and votes that are not independent: figures that stand on them show nothing."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -124,7 +124,7 @@ class Votes:
         self._units: dict[str, int] = {}
         self.modes: Counter[str] = Counter()
         self.step_names: dict[str, int] = {}
-        self._members: dict[str, int] = {}
+        self.members: dict[str, int] = {}
         self.broken: Counter[str] = Counter()
         """Votes that broke each rule."""
         self.n_excluded = self.n_failed = 0
@@ -172,7 +172,7 @@ class Votes:
         self._votes.append(
             (
                 text,
-                self._members.setdefault(vote.member, len(self._members)),
+                self.members.setdefault(vote.member, len(self.members)),
                 self.step_names.setdefault(vote.step, len(self.step_names)),
                 main,
                 vote.mode is None,

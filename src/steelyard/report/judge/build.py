@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from steelyard.analysis.judge.figures import Reasons
 from steelyard.analysis.judge.health import check_health, judge_health
 from steelyard.analysis.judge.model import HealthResult, JudgeHealth
 from steelyard.analysis.judge.votes import is_unanswered, labelled_samples, labels_by_case, with_labelled
+from steelyard.decide.disclosures import origins_of_run
 from steelyard.errors import UsageError
 from steelyard.metrics.expressions import Gate, parse_judge_threshold
 from steelyard.records import Outcome, RunHeader, RunState, Verdict
@@ -48,13 +49,21 @@ class JudgeCard:
     """Why texts are inconclusive, as sentences that name the judge, most frequent first."""
     n_broken: int = 0
     """Texts without any vote, since a scorer or a judge that is code broke on them."""
+    leaks: tuple[str, ...] = ()
+    """Labels that the judge's prompt shows: nothing that is compared with them says anything of the judge."""
+    origins: tuple[str, ...] = ()
+    """What the judge shares with the system under test, or members of a panel with each other."""
 
     @property
     def verdict(self) -> Verdict | None:
-        """What all thresholds come to; None when the suite declares none."""
+        """What all thresholds come to, unless the judge is unfit or not independent anyway; None without either."""
         results = {result.verdict for _, result in self.checks}
         if self.invalid:
             return Verdict.INVALID
+        if self.leaks or self.health.unfit:
+            results.add(Verdict.FAIL)
+        if self.health.dependent:
+            results.add(Verdict.AMBIGUOUS)
         for verdict in (Verdict.FAIL, Verdict.AMBIGUOUS, Verdict.PASS):
             if verdict in results:
                 return verdict
@@ -65,8 +74,8 @@ class JudgeCard:
         return sum(result.verdict is verdict for _, result in self.checks)
 
 
-def build_card(store: Store, header: RunHeader, judge: JudgeModel) -> JudgeCard:
-    """The card of the judge of a stored run; labels are those of the run's own cases.
+def build_card(store: Store, header: RunHeader, judge: JudgeModel, leaks: Sequence[str] = ()) -> JudgeCard:
+    """The card of the judge of a stored run; labels are those of the run's own cases, `leaks` those of its prompt.
 
     UsageError when the run was judged by another rubric than `judge` has.
     """
@@ -89,6 +98,8 @@ def build_card(store: Store, header: RunHeader, judge: JudgeModel) -> JudgeCard:
         outcomes=outcomes,
         why_failed=watch.reasons.counted(),
         n_broken=broken,
+        leaks=tuple(leaks),
+        origins=tuple(origins_of_run(header)),
     )
 
 

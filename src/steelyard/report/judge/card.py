@@ -51,7 +51,8 @@ def document(card: JudgeCard) -> doc.Document:
     header = card.header
     remarks = [doc.Bullet(reason) for reason in card.invalid]
     remarks += [doc.Bullet(warning, doc.Tone.WARNING) for warning in warnings(card)]
-    complaints = bullets(card.health.complaints) if card.health.complaints else doc.Text("No problems.")
+    problems = [*card.leaks, *card.health.complaints, *card.origins]
+    complaints = bullets(problems) if problems else doc.Text("No problems.")
     wrong = doc.Section("What is wrong", [complaints])
     blocks: list[doc.Block] = [
         doc.Headline(verdict_word(card), headline(card), remarks=remarks, extra=[wrong]),
@@ -80,8 +81,8 @@ def data(card: JudgeCard) -> dict[str, Any]:
         "warnings": encode(warnings(card)),
         "labels": card.labels_at or None,
         "thresholds": asked,
-        "complaints": encode(card.health.complaints),
-        **picked(card, "invalid", "outcomes", "n_broken", "why_failed", "examples", "health"),
+        "complaints": encode([*card.leaks, *card.health.complaints, *card.origins]),
+        **picked(card, "leaks", "origins", "invalid", "outcomes", "n_broken", "why_failed", "examples", "health"),
     }
 
 
@@ -399,8 +400,13 @@ def headline(card: JudgeCard) -> str:
     also = f", {untold} not shown" if untold else ""
     if card.verdict is Verdict.INVALID:
         return "This run shows nothing about its judge: neither fit nor unfit"
+    if card.leaks:
+        return "This judge is not fit: its prompt shows it the labels"
     if card.verdict is Verdict.FAIL:
-        return f"This judge is not fit: {missed} of {fmt.counted(n, 'threshold')} missed{also}"
+        thresholds = (f"{missed} of {fmt.counted(n, 'threshold')} missed{also}",) if missed else ()
+        return f"This judge is not fit: {(thresholds or card.health.unfit)[0]}"
+    if card.health.dependent:
+        return f"This judge is not shown to be fit: {card.health.dependent[0]}"
     if card.verdict is Verdict.AMBIGUOUS:
         return f"This judge is not shown to be fit: {untold} of {fmt.counted(n, 'threshold')} not shown"
     if card.verdict is Verdict.PASS:

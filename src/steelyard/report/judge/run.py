@@ -79,7 +79,10 @@ def judge_warnings(report: Report) -> list[str]:
         _warning(judge.made_up_quotes, _MUCH_MADE_UP, "votes quote what is not in the text"),
         _warning(judge.disagreement, _MUCH_DISAGREEMENT, "texts have votes that are far apart"),
     ]
+    described = report.header.description.judge
+    expected = () if described is None else described.constant
     enough = {name: item for name, item in judge.dimensions.items() if item.top_share.n >= _FEWEST}
+    enough = {name: item for name, item in enough.items() if name not in expected or not item.constant}
     same = [name for name, item in enough.items() if item.constant]
     inflated = [
         f"{name} {fmt.band_count(item.top_share)}"

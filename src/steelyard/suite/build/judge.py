@@ -162,6 +162,11 @@ def _check_health(judge: JudgeModel, draft: Draft) -> None:
             threshold = parse_judge_threshold(text)
             if problem := check_judge_threshold(threshold, judge.rubric) or judge_lacks(threshold, judge):
                 raise ValueError(problem)
+    dimensions = [dimension.name for dimension in judge.rubric.dimensions]
+    for at, name in enumerate(judge.constant):
+        if name not in dimensions:
+            hint = meant_or_listed(name, dimensions)
+            draft.add_problem(f"judge.constant: there is no dimension {name!r}{hint}", (*_AT, "constant", at))
 
 
 def build_rubric(raw: Any, draft: Draft, components: Collection[str] = ()) -> Rubric | None:
