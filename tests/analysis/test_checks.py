@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import combinations
-from math import comb
 
 import numpy as np
 import pytest
@@ -17,9 +16,9 @@ from parts.described import summarise
 from parts.looped import for_every
 from parts.repeats import cell, checks, expecting, summed_up
 from steelyard.analysis.repeats import CheckFigure
-from steelyard.metrics.cells import all_of
+from steelyard.metrics.cells import PassedRepeats
 from steelyard.records import Check, CheckState
-from steelyard.stats.intervals import Estimate
+from steelyard.stats.intervals import Estimate, Possible
 
 
 def held(row: str, required_repeats: str, repeats: int = 0) -> bool | None:
@@ -134,9 +133,10 @@ class TestCounts:
         found = self.figures()
         rates = [(rate.value, rate.n, rate.n_missing) for rate in (found.cells_rate, found.checks_rate)]
         assert rates == [(1 / 4, 2, 2), (4 / 7, 5, 2)]
-        # Wilson's interval of 1 of 4, by scipy.
-        oracle = binomtest(1, 4).proportion_ci(method="wilson")
-        assert (found.cells_rate.low, found.cells_rate.high) == pytest.approx((oracle.low, oracle.high))
+        # Two of four are undecided: from Wilson's interval of 1 of 4 to that of 3 of 4, by scipy.
+        few, many = (binomtest(n, 4).proportion_ci(method="wilson") for n in (1, 3))
+        assert (found.cells_rate.low, found.cells_rate.high) == pytest.approx((few.low, many.high))
+        assert found.cells_rate.possible == Possible(1 / 4, 3 / 4, 2, 4)
 
     def test_each_check_is_reported_in_the_order_of_the_suite(self):
         # Of 3 cells: y passed in 3 + 2 + 3 answers, x in 3 + 3 + 2.
@@ -152,14 +152,17 @@ class TestCounts:
         assert (found.cells[1].checks, found.cells[1].holds) == ((), None)
 
     def test_nothing_decided_is_not_available(self):
-        found = summed_up(cell("a", x="--")).checks
-        assert (found.cells_rate, found.flaky) == (Estimate(None, 0, 1), Estimate(None, 0, 1))
+        found = summed_up(cell("a", x="--"))
+        unknown = Estimate(None, 0, 1, possible=Possible(0.0, 1.0, 1, 1))
+        assert (found.checks.cells_rate, found.passes.flaky) == (unknown, unknown)
 
     def test_a_suite_without_expectations_has_no_figures(self):
         made = columns([Made("a", 1.0)])
         assert summarise(made, suite(), checks=checks([[]])).checks is None
         assert summarise(made, expecting()).checks is None
-        assert summarise(made, expecting(), checks=checks([[]])).checks.cells_undecided == 1
+        # No check applies to a case that was answered and has none: the pass rule alone decides.
+        found = summarise(made, expecting(), checks=checks([[]])).checks
+        assert (found.cells_passed, found.checks_undecided, found.cells_unknown) == (1, 0, 0)
 
     def test_the_checks_of_several_variants_of_one_case_are_one_cluster(self):
         alike = [cell(f"c{i}", variant, x="p" if i % 2 else "f") for i in range(6) for variant in ("u", "v")]
@@ -201,36 +204,49 @@ class TestCounts:
 class TestRepeats:
     def test_pass_all_is_the_unbiased_estimate(self):
         # c of n clean: 3 of 4 and 4 of 4. pass^2: C(3,2)/C(4,2) = 3/6, and 1; pass^4: 0 and 1.
-        found = summed_up(cell("a", x="pppf", y="pppp"), cell("b", x="pppp", y="pppp")).checks
+        found = summed_up(cell("a", x="pppf", y="pppp"), cell("b", x="pppp", y="pppp")).passes
         assert {k: estimate.value for k, estimate in found.all_of.items()} == {1: 0.875, 2: 0.75, 3: 0.625, 4: 0.5}
         assert [(estimate.n, estimate.n_missing) for estimate in found.all_of.values()] == [(2, 0)] * 4
 
-    def test_a_cell_with_fewer_decided_repeats_is_missing(self):
+    def test_a_cell_with_fewer_decided_repeats_stays_in_the_figure(self):
         # Of b, the repeat with a failure is decided although y did not run; the other is not.
-        found = summed_up(cell("a", x="ppp", y="ppp"), cell("b", x="p-f", y="pp-")).checks
-        assert [(each.clean, each.decided, each.flaky) for each in found.cells] == [(3, 3, False), (1, 2, True)]
-        assert {k: (e.value, e.n, e.n_missing) for k, e in found.all_of.items()} == {
+        summary = summed_up(cell("a", x="ppp", y="ppp"), cell("b", x="p-f", y="pp-"))
+        listed = summary.checks.cells
+        assert [(each.clean, each.decided, each.flaky) for each in listed] == [(3, 3, False), (1, 2, True)]
+        # By hand, for b: of 1 and of 2 known repeats 1/2 and 0; all 3 cannot pass.
+        assert {k: (e.value, e.n, e.n_missing) for k, e in summary.passes.all_of.items()} == {
             1: (0.75, 2, 0),
             2: (0.5, 2, 0),
-            3: (1.0, 1, 1),
+            3: (0.5, 2, 0),
         }
-        assert (found.flaky.value, found.flaky.n) == (0.5, 2)
+        # b with its unknown repeat failed or passed: 1 or 2 of 3, and of pairs 0 or 1 of 3.
+        bounds = {"1": pytest.approx((2 / 3, 5 / 6)), "2": pytest.approx((1 / 2, 2 / 3))}
+        assert summary.passes.bounds == bounds
+        assert (summary.passes.flaky.value, summary.passes.flaky.n) == (0.5, 2)
 
     def test_one_repeat_cannot_be_flaky(self):
-        found = summed_up(cell("a", x="p"), cell("b", x="f")).checks
+        found = summed_up(cell("a", x="p"), cell("b", x="f")).passes
         assert (found.flaky.value, found.flaky.n, found.flaky.n_missing) == (None, 0, 2)
         assert (found.all_of.keys(), found.all_of[1].value) == ({1}, 0.5)
 
-    @given(st.integers(0, 12).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))), st.integers(1, 12))
-    def test_pass_all_is_the_share_of_all_choices_of_k(self, counts, k):
-        clean, n = counts
-        found = all_of(np.array([clean]), np.array([n]), range(1, k + 1))[k][0]
-        if n < k:
-            assert np.isnan(found)
-        else:
-            chosen = list(combinations([True] * clean + [False] * (n - clean), k))
-            assert found == pytest.approx(sum(map(all, chosen)) / len(chosen))
-            assert found == pytest.approx(comb(clean, k) / comb(n, k))
+    @given(st.text("pf-", min_size=1, max_size=8), st.integers(1, 8))
+    def test_pass_all_is_the_share_of_all_choices_of_k(self, row, k):
+        """Every choice of k repeats, written out: of those that are known, and of all with the unknown ones filled."""
+
+        def share(results):
+            chosen = list(combinations(results, k))
+            return sum(map(all, chosen)) / len(chosen)
+
+        k = min(k, len(row))
+        known = [letter == "p" for letter in row if letter != "-"]
+        counts = (np.array([n]) for n in (sum(known), len(known), len(row)))
+        found = PassedRepeats(*counts).all_of(k)
+        lowest, highest = (share([letter in passing for letter in row]) for passing in ("p", "p-"))
+        assert tuple(end[0] for end in found.possible) == pytest.approx((lowest, highest))
+        settled = lowest == highest
+        value = lowest if settled or len(known) < k else share(known)
+        assert (found.values[0], found.undecided[0]) == (pytest.approx(value), not settled and len(known) < k)
+        assert lowest - 1e-12 <= value <= highest + 1e-12
 
 
 class TestCells:

@@ -37,7 +37,11 @@ def cell(case: str, outcomes: str, **changes: object) -> list[Made]:
         ("fff", 0, 0, 1),
         ("vvvmm", 0, 1, 0),  # 3 of 5 is less than 2 of 3
         ("vvvvmm", 1, 0, 0),
-        ("vvvvmf", 1, 0, 0),  # 4 of the 5 that came
+        ("vvvvmf", 1, 0, 0),  # 4 of 6, whatever the last would have been
+        ("vvvmmf", 0, 0, 1),  # 3 or 4 of 6
+        ("mmf", 0, 1, 0),  # 1 of 3 at most: what failed twice cannot pass any more
+        ("mm", 0, 1, 0),
+        ("vmf", 0, 0, 1),
     ],
 )
 def test_valid_in_two_of_three(outcomes: str, held: int, failed: int, undecided: int) -> None:

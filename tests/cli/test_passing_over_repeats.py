@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from math import comb
+from itertools import combinations
+from statistics import fmean
 
 import pytest
 
@@ -21,14 +22,25 @@ gates: [pass_all.3 >= 50 %, flaky_rate <= 60 %, category.hard.flaky_rate <= 10 %
 """
 # Case to whether each answer is right; None is an answer that was never recorded.
 ANSWERS = {"a": (1, 1, 1), "b": (1, 0, 1), "c": (0, 0, 0), "d": (1, 1, None), "e": (1, 0, None), "f": (1, None, None)}
-CLEAN = {"a": (3, 3), "b": (2, 3), "c": (0, 3), "d": (2, 2), "e": (1, 2), "f": (1, 1)}
-"""Passed, decided."""
+
+
+def share(answers, k):
+    """Of all choices of k answers, those in which all are right."""
+    chosen = list(combinations(answers, k))
+    return sum(map(all, chosen)) / len(chosen)
 
 
 def by_hand(k):
-    """pass^k as the literature has it: the mean of C(passed, k) / C(decided, k) over cases with k decided answers."""
-    shares = [comb(clean, k) / comb(decided, k) for clean, decided in CLEAN.values() if decided >= k]
-    return pytest.approx(sum(shares) / len(shares)), len(shares)
+    """pass^k over all cases with n, missing, and what it would be if all missing answers were wrong, or right."""
+    values, lowest, highest, open_ = [], [], [], 0
+    for answers in ANSWERS.values():
+        known = [each for each in answers if each is not None]
+        worst, best = (share([end if each is None else each for each in answers], k) for end in (0, 1))
+        undecided = worst != best and len(known) < k
+        values.append(worst if worst == best or undecided else share(known, k))
+        lowest, highest, open_ = [*lowest, worst], [*highest, best], open_ + undecided
+    mean, low, high = (pytest.approx(fmean(column)) for column in (values, lowest, highest))
+    return mean, len(values) - open_, open_, low, high
 
 
 @pytest.fixture(scope="module")
@@ -50,26 +62,35 @@ def report(tmp_path_factory):
 
 def test_pass_k_is_the_chance_that_k_answers_all_pass(report):
     all_of = report[0]["passes"]["all_of"]
-    assert {int(k): (item["value"], item["n"]) for k, item in all_of.items()} == {k: by_hand(k) for k in (1, 2, 3)}
-    assert all(item["low"] < item["value"] < item["high"] for item in all_of.values())
-    assert all_of["3"]["n_missing"] == 3
+    found = {int(k): item for k, item in all_of.items()}
+    bounds = report[0]["passes"]["bounds"]
+    for k in (1, 2, 3):
+        item, (low, high) = found[k], bounds[str(k)]
+        assert (item["value"], item["n"], item["n_missing"], low, high) == by_hand(k)
+        assert item["low"] < low < high < item["high"]
+    # By hand: only a passes all three; d and f might, and each of the others failed once.
+    assert by_hand(3) == (1 / 6, 4, 2, 1 / 6, 3 / 6)
 
 
 def test_cases_that_pass_sometimes_are_flaky(report):
     passes, text, full = report[0]["passes"], *report[1:]
-    # One answer of f is no evidence of either.
-    assert (passes["flaky"]["value"], passes["flaky"]["n"]) == (0.4, 5)
+    # The missing answers of d and f could make them flaky.
+    flaky = passes["flaky"]
+    assert (flaky["value"], flaky["n"], flaky["n_missing"]) == (2 / 6, 4, 2)
+    assert passes["bounds"]["flaky"] == pytest.approx([2 / 6, 4 / 6])
     listed = [(cell["case_id"], cell["clean"], cell["decided"]) for cell in passes["cells"]]
-    assert listed == [("b", 2, 3), ("e", 1, 2)]
-    assert "2 of 5 cases, some answers pass and others not: b 2 of 3, e 1 of 2" in " ".join(text.split())
+    assert listed == [("e", 1, 2), ("b", 2, 3)]
+    words = "2 of 6 cases, 2 undecided (33.3 to 66.7 %), some repeats pass and others do not: e 1 of 2, b 2 of 3"
+    assert words in " ".join(text.split())
     assert "Flaky cases Case Passed e 1 of 2 b 2 of 3" in " ".join(full.split())
 
 
 def test_gates_stand_on_them_over_the_run_and_its_slices(report):
     verdicts = {gate["metric"]: (gate["verdict"], gate["value"]["value"]) for gate in report[0]["gates"]}
     assert verdicts["category.hard.flaky_rate"] == ("FAIL", 1.0)
-    assert verdicts["pass_all.3"][1] == pytest.approx(1 / 3)
-    assert verdicts["flaky_rate"][1] == 0.4
+    # Between 1/6 and 3/6 against 50 %, and between 2/6 and 4/6 against 60 %.
+    assert verdicts["pass_all.3"] == ("AMBIGUOUS", pytest.approx(1 / 6))
+    assert verdicts["flaky_rate"] == ("AMBIGUOUS", pytest.approx(2 / 6))
 
 
 def test_a_suite_without_a_pass_rule_has_none(tmp_path):

@@ -73,7 +73,7 @@ def test_a_run_knows_its_checks_and_how_alike_its_repeats_are(tmp_path):
         ("level:low", 2, 6),
         ("how_many", 2, 5),
     ]
-    assert (checks.cells_passed, checks.flaky.value) == (2, 0.5)
+    assert (checks.cells_passed, report.summary.passes.flaky.value) == (2, 0.5)
     assert [(each.name, each.required_repeats) for each in checks.cells[0].checks] == [
         ("schema", "majority"),
         ("level:low", "all"),
@@ -89,7 +89,7 @@ def test_a_run_knows_its_checks_and_how_alike_its_repeats_are(tmp_path):
     assert data["checks"]["cells_rate"]["value"] == 1.0
     assert data["stability"]["cells"][1]["bands"] == {"presence": "unsteady", "span": "unsteady", "level": "unstable"}
     assert data["overall"]["over_repeats"]["stability.presence"]["value"] == 0.8
-    assert json.loads(json.dumps(data))["checks"]["all_of"]["3"]["value"] == 0.5
+    assert json.loads(json.dumps(data))["passes"]["all_of"]["3"]["value"] == 0.5
 
 
 def test_one_repeat_of_the_three_that_the_suite_asks_for_leaves_the_gate_on_stability_out(tmp_path):

@@ -13,7 +13,7 @@ from statistics import fmean
 from steelyard.records import CheckState, Outcome
 
 CONCLUSIVE = (Outcome.SCORED, Outcome.MALFORMED)
-PASSED, FAILED = CheckState.PASSED, CheckState.FAILED
+PASSED, FAILED, NOT_RUN = CheckState.PASSED, CheckState.FAILED, CheckState.NOT_RUN
 BADNESS = {CheckState.PASSED: 0, CheckState.NOT_RUN: 1, CheckState.FAILED: 2}
 LEAST = {0.5: 1, 0.95: 20, 0.99: 100}
 CALLS = {"cost.total": "cost", "tokens.in": "tokens_in", "tokens.out": "tokens_out"}
@@ -173,8 +173,10 @@ class Naive:
         repeats = self.suite["repeats"]
         never = self.suite["n_planned"] // repeats - len(cells) if self.absent else 0
         found = [Cell(each, self).brings(pattern, names) for each in cells.values()]
-        if pattern.endswith("passed"):
-            hits, of, open_ = (sum(each[at] for each in found) for at in range(3))
+        if not pattern.startswith("stability."):
+            if "pass_all" in pattern and int(names[0]) > repeats:
+                return None, 0, len(found) + never
+            hits, of, open_ = (math.fsum(each[at] for each in found) for at in range(3))
             of, open_ = of + never, open_ + never
             return (hits / of if of > open_ else None), of - open_, open_
         values = [each for each in found if each is not None and each != "not asked for"]
@@ -199,6 +201,11 @@ class Cell:
         self.declared = {check["name"]: check["required_repeats"] for check in expect.get("checks", ())}
         self.usual = expect.get("required_repeats", "all")
 
+    @property
+    def unknown(self):
+        """Whether its checks are not known: it has none, and nothing that is conclusive."""
+        return not self.names and all(self.run.silent(sample) for sample in self.samples)
+
     def base(self, name):
         return name if name in self.declared else name.partition(":")[0]
 
@@ -219,36 +226,90 @@ class Cell:
     def brings(self, pattern, names):
         if pattern.startswith("stability."):
             return self.stability(names)
-        if pattern in ("pass_all.<k>", "flaky_rate"):
-            return self.clean_repeats(int(names[0]) if names else 0)
+        if pattern == "flaky_rate":
+            return self.flaky(self.repeats())
+        if pattern.endswith("pass_all.<k>"):
+            return self.pass_all(self.repeats() if pattern.startswith("pass") else self.by_checks(), int(names[0]))
         holding = {name: self.holds(name) for name in self.names}
         if pattern == "cases.passed":
+            rest = [self.rest(sample) for sample in self.samples]
+            holding["rest"] = self.most_of_all(rest, [sample.repeat for sample in self.samples])
             together = [name for name in self.names if self.declared.get(self.base(name), self.usual) == "majority"]
             if together:
                 states = [{each.get(name) for name in together} for each in self.states]
+                if self.usual == "majority":
+                    states = [
+                        one | {NOT_RUN if other is None else PASSED if other else FAILED}
+                        for one, other in zip(states, rest, strict=True)
+                    ]
                 holding["all at once"] = self.most(states.count({PASSED}), sum(FAILED in each for each in states))
             if False in holding.values():
                 return 0, 1, 0
-            return (0, 1, 1) if None in holding.values() or not self.names else (1, 1, 0)
+            return (0, 1, 1) if None in holding.values() else (1, 1, 0)
         if not holding:
-            return 0, 1, 1
+            return 0, int(self.unknown), int(self.unknown)
         mine = [holds for name, holds in holding.items() if not names or self.base(name) == names[0]]
         return mine.count(True), len(mine), mine.count(None)
 
-    def passes(self):
-        """Repeats that passed by the pass rule, and those that it could be said of."""
-        heard = [each for each in self.samples if not self.run.silent(each)]
-        results = [False if each.outcome is Outcome.MALFORMED else each.passed for each in heard]
-        return results.count(True), len(results) - results.count(None)
+    def most_of_all(self, states, repeats):
+        """Whether something that is True, False or not known in each repeat holds as often as the suite asks for."""
+        passed, failed = states.count(True), states.count(False)
+        if self.usual == "first":
+            return next((state for state, repeat in zip(states, repeats, strict=True) if repeat == 0), None)
+        return (
+            self.most(passed, failed)
+            if self.usual == "majority"
+            else False
+            if failed
+            else passed == self.planned or None
+        )
 
-    def clean_repeats(self, k):
-        clean = sum(all(each.get(name) is PASSED for name in self.names) for each in self.states) if self.names else 0
-        decided = clean + sum(FAILED in each.values() for each in self.states)
-        if not self.run.suite.get("expect") and not any(each.checks for each in self.run.samples):
-            clean, decided = self.passes()
-        if not k:
-            return None if decided < 2 else float(0 < clean < decided)
-        return None if decided < k or k > self.run.suite["repeats"] else math.comb(clean, k) / math.comb(decided, k)
+    def rest(self, sample):
+        """Whether a sample passes apart from its checks, which the suite's score does not hold; None: not known."""
+        if self.run.silent(sample):
+            return None
+        return False if sample.outcome is Outcome.MALFORMED else sample.passed
+
+    def repeats(self):
+        """By repeat, whether it passes under all rules: True, False, or None where nobody knows."""
+        results = []
+        for sample, states in zip(self.samples, self.states, strict=True):
+            rest, found = self.rest(sample), [states.get(name) for name in self.names]
+            clean = all(state is PASSED for state in found)
+            results.append(False if rest is False or FAILED in states.values() else True if rest and clean else None)
+        return results
+
+    def by_checks(self):
+        """The same by checks alone."""
+        return [
+            False
+            if FAILED in states.values()
+            else True
+            if self.names and all(states.get(name) is PASSED for name in self.names)
+            else None
+            for states in self.states
+        ]
+
+    def pass_all(self, results, k):
+        """Value, 1, and whether it is undecided: every choice of k repeats, written out."""
+
+        def share(results):
+            chosen = list(combinations(results, k))
+            return sum(map(all, chosen)) / len(chosen)
+
+        if k > self.run.suite["repeats"]:
+            return 0, 1, 1
+        known = [each for each in results if each is not None]
+        unknown = self.planned - len(known)
+        lowest, highest = share(known + [False] * unknown), share(known + [True] * unknown)
+        if lowest == highest:
+            return lowest, 1, 0
+        return (share(known), 1, 0) if len(known) >= k else (lowest, 1, 1)
+
+    def flaky(self, results):
+        mixed = True in results and False in results
+        known = sum(each is not None for each in results)
+        return mixed, 1, not mixed and (known < self.planned or self.planned < 2)
 
     def stability(self, names):
         answers = [each.items for each in self.samples if not self.run.silent(each) and each.items is not None]

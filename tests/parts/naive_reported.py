@@ -142,8 +142,10 @@ def _(run, at, pattern):
     found = Counter()
     for cell in run.cells(run.part(at)).values():
         scores = [score for each in cell.samples if (score := run.score(each)) is not None]
-        holds = sum(score >= int(least) / 100 for score in scores) * int(of) >= len(scores) * int(most)
-        found["undecided" if len(scores) < int(of) else "passed" if holds else "failed"] += 1
+        hits, planned = sum(score >= int(least) / 100 for score in scores), max(cell.planned, int(of))
+        # The unknown repeats as failed, and as passed.
+        worst, best = (n * int(of) >= planned * int(most) for n in (hits, hits + planned - len(scores)))
+        found["passed" if worst and len(scores) >= int(of) else "undecided" if best else "failed"] += 1
     planned = run.suite["n_planned"] // run.suite["repeats"]
     planned = {"": planned, "variant": planned // len(run.suite["variants"])}.get(at.factor, 0)
     found["undecided"] += max(0, planned - found.total())
@@ -501,7 +503,7 @@ def _(run, at, pattern):
         hit, _, open_ = cell.brings("cases.passed", ())
         found[state_of(None if open_ else bool(hit))] += 1
         found["all"] += 1
-        found["unknown"] += not cell.names
+        found["unknown"] += cell.unknown
     found.update(dict.fromkeys(("undecided", "all", "unknown"), run.never))
     return found[pattern.rpartition(".")[2]]
 
@@ -510,7 +512,7 @@ def _(run, at, pattern):
 def _(run, at, pattern):
     cells = run.cells().values()
     found = Counter(state_of(cell.holds(name)) for cell in cells for name in cell.names)
-    found["undecided"] += sum(not cell.names for cell in cells) + run.never
+    found["undecided"] += sum(cell.unknown for cell in cells) + run.never
     return found[pattern.rpartition(".")[2]]
 
 
@@ -531,16 +533,15 @@ def _(run, at, pattern):
     return sum(state_of(cell.holds(name)) == state for cell in mine)
 
 
-@form("<case>.clean", "<case>.decided")
+@form("cases.count.flaky")
 def _(run, at, pattern):
-    cell = run.cell_at(at)
-    clean = sum(all(each.get(name) is PASSED for name in cell.names) for each in cell.states)
-    return clean if pattern.endswith("clean") else clean + sum(FAILED in each.values() for each in cell.states)
+    return sum(cell.brings("flaky_rate", ())[0] for cell in run.cells().values())
 
 
-@form("<case>.passes.clean", "<case>.passes.decided")
+@form("<case>.clean", "<case>.decided", "<case>.passes.clean", "<case>.passes.decided")
 def _(run, at, pattern):
-    return run.cell_at(at).passes()[pattern.endswith("decided")]
+    results = run.cell_at(at).repeats()
+    return results.count(True) + (results.count(False) if pattern.endswith("decided") else 0)
 
 
 @form(*(f"<case>.check.<name>.{state}" for state in ("passed", "failed", "not_run", "n")))

@@ -40,6 +40,7 @@ NOT_FIGURES = {
     r"confidence\..*\.calibration\.widest": "the number of a bin; confidence.mce says it among its inputs",
     r"latency\.bars\[\d+\]\.(low|high)": "the bounds of what is counted; latency.bar.1 says them in its formula",
     r"checks\.cells\[\d+\]\.checks\[\d+\]\.(low|high)": "the range that the case asks for",
+    r"passes\.bounds\..*": "the range of pass_all.K or flaky_rate, whose own places have a name",
     r"repeats": "how often the plan asks each case",
     r"n_shown": "how many rows this report has",
     r"(samples|worst|slowest)\[\d+\]\.repeat": "which repeat a row is of",

@@ -33,6 +33,7 @@ FILLED = {
     "findings.<code>.samples": ["findings.NAME.samples"],
     "check.<check>.passed": ["check.count.passed", "check.colour.passed", "check.opening.passed"],
     "pass_all.<k>": ["pass_all.1", "pass_all.2", "pass_all.4", "pass_all.9"],
+    "checks.pass_all.<k>": ["checks.pass_all.1", "checks.pass_all.4"],
     "stability.<field>": ["stability.kind", "stability.where"],
 }
 WHOLE = [name for pattern in metrics() for name in FILLED.get(pattern, [pattern])]

@@ -14,7 +14,7 @@ from parts import reports
 from parts.chart_figures import cell, check, checks_figures, some_latency, some_stability, spread
 from parts.views import print_report, to_html, to_json, to_markdown
 from steelyard.analysis.latency import CellLatency, LatencyFigures, no_calls
-from steelyard.analysis.stability import CellStability, StabilityFigures
+from steelyard.analysis.stability import CellStability, FlakyCell, PassFigures, StabilityFigures
 from steelyard.report import repeats, run
 from steelyard.report.render.junit import to_junit
 from steelyard.stats.intervals import Estimate
@@ -27,8 +27,13 @@ CHECKS = checks_figures(
         cell("open", check("schema", 2, 0, 3, detail="no answer")),
     ],
     all_of={k: Estimate(0.5 / k, 3, 1) for k in range(1, 8)},
-    # bad and shaky among the three cases with two answers or more that tell; open has two clean ones of two.
-    flaky=Estimate(2 / 4, 4),
+)
+PASSES = PassFigures(
+    CHECKS.all_of,
+    # bad and shaky are flaky; open has two clean repeats of two, and three that are not known.
+    Estimate(2 / 4, 3, 1),
+    (FlakyCell("bad", "", 1, 5), FlakyCell("shaky", "", 3, 5)),
+    2,
 )
 STABILITY = StabilityFigures(
     "key",
@@ -61,7 +66,7 @@ LATENCY = LatencyFigures(
 
 @pytest.fixture
 def report():
-    return with_figures(checks=CHECKS, stability=STABILITY, latency=LATENCY)
+    return with_figures(checks=CHECKS, passes=PASSES, stability=STABILITY, latency=LATENCY)
 
 
 def with_figures(**figures):
@@ -120,16 +125,16 @@ def test_by_check_adds_up_the_values_of_a_declared_check(report):
 
 def test_flaky_cases_are_named_and_pass_k_goes_to_the_largest_k(report):
     rows = dict(repeats.expectations(report))
-    assert rows["Flaky"].endswith("bad 1 of 5, shaky 3 of 5")
+    assert rows["Flaky"] == ("2 of 4 cases, 1 undecided, some repeats pass and others do not: bad 1 of 5, shaky 3 of 5")
     assert rows["pass^k"].startswith("1: 50.0 %, 2: 25.0 %, 3: 16.7 %, 4: 12.5 %, 7: 7.1 %; n 3, 1 missing")
     assert rows["Required repeats"] == "a check must pass in more than half of the repeats"
 
 
 def test_pass_k_names_the_cases_of_each_k_where_fewer_have_answers_enough(report):
     all_of = {1: Estimate(0.69, 10, 1), 2: Estimate(0.5, 5, 6)}
-    fewer = replace(report, summary=replace(report.summary, checks=replace(CHECKS, all_of=all_of)))
+    fewer = replace(report, summary=replace(report.summary, passes=replace(PASSES, all_of=all_of)))
     told = dict(repeats.expectations(fewer))["pass^k"]
-    assert told.startswith("1: 69.0 % (n 10, 1 missing), 2: 50.0 % (n 5, 6 missing); chance")
+    assert told.startswith("1: 69.0 % (n 10, 1 missing), 2: 50.0 % (n 5, 6 missing); probability")
 
 
 def test_of_cases_that_were_never_asked_nobody_knows_how_many_checks_they_have(report):

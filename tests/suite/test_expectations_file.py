@@ -62,7 +62,7 @@ def test_all_checks_are_one_component_that_weighs_one(written):
 
 def test_without_a_pass_rule_every_check_must_pass(written):
     assert load_suite(written()).passing.text == "score >= 100 %"
-    assert load_suite(written(**{"pass": "score >= 50 %"})).passing.text == "score >= 50 %"
+    assert load_suite(written(**{"pass": "score >= 50 %"})).passing.text == "score >= 50 % and every check"
 
 
 def test_the_description_names_every_check_with_its_code_and_how_often_it_must_pass(written):

@@ -286,7 +286,7 @@ def _computed(
             math.fsum(item[rows]) for item in (contributions.values, contributions.below, contributions.undecided)
         )
         of, open_ = of + absent, open_ + absent
-        inputs = (("passed", hits), ("of all", of), ("of these undecided", open_))
+        inputs = (("passed" if how is Aggregate.RATE else "sum", hits), ("of all", of), ("of these undecided", open_))
         return Computed(hits / of if of > open_ else None, round(of - open_), round(open_), inputs)
     if contributions.ratios:
         sums = [tuple(math.fsum(item[~np.isnan(item)]) for item in _of(pair, rows)) for pair in contributions.ratios]

@@ -66,17 +66,19 @@ class CellChecks:
     variant: str
     checks: tuple[CheckOfCell, ...]
     holds: bool | None
-    """True when every check holds, False when one does not, None when it is undecided."""
+    """True when the case passes over its repeats: every check and the pass rule; None when it is undecided."""
     clean: int
-    """Repeats in which every check passed."""
+    """Repeats that passed, under all rules."""
     decided: int
-    """Repeats in which every check ran, or one failed: those that say whether the answer was clean."""
+    """Repeats that passed or failed."""
+    rule_holds: bool | None = True
+    """Whether the pass rule holds over the repeats, apart from the checks; None when it is undecided."""
     about: str = ""
     """What the case is there for, in the case's own words."""
 
     @property
     def flaky(self) -> bool:
-        """True when some repeats were clean and others were not."""
+        """True when some repeats passed and others failed."""
         return 0 < self.clean < self.decided
 
 
@@ -107,7 +109,8 @@ class ChecksFigures:
     checks_failed: int
     checks_undecided: int
     cells_rate: Estimate
-    """Share of all planned cells that hold; undecided ones do not, and are missing: `n` is the others."""
+    """Share of all planned cells that pass, under all rules; undecided ones do not, and are missing: `n` is the
+    others."""
     checks_rate: Estimate
     """Share of all checks of all cells that hold, undecided ones as above."""
     by_check: tuple[CheckFigure, ...]
@@ -115,9 +118,7 @@ class ChecksFigures:
     passed: dict[str, Estimate] = field(default_factory=dict)
     """By declared check, the share of its checks over all cells that hold, whatever values they look for."""
     all_of: dict[int, Estimate] = field(default_factory=dict)
-    """pass^k by k: the chance that k repeats of a case are all clean, mean over the cells with k decided repeats."""
-    flaky: Estimate = field(default_factory=lambda: Estimate(None, 0))
-    """Share of the cells with at least two decided repeats in which some are clean and others are not."""
+    """By k, the chance that every check passes in k repeats of a case: pass^k by the checks alone."""
     cells: tuple[CellChecks, ...] = ()
     """The first `MOST_CELLS` in the order of the cases."""
     n_cells: int = 0
@@ -135,9 +136,9 @@ _RULES = tuple(RequiredRepeats)
 
 
 def listed_cells(
-    checks: Checks, columns: Columns, conclusive: Array, count: Counted, state: Array, cells: CellGroups
+    checks: Checks, columns: Columns, conclusive: Array, count: Counted, cells: CellGroups
 ) -> tuple[CellChecks, ...]:
-    """The first `MOST_CELLS` cells in the order of the cases; `state` says which of them hold."""
+    """The first `MOST_CELLS` cells in the order of the cases."""
     n = min(cells.n, MOST_CELLS)
     rows, bounds = _rows(checks, columns, cells, n)
     states = effective_states(checks, conclusive)
@@ -156,9 +157,10 @@ def listed_cells(
                 case_id=case,
                 variant=variant,
                 checks=tuple(its),
-                holds=_message(int(state[cell])),
-                clean=int(count.clean[cell]),
-                decided=int(count.decided[cell]),
+                holds=_message(int(count.state[cell])),
+                clean=int(count.repeats.passed[cell]),
+                decided=int(count.repeats.decided[cell]),
+                rule_holds=_message(int(count.rule_holds[cell])),
             )
         )
     return tuple(listed)
@@ -232,9 +234,8 @@ def checks_figures(data: RunData, run: Mapping[str, Estimate]) -> ChecksFigures 
         checks_rate=run["checks.passed"],
         by_check=_by_check(data, count),
         passed={name: run[f"check.{name}.passed"] for name in count.declared},
-        all_of={k: run[f"pass_all.{k}"] for k in data.pass_all},
-        flaky=run["flaky_rate"],
-        cells=listed_cells(checks, data.columns, data.table.conclusive, count, data.cell_states, cells),
+        all_of={k: run[f"checks.pass_all.{k}"] for k in data.checks_pass_all},
+        cells=listed_cells(checks, data.columns, data.table.conclusive, count, cells),
     )
 
 
@@ -267,7 +268,7 @@ class _Count:
 
 
 def _unknown(_: RunData, count: Counted) -> Array:
-    return np.asarray(count.n_checks == 0)
+    return count.unknown
 
 
 def _checks_in(code: int) -> Callable[[RunData, Counted], Array]:
@@ -279,8 +280,8 @@ def _checks_in(code: int) -> Callable[[RunData, Counted], Array]:
 
 def _in_state(state: str, code: int) -> Iterator[tuple[str, _Count]]:
     """Cells, and checks of cells, in one state."""
-    formula = f"cells that are {state}: passed when every check is, failed when one is or most repeats are"
-    yield f"cells_{state}", _Count(f"cases.count.{state}", formula, lambda data, _: data.cell_states == code, code < 0)
+    formula = f"cells that are {state}: passed when every check and the pass rule are, failed when one of them is"
+    yield f"cells_{state}", _Count(f"cases.count.{state}", formula, lambda _, count: count.state == code, code < 0)
     formula = f"checks of cells that are {state}; a cell of which no check is known is one undecided check"
     yield f"checks_{state}", _Count(f"checks.count.{state}", formula, _checks_in(code), code < 0)
 
@@ -340,7 +341,7 @@ def _of_check(item: _Count) -> _Contribute:
 
 
 def _clean(data: RunData, at: At) -> Contributions:
-    return one_value(data, at, f"{at.item['clean']} of {at.item['decided']} repeats clean")
+    return one_value(data, at, f"{at.item['clean']} of {at.item['decided']} repeats passed")
 
 
 def _ran(data: RunData, at: At) -> Contributions:
@@ -354,8 +355,8 @@ REPORTED = (
         _metric(f"check.<name>.{item.name}", f"by_check[<name>].{field}", item.formula, _of_check(item))
         for field, item in _CHECK_COUNTS.items()
     ),
-    _metric("<case>.clean", "cells[<case>].clean", "repeats in which every check passed", _clean),
-    _metric("<case>.decided", "cells[<case>].decided", "repeats that are clean, or in which a check failed", _clean),
+    _metric("<case>.clean", "cells[<case>].clean", "repeats that passed, under all rules", _clean),
+    _metric("<case>.decided", "cells[<case>].decided", "repeats that passed or failed", _clean),
     *(
         _metric(
             f"<case>.check.<name>.{state}",
@@ -389,17 +390,23 @@ _COMPARE = {
 
 @frozen
 class _Counted:
-    """A rule with, for each cell, how many repeats could be looked at and in how many of them it passed."""
+    """A rule with, for each cell, how many repeats could be looked at, in how many of them it passed, and how many were
+    planned."""
 
     rule: RepeatsRule
     runs: Array
     passed: Array
+    planned: Array
 
     def states(self) -> Array:
-        decided = self.runs >= self.rule.of
-        # passed / runs >= at_least / of, without a division.
-        holds = self.passed * self.rule.of >= self.runs * self.rule.at_least
-        return np.where(decided, np.where(holds, _PASSED, _FAILED), _UNDECIDED)
+        """What holds, or does not, whatever came of the repeats that could not be looked at; with fewer than the rule
+        asks for it does not hold yet, but may not hold any more."""
+        planned = np.maximum(self.planned, self.rule.of)
+        # passed / planned >= at_least / of, without a division.
+        needed = planned * self.rule.at_least
+        holds = (self.passed * self.rule.of >= needed) & (self.runs >= self.rule.of)
+        could_hold = (self.passed + planned - self.runs) * self.rule.of >= needed
+        return np.where(holds, _PASSED, np.where(could_hold, _UNDECIDED, _FAILED))
 
 
 class Repeats:
@@ -413,9 +420,11 @@ class Repeats:
         self._cells = Cells(table, suite)
         self._planned = (suite.n_planned or 0) // max(1, suite.repeats)
         self._n_variants = max(1, len(suite.variants))
+        present = self._cells.count(np.ones(table.n, dtype=bool))
         for rule in rules:
             looked_at, holds = _samples(table, rule)
-            self._counted.append(_Counted(rule, self._cells.count(looked_at), self._cells.count(looked_at & holds)))
+            counts = (self._cells.count(looked_at), self._cells.count(looked_at & holds))
+            self._counted.append(_Counted(rule, *counts, np.maximum(present, suite.repeats)))
 
     def of(self, factor: str, groups: Groups) -> list[dict[str, Repeated]]:
         """For each group, what came of every rule, by its text."""
@@ -532,8 +541,8 @@ def _criterion_in_state(state: str) -> Callable[[RunData, At], Contributions]:
 
 
 _HOW = (
-    "a cell is a case under a variant; the condition is looked for in its conclusive repeats, and with fewer of them"
-    " than the rule asks for cannot tell; what failed in none of them and is not all there is undecided"
+    "a cell is a case under a variant; the condition is looked for in its conclusive repeats; it passes only with as"
+    " many of them as the rule asks for, and is undecided while the others could change it"
 )
 REPORTED_CRITERIA = tuple(
     Reported(

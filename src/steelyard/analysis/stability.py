@@ -11,14 +11,14 @@ import numpy as np
 from steelyard.analysis.repeats import MOST_CELLS
 from steelyard.analysis.wording import percent
 from steelyard.frozen import frozen
-from steelyard.metrics.cells import CellGroups
+from steelyard.metrics.cells import CellGroups, PassedRepeats
 from steelyard.metrics.own import RunData, one_value
 from steelyard.metrics.registry import Aggregate, At, Contributions, Level, Reported
 from steelyard.metrics.stability import PRESENCE, Seen
 from steelyard.stats.arrays import Array
 from steelyard.stats.intervals import Estimate
 
-# How often repeats pass, in a suite without checks.
+# How often repeats pass.
 
 
 @frozen
@@ -38,20 +38,31 @@ class PassFigures:
     """How the repeats of a case pass, over all cases."""
 
     all_of: dict[int, Estimate]
-    """pass^k by k: the chance that k repeats of a case all pass, mean over the cells with k decided repeats."""
+    """pass^k by k: the chance that k repeats of a case all pass, mean over all planned cells."""
     flaky: Estimate
-    """Share of the cells with at least two decided repeats in which some pass and others do not."""
+    """Share of the planned cells in which some repeats pass and others do not."""
     cells: tuple[FlakyCell, ...] = ()
-    """Those that are flaky, in the order of the cases, the first `MOST_CELLS`."""
+    """Those that are flaky, the one that passes least often first, at most `MOST_CELLS`."""
+    n_flaky: int = 0
+    """How many are flaky."""
+    bounds: dict[str, tuple[float, float]] = field(default_factory=dict)
+    """By k, and of `flaky`: what it would be if all repeats that are missing failed, or all passed, the lower value
+    first; none of what they cannot change."""
 
 
-def pass_figures(data: RunData, run: Mapping[str, Estimate], clean: Array, decided: Array) -> PassFigures:
-    """The figures of a run whose metrics over cells are `run`; `clean` and `decided` count the repeats of each cell."""
-    flaky = np.flatnonzero((clean > 0) & (clean < decided))[:MOST_CELLS].tolist()
+def pass_figures(data: RunData, run: Mapping[str, Estimate], repeats: PassedRepeats) -> PassFigures:
+    """The figures of a run whose metrics over cells are `run`; `repeats` are those of each cell that passed."""
+    passed, decided = repeats.passed, repeats.decided
+    flaky = np.flatnonzero((passed > 0) & (passed < decided))
+    ranked = flaky[np.argsort(passed[flaky] / decided[flaky], kind="stable")][:MOST_CELLS].tolist()
+    all_of, share = {k: run[f"pass_all.{k}"] for k in data.pass_all}, run["flaky_rate"]
+    named = {**{str(k): item for k, item in all_of.items()}, "flaky": share}
     return PassFigures(
-        all_of={k: run[f"pass_all.{k}"] for k in data.pass_all},
-        flaky=run["flaky_rate"],
-        cells=tuple(FlakyCell(*data.cells.name(cell), int(clean[cell]), int(decided[cell])) for cell in flaky),
+        all_of=all_of,
+        flaky=share,
+        cells=tuple(FlakyCell(*data.cells.name(cell), int(passed[cell]), int(decided[cell])) for cell in ranked),
+        n_flaky=len(flaky),
+        bounds={name: item.possible.ends for name, item in named.items() if item.possible is not None},
     )
 
 
@@ -199,17 +210,29 @@ def _metric(name: str, place: str, formula: Any, contributions: Any, **more: Any
     return Reported(name, f"stability.{place}", formula, how, contributions, Level.CELL, interval=interval, **more)
 
 
+def _flaky(data: RunData) -> Array:
+    return np.empty(0) if data.clean_repeats is None else data.clean_repeats.flaky().values
+
+
 def _of_repeats(data: RunData, at: At) -> Contributions:
     return one_value(data, at, f"{at.item['clean']} of {at.item['decided']} repeats passed")
 
 
 def _passed(name: str, formula: str) -> Reported:
-    how = "a cell is a case under a variant; its repeats pass by the pass rule, malformed ones do not"
+    how = "a cell is a case under a variant; its repeats pass when the sample does, under all its rules"
     return Reported(f"<case>.passes.{name}", f"passes.cells[<case>].{name}", formula, how, _of_repeats, Level.CELL)
 
 
 _SHARE: dict[str, Any] = {"unit": "share", "aggregate": Aggregate.RATIO, "of": "items"}
 REPORTED = (
+    Reported(
+        "cases.count.flaky",
+        "passes.n_flaky",
+        "cells in which some repeats passed and others failed",
+        "a cell is a case under a variant; its repeats pass when the sample does, under all its rules",
+        lambda data, _: data.of_cells(_flaky(data), absent=0.0),
+        Level.CELL,
+    ),
     _passed("clean", "repeats that passed"),
     _passed("decided", "repeats that passed or did not"),
     _metric(

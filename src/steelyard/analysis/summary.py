@@ -144,11 +144,11 @@ def _confidence(claims: ClaimColumns | None, table: Table, suite: SuiteModel) ->
 
 
 def _passes(data: RunData, run: Mapping[str, Estimate]) -> PassFigures | None:
-    if data.clean_repeats is None or data.counted is not None:
+    if data.clean_repeats is None:
         return None
     from steelyard.analysis.stability import pass_figures
 
-    return pass_figures(data, run, *data.clean_repeats)
+    return pass_figures(data, run, data.clean_repeats)
 
 
 def _stability(data: RunData, run: Mapping[str, Estimate]) -> StabilityFigures | None:

@@ -233,6 +233,8 @@ def measure(gate: Gate, result: Slice, summary: Summary) -> Estimate:
 
 
 def _judge(gate: Gate, value: Estimate, summary: Summary) -> tuple[Verdict, str]:
+    if value.value is None and value.possible is not None and gate.min_n <= 1:
+        return _by_range(gate, value, value.possible)
     if value.value is None:
         if gate.pattern == CORRECTED:
             from steelyard.analysis.judge.corrected import why_unknown
@@ -244,6 +246,16 @@ def _judge(gate: Gate, value: Estimate, summary: Summary) -> tuple[Verdict, str]
     holds = _holds(value.value, gate.operator, gate.threshold)
     message = _words(gate, value.value, holds=holds) + _missing(value) + _within_noise(gate, value, holds=holds)
     return (Verdict.PASS if holds else Verdict.FAIL), message
+
+
+def _by_range(gate: Gate, value: Estimate, possible: Possible) -> tuple[Verdict, str]:
+    """Of a figure that is n/a: every value that it could have may still be on one side."""
+    if is_open(gate, possible):
+        return Verdict.AMBIGUOUS, open_reason(gate, value, possible)
+    holds = _holds(possible.ends[0], gate.operator, gate.threshold)
+    low, high = (in_unit(end, gate.unit) for end in possible.ends)
+    limit = f"{'' if holds else 'not '}{gate.operator} {in_unit(gate.threshold, gate.unit)}"
+    return (Verdict.PASS if holds else Verdict.FAIL), f"between {low} and {high}: {limit}" + _missing(value)
 
 
 def is_open(gate: Gate, possible: Possible) -> bool:
@@ -262,7 +274,7 @@ def open_reason(gate: Gate, value: Estimate, possible: Possible) -> str:
     between = f"between {shown}" if len(ends) == 2 else f"{shown} or {'less' if possible.low is None else 'more'}"
     if not possible.n_missing:
         return f"it lies {between}" if len(ends) == 2 else f"it is {between}"
-    figure = distinguished(value.value, gate.unit, gate.threshold)
+    figure = "n/a" if value.value is None else distinguished(value.value, gate.unit, gate.threshold)
     verb = "is" if possible.n_missing == 1 else "are"
     missing = f"{verb} undecided" if gate.of.level is Level.CELL else f"samples {verb} missing"
     return (
@@ -289,7 +301,7 @@ def _few_calls(gate: Gate, result: Slice) -> tuple[Verdict, str]:
 
 def needed_repeats(gate: Gate) -> int:
     """How many repeats of a case a figure stands on at least."""
-    if gate.pattern == "pass_all.<k>" and gate.subject.isdecimal():
+    if gate.pattern.endswith("pass_all.<k>") and gate.subject.isdecimal():
         return int(gate.subject)
     return 2 if gate.pattern.startswith("stability.") or gate.pattern == "flaky_rate" else 1
 
@@ -479,4 +491,4 @@ def _undecided(rule: RepeatsRule, repeated: Repeated, repeats: int) -> str:
         return f"undecided: it asks for {rule.of} repeats and this run has {repeats}; run with -n {rule.of}"
     cells = repeated.passed + repeated.failed + repeated.undecided
     verb = "has" if repeated.undecided == 1 else "have"
-    return f"undecided: {repeated.undecided} of {cells} {verb} fewer than {rule.of} conclusive repeats"
+    return f"undecided: {repeated.undecided} of {cells} {verb} repeats that are not conclusive and could change it"

@@ -23,11 +23,9 @@ from steelyard.suite.models import Criterion, SuiteModel
 
 _UNJUDGED = (
     *("latency", "cost", "tokens", "scored_rate", "malformed_rate", "inconclusive_rate"),
-    *("cases", "checks", "check", "stability"),
+    *("checks", "check", "stability"),
 )
 """Parts of the names of figures that no judge has a say in."""
-_OF_REPEATS = ("pass_all", "flaky_rate")
-"""Those in which a judge has none where checks decide."""
 
 
 def with_checked_judge(
@@ -42,11 +40,7 @@ def with_checked_judge(
 def is_judged(metric: str, suite: SuiteModel) -> bool:
     """Whether the suite's judge has a say in a figure."""
     computed = [component for component in suite.components if component.scorer != "judge"]
-    unjudged = [
-        *_UNJUDGED,
-        *(_OF_REPEATS if suite.expect else ()),
-        *(f"score.{component.name}" for component in computed),
-    ]
+    unjudged = [*_UNJUDGED, *(f"score.{component.name}" for component in computed)]
     unjudged += [f"findings.{component.code}" for component in computed if component.code]
     return suite.judge is not None and not any(f".{name}." in f".{metric}." for name in unjudged)
 

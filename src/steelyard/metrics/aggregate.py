@@ -130,7 +130,7 @@ def aggregate(
         some = [contributions.estimate(groups.samples_where(g, everything)) for g in range(len(groups))]
         return [replace(item, n_missing=int(groups.planned[g]) - item.n) for g, item in enumerate(some)]
     if contributions.undecided is not None:
-        return _decided_shares(groups, contributions)
+        return _decided_shares(groups, contributions, contributions.undecided)
     if contributions.ratios:
         return mean_proportions(groups, contributions.ratios, scale)
     if how is Aggregate.RATIO:
@@ -160,26 +160,42 @@ def _by_cluster(groups: Groups, values: Array) -> Array:
     return groups.by_cluster(values.astype(float)) if groups.clustered else groups.of(values).astype(float)
 
 
-def _decided_shares(groups: Groups, contributions: Contributions) -> list[Estimate]:
-    """The share of all, `n` being those that could be decided; a missing cell counts as one of all."""
-    columns = (
-        contributions.values,
-        contributions.values if contributions.below is None else contributions.below,
-        contributions.undecided,
-    )
-    hits, of, undecided = (_by_cluster(groups, column) for column in columns if column is not None)
+def _decided_shares(groups: Groups, contributions: Contributions, undecided: Array) -> list[Estimate]:
+    """The share of all, `n` being those that could be decided; a missing cell counts as one of all.
+
+    The interval reaches from the lower end of the interval if all that is missing failed to the upper end if all of it
+    passed: it holds for whatever reason it is missing.
+    """
+    values = contributions.values
+    of = np.ones(len(values)) if contributions.below is None else contributions.below
+    lowest, highest = contributions.possible or (values, values + undecided)
     group, size, absent = groups.cluster_group, len(groups), groups.absent
     # Only the whole run has any that are absent, and that is a single group.
     group = np.append(group, np.zeros(absent, dtype=group.dtype))
-    hits, of, undecided = (
-        np.append(item, np.full(absent, at)) for item, at in ((hits, 0.0), (of, 1.0), (undecided, 1.0))
-    )
-    total, open_, sums = (np.bincount(group, item, minlength=size) for item in (of, undecided, hits))
+
+    def with_absent(column: Array, each: float) -> Array:
+        return np.append(_by_cluster(groups, column), np.full(absent, each))
+
+    trials, open_ = with_absent(of, 1.0), with_absent(undecided, 1.0)
+    total, n_open = (np.bincount(group, item, minlength=size) for item in (trials, open_))
+
+    def shares(column: Array, each: float) -> list[Estimate]:
+        hits = with_absent(column, each)
+        sums, spreads = np.bincount(group, hits, minlength=size), share_spreads(hits, trials, group, size)
+        estimates = [
+            clustered_share(float(sums[g]), int(total[g]), int(n_open[g]), spread) for g, spread in enumerate(spreads)
+        ]
+        return [
+            item if item.value is None or float(hit).is_integer() else replace(item, value=settled(item.value))
+            for item, hit in zip(estimates, sums, strict=True)
+        ]
+
     estimates = []
-    for g, spread in enumerate(share_spreads(hits, of, group, size)):
-        n, missing = int(total[g]), int(open_[g])
-        estimate = clustered_share(float(sums[g]), n, missing, spread)
-        estimates.append(replace(estimate, n=n - missing) if n > missing else Estimate(None, 0, missing))
+    for value, low, high in zip(shares(values, 0.0), shares(lowest, 0.0), shares(highest, 1.0), strict=True):
+        estimate = replace(value, n=value.n - value.n_missing)
+        if low.value != high.value:
+            estimate = replace(estimate, low=low.low, high=high.high)
+        estimates.append(estimate if estimate.n > 0 else replace(estimate, value=None, low=None, high=None))
     return estimates
 
 

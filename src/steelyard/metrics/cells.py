@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from steelyard.stats.arrays import Array, add_at, distinct, pieces, tally, trans
 from steelyard.stats.groups import Groups
 from steelyard.store.base import Checks, Columns
 from steelyard.suite.case import cell_name
-from steelyard.suite.models import ExpectDescription, RequiredRepeats, SuiteModel
+from steelyard.suite.models import EXPECT, ExpectDescription, RequiredRepeats, SuiteModel
 
 if TYPE_CHECKING:
     from steelyard.metrics.own import RunData
@@ -114,11 +114,69 @@ class CellGroups:
         return Groups(samples.names, group, unit, rows=rows)
 
 
+@frozen
+class PassedRepeats:
+    """By cell, how many of its repeats passed, how many passed or failed, and how many were planned."""
+
+    passed: Array
+    decided: Array
+    planned: Array
+
+    def all_of(self, k: int) -> Contributions:
+        """The chance that k repeats all pass.
+
+        C(passed, k) / C(decided, k) estimates it without bias. It lies between C(passed, k) / C(planned, k), if all
+        undecided repeats failed, and the same with all of them passed. Where both are equal that is the value: one
+        failed repeat of k planned ones makes it 0. With fewer than k decided repeats it is undecided, and counts as the
+        lower one.
+        """
+        lowest = _chance(self.passed, self.planned, k)
+        highest = _chance(self.passed + self.planned - self.decided, self.planned, k)
+        estimable, known = self.decided >= k, lowest == highest
+        estimated = _chance(self.passed, np.maximum(self.decided, k), k)
+        return self._contributions(
+            np.where(estimable & ~known, estimated, lowest), ~estimable & ~known, lowest, highest
+        )
+
+    def flaky(self) -> Contributions:
+        """Whether some repeats pass and others do not; undecided where a repeat that is not known could make it so."""
+        mixed = (self.passed > 0) & (self.passed < self.decided)
+        open_ = ~mixed & (self.decided < self.planned) & (self.planned > 1)
+        # One repeat alone is never flaky, and says nothing.
+        return self._contributions(mixed, open_ | (self.planned < 2), mixed, mixed | open_)
+
+    def _contributions(self, values: Array, undecided: Array, lowest: Array, highest: Array) -> Contributions:
+        def detail(cell: int) -> str:
+            open_ = int(self.planned[cell] - self.decided[cell])
+            more = f", {open_} more undecided" if open_ else ""
+            return f"{self.passed[cell]} of {self.decided[cell]} repeats passed{more}"
+
+        return Contributions(
+            values.astype(float),
+            np.ones(len(values)),
+            undecided=undecided.astype(float),
+            possible=(lowest.astype(float), highest.astype(float)),
+            noted=((_TOO_FEW, undecided),),
+            detail=detail,
+        )
+
+
+def _chance(passed: Array, of: Array, k: int) -> Array:
+    """C(passed, k) / C(of, k)."""
+    result = np.ones(len(passed))
+    for i in range(k):
+        result *= np.maximum(passed - i, 0) / np.maximum(of - i, 1)
+    return result
+
+
+_TOO_FEW = "undecided: too few repeats are known; counts as the lowest that it could be"
 PASSED, FAILED, NOT_RUN = range(3)
 _STATES = {CheckState.PASSED: PASSED, CheckState.FAILED: FAILED, CheckState.NOT_RUN: NOT_RUN}
 CASE_FAILED, CASE_PASSED = 0, 1
 _RULES = tuple(RequiredRepeats)
 _NONE = np.empty(0, dtype=np.int64)
+_ROUNDING = 1e-12
+"""What rounding may leave between a score and the pass rule, as in scoring."""
 
 
 @frozen
@@ -140,13 +198,17 @@ class Counted:
     holds: Array
     """1 holds, 0 does not, -1 where what did not run could still decide."""
     n_checks: Array
-    """By cell, how many checks it has; 0 where nothing is known of them."""
-    together: Array
-    """By cell, whether what is to pass in most repeats passes in the same ones: as `holds`."""
-    clean: Array
-    """By cell, the repeats in which every check passed."""
-    decided: Array
-    """By cell, the repeats in which every check passed or one failed."""
+    """By cell, how many checks it has; 0 where none applies, or where they are not known."""
+    unknown: Array
+    """By cell, whether its checks are not known: it has none, and no sample that is conclusive."""
+    rule_holds: Array
+    """By cell, whether the pass rule holds over its repeats, apart from the checks: as `holds`."""
+    state: Array
+    """By cell, whether it passes over its repeats under all rules: as `holds`."""
+    repeats: PassedRepeats
+    """Repeats that pass under all rules of the sample: every check, the pass rule and flags."""
+    by_checks: PassedRepeats
+    """The same by the checks alone."""
 
     def of_cell(self, mask: Array) -> Array:
         """How many checks of each cell the mask marks."""
@@ -163,25 +225,41 @@ class Counted:
         return [(self.names[name], int(holds)) for name, holds in zip(self.name[rows], self.holds[rows], strict=True)]
 
 
-def counted(checks: Checks, columns: Columns, conclusive: Array, cells: CellGroups, suite: SuiteModel) -> Counted:
-    """The counts of all checks; those of inconclusive samples did not run."""
-    sample, name, state = _each_once(checks, effective_states(checks, conclusive))
+def counted(checks: Checks, columns: Columns, table: Table, cells: CellGroups, suite: SuiteModel) -> Counted:
+    """The counts of all checks, those of inconclusive samples did not run; and of all repeats that pass."""
+    sample, name, state = _each_once(checks, effective_states(checks, table.conclusive))
     declared, base, rules = _declared(checks.names, suite)
     rows = _Rows(cells.of_sample[sample].astype(np.int64) * max(1, len(checks.names)) + name, state)
     cell, named = np.divmod(rows.pair, max(1, len(checks.names)))
     planned = cells.planned_repeats[cell].astype(np.int32)
     passed, failed = rows.count(PASSED), rows.count(FAILED)
-    holds = _hold(rules[named], passed, failed, planned)
-    if RequiredRepeats.FIRST in {_RULES[rule] for rule in rules.tolist()}:
-        first = columns.repeat[sample] == _first_repeat(columns, suite)
-        by_first = rules[named] == _RULES.index(RequiredRepeats.FIRST)
-        holds[by_first] = rows.at_first(first)[by_first]
+    first = columns.repeat == _first_repeat(columns, suite)
+    holds = _hold(rules[named], passed, failed, planned, lambda: rows.at_first(first[sample]))
     n_checks = np.bincount(cell, minlength=cells.n)
     clean, failing = _repeats(sample, state, n_checks[cells.of_sample])
+    rest = other_rules(table, suite, failing)
+    passing = (clean | (n_checks[cells.of_sample] == 0)) & (rest == PASSED)
+
+    def of_cell(mask: Array) -> Array:
+        return np.bincount(cells.of_sample[mask], minlength=cells.n)
+
+    # The pass rule is one more rule of the sample, which must hold as often as checks that do not say how often.
+    rule = _RULES.index((suite.expect or ExpectDescription()).required_repeats)
+    rule_holds = _hold(
+        np.full(cells.n, rule),
+        of_cell(rest == PASSED),
+        of_cell(rest == FAILED),
+        cells.planned_repeats,
+        lambda: _Rows(cells.of_sample, rest).at_first(first),
+    )
+    # What is to pass in most repeats has to pass in the same ones: two clean answers of five are not most of them.
     most = rules == _RULES.index(RequiredRepeats.MAJORITY)
     mine, n_most = most[name], np.bincount(cell[most[named]], minlength=cells.n)
-    together = _repeats(sample[mine], state[mine], n_most[cells.of_sample])
-    good, bad = (np.bincount(cells.of_sample[item], minlength=cells.n) for item in together)
+    good, bad = _repeats(sample[mine], state[mine], n_most[cells.of_sample])
+    if _RULES[rule] is RequiredRepeats.MAJORITY:
+        good, bad = (good | (n_most[cells.of_sample] == 0)) & (rest == PASSED), bad | (rest == FAILED)
+    together = np.where(n_most > 0, _most(of_cell(good), of_cell(bad), cells.planned_repeats), CASE_PASSED)
+    results = [rule_holds, together, *(np.where(_any(cell, holds == held, cells.n), held, 1) for held in (-1, 0))]
     return Counted(
         names=checks.names,
         base=base,
@@ -194,10 +272,38 @@ def counted(checks: Checks, columns: Columns, conclusive: Array, cells: CellGrou
         not_run=planned - passed - failed,
         holds=holds,
         n_checks=n_checks,
-        together=np.where(n_most > 0, _most(good, bad, cells.planned_repeats), CASE_PASSED),
-        clean=np.bincount(cells.of_sample[clean], minlength=cells.n),
-        decided=np.bincount(cells.of_sample[clean | failing], minlength=cells.n),
+        unknown=(n_checks == 0) & (of_cell(table.conclusive) == 0),
+        rule_holds=rule_holds,
+        state=np.where((np.array(results) == CASE_FAILED).any(axis=0), CASE_FAILED, np.min(results, axis=0)),
+        repeats=PassedRepeats(of_cell(passing), of_cell(passing | failing | (rest == FAILED)), cells.planned_repeats),
+        by_checks=PassedRepeats(of_cell(clean), of_cell(clean | failing), cells.planned_repeats),
     )
+
+
+def _any(cell: Array, mask: Array, n: int) -> Array:
+    """By cell, whether a row of it is marked."""
+    return np.bincount(cell[mask], minlength=n) > 0
+
+
+def other_rules(table: Table, suite: SuiteModel, failing: Array) -> Array:
+    """By sample, whether it passes the suite's pass rule and has no failing flag, as PASSED, FAILED or NOT_RUN.
+
+    What its checks lost it is given back: `failing` marks the samples in which a check failed, and how often checks
+    must pass is up to `required_repeats`.
+    """
+    if suite.passing is None:
+        return np.where(table.conclusive, PASSED, NOT_RUN)
+    passed = table.passed()
+    state = np.where(passed < 0, NOT_RUN, np.where(passed == 1, PASSED, FAILED))
+    lost = np.flatnonzero(failing & table.scored & (passed == 0))
+    if len(lost) and EXPECT in table.weights:
+        share = table.component(EXPECT)[lost]
+        score = table.score()[lost] + table.weights[EXPECT] * (1 - share) / table.total_weight()[lost]
+        flags = [flag.name for flag in suite.judge.rubric.flags if flag.fails] if suite.judge else []
+        flagged = [table.component(name)[lost] > 0 for name in flags if name in table.components]
+        reached = score >= suite.passing.at_least - _ROUNDING
+        state[lost[reached & ~np.logical_or.reduce([np.zeros(len(lost), dtype=bool), *flagged])]] = PASSED
+    return state
 
 
 class _Rows:
@@ -281,14 +387,15 @@ def declared_check(name: str, declared: Any) -> str:
     return name if name in declared else name.partition(":")[0]
 
 
-def _hold(rule: Array, passed: Array, failed: Array, planned: Array) -> Array:
-    """1 holds, 0 does not, -1 where what did not run could still decide; for the rules over all repeats."""
+def _hold(rule: Array, passed: Array, failed: Array, planned: Array, at_first: Callable[[], Array]) -> Array:
+    """1 holds, 0 does not, -1 where what did not run could still decide."""
     holds = np.full(len(rule), -1, dtype=np.int8)
     holds[passed == planned] = CASE_PASSED
     holds[failed > 0] = CASE_FAILED
-    most = rule == _RULES.index(RequiredRepeats.MAJORITY)
-    if most.any():
-        holds[most] = _most(passed[most], failed[most], planned[most])
+    most, first = (rule == _RULES.index(which) for which in (RequiredRepeats.MAJORITY, RequiredRepeats.FIRST))
+    holds[most] = _most(passed[most], failed[most], planned[most])
+    if first.any():
+        holds[first] = at_first()[first]
     return holds
 
 
@@ -302,37 +409,20 @@ _HOLDS = (
     "a cell is a case under a variant; a check passes over its repeats as `required_repeats` says; what cannot be"
     " decided has not passed, stays in the denominator and is given as missing"
 )
-_CLEAN = (
-    "a repeat is clean when every check of its cell passed, decided when it is clean or a check failed; in a suite"
-    " without checks it is clean when it passed, and decided when it is conclusive"
+_PASSES = (
+    "a repeat passes when the sample does, under all its rules: every check, the pass rule and flags; it is decided"
+    " when it passed or failed"
 )
-
-
-def cells_passing(count: Counted, held: Array, broken: Array, undecided: Array) -> Array:
-    """1 where every check of the cell holds, 0 where one does not, -1 where it is undecided.
-
-    Checks that are to pass in most repeats have to pass together: two clean answers of five are not most of them.
-    """
-    unsure = (undecided > 0) | (held == 0) | (count.together < 0)
-    state = np.where((broken > 0) | (count.together == CASE_FAILED), CASE_FAILED, np.where(unsure, -1, CASE_PASSED))
-    return state.astype(np.int8)
-
-
-def all_of(clean: Array, decided: Array, ks: range) -> dict[int, Array]:
-    """By k, the chance that k repeats of a cell are all clean: C(clean, k) / C(decided, k), which has no bias.
-
-    NaN for a cell with fewer than k decided repeats.
-    """
-    result, chance = {}, np.ones(len(clean))
-    for k in ks:
-        left = decided - k + 1.0
-        chance = np.where(left > 0, chance * np.maximum(clean - k + 1.0, 0.0) / np.maximum(left, 1.0), np.nan)
-        result[k] = chance
-    return result
+_ALL_OF = (
+    "with fewer than k decided repeats a cell counts as the lowest that it could be, and as missing unless the repeats"
+    " that are not known cannot change it; the bounds assume that these all fail, or all pass"
+)
+_RULE = "the pass rule"
 
 
 def _cases(data: RunData, _: Names) -> Contributions:
-    count, state = data.checked, data.cell_states
+    count, state = data.checked, data.checked.state
+    repeats = count.repeats
 
     def detail(cell: int) -> str:
         checks = count.of_name(cell)
@@ -340,14 +430,14 @@ def _cases(data: RunData, _: Names) -> Contributions:
             return f"{len(checks)} checks passed"
         wanted, word = (CASE_FAILED, "failed") if state[cell] == CASE_FAILED else (-1, "undecided")
         listed = [name for name, holds in checks if holds == wanted]
-        return f"{word}: {', '.join(listed) or ('all at once' if checks else 'no check')}"
+        passed = f"{repeats.passed[cell]} of {repeats.planned[cell]} repeats passed"
+        return f"{word}: {', '.join(listed) or _RULE}; {passed}"
 
-    available = count.n_checks > 0
     return Contributions(
         (state == CASE_PASSED).astype(float),
         np.ones(len(state)),
         undecided=(state < 0).astype(float),
-        noted=((_UNDECIDED, (state < 0) & available), (_UNKNOWN, ~available)),
+        noted=((_UNDECIDED, state < 0),),
         detail=detail,
     )
 
@@ -357,7 +447,7 @@ def _checks(data: RunData, names: Names) -> Contributions:
     mine = np.ones(len(count.name), dtype=bool)
     if names:
         mine = count.base[count.name] == (count.declared.index(names[0]) if names[0] in count.declared else -1)
-    blind = count.n_checks == 0
+    blind = count.unknown
     held, open_ = (count.of_cell(mine & which) for which in (count.holds == CASE_PASSED, count.holds < 0))
 
     def detail(cell: int) -> str:
@@ -380,23 +470,23 @@ def _checks(data: RunData, names: Names) -> Contributions:
     )
 
 
-def _over_repeats(data: RunData, values: Array, least: int) -> Contributions:
-    clean, decided = data.clean_repeats or (_NONE, _NONE)
-    return Contributions(
-        values,
-        excluded=((f"fewer than {least} decided repeats", None),),
-        detail=lambda cell: f"{clean[cell]} of {decided[cell]} repeats clean",
-    )
-
-
 def _all_of(data: RunData, names: Names) -> Contributions:
-    k = int(names[0])
-    return _over_repeats(data, data.pass_all.get(k, np.full(data.cells.n, np.nan)), k)
+    return _of_k(data.pass_all, names[0], data.cells.n)
+
+
+def _all_checks(data: RunData, names: Names) -> Contributions:
+    return _of_k(data.checks_pass_all, names[0], data.cells.n)
+
+
+def _of_k(by_k: Mapping[int, Contributions], k: str, n: int) -> Contributions:
+    nothing = Contributions(np.full(n, np.nan), excluded=((f"fewer than {k} repeats were planned", None),))
+    return by_k.get(int(k), nothing)
 
 
 def _flaky(data: RunData, _: Names) -> Contributions:
-    clean, decided = data.clean_repeats or (_NONE, _NONE)
-    return _over_repeats(data, np.where(decided >= 2, (clean > 0) & (clean < decided), np.nan), 2)
+    if data.clean_repeats is None:
+        raise ValueError("a suite without a pass rule has no flaky cases")
+    return data.clean_repeats.flaky()
 
 
 def _if_expected(data: RunData) -> list[Names]:
@@ -407,9 +497,9 @@ for _metric in (
     Metric(
         "cases.passed",
         "share",
-        "cases whose every check passes over the repeats, among all planned",
-        "cells whose every check passes / planned cells",
-        _HOLDS,
+        "cases that pass over their repeats under all rules, among all planned",
+        "cells whose every check and pass rule hold / planned cells",
+        f"{_HOLDS}; the pass rule, with flags, counts as one more check",
         Aggregate.RATE,
         _cases,
         all_names=_if_expected,
@@ -445,27 +535,41 @@ for _metric in (
     Metric(
         "pass_all.<k>",
         "share",
-        "pass^k: the chance that k repeats of a case pass (every check, or the pass rule), all of them",
-        "mean over cells of C(clean, k) / C(decided, k)",
-        f"{_CLEAN}; cells with fewer than k decided repeats are left out",
+        "pass^k: the chance that k repeats of a case all pass, under all their rules",
+        "mean over planned cells of C(passed, k) / C(decided, k)",
+        f"{_PASSES}; {_ALL_OF}",
         Aggregate.MEAN,
         _all_of,
         all_names=lambda data: [(str(k),) for k in data.pass_all],
-        stands_on="cases with k decided repeats",
+        stands_on="cases with k decided repeats, or with enough failed ones",
         compared=Compared.NO,
         needs="pass",
     ),
     Metric(
+        "checks.pass_all.<k>",
+        "share",
+        "the same by checks alone: the chance that every check passes in k repeats of a case, all of them",
+        "mean over planned cells of C(clean, k) / C(decided, k)",
+        "a repeat is clean when every check of its cell passed, whatever its score and flags, and decided when it is"
+        f" clean or a check failed; {_ALL_OF}",
+        Aggregate.MEAN,
+        _all_checks,
+        all_names=lambda data: [(str(k),) for k in data.checks_pass_all],
+        stands_on="cases with k decided repeats, or with enough failed ones",
+        compared=Compared.NO,
+    ),
+    Metric(
         "flaky_rate",
         "share",
-        "cases that pass (every check, or the pass rule) in some repeats and not in others",
-        "cells with clean and other decided repeats / cells with at least 2 decided repeats",
-        _CLEAN,
+        "cases that pass in some repeats and not in others",
+        "cells with repeats that passed and repeats that failed / planned cells",
+        f"{_PASSES}; a cell that repeats which are not known could make flaky is undecided: it counts as not flaky,"
+        " and as missing",
         Aggregate.MEAN,
         _flaky,
         "lower",
         all_names=lambda data: [] if data.clean_repeats is None else [()],
-        stands_on="cases with two decided repeats",
+        stands_on="cases and variants that could be decided",
         compared=Compared.NO,
         needs="pass",
     ),

@@ -23,7 +23,7 @@ from steelyard.metrics.expressions import parse_expression
 from steelyard.metrics.registry import Aggregate, Contributions, Level, Metric, Names
 from steelyard.stats.arrays import Array
 from steelyard.stats.groups import Groups
-from steelyard.stats.intervals import Estimate, Possible
+from steelyard.stats.intervals import Estimate, Possible, settled
 from steelyard.suite.models import Limits, SuiteModel
 
 if TYPE_CHECKING:
@@ -123,15 +123,18 @@ class Ranges:
 
     def _of_undecided(self, g: int, contributions: Contributions, figure: Figure) -> Figure:
         """The range of a share of all in which what is undecided counts as not so: any of it leaves a gate open."""
-        estimate, rows = _estimate(figure), self._rows[g]
-        if estimate.value is None or contributions.undecided is None:
+        rows, undecided = self._rows[g], contributions.undecided
+        if undecided is None:
             return figure
         of = contributions.values if contributions.below is None else contributions.below
-        open_ = float(contributions.undecided[rows].sum()) + self._absent
-        hits, total = float(contributions.values[rows].sum()), float(of[rows].sum()) + self._absent
-        if not open_:
+        total, values = float(of[rows].sum()) + self._absent, contributions.values
+        lowest, highest = contributions.possible or (values, values + undecided)
+        open_ = undecided if contributions.possible is None else lowest < highest
+        n_open = float(open_[rows].sum()) + self._absent
+        if not n_open or not total:
             return figure
-        return _put(figure, Possible(hits / total, (hits + open_) / total, round(open_), round(total)))
+        low, high = (settled(float(end[rows].sum() + n) / total) for end, n in ((lowest, 0), (highest, self._absent)))
+        return _put(figure, Possible(low, high, round(n_open), round(total)))
 
     @cached_property
     def _rows(self) -> list[Array]:

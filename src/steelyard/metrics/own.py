@@ -24,7 +24,7 @@ import numpy as np
 
 from steelyard.errors import SuiteError, UsageError
 from steelyard.frozen import frozen
-from steelyard.metrics.cells import CASE_FAILED, CASE_PASSED, CellGroups, Counted, all_of, cells_passing, counted
+from steelyard.metrics.cells import CellGroups, Counted, PassedRepeats, counted
 from steelyard.metrics.expressions import is_factor
 from steelyard.metrics.registry import (
     MOST_IN_A_ROW,
@@ -112,7 +112,7 @@ class RunData:
         """What came of the checks of every cell; None for a suite without expectations."""
         if self.checks is None or not (self.checks.n or self.suite.expect):
             return None
-        return counted(self.checks, self.columns, self.table.conclusive, self.cells, self.suite)
+        return counted(self.checks, self.columns, self.table, self.cells, self.suite)
 
     @property
     def checked(self) -> Counted:
@@ -122,31 +122,30 @@ class RunData:
         return self.counted
 
     @cached_property
-    def cell_states(self) -> Array:
-        """By cell, whether every check holds: 1, 0, or -1 where it is undecided."""
-        if self.counted is None:
-            return np.full(self.cells.n, -1, dtype=np.int8)
-        count = self.counted
-        return cells_passing(count, *(count.of_cell(count.holds == state) for state in (CASE_PASSED, CASE_FAILED, -1)))
-
-    @cached_property
-    def clean_repeats(self) -> tuple[Array, Array] | None:
-        """By cell, the repeats that are clean and those that could be decided: by its checks or, without any, by the
-        pass rule; None where neither says it, and for a scored suite that asks each case once."""
+    def clean_repeats(self) -> PassedRepeats | None:
+        """By cell, the repeats that pass under all rules of the sample; None for a suite without a pass rule, and for a
+        scored suite that asks each case once."""
         if self.counted is not None:
-            return self.counted.clean, self.counted.decided
+            return self.counted.repeats
         if self.suite.passing is None or self.suite.repeats < 2:
             return None
         passed, cell = self.table.passed(), self.cells.of_sample
         clean, decided = (np.bincount(cell[mask], minlength=self.cells.n) for mask in (passed == 1, passed >= 0))
-        return clean, decided
+        return PassedRepeats(clean, decided, self.cells.planned_repeats)
 
     @cached_property
-    def pass_all(self) -> dict[int, Array]:
-        """By k, the chance of every cell that k repeats are all clean."""
-        if self.clean_repeats is None:
-            return {}
-        return all_of(*self.clean_repeats, range(1, min(self.cells.repeats, MOST_IN_A_ROW) + 1))
+    def pass_all(self) -> dict[int, Contributions]:
+        """By k, the chance of every cell that k repeats all pass."""
+        return self._all_of(self.clean_repeats)
+
+    @cached_property
+    def checks_pass_all(self) -> dict[int, Contributions]:
+        """The same by checks alone."""
+        return self._all_of(None if self.counted is None else self.counted.by_checks)
+
+    def _all_of(self, repeats: PassedRepeats | None) -> dict[int, Contributions]:
+        most = 0 if repeats is None else min(self.cells.repeats, MOST_IN_A_ROW)
+        return {k: repeats.all_of(k) for k in range(1, most + 1)} if repeats else {}
 
     @cached_property
     def stability(self) -> Seen | None:

@@ -15,6 +15,7 @@ from steelyard.decide.baselines import stored_results
 from steelyard.decide.gates import Decision
 from steelyard.decide.verdict import as_ended, decide
 from steelyard.frozen import frozen
+from steelyard.metrics.own import RunData
 from steelyard.records import SCORER_ERROR, CallResult, Outcome, RunHeader, Sample
 from steelyard.report import document as doc
 from steelyard.report import format as fmt
@@ -135,6 +136,17 @@ def _why_inconclusive(summary: Summary, details: list[SampleDetail]) -> dict[str
     if broken and (n_broken := summary.n_scorer_errors) > 0:
         reasons.update(broken if broken.total() == n_broken else {next(iter(broken)): n_broken})
     return dict(reasons.most_common())
+
+
+def case_states(store: Store, header: RunHeader) -> dict[str, set[bool | None]]:
+    """By case of a suite with expectations, whether it passes over its repeats under each variant, as `cases.passed`
+    counts it; None where that is undecided. Empty for a suite without."""
+    data = RunData(store.columns(header.id), header.description, store.checks(header.id))
+    states: dict[str, set[bool | None]] = {}
+    if data.counted is not None:
+        for cell, state in enumerate(data.counted.state.tolist()):
+            states.setdefault(data.cells.name(cell)[0], set()).add(None if state < 0 else bool(state))
+    return states
 
 
 def _worst(store: Store, header: RunHeader, summary: Summary) -> list[Sample]:

@@ -388,9 +388,8 @@ def _over_repeats(report: Report) -> Iterator[Named]:
         yield from ((("pass_all", str(k)), f"passes.all_of.{k}") for k in passes.all_of)
     if checks is not None:
         yield from ((("cases", "passed"), "checks.cells_rate"), (("checks", "passed"), "checks.checks_rate"))
-        yield ("flaky_rate",), "checks.flaky"
         yield from ((("check", name, "passed"), f"checks.passed.{name}") for name in checks.passed)
-        yield from ((("pass_all", str(k)), f"checks.all_of.{k}") for k in checks.all_of)
+        yield from ((("checks", "pass_all", str(k)), f"checks.all_of.{k}") for k in checks.all_of)
     if stability is not None:
         yield ("stability", "presence"), "stability.presence"
         yield from ((("stability", name), f"stability.fields.{name}") for name in stability.fields)

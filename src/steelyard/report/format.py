@@ -200,6 +200,20 @@ def bare_base(estimate: Estimate) -> str:
     return _base_of(estimate).removeprefix("n ")
 
 
+def with_bounds(estimate: Estimate, unit: str = "share") -> str:
+    """What a figure stands on, and where it lies whatever is missing: `n 48, 2 missing: 94.0 to 98.0 %`."""
+    message = base(estimate.n, estimate.n_missing)
+    return f"{message}: {bounds(estimate, unit)}" if estimate.possible else message
+
+
+def bounds(estimate: Estimate, unit: str = "share") -> str:
+    """The lowest and the highest value that a figure could have if nothing were missing; "" when nothing is."""
+    if estimate.possible is None:
+        return ""
+    low, high = (in_unit(end, unit) for end in estimate.possible.ends)
+    return f"{low.removesuffix(' %')} to {high}"
+
+
 def _base_of(estimate: Estimate) -> str:
     return base(estimate.n, estimate.n_missing) + (", all the same" if estimate.constant else "")
 

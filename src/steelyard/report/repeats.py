@@ -60,7 +60,8 @@ _REQUIRED_REPEATS = {
     "first": "a check must pass in the first repeat",
 }
 
-_APART = "each passes in most answers, but not all of them in the same ones"
+_AT_ONCE, _APART = "all at once", "each passes in most answers, but not all of them in the same ones"
+_RULE = "pass rule"
 
 
 def headline(report: Report) -> str:
@@ -82,20 +83,24 @@ def says_it_all(report: Report) -> bool:
 
 
 def expectations(report: Report) -> list[tuple[str, str]]:
-    """Cases and checks that passed, how likely several repeats are all clean, and which cases are flaky."""
+    """Cases and checks that passed, how likely several repeats all pass, and which cases are flaky."""
     result = report.summary.checks
     if result is None:
         return []
     word = _cells_word(result).capitalize()
-    cells = f"{result.cells_passed:,} of {result.n_cells:,}: {fmt.with_base(result.cells_rate)}"
+    possible = f", {fmt.bounds(result.cells_rate)} possible" if result.cells_rate.possible else ""
+    cells = f"{result.cells_passed:,} of {result.n_cells:,}: {fmt.with_base(result.cells_rate)}{possible}"
     checks = f"{result.checks_passed:,} of {_n_checks(result)}: {fmt.with_base(result.checks_rate)}"
     rows: list[tuple[str, str]] = [
         (f"{word} passed", doc.Figures(cells, Selection())),
         ("Checks passed", doc.Figures(checks, Selection())),
         ("Required repeats", _required_repeats(result)),
     ]
-    if len(result.all_of) > 1:
-        rows += [("pass^k", _in_a_row(result.all_of)), ("Flaky", _flaky(result))]
+    passes = report.summary.passes
+    if passes is not None and len(passes.all_of) > 1:
+        rows += [("pass^k", _in_a_row(passes.all_of)), ("Flaky", _flaky(passes))]
+        if passes.all_of != result.all_of:
+            rows.append(("pass^k of checks", f"{_in_a_row(result.all_of)}, by the checks alone"))
     return rows
 
 
@@ -111,12 +116,13 @@ def failed_checks(report: Report) -> Table:
         for check in cell.checks
         if check.holds is holds
     ]
-    rows += [
-        (_cell(cell), "all at once", _figures(cell, cell.clean, cell.decided), _state(cell), _APART)
-        for cell in result.cells
-        if cell.checks and not cell.holds and all(check.holds for check in cell.checks)
-    ]
-    rows += [(_cell(cell), "", "", "cannot tell", "undecided") for cell in result.cells if not cell.checks]
+    for cell in result.cells:
+        if not cell.holds and not cell.decided and not cell.checks:
+            rows.append((_cell(cell), "", "", "cannot tell", "undecided"))
+        elif not cell.holds and all(check.holds for check in cell.checks):
+            rule = (_AT_ONCE, _APART) if cell.rule_holds else (_RULE, report.summary.passing)
+            passed = _figures(cell, cell.clean, cell.decided)
+            rows.append((_cell(cell), rule[0], passed, _state(cell), rule[1]))
     total = max(result.checks_failed + result.checks_undecided, len(rows))
     figures = map(Column, ("Passed", "State"))
     columns = (doc.words("Case"), doc.words("Check"), *figures, doc.words("Findings"))
@@ -207,37 +213,41 @@ def _few_ks(all_of: dict[int, Estimate]) -> list[int]:
 
 
 def _in_a_row(all_of: dict[int, Estimate]) -> str:
-    """The chance that so many repeats are all clean: for the first few k and the largest."""
+    """The chance that so many repeats all pass: for the first few k and the largest."""
     shown = _few_ks(all_of)
-    bases = [fmt.base(all_of[k].n, all_of[k].n_missing) for k in shown]
+    bases = [fmt.with_bounds(all_of[k]) for k in shown]
     chances = [f"{k}: {fmt.percent(all_of[k].value)}" for k in shown]
     if len(set(bases)) == 1:
         message = f"{', '.join(chances)}; {bases[0]}"
     else:
         # Where calls failed, fewer cases have answers enough for a larger k.
         message = ", ".join(f"{chance} ({base})" for chance, base in zip(chances, bases, strict=True))
-    return f"{message}; chance that k answers are all clean"
+    return f"{message}; probability that all k repeats pass"
 
 
-def _flaky(figures: ChecksFigures | PassFigures, clean: str = "clean") -> str:
-    """`3 of 24 cases: case_02 (2 of 5 clean), ...`."""
+def _flaky(figures: PassFigures) -> str:
+    """`3 of 24 cases, some repeats pass and others do not: case_02 2 of 5, ...`."""
     share = figures.flaky
-    if share.value is None:
+    if share.value is None and not figures.n_flaky:
         return f"{fmt.NOT_AVAILABLE} (no case has two decided answers)"
-    count = round(share.value * share.n)
-    message = f"{count:,} of {share.n:,} {_cells_word(figures)}"
-    flaky = [cell for cell in figures.cells if 0 < cell.clean < cell.decided]
-    named = [f"{cell_name(cell.case_id, cell.variant)} {cell.clean} of {cell.decided}" for cell in flaky[:_MOST_NAMED]]
+    n = share.n + share.n_missing
+    undecided = f", {share.n_missing:,} undecided" if share.n_missing else ""
+    undecided += f" ({fmt.bounds(share)})" if share.possible else ""
+    message = f"{figures.n_flaky:,} of {n:,} {_cells_word(figures)}{undecided}"
+    named = [
+        f"{cell_name(cell.case_id, cell.variant)} {cell.clean} of {cell.decided}"
+        for cell in figures.cells[:_MOST_NAMED]
+    ]
     if not named:
         return message
-    more = f", and {count - len(named):,} more" if count > len(named) else ""
-    return f"{message}, some answers {clean} and others not: {', '.join(named)}{more}"
+    more = f", and {figures.n_flaky - len(named):,} more" if figures.n_flaky > len(named) else ""
+    return f"{message}, some repeats pass and others do not: {', '.join(named)}{more}"
 
 
 def flaky_in_words(report: Report) -> str:
     """Which cases of a suite without checks pass in some repeats and not in others; "" when none does."""
-    result = report.summary.passes
-    return _flaky(result, "pass") if result is not None and result.cells else ""
+    result = report.summary.passes if report.summary.checks is None else None
+    return _flaky(result) if result is not None and result.cells else ""
 
 
 def _cells_word(figures: ChecksFigures | PassFigures) -> str:
@@ -251,7 +261,7 @@ def _state(check: CheckOfCell | CellChecks) -> str:
 def passes(report: Report) -> Table:
     """pass^k, and how many cases are flaky, of a suite without checks."""
     result = report.summary.passes
-    if result is None:
+    if result is None or report.summary.checks is not None:
         return doc.NO_TABLE
     rows = {f"pass^{k}": result.all_of[k] for k in _few_ks(result.all_of)} | {"Flaky cases": result.flaky}
     return doc.table(
@@ -259,23 +269,24 @@ def passes(report: Report) -> Table:
         rows.items(),
         ("", lambda row: row[0]),
         *doc.estimate(lambda row: row[1], "Share"),
+        ("Possible", lambda row: fmt.bounds(row[1])),
         selection=lambda _: Selection(),
         note="pass^k: chance that k answers to a case all pass; flaky: some of its answers pass and others do not;"
-        " n: cases with as many decided answers",
+        " possible: if all answers that are missing failed, or all passed",
         signature=OF_A_RUN,
     )
 
 
 def flaky_cases(report: Report) -> Table:
     """The cases that pass in some repeats and not in others, those that pass least often first."""
-    result = report.summary.passes
-    cells = sorted(result.cells if result else (), key=lambda cell: cell.clean / cell.decided)
+    result = report.summary.passes if report.summary.checks is None else None
     return doc.table(
         "Flaky cases",
-        cells,
+        result.cells if result else (),
         ("Case", lambda cell: cell_name(cell.case_id, cell.variant)),
         ("Passed", lambda cell: f"{cell.clean:,} of {cell.decided:,}"),
         selection=lambda cell: Selection(case=cell.case_id, variant=cell.variant),
+        total=result.n_flaky if result else 0,
         most=_MOST_FAILED,
     )
 

@@ -37,7 +37,7 @@ from steelyard.records import (
 )
 from steelyard.report.format import clipped
 from steelyard.runner.run import finish
-from steelyard.scoring.evaluate import Evaluator
+from steelyard.scoring.evaluate import Evaluator, passes
 from steelyard.store.base import RecordedRun, RecordedSample, SnapshotFormat, Store
 from steelyard.store.snapshot import whole_file
 from steelyard.suite.build.draft import Draft
@@ -375,7 +375,7 @@ def checked_sample(suite: SuiteModel, recorded_sample: RecordedSample, repeat: i
         call_result=CallResult(latency=recorded_sample.latency or 0.0, tries=0, started_at=created_at),
         outcome=Outcome.SCORED,
         score=score,
-        passed=None if suite.passing is None else score >= suite.passing.at_least,
+        passed=None if suite.passing is None else passes(score, suite.passing.at_least, checks),
         band=next((band.name for band in suite.bands if score >= band.at_least), None),
         scores=() if scored is None else (Score(EXPECT, score, scored.weight),),
         findings=tuple(_findings_of_checks(suite, checks)),
@@ -404,6 +404,7 @@ def scored_sample(
         band=scored.band,
         scores=scored.scores,
         findings=scored.findings,
+        checks=evaluator.unrun(recorded_sample.case, "the answer was not kept"),
         judgement=judgement,
         category=recorded_sample.case.category,
         difficulty=recorded_sample.case.difficulty,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 from steelyard.errors import Problem, SuiteError
 from steelyard.frozen import frozen
 from steelyard.plugins import UserCodeError, checked_call, is_own, place_in_words
-from steelyard.records import Box, Check, Claim, Finding, Item, Judgement, Mark, Mode, Outcome, Score
+from steelyard.records import Box, Check, CheckState, Claim, Finding, Item, Judgement, Mark, Mode, Outcome, Score
 from steelyard.redact import learn_secrets, secrets_in
 from steelyard.scoring.base import Answered, Fault, Reading, models_asked
 from steelyard.scoring.extract import BROKE_OFF, SchemaValidator, extract_json, items_of
@@ -348,7 +348,7 @@ class Evaluator:
         scored = Evaluated(
             Outcome.SCORED,
             score,
-            self._passed(score),
+            self._passed(score, checks),
             self._band(score),
             tuple(scores),
             tuple(findings),
@@ -416,7 +416,7 @@ class Evaluator:
         return replace(
             scored,
             score=score,
-            passed=self._passed(score) if not flagged or self._pass_at is None else False,
+            passed=self._passed(score, scored.checks, flagged=flagged),
             band=self._band(score),
             scores=scored.scores + scores + said_scores(self._judge, judgement),
             findings=scored.findings + findings + tuple([self._complaint(finding) for finding in judgement.findings]),
@@ -452,7 +452,7 @@ class Evaluator:
         )
         scores = self._counted_as_nothing(case)
         checks = () if self._expect is None else self._expect.unread(case, finding.evidence, fits=fits)
-        passed, band = self._passed(0.0), self._band(0.0)
+        passed, band = self._passed(0.0, checks), self._band(0.0)
         return Evaluated(Outcome.MALFORMED, 0.0, passed, band, scores, (finding,), None, checks=checks)
 
     def _counted_as_nothing(self, case: Case) -> tuple[Score, ...]:
@@ -502,14 +502,20 @@ class Evaluator:
             gain=gain,
         )
 
-    def _passed(self, score: float) -> bool | None:
-        return None if self._pass_at is None else score >= self._pass_at
+    def _passed(self, score: float, checks: Sequence[Check] = (), *, flagged: bool = False) -> bool | None:
+        return None if self._pass_at is None else passes(score, self._pass_at, checks, flagged=flagged)
 
     def _band(self, score: float) -> str | None:
         for name, at_least in self._bands:
             if score >= at_least:
                 return name
         return None
+
+
+def passes(score: float, at_least: float, checks: Sequence[Check], *, flagged: bool = False) -> bool:
+    """Whether an answer passes under all its rules: its score reaches the pass rule, no failing flag is set and every
+    check passed."""
+    return score >= at_least and not flagged and all(check.state is CheckState.PASSED for check in checks)
 
 
 def _reader(component: Component, scorer: Any) -> Callable[[Answered, Case], Reading]:

@@ -73,11 +73,19 @@ def _scoring(suite: SuiteModel) -> dict[str, Any]:
         # What a metric of the suite's own computes can change a number, too.
         "metrics": [{key: value for key, value in item.items() if key != "values"} for item in suite.metrics],
         "components": [component.data() for component in suite.computed],
-        "passing": None if suite.passing is None else suite.passing.at_least,
+        "passing": _passing(suite),
         "bands": [band.data() for band in suite.bands],
         # Those of a judge are part of its rubric.
         "codes": [kind.code for kind in suite.taxonomy if kind.code not in judged],
     }
+
+
+def _passing(suite: SuiteModel) -> float | list[float | str] | None:
+    """What a score must reach; with checks, which must all pass as well where the score alone does not say so."""
+    if suite.passing is None:
+        return None
+    at_least = suite.passing.at_least
+    return [at_least, "every check"] if suite.expect and at_least < 1 else at_least
 
 
 def _prompts(suite: SuiteModel) -> dict[str, Any]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import asdict, replace
@@ -19,7 +18,7 @@ from steelyard.errors import SteelyardError, UsageError
 from steelyard.frozen import frozen
 from steelyard.report import format as fmt
 from steelyard.report import wording
-from steelyard.report.build import build_report
+from steelyard.report.build import build_report, case_states
 from steelyard.report.render.junit import (
     JunitProblem,
     findings_text,
@@ -38,6 +37,7 @@ if TYPE_CHECKING:
     from steelyard.report.model import Report, SampleDetail
 
 VERDICT = "verdict of the run"
+CaseStates = dict[str, set[bool | None]]
 _HOURS = 24 * 3600.0
 
 
@@ -106,7 +106,7 @@ class SuiteRun:
         only = [case for case in self.cases if case in chosen] if chosen else list(self.cases)
         # A thread of its own: the event loop that other tests use here is none of ours.
         try:
-            report = in_thread(lambda: self._run(only), daemon=True)
+            report, states = in_thread(lambda: self._run(only), daemon=True)
         except SteelyardError as error:
             failed = TestResult("error", f"inconclusive: the suite could not be run: {error}")
             return dict.fromkeys([*self.cases, *self.gates], failed)
@@ -115,23 +115,24 @@ class SuiteRun:
         if report.summary.passing:
             figure = f"pass rate {wording.pass_rate(report)}"
         self.line = f"{self.suite.name}: {wording.verdict_title(report)} | run {report.header.id} | {figure}"
-        return dict(_results(self, report, only))
+        return dict(_results(self, report, only, states))
 
-    def _run(self, only: list[str]) -> Report:
+    def _run(self, only: list[str]) -> tuple[Report, CaseStates]:
         chosen = Selection(tuple(("id", case) for case in only) if len(only) < len(self.cases) else ())
         with open_store(self._store) as store:
             result, _ = run_decided(self.suite, store, replace(self._options, selection=chosen))
             figures, most = (result.summary, result.decision), result.header.n_planned or 1
-            return build_report(store, result.header, figures=figures, max_details=most)
+            report = build_report(store, result.header, figures=figures, max_details=most)
+            return report, case_states(store, result.header)
 
 
-def _results(run: SuiteRun, report: Report, only: list[str]) -> Iterator[tuple[str, TestResult]]:
+def _results(run: SuiteRun, report: Report, only: list[str], states: CaseStates) -> Iterator[tuple[str, TestResult]]:
     details: dict[str, list[SampleDetail]] = {}
     for detail in report.details:
         details.setdefault(detail.line.case_id, []).append(detail)
     named = ("steelyard_run", report.header.id)
     for case in only:
-        yield case, _case(report, details.get(case, []), named)
+        yield case, _case(report, details.get(case, []), named, states.get(case))
     part = f"{len(only)} of {len(run.cases)} cases" if len(only) < len(run.cases) else ""
     for name in run.gates:
         gates = [gate for gate in report.decision.gates if (gate.name or gate.gate) == name]
@@ -153,8 +154,11 @@ def _results(run: SuiteRun, report: Report, only: list[str]) -> Iterator[tuple[s
 _WORST = ("failure", "error", "skipped")
 
 
-def _case(report: Report, details: list[SampleDetail], named: tuple[str, str]) -> TestResult:
-    """A case fails when an answer does that counts by the suite's `required_repeats`: any, unless it says otherwise."""
+def _case(
+    report: Report, details: list[SampleDetail], named: tuple[str, str], states: set[bool | None] | None
+) -> TestResult:
+    """A case of a suite with expectations fails when `cases.passed` counts it as failed under a variant (`states`); of
+    another suite, when an answer does."""
     scores = [detail.line.score for detail in details if detail.line.score is not None]
     mean = [("steelyard_score", round(sum(scores) / len(scores), 6)), ("steelyard_n", len(scores))] if scores else []
     properties = (named, *mean)
@@ -165,13 +169,11 @@ def _case(report: Report, details: list[SampleDetail], named: tuple[str, str]) -
     if rule is RequiredRepeats.FIRST:
         details = [detail for detail in details if detail.line.repeat == min(item.line.repeat for item in details)]
     problems = [(detail, problem) for detail in details if (problem := _problem(report, detail))]
-    failed = Counter(detail.line.variant for detail, problem in problems if problem.kind == "failure")
-    asked = Counter(detail.line.variant for detail in details)
-    majority = rule is RequiredRepeats.MAJORITY
-    enough = all(2 * failed[name] < n for name, n in asked.items()) if majority else not failed
-    if enough and not any(problem.kind == "error" for _, problem in problems):
+    kinds = {problem.kind for _, problem in problems}
+    enough = "failure" not in kinds if states is None else False not in states
+    if enough and "error" not in kinds and None not in (states or ()):
         return TestResult("", "", properties)
-    texts = []
+    texts = [] if problems else ["inconclusive: not every repeat is known"]
     for detail, problem in problems:
         name = f"{wording.sample_name(detail.line, repeats=report.summary.repeats)}: " if len(details) > 1 else ""
         inconclusive = "inconclusive: " if problem.kind == "error" else ""

@@ -20,7 +20,7 @@ from steelyard.analysis.compare.model import (
     NotCompared,
 )
 from steelyard.analysis.compare.pairing import CommonCases, ComparedRun, units_of, variant_numbers
-from steelyard.metrics.cells import CASE_FAILED, CASE_PASSED, CellGroups, Counted, cells_passing, counted
+from steelyard.metrics.cells import CASE_FAILED, CASE_PASSED, CellGroups, Counted, counted
 from steelyard.metrics.registry import metric
 from steelyard.metrics.stability import PRESENCE, seen_in
 from steelyard.stats.arrays import Array
@@ -96,7 +96,7 @@ class ComparedCells:
         return f"of {n[0]} repeats in A and of {n[1]} in B: to pass is not the same in both"
 
     def _states(self) -> tuple[Array, Array]:
-        return self._a.state[self._in_a], self._b.state[self._in_b]
+        return self._a.counted.state[self._in_a], self._b.counted.state[self._in_b]
 
     @cached_property
     def _names(self) -> dict[str, int]:
@@ -222,7 +222,7 @@ class _Side:
         run = self.run
         if run.checks is None or not run.checks.n:
             return None
-        return counted(run.checks, run.columns, run.table.conclusive, self.cells, run.suite)
+        return counted(run.checks, run.columns, run.table, self.cells, run.suite)
 
     @property
     def counted(self) -> Counted:
@@ -230,12 +230,6 @@ class _Side:
         if self.count is None:
             raise LookupError("this run has no expectations")
         return self.count
-
-    @cached_property
-    def state(self) -> Array:
-        """By cell: passed, failed, or -1 where it is undecided."""
-        count = self.counted
-        return cells_passing(count, *(count.of_cell(count.holds == state) for state in (CASE_PASSED, CASE_FAILED, -1)))
 
     @property
     def looks_at_the_first(self) -> bool:

@@ -455,13 +455,14 @@ def _metrics(raw: Any, draft: Draft) -> tuple[dict[str, Any], ...]:
 
 
 def _passing(part: SuiteModel, judge: JudgeModel | None) -> Threshold | None:
-    """The pass rule with all that a sample must not be flagged with; where checks are expected and none is given, all
-    of them must pass."""
+    """The pass rule in full: with the checks, which must all pass, and what a sample must not be flagged with. A score
+    of 100 % says already that every check passed."""
     rule = part.passing or (Threshold(at_least=1.0, text="score >= 100 %") if part.expect else None)
-    if rule is None or judge is None:
+    if rule is None:
         return rule
-    flags = [f" and no {flag.name}" for flag in judge.rubric.flags if flag.fails]
-    return Threshold(at_least=rule.at_least, text="".join([rule.text, *flags]))
+    more = [" and every check"] if part.expect and rule.at_least < 1 else []
+    more += [f" and no {flag.name}" for flag in judge.rubric.flags if flag.fails] if judge is not None else []
+    return Threshold(at_least=rule.at_least, text="".join([rule.text, *more]))
 
 
 def _expected(expect: Any, written: str | None) -> ExpectDescription:
