@@ -289,6 +289,9 @@ def test_a_fixed_test_whose_size_is_chosen_after_a_look_decides_nothing(tmp_path
     # It stays so, whatever is read in between; under a name of its own it decides.
     assert "planned: 200 -> 60" in report(4, planned=60)
     assert "is better" in report(0, planned=60, experiment="another")
+    # Where nothing can be logged, the report says so.
+    monkeypatch.setenv("STEELYARD_STORE", str(tmp_path / "live.yaml" / "store.db"))
+    assert "this reading is not logged" in report(0, planned=60, experiment="another")
 
 
 def test_dropped_cases_count_in_gates_on_checks_too(suite):

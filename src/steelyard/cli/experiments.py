@@ -26,7 +26,7 @@ from steelyard.cli.options import (
     store_url,
 )
 from steelyard.cli.output import print_json, show_document
-from steelyard.errors import UsageError
+from steelyard.errors import StoreError, UsageError
 from steelyard.records import AbPlan
 from steelyard.report.verdicts import INTERRUPTED, exit_code
 
@@ -393,9 +393,12 @@ def report_command(
 
     experiment = read_online(file)
     found = read_outcomes(outcomes, experiment)
-    with open_store(store_url) as store:
-        report = online_report(experiment, found, store.readings(experiment.part.experiment))
-        store.log_reading(reading_of(experiment, report))
+    try:
+        with open_store(store_url) as store:
+            report = online_report(experiment, found, store.readings(experiment.part.experiment))
+            store.log_reading(reading_of(experiment, report))
+    except StoreError as error:
+        report = online_report(experiment, found, unknown=str(error))
     show(report, markdown, html, as_json=as_json)
     sys.exit(exit_code(report.decided))
 

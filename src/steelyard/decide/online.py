@@ -285,8 +285,11 @@ def _changed_plan(experiment: OnlineExperiment, earlier: Sequence[OnlineReading]
             return
 
 
-def online_report(experiment: OnlineExperiment, outcomes: Outcomes, earlier: Sequence[OnlineReading] = ()) -> AbReport:
-    """The report on outcomes as far as they came; `earlier` are the readings before this one."""
+def online_report(
+    experiment: OnlineExperiment, outcomes: Outcomes, earlier: Sequence[OnlineReading] = (), *, unknown: str = ""
+) -> AbReport:
+    """The report on outcomes as far as they came; `earlier` are the readings before this one, `unknown` says why
+    nobody knows them."""
     arms = _arms(experiment, outcomes)
     part = experiment.part
     n_known = sum(arms.n) - sum(arms.missing)
@@ -307,12 +310,14 @@ def online_report(experiment: OnlineExperiment, outcomes: Outcomes, earlier: Seq
         test=test,
         method=_online_method(experiment, quality),
         signatures=(f"plan {experiment.plan[:16]}",),
-        notes=tuple(_early(experiment, test, n_known)) + notes + _read_before(earlier),
+        notes=tuple(_early(experiment, test, n_known)) + notes + _read_before(earlier, unknown),
         plan=part.model_dump(mode="json"),
     )
 
 
-def _read_before(earlier: Sequence[OnlineReading]) -> tuple[str, ...]:
+def _read_before(earlier: Sequence[OnlineReading], unknown: str) -> tuple[str, ...]:
+    if unknown:
+        return (f"how often results were read before is not known, and this reading is not logged: {unknown}",)
     decided = Counter(reading.decided for reading in earlier)
     return (f"read {times(len(earlier))} before: {verdicts_in_words(decided)}",) if earlier else ()
 

@@ -37,6 +37,7 @@ _SCALES = {
 }
 _MOST_NAMED = 5
 _READINGS = "readings"
+_CRITERIA = "criteria"
 _NOT_NAMED = "a model that is not named"
 LOAD = "load"
 _NOT_IN_FILES = ("prompts", "schema")
@@ -57,8 +58,10 @@ def compare_signatures(
     ]
     results += [*_criteria(a, b), *_subjects(a, b), *_settings(a, b)]
     order = (Part.SCALE, Part.SUBJECT, Part.NOTED)
-    # What is left of the judge's words comes before what is compared: it says which figures there can be.
-    results.sort(key=lambda change: (order.index(change.means), 0) if change.part != _READINGS else (0, 1))
+    # What is left of the judge's words comes before what is compared: it says which figures there can be. So does what
+    # decides: no list is so long that it leaves that out.
+    first = (_READINGS, _CRITERIA)
+    results.sort(key=lambda change: (order.index(change.means), 0) if change.part not in first else (0, 1))
     return SignaturePair(tuple(results), _several(results))
 
 
@@ -92,7 +95,7 @@ def _scales(a: ComparedRun, b: ComparedRun) -> Iterator[SignatureChange]:
 def _criteria(a: ComparedRun, b: ComparedRun) -> Iterator[SignatureChange]:
     """Gates, limits, prices and whatever else decided on A and decides otherwise on B."""
     if changes := changed_values(criteria_of(a.header), criteria_of(b.header)):
-        yield SignatureChange("criteria", Part.NOTED, f"what decides changed: {'; '.join(changes)}")
+        yield SignatureChange(_CRITERIA, Part.NOTED, f"what decides changed: {'; '.join(changes)}")
 
 
 def _rescored(a: ComparedRun) -> Iterator[SignatureChange]:
