@@ -266,6 +266,25 @@ class BoundFigure:
 
 
 @frozen
+class ReusedAnswers:
+    """Answers that were not requested again, or that are copies of an earlier repeat."""
+
+    cached: int
+    """From the cache of `--cache`: no call was made."""
+    answers: int
+    """How many answers there are."""
+    first: float | None = None
+    """When the first and the last of the cached ones were made; None where nobody noted it."""
+    last: float | None = None
+    provider_cached: int = 0
+    """That the provider, or a gateway before it, marked as earlier answers from its cache."""
+    copied: int = 0
+    """Repeats that are the same answer as an earlier repeat of their case and variant: they count as one."""
+    copied_cells: int = 0
+    """In how many cases and variants."""
+
+
+@frozen
 class JudgeFigures:
     """How the judge of a run behaved; shares are of votes, one for each member and judging repeat of a text."""
 
@@ -312,6 +331,8 @@ class Summary:
     failures: dict[str, int] = field(default_factory=dict)
     first_failures: dict[str, int] = field(default_factory=dict)
     """How many first attempts of calls failed in which way, most frequent first: retries may have hidden them."""
+    reused: ReusedAnswers | None = None
+    """None when every answer is a new one."""
     steps: dict[str, int] = field(default_factory=dict)
     tokens_in: Estimate | None = None
     tokens_out: Estimate | None = None

@@ -20,7 +20,7 @@ from steelyard.analysis.findings import (
     top_confusions,
 )
 from steelyard.analysis.latency import bottleneck, latency_figures
-from steelyard.analysis.model import BestVariant, ModeFigure, Slice, Summary
+from steelyard.analysis.model import BestVariant, ModeFigure, ReusedAnswers, Slice, Summary
 from steelyard.analysis.repeats import Repeats, checks_figures
 from steelyard.metrics.aggregate import Proportion, figures
 from steelyard.metrics.cells import Cells
@@ -71,7 +71,7 @@ def summarise(
     by_labels = None if labels is None else _label_columns(labels, data)
     data.labels = None if by_labels is None else by_labels.column()
     table, groups = data.table, data.groups
-    repeats = Repeats(table, suite)
+    repeats = Repeats(table.of_repeats(), suite)
     rubric = _rubric(suite)
     slices = {factor: _slices(data, factor, repeats) for factor in groups}
     overall = slices.pop("")[0]
@@ -85,6 +85,7 @@ def summarise(
         priorities=find_priorities(table, overall, suite, codes),
         failures=_frequent(columns.failure, columns.failures),
         first_failures=table.first_failures(),
+        reused=reused_answers(table, suite),
         steps=_frequent(columns.step, columns.steps),
         tokens_in=overall.totals["tokens_in"],
         tokens_out=overall.totals["tokens_out"],
@@ -222,6 +223,24 @@ def _modes(run: Groups, table: Table, rubric: DescribedRubric | None) -> dict[st
             means = {name: run.means(table.read_in(mode, name), rubric.scale)[0] for name in dimensions}
             results[mode] = ModeFigure(average.n, average, means)
     return results
+
+
+def reused_answers(table: Table, suite: SuiteModel) -> ReusedAnswers | None:
+    """Which answers of a run are no new ones; None when all are."""
+    cached, reused, copied = table.cached(), table.reused(), table.copied()
+    if not reused.any() and not copied.any():
+        return None
+    made_at = table.reported("made_at")[cached]
+    dates = made_at[~np.isnan(made_at)]
+    return ReusedAnswers(
+        cached=int(cached.sum()),
+        answers=int((~np.logical_or(*table.unanswered())).sum()),
+        first=float(dates.min()) if len(dates) else None,
+        last=float(dates.max()) if len(dates) else None,
+        provider_cached=int((reused & ~cached).sum()),
+        copied=int(copied.sum()),
+        copied_cells=int((Cells(table, suite).count(copied) > 0).sum()) if copied.any() else 0,
+    )
 
 
 def _frequent(codes: Array, names: list[str]) -> dict[str, int]:

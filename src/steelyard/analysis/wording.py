@@ -5,9 +5,13 @@ from __future__ import annotations
 import json
 import math
 import re
-from typing import Any
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
 
 from steelyard.records import AtLeast
+
+if TYPE_CHECKING:
+    from steelyard.analysis.model import ReusedAnswers
 
 # The one way in which numbers are rounded and written: a figure reads the same in tables, sentences and gates.
 
@@ -127,6 +131,15 @@ def distinguished(value: float | None, unit: str, *limits: float) -> str:
         if all(text != in_unit(limit, unit, more) for limit in others):
             break
     return text
+
+
+def cached_in_words(reused: ReusedAnswers) -> str:
+    """`30 of 30 answers come from the cache of 2026-01-18`, with both ends where they are of several days."""
+    answers = f"{reused.cached:,} of {reused.answers:,} answers come from the cache"
+    if reused.first is None or reused.last is None:
+        return f"{answers} (made at an unknown time)"
+    days = [datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%d") for moment in (reused.first, reused.last)]
+    return f"{answers} of {' to '.join(dict.fromkeys(days))}"
 
 
 # A failed call in a few words: the kind, and what the other side said of it without its wrapping.

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from steelyard.analysis.model import Summary
-from steelyard.analysis.wording import percent
+from steelyard.analysis.wording import cached_in_words, percent
 from steelyard.decide.gates import GateResult
 from steelyard.decide.provenance import changed_in_words, run_before, times, verdicts_in_words
 from steelyard.records import RunHeader, Verdict
@@ -120,9 +120,30 @@ def _shared_origins(header: RunHeader, _summary: Summary, _gates: Sequence[GateR
     yield from origins_of_run(header)
 
 
+def _cached_answers(_header: RunHeader, summary: Summary, _gates: Sequence[GateResult]) -> Iterator[str]:
+    """How many answers come from a cache, and how many repeats are one answer."""
+    reused = summary.reused
+    if reused is None:
+        return
+    if reused.cached:
+        yield f"{cached_in_words(reused)}: no call was made for them, and they say nothing of the system as it is now"
+    if reused.provider_cached:
+        yield (
+            f"{reused.provider_cached:,} of {reused.answers:,} answers come from a cache of the provider, by its own"
+            " headers or fields"
+        )
+    if reused.copied:
+        cells = f"{reused.copied_cells:,} case{'' if reused.copied_cells == 1 else 's'}"
+        yield (
+            f"{reused.copied:,} repeat{'' if reused.copied == 1 else 's'} of {cells} are the same answer as an earlier"
+            " repeat (response id or cache): they count as one"
+        )
+
+
 _DISCLOSURES: tuple[Disclosure, ...] = (
     _earlier_runs,
     _reused_answers,
+    _cached_answers,
     _retried_samples,
     _changed_criteria,
     _family_of_gates,

@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass, replace
 from steelyard.analysis.compare.against import Against
 from steelyard.analysis.compare.checks import EXPECTATIONS, STABILITY
 from steelyard.analysis.compare.compare import dropped_cases, on_cases
-from steelyard.analysis.compare.metrics import BoundedChange, at_step, verdict_of
+from steelyard.analysis.compare.metrics import UNTOUCHED, BoundedChange, at_step, verdict_of
 from steelyard.analysis.compare.model import MetricChange, Moved
 from steelyard.analysis.wording import SHARES, in_unit
 from steelyard.analysis.wording import difference as signed
@@ -244,6 +244,9 @@ def _single(
             message += f"; {doubt}"
             # What may be the judge's alone is for sure of nobody.
             verdict = Verdict.AMBIGUOUS if gate.for_sure and verdict is Verdict.PASS else verdict
+    if verdict is Verdict.PASS and against.reused and change.group not in UNTOUCHED:
+        old = against.reused[0].removesuffix(" in B")
+        verdict, message = Verdict.AMBIGUOUS, f"{message}; {old}, which are no new evidence"
     bounded = change.b if (verdict is Verdict.PASS) is (gate.operator == "<=") else change.a
     if verdict is not Verdict.AMBIGUOUS and bounded.at_least:
         verdict, message = Verdict.AMBIGUOUS, f"{message}; calls that timed out could change it"

@@ -158,6 +158,8 @@ class RetryPolicy:
             first_token=watch.since_first(_amount(response.first_token)),
             tokens_cached=_count(response.tokens_cached),
             first_failure=first_failure,
+            response_id=None if response.response_id is None else self._redact_secrets(response.response_id),
+            provider_cached=bool(response.cached),
         )
 
     def _failed(
@@ -348,6 +350,9 @@ def _entry(call_result: CallResult) -> dict[str, Any]:
         "cut_off": call_result.cut_off,
         "first_token": call_result.first_token,
         "tokens_cached": call_result.tokens_cached,
+        "made_at": call_result.started_at,
+        "response_id": call_result.response_id,
+        "provider_cached": call_result.provider_cached,
     }
 
 

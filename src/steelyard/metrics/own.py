@@ -112,7 +112,7 @@ class RunData:
         """What came of the checks of every cell; None for a suite without expectations."""
         if self.checks is None or not (self.checks.n or self.suite.expect):
             return None
-        return counted(self.checks, self.columns, self.table, self.cells, self.suite)
+        return counted(self.checks, self.columns, self.of_repeats, self.cells, self.suite)
 
     @property
     def checked(self) -> Counted:
@@ -122,6 +122,11 @@ class RunData:
         return self.counted
 
     @cached_property
+    def of_repeats(self) -> Table:
+        """The samples as figures over repeats count them."""
+        return self.table.of_repeats()
+
+    @cached_property
     def clean_repeats(self) -> PassedRepeats | None:
         """By cell, the repeats that pass under all rules of the sample; None for a suite without a pass rule, and for a
         scored suite that asks each case once."""
@@ -129,7 +134,7 @@ class RunData:
             return self.counted.repeats
         if self.suite.passing is None or self.suite.repeats < 2:
             return None
-        passed, cell = self.table.passed(), self.cells.of_sample
+        passed, cell = self.of_repeats.passed(), self.cells.of_sample
         clean, decided = (np.bincount(cell[mask], minlength=self.cells.n) for mask in (passed == 1, passed >= 0))
         return PassedRepeats(clean, decided, self.cells.planned_repeats)
 
@@ -152,7 +157,7 @@ class RunData:
         """How alike the repeats of every cell are; None for a suite that does not compare them."""
         if self._items is None or self.suite.stability is None:
             return None
-        return seen_in(self._items, self.table, self.cells, self.suite.stability)
+        return seen_in(self._items, self.of_repeats, self.cells, self.suite.stability)
 
     def once(self, make: Callable[[RunData], T]) -> T:
         """What a function makes of the run, made when it is first asked for."""

@@ -8,6 +8,7 @@ of two modes are never put into one figure.
 from __future__ import annotations
 
 from collections import Counter
+from copy import copy
 from functools import cached_property
 
 import numpy as np
@@ -177,8 +178,7 @@ class Table:
 
     def cached(self) -> Array:
         """The answers that came from the cache."""
-        cached: Array = self._columns.cached
-        return cached.astype(bool) if len(cached) == self.n else np.zeros(self.n, dtype=bool)
+        return self._flag(self._columns.cached)
 
     def times(self, name: str = "latency") -> tuple[Array, Array]:
         """One of the times of every call in seconds, and which are lower bounds: a call that timed out took at least
@@ -219,6 +219,27 @@ class Table:
         )
         return timed_out, failed & ~timed_out
 
+    def reused(self) -> Array:
+        """The answers that are no new evidence of the system: from the cache, or from that of the provider."""
+        return self.cached() | self._flag(self._columns.provider_cached)
+
+    def copied(self) -> Array:
+        """The answers that are that of an earlier repeat of their case and variant."""
+        return self._flag(self._columns.copied)
+
+    def of_repeats(self) -> Table:
+        """The samples as figures over repeats count them: copies of an earlier repeat are no repeats, and undecided."""
+        copied = self.copied()
+        if not copied.any():
+            return self
+        table = copy(self)
+        for name in ("malformed", "excluded", "scored", "conclusive"):
+            setattr(table, name, getattr(self, name) & ~copied)
+        return table
+
+    def _flag(self, column: Array) -> Array:
+        return column.astype(bool) if len(column) == self.n else np.zeros(self.n, dtype=bool)
+
     def attempts(self) -> Array:
         """Attempts of the calls; NaN where no call was made: of answers from the cache, replayed and imported ones."""
         tries = self.reported("tries")
@@ -245,8 +266,7 @@ class Table:
 
     def error_answers(self) -> Array:
         """The calls that were answered with an error, as their case asked for."""
-        asked: Array = self._columns.error_answer
-        return asked.astype(bool) if len(asked) == self.n else np.zeros(self.n, dtype=bool)
+        return self._flag(self._columns.error_answer)
 
     def reported(self, name: str) -> Array:
         """A column that calls may leave out."""

@@ -202,6 +202,12 @@ class Columns:
     """Seconds that the call was sent late under an open load; NaN under a closed one."""
     cached: np.ndarray = field(default_factory=lambda: _empty())
     """True where the answer came from the cache."""
+    made_at: np.ndarray = field(default_factory=lambda: _empty())
+    """When the call was made that an answer from the cache comes from; NaN of all others, and where it is not known."""
+    provider_cached: np.ndarray = field(default_factory=lambda: _empty())
+    """True where the provider says that the answer came from its own cache."""
+    copied: np.ndarray = field(default_factory=lambda: _empty())
+    """True where the answer is that of an earlier repeat of its case and variant, by response id or from a cache."""
     error_answer: np.ndarray = field(default_factory=lambda: _empty())
     """True where the answer is an HTTP error that is no failure, because the case asks for it."""
     tries: np.ndarray = field(default_factory=lambda: _empty())

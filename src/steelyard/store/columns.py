@@ -8,6 +8,7 @@ import zlib
 from array import array
 from collections.abc import Iterator, Sequence
 from functools import partial
+from hashlib import blake2b
 from itertools import compress
 from typing import TYPE_CHECKING, Any, overload
 
@@ -148,12 +149,14 @@ _RARE_NUMBERS = {
     "queued": "queued",
     "cached": "cached",
     "tries": "tries",
+    "made_at": "made_at",
+    "provider_cached": "provider_cached",
     "error_answer": "CASE WHEN failure_kind IS NULL AND status >= 400 THEN 1 END",
 }
 _HAS_RARE = """
 SELECT 1 FROM calls WHERE run = ? AND
 (first_byte IS NOT NULL OR first_token IS NOT NULL OR queued IS NOT NULL OR cached <> 0
-OR tries <> 1 OR (failure_kind IS NULL AND status >= 400)) LIMIT 1
+OR tries <> 1 OR provider_cached <> 0 OR (failure_kind IS NULL AND status >= 400)) LIMIT 1
 """
 _N_FINDINGS = "SELECT count(*) FROM findings WHERE run = ?"
 _FINDINGS = "SELECT seq, code, component, gain, section FROM findings WHERE run = ? ORDER BY seq, position"
@@ -248,6 +251,7 @@ def read_columns(session: Session, run: int, suite: SuiteModel) -> Columns:
         **_tags(session, run, places),
         **_findings(session, run, places),
         **_call_results(session, run, places),
+        copied=_copied(session, run, places, repeated=n > 0 and int(np.ptp(whole["repeat"].values)) > 0),
     )
 
 
@@ -348,9 +352,53 @@ def _call_results(session: Session, run: int, seq: np.ndarray) -> dict[str, Any]
             failure.put(there, names.codes(kinds)[here])
             first_failure.put(there, first_names.codes(first_kinds)[here])
     numbered = {column: item.values for column, item in measured.items()}
-    marked = {column: numbered[column] == 1 for column in ("cached", "error_answer")}
+    marked = {column: numbered[column] == 1 for column in ("cached", "provider_cached", "error_answer")}
     named = {"failure": failure.values, "failures": names.texts}
     return numbered | marked | named | {"first_failure": first_failure.values, "first_failures": first_names.texts}
+
+
+_FROM_A_CACHE = "SELECT 1 FROM calls WHERE run = ? AND (provider_cached <> 0 OR cached <> 0) LIMIT 1"
+_SAME_IDS = """
+SELECT response_id FROM calls WHERE run = ? AND response_id IS NOT NULL AND failure_kind IS NULL
+GROUP BY response_id HAVING count(*) > 1
+"""
+_ANSWERS = """
+SELECT s.seq, s.case_id, s.variant, a.response_id, a.provider_cached, a.made_at, t.text, t.packed
+FROM samples s JOIN calls a ON a.run = s.call_run AND a.seq = s.seq
+LEFT JOIN answers t ON t.run = s.call_run AND t.seq = s.seq
+WHERE s.run = ? AND a.failure_kind IS NULL ORDER BY coalesce(a.provider_cached, 0), s.repeat, s.seq
+"""
+
+
+def _copied(session: Session, run: int, seq: np.ndarray, *, repeated: bool) -> np.ndarray:
+    """Which answers are that of an earlier repeat: the same text with the same response id, from the same entry of the
+    cache, or from the provider's cache. An id that answers to several cases have identifies none of them."""
+    copied = np.zeros(len(seq), dtype=bool)
+    owners = [owner for (owner,) in session.execute(_OWNERS, (run,))] if repeated else []
+    ids = {item for owner in owners for (item,) in session.execute(_SAME_IDS, (owner,))}
+    if not ids and not any(session.execute(_FROM_A_CACHE, (owner,)) for owner in owners):
+        return copied
+    rows = [row for piece in session.stream(_ANSWERS, (run,), PIECE) for row in _digests(piece)]
+    cases: dict[str, set[str]] = {}
+    for _, (case, _), response_id, *_ in rows:
+        if response_id in ids:
+            cases.setdefault(response_id, set()).add(case)
+    seen: set[tuple[Any, ...]] = set()
+    for place, cell, response_id, provider_cached, made_at, text in rows:
+        marks = [("id", response_id)] if len(cases.get(response_id, ())) == 1 else []
+        marks += [] if made_at is None else [("made", made_at)]
+        # Any earlier answer with this text may be the one that the provider's cache holds.
+        known = [(cell, text, *mark) for mark in (*marks, *([("any",)] if provider_cached else []))]
+        copied[np.searchsorted(seq, place)] = any(key in seen for key in known)
+        seen.update((*known, (cell, text, "any")))
+    return copied
+
+
+def _digests(rows: Sequence[Row]) -> Iterator[tuple[Any, ...]]:
+    """The answers with digests in the place of their texts."""
+    for seq, case, variant, response_id, provider_cached, made_at, text, packed in rows:
+        content = (text or "").encode("utf-8", "surrogatepass") if packed is None else bytes(packed)
+        yield seq, (case, variant), response_id, provider_cached, made_at, blake2b(content, digest_size=16).digest()
 
 
 def _shared(seq: np.ndarray, result: np.ndarray) -> tuple[slice | np.ndarray, slice | np.ndarray]:

@@ -66,10 +66,11 @@ WHERE s.run = ? AND {timed("a.latency", "a.failure_kind")} > 0 ORDER BY a.latenc
 SELECT seq FROM samples WHERE run = ? AND outcome <> 'scored' AND outcome IN {INCONCLUSIVE} ORDER BY seq LIMIT ?""",  # noqa: S608 - our own words
 }
 # From when each call was sent: what waited for its turn under an open load says nothing about the target.
-_LATENCIES = f"""
-SELECT {timed("latency", "failure_kind")} - coalesce(queued, 0) FROM calls
-WHERE run = ? AND cached = 0 AND {timed("latency", "failure_kind")} > 0
-"""  # noqa: S608 - our own words
+# A run whose calls timed out says nothing of how fast the target is: the next one would look far too fast.
+_LATENCIES = """
+SELECT latency - coalesce(queued, 0) FROM calls
+WHERE run = ? AND failure_kind IS NULL AND cached = 0 AND latency > 0
+"""
 _USUAL = """
 SELECT median_latency FROM runs
 WHERE suite_name = ? AND target_digest = ? AND state = 'ended' AND created_at < ? AND median_latency IS NOT NULL

@@ -121,7 +121,7 @@ class _Samples:
         self._number("passed", "flag", self.table.passed())
         self._code("band", self.table.band(), self.table.bands)
         self._number("latency", "real", self.table.latency())
-        self._number("first_byte", "real", columns.first_byte)
+        self._number("first_byte", "real", np.where(columns.failure >= 0, np.nan, columns.first_byte))
         self._number("tokens_in", "whole", columns.tokens_in)
         self._number("tokens_out", "whole", columns.tokens_out)
         self._number("cost", "real", columns.cost)

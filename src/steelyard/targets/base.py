@@ -69,6 +69,10 @@ class Response:
     """Of the tokens sent, those that came from the provider's cache."""
     tokens_written: int | None = None
     """Of the tokens sent, those that were written to it."""
+    response_id: str | None = None
+    """The provider's own id of the answer."""
+    cached: bool = False
+    """True when the provider, or a gateway before it, says that this is an earlier answer from its cache."""
 
 
 _STATUS, _MODEL = (int, type(None)), (str, type(None))

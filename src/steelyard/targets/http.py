@@ -137,6 +137,10 @@ class UsagePaths(BaseModel):
     tokens_out: BodyPath | None = Field(default=None, description="Path to the number of tokens received.")
     cost: BodyPath | None = Field(default=None, description="Path to what the answer cost.")
     model: BodyPath | None = Field(default=None, description="Path to the name of the model that answered.")
+    response_id: BodyPath | None = Field(default=None, description="Path to the service's own id of the answer.")
+    cached: BodyPath | None = Field(
+        default=None, description="Path to true where the answer is an earlier one from a cache of the service."
+    )
 
     def paths(self) -> dict[str, str]:
         """Those that are declared."""
@@ -320,18 +324,19 @@ class AnswerTaker:
     def response(self, received: Received) -> Response:
         """The answer with its measures; TargetFailure when the body reports a failure or holds no answer."""
         if not 200 <= received.status < 300:
-            return Response(text=received.text, status=received.status, first_byte=received.first_byte)
+            return _response(received, received.text)
         for marker in self._markers:
             if marker in received.text:
                 raise _reported(received, f"the body holds {marker!r}, an error marker: {excerpt_of(received.text)}")
         if self._answer is None and not self._failed_if and not self._usage:
-            return Response(text=received.text, status=received.status, first_byte=received.first_byte)
+            return _response(received, received.text)
         data = json_of(received)
         for path, get in self._failed_if:
             if value := get(data):
                 raise _reported(received, f"the body reports a failure at {path}: {excerpt_of(to_json(value))}")
         text = self._text(received, data)
-        return Response(text=text, status=received.status, first_byte=received.first_byte, **self._measures(data))
+        measures = self._measures(data)
+        return _response(received, text, **(measures | {"cached": measures.get("cached", False) or received.cached}))
 
     def _text(self, received: Received, data: Any) -> str:
         if self._answer is None:
@@ -347,9 +352,16 @@ class AnswerTaker:
         return {name: value for name, value in results.items() if _fits(name, value)}
 
 
+def _response(received: Received, text: str, **more: Any) -> Response:
+    settings = {"cached": received.cached} | more
+    return Response(text=text, status=received.status, first_byte=received.first_byte, **settings)
+
+
 def _fits(name: str, value: Any) -> bool:
-    if name == "model":
+    if name in ("model", "response_id"):
         return isinstance(value, str)
+    if name == "cached":
+        return isinstance(value, bool)
     kinds = (int, float) if name == "cost" else (int,)
     return isinstance(value, kinds) and not isinstance(value, bool) and value >= 0
 

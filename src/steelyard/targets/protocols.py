@@ -106,7 +106,7 @@ class ChatProtocol:
 
     def add(self, whole: dict[str, Any], event: dict[str, Any]) -> bool:
         """Put an event of a stream into the body that it is a part of; True when it brings some of the answer."""
-        whole |= {name: event[name] for name in ("model", "usage", "error") if event.get(name)}
+        whole |= {name: event[name] for name in ("id", "model", "usage", "error") if event.get(name)}
         if not (choice := _first(event.get("choices"))):
             return False
         into = whole.setdefault("choices", [{"message": {}}])[0]
@@ -240,7 +240,7 @@ class GeminiProtocol(ChatProtocol):
         return Completion(text, reason, data.get("modelVersion"), tokens_in, tokens_out, cached, None, detail)
 
     def add(self, whole: dict[str, Any], event: dict[str, Any]) -> bool:
-        names = ("usageMetadata", "modelVersion", "promptFeedback", "error")
+        names = ("usageMetadata", "modelVersion", "promptFeedback", "error", "responseId")
         whole |= {name: event[name] for name in names if event.get(name)}
         if not (candidate := _first(event.get("candidates"))):
             return False
@@ -443,6 +443,11 @@ def _count(value: Any) -> int | None:
 # An answer as a whole: the text that the model gave, or why there is none.
 
 
+_IDS = ("id", "responseId")
+_CACHED = ("cached", "cache_hit", "from_cache")
+"""How gateways mark a body that comes from their cache."""
+
+
 def read_completion(protocol: ChatProtocol, data: Any, received: Received, max_tokens: Any = None) -> Response:
     """The response in a completion's body; TargetFailure when it reports an error, was filtered or holds no choice.
 
@@ -479,6 +484,8 @@ def read_completion(protocol: ChatProtocol, data: Any, received: Received, max_t
         cut_off=at_limit if completion.reason is None else reason in protocol.limited,
         tokens_cached=completion.tokens_cached,
         tokens_written=completion.tokens_written,
+        response_id=next((item for name in _IDS if isinstance(item := data.get(name), str) and item), None),
+        cached=received.cached or any(data.get(name) is True for name in _CACHED),
     )
 
 

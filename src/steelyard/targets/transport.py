@@ -11,7 +11,7 @@ import re
 import resource
 import time
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, Self
@@ -145,6 +145,8 @@ class Received:
     """Seconds from sending to the end of the body."""
     sent: float = 0.0
     """When it was sent, by `time.perf_counter`."""
+    cached: bool = False
+    """True when a header says that the answer is one from a cache."""
 
 
 class Wire:
@@ -191,7 +193,8 @@ class Wire:
                 if answer.counts:
                     text = self.redact(_decode(answer.content, answer.charset, answer.status))
                     first_byte = None if answer.first_byte is None else answer.first_byte - sent
-                    return Received(answer.status, text, first_byte, answer.ended - sent, sent)
+                    took, cached = answer.ended - sent, _is_cached(answer.headers)
+                    return Received(answer.status, text, first_byte, took, sent, cached)
                 if answer.location is None:
                     text = self.redact(answer.content.decode("utf-8", "replace"))
                     raise refused_by_status(answer.status, text, answer.headers.get("retry-after"))
@@ -276,6 +279,17 @@ class _Answer:
         if self._unpacker is not None:
             self._unpacker.finish()
         return True
+
+
+_HIT = re.compile(r"(?<![a-z])hit(?![a-z])", re.IGNORECASE)
+
+
+def _is_cached(headers: Mapping[str, str]) -> bool:
+    """Whether headers say that a cache gave the answer: `Age` (RFC 9111), `Cache-Status` (RFC 9211), or one such as
+    `X-Cache: HIT` of a gateway."""
+    if headers.get("age", "0").strip() not in ("", "0"):
+        return True
+    return any("cache" in name and name != "cache-control" and _HIT.search(value) for name, value in headers.items())
 
 
 def _make_room(connections: int) -> None:

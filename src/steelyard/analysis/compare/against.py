@@ -107,6 +107,11 @@ class Against:
     def _drift(self) -> Drift | None:
         return drift_between(self.a, self.b, self._pairing)
 
+    @cached_property
+    def reused(self) -> tuple[str, ...]:
+        """Which answers of B were not requested again, in words."""
+        return tuple(text for text in self._pairing.reused(self.a, self.b) if text.endswith(" in B"))
+
     def doubt(self, change: MetricChange) -> str:
         """Why a difference may be the judge's although nothing shows it; "" when anchors rule that out."""
         if self._drift is None or change.group in UNTOUCHED:

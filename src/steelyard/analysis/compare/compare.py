@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from operator import eq
@@ -61,16 +61,19 @@ def headline(
     moved_beside: int = 0,
     allow_mismatch: bool = False,
     doubt: str = "",
+    reused: Sequence[str] = (),
 ) -> Headline:
     """The answer; `metrics` are those of the headline, the one that decides first, and `moved_beside` says how many
     figures that have no part in it moved beyond noise. With a `doubt` that no figure shows nobody is more than fairly
-    sure."""
+    sure. `reused` says which answers were not requested again."""
     main = metrics[0]
     confounded = () if allow_mismatch else tuple(confounded_by)
     verdict = _verdict(metrics, confounded)
+    if reused:
+        doubt = "; ".join(filter(None, [doubt, f"{' and '.join(reused)}: {_OLD}"]))
     return Headline(
         verdict=verdict,
-        sentence=_sentence(verdict, metrics, pairs, confounded) + _extra(verdict, moved_beside),
+        sentence=_sentence(verdict, metrics, pairs, confounded) + _extra(verdict, moved_beside) + _reused(reused),
         significance=_significance(verdict, main, confounded, doubt),
         metric=main.name,
         smallest=_smallest(main),
@@ -129,6 +132,23 @@ def on_cases(n: int, answered: int) -> str:
 def _on_few(pairs: Pairs) -> str:
     """What a verdict on few of all cases says of itself."""
     return "" if pairs.n_cases >= MIN_PAIRED * pairs.n_answered else f"; on {on_cases(pairs.n_cases, pairs.n_answered)}"
+
+
+_OLD = "answers that were not requested again are no new evidence"
+
+
+def _reused(reused: Sequence[str]) -> str:
+    return f"; {' and '.join(reused)}: {_OLD}" if reused else ""
+
+
+def not_same(changes: Iterable[MetricChange]) -> list[MetricChange]:
+    """The changes where answers were not requested again: what does not differ cannot be called the same."""
+    return [
+        replace(change, verdict=Moved.CANNOT_TELL)
+        if change.verdict is Moved.SAME and change.group not in UNTOUCHED
+        else change
+        for change in changes
+    ]
 
 
 def _verdict(metrics: Sequence[MetricChange], confounded: Sequence[str]) -> Moved:
@@ -267,6 +287,8 @@ def compare(
     cells = ComparedCells(a, b, cases, allow_mismatch=allow_mismatch) if has_cells(a, b) else None
     of_cells, checks = ([], None) if cells is None else cells.changes(confounded=confounded)
     metrics += of_cells
+    reused = pairing.reused(a, b)
+    metrics = not_same(metrics) if reused else metrics
     sliced = [*main, *(figure for figure in components if figure.group not in EXTRA)]
     sections = _sections(figures, findings, everything, confounded=confounded)
     moves = _moves(a, b, pairing)
@@ -281,11 +303,15 @@ def compare(
             moved_beside=_moved_beside(metrics, sections),
             allow_mismatch=allow_mismatch,
             doubt="" if drift is None else drift.doubt(metrics[0].difference.value),
+            reused=reused,
         ),
         pairs=lists,
         metrics=tuple(metrics),
         slices={
-            factor: slices(factor, cut, sliced, moves, pairing.case, confounded=confounded)
+            factor: tuple(
+                replace(part, metrics=tuple(not_same(part.metrics))) if reused else part
+                for part in slices(factor, cut, sliced, moves, pairing.case, confounded=confounded)
+            )
             for factor, cut in groups.items()
         },
         codes=findings.by_code(),

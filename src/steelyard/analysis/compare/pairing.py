@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from steelyard.analysis.compare.model import MOST_LISTED, PairLine, PairList, Pairs, Why
-from steelyard.analysis.summary import answers_from, is_reading, same_system
+from steelyard.analysis.summary import answers_from, is_reading, reused_answers, same_system
+from steelyard.analysis.wording import cached_in_words
 from steelyard.metrics.own import RunData, load_metrics
 from steelyard.metrics.registry import NONE
 from steelyard.metrics.table import Table
@@ -341,6 +342,24 @@ class Pairing:
     def n_cases(self) -> int:
         """Cases with at least one comparable pair."""
         return len(case_starts(self.case))
+
+    def reused(self, a: ComparedRun, b: ComparedRun) -> tuple[str, ...]:
+        """Which answers in the pairs were not requested again, in words, of A and of B; none where both runs have the
+        same answers, since scorers are compared then.
+
+        An answer from a cache is what the system answered once, and no evidence that it still does.
+        """
+        if (answers_from(a.header) or a.header.id) == (answers_from(b.header) or b.header.id):
+            return ()
+        reused = [(name, reused_answers(run.table, run.suite)) for name, run in (("A", a), ("B", b))]
+        texts = []
+        for name, answers in reused:
+            if answers is not None and answers.cached:
+                texts.append(f"{cached_in_words(answers)} in {name}")
+            if answers is not None and answers.provider_cached:
+                n = f"{answers.provider_cached:,} of {answers.answers:,}"
+                texts.append(f"{n} answers come from a cache of the provider in {name}")
+        return tuple(texts)
 
     @property
     def of_calls(self) -> Pairing:

@@ -1,0 +1,175 @@
+"""Answers that were not requested again, and repeats that are one answer: neither is new evidence."""
+
+import json
+from datetime import UTC, datetime
+
+import pytest
+
+from parts.command import invoke
+from parts.loopback import Loopback, json_answer
+from parts.small_suite import http_target, write_suite
+from steelyard.targets.transport import _is_cached
+
+TODAY = datetime.now(UTC).strftime("%Y-%m-%d")
+
+
+def words(*arguments, code=0):
+    return " ".join(invoke(*arguments, code=code).split())
+
+
+@pytest.fixture
+def service(tmp_path, monkeypatch):
+    """A suite of ten cases on a service that answers right until `broken` is set."""
+    with Loopback() as server:
+        state = {"broken": False, "calls": 0}
+
+        def answer(seen):
+            state["calls"] += 1
+            number = seen.json["number"]
+            return json_answer({"answer": {"word": f"word {number}" if not state["broken"] else f"no idea {number}"}})
+
+        server.on("/ask", answer)
+        write_suite(tmp_path / "words", n=10, target=http_target(server.base_url))
+        monkeypatch.chdir(tmp_path)
+        yield state
+
+
+def test_a_broken_service_whose_answers_come_from_the_cache_says_so_in_every_report(service):
+    assert "cache" not in words("run", "words", "--cache")
+    service["broken"], service["calls"] = True, 0
+    told = words("run", "words", "--cache")
+    sentence = f"10 of 10 answers come from the cache of {TODAY}: no call was made for them"
+    assert service["calls"] == 0
+    assert sentence in told
+    for report in ("--full", "--json"):
+        assert sentence in words("report", "LAST", report)
+    data = json.loads(invoke("report", "LAST", "--json"))
+    assert (data["reused"]["cached"], data["reused"]["answers"]) == (10, 10)
+    assert data["overall"]["latency"]["p50"]["n"] == 0
+    assert data["overall"]["metrics"]["attempts.total"]["n"] == 0
+    assert data["overall"]["metrics"]["first_attempt_failure_rate"]["value"] is None
+
+
+def test_a_comparison_with_cached_answers_is_never_the_same(service):
+    invoke("run", "words", "--cache")
+    before = json.loads(invoke("runs", "--json"))[0]["id"]
+    service["broken"] = True
+    invoke("run", "words", "--cache")
+    told = words("compare", before, "LAST", code=4)
+    assert "CANNOT TELL" in told
+    assert f"10 of 10 answers come from the cache of {TODAY} in B" in told
+    data = json.loads(invoke("compare", before, "LAST", "--json", code=4))
+    assert "same" not in {each["verdict"] for each in data["metrics"] if each["group"] == "headline"}
+    # Without the cache the same comparison shows what happened.
+    invoke("run", "words", code=1)
+    assert "WORSE" in words("compare", before, "LAST", code=1)
+
+
+def test_some_cached_answers_are_enough_that_no_change_is_not_shown(service):
+    invoke("run", "words", "--cache", "--limit", 1)
+    invoke("run", "words")
+    before = json.loads(invoke("runs", "--json"))[0]["id"]
+    told = words("run", "words", "--cache")
+    assert f"1 of 10 answers come from the cache of {TODAY}" in told
+    assert f"1 of 10 answers come from the cache of {TODAY} in B" in words("compare", before, "LAST", code=4)
+
+
+def test_a_gate_on_a_baseline_does_not_pass_by_cached_answers(service, tmp_path):
+    invoke("run", "words", "--cache")
+    invoke("baseline", "set", "LAST", "--name", "release")
+    suite = tmp_path / "words" / "suite.yaml"
+    suite.write_text(suite.read_text().replace("- pass_rate >= 90 %", "- pass_rate >= release - 5 points"))
+    service["broken"] = True
+    told = words("run", "words", "--cache", code=4)
+    assert "which are no new evidence" in told
+    assert "every gate passes" not in told
+
+
+def test_the_same_answers_scored_again_are_compared_as_before(service):
+    invoke("run", "words", "--cache")
+    invoke("run", "words", "--cache")
+    before = json.loads(invoke("runs", "--json"))[0]["id"]
+    invoke("rescore", before)
+    assert "SAME" in words("compare", before, "LAST")
+
+
+# ---- repeats that are one answer
+
+
+CACHES = {
+    "a header": ({"x-cache": "HIT"}, {}),
+    "an age": ({"age": "311"}, {}),
+    "a cache status": ({"cache-status": '"gateway"; hit; ttl=30'}, {}),
+    "a field": ({}, {"from_cache": True}),
+    "a response id": ({}, {"id": "resp-{number}"}),
+}
+
+
+@pytest.mark.parametrize(("headers", "fields"), CACHES.values(), ids=CACHES)
+def test_five_repeats_that_are_one_answer_count_as_one(headers, fields, tmp_path, monkeypatch):
+    with Loopback() as server:
+
+        def answer(seen):
+            number = seen.json["number"]
+            named = {name: item.format(number=number) if name == "id" else item for name, item in fields.items()}
+            return json_answer({"answer": {"word": f"word {number}"}, **named}, headers=headers)
+
+        server.on("/ask", answer)
+        usage = {"response_id": "id", "cached": "from_cache"}
+        gates = ["pass_all.5 >= 90 %", "flaky_rate <= 10 %"]
+        target = http_target(server.base_url, usage=usage)
+        write_suite(tmp_path / "words", n=8, target=target, repeats=5, gates=gates)
+        monkeypatch.chdir(tmp_path)
+        told = words("run", "words", code=4)
+    assert "32 repeats of 8 cases are the same answer as an earlier repeat" in told
+    data = json.loads(invoke("report", "LAST", "--json"))
+    assert (data["reused"]["copied"], data["reused"]["copied_cells"]) == (32, 8)
+    assert [gate["verdict"] for gate in data["gates"]] == ["AMBIGUOUS", "AMBIGUOUS"]
+
+
+def test_an_id_that_answers_to_several_cases_have_identifies_none(tmp_path, monkeypatch):
+    """A server that gives every answer the same id, and a deterministic system: five answers, not one."""
+    with Loopback() as server:
+        server.on("/ask", lambda seen: json_answer({"answer": {"word": f"word {seen.json['number']}"}, "id": "x-1"}))
+        target = http_target(server.base_url, usage={"response_id": "id"})
+        write_suite(tmp_path / "words", n=8, target=target, repeats=5, gates=["pass_all.5 >= 60 %"])
+        monkeypatch.chdir(tmp_path)
+        assert "same answer as an earlier repeat" not in words("run", "words")
+
+
+def test_one_id_with_different_texts_is_not_one_answer(tmp_path, monkeypatch):
+    with Loopback() as server:
+        count = iter(range(100))
+        server.on("/ask", lambda seen: json_answer({"answer": {"word": f"word {next(count)}"}, "id": "x"}))
+        target = http_target(server.base_url, usage={"response_id": "id"})
+        write_suite(tmp_path / "words", n=1, target=target, repeats=5, gates=["scored_rate >= 90 %"])
+        monkeypatch.chdir(tmp_path)
+        assert "same answer as an earlier repeat" not in words("run", "words", "--concurrency", 1)
+
+
+def test_equal_answers_of_separate_calls_are_repeats(service, tmp_path):
+    suite = tmp_path / "words" / "suite.yaml"
+    suite.write_text(suite.read_text().replace("gates:", "repeats: 3\ngates:"))
+    invoke("run", "words", "--cache")
+    told = words("run", "words", "--cache")
+    assert f"30 of 30 answers come from the cache of {TODAY}" in told
+    # Each repeat was requested once, and has its own entry.
+    assert "same answer as an earlier repeat" not in told
+
+
+@pytest.mark.parametrize(
+    ("headers", "cached"),
+    [
+        ({"x-cache": "Hit from cloudfront"}, True),
+        ({"cf-cache-status": "HIT"}, True),
+        ({"x-proxy-cache": "TCP_HIT"}, True),
+        ({"x-cache": "MISS"}, False),
+        ({"cache-status": "gateway; fwd=miss"}, False),
+        ({"cache-control": "max-age=60, s-maxage=hit"}, False),
+        ({"age": "0"}, False),
+        ({"x-cache": "white"}, False),
+        ({}, False),
+    ],
+)
+def test_headers_of_caches(headers, cached):
+    assert _is_cached(headers) is cached
