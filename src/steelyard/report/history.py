@@ -182,7 +182,9 @@ def no_changes(history: History, fewest: int) -> str:
             f" look for a change of level, {fewest} are the fewest"
         )
     looked = len(history.trends) + len(history.grouped)
-    return f"no change of level beyond noise in {fmt.counted(looked, 'figure')} over {n} runs"
+    return (
+        f"no change of level beyond noise in {fmt.counted(looked, 'figure')} over {n} runs, looked at after every run"
+    )
 
 
 def _of(history: History, trend: Trend, place: int) -> OfRun:
