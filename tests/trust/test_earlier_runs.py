@@ -170,6 +170,17 @@ def test_answers_rescored_under_other_rules_say_how_often(suite):
     assert "the same answers scored 3 times; before this: 2 FAIL" in suite("rescore", "LAST", broken=5)
 
 
+def test_an_invalid_run_on_one_screen_omits_nothing(suite):
+    suite(down=9, code=3)
+    suite(down=9, code=3)
+    edit("pass_rate >= 90 %", "pass_rate >= 60 %")
+    suite("rescore", "LAST", down=9, code=3)
+    told = suite("report", "LAST", code=0)
+    sentences = json.loads(invoke("report", "LAST", "--json"))["disclosures"]
+    assert len(sentences) >= 4
+    assert [sentence for sentence in sentences if sentence not in told] == []
+
+
 def test_every_report_and_the_comparison_say_it(suite, tmp_path):
     suite(broken=5, code=1)
     suite(broken=4, code=1)

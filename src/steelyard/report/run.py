@@ -172,13 +172,21 @@ def headline(report: Report, *, most: int | None = None, extra: Sequence[doc.Blo
         reasons = [why]
     texts = [(reasons, doc.Tone.PLAIN, most), ([repeats.headline(report)], doc.Tone.STRONG, None)]
     texts.append(([f"SUSPECT: {text}" for text in report.header.suspect], doc.Tone.WARNING, most))
-    texts.append((wording.disclosed(report), doc.Tone.WARNING, None))
+    # No screen is so short that it omits how the verdict came about.
+    disclosed = [doc.Bullet(clipped(text, max(short, 160)), doc.Tone.WARNING) for text in wording.disclosed(report)]
+    n_before = len(texts)
     texts.append((run.judge_warnings(report), doc.Tone.WARNING, half))
     texts.append((wording.notes(report), doc.Tone.STRONG, None if half is None else half + 1))
-    remarks = [doc.Bullet(clipped(text, short), tone) for some, tone, shown in texts for text in some[:shown] if text]
+    first, last = (
+        [doc.Bullet(clipped(text, short), tone) for some, tone, shown in part for text in some[:shown] if text]
+        for part in (texts[:n_before], texts[n_before:])
+    )
     if most is not None and is_invalid:
-        return doc.Headline(word, meaning, title, remarks=remarks[: max(most, 2)])
-    return doc.Headline(word, meaning, title, _pass_rate(report), remarks, extra)
+        size = max(most, 2)
+        return doc.Headline(
+            word, meaning, title, remarks=[*first[:size], *disclosed, *last[: max(0, size - len(first))]]
+        )
+    return doc.Headline(word, meaning, title, _pass_rate(report), [*first, *disclosed, *last], extra)
 
 
 def _pass_rate(report: Report) -> doc.Figure:
