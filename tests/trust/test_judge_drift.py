@@ -83,9 +83,8 @@ class TestWithoutAnchors:
         run(judge, 1)
         judge.drifts(lambda _: 1)
         run(judge, 2)
-        how_sure, why = compared(0)
-        assert how_sure.startswith("limited: p < 0.001")
-        assert how_sure.endswith(f"but {NOT_MEASURED}: no case has an answer that it has read in both runs")
+        how_sure, why = compared(4)
+        assert how_sure.startswith(f"none: {NOT_MEASURED}: no case has an answer that it has read in both runs")
         assert NOT_MEASURED in why["sentence"]
         assert why["anchors"]["not_measured"].startswith(NOT_MEASURED)
 
@@ -93,7 +92,7 @@ class TestWithoutAnchors:
         run(judge, 1)
         judge.drifts(lambda _: 1)
         run(judge, 2, same=range(5))
-        how_sure, _ = compared(0)
+        how_sure, _ = compared(4)
         assert f"{NOT_MEASURED}: 5 of 6 cases needed have an answer that it has read in both runs" in how_sure
 
     def test_a_gate_that_asks_for_certainty_is_not_held_for_sure(self, judge):
@@ -104,6 +103,17 @@ class TestWithoutAnchors:
         run(judge, 2, MIXED, "--no-anchors", gates=gates, code=4)
         (gate,) = json.loads(invoke("gate", "LAST", "--json", code=4))["gates"]
         assert (gate["verdict"], NOT_MEASURED in gate["reason"]) == ("AMBIGUOUS", True)
+
+    @pytest.mark.parametrize("drift", [1, -1])
+    def test_no_gate_on_a_baseline_and_no_comparison_takes_it_for_the_systems(self, judge, drift):
+        gates = ["average >= @release - 5 points"]
+        run(judge, 1, gates=gates, code=4)
+        lock()
+        judge.drifts(lambda _: drift)
+        run(judge, 2, MIXED, "--no-anchors", gates=gates, code=4)
+        (gate,) = json.loads(invoke("gate", "LAST", "--json", code=4))["gates"]
+        assert (gate["verdict"], NOT_MEASURED in gate["reason"]) == ("AMBIGUOUS", True)
+        assert NOT_MEASURED in compared(4)[0]
 
     def test_arms_that_are_judged_side_by_side_need_none(self, judge):
         run(judge, 1)
@@ -146,10 +156,9 @@ class TestAnchorsOfOneKind:
         run(judge, 1, self.QUALITY)
         judge.drifts(self.milder_with_good_texts)
         run(judge, 2, self.QUALITY, same=range(12))
-        how_sure, why = compared(0)
+        how_sure, why = compared(4)
         told = f"{NOT_MEASURED} for 12 of 24 answers: it scored none with such scores in both runs"
-        assert how_sure.startswith("limited: ")
-        assert how_sure.endswith(told)
+        assert how_sure.startswith(f"none: {told}")
         assert why["sentence"] == f"+12.5 points, all of it the system's; {told}"
 
     def test_a_drift_of_bad_texts_is_not_carried_to_good_ones(self, judge):
@@ -239,7 +248,7 @@ class TestAnchorsOfABaseline:
         lock()
         asked = len(judge.requests)
         run(judge, 2, [each + 1 for each in MIXED], "--no-anchors")
-        assert NOT_MEASURED in compared(0)[0]
+        assert NOT_MEASURED in compared(4)[0]
         run(judge, 3, [each + 1 for each in MIXED], limits={"retries": 0, "anchors": 0})
         assert len(judge.requests) == asked + 2 * N
 
@@ -261,7 +270,7 @@ class TestAnchorsOfABaseline:
         good = reads()
         judge.by_model("judge-1", *[good] * N, "no JSON at all")
         run(judge, 2, [each + 1 for each in MIXED])
-        how_sure, why = compared(0)
+        how_sure, why = compared(4)
         assert (NOT_MEASURED in how_sure, why["anchors"]["bought"]) == (True, 0)
         assert "20 more failed" in " ".join(invoke("report", "LAST", "--full").split())
 

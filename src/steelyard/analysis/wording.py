@@ -43,9 +43,9 @@ def percent(fraction: float | None, digits: int = 1) -> str:
     return f"{rounded:.{digits}f} %"
 
 
-def points(fraction: float) -> str:
+def points(fraction: float, digits: int = 1) -> str:
     """A difference of two fractions as percentage points: `+3.8 points`."""
-    return f"{percentage(fraction):+.1f} points"
+    return f"{percentage(fraction, digits):+.{digits}f} points"
 
 
 def whole(value: float | None) -> str:
@@ -98,7 +98,7 @@ def in_unit(value: float | None, unit: str, more: int = 0) -> str:
     if isinstance(value, AtLeast):
         return f"≥ {in_unit(float(value), unit, more)}"
     if unit.startswith(DIFFERENCE):
-        return difference(value, unit.removeprefix(DIFFERENCE))
+        return difference(value, unit.removeprefix(DIFFERENCE), more=more)
     if unit in SHARES:
         return percent(value, 1 + more) if abs(value) <= 1 else plain(value, 2 + more)
     if unit in _POINTS:
@@ -112,12 +112,12 @@ def in_unit(value: float | None, unit: str, more: int = 0) -> str:
     return f"{value:.{6 + more}g}"
 
 
-def difference(value: float, unit: str, *, bare: bool = False) -> str:
+def difference(value: float, unit: str, *, bare: bool = False, more: int = 0) -> str:
     """How much more or less, with its sign: `-3.8 points`, `+120 ms`; `bare` without the word for shares."""
     if unit in SHARES:
-        text = points(value)
+        text = points(value, 1 + more)
         return text.removesuffix(" points") if bare else text
-    return f"{'-' if value < 0 else '+'}{in_unit(abs(value), unit)}"
+    return f"{'-' if value < 0 else '+'}{in_unit(abs(value), unit, more)}"
 
 
 def distinguished(value: float | None, unit: str, *limits: float) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from steelyard.analysis.model import Summary
-from steelyard.analysis.wording import cached_in_words, percent
+from steelyard.analysis.wording import cached_in_words, distinguished, in_unit, percent
 from steelyard.decide.gates import GateResult
 from steelyard.decide.provenance import changed_in_words, run_before, times, verdicts_in_words
 from steelyard.records import RunHeader, Verdict
@@ -65,6 +65,28 @@ def _changed_criteria(header: RunHeader, _summary: Summary, _gates: Sequence[Gat
     """What decided before and is different now: gates, pass rule, limits, prices and dropped cases."""
     for changed in header.options.changed:
         yield from changed_in_words(changed)
+
+
+_MOST_NARROW = 3
+
+
+def _narrow_gates(_header: RunHeader, _summary: Summary, gates: Sequence[GateResult]) -> Iterator[str]:
+    """Which gates could have ended on the other side by chance alone."""
+    narrow = [item for item in gates if item.narrow and not item.secondary]
+    for verdict in (Verdict.FAIL, Verdict.PASS):
+        mine = [item for item in narrow if item.verdict is verdict]
+        if mine:
+            more = f", and {len(mine) - _MOST_NARROW} more" if len(mine) > _MOST_NARROW else ""
+            named = ", ".join(map(_against_threshold, mine[:_MOST_NARROW])) + more
+            yield f"narrow {verdict.value}: the interval contains the threshold: {named}"
+
+
+def _against_threshold(result: GateResult) -> str:
+    """`pass_rate 62.5 % [47.0, 75.8] against 60.0 %`."""
+    value, unit, limit = result.value, result.unit, result.threshold
+    low, high = (in_unit(end, unit).removesuffix(" %") for end in (value.low, value.high))
+    figure = distinguished(value.value, unit, limit)
+    return f"{result.name or result.metric} {figure} [{low}, {high}] against {in_unit(limit, unit)}"
 
 
 _FAMILY = 3
@@ -141,6 +163,7 @@ def _cached_answers(_header: RunHeader, summary: Summary, _gates: Sequence[GateR
 
 
 _DISCLOSURES: tuple[Disclosure, ...] = (
+    _narrow_gates,
     _earlier_runs,
     _reused_answers,
     _cached_answers,

@@ -65,6 +65,14 @@ class GateResult:
     """Of a gate on a baseline: the p-value of a loss beyond its limit, adjusted for its slices; None if not tested."""
 
     @property
+    def narrow(self) -> bool:
+        """Whether its 95 % interval contains the threshold: another run might end on the other side."""
+        ends = (self.value.low, self.value.high)
+        if self.verdict is Verdict.AMBIGUOUS or self.baseline or None in ends or self.operator in ("==", "!="):
+            return False
+        return len({_holds(end or 0.0, self.operator, self.threshold) for end in ends}) > 1
+
+    @property
     def word(self) -> str:
         """Its verdict as tables have it."""
         return "left out" if self.left_out else self.verdict.value
@@ -326,7 +334,7 @@ def _close(value: float, threshold: float) -> bool:
 
 def _words(gate: Gate, value: float, *, holds: bool) -> str:
     limit = in_unit(gate.threshold, gate.unit)
-    figure = in_unit(value, gate.unit) if holds else distinguished(value, gate.unit, gate.threshold)
+    figure = distinguished(value, gate.unit, gate.threshold)
     if gate.pattern == "findings.<code>.samples":
         figure += f" {'sample' if value == 1 else 'samples'} with {gate.subject}"
     return f"{figure} {gate.operator} {limit}" if holds else f"{figure} is not {gate.operator} {limit}"

@@ -19,7 +19,7 @@ from steelyard.analysis.compare.checks import EXPECTATIONS, STABILITY
 from steelyard.analysis.compare.compare import dropped_cases, on_cases
 from steelyard.analysis.compare.metrics import UNTOUCHED, BoundedChange, at_step, verdict_of
 from steelyard.analysis.compare.model import MetricChange, Moved
-from steelyard.analysis.wording import SHARES, in_unit
+from steelyard.analysis.wording import DIFFERENCE, SHARES, distinguished, in_unit
 from steelyard.analysis.wording import difference as signed
 from steelyard.decide.gates import GateResult, all_small, gate_result, named, p_text, small_slices
 from steelyard.metrics.expression_checks import NOT_FOR_SURE
@@ -29,9 +29,6 @@ from steelyard.records import Verdict
 from steelyard.stats.intervals import Estimate
 from steelyard.stats.paired import FEWEST_TO_SHOW, NO_CHANGE, SIGNIFICANT, holm_steps, least_p, p_at
 from steelyard.stats.sequential import BoundedMean
-
-DIFFERENCE = "±"
-"""Stands before the unit of a figure that says how much more or less."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,7 +319,7 @@ def _message(gate: Gate, change: MetricChange, by: Estimate) -> str:
         return "n/a"
     ends = [signed(end, gate.unit, bare=True) for end in (by.low, by.high) if end is not None]
     interval = f" [{', '.join(ends)}]" if len(ends) == 2 else ""
-    moved = f"{signed(by.value, gate.unit)}{interval}"
+    moved = f"{distinguished(by.value, DIFFERENCE + gate.unit, gate.threshold)}{interval}"
     return f"{in_unit(before, gate.unit)} -> {in_unit(after, gate.unit)} ({moved}, {_cases(change)})"
 
 

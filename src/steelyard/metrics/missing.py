@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from steelyard.metrics.expressions import parse_expression
+from steelyard.metrics.expressions import is_relative, parse_expression
 from steelyard.metrics.registry import Aggregate, Contributions, Level, Metric, Names
 from steelyard.stats.arrays import Array
 from steelyard.stats.groups import Groups
@@ -145,7 +145,8 @@ class Ranges:
 
 def _limits_malformed(suite: SuiteModel) -> bool:
     """Whether a gate or criterion that decides is on the share of malformed answers."""
-    texts = [*suite.gates, *(criterion.passes for criterion in suite.criteria if not criterion.secondary)]
+    gates = [text for text in suite.gates if not is_relative(text)]
+    texts = [*gates, *(criterion.passes for criterion in suite.criteria if not criterion.secondary)]
     return any(getattr(parse_expression(text), "pattern", "") in ("malformed_rate", "scored_rate") for text in texts)
 
 

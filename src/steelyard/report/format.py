@@ -218,22 +218,22 @@ def _base_of(estimate: Estimate) -> str:
     return base(estimate.n, estimate.n_missing) + (", all the same" if estimate.constant else "")
 
 
-def with_base(estimate: Estimate, unit: str = "share") -> str:
-    """A figure with its interval, n and missing: `85.4 % [78.1, 91.0] n 50`."""
-    parts = [in_unit(estimate.value, unit)]
+def with_base(estimate: Estimate, unit: str = "share", limits: Sequence[float] = ()) -> str:
+    """A figure with its interval, n and missing: `85.4 % [78.1, 91.0] n 50`; with digits that tell it from limits."""
+    parts = [distinguished(estimate.value, unit, *limits)]
     if estimate.low is not None:
         parts.append(interval(estimate, unit))
     return " ".join([*parts, _base_of(estimate)])
 
 
-def pass_rate(estimate: Estimate, passing: str) -> str:
+def pass_rate(estimate: Estimate, passing: str, limits: Sequence[float] = ()) -> str:
     """The pass rate with its threshold: `76.0 % (score >= 75 %) [62.6, 85.7] n 50`."""
     if not passing:
         return f"{NOT_AVAILABLE} (the suite declares no pass threshold) {base(estimate.n, estimate.n_missing)}"
-    value, *rest = with_base(estimate).split(" [", 1)
+    value, *rest = with_base(estimate, limits=limits).split(" [", 1)
     if rest:
         return f"{value} ({passing}) [{rest[0]}"
-    return f"{percent(estimate.value)} ({passing}) {base(estimate.n, estimate.n_missing)}"
+    return f"{distinguished(estimate.value, 'share', *limits)} ({passing}) {base(estimate.n, estimate.n_missing)}"
 
 
 def on_scale(value: float | None, scale: Sequence[float] = (0.0, 1.0)) -> str:

@@ -191,10 +191,10 @@ def headline(report: Report, *, most: int | None = None, extra: Sequence[doc.Blo
 
 def _pass_rate(report: Report) -> doc.Figure:
     rate = report.summary.overall.pass_rate
-    value = fmt.percent(rate.value)
+    marks = wording.limits_of(report, "pass_rate")
+    value = fmt.distinguished(rate.value, "share", *marks)
     detail = wording.pass_rate(report).removeprefix(value)
-    marks = [gate.threshold for gate in report.decision.gates if gate.metric == "pass_rate"]
-    gauge = doc.Gauge(rate.value, rate.low, rate.high, max(marks, default=None), fmt.with_base(rate))
+    gauge = doc.Gauge(rate.value, rate.low, rate.high, max(marks, default=None), fmt.with_base(rate, limits=marks))
     return doc.Figure("Pass rate", doc.Figures(value, Selection()), detail.strip(), gauge)
 
 
@@ -242,7 +242,7 @@ def overall(report: Report) -> list[tuple[str, str]]:
     """The figures of the whole run besides the pass rate, each with its n, as label and value."""
     summary = report.summary
     rows = [
-        ("Average", fmt.with_base(summary.overall.average)),
+        ("Average", fmt.with_base(summary.overall.average, limits=wording.limits_of(report, "average"))),
         ("Median", fmt.with_base(summary.overall.median)),
     ]
     rows += [

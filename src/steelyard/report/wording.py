@@ -118,7 +118,13 @@ def pass_rate(report: Report) -> str:
     """The headline figure: the pass rate with its threshold, interval and n, and beside it the one that labels tell."""
     corrected = corrected_rate(report)
     extra = f"; by the labels {corrected}" if corrected else ""
-    return fmt.pass_rate(report.summary.overall.pass_rate, report.summary.passing) + extra
+    limits = limits_of(report, "pass_rate")
+    return fmt.pass_rate(report.summary.overall.pass_rate, report.summary.passing, limits) + extra
+
+
+def limits_of(report: Report, metric: str) -> list[float]:
+    """What gates compare a figure of the whole run with: it is never shown equal to a threshold that it misses."""
+    return [gate.threshold for gate in report.decision.gates if gate.metric == metric and not gate.baseline]
 
 
 def outcome_word(header: RunHeader, outcome: str) -> str:

@@ -120,8 +120,9 @@ def traced_runs(
     from steelyard.runner.attribute import attribution_of
 
     cases = common_cases(first, second)
-    comparison = compare(first, second, allow_mismatch=allow_mismatch, cases=cases)
     result, traces = attribution_of(first, second, cases, suite=suite, purchase=purchase)
+    measured = purchase is not None and not result.anchors.not_measured
+    comparison = compare(first, second, allow_mismatch=allow_mismatch, cases=cases, drift_measured=measured)
     return with_attribution(comparison, result), result, traces
 
 

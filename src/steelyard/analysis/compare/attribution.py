@@ -37,6 +37,7 @@ from steelyard.analysis.compare.attribution_steps import (
     reason_messages,
     stands_on,
 )
+from steelyard.analysis.compare.compare import with_sides
 from steelyard.analysis.compare.judge_drift import band_of, must_be_measured, reread
 from steelyard.analysis.compare.judge_drift import identical as identical_answers
 from steelyard.analysis.compare.metrics import UNTOUCHED
@@ -421,6 +422,7 @@ def with_attribution(comparison: Comparison, attribution: Attribution) -> Compar
     verdict = _verdict(system)
     sentence, sure = _words(verdict, attribution, system, others)
     message = replace(headline, verdict=verdict, sentence=sentence, significance=sure)
+    message = with_sides(message, comparison.a, comparison.b)
     comparison = replace(
         comparison, headline=message, metrics=(replace(first, verdict=verdict), *comparison.metrics[1:])
     )

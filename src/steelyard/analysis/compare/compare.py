@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from operator import eq
@@ -38,9 +38,10 @@ from steelyard.analysis.compare.signatures import compare_signatures
 from steelyard.analysis.compare.slices import cuts, failure_changes, slices
 from steelyard.analysis.compare.unpaired import METHOD as BY_RUN
 from steelyard.analysis.compare.unpaired import by_run, corrected_changes, side_by_side
+from steelyard.analysis.summary import is_partial
 from steelyard.analysis.wording import percent, percentage
 from steelyard.metrics.table import Table, clusters_in_words
-from steelyard.records import RunState, Verdict
+from steelyard.records import RunHeader, RunState, Verdict
 from steelyard.stats.arrays import RESAMPLES, SEED, Array
 from steelyard.stats.intervals import SHORT_INTERVALS, Estimate
 from steelyard.stats.paired import DRAWN_UP_TO, FEWEST_TO_SHOW, PATTERNS, Paired, case_starts, paired_mean
@@ -80,6 +81,24 @@ def headline(
         confounded_by=confounded,
         in_spite_of=tuple(confounded_by) if allow_mismatch else (),
     )
+
+
+def with_sides(headline: Headline, *runs: RunHeader) -> Headline:
+    """The headline with what is wrong with run A or run B itself."""
+    notes = [note for name, run in zip("AB", runs, strict=True) for note in _wrong_with(name, run)]
+    added = "".join(f"; {note}" for note in notes if note.partition(":")[0] not in headline.sentence)
+    return replace(headline, sentence=headline.sentence + added, sides=tuple(notes))
+
+
+def _wrong_with(name: str, run: RunHeader) -> Iterator[str]:
+    if run.state is not RunState.ENDED:
+        yield f"run {name} has not ended"
+    elif run.verdict is Verdict.INVALID:
+        yield f"run {name} is INVALID"
+    if run.suspect:
+        yield f"run {name} is SUSPECT: {run.suspect[0]}"
+    if is_partial(run):
+        yield f"run {name} is partial: it covers only a part of its suite"
 
 
 def too_few_paired(suite: SuiteModel, n: int, answered: int) -> str:
@@ -254,19 +273,27 @@ _NO_READING = (Why.NO_READING, Why.NO_READING_IN_A, Why.NO_READING_IN_B)
 
 
 def compare(
-    a: ComparedRun, b: ComparedRun, *, allow_mismatch: bool = False, cases: CommonCases | None = None
+    a: ComparedRun,
+    b: ComparedRun,
+    *,
+    allow_mismatch: bool = False,
+    cases: CommonCases | None = None,
+    drift_measured: bool = False,
 ) -> Comparison:
     """Everything that changed from A to B.
 
     With two signatures nothing is better or worse, unless `allow_mismatch`: then samples whose truth has changed are
     compared too. Rules and models are never compared as judges. `cases` are the matched cases, if the caller has them.
+    `drift_measured` says that B's judge has since read enough answers of A, whose drift the attribution separates.
     """
     cases = common_cases(a, b) if cases is None else cases
     by_truth_of_a, a = _by_truth_of_a(a, cases), a.paired
     signatures = compare_signatures(a, b, cases, allow_mismatch=allow_mismatch)
     pairing = pair(a, b, cases, allow_mismatch=allow_mismatch)
     lists = Lists(a, b, cases, pairing).all()
-    reasons = _reasons(a, b, signatures, lists, drift := drift_between(a, b, pairing))
+    drift = drift_between(a, b, pairing)
+    drift = drift and replace(drift, is_due=drift.is_due and not drift_measured)
+    reasons = _reasons(a, b, signatures, lists, drift)
     findings = Findings(a, b, pairing)
     confusions = findings.confusions()  # before there are columns of figures: both take much memory
     figures = SharedFigures(a, b, pairing, findings)
@@ -296,14 +323,18 @@ def compare(
         a=a.header,
         b=b.header,
         signatures=signatures,
-        headline=headline(
-            [change for change in metrics if change.group == "headline"],
-            lists,
-            reasons,
-            moved_beside=_moved_beside(metrics, sections),
-            allow_mismatch=allow_mismatch,
-            doubt="" if drift is None else drift.doubt(metrics[0].difference.value),
-            reused=reused,
+        headline=with_sides(
+            headline(
+                [change for change in metrics if change.group == "headline"],
+                lists,
+                reasons,
+                moved_beside=_moved_beside(metrics, sections),
+                allow_mismatch=allow_mismatch,
+                doubt="" if drift is None else drift.doubt(metrics[0].difference.value),
+                reused=reused,
+            ),
+            a.header,
+            b.header,
         ),
         pairs=lists,
         metrics=tuple(metrics),
@@ -378,6 +409,9 @@ def confounders(
     results = [change.sentence for change in signatures.confounds]
     if not results and drift is not None and drift.is_shown:
         results.append(drift.in_words)
+    elif not results and drift is not None and drift.not_measured:
+        # What the judge may have moved is not known to be the system's.
+        results.append(f"{drift.not_measured}; `steelyard compare A B --rejudge N` measures it")
     for name, run in (("A", a), ("B", b)):
         if run.header.verdict is Verdict.INVALID:
             why = f" ({run.header.suspect[0]})" if run.header.suspect else ""

@@ -390,6 +390,8 @@ class Headline:
     """Why there is no verdict although there may be a difference; empty when nothing blocks."""
     in_spite_of: tuple[str, ...] = ()
     """What would have blocked the verdict, had it not been asked for anyway."""
+    sides: tuple[str, ...] = ()
+    """What is wrong with a run itself: it is SUSPECT, INVALID, unfinished or partial. The sentence ends with it."""
 
 
 @dataclass(frozen=True, slots=True)
