@@ -12,6 +12,7 @@ from scipy import stats
 from parts.described import described_rubric, judge_health
 from parts.judged import RULE, judged, judged_suite, scored, vote
 from steelyard.analysis.judge.model import JudgeHealth
+from steelyard.analysis.judge.votes import why_labels_cannot_tell
 from steelyard.records import Mode
 from steelyard.stats.intervals import Estimate
 from steelyard.suite.labels import Label
@@ -326,23 +327,20 @@ class TestPassingByLabels:
         rubric = described_rubric(suite)
         assert rubric is not None
         assert rubric.passes(labels) is None
-        health = judge_health(iter([scored("a", 5, passed=True)]), suite, {"a": labels})
-        assert "other components besides" in health.corrected.message
+        assert "other components besides" in why_labels_cannot_tell(rubric)
 
-    def test_the_corrected_rate_of_a_lenient_judge(self) -> None:
+    def test_labels_of_some_texts_give_no_rate_of_all(self) -> None:
         good = {"tone": Label(4, 4, 4), "overall": Label(4, 4, 4), "harm": False}
         bad = {"tone": Label(2, 2, 2), "overall": Label(2, 2, 2), "harm": False}
-        # Labelled: 4 good, all passed; 4 bad, 2 passed. In all 14 of 16 pass: (0.875 + 0.5 - 1) / 0.5 = 0.75.
+        # Labeled: 4 good, all passed; 4 bad, 2 passed. In all 14 of 16 pass.
         labels = {f"g{i}": good for i in range(4)} | {f"b{i}": bad for i in range(4)}
         samples = [scored(f"g{i}", 4, passed=True) for i in range(4)]
         samples += [scored(f"b{i}", 4 if i < 2 else 2, passed=i < 2) for i in range(4)]
         samples += [scored(f"u{i}", 4, passed=True) for i in range(8)]
-        suite = judged_suite()
-        chosen = suite | {"judge": suite["judge"] | {"labels_are": "chosen"}}
-        corrected = judge_health(iter(samples), chosen, labels).corrected
-        assert (corrected.reported.value, corrected.rate.value) == (0.875, pytest.approx(0.75))
+        corrected = judge_health(iter(samples), judged_suite(), labels).corrected
+        assert (corrected.reported.value, corrected.rate.value) == (0.875, None)
         assert (corrected.sensitivity.value, corrected.specificity.value) == (1.0, 0.5)
-        assert not corrected.clipped
+        assert "between 25.0 % and 75.0 % of these 16 pass" in corrected.message
 
 
 def test_ten_thousand_votes_take_about_a_second() -> None:

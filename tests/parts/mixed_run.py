@@ -6,6 +6,7 @@ import random
 from dataclasses import replace
 from typing import Any
 
+from parts.stored import add_planned
 from steelyard.records import (
     CallResult,
     Check,
@@ -108,11 +109,12 @@ def put_labels(store: Store, header: RunHeader) -> dict[Key, bool]:
         for at, (sample, _) in enumerate(store.samples(header.id))
         if sample.outcome is Outcome.SCORED and at % 5 < 3
     }
-    store.people.add_labels(
+    add_planned(
+        store,
         [
             LabelRecord("mixed", case, "ann", "verdict", passes, header.id, variant, repeat, drawn=PRECISION)
             for (case, variant, repeat), passes in labels.items()
-        ]
+        ],
     )
     return labels
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from steelyard.records import (
@@ -17,6 +18,7 @@ from steelyard.records import (
     Verdict,
 )
 from steelyard.store.base import Store
+from steelyard.store.people import PRECISION, RANDOM, LabelRecord, Plan, Queue
 from steelyard.suite.case import Case
 
 
@@ -118,3 +120,12 @@ def ended_run(store: Store, n: int, run_id: str = "demo-1") -> RunHeader:
     run.state = RunState.ENDED
     store.update_run(run)
     return store.run(run_id)
+
+
+def add_planned(store: Store, labels: Sequence[LabelRecord]) -> None:
+    """Labels of texts that a plan sampled, at random or for precision, which the store has on record."""
+    queue = Queue(labels[0].run_id or "")
+    by_chance = [label for label in labels if label.drawn in (RANDOM, PRECISION) and label.round == 0]
+    places = {label.key: label.drawn for label in reversed(by_chance)}
+    store.people.add_places(queue, store.people.plan(queue) or Plan(labels[0].kind), list(places.items())[::-1])
+    store.people.add_labels(labels)

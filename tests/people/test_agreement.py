@@ -53,7 +53,7 @@ def labelled(judged):
     ann = [label(header, k, "ann", said[k], labelled_at=1000.0 + k) for k in range(N)]
     ben = [label(header, k, "ben", said[k] - (k >= 10), labelled_at=1000.0 + k) for k in range(20)]
     again = [label(header, k, "ann", said[k] + (k == 1), round=1) for k in range(10)]
-    store.people.add_labels([*ann, *ben, *again])
+    stored.add_planned(store, [*ann, *ben, *again])
     return agreement_of(store, header, str)
 
 
@@ -269,7 +269,7 @@ def test_an_estimate_counts_what_was_skipped_and_only_what_says_something(fresh)
     given += [replace(label(header, k, "ben", 0), kind=SKIPPED, value=None) for k in (11, 12, 13)]
     given += [label(header, 30, "ann", 1, round=1), replace(label(header, 20, "ann", 1), drawn=ASKED)]
     given += [replace(label(header, 0, "cid", 3), drawn=PRECISION)]
-    store.people.add_labels(given)
+    stored.add_planned(store, given)
     estimates = estimates_of(store, header, label_cost=1.0)
     assert (estimates.n_random, estimates.n_precision, estimates.n_other, estimates.n_skipped) == (12, 0, 1, 2)
     assert estimates.costs.labels == 15
@@ -281,13 +281,13 @@ def test_an_estimate_counts_what_was_skipped_and_only_what_says_something(fresh)
 def test_a_judge_that_is_against_people_gets_no_weight_and_four_times_the_labels_halve(fresh):
     """Of ten labels three are a 4 where the judge gives its lowest, seven a 3: labels alone, 33 / 10."""
     store, header = fresh
-    store.people.add_labels([label(header, k, "ann", 3 if k % 4 else 4) for k in range(10)])
+    stored.add_planned(store, [label(header, k, "ann", 3 if k % 4 else 4) for k in range(10)])
     clarity = next(figure for figure in estimates_of(store, header).figures if figure.name == "clarity")
     assert clarity.together.value == pytest.approx(3.3)
     assert clarity.why == "the judge counts with 0.00 of its own weight"
     assert clarity.more_to_halve == 30
     # Four times eleven labels are more than there are texts.
-    store.people.add_labels([label(header, 10, "ann", 3)])
+    stored.add_planned(store, [label(header, 10, "ann", 3)])
     clarity = next(figure for figure in estimates_of(store, header).figures if figure.name == "clarity")
     assert clarity.more_to_halve is None
 
@@ -297,7 +297,7 @@ def test_what_was_drawn_for_precision_is_weighed_in_the_pass_rate_and_in_no_mean
     store, header = fresh
     at_random = [label(header, k, "ann", 3 if k in (2, 3) else 1) for k in range(4)]
     more = [replace(label(header, k, "ann", 1), drawn=PRECISION) for k in range(4, N, 4)]
-    store.people.add_labels(at_random + more)
+    stored.add_planned(store, at_random + more)
     estimates = estimates_of(store, header)
     passes = estimates.figures[0]
     assert (passes.method, passes.together.value) == ("prediction-powered", pytest.approx(0.75 * 2 / 3))
@@ -307,7 +307,7 @@ def test_what_was_drawn_for_precision_is_weighed_in_the_pass_rate_and_in_no_mean
 
 def test_a_category_of_few_items_is_no_slice(fresh):
     store, header = fresh
-    store.people.add_labels([label(header, k, person, 3) for k in range(N) for person in ("ann", "ben")])
+    stored.add_planned(store, [label(header, k, person, 3) for k in range(N) for person in ("ann", "ben")])
     (part,) = by_name(agreement_of(store, header, str), "clarity").slices
     # The judge gives a 3 to all but every fourth: 25 of 34.
     judge = part.judge[-1].agreement
@@ -321,8 +321,8 @@ def test_a_slice_has_the_figures_of_the_whole(fresh):
     ann = rng.integers(1, 6, N)
     ben = np.where(rng.random(N) < 0.6, ann, rng.integers(1, 6, N))
     ben[34:] = 6 - ann[34:]
-    store.people.add_labels(
-        [label(header, k, name, int(given[k])) for k in range(N) for name, given in (("ann", ann), ("ben", ben))]
+    stored.add_planned(
+        store, [label(header, k, name, int(given[k])) for k in range(N) for name, given in (("ann", ann), ("ben", ben))]
     )
     whole = by_name(agreement_of(store, header, str), "clarity")
     (part,) = whole.slices
@@ -341,20 +341,21 @@ def test_labels_that_claim_chance_and_cover_only_failures_are_noticed(fresh):
     store, header = fresh
     store.people.add_labels([label(header, k, "ann", 1) for k in (*range(0, N, 4), 1, 2)])
     estimates = estimates_of(store, header)
-    assert estimates.not_random == "the judge passes 16.7 % of the labelled and 100.0 % of the other texts"
+    assert estimates.not_random.startswith("the labeled texts are declared as a random sample, but ")
+    assert "passed by the judge: 16.7 % of the labeled and 100.0 % of the other texts" in estimates.not_random
     assert estimates.not_random in shown(estimates, header)
     # A mean score of these says nothing of all texts.
     clarity = next(figure for figure in estimates.figures if figure.name == "clarity")
     assert (clarity.together.value, clarity.more_to_halve) == (None, None)
-    assert clarity.why == f"the labels are no random part of the texts: {estimates.not_random}"
+    assert clarity.why == estimates.not_random
+    assert (clarity.labels.value, clarity.labels.low) == (1.0, None)
 
 
 def test_labels_that_claim_chance_are_noticed_where_people_differ_too():
     judge = np.array([1.0] * 40 + [0.0] * 20)
     passes = np.array([1.0, 1, NAN, NAN] + [NAN] * 36 + [0.5] + [0.0] * 19)
-    rate = labelled_rate(judge, passes, np.arange(60), stratified=False)
-    assert (rate.rate.value, rate.rate.n) == (None, 60)
-    assert rate.message.startswith("the labels are no random part of the texts: the judge passes 9.1 %")
+    rate = labelled_rate(judge, passes, np.arange(60), stratified=False, not_random="they were chosen")
+    assert (rate.rate.value, rate.rate.n, rate.message) == (None, 60, "they were chosen")
     # What was drawn for precision has as many of each as were asked for.
     rate = labelled_rate(judge, passes, np.arange(60), stratified=True)
     assert rate.rate.value == pytest.approx(2 / 3 + 1 / 3 * 0.5 / 20)
@@ -365,7 +366,7 @@ def test_cases_of_one_cluster_are_one_unit_of_evidence(fresh):
     store, header = fresh
     said = [3 if k % 2 else 4 for k in range(N)]
     ann = [label(header, k, "ann", said[k]) for k in range(N)]
-    store.people.add_labels([*ann, *(label(header, k, "ben", said[k] if k < 20 else 5) for k in range(N))])
+    stored.add_planned(store, [*ann, *(label(header, k, "ben", said[k] if k < 20 else 5) for k in range(N))])
     clarity = by_name(agreement_of(store, header, str), "clarity")
     assert (clarity.agreement.value, clarity.agreement.n) == (0.5, 40)
     # 40 units would give [0.35, 0.65]; of ten it is Wilson's interval of 5 of 10 at best.
@@ -376,7 +377,7 @@ def test_cases_of_one_cluster_are_one_unit_of_evidence(fresh):
 def test_an_estimate_has_the_interval_of_its_clusters(fresh):
     """Five documents of four texts, all of a document alike: two with 1 and three with 5."""
     store, header = fresh
-    store.people.add_labels([label(header, k, "ann", 1 if k < 8 else 5) for k in range(20)])
+    stored.add_planned(store, [label(header, k, "ann", 1 if k < 8 else 5) for k in range(20)])
     clarity = next(figure for figure in estimates_of(store, header).figures if figure.name == "clarity")
     # 20 units would have a standard error of 0.45 points and an interval of 1.9; five have 0.98 and more than that.
     assert clarity.labels.value == pytest.approx(3.4)
@@ -386,7 +387,7 @@ def test_an_estimate_has_the_interval_of_its_clusters(fresh):
 
 def test_a_score_that_the_judge_never_gave_has_no_estimate(fresh, monkeypatch):
     store, header = fresh
-    store.people.add_labels([label(header, k, "ann", 3) for k in range(12)])
+    stored.add_planned(store, [label(header, k, "ann", 3) for k in range(12)])
     monkeypatch.setattr("steelyard.people.estimates.judge_figures", lambda *_: {})
     clarity = next(figure for figure in estimates_of(store, header).figures if figure.name == "clarity")
     assert clarity.together.value is None
@@ -401,7 +402,7 @@ def test_labels_of_cases_and_of_people_give_one_pass_rate(tmp_path):
     header = store.run("LAST")
     of_cases = estimates_of(store, header)
     assert of_cases.n_of_cases > 10
-    store.people.add_labels([label(header, k, "ann", 1) for k in range(0, N, 2)])
+    stored.add_planned(store, [label(header, k, "ann", 1) for k in range(0, N, 2)])
     both = estimates_of(store, header)
     assert both.n_random == N // 2
     gate = summarise_stored(store, header.id, header.description).overall.metrics["pass_rate.corrected"]
@@ -413,7 +414,7 @@ def test_labels_of_cases_and_of_people_give_one_pass_rate(tmp_path):
 def test_labels_that_were_not_blind_are_counted(fresh):
     store, header = fresh
     given = [replace(label(header, k, "ann", 3), blind=k < 7) for k in range(12)]
-    store.people.add_labels(given)
+    stored.add_planned(store, given)
     estimates = estimates_of(store, header)
     assert estimates.n_not_blind == 5
     assert "5 items: labelled in sight of other verdicts" in shown(estimates, header)
@@ -427,7 +428,7 @@ def test_the_suite_says_how_much_worse_than_a_person_its_judge_may_be(tmp_path, 
     store = open_store(str(tmp_path / "steelyard.db"))
     header = store.run("LAST")
     people = [label(header, k, name, 5 if k < 4 else 3) for k in range(N) for name in ("ann", "ben", "cid")]
-    store.people.add_labels(people)
+    stored.add_planned(store, people)
     test = by_name(agreement_of(store, header, str), "clarity").test
     assert (test.epsilon, test.winning_rate) == (epsilon, wins)
     store.close()
@@ -442,7 +443,7 @@ def test_what_the_judge_did_not_read_is_missing():
 def test_a_mean_score_below_one_is_no_share(fresh):
     """Points stay points, however few: a mean of 1 on a scale from 1 to 5 is not 100 %."""
     store, header = fresh
-    store.people.add_labels([label(header, k, "ann", 1) for k in range(12)])
+    stored.add_planned(store, [label(header, k, "ann", 1) for k in range(12)])
     row = next(
         line
         for line in to_markdown(estimates_document(estimates_of(store, header), header)).splitlines()
@@ -465,7 +466,7 @@ def test_malformed_answers_have_not_passed(tmp_path):
     labels = [
         LabelRecord("demo", cases[2 * k].id, "ann", "verdict", k < 8, run_id=run.id, drawn=RANDOM) for k in range(10)
     ]
-    store.people.add_labels(labels)
+    stored.add_planned(store, labels)
     estimates = estimates_of(store, store.run(run.id))
     passes = estimates.figures[0]
     assert (estimates.n_malformed, estimates.n_unread) == (20, 0)

@@ -6,6 +6,7 @@ import pytest
 
 from parts.command import invoke
 from parts.judged_suite import TEXT, write_judged
+from parts.stored import add_planned
 from steelyard.analysis.compare.unpaired import apart
 from steelyard.people.estimates import estimates_of
 from steelyard.stats.intervals import Estimate
@@ -41,16 +42,18 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def label(folder, passes, drawn=RANDOM, run="LAST", person="ann", round_=0):
-    """Labels of a run: by number of a case, whether a person lets its answer pass."""
+def label(folder, passes, drawn=RANDOM, run="LAST", person="ann", round_=0, *, planned=True):
+    """Labels of a run: by number of a case, whether a person lets its answer pass. A plan drew them, unless not."""
     store = open_store()
     run_id = store.run(run).id
-    store.people.add_labels(
-        [
-            LabelRecord("chairs", f"c{k:02d}", person, "verdict", value, run_id=run_id, drawn=drawn, round=round_)
-            for k, value in passes.items()
-        ]
-    )
+    labels = [
+        LabelRecord("chairs", f"c{k:02d}", person, "verdict", value, run_id=run_id, drawn=drawn, round=round_)
+        for k, value in passes.items()
+    ]
+    if planned:
+        add_planned(store, labels)
+    else:
+        store.people.add_labels(labels)
     store.close()
 
 
@@ -97,7 +100,7 @@ def test_a_rate_that_labels_do_not_tell_is_unknown_and_says_why(folder):
 
 def test_a_random_draw_that_began_with_picked_texts_gates_nothing_until_it_is_labelled(folder):
     invoke("run", "suite.yaml")
-    label(folder, split(12, 16, 0, 13))
+    label(folder, split(12, 16, 0, 13), planned=False)
     store = open_store()
     places = [((f"c{k:02d}", "", 0), RANDOM) for k in (*range(16), *range(N_RIGHT, N_RIGHT + 14))]
     store.people.add_places(Queue(store.run("LAST").id), Plan("verdict", turned=(DISAGREEMENT,)), places)
@@ -113,14 +116,13 @@ def test_a_random_draw_that_began_with_picked_texts_gates_nothing_until_it_is_la
 def test_one_label_for_precision_makes_no_random_part_of_labels_that_are_none(folder):
     """All but one of 21 labels `at random` are of what did not pass."""
     invoke("run", "suite.yaml")
-    label(folder, split(1, 1, 0, 20))
-    label(folder, {5: True}, PRECISION)
+    label(folder, split(1, 1, 0, 20), planned=False)
+    label(folder, {5: True}, PRECISION, planned=False)
     (gate,) = gated("pass_rate.corrected >= 45 %", code=4)
-    assert gate["reason"].startswith(
-        "n/a: the labels drawn at random are no random part of the texts: the judge passes 4.8 % of the labelled"
-    )
+    assert gate["reason"].startswith("n/a: the labeled texts are declared as a random sample, but ")
+    assert "passed by the judge: 4.8 % of the labeled" in gate["reason"]
     store = open_store()
-    assert estimates_of(store, store.run("LAST")).figures[0].why.startswith("the labels drawn at random are no random")
+    assert "declared as a random sample, but" in estimates_of(store, store.run("LAST")).figures[0].why
     store.close()
 
 
@@ -211,15 +213,15 @@ def scored(scores):
     store = open_store()
     run_id = store.run("LAST").id
     given = [(f"c{k}", {"clarity": clarity, "harm": False}) for k, clarity in scores.items()]
-    store.people.add_labels(
-        [LabelRecord("numbers", case, "ann", "scores", value, run_id, drawn=RANDOM) for case, value in given]
+    add_planned(
+        store, [LabelRecord("numbers", case, "ann", "scores", value, run_id, drawn=RANDOM) for case, value in given]
     )
     store.close()
 
 
 def test_labels_of_cases_correct_a_judge_and_their_gate_needs_no_other_check(folder):
     """The judge passes all 60; by the labels of 40 half are good."""
-    path = write_passing(folder / "my", label=good_until(20, 40), require_checked=True)
+    path = write_passing(folder / "my", label=good_until(20, 40), require_checked=True, labels_are="random")
     invoke("run", path, code=4)
     assert [gate["verdict"] for gate in gated("pass_rate.corrected >= 45 %")] == ["PASS"]
     (gate,) = gated("pass_rate.corrected >= 55 %", code=1)

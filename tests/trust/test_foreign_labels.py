@@ -59,7 +59,8 @@ def test_labels_of_one_answer_do_not_check_the_judge_on_another(suite):
 
 def test_the_answers_that_are_still_the_labelled_ones_count_and_the_others_are_reported(suite):
     answer(suite, "Somebody else wrote of number {number}.", range(2))
-    assert checked(0) == {"n_labelled": N - 2, "n_labelled_otherwise": 2}
+    # What did not change is not a random sample of what the system answers now.
+    assert checked(4) == {"n_labelled": N - 2, "n_labelled_otherwise": 2}
     assert "2 texts have labels given for another text" in " ".join(invoke("report", "LAST").split())
 
 
@@ -95,4 +96,4 @@ def test_repeats_that_differ_are_labelled_only_where_they_are_the_labelled_text(
         "    again = case.id in seen\n    seen.add(case.id)\n"
         "    return texts[case.id] + ' And once more.' * again\n"
     )
-    assert checked(0) == {"n_labelled": N, "n_labelled_otherwise": N}
+    assert checked(4) == {"n_labelled": N, "n_labelled_otherwise": N}

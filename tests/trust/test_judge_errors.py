@@ -55,7 +55,7 @@ class TestTheJudgesOwnErrors:
 
     def test_the_rate_that_the_labels_tell_stands_beside_the_judges(self, run_in, tmp_path) -> None:
         # The judge passes all 60; by the labels of the first 40 half are good.
-        said = run_in("run", write_passing(tmp_path / "my", 60, label=good_until(20, 40)))
+        said = run_in("run", write_passing(tmp_path / "my", 60, label=good_until(20, 40), labels_are="random"))
         block = one_line(said[: said.index("Overall")])
         # Wilson's interval of 20 of 40.
         assert "[94.0, 100.0] n 60; by the labels 50.0 % [35.2, 64.8] n 40 (labels alone)" in block
@@ -64,8 +64,8 @@ class TestTheJudgesOwnErrors:
     def test_a_judge_that_helps_narrows_what_the_labels_say(self, run_in, tmp_path) -> None:
         # The judge is right about all 40 labelled texts, of which every second is muddled, and about 80 others.
         texts = dict.fromkeys(range(0, 120, 2), MUDDLE)
-        label = lambda k: {"clarity": {"best": 1 if k % 2 == 0 else 4}, "harm": False} if k < 40 else None  # noqa: E731
-        path = write_judged(tmp_path / "my", n=120, texts=texts, label=label, suite=GATES)
+        label = lambda k: {"clarity": {"best": 1 if k % 2 == 0 else 4}, "harm": False} if k % 3 == 0 else None  # noqa: E731
+        path = write_judged(tmp_path / "my", n=120, texts=texts, label=label, suite=GATES, labels_are="random")
         data = json.loads(run_in("run", path, "--json", code=1))
         corrected = data["judge_check"]["corrected"]
         assert corrected["method"] == "prediction-powered"

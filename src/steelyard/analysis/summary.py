@@ -133,7 +133,7 @@ def _judge(
 def _label_columns(labels: RunLabels, data: RunData) -> LabelColumns:
     from steelyard.analysis.judge.corrected import LabelColumns
 
-    return LabelColumns(labels, data.columns, data.table, data.suite)
+    return LabelColumns(labels, data)
 
 
 def _confidence(claims: ClaimColumns | None, table: Table, suite: SuiteModel) -> ConfidenceFigures | None:

@@ -286,7 +286,7 @@ def _estimate(store: SqlStore, run: str, label_cost: float | None) -> Shown:
     """
     header = store.run(run)
     part = estimates_of(store, header, label_cost=label_cost)
-    _refuse_unlabelled(store, header, part.n_random + part.n_precision + part.n_other)
+    _refuse_unlabelled(store, header, part.n_random + part.n_precision + part.n_declared + part.n_other)
     return report.estimates_document(part, header), report.people_data(header, part)
 
 

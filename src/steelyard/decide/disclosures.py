@@ -162,6 +162,13 @@ def _cached_answers(_header: RunHeader, summary: Summary, _gates: Sequence[GateR
         )
 
 
+def _labels_of_a_part(_header: RunHeader, summary: Summary, _gates: Sequence[GateResult]) -> Iterator[str]:
+    """Why the labels of the run give no pass rate: answers changed after labeling, or nobody sampled at random."""
+    check = summary.judge_check
+    if check is not None and check.not_random:
+        yield f"no pass rate by labels: {check.not_random}"
+
+
 _DISCLOSURES: tuple[Disclosure, ...] = (
     _narrow_gates,
     _earlier_runs,
@@ -172,4 +179,5 @@ _DISCLOSURES: tuple[Disclosure, ...] = (
     _family_of_gates,
     _failed_first_attempts,
     _shared_origins,
+    _labels_of_a_part,
 )

@@ -55,9 +55,9 @@ def _why_not(result: GateResult, summary: Summary) -> str:
     if check is None or not check.enough:
         from steelyard.analysis.judge.votes import FEWEST_LABELS
 
-        n, others = (0, 0) if check is None else (check.n_labelled, check.n_labelled_otherwise)
-        but = f" ({others:,} have labels of other texts)" if others else ""
-        return f"the judge is unchecked: {n} judged texts have labels{but}, and at least {FEWEST_LABELS} must"
+        n, not_random = (0, "") if check is None else (check.n_labelled, check.not_random)
+        few = f"{n} judged texts have labels, and at least {FEWEST_LABELS} must" if n < FEWEST_LABELS else ""
+        return f"the judge is unchecked: {'; '.join(filter(None, (few, not_random)))}"
     if result.metric.endswith(CORRECTED):
         return ""
     rate, text = check.corrected.rate, summary.overall.pass_rate.value

@@ -436,7 +436,7 @@ for _metric in (
         "share",
         "pass rate by judge and labels together; of a suite without a judge, its own pass and fail stand for it",
         "share that passes by labels among what the judge passes, and among the rest, weighted by how many it passes",
-        f"labels of cases, and those of people on samples that chance drew; at least 10 or all; {_MALFORMED_FAILED}",
+        f"labels of all samples, or of a random sample of at least 10; n/a for chosen texts; {_MALFORMED_FAILED}",
         Aggregate.ESTIMATE,
         _corrected,
         stands_on="conclusive samples, some of them labelled",

@@ -1,6 +1,6 @@
 """What a run's figures are by labels and the judge together, and how many more labels a tighter one takes.
 
-The pass rate is `pass_rate.corrected`. Labels are those of the cases and those of people, as far as chance drew them.
+The pass rate is `pass_rate.corrected`. Labels are of all texts, or of a random sample (`analysis.judge.corrected`).
 The rates of passes and flags are post-stratified by what the judge says (see `analysis.judge.model`). A mean score is
 prediction-powered with the tuned weight of PPI++ (Angelopoulos, Duchi and Zrnic 2023); the labelled items are some of
 those that the judge scored, so that the variance is that of the regression estimator.
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from steelyard.analysis.judge.corrected import (
+    DECLARED,
     FEWEST,
     LabelColumns,
     RunLabels,
@@ -23,7 +24,7 @@ from steelyard.analysis.judge.corrected import (
     labelled_rate,
     read_labels,
 )
-from steelyard.analysis.judge.model import PREDICTION_POWERED, ROGAN_GLADEN, CorrectedRate, unlike
+from steelyard.analysis.judge.model import PREDICTION_POWERED, CorrectedRate
 from steelyard.metrics.own import RunData
 from steelyard.people.agreement import FEWEST_IN_SLICE, judge_figures
 from steelyard.people.labels import PASSES, Terms, sheets
@@ -78,8 +79,10 @@ class Estimates:
     """All estimates of a run, the pass rate first."""
 
     n_random: int
-    """Items labelled that were drawn at random."""
+    """Items labelled that this tool sampled at random."""
     n_precision: int
+    n_declared: int
+    """Items labelled that a file declares to be sampled at random."""
     n_of_cases: int
     """Items that nobody labelled and whose case has labels of the very text."""
     n_other: int
@@ -93,7 +96,7 @@ class Estimates:
     n_malformed: int
     """Answers that could not be read: they count as not passed, and are in no other figure."""
     not_random: str
-    """Why the labels drawn at random do not look like a random part of the run; "" when they do."""
+    """Why the labels are not those of a random sample of the run, nor of all of it; "" when they are."""
     figures: tuple[LabelEstimate, ...]
     costs: Costs
 
@@ -103,25 +106,31 @@ def estimates_of(store: Store, header: RunHeader, *, label_cost: float | None = 
     given = [label for label in store.people.labels(run_id=header.id) if label.run_id == header.id]
     labels = [label for label in given if label.kind in (SCORES, VERDICT) and label.round == 0]
     columns, suite = store.columns(header.id), header.description
-    table = RunData(columns, suite).table
+    data = RunData(columns, suite)
+    table = data.table
     all_labels = read_labels(store, header.id, suite) or RunLabels()
-    by_labels = LabelColumns(all_labels, columns, table, suite)
+    by_labels = LabelColumns(all_labels, data)
     figures = tuple(_figures(store, header, labels, by_labels, all_labels.unfinished or all_labels.leaning, table))
-    items = {drawn: {label.key for label in labels if label.drawn == drawn} for drawn in (RANDOM, PRECISION)}
-    by_chance = items[RANDOM] | items[PRECISION]
+    items = {
+        how: {key for key in all_labels.by_people if all_labels.sampled.get(key) == how}
+        for how in (RANDOM, PRECISION, DECLARED)
+    }
+    by_chance = items[RANDOM] | items[PRECISION] | items[DECLARED]
     skipped = {label.key for label in given if label.kind == SKIPPED and label.drawn in items}
     labelled, judged = ~np.isnan(by_labels.passes), ~np.isnan(by_labels.judged)
+    of_people = [at for at, key in enumerate(by_labels.keys) if key in all_labels.by_people]
     n_labels = sum(label.kind != SKIPPED for label in given)
     return Estimates(
         n_random=len(items[RANDOM]),
-        n_precision=len(items[PRECISION] - items[RANDOM]),
-        n_of_cases=int(labelled.sum()) - len(all_labels.by_people),
+        n_precision=len(items[PRECISION]),
+        n_declared=len(items[DECLARED]),
+        n_of_cases=int((labelled & ~np.isin(np.arange(columns.n), of_people)).sum()),
         n_other=len({label.key for label in labels} - by_chance),
         n_not_blind=len({label.key for label in labels if not label.blind} & by_chance),
         n_skipped=len(skipped - by_chance),
         n_unread=int((~judged & ~table.malformed).sum()),
         n_malformed=int(table.malformed.sum()),
-        not_random=unlike(by_labels.judged, by_labels.at_random, table.unit),
+        not_random=by_labels.not_random,
         figures=figures,
         costs=_costs(store, header, n_labels, figures[0].more_to_halve, label_cost),
     )
@@ -143,8 +152,7 @@ def _figures(
             yield _pass_rate(name, by_labels, np.flatnonzero(inside), table)
     if terms.rubric is None:
         return
-    # Only the pass rate knows how to weigh what was drawn for its precision.
-    people = sheets([label for label in labels if label.drawn == RANDOM], terms)
+    people = sheets(labels, terms)
     judged = judge_figures(store, header)
     for figure in (*terms.rubric.flags, *terms.rubric.dimensions):
         judge = by_labels.by_key(judged.get(figure, {}))
@@ -153,17 +161,17 @@ def _figures(
         for name, inside in slices.items():
             if (~np.isnan(label) & inside).sum() >= (FEWEST_IN_SLICE if name else 1):
                 sides = judge[inside], label[inside], table.unit[inside]
-                # A rate can be corrected by the judge's errors when its labels are no random part; a mean cannot.
-                why = unlike(by_labels.judged[inside], ~np.isnan(sides[1]), sides[2]) if scale else ""
-                why = why and f"the labels are no random part of the texts: {why}"
-                yield _estimate(figure, name, *sides, scale, unfinished or why)
+                yield _estimate(figure, name, *sides, scale, unfinished or by_labels.not_random, by_labels.declared)
 
 
 def _pass_rate(part: str, by_labels: LabelColumns, rows: Array, table: Table) -> LabelEstimate:
     judge, label, unit = by_labels.judged[rows], by_labels.passes[rows], table.unit[rows]
     rate = by_labels.corrected(rows)
     more, why = _more_to_halve(rate, judge, label), rate.message or rate.why
-    return LabelEstimate(PASSES, part, rate.reported, _alone(label, unit), rate.rate, rate.method, why, None, more)
+    alone = _alone(label, unit)
+    if by_labels.not_random and rate.message:
+        alone = Estimate(alone.value, alone.n)
+    return LabelEstimate(PASSES, part, rate.reported, alone, rate.rate, rate.method, why, None, more)
 
 
 def _alone(label: Array, unit: Array, scale: tuple[float, float] = SHARES) -> Estimate:
@@ -179,15 +187,18 @@ def _estimate(
     unit: Array,
     scale: tuple[float, float] | None,
     why_not: str,
+    declared: bool,
 ) -> LabelEstimate:
     """One flag (without a scale) or dimension."""
     bounds = scale or SHARES
     reported, alone = _alone(judge, unit, bounds), _alone(label, unit, bounds)
+    if why_not:
+        alone = Estimate(alone.value, alone.n)
     if why_not or (~np.isnan(label) & ~np.isnan(judge)).sum() < FEWEST:
         why = why_not or f"fewer than {FEWEST} labels drawn at random of what the judge read"
         return LabelEstimate(name, part, reported, alone, Estimate(None, 0), "", why, scale, None)
     if scale is None:
-        rate = labelled_rate(judge, label, unit, stratified=False)
+        rate = labelled_rate(judge, label, unit, stratified=False, declared=declared)
         more, why = _more_to_halve(rate, judge, label), rate.message or rate.why
         return LabelEstimate(name, part, reported, alone, rate.rate, rate.method, why, scale, more)
     result, weight = powered_mean(judge, label, unit, bounds)
@@ -216,7 +227,7 @@ def powered_mean(judge: Array, label: Array, case: Array, scale: tuple[float, fl
 
 def _more_to_halve(rate: CorrectedRate, judge: Array, votes: Array) -> int | None:
     """Labels that halve the interval: what labels add to the variance goes with 1 / n, what the judge adds stays."""
-    if rate.message or rate.method == ROGAN_GLADEN:
+    if rate.message:
         return None
     labelled, judged = ~np.isnan(votes) & ~np.isnan(judge), judge[~np.isnan(judge)]
     n = int(labelled.sum())

@@ -256,6 +256,7 @@ def _standing(estimates: Estimates) -> list[tuple[str, str]]:
     facts = [
         ("Drawn at random", fmt.counted(estimates.n_random, "item")),
         ("Drawn for precision", fmt.counted(estimates.n_precision, "item")),
+        ("Declared random", f"{fmt.counted(estimates.n_declared, 'item')}, not sampled by this tool"),
         ("Labels of cases", fmt.counted(estimates.n_of_cases, "item")),
         ("Picked", f"{fmt.counted(estimates.n_other, 'item')}, in no estimate"),
         ("Not blind", f"{fmt.counted(estimates.n_not_blind, 'item')}: labelled in sight of other verdicts"),

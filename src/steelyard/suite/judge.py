@@ -395,8 +395,9 @@ class JudgeModel(Part):
         " for this text alone; no judge sees it.",
     )
     labels_are: Literal["random", "chosen"] = Field(
-        default="random",
-        description="Whether the labelled texts are a random part of all, or were chosen for what they are.",
+        default="chosen",
+        description="How the texts with labels came about: sampled at random from all, which is compared with the"
+        " others, or chosen. Labels of chosen texts give no rate of all texts.",
     )
     require_checked: bool = Field(
         default=False, description="Whether gates on what the judge says cannot pass while too few texts have labels."

@@ -12,12 +12,14 @@ import numpy as np
 from steelyard.analysis.judge.model import (
     LABELS_FOR_INFLATION,
     MOST_LISTED,
+    CorrectedRate,
     DimensionHealth,
     Disagreement,
     FlagHealth,
     HealthResult,
     JudgedText,
     JudgeHealth,
+    corrected_pass_rate,
     is_inflated,
     people_beside,
 )
@@ -28,8 +30,8 @@ from steelyard.analysis.judge.votes import (
     Votes,
     against_itself,
     as_number,
-    corrected_by_labels,
     described_rubric,
+    labelled_otherwise,
     pairs_of,
     reliability,
     repeated,
@@ -60,10 +62,13 @@ _WITHOUT_SIGN = ("agreement.<dimension>.bias", "together.<dimension>", "length.<
 def check_health(health: JudgeHealth, thresholds: Iterable[Gate]) -> list[HealthResult]:
     """The results of all thresholds, in order. One passes or fails with its whole interval:
     a figure on the right side by its point value alone is not shown."""
+    # Labels that remain after texts changed are no sample of the texts that are there now.
+    missing = labelled_otherwise(health.n_labelled_otherwise)
     return [
         _result(
             threshold,
             health_value(health, threshold.pattern, threshold.subject),
+            missing if JUDGE_METRICS[threshold.pattern].needs == "labels" else "",
             constant=threshold.pattern.endswith(_OF_VARIATION) and threshold.subject in health.constant,
         )
         for threshold in thresholds
@@ -128,7 +133,7 @@ def _without_sign(estimate: Estimate) -> Estimate:
     return replace(estimate, value=value, low=0.0 if across else ends[0], high=ends[1])
 
 
-def _result(threshold: Gate, estimate: Estimate, *, constant: bool = False) -> HealthResult:
+def _result(threshold: Gate, estimate: Estimate, missing_labels: str = "", *, constant: bool = False) -> HealthResult:
     value, limit = estimate.value, threshold.threshold
     missing = f"; {estimate.n_missing} missing" if estimate.n_missing else ""
     if constant and estimate.n >= _FEWEST and not COMPARE[threshold.operator](value or 0.0, limit):
@@ -145,7 +150,7 @@ def _result(threshold: Gate, estimate: Estimate, *, constant: bool = False) -> H
     figure = in_unit(value, threshold.unit) if close or holds else distinguished(value, threshold.unit, limit)
     reason = f"{figure} {sign} {in_unit(limit, threshold.unit)} (n {estimate.n}{missing})"
     across = _reaches_across(threshold, estimate, holds=holds)
-    why = _why_not_shown(threshold, estimate, holds=holds, across=across)
+    why = _why_not_shown(threshold, estimate, holds=holds, across=across) or (missing_labels if holds else "")
     verdict = Verdict.AMBIGUOUS if why else Verdict.PASS if holds else Verdict.FAIL
     reason += f"; not shown: {why}" if why else ""
     return HealthResult(threshold.text, verdict, value, estimate.n, reason, estimate, across)
@@ -250,8 +255,6 @@ def _labels(health: JudgeHealth) -> Iterator[str]:
         if result.false_alarms:
             text = result.false_alarms + result.hits
             yield f"{result.false_alarms} of {text} texts that it flags with {name} are no such thing to the reviewer"
-    if health.corrected.clipped:
-        yield "the corrected pass rate was cut off at the end of 0..1: the labelled part is not like the rest"
 
 
 def _pairs(health: JudgeHealth) -> Iterator[str]:
@@ -303,10 +306,15 @@ LabelsOf = Callable[[str], Labels | None] | Mapping[str, Labels]
 
 
 def judge_health(
-    judged: Iterable[JudgedText], suite: SuiteModel, labels_of: LabelsOf, spending: Spending | None = None
+    judged: Iterable[JudgedText],
+    suite: SuiteModel,
+    labels_of: LabelsOf,
+    spending: Spending | None = None,
+    corrected: CorrectedRate | None = None,
 ) -> JudgeHealth:
     """All figures of the judge of one run; `suite` is the suite as the run's header describes it.
 
+    `corrected` is the pass rate by labels of the run; without it the labeled texts count as chosen.
     The judgements are read once. Only readings of the run's main mode count; ValueError for a suite without a judge.
     """
     rubric = described_rubric(suite)
@@ -328,7 +336,8 @@ def judge_health(
         flags={name: _flag(name, votes, labels) for name in rubric.flags},
         pairs=pairs_of(votes),
         itself=against_itself(votes),
-        corrected=corrected_by_labels(votes.passed, labels.passes, votes.unit, rubric),
+        corrected=corrected
+        or corrected_pass_rate(votes.passed, labels.passes, votes.unit, not_random="the labeled texts were chosen"),
         spending=spending,
         dependent=tuple(_not_independent(votes, labels)),
     )

@@ -22,7 +22,7 @@ from steelyard.stats.agreement import (
 )
 from steelyard.stats.arrays import Array
 from steelyard.stats.groups import of_some, share, worth
-from steelyard.stats.intervals import SHARES, Estimate, Z, bounded, wilson
+from steelyard.stats.intervals import SHARES, Estimate, bounded, wilson
 from steelyard.store.base import Spending
 
 # Several people's labels beside a judge: how far people agree, and whether the judge may stand for one of them.
@@ -65,23 +65,12 @@ def _kappa(first: Array, second: Array, case: Array) -> Estimate:
 
 # The pass rate that a judge reports, corrected by what the labelled part shows.
 
-
-@dataclass(frozen=True, slots=True)
-class Trials:
-    """A share with how many independent trials stand behind it."""
-
-    share: float
-    n: float
-
-
-_RANDOM = 0.001
-"""Labels whose texts the judge passes more or less often than the others, beyond this chance, are no random part."""
-PREDICTION_POWERED, LABELS_ALONE, ROGAN_GLADEN = "prediction-powered", "labels alone", "Rogan-Gladen"
+PREDICTION_POWERED, LABELS_ALONE = "prediction-powered", "labels alone"
 
 
 @dataclass(frozen=True, slots=True)
 class CorrectedRate:
-    """What the pass rate would be, were the judge's errors those that the labelled part shows."""
+    """What the pass rate would be, were the judge's errors those that the labeled part shows."""
 
     rate: Estimate
     """By the method below, inside 0..1; n/a when it cannot be computed."""
@@ -90,25 +79,31 @@ class CorrectedRate:
     """Of the texts that pass by their labels, the share that the judge passes."""
     specificity: Estimate
     """Of the texts that do not pass by their labels, the share that the judge does not pass."""
-    clipped: bool = False
-    """True when the correction led outside 0..1 and was cut off there."""
     message: str = ""
-    """Why there is no corrected rate, in words; "" when there is one."""
+    """Why there is no corrected rate; "" when there is one."""
     method: str = ""
-    """`prediction-powered`, `labels alone` or `Rogan-Gladen`; "" when there is no corrected rate."""
+    """`prediction-powered`, `labels alone` or `post-stratified`; "" when there is no corrected rate."""
     why: str = ""
-    """Why it was that method, in words."""
+    """Why it was that method."""
     labels: Estimate = field(default_factory=lambda: Estimate(None, 0))
-    """The share of the labelled texts that pass by their labels."""
+    """The share of the labeled texts that pass by their labels; no interval where they are not a random sample."""
 
 
 def corrected_pass_rate(
-    passed: Array, labelled: Array, case: Array, *, chosen: bool = False, stratified: bool = False
+    passed: Array,
+    labelled: Array,
+    case: Array,
+    *,
+    stratified: bool = False,
+    declared: bool = False,
+    not_random: str = "",
 ) -> CorrectedRate:
     """The corrected rate of all texts; both columns hold 1, 0 or NaN (not judged, or no labels that tell).
 
-    `chosen` says that texts were picked to be labelled by what they are, not at random; `stratified` that they were
-    drawn at random among those that the judge passes, and among the others, and not as many of each as there are.
+    `stratified` states that texts were sampled among those that the judge passes, and among the others, and not as many
+    of each as there are; `declared` that somebody declares the labeled texts a random sample, which this tool did not
+    take: then the rate must hold even if the judge's verdict decided what was labeled. `not_random` is the reason why
+    they are not a random sample: the unlabeled texts may be anything, and there is no rate unless all have labels.
     """
     available, good, bad = ~np.isnan(passed), labelled == 1, labelled == 0
     both = available & (good | bad)
@@ -122,24 +117,24 @@ def corrected_pass_rate(
     if not available.any():
         return replace(corrected_rate, message="no text was judged")
     if not both.any():
-        return replace(corrected_rate, message="no text has labels that decide whether it passes")
+        return replace(corrected_rate, message=not_random or "no text has labels that decide whether it passes")
     if both.sum() == available.sum():
         return replace(
             corrected_rate, rate=corrected_rate.labels, method=LABELS_ALONE, why="every judged text is labelled"
         )
-    not_random = "the suite says that they were chosen" if chosen else ""
-    if not chosen and not stratified:
-        not_random = unlike(passed, both, case)
     if not_random:
-        return _by_error_rates(corrected_rate, passed, labelled, case, not_random)
+        return without_rate(corrected_rate, f"{not_random}; {_whatever_the_others_are(good, both, available)}")
     powered = _prediction_powered(passed, labelled, both, case)
     if powered is None and stratified:
         return replace(corrected_rate, message="all labelled texts are of one kind: the judge passes all, or none")
-    if powered is None or (not stratified and _width(powered) >= _width(corrected_rate.labels)):
+    if powered is None and declared:
+        powered = _by_one_verdict(passed, corrected_rate.labels, both)
+    if powered is None or (not (stratified or declared) and _width(powered) >= _width(corrected_rate.labels)):
         why = f"the judge's passes do not narrow what {corrected_rate.labels.n} labels say"
         return replace(corrected_rate, rate=corrected_rate.labels, method=LABELS_ALONE, why=why)
+    part = "a part declared as random" if declared else "a random part"
     why = (
-        f"{corrected_rate.labels.n} labels of a random part of {corrected_rate.reported.n} texts,"
+        f"{corrected_rate.labels.n} labels of {part} of {corrected_rate.reported.n} texts,"
         " and the judge's passes of all"
     )
     return replace(
@@ -150,23 +145,32 @@ def corrected_pass_rate(
     )
 
 
+def without_rate(result: CorrectedRate, message: str) -> CorrectedRate:
+    """The same without a corrected rate, and why; what the labeled texts show has no interval for all texts."""
+    rate = Estimate(None, result.rate.n, result.rate.n_missing)
+    labels = Estimate(result.labels.value, result.labels.n, result.labels.n_missing)
+    return replace(result, rate=rate, labels=labels, message=message, method="", why="")
+
+
+def _whatever_the_others_are(good: Array, both: Array, available: Array) -> str:
+    """The bounds that hold for any unlabeled texts: all of them fail, or all pass."""
+    total, passing, unlabelled = int(available.sum()), int((good & both).sum()), int((available & ~both).sum())
+    ends = (percent(end / total) for end in (passing, passing + unlabelled))
+    return f"whatever the {unlabelled:,} unlabeled texts are, between {' and '.join(ends)} of these {total:,} pass"
+
+
 def _width(rate: Estimate) -> float:
     return math.inf if rate.low is None or rate.high is None else rate.high - rate.low
 
 
-def unlike(passed: Array, labelled: Array, case: Array) -> str:
-    """Why the labelled texts are no random part of all, by how often the judge passes them; "" when they may be."""
-    both, rest = (~np.isnan(passed) & of for of in (labelled, ~labelled))
-    if not both.any() or not rest.any():
-        return ""
-    ours, others = (Trials(float(passed[of].mean()), worth(passed == 1, of, case)) for of in (both, rest))
-    pooled = (ours.share * ours.n + others.share * others.n) / max(ours.n + others.n, 1)
-    if min(ours.n, others.n) < 2 or not 0 < pooled < 1:
-        return ""
-    error = math.sqrt(pooled * (1 - pooled) * (1 / ours.n + 1 / others.n))
-    if math.erfc(abs(ours.share - others.share) / error / math.sqrt(2)) >= _RANDOM:
-        return ""
-    return f"the judge passes {percent(ours.share)} of the labelled and {percent(others.share)} of the other texts"
+def _by_one_verdict(passed: Array, labels: Estimate, both: Array) -> Estimate | None:
+    """The rate where the judge gave all labeled texts the same verdict: those with the other one may be anything."""
+    present = ~np.isnan(passed)
+    alike = float((passed[present] == passed[both][0]).mean())
+    if alike == 1 or labels.value is None or labels.low is None or labels.high is None:
+        return None
+    value, bounds = alike * labels.value + (1 - alike) / 2, (alike * labels.low, alike * labels.high + 1 - alike)
+    return bounded(value, int(present.sum()), 0, bounds, SHARES)
 
 
 def _prediction_powered(passed: Array, labelled: Array, both: Array, case: Array) -> Estimate | None:
@@ -205,97 +209,6 @@ def _design_effect(influence: Array, case: Array) -> float:
     alike, alone = float((size * size).sum()) / len(case), float((influence**2).sum())
     together = float((np.bincount(cluster, influence) ** 2).sum()) * len(size) / (len(size) - 1)
     return min(alike, max(1.0, together / alone)) if alone > 0 else alike
-
-
-def _by_error_rates(
-    corrected_rate: CorrectedRate, passed: Array, labelled: Array, case: Array, not_random: str
-) -> CorrectedRate:
-    """The correction for labels that are no random part of the texts."""
-    message = _why_not(corrected_rate.sensitivity, corrected_rate.specificity)
-    reported, sensitivity, specificity = (
-        corrected_rate.reported.value,
-        corrected_rate.sensitivity.value,
-        corrected_rate.specificity.value,
-    )
-    if message or reported is None or sensitivity is None or specificity is None:
-        return replace(corrected_rate, message=message)
-    present = ~np.isnan(passed)
-    point = rogan_gladen(reported, sensitivity, specificity)
-    value = min(1.0, max(0.0, point))
-    bounds = lang_reiczigel(
-        Trials(reported, worth(passed == 1, present, case)),
-        Trials(sensitivity, worth(passed == 1, present & (labelled == 1), case)),
-        Trials(specificity, worth(passed == 0, present & (labelled == 0), case)),
-        among=True,
-    )
-    rate = bounded(value, corrected_rate.rate.n, corrected_rate.rate.n_missing, bounds, SHARES)
-    why = f"the labels are no random part of the texts: {not_random}"
-    return replace(corrected_rate, rate=rate, clipped=value != point, method=ROGAN_GLADEN, why=why)
-
-
-def _why_not(sensitivity: Estimate, specificity: Estimate) -> str:
-    if sensitivity.value is None:
-        return "no judged text passes by its labels, so nothing says how often the judge passes those that should"
-    if specificity.value is None:
-        return "every judged text passes by its labels, so nothing says how often the judge stops those that should not"
-    if sensitivity.value + specificity.value <= 1 + 1e-12:
-        return (
-            f"the judge passes {percent(sensitivity.value)} of the texts that should pass and"
-            f" {percent(1 - specificity.value)} of those that should not: its passes carry no information"
-        )
-    return ""
-
-
-def rogan_gladen(reported: float, sensitivity: float, specificity: float) -> float:
-    """The true rate behind a reported one; may lie outside 0..1. Undefined when the two add up to 1."""
-    return (reported + specificity - 1) / (sensitivity + specificity - 1)
-
-
-def lang_reiczigel(
-    reported: Trials, sensitivity: Trials, specificity: Trials, *, among: bool
-) -> tuple[float, float] | None:
-    """The 95 % interval of the true rate, inside 0..1; None when it cannot be computed.
-
-    `among` says that the labelled texts are some of those that the rate is reported on, not others.
-    """
-    if min(reported.n, sensitivity.n, specificity.n) <= 0:
-        return None
-    square = Z * Z
-    rate = _added(reported, square)
-    sens, spec = _added(sensitivity, 2), _added(specificity, 2)
-    youden = sens.share + spec.share - 1
-    if youden <= 0:
-        return 0.0, 1.0
-    point = (rate.share + spec.share - 1) / youden
-    passing, failing, base = point, 1 - point, _variance(rate)
-    sens_variance, spec_variance = _variance(sens), _variance(spec)
-    if among:
-        # What the labelled texts err by is part of the reported rate, and there it cancels out: with all texts
-        # labelled the error that remains is that of a plain share.
-        passing = min(1.0, max(0.0, point))
-        failing = 1 - passing
-        base = passing * failing * youden**2 / rate.n
-        sens_variance = _beyond(sens, passing * rate.n)
-        spec_variance = _beyond(spec, failing * rate.n)
-    half = Z * math.sqrt(base + passing**2 * sens_variance + failing**2 * spec_variance) / youden
-    centre = point + 2 * square * (passing * sens_variance - failing * spec_variance)
-    return min(1.0, max(0.0, centre - half)), max(0.0, min(1.0, centre + half))
-
-
-def _beyond(trials: Trials, of_its_kind: float) -> float:
-    """The variance of a share beyond what it would be, were all texts of its kind labelled."""
-    if of_its_kind <= trials.n:
-        return 0.0
-    return _variance(trials) * (1 - trials.n / of_its_kind)
-
-
-def _added(trials: Trials, more: float) -> Trials:
-    """The trials with a few more of which one half are hits."""
-    return Trials((trials.n * trials.share + more / 2) / (trials.n + more), trials.n + more)
-
-
-def _variance(trials: Trials) -> float:
-    return trials.share * (1 - trials.share) / trials.n
 
 
 # The figures of a judge's health: none without its n, its missing and, where defined, its interval.

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
 
-from steelyard.analysis.judge.model import CorrectedRate, JudgedText, SelfHealth, Together, corrected_pass_rate
+from steelyard.analysis.judge.model import CorrectedRate, JudgedText, SelfHealth, Together
 from steelyard.errors import UsageError
 from steelyard.records import Judgement, Sample, Vote
 from steelyard.scoring.extract import extract_json
@@ -22,7 +22,7 @@ from steelyard.stats.intervals import ANYWHERE, Estimate, settled
 from steelyard.store.base import JudgedSample
 from steelyard.suite.case import MISSING, Case, compile_path
 from steelyard.suite.judge import REMARKS, JudgeModel
-from steelyard.suite.labels import Label, is_labelled, labels_of
+from steelyard.suite.labels import Label, labels_of
 from steelyard.suite.models import SuiteModel
 
 # The rubric of a run's judge, read from the suite as the run's header describes it.
@@ -49,8 +49,8 @@ class DescribedRubric:
     """The share of the full score at which a text passes; None when the suite does not say."""
     others_count: bool
     """Whether anything but the rubric's dimensions counts in a score."""
-    labels_chosen: bool
-    """Whether texts were picked to be labelled for what they are; else the labelled are a random part of all."""
+    declared_random: bool
+    """Whether the suite declares that the texts with labels were sampled at random."""
     epsilon: float
     """How much less often than a person the judge may agree with the others, in the alternative annotator test."""
     checked: frozenset[str]
@@ -91,7 +91,7 @@ def described_rubric(suite: SuiteModel) -> DescribedRubric | None:
         neutral=float(rubric.neutral),
         passing=suite.passing.at_least if suite.passing else None,
         others_count=any(component.weight > 0 and component.name not in rubric.names for component in suite.components),
-        labels_chosen=judge.labels_are == "chosen",
+        declared_random=judge.labels_are == "random",
         epsilon=judge.epsilon,
         checked=_checked(judge),
     )
@@ -374,21 +374,30 @@ class JudgeCheck:
     n_labelled_otherwise: int
     """Judged texts whose case has labels of another text, or that do not say of which."""
     corrected: CorrectedRate
+    not_random: str = ""
+    """Why the labels show nothing of the unlabeled texts; "" when they are of a random sample, or of all texts."""
 
     @property
     def enough(self) -> bool:
         """Whether the judge counts as checked."""
-        return self.n_labelled >= FEWEST_LABELS
+        return self.n_labelled >= FEWEST_LABELS and not self.not_random
 
 
-def labelled_samples(samples: Iterable[tuple[Sample, Case]], judge: JudgeModel) -> frozenset[SampleKey]:
-    """Those whose judged text is the one that the labels of their case are of."""
-    judged, labelled = judged_text(judge.of), judge.labelled
-    return frozenset(
-        (sample.case_id, sample.variant, sample.repeat)
-        for sample, case in samples
-        if is_labelled(judged(sample) or sample.call_result.text or "", case, labelled)
-    )
+def labelled_otherwise(n: int, texts: Sequence[str] = ()) -> str:
+    """Why the labels of so many texts do not count, and which texts those are; "" for none."""
+    if not n:
+        return ""
+    some = f" ({', '.join(texts)}{f' and {n - len(texts):,} more' if n > len(texts) else ''})" if texts else ""
+    have = "1 text has labels" if n == 1 else f"{n:,} texts have labels"
+    return f"{have} given for another text, or for none that judge.labelled names{some}"
+
+
+def judged_texts(
+    samples: Iterable[tuple[Sample, Case]], judge: JudgeModel | None
+) -> Iterator[tuple[Sample, Case, str]]:
+    """Samples with their cases and the part of the answer that was judged."""
+    judged = judged_text(judge.of if judge else "")
+    return ((sample, case, judged(sample) or sample.call_result.text or "") for sample, case in samples)
 
 
 def with_labelled(judged: Iterable[JudgedSample], labelled: Collection[SampleKey]) -> Iterator[JudgedSample]:
@@ -411,15 +420,13 @@ def judged_text(of: str) -> Callable[[Sample], str | None]:
     return text
 
 
-def corrected_by_labels(passed: Array, passes: Array, case: Array, rubric: DescribedRubric) -> CorrectedRate:
-    """The corrected pass rate; n/a with the reason where a suite's labels cannot tell what passes."""
-    result = corrected_pass_rate(passed, passes, case, chosen=rubric.labels_chosen)
+def why_labels_cannot_tell(rubric: DescribedRubric) -> str:
+    """Why labels of cases do not decide whether a text passes; "" where they can."""
     if rubric.passing is None:
-        return replace(result, message="the suite does not say when a text passes")
+        return "the suite does not say when a text passes"
     if rubric.others_count:
-        message = "other components besides the judge count in the score, so labels do not decide which texts pass"
-        return replace(result, message=message)
-    return result
+        return "other components besides the judge count in the score, so labels do not decide which texts pass"
+    return ""
 
 
 def as_number(value: bool | None) -> float:

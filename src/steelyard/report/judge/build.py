@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from steelyard.analysis.judge.corrected import LabelColumns, RunLabels, read_labels
 from steelyard.analysis.judge.figures import Reasons
 from steelyard.analysis.judge.health import check_health, judge_health
 from steelyard.analysis.judge.model import HealthResult, JudgeHealth
-from steelyard.analysis.judge.votes import is_unanswered, labelled_samples, labels_by_case, with_labelled
+from steelyard.analysis.judge.votes import is_unanswered, labels_by_case, with_labelled
 from steelyard.decide.disclosures import origins_of_run
 from steelyard.errors import UsageError
 from steelyard.metrics.expressions import Gate, parse_judge_threshold
+from steelyard.metrics.own import RunData
 from steelyard.records import Outcome, RunHeader, RunState, Verdict
 from steelyard.report.samples import remark_words
 from steelyard.store.base import JudgedSample, Store
@@ -81,10 +83,14 @@ def build_card(store: Store, header: RunHeader, judge: JudgeModel, leaks: Sequen
     """
     described = _insist_on_same_rubric(header, judge)
     watch = _Watch()
-    own = labelled_samples(store.samples(header.id), described.model_copy(update={"labelled": judge.labelled}))
-    judged = watch.passing(with_labelled(store.judgements(header.id), own))
+    # The labels are where the suite has them today; all else is as the run was judged.
+    now = {name: getattr(judge, name) for name in ("labels", "labelled", "labels_are")}
+    suite = header.description.model_copy(update={"judge": described.model_copy(update=now)})
     labels = labels_by_case(store.cases(header.id), judge) if judge.labels else {}
-    health = judge_health(judged, header.description, labels, store.judge_spending(header.id))
+    of_run = read_labels(store, header.id, suite) or RunLabels()
+    judged = watch.passing(with_labelled(store.judgements(header.id), of_run.own))
+    check = LabelColumns(of_run, RunData(store.columns(header.id), suite)).check()
+    health = judge_health(judged, header.description, labels, store.judge_spending(header.id), check.corrected)
     outcomes = _outcomes(store, header)
     broken = outcomes.get(Outcome.JUDGE_FAILED.value, 0) - watch.n_failed
     thresholds = [parse_judge_threshold(text) for text in judge.health]

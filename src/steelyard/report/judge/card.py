@@ -10,13 +10,14 @@ from steelyard.analysis.judge.model import (
     MOST_LISTED,
     DimensionHealth,
 )
+from steelyard.analysis.judge.votes import labelled_otherwise
 from steelyard.records import Mode, Outcome, Verdict
 from steelyard.report import document as doc
 from steelyard.report import format as fmt
 from steelyard.report.document import bullets, section, table_section
 from steelyard.report.format import OF_A_JUDGE, clipped
 from steelyard.report.judge.build import JudgeCard
-from steelyard.report.judge.run import judged_by, labelled_otherwise, spending_words
+from steelyard.report.judge.run import judged_by, spending_words
 from steelyard.report.model import header_data
 from steelyard.report.render.json import encode, encode_object, picked
 from steelyard.report.verdicts import NO_VERDICT
@@ -463,8 +464,7 @@ def _modes(card: JudgeCard) -> str:
 def corrected(card: JudgeCard) -> list[tuple[str, str]]:
     """The pass rate as the judge reports it, and corrected by its errors on the labelled texts."""
     result = card.health.corrected
-    cut = ", cut off at the end of the scale" if result.clipped else ""
-    rate = f"{fmt.with_base(result.rate)}; {result.method}{cut}: {result.why}"
+    rate = f"{fmt.with_base(result.rate)}; {result.method}: {result.why}"
     rows = [
         ("As reported", fmt.with_base(result.reported)),
         ("Corrected", f"n/a: {result.message}" if result.message else rate),
@@ -480,6 +480,10 @@ def corrected(card: JudgeCard) -> list[tuple[str, str]]:
 def warnings(card: JudgeCard) -> list[str]:
     """What a reader must know before reading a figure."""
     statements = [commonest_failure(card), no_labels(card)]
+    if card.health.n_labelled and (otherwise := labelled_otherwise(card.health.n_labelled_otherwise)):
+        statements.append(
+            f"{otherwise}: the texts with labels are not a random sample, and no threshold is met by them"
+        )
     if card.n_broken:
         texts = fmt.counted(card.n_broken, "text")
         statements.append(

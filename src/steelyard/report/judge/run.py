@@ -105,22 +105,18 @@ def judge_warnings(report: Report) -> list[str]:
 
 def _unchecked(report: Report) -> str:
     """What must be said of a judge that too few labels are compared with; "" for one that is checked."""
-    from steelyard.analysis.judge.votes import FEWEST_LABELS
+    from steelyard.analysis.judge.votes import FEWEST_LABELS, labelled_otherwise
 
     check = report.summary.judge_check
-    if check is not None and check.enough:
-        return labelled_otherwise(check.n_labelled_otherwise)
-    n = check.n_labelled if check else 0
-    few = f"labels of {n} texts are too few (at least {FEWEST_LABELS}) to say" if n else "no labels show"
     others = labelled_otherwise(check.n_labelled_otherwise) if check else ""
+    if check is not None and check.enough:
+        return others
+    n = check.n_labelled if check else 0
+    if check is not None and n >= FEWEST_LABELS:
+        return "the judge is unchecked: its labels are not those of a random sample of these texts"
+    few = f"labels of {n} texts are too few (at least {FEWEST_LABELS}) to say" if n else "no labels show"
     why = f" ({others})" if others else ""
     return f"the judge is unchecked: {few} how often it errs{why}, and no interval allows for that"
-
-
-def labelled_otherwise(n: int) -> str:
-    """Why the labels of so many texts do not count; "" for none."""
-    texts = "1 text has labels" if n == 1 else f"{n:,} texts have labels"
-    return f"{texts} given for another text, or for none that judge.labelled names" if n else ""
 
 
 def corrected_rate(report: Report) -> str:
