@@ -366,6 +366,10 @@ class Store(Protocol):
         """A 64-bit number for each sample's answer, in the order of `columns`; 0 where no answer is kept."""
         ...
 
+    def answer_lengths(self, run_id: str) -> np.ndarray:
+        """The number of characters of each sample's answer, in the order of `columns`; NaN where no answer is kept."""
+        ...
+
     def judgements(self, run_id: str) -> Iterator[JudgedSample]:
         """Every judged sample, without the answers and the calls, in the order they were planned, streamed."""
         ...

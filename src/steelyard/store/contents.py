@@ -14,6 +14,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import math
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields
@@ -210,6 +211,15 @@ def read_answer_digests(session: Session, run: int) -> np.ndarray:
         texts = [(status, unpack_text(text, packed)) for status, text, packed in rows]
         digests.extend([0 if text is None else _answer_digest(status, text) for status, text in texts])
     return np.frombuffer(digests, dtype=np.uint64) if digests else np.empty(0, dtype=np.uint64)
+
+
+def read_answer_lengths(session: Session, run: int) -> np.ndarray:
+    """The number of characters of each sample's answer, in the order of `Columns`; NaN where no answer is kept."""
+    lengths = array("d")
+    for rows in session.stream(_ANSWERS, (run,), PIECE):
+        texts = (unpack_text(text, packed) for _, text, packed in rows)
+        lengths.extend([math.nan if text is None else len(from_stored(text)) for text in texts])
+    return np.frombuffer(lengths, dtype=float) if lengths else np.empty(0)
 
 
 def _answer_digest(status: int | None, text: str) -> int:

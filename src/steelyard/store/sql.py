@@ -349,6 +349,11 @@ class SqlStore(AbstractContextManager["SqlStore", None]):
             digests = contents.stored_digests(session, run)
             return contents.read_answer_digests(session, run) if digests is None else digests
 
+    @_outlasting
+    def answer_lengths(self, run_id: str) -> np.ndarray:
+        with self.database.reading() as session:
+            return contents.read_answer_lengths(session, self._number(session, run_id))
+
     def judgements(self, run_id: str) -> Iterator[JudgedSample]:
         run = self._read(self._number, run_id)
         return (judged for page in self._pages(judged_after, run, -1) for judged in page)

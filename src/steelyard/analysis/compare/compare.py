@@ -12,6 +12,7 @@ import numpy as np
 from steelyard.analysis.compare.checks import ComparedCells, has_cells
 from steelyard.analysis.compare.findings import Findings
 from steelyard.analysis.compare.judge_drift import Drift, drift_between
+from steelyard.analysis.compare.length import length_effect
 from steelyard.analysis.compare.metrics import EXTRA, UNTOUCHED, Cut, SharedFigures, failing, judged, verdict_of
 from steelyard.analysis.compare.model import (
     Comparison,
@@ -352,6 +353,7 @@ def compare(
         not_compared=(*figures.not_compared, *(cells.not_compared if cells else ()), *_without_contents(a, b)),
         method=_method(pairing),
         unpaired=None if len(pairing) else side_by_side(a, b),
+        length=length_effect(a, b, pairing),
     )
 
 

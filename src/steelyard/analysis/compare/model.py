@@ -395,6 +395,30 @@ class Headline:
 
 
 @dataclass(frozen=True, slots=True)
+class LengthEffect:
+    """How much of the difference between two judged runs is associated with the length of their answers; see
+    `analysis/compare/length.py`. Differences are of the average score (0 to 1), and `n` is cases."""
+
+    ratio: Estimate
+    """How many times as long B's answers are, as a geometric mean."""
+    difference: Estimate
+    """B minus A."""
+    at_equal_length: Estimate
+    """What a regression on the log ratio of lengths leaves at equal length; n/a when it cannot be separated."""
+    with_length: Estimate
+    """The rest: what is associated with length."""
+
+    @property
+    def share(self) -> float | None:
+        """The part of the difference that is associated with length; None where the difference rounds to 0, or the two
+        have other signs."""
+        total, part = self.difference.value, self.with_length.value
+        if total is None or part is None or abs(total) < 0.0005 or part * total < 0:
+            return None
+        return part / total
+
+
+@dataclass(frozen=True, slots=True)
 class Unpaired:
     """The figures of two runs that have no pair, side by side, each over all samples of its own run."""
 
@@ -432,3 +456,5 @@ class Comparison:
     """Why the headline number moved; None when nobody asked."""
     unpaired: Unpaired | None = None
     """None when there is a comparable pair."""
+    length: LengthEffect | None = None
+    """Of judged runs whose answers differ in length; None else."""

@@ -63,6 +63,8 @@ class ComparedRun:
     """Gives what its repeats are compared by, as `Store.items` does."""
     digests: Callable[[], Array] | None = None
     """Gives a number for each answer, as `Store.answer_digests` does."""
+    lengths: Callable[[], Array] | None = None
+    """Gives the number of characters of each answer, as `Store.answer_lengths` does."""
     samples: Callable[..., Iterable[tuple[Sample, Case]]] | None = None
     """Gives its samples with their cases, as `Store.samples` does."""
     rescored: Rescored = Rescored()
@@ -137,7 +139,8 @@ def read_run(store: Store, name: str) -> ComparedRun:
     items = partial(store.items, name) if header.description.stability else None
     digests, samples = partial(store.answer_digests, name), partial(store.samples, name)
     parts = (store.columns(name), store.contents(name), store.checks(name))
-    return ComparedRun(header, *parts, items, digests, samples=samples, store=store)
+    lengths = partial(store.answer_lengths, name)
+    return ComparedRun(header, *parts, items, digests, lengths, samples=samples, store=store)
 
 
 # Which cases two runs have in common, and which of them ask another question or have another truth.

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from steelyard.analysis.compare.attribution_model import Attribution, How, Portion, name_of, points
 from steelyard.analysis.compare.attribution_steps import reason_in_words
+from steelyard.analysis.compare.length import length_in_words
 from steelyard.analysis.compare.model import (
     CellMoves,
     Comparison,
@@ -201,6 +202,8 @@ def significance(comparison: Comparison) -> list[tuple[str, str]]:
     rows += [("Overridden", reason) for reason in headline.in_spite_of]
     if effect := changes.effect_in_words(comparison.metrics[0]) if comparison.metrics else "":
         rows.append(("Effect", effect))
+    if comparison.length is not None:
+        rows.append(("Length", length_in_words(comparison.length)))
     if headline.smallest:
         rows.append(("Detectable", headline.smallest))
     for side, header in (("A", comparison.a), ("B", comparison.b)):
