@@ -154,7 +154,8 @@ def failed_run(tmp_path):
         server.on("/ask", sometimes(range(0, 20, 5)))
         target = http_target(server.base_url)
         path = write_suite(tmp_path / "s", n=20, target=target, limits={"retries": 0, "max_inconclusive": 0.5})
-        assert steelyard("run", path, cwd=tmp_path).returncode in (0, 1)
+        # A fifth is missing, more than a gate may ignore, whatever the run allows.
+        assert steelyard("run", path, cwd=tmp_path).returncode == 4
         server.requests.clear()
         server.on("/ask", sometimes(()))
         yield server, path, stored(tmp_path)
@@ -174,7 +175,7 @@ def test_failed_samples_alone_are_asked_again_in_a_new_run_that_says_so(failed_r
     same = [(one, two) for one, two in zip(before, after, strict=True) if one.outcome is Outcome.SCORED]
     assert len(same) == 16
     assert all(one.call_result == two.call_result and one.score == two.score for one, two in same)
-    assert second.options.retried == Retried(first.id, retained=16, asked=4, spent=0.0)
+    assert second.options.retried == Retried(first.id, retained=16, asked=4, spent=0.0, total=4)
     words = " ".join(result.stdout.split())
     assert f"4 failed samples of run {first.id} run again; the other 16 copied unchanged" in words
     listed = steelyard("runs", cwd=tmp_path).stdout

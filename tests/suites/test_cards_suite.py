@@ -308,7 +308,8 @@ def test_bad_photos_fail_their_own_case_and_the_run_goes_on(tmp_path):
         given = ["--target", "chat", "--base-url", f"{server.base_url}/v1", "--repeats", 1, "--only", "variant=piles"]
         done = run_steelyard("run", copied, *given, "--max-inconclusive", 0.3, "--json", cwd=tmp_path)
     report = json.loads(done.stdout)
-    assert (done.returncode, report["verdict"]) == (0, "PASS")
+    # 5 of 24 could turn the gates, however many the run may miss.
+    assert (done.returncode, report["verdict"]) == (4, "AMBIGUOUS")
     assert report["overall"]["outcomes"] == {"scored": 19, "target_failed": 5}
     assert report["failures"] == {"bad_attachment": 5}
     assert sum(model.asked.values()) == 19

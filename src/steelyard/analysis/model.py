@@ -128,7 +128,7 @@ class Slice:
     """Metrics without a field of their own, such as those that a suite adds, by name."""
     absent: int = field(default=0, metadata={"hidden": True})
     """Samples of the run that were planned and are missing, and may be of this slice; the whole run plans them."""
-    units: dict[str, int] = field(default_factory=dict)
+    units: dict[str, int] = field(default_factory=dict, metadata={"hidden": True})
     """Where cases have several samples, how many cases (or clusters of cases) there are (under ""), and those that a
     metric is based on, by its place, where that is neither all of them nor its n."""
 
