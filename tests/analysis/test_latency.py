@@ -42,7 +42,7 @@ class TestSpread:
         assert b == CellLatency("b", "", times(1, 10.0, 10.0, 10.0, 10.0), 0, 0)
         assert found.n_cells == 2
 
-    def test_timeouts_and_failures_are_counted_apart_and_in_no_time(self) -> None:
+    def test_timeouts_are_lower_bounds_and_other_failures_are_in_no_time(self) -> None:
         found = figures_of(
             *answered("a", 1.0, 3.0),
             failed("a", "timeout", 2),
@@ -51,11 +51,13 @@ class TestSpread:
             failed("b", "timeout"),
         )
         assert found is not None
-        assert found.overall == times(2, 2.0, 1.0, 3.0, 2.0)
+        # 1 s, 3 s, and three times at least 60 s.
+        assert (found.overall.n, found.overall["min"], found.overall["at_least"]) == (5, 1.0, ["p50", "mean", "max"])
+        assert (found.overall["p50"], found.overall["mean"], found.overall["max"]) == (60.0, 36.8, 60.0)
         assert (found.timeouts, found.failures) == (3, 1)
         a, b = found.cells
-        assert (a.spread.n, a.timeouts, a.failures) == (2, 2, 1)
-        assert b == CellLatency("b", "", no_calls(), 1, 0)
+        assert (a.spread.n, a.timeouts, a.failures) == (4, 2, 1)
+        assert (b.spread.n, b.spread.tail, b.timeouts) == (1, ("max", 60.0), 1)
 
     def test_a_run_in_which_every_call_failed_has_figures_without_a_time(self) -> None:
         found = figures_of(failed("a", "refused"))

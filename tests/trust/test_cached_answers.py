@@ -93,6 +93,13 @@ def test_the_same_answers_scored_again_are_compared_as_before(service):
     assert "SAME" in words("compare", before, "LAST")
 
 
+def test_a_run_of_cached_answers_is_no_new_point_of_the_history(service):
+    invoke("run", "words", "--cache")
+    invoke("run", "words", "--cache")
+    runs = json.loads(invoke("history", "words", "--json"))["runs"]
+    assert [run["left_out"] for run in runs] == ["", "all answers from the cache"]
+
+
 # ---- repeats that are one answer
 
 

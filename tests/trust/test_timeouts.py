@@ -18,7 +18,7 @@ from steelyard.decide.gates import evaluate
 from steelyard.engine import call as calls
 from steelyard.engine.call import RetryPolicy
 from steelyard.engine.health import Health
-from steelyard.engine.limits import Pace
+from steelyard.engine.limits import Pace, Ruling
 from steelyard.errors import TargetFailure
 from steelyard.records import AtLeast, Verdict
 from steelyard.stats.groups import Groups
@@ -193,6 +193,35 @@ async def test_a_timeout_that_a_retry_hides_is_in_the_latency_of_the_call(monkey
     assert (result.first_failure, result.tries) == (first, tries)
     if result.failure is None:
         assert result.first_token == pytest.approx(took - 0.2 + 0.05)
+
+
+class Outage:
+    """A breaker that takes every failure for an outage which has just ended."""
+
+    there_at = float("-inf")
+
+    async def settle(self, _call, _failure):
+        return Ruling.AGAIN
+
+    def answered(self, *_):
+        """Nothing to note."""
+
+
+async def test_a_timeout_that_is_taken_for_an_outage_is_in_the_latency_of_the_call(monkeypatch):
+    clock = Clock()
+    monkeypatch.setattr(calls, "time", clock)
+    steps = iter([5.0, 0.2])
+
+    async def send():
+        clock.now += (took := next(steps))
+        if took > 1:
+            raise TargetFailure("timeout", "no answer")
+        return Response(text="fine")
+
+    policy = RetryPolicy(Limits(retries=0), Pace(1))
+    policy.watched_by(Outage())
+    result = await policy.perform(send)
+    assert (result.latency, result.first_failure, result.tries) == (pytest.approx(5.2), "timeout", 2)
 
 
 def written(kind):

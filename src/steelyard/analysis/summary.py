@@ -477,8 +477,15 @@ def _proportion(data: Mapping[str, Any]) -> Proportion:
 
 
 def is_reading(header: RunHeader) -> bool:
-    """Whether a run has ended and its figures can be believed: neither INVALID nor suspect."""
-    return header.state is RunState.ENDED and header.verdict is not Verdict.INVALID and not header.suspect
+    """Whether a run has ended and its figures can be believed: neither INVALID nor suspect, nor all from the cache."""
+    sound = header.state is RunState.ENDED and header.verdict is not Verdict.INVALID and not header.suspect
+    return sound and not all_cached(header)
+
+
+def all_cached(header: RunHeader) -> bool:
+    """Whether every answer of an ended run came from the cache: it is an earlier run's reading, and no new one."""
+    reused = (header.summary or {}).get("reused")
+    return isinstance(reused, dict) and 0 < reused.get("answers", 0) <= reused.get("cached", 0)
 
 
 def is_partial(header: RunHeader) -> bool:

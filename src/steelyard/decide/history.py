@@ -13,6 +13,7 @@ from steelyard.analysis.compare.unpaired import smallest_that_matters
 from steelyard.analysis.criteria import HASHED, changed_values, criteria_of, has_criteria
 from steelyard.analysis.model import Summary
 from steelyard.analysis.summary import (
+    all_cached,
     answers_from,
     arm_of,
     is_partial,
@@ -450,6 +451,8 @@ def why_no_trend(header: RunHeader) -> str:
         return "INVALID"
     if header.suspect:
         return f"suspect: {header.suspect[0]}"
+    if all_cached(header):
+        return "all answers from the cache"
     return "only a part of the suite" if is_partial(header) else ""
 
 

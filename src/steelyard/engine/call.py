@@ -113,9 +113,9 @@ class RetryPolicy:
             if ruling is Ruling.ONCE_MORE:
                 once_more, tries, throttles = False, self._limits.retries, _MOST_THROTTLES
             else:
-                # Nobody was there to answer: what was tried then does not count.
+                # Nobody was there to answer: what was tried then does not count as a retry. What was waited does: a
+                # system that hangs for a while looks like one that is gone.
                 tries, throttles, outages = 0, 0, outages + 1
-                watch.forget()
             first_failed_at = math.inf
 
     async def _ruling(self, call: FailedCall, failure: TargetFailure, watch: _Stopwatch) -> Ruling | Response:
@@ -212,10 +212,6 @@ class _Stopwatch:
     def failed(self, message: float | None) -> None:
         """The present attempt failed now, or after as many seconds as it was told to take."""
         self.waited = self.seconds(message)
-
-    def forget(self) -> None:
-        """What was waited so far does not count."""
-        self.waited = 0.0
 
     def seconds(self, message: float | None = None) -> float:
         """How long the call took until now, or with its last attempt being told to take `message` seconds."""
