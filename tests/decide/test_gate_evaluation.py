@@ -229,11 +229,7 @@ def test_a_gate_over_readable_answers_leaves_out_malformed_ones_and_says_how_man
     described["components"][0]["measures"] = {"text": {"numerator": "read", "denominator": "visible", "about": "x"}}
     readable, every = evaluate(gates, summarise(columns(made), described))
     assert (readable.value.value, readable.value.n, readable.value.n_missing) == (pytest.approx(17 / 20), 2, 1)
-<<<<<<< Updated upstream
     # One of three is malformed, and no gate limits how many may be: what it would have read could change the first.
-=======
-    # One of three is not readable, and as many right items would be missing from it: 17 of 30 do not pass.
->>>>>>> Stashed changes
     assert (readable.verdict, every.verdict) == (Verdict.AMBIGUOUS, Verdict.FAIL)
     assert every.value.value == pytest.approx(17 / 30)
     # Of nothing but malformed answers nothing was read, which is no pass.

@@ -19,11 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-<<<<<<< Updated upstream
 from steelyard.metrics.expressions import is_relative, parse_expression
-=======
-from steelyard.metrics.expressions import parse_expression, parse_gate
->>>>>>> Stashed changes
 from steelyard.metrics.registry import Aggregate, Contributions, Level, Metric, Names
 from steelyard.stats.arrays import Array
 from steelyard.stats.groups import Groups
@@ -149,15 +145,9 @@ class Ranges:
 
 def _limits_malformed(suite: SuiteModel) -> bool:
     """Whether a gate or criterion that decides is on the share of malformed answers."""
-<<<<<<< Updated upstream
     gates = [text for text in suite.gates if not is_relative(text)]
     texts = [*gates, *(criterion.passes for criterion in suite.criteria if not criterion.secondary)]
     return any(getattr(parse_expression(text), "pattern", "") in ("malformed_rate", "scored_rate") for text in texts)
-=======
-    deciding = [criterion.passes for criterion in suite.criteria if not criterion.secondary]
-    expressions = [*map(parse_gate, suite.gates), *map(parse_expression, deciding)]
-    return any(getattr(item, "pattern", "") in ("malformed_rate", "scored_rate") for item in expressions)
->>>>>>> Stashed changes
 
 
 def _of(metric: Metric, values: Array, missing: int, end: float) -> float:
