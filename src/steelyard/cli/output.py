@@ -132,11 +132,15 @@ def print_estimate(suite: SuiteModel, options: RunOptions, store_url: str | None
 def print_on_one_screen(report: Report, more: Sequence[Block] = (), next_step: str = "") -> None:
     """Print what a person needs at once of a run; `more` stands before the verdict and the next command."""
     from steelyard.report import run
+    from steelyard.report.document import bullets
     from steelyard.report.render import terminal
+    from steelyard.report.wording import disclosed
 
-    lines = run.LINES_INVALID if report.decision.verdict is Verdict.INVALID else run.LINES
-    shown = console()
-    terminal.print_fitting(run.brief(report, more, next_step), shown, lines + terminal.count_lines(more, shown))
+    shown, extra, lines = console(), [*more], run.LINES
+    if report.decision.verdict is Verdict.INVALID:
+        # How it came about takes no room from why it is INVALID.
+        lines, extra = run.LINES_INVALID, [*more, bullets(disclosed(report))]
+    terminal.print_fitting(run.brief(report, more, next_step), shown, lines + terminal.count_lines(extra, shown))
 
 
 def print_verdict(report: Report) -> None:
