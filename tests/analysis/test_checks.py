@@ -294,10 +294,35 @@ class TestCells:
         (check,) = summed_up(samples).checks.cells[0].checks
         assert (check.values, check.low, check.high) == ((5.0,), None, 9.0)
 
-    def test_only_the_first_cells_are_kept_and_all_are_counted(self, monkeypatch):
+    def test_only_some_cells_are_kept_and_all_are_counted(self, monkeypatch):
         monkeypatch.setattr("steelyard.analysis.repeats.MOST_CELLS", 2)
         found = summed_up(*(cell(f"c{i}", x="p") for i in range(5))).checks
         assert ([each.case_id for each in found.cells], found.n_cells, found.cells_passed) == (["c0", "c1"], 5, 5)
+
+    @pytest.mark.parametrize(
+        ("rows", "kept"),
+        [
+            # Failed, then undecided, then flaky, then passed; each kind in the order of the cases.
+            (("pp", "pp", "p-", "ff", "pf", "ff"), ["c3", "c4"]),
+            (("pp", "pp", "p-", "pp", "pp", "ff"), ["c2", "c5"]),
+            (("pp", "pp", "pp", "pp", "pp", "p-"), ["c0", "c5"]),
+        ],
+    )
+    def test_those_to_look_at_are_kept_wherever_they_stand(self, monkeypatch, rows, kept):
+        monkeypatch.setattr("steelyard.analysis.repeats.MOST_CELLS", 2)
+        found = summed_up(*(cell(f"c{i}", **{f"x:{i}": row, "y": "pp"}) for i, row in enumerate(rows))).checks
+        assert [each.case_id for each in found.cells] == kept
+        assert [[check.name for check in each.checks] for each in found.cells] == [
+            [f"x:{each[1]}", "y"] for each in kept
+        ]
+        assert [each.checks[0].passed for each in found.cells] == [rows[int(each[1])].count("p") for each in kept]
+
+    def test_the_values_that_fail_are_kept_and_a_check_is_summed_up_over_all(self, monkeypatch):
+        monkeypatch.setattr("steelyard.analysis.repeats.MOST_CELLS", 2)
+        rows = ("p", "p", "p", "f", "p", "f")
+        found = summed_up(*(cell(f"c{i}", **{f"x:{i}": row}) for i, row in enumerate(rows))).checks
+        assert [each.name for each in found.by_check] == ["x:3", "x:5"]
+        assert found.by_declared == (CheckFigure("x", 4, 2, 0, 4, 2, 0),)
 
 
 ROWS = st.lists(st.text("pf-", min_size=3, max_size=3), min_size=1, max_size=4)

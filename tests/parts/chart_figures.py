@@ -33,6 +33,10 @@ def checks_figures(cells: Sequence[CellChecks], **more: object) -> ChecksFigures
     kept, lost = (sum(one.holds is state for one in every) for state in (True, False))
     names = dict.fromkeys(one.name for one in every)
     by_check = tuple(_check_figure(name, [one for one in every if one.name == name]) for name in names)
+    declared = dict.fromkeys(name.partition(":")[0] for name in names)
+    by_declared = tuple(
+        _check_figure(name, [one for one in every if one.name.partition(":")[0] == name]) for name in declared
+    )
     return ChecksFigures(
         held,
         broken,
@@ -43,6 +47,7 @@ def checks_figures(cells: Sequence[CellChecks], **more: object) -> ChecksFigures
         _rate(held, len(cells), held + broken),
         _rate(kept, len(every), kept + lost),
         by_check,
+        by_declared,
         cells=tuple(cells),
         n_cells=len(cells),
         **more,  # type: ignore[arg-type]

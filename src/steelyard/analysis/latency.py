@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.analysis.model import Slice
-from steelyard.analysis.repeats import MOST_CELLS
+from steelyard.analysis.repeats import ranked_first
 from steelyard.frozen import frozen
 from steelyard.metrics.aggregate import POINTS
 from steelyard.metrics.cells import Cells
@@ -108,7 +108,7 @@ class LatencyFigures:
     log_bars: bool = False
     """Whether the bars grow by a ratio: where the slowest call took over 100 times as long as the fastest."""
     cells: tuple[CellLatency, ...] = ()
-    """The first `checks_model.MOST_CELLS` in the order of the cases."""
+    """At most `MOST_CELLS` in the order of the cases: the slowest, after those without an answer."""
     n_cells: int = 0
     slow: str = ""
     """Which calls took longer than the suite's `latency: {above}`, in words."""
@@ -323,15 +323,16 @@ def _figure_of_one(which: Metric, only: float) -> float | None:
 
 
 def _cells(table: Table, suite: SuiteModel) -> tuple[tuple[CellLatency, ...], int]:
-    """The first cells that have a call in them, and how many have one."""
+    """The slowest cells that have a call in them, after those without an answer, in the order of the cases; and how
+    many have a call."""
     cells, called, points = Cells(table, suite), _called(table), latency_metrics()
     latency, timed_out = table.times()
     unanswered = [cells.count(mask) for mask in table.unanswered()]
     seen = np.flatnonzero(cells.count(called))
-    shown = seen[:MOST_CELLS]
+    shown = seen[ranked_first(-_tails(cells, seen, latency))]
     if not len(shown):
         return (), 0
-    rows = np.flatnonzero(called & (cells.of_sample <= shown[-1]))
+    rows = np.flatnonzero(called & np.isin(cells.of_sample, shown))
     rows = rows[np.argsort(cells.of_sample[rows], kind="stable")]
     ends = np.searchsorted(cells.of_sample[rows], shown, side="right")
     results = []
@@ -340,6 +341,20 @@ def _cells(table: Table, suite: SuiteModel) -> tuple[tuple[CellLatency, ...], in
         failed = (int(counts[cell]) for counts in unanswered)
         results.append(CellLatency(*cells.key(cell), spread_of(latency[inside], timed_out[inside], points), *failed))
     return tuple(results), len(seen)
+
+
+def _tails(cells: Cells, seen: Array, latency: Array) -> Array:
+    """The `Spread.tail` of each cell: its 95th percentile, or of too few calls the longest; infinite of none."""
+    rows = np.flatnonzero(~np.isnan(latency))
+    rows = rows[np.lexsort((latency[rows], cells.of_sample[rows]))]
+    ranked, cell = latency[rows], cells.of_sample[rows]
+    first, end = (np.searchsorted(cell, seen, side=side) for side in ("left", "right"))
+    n = end - first
+    at = first + np.where(n < fewest_for(0.95), 1.0, 0.95) * np.maximum(n - 1, 0)
+    low, high = (np.clip(end(at).astype(int), 0, max(0, len(ranked) - 1)) for end in (np.floor, np.ceil))
+    if not len(ranked):
+        return np.full(len(seen), np.inf)
+    return np.where(n > 0, ranked[low] + (ranked[high] - ranked[low]) * (at % 1), np.inf)
 
 
 def _hints(table: Table, suite: SuiteModel) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 
 import numpy as np
@@ -114,13 +114,16 @@ class ChecksFigures:
     checks_rate: Estimate
     """Share of all checks of all cells that hold, undecided ones as above."""
     by_check: tuple[CheckFigure, ...]
-    """In the order of the suite, each value that was looked for on its own line; the first `MOST_CELLS` lines."""
+    """In the order of the suite, each value that was looked for on its own line; at most `MOST_CELLS` lines, those that
+    failed in most cells."""
+    by_declared: tuple[CheckFigure, ...] = field(default=(), metadata={"hidden": True})
+    """Each declared check over all values that were looked for, in the order of the suite."""
     passed: dict[str, Estimate] = field(default_factory=dict)
     """By declared check, the share of its checks over all cells that hold, whatever values they look for."""
     all_of: dict[int, Estimate] = field(default_factory=dict)
     """By k, the chance that every check passes in k repeats of a case: pass^k by the checks alone."""
     cells: tuple[CellChecks, ...] = ()
-    """The first `MOST_CELLS` in the order of the cases."""
+    """At most `MOST_CELLS` in the order of the cases, those that failed first among them."""
     n_cells: int = 0
     cells_unknown: int = 0
     """Cells of which nothing is known, not even how many checks they have."""
@@ -128,6 +131,11 @@ class ChecksFigures:
 
 MOST_CELLS = 1_000
 """More cells than this are counted, but not kept one by one: a report of a million cases would hold them all."""
+
+
+def ranked_first(rank: Array) -> Array:
+    """The places of the `MOST_CELLS` lowest ranks, in their own order; of equal ranks the first. All are ranked."""
+    return np.sort(np.argsort(rank, kind="stable")[:MOST_CELLS])
 
 
 # The first cells of a run one by one, each of its checks with what was found in its repeats.
@@ -138,18 +146,22 @@ _RULES = tuple(RequiredRepeats)
 def listed_cells(
     checks: Checks, columns: Columns, conclusive: Array, count: Counted, cells: CellGroups
 ) -> tuple[CellChecks, ...]:
-    """The first `MOST_CELLS` cells in the order of the cases."""
-    n = min(cells.n, MOST_CELLS)
-    rows, bounds = _rows(checks, columns, cells, n)
+    """At most `MOST_CELLS` cells in the order of the cases: those that failed before those that are undecided, flaky
+    ones and those that passed."""
+    repeats = count.repeats
+    flaky = (repeats.passed > 0) & (repeats.passed < repeats.decided)
+    chosen = ranked_first(np.select([count.state == CASE_FAILED, count.state < 0, flaky], [0, 1, 2], 3))
+    place = np.full(cells.n, -1, dtype=np.int64)
+    place[chosen] = np.arange(len(chosen))
+    rows, bounds = _rows(checks, columns, place[cells.of_sample])
     states = effective_states(checks, conclusive)
-    last = int(np.searchsorted(count.cell, n))
-    check_of_cells: list[list[CheckOfCell]] = [[] for _ in range(n)]
-    for at in range(last):
-        mine = rows[bounds[at] : bounds[at + 1]]
-        check_of_cells[int(count.cell[at])].append(_check(checks, mine, states[mine], count, at))
+    check_of_cells: list[list[CheckOfCell]] = [[] for _ in chosen]
+    for number, at in enumerate(np.flatnonzero(place[count.cell] >= 0).tolist()):
+        mine = rows[bounds[number] : bounds[number + 1]]
+        check_of_cells[int(place[count.cell[at]])].append(_check(checks, mine, states[mine], count, at))
     order = {name: place for place, name in enumerate(count.names)}
     listed = []
-    for cell, its in enumerate(check_of_cells):
+    for cell, its in zip(chosen.tolist(), check_of_cells, strict=True):
         its.sort(key=lambda check: (count.base[order[check.name]], order[check.name]))
         case, variant = cells.name(cell)
         listed.append(
@@ -166,11 +178,12 @@ def listed_cells(
     return tuple(listed)
 
 
-def _rows(checks: Checks, columns: Columns, cells: CellGroups, n: int) -> tuple[Array, Array]:
-    """The checks of the first `n` cells by cell, name and repeat, and where each cell's check of a name begins."""
-    cell = cells.of_sample[checks.sample]
-    rows = np.flatnonzero(cell < n)
-    pair = cell[rows].astype(np.int64) * max(1, len(checks.names)) + checks.name[rows]
+def _rows(checks: Checks, columns: Columns, place: Array) -> tuple[Array, Array]:
+    """The checks of some cells by cell, name and repeat, and where each cell's check of a name begins; `place` is the
+    place of each sample's cell among them, below 0 of the others."""
+    cell = place[checks.sample]
+    rows = np.flatnonzero(cell >= 0)
+    pair = cell[rows] * max(1, len(checks.names)) + checks.name[rows]
     order = np.lexsort((columns.repeat[checks.sample[rows]], pair))
     rows, pair = rows[order], pair[order]
     starts = np.flatnonzero(np.concatenate(([True], pair[1:] != pair[:-1]))) if len(pair) else np.empty(0, int)
@@ -233,6 +246,7 @@ def checks_figures(data: RunData, run: Mapping[str, Estimate]) -> ChecksFigures 
         cells_rate=run["cases.passed"],
         checks_rate=run["checks.passed"],
         by_check=_by_check(data, count),
+        by_declared=_check_figures(data, count, count.base[count.name], count.declared),
         passed={name: run[f"check.{name}.passed"] for name in count.declared},
         all_of={k: run[f"checks.pass_all.{k}"] for k in data.checks_pass_all},
         cells=listed_cells(checks, data.columns, data.table.conclusive, count, cells),
@@ -240,15 +254,19 @@ def checks_figures(data: RunData, run: Mapping[str, Estimate]) -> ChecksFigures 
 
 
 def _by_check(data: RunData, count: Counted) -> tuple[CheckFigure, ...]:
-    """Every name in the order in which the suite declares its check, then as they came."""
+    """The names that failed in most cells, in the order in which the suite declares their check, then as they came."""
+    items = _check_figures(data, count, count.name, count.names)
+    chosen = ranked_first(np.array([-item.cells_failed for item in items]))
+    return tuple(items[i] for i in sorted(chosen.tolist(), key=lambda code: (count.base[code], code)))
+
+
+def _check_figures(data: RunData, count: Counted, of: Array, names: Sequence[str]) -> tuple[CheckFigure, ...]:
+    """What became of the checks of cells by name; `of` is the place of each one's name."""
     sums = {
-        field: np.bincount(count.name, item.values(data, count), minlength=len(count.names))
-        for field, item in _CHECK_COUNTS.items()
+        field: np.bincount(of, item.values(data, count), minlength=len(names)) for field, item in _CHECK_COUNTS.items()
     }
-    order = sorted(range(len(count.names)), key=lambda code: (count.base[code], code))
     return tuple(
-        CheckFigure(count.names[i], **{field: round(item[i]) for field, item in sums.items()})
-        for i in order[:MOST_CELLS]
+        CheckFigure(name, **{field: round(item[i]) for field, item in sums.items()}) for i, name in enumerate(names)
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.analysis.repeats import MOST_CELLS
+from steelyard.analysis.repeats import ranked_first
 from steelyard.analysis.wording import percent
 from steelyard.frozen import frozen
 from steelyard.metrics.cells import CellGroups, PassedRepeats
@@ -54,12 +54,14 @@ def pass_figures(data: RunData, run: Mapping[str, Estimate], repeats: PassedRepe
     """The figures of a run whose metrics over cells are `run`; `repeats` are those of each cell that passed."""
     passed, decided = repeats.passed, repeats.decided
     flaky = np.flatnonzero((passed > 0) & (passed < decided))
-    ranked = flaky[np.argsort(passed[flaky] / decided[flaky], kind="stable")][:MOST_CELLS].tolist()
-    all_of, share = {k: run[f"pass_all.{k}"] for k in data.pass_all}, run["flaky_rate"]
-    named = {**{str(k): item for k, item in all_of.items()}, "flaky": share}
+    share = passed[flaky] / decided[flaky]
+    chosen = ranked_first(share)
+    ranked = flaky[chosen[np.argsort(share[chosen], kind="stable")]].tolist()
+    all_of = {k: run[f"pass_all.{k}"] for k in data.pass_all}
+    named = {**{str(k): item for k, item in all_of.items()}, "flaky": run["flaky_rate"]}
     return PassFigures(
         all_of=all_of,
-        flaky=share,
+        flaky=run["flaky_rate"],
         cells=tuple(FlakyCell(*data.cells.name(cell), int(passed[cell]), int(decided[cell])) for cell in ranked),
         n_flaky=len(flaky),
         bounds={name: item.possible.ends for name, item in named.items() if item.possible is not None},
@@ -116,8 +118,8 @@ class StabilityFigures:
     comparisons: dict[str, int] = field(default_factory=dict)
     """By field, and for `presence`, how many comparisons stand behind all cells together."""
     cells: tuple[CellStability, ...] = ()
-    """The first `checks_model.MOST_CELLS` in the order of the cases; those whose answers are to have no items are in no
-    figure."""
+    """At most `MOST_CELLS` in the order of the cases, those whose repeats differ most; those whose answers are to have
+    no items are in no figure."""
     n_cells: int = 0
     keyless: int = 0
     """Items that came without the key; they are compared with each other as if they had one in common."""
@@ -151,15 +153,23 @@ def stability_figures(data: RunData, run: Mapping[str, Estimate]) -> StabilityFi
         presence=run[PRESENCE],
         fields={name: run[f"stability.{name}"] for name in rules.fields},
         comparisons=seen.comparisons(),
-        cells=_listed(seen, apart, cells),
+        cells=_listed(data.once(_chosen), seen, cells),
         n_cells=int((~apart).sum()) + cells.absent,
         keyless=seen.keyless,
     )
 
 
-def _listed(seen: Seen, apart: Array, cells: CellGroups) -> tuple[CellStability, ...]:
+def _chosen(data: RunData) -> Array:
+    """The cells that are listed, in the order of the cases: those whose repeats differ most."""
+    seen = _seen(data)
+    asked = np.flatnonzero(~seen.apart)
+    shares = [np.where(np.isnan(share[asked]), np.inf, share[asked]) for share in seen.shares().values()]
+    return np.asarray(asked[ranked_first(np.min(shares, axis=0))])
+
+
+def _listed(chosen: Array, seen: Seen, cells: CellGroups) -> tuple[CellStability, ...]:
     listed = []
-    for cell in np.flatnonzero(~apart)[:MOST_CELLS].tolist():
+    for cell in chosen.tolist():
         case, variant = cells.name(cell)
         runs = int(seen.runs[cell])
         presence, fields = seen.of(cell)
@@ -186,7 +196,7 @@ def _compared_in_words(at: At) -> str:
 def _in_words(data: RunData, at: At) -> str:
     """What the repeats of a cell come to."""
     seen, cell = _seen(data), next(item for item in at.path if "case_id" in item)
-    number = np.flatnonzero(~seen.apart)[at.path[1]["cells"].index(cell)]
+    number = data.once(_chosen)[at.path[1]["cells"].index(cell)]
     both = f"{seen.shared[number]} items in both, {seen.either[number]} in either"
     return f"{seen.runs[number]} of {data.cells.planned_repeats[number]} repeats read; {both}"
 

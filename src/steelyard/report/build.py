@@ -36,6 +36,7 @@ from steelyard.report.wording import badness
 from steelyard.scoring.extract import SchemaValidator, extract_json
 from steelyard.store.base import Store
 from steelyard.store.excerpt import Excerpt
+from steelyard.store.selection import Selection
 from steelyard.suite.case import Case
 
 _N_WORST = 10
@@ -153,8 +154,9 @@ def _worst(store: Store, header: RunHeader, summary: Summary) -> list[Sample]:
     """The samples that did not pass, flagged ones first; the lowest scores where nothing says what passes."""
     flags = failing_flags(header)
     lowest = store.some_samples(header.id, order="score", limit=_LOOKED_THROUGH * _N_WORST)
-    # A flag fails a sample however high its score is, so the lowest scores need not hold it.
-    marked = {finding.case_id for flag in flags for finding in store.findings(header.id, flag.upper(), limit=_N_WORST)}
+    # A flag or a check fails a sample however high its score is, so the lowest scores need not hold it.
+    asked = [Selection(code=flag.upper()) for flag in flags] + ([Selection(passed=False)] if summary.passing else [])
+    marked = {row.case_id for part in asked for row in store.page(header.id, part, order="score", limit=_N_WORST).rows}
     more = store.samples(header.id, case_ids=sorted(marked)) if marked else ()
     mode = None if summary.judge is None else summary.judge.mode
     # What another kind of judge has read than the run's is in no figure.

@@ -146,16 +146,10 @@ def _figures(cell: CellChecks, part: int, n: int, check: str = "") -> str:
 
 def by_check(report: Report) -> Table:
     """Of each declared check: cases that passed, failed or cannot be told; answers that passed, failed, never ran."""
-    declared: dict[str, CheckFigure] = {}
-    for item in report.summary.checks.by_check if report.summary.checks else ():
-        name = item.name.partition(":")[0]
-        other = declared.get(name, CheckFigure(name, 0, 0, 0, 0, 0, 0))
-        declared[name] = CheckFigure(
-            name, *(getattr(other, part) + getattr(item, part) for part in _OF_CHECKS.values())
-        )
+    declared = report.summary.checks.by_declared if report.summary.checks else ()
     note = "not run: the call failed, the answer could not be read or is missing; it never counts as passed"
-    some_did_not_run = any(line.not_run for line in declared.values())
-    return _check_table("By check", [*declared.values()], note if some_did_not_run else "")
+    some_did_not_run = any(line.not_run for line in declared)
+    return _check_table("By check", [*declared], note if some_did_not_run else "")
 
 
 def by_value(report: Report) -> Table:
