@@ -17,6 +17,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from statistics import NormalDist
 
 import numpy as np
 
@@ -27,8 +28,8 @@ FEWEST_RUNS = 12
 """In fewer, the clearest cut of all (five against six: 2 of 462 orders) is not clear enough: nothing is looked for."""
 LEAST_PART = 2
 """Runs on either side of a cut, at least: a single run is an outlier until the next one shows the same."""
-FIRST_ORDERS, N_ORDERS = 999, 19_999
-"""How many orders are drawn first, and in all where the first ones leave it open."""
+FIRST_ORDERS, MORE_ORDERS, N_ORDERS = 199, 990, 19_999
+"""How many orders are drawn first, at a time after that, and in all where those before leave it open."""
 SEED = 20260118
 _LEVEL = 0.003
 """Of one look, up to `_FULL_LEVEL` runs; later ones share what is left."""
@@ -37,7 +38,8 @@ _MAX_SIMILAR = 0.8
 _MARGIN = 2.0
 """Of the autocorrelation, by the root of the number of runs: few runs do not show how similar runs are."""
 _WORTH_A_TEST = 2.5
-"""Standard errors: of a cut that is less clear than this, more than 0.3 % of all orders can be cut as clearly."""
+"""Standard errors: of a cut that is less clear than this, far more orders can be cut as clearly than a look allows.
+From 40 runs on, what the normal distribution asks for at a single place is less than the clearest of all needs."""
 METHOD = (
     f"change points: after every run from the {FEWEST_RUNS}th on with one signature, the strongest cut of the means"
     f" (CUSUM), {LEAST_PART} runs on either side; p-values from up to {N_ORDERS:,} random orders (seed {SEED}) of the"
@@ -125,7 +127,9 @@ def _cut(values: Array, random: np.random.Generator) -> tuple[int, float]:
     def strongest(rows: Array) -> Array:
         return np.asarray(_strengths(rows).max(axis=1))
 
-    if float(strongest(fresh[np.newaxis, :])[0]) < _WORTH_A_TEST * float(fresh.std(ddof=1)):
+    level = SIGNIFICANT / _looks(len(values))
+    worth = _WORTH_A_TEST if len(values) < 40 else NormalDist().inv_cdf(1 - level / 2)
+    if float(strongest(fresh[np.newaxis, :])[0]) < worth * float(fresh.std(ddof=1)):
         return place, 1.0
     return place, _p(fresh, strongest, random)
 
@@ -148,15 +152,20 @@ def _fresh(values: Array, at: int) -> Array:
     return np.concatenate((first, around[1:] - similar * around[:-1]))
 
 
+def _looks(n: int) -> float:
+    """By how much the p-value of a look at n runs is multiplied for all looks."""
+    return SIGNIFICANT / _LEVEL * max(1.0, n / _FULL_LEVEL)
+
+
 def _p(values: Array, statistic: Callable[[Array], Array], random: np.random.Generator) -> float:
     """How many orders reach the statistic of this one, multiplied for a look after every run."""
     reached = float(statistic(values[np.newaxis, :])[0]) * (1 - 1e-9)
     if reached <= NO_CHANGE:
         return 1.0
-    looks = SIGNIFICANT / _LEVEL * max(1.0, len(values) / _FULL_LEVEL)
+    looks = _looks(len(values))
     drawn = as_clear = 0
     while drawn < N_ORDERS and (drawn == 0 or (1 + as_clear) / (1 + drawn) * looks < 10 * SIGNIFICANT):
-        orders = random.permuted(np.tile(values, (FIRST_ORDERS if drawn == 0 else 1_000, 1)), axis=1)
+        orders = random.permuted(np.tile(values, (MORE_ORDERS if drawn else FIRST_ORDERS, 1)), axis=1)
         as_clear += int((statistic(orders) >= reached).sum())
         drawn += len(orders)
     return min(1.0, (1 + as_clear) / (1 + drawn) * looks)
