@@ -112,12 +112,9 @@ class TestOneDefinition:
         assert "by the checks alone" in full
         assert (report["checks"]["all_of"]["3"]["value"], report["passes"]["all_of"]["3"]["value"]) == (1.0, 0.0)
 
-    def test_a_flag_fails_the_case_whose_checks_all_pass(self, folder):
-        judge = {
-            "rubric": "rubric.yaml",
-            "by": "code",
-            "judges": {"code": {"python": "reading:judge"}},
-        }
+    def judged(self, folder, harm, *gates, verdict, **more):
+        """Three cases whose checks all pass, read by a judge that is code, is checked by nobody and sets a flag."""
+        judge = {"rubric": "rubric.yaml", "by": "code", "judges": {"code": {"python": "reading:judge"}}, **more}
         (folder / "words").mkdir()
         (folder / "words" / "rubric.yaml").write_text(
             "version: '1'\nscale: [1, 5]\nneutral: 3\ndimensions: {clear: {about: It is clear.,"
@@ -125,15 +122,25 @@ class TestOneDefinition:
         )
         (folder / "words" / "reading.py").write_text(
             "def judge(text, case, metrics):\n"
-            "    return {'reasons': ['it is so'], 'clear': 3 + len(case.id) % 3, 'harm': True}\n"
+            f"    return {{'reasons': ['it is so'], 'clear': 3 + len(case.id) % 3, 'harm': {harm}}}\n"
         )
         answers = {"a": "rr", "bb": "rr", "ccc": "rr"}
+        return decided(answers, *gates, judge=judge, score=None, verdict=verdict, **{"pass": "score >= 10 %"})
+
+    def test_a_flag_fails_the_case_whose_checks_all_pass(self, folder):
         gates = ("cases.passed >= 50 %", "pass_all.2 >= 50 %")
-        report, verdicts, _ = decided(
-            answers, *gates, judge=judge, score=None, verdict="FAIL", **{"pass": "score >= 10 %"}
-        )
+        report, verdicts, _ = self.judged(folder, True, *gates, verdict="FAIL")
         assert (report["overall"]["pass_rate"]["value"], set(verdicts.values())) == (0.0, {"FAIL"})
         assert report["checks"]["checks_rate"]["value"] == 1.0
+
+    def test_what_a_judge_nobody_checked_lets_pass_is_open_for_cases_too(self, folder):
+        gates = ("cases.passed >= 50 %", "pass_all.2 >= 50 %", "flaky_rate <= 10 %", "checks.pass_all.2 >= 50 %")
+        _, verdicts, printed = self.judged(folder, False, *gates, verdict="AMBIGUOUS", require_checked=True)
+        assert verdicts == {
+            **dict.fromkeys(("cases.passed", "pass_all.2", "flaky_rate"), "AMBIGUOUS"),
+            "checks.pass_all.2": "PASS",
+        }
+        assert "the judge is unchecked" in printed
 
     @pytest.mark.parametrize(
         ("letters", "passes"),
