@@ -63,8 +63,10 @@ def test_a_case_that_asks_for_nothing_is_shown_and_must_be_allowed_for(tmp_path)
     told = next(line for line in result.complaints if line.startswith("none"))
     assert "1 of 4 cases ask for nothing" in told
     assert "audit: {null_share: 25 %, null_passes: 25 %}" in told
-    allowed = suite_of(tmp_path, ASKING, ASKING, REFUSED, CLEAN, audit={"null_share": "25 %", "null_passes": "25 %"})
-    assert audit(allowed).complaints == []
+    # One red item passes both cases that ask for it, and the one that asks for nothing.
+    assert earned(result)["best found"] == (0.75, ("c0", "c1", "c3"))
+    limits = {"null_share": "25 %", "null_passes": "25 %", "wrong_share": "75 %"}
+    assert audit(suite_of(tmp_path, ASKING, ASKING, REFUSED, CLEAN, audit=limits)).complaints == []
 
 
 def test_gates_that_an_answer_without_items_passes_are_reported(tmp_path):
@@ -75,8 +77,12 @@ def test_gates_that_an_answer_without_items_passes_are_reported(tmp_path):
     ]
 
 
-def test_no_truth_is_made_up_for_checks_that_many_answers_pass(tmp_path):
-    assert not {"truth", "another"} & set(earned(audit(suite_of(tmp_path, ASKING))))
+def test_a_right_answer_is_built_of_checks_and_one_that_cannot_be_is_named(tmp_path):
+    result = audit(suite_of(tmp_path, ASKING, CLEAN))
+    assert earned(result)["truth"] == (1.0, ("c0", "c1"))
+    result = audit(suite_of(tmp_path, ASKING, REFUSED))
+    assert "truth" not in earned(result)
+    assert "a right answer (none could be built that passes all checks of c1)" in result.not_tested
 
 
 def test_without_a_schema_fillers_stand_where_the_checks_look(tmp_path):

@@ -5,10 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from steelyard.analysis.wording import percent
-from steelyard.auditing.cases import case_complaints, shared_inputs
+from steelyard.auditing.cases import case_complaints, contained_truths, shared_inputs
 from steelyard.auditing.gates import Tried, for_sure_warnings, gate_complaints
 from steelyard.auditing.independence import identical_labelers, labels_in_prompt, labels_of_judge
-from steelyard.auditing.judge import Balance, InjectionResult, try_injections, unguarded, why_malformed
+from steelyard.auditing.judge import (
+    Balance,
+    InjectionResult,
+    recorded_answers,
+    try_injections,
+    unguarded,
+    why_malformed,
+)
 from steelyard.auditing.probes import (
     CONSTANT,
     EVERYTHING,
@@ -28,7 +35,7 @@ from steelyard.scoring.evaluate import Evaluated
 from steelyard.suite.case import Case
 from steelyard.suite.chosen_judge import models_of
 from steelyard.suite.load import strict as with_strict_rules
-from steelyard.suite.models import SuiteModel
+from steelyard.suite.models import EXPECT, SuiteModel
 from steelyard.suite.origins import shared_origins
 
 MOST_CASES = 2_000
@@ -82,6 +89,10 @@ class AuditResult:
     """Probes without a result, and why."""
     warnings: list[str] = field(default_factory=list)
     """Warnings that make figures less reliable than they look, and change no verdict."""
+    notes: list[str] = field(default_factory=list)
+    """What is right in some suites and a flaw in others, such as a text of the question that contains the truth."""
+    not_tested: list[str] = field(default_factory=list)
+    """What no probe could be built for, or nothing but a model could score: no verdict is about it."""
     chance: float | None = None
     """What guessing earns where some part is a choice of few, under the suite's own rules; None elsewhere."""
 
@@ -97,7 +108,9 @@ def audit(suite: SuiteModel) -> AuditResult:
     """Score every probe on every case, by the suite's rules and by the strict ones."""
     drawn = set(even(suite.survey.n, MOST_CASES))
     cases = [case for at, case in enumerate(suite.cases) if at in drawn]
-    probed = [(rule, ruled, Balance(ruled), ProbeMaker(ruled, cases)) for rule, ruled in _rules(suite)]
+    recorded = [text for _, text in recorded_answers(suite, cases)]
+    balances = [(rule, ruled, Balance(ruled)) for rule, ruled in _rules(suite)]
+    probed = [(*item, ProbeMaker(item[1], cases, item[2].evaluate, recorded)) for item in balances]
     chances = [_chance(balance, maker, cases) for _, _, balance, maker in probed]
     result = AuditResult(suite.name, suite.survey.n, len(cases), chance=chances[0].average or None)
     tried: list[Tried] = []
@@ -111,6 +124,9 @@ def audit(suite: SuiteModel) -> AuditResult:
                 result.complaints.append(complaint)
             if ruled is suite and not outcome.only_shown:
                 tried.append((probe, scored))
+        result.not_tested.extend(message for message in maker.untested if message not in result.not_tested)
+    shown = dict.fromkeys(probe.probe for probe in result.probes if probe.only_shown and probed[0][2].is_lenient)
+    result.not_tested.extend([f"what a model gives (audit calls none): {', '.join(shown)}"] if shown else [])
     result.not_read.extend(
         dict.fromkeys(f"{probe.probe} was not read: {probe.reason}" for probe in result.probes if probe.not_read)
     )
@@ -134,6 +150,7 @@ def audit(suite: SuiteModel) -> AuditResult:
     result.warnings.extend(for_sure_warnings(suite, cases))
     if warning := shared_inputs(suite):
         result.warnings.append(warning)
+    result.notes.extend(contained_truths(suite))
     return result
 
 
@@ -153,21 +170,29 @@ class _Allowed:
         if self.rule == STRICT and limits.null_share_strict is not None:
             null = limits.null_share_strict
         if kind == CONSTANT:
-            return max(null, self._half_way(self.chance.average))
+            # What is the same for every case passes the checks that all cases share: there, the cases it passes count.
+            return 1.0 if _has_checks(self.suite) else max(null, self._half_way(self.chance.average))
         # A filler can be lucky where there is a choice. What is in no shape that was asked for is no guess.
         if not probe.may_be_malformed:
             null = max(null, self._half_way(self.chance.average, self.chance.weight))
         wrong = dict.fromkeys((WRONG, EVERYTHING), limits.wrong_share)
+        if _has_checks(self.suite):
+            wrong[WRONG] = max(limits.wrong_share, null)
         return ({TRUTH: limits.truth_share, PARTLY: 1.0} | wrong).get(kind, null)
 
     def passes(self, probe: Probe) -> float:
         """The share of cases that a probe may pass."""
         is_guess = probe.kind == NULL and not probe.may_be_malformed and self.chance.passes > 0
-        part = self._half_way(self.chance.passes) if is_guess or probe.kind == CONSTANT else 0.0
+        is_guess = is_guess or probe.kind == CONSTANT or (probe.kind == WRONG and _has_checks(self.suite))
+        part = self._half_way(self.chance.passes) if is_guess else 0.0
         return 1.0 if probe.kind == PARTLY else max(self.suite.audit.null_passes, part)
 
     def _half_way(self, chance: float, top: float = 1.0) -> float:
         return chance + self.suite.audit.wrong_share * max(0.0, top - chance)
+
+
+def _has_checks(suite: SuiteModel) -> bool:
+    return any(component.scorer_name == EXPECT for component in suite.computed)
 
 
 def _chance(balance: Balance, maker: ProbeMaker, cases: list[Case]) -> Chance:
@@ -193,7 +218,7 @@ def _result(
 ) -> tuple[ProbeResult, str | None]:
     scores = [item.score or 0.0 for item in scored]
     malformed = [why_malformed(item) for item in scored if item.outcome is Outcome.MALFORMED]
-    not_read = len(malformed) == len(cases) and not probe.may_be_malformed
+    not_read = len(malformed) == len(cases) and probe.must_be_read
     passed = tuple(case.id for case, item in zip(cases, scored, strict=True) if item.passed)
     rule, limit = allowed.rule, allowed.limit(probe)
     average, lowest = sum(scores) / len(scores), min(scores)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice, pairwise
 from typing import Any
+from urllib.parse import unquote_plus
 from zlib import crc32
 
 import numpy as np
@@ -102,6 +103,10 @@ _FEWEST = 3
 _HALF = 0.5
 _UNLIKELY = 0.002
 _SHORT = 4
+_LETTERS = re.compile(r"[^\W\d_]+|\d+")
+_ENDING = re.compile(r"(?<=\w)\.[A-Za-z][A-Za-z0-9]{1,4}$")
+_HUMP = re.compile(r"(?<=[a-z\d])(?=[A-Z])|(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])")
+"""Where one word of OakChair2 ends and the next begins."""
 _MOST_NAMED = 5
 
 
@@ -121,7 +126,8 @@ class _Looked:
     @cached_property
     def given(self) -> dict[str, list[Any]]:
         """By path, what stands there in the question and in what the case says of itself."""
-        return {path: [value] for path, value in self.inputs.items()} | case_fields(self.case)
+        files = {"attachments": [item.place for item in self.case.attachments]} if self.case.attachments else {}
+        return {path: [value] for path, value in self.inputs.items()} | case_fields(self.case) | files
 
     @cached_property
     def truth(self) -> str:
@@ -247,11 +253,74 @@ def _given_away(suite: SuiteModel, lookeds: list[_Looked], sent: tuple[str, ...]
             marked = [
                 v for item, values in truths for v in values if _is_marked(item.inputs.get(path), v, labels, is_choice)
             ]
+            named = [(_named_by_files(item.given.get(path, ())), values) for item, values in truths]
             enough = weight / whole > suite.audit.null_share
             if enough and len(hits) >= max(_FEWEST, _HALF * len(truths)) and _beyond_chance(copied, len(hits)):
                 yield f"{path} is the truth of {name} in {len(hits)} of {len(truths)} cases: a system could copy it"
             elif enough and len(marked) >= max(_FEWEST, _HALF * len(truths)) and len(set(marked)) > 1:
                 yield f"{path} reveals the truth of {name} in {len(marked)} of {len(truths)} cases, as in `answer: ...`"
+            elif enough and (n := _own_hits(named)):
+                yield f"a file name or an id in {path} contains the truth of {name} in {n} of {len(truths)} cases"
+
+
+def contained_truths(suite: SuiteModel) -> list[str]:
+    """Sentences on texts of the question that contain the truth, which is right only where it is to be found there."""
+    drawn = set(even(suite.survey.n, MOST_CASES))
+    evaluator, sent = Evaluator(suite), sent_paths(suite)
+    lookeds = [_looked(evaluator, case) for at, case in enumerate(suite.cases) if at in drawn]
+    messages = []
+    for component, scorer in evaluator.components:
+        truths = [(item, _values(item.truths[component.name])) for item in lookeds if component.name in item.truths]
+        is_choice = 2 * len({json.dumps(sorted(map(str, values))) for _, values in truths}) <= len(truths)
+        if is_choice or component.weight <= 0 or any(scorer.blankets(item.case) for item, _ in truths):
+            continue  # of few labels, and of spans of the text itself, it says nothing
+        for path in dict.fromkeys(path for item, _ in truths for path in item.texts if is_sent(path, sent)):
+            words = (_LETTERS.findall(" ".join(item.texts.get(path, ()))) for item, _ in truths)
+            named = [(_spaced(found), values) for found, (_, values) in zip(words, truths, strict=True)]
+            if n := _own_hits(named):
+                messages.append(
+                    f"{path} contains the truth of {component.name} in {n} of {len(truths)} cases: right where the task"
+                    " is to find it there; otherwise a system could copy it"
+                )
+    return messages
+
+
+def _named_by_files(given: Iterable[Any]) -> str:
+    """The words of file names, addresses and ids: `photos/OakChair-2.jpg` is photos oak chair 2.
+
+    Such is a value without a space; within a sentence only what has a file's ending, since other joined words (an order
+    AB-12, a date, a mail address) may be what is to be found there.
+    """
+    names = []
+    for value in (value for value in given if isinstance(value, str)):
+        chunks = [chunk.strip("\"'`()[]{}<>.,;:!?") for chunk in value.split()]
+        names += [
+            _ENDING.sub("", item) for item in chunks if len(chunks) == 1 or (_ENDING.search(item) and "@" not in item)
+        ]
+    return _spaced(word for name in names for word in _LETTERS.findall(_HUMP.sub(" ", unquote_plus(name)).casefold()))
+
+
+def _own_hits(named: list[tuple[str, set[Any]]]) -> int:
+    """In how many cases the words contain the truth, where these are most of them, and far more than the words of other
+    cases contain it by chance; else 0."""
+    truths = [{_spaced(_LETTERS.findall(" ".join(v))) for v in values if isinstance(v, tuple)} for _, values in named]
+    truths = [{text for text in some if len(text.strip()) >= _FEWEST and not text.strip().isdigit()} for some in truths]
+    available = [(words, some) for (words, _), some in zip(named, truths, strict=True) if some]
+    hits = sum(any(text in words for text in some) for words, some in available)
+    if hits < max(_FEWEST, _HALF * len(named)) or len({text for _, some in available for text in some}) < 2:
+        return 0
+    step = max(1, len(available) // 2)
+    others = sum(
+        any(text in words for text in available[(at + shift) % len(available)][1])
+        for at, (words, _) in enumerate(available)
+        for shift in {1, step, len(available) - 1} - {0}
+    )
+    by_chance = others / (len(available) * len({1, step, len(available) - 1} - {0}))
+    beyond = (
+        by_chance < 1
+        and incomplete_beta(hits, len(available) - hits + 1, by_chance or 1 / (2 * len(available))) < _UNLIKELY
+    )
+    return hits if beyond else 0
 
 
 def _beyond_chance(copied: list[tuple[set[Any], set[Any]]], hits: int) -> bool:
@@ -370,11 +439,15 @@ _LEAST_SHARE, _LEAST_CASES = 0.1, 4
 
 
 def shared_inputs(suite: SuiteModel) -> str:
-    """What to declare, in words; "" when cases are in clusters already, or when next to none share anything."""
-    if suite.survey.n_clusters:
-        return ""
+    """What to declare, in words; "" when what cases share is in one cluster, or when next to none share anything."""
     cases = list(islice(suite.cases, MOST_CASES_COMPARED))
     leader, place = _groups(cases)
+    if suite.survey.n_clusters:
+        # A declared cluster that each of them has for itself does not say that they are one.
+        units: dict[int, set[str]] = defaultdict(set)
+        for case, first in zip(cases, leader, strict=True):
+            units[first].add(case.unit)
+        leader = [first if len(units[first]) > 1 else -at - 1 for at, first in enumerate(leader)]
     sizes = Counter(leader)
     sharing = sum(size for size in sizes.values() if size > 1)
     if sharing < max(_LEAST_CASES, _LEAST_SHARE * len(cases)):
@@ -382,7 +455,9 @@ def shared_inputs(suite: SuiteModel) -> str:
     largest, n = sizes.most_common(1)[0]
     others = [case.id for case, first in zip(cases, leader, strict=True) if first == largest]
     how = f"declare what they share, as in cases: {{cluster: {place}}}"
-    if not place:
+    if suite.survey.n_clusters:
+        how = "they are in different clusters; declare as cluster what they share"
+    elif not place:
         how = "give each case the field cluster: the document, user or seed that it comes from"
     return (
         f"{sharing} of {len(cases)} cases ({percent(sharing / len(cases))}) repeat the input of another or share a long"

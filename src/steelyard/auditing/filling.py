@@ -42,7 +42,10 @@ def _completed(schema: Any, value: Any, text: str) -> Any:
             name: _filled(part, text, required_only=True, depth=0) for name, part in missing.items()
         }
     if isinstance(value, list):
-        return [_completed(schema.get("items"), inner, text) for inner in value]
+        items = schema.get("items")
+        lacking = int(schema.get("minItems", 0)) - len(value) if value else 0
+        more = [_filled(items if isinstance(items, dict) else {}, text, required_only=True, depth=0)] * lacking
+        return [_completed(items, inner, text) for inner in value] + more
     return value
 
 
@@ -182,7 +185,8 @@ def sent_paths(suite: SuiteModel) -> tuple[str, ...]:
     results: set[str] = set()
     for target in (suite.target, *suite.targets.values()):
         named = {*_named_by(target, suite)} if target.kind in _FILLED else set()
-        results |= named or {"input"}
+        # A model is sent the bytes of a picture; of all others it is not known that they do not see its name.
+        results |= (named or {"input"}) | (set() if target.kind in MODELS else {"attachments"})
     return tuple(sorted(results))
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import math
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +21,7 @@ from steelyard.engine.sample import Evaluation
 from steelyard.metrics.expression_checks import cannot_fail, settled
 from steelyard.metrics.expressions import EVERY, Expression, Gate, RepeatsRule, parse_expression, parse_gate
 from steelyard.metrics.registry import NONE, READABLE
-from steelyard.records import CallResult, RunHeader, Verdict
+from steelyard.records import CallResult, Outcome, RunHeader, Verdict
 from steelyard.scoring.evaluate import Evaluated, placed
 from steelyard.stats.paired import SIGNIFICANT, least_p
 from steelyard.stats.sequential import BoundedMean
@@ -35,6 +36,10 @@ _OF_CALLS = ("latency", "cost", "tokens", "inconclusive_rate")
 _OF_FORM = (*_OF_CALLS, "malformed_rate", "scored_rate", "stability", "flaky_rate")
 """Figures that say nothing of whether an answer is right: the same wrong answer every time has all of them."""
 _ROUNDING = 1e-9
+_FEWEST_WORTHLESS = 3
+"""Of fewer cases, almost half says little."""
+_SHOWN = 0.75
+"""A figure shows that almost half of the answers are worthless when it falls below this share of right ones'."""
 
 Tried = tuple[Probe, list[Evaluated]]
 """A probe with what it came to in every case."""
@@ -78,9 +83,54 @@ def _let_through(suite: SuiteModel, cases: list[Case], tried: list[Tried]) -> li
             deciding = [item for result in results.values() for item in result if not item.secondary]
             if probe.kind not in (TRUTH, PARTLY) and not is_relative and _all_pass(deciding):
                 through.append(f"{probe.about} ({probe.name})")
+        if not named and not through and not is_relative:
+            return list(_half_worthless(trial, cases, tried))
     if named or not through:
         return list(named.values())
     return [f"all gates and criteria together pass a system that gives {', '.join(through)}"]
+
+
+def _half_worthless(trial: _Trial, cases: list[Case], tried: list[Tried]) -> Iterator[str]:
+    """What is wrong with gates that all pass where almost half of the answers are worth nothing, and whose figures do
+    not show it: they are nearly those of right answers, as a median's are."""
+    right = next((scored for probe, scored in tried if probe.kind == TRUTH), None)
+    n = (len(cases) - 1) // 2
+    if n < _FEWEST_WORTHLESS:
+        return
+    if right is None:  # nothing says what right answers come to, but what a median is made of
+        quality = [item for item in trial.deciding if not (isinstance(item, Gate) and _is_about(item, _OF_FORM))]
+        if quality and all(getattr(item, "pattern", "") == "median" for item in quality):
+            yield (
+                f"{quality[0].text!r} passes a system that gives nothing in {n} of {len(cases)} cases, which a median"
+                " does not show: add a gate on pass_rate or average"
+            )
+        return
+    empty = zip(*(scored for probe, scored in tried if probe.kind == NULL), strict=True)
+    nothing = [min(some, key=lambda item: (item.score, item.outcome is Outcome.MALFORMED)) for some in empty]
+    best = trial.results(right)
+    smallest = sorted(range(len(cases)), key=lambda at: (len(json.dumps(cases[at].expected, default=str)), at))
+    by_slice = sorted(range(len(cases)), key=lambda at: (cases[at].category or "", at))
+    for order in (range(len(cases)), smallest, by_slice, by_slice[::-1]):
+        worthless = set(order[:n])
+        results = trial.results([(nothing if at in worthless else right)[at] for at in range(len(cases))])
+        deciding = [item for result in results.values() for item in result if not item.secondary]
+        blind = [
+            f"{text}{_value(result)}"
+            for text, result in results.items()
+            if any(not item.secondary and not _shows(item, own) for item, own in zip(result, best[text], strict=True))
+        ]
+        if _all_pass(deciding) and blind:
+            yield (
+                f"all gates and criteria together pass a system that gives nothing in {n} of {len(cases)} cases, which"
+                f" {', '.join(blind)} does not show: add a gate on pass_rate or average"
+            )
+            return
+
+
+def _shows(result: GateResult, best: GateResult) -> bool:
+    """Whether a figure of right or wrong tells that almost half of the answers are worthless."""
+    value, whole = result.value.value or 0.0, best.value.value or 0.0
+    return result.operator not in (">=", ">") or value < _SHOWN * whole
 
 
 class _Trial:
@@ -91,6 +141,7 @@ class _Trial:
         self._suite = suite.changed(criteria=tuple(map(_asked_once, suite.criteria)))
         self._written = {criterion.name: criterion.passes for criterion in suite.criteria}
         self._gates = [item for item in map(parse_gate, suite.gates) if not item.baseline and not _of_calls(item)]
+        self.deciding = _deciding(suite)
         self._cases = cases
         self._description = self._suite.changed(repeats=1)
         self._available: dict[object, dict[str, list[GateResult]]] = {}

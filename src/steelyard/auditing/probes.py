@@ -12,7 +12,7 @@ from statistics import median
 from typing import Any
 
 from steelyard.auditing.filling import completed, filled, nulls, resolved, schema_of
-from steelyard.records import Outcome
+from steelyard.records import CheckState, Outcome
 from steelyard.scoring.base import Scorer, build_answer, merged
 from steelyard.scoring.evaluate import Evaluated, Evaluator
 from steelyard.scoring.expectations import Expectations
@@ -27,6 +27,8 @@ _N_GUESSES = 12
 _MOST_TRIED = 200
 """Cases that guesses are tried on."""
 _MOST_JOINED = 5
+_N_TRIED = 20
+"""Answers of each kind that are tried as the one for all cases, and cases that they are tried on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,17 +132,33 @@ class Probe:
     may_be_malformed: bool = False
     """True for an answer that need not be in the shape asked for; any other says nothing unless it was read."""
     blind: frozenset[str] = frozenset()
+    must_be_read: bool = False
+    """True for an answer that was built to fit: what it earns is not known unless it is read. For any other, being
+    rejected is the best that can happen, and it earns nothing."""
 
 
 class ProbeMaker:
-    """Makes the probes of one suite over a list of its cases."""
+    """Makes the probes of one suite over a list of its cases.
 
-    def __init__(self, suite: SuiteModel, cases: list[Case]) -> None:
+    `evaluate` is how they are scored, a judge that is code included; `recorded` are answers of the suite's own.
+    """
+
+    def __init__(
+        self,
+        suite: SuiteModel,
+        cases: list[Case],
+        evaluate: Callable[[str, Case], Evaluated] | None = None,
+        recorded: Sequence[str] = (),
+    ) -> None:
         self._suite = suite
+        self._recorded = recorded
         self._cases = cases
         self._schema = suite.answer.schema_data
         self._json = suite.answer.format == "json"
         self._evaluator = Evaluator(suite)
+        self._evaluate = evaluate or (lambda text, case: self._evaluator.evaluate(text, case, ANSWERED))
+        self.untested: list[str] = []
+        """Probes that could not be built, and why; known once all are made."""
         self._scorers = self._evaluator.components
         parts = [self._truth_parts(case) for case in cases]
         self._has_truth = any(parts)
@@ -159,7 +177,7 @@ class ProbeMaker:
         null_fields = self._text(merged(nulls(self._looked_for), nulls(resolved(self._schema)) or {}) or {})
         yield Probe("nulls", "every field null", NULL, lambda _: null_fields, may_be_malformed=True)
         constant = self._filled(0, _CONSTANT, self._looked_for)
-        yield Probe("constant", "the same filler for every case", NULL, lambda _: constant)
+        yield Probe("constant", "the same filler for every case", NULL, lambda _: constant, must_be_read=True)
         yield from self._constants()
         yield from self._echoes()
         yield from self._keywords()
@@ -173,10 +191,26 @@ class ProbeMaker:
             yield Probe("widest", "ranges from nothing to infinity", NULL, lambda _: widest)
         yield from self._without_groups()
         if not self._has_truth and self._has_no_one_truth():
-            return  # what a judge would like best nobody knows, and many answers pass the same checks
+            self.untested.append("a right answer, and that of another case (no truth of the cases says what is right)")
+            return
         if len(set(self._truths)) > 1:
-            yield Probe("another", "the truth of another case", WRONG, self._another)
-        yield Probe("truth", "the truth itself", TRUTH, lambda at: self._truths[at])
+            yield Probe("another", "the truth of another case", WRONG, self._another, must_be_read=True)
+        if failing := self._not_built():
+            named = ", ".join(failing[:_MOST_JOINED]) + (", ..." if len(failing) > _MOST_JOINED else "")
+            self.untested.append(f"a right answer (none could be built that passes all checks of {named})")
+            return
+        yield Probe("truth", "the truth itself", TRUTH, lambda at: self._truths[at], must_be_read=True)
+
+    def _not_built(self) -> list[str]:
+        """Cases with checks for which no answer could be built that passes them all; of a truth, `audit` says so."""
+        if not any(isinstance(scorer, Expectations) for _, scorer in self._scorers):
+            return []
+        results = [(case, self._evaluated(self._truths[at], at)) for at, case in enumerate(self._cases)]
+        return [
+            case.id
+            for case, scored in results
+            if scored is None or any(check.state is not CheckState.PASSED for check in scored.checks)
+        ]
 
     def _echoes(self) -> Iterator[Probe]:
         yield Probe("echo", "the question given back", NULL, self._given_back, may_be_malformed=self._json)
@@ -200,15 +234,48 @@ class ProbeMaker:
         return self._suite.judge is not None or expects or untold
 
     def _constants(self) -> Iterator[Probe]:
-        """The best answers that are the same for every case; none of few cases, or without truths."""
-        if not self._has_truth or len(self._cases) < FEWEST_CASES:
+        """The best answers that are the same for every case; none of few cases."""
+        if len(self._cases) < FEWEST_CASES:
+            self.untested.append(f"one answer for all cases (it takes {FEWEST_CASES} cases)")
+            return
+        found = self._best_found() if self._has_no_one_truth() else None
+        if found is not None:
+            yield Probe("best found", "one answer for all cases", CONSTANT, lambda _: found, must_be_read=True)
+        elif not self._has_truth:
+            self.untested.append("one answer for all cases (no truth, check or recorded answer to make one of)")
+        if not self._has_truth:
             return
         ((common, n),) = Counter(self._truths).most_common(1)
         if n > 1:
-            yield Probe("most frequent", "the truth that most cases have", CONSTANT, lambda _: common)
+            about = "the truth that most cases have"
+            yield Probe("most frequent", about, CONSTANT, lambda _: common, must_be_read=True)
         best = self._built([self._best_part(name, parts) for name, parts in self._parts_by_component().items()])
         if best != common or n == 1:
-            yield Probe("best parts", "the best constant of each part", CONSTANT, lambda _: best)
+            yield Probe("best parts", "the best constant of each part", CONSTANT, lambda _: best, must_be_read=True)
+
+    def _best_found(self) -> str | None:
+        """The answer that passes and earns most over all cases, made of checks, truths, texts that are expected,
+        examples of the schema and recorded answers; None where there are none."""
+        checks = [scorer for _, scorer in self._scorers if isinstance(scorer, Expectations)]
+        sizes = [None, *range(1, _MOST_JOINED + 1)]
+        joined = [[parts] for scorer in checks for n in sizes if (parts := scorer.passing(self._cases, n))]
+        place = (self._suite.judge.of if self._suite.judge else None) or ""
+        texts = Counter(text for case in self._cases if (text := max(_all_texts(case.expected), key=len, default="")))
+        tried = [self._built(parts) for parts in joined]
+        tried += [text for text, _ in Counter(self._truths).most_common(_N_TRIED)] if self._has_truth else []
+        tried += [self._built([{place: text}]) for text, _ in texts.most_common(_N_TRIED)]
+        tried += list(map(self._text, (resolved(self._schema) or {}).get("examples", [])))
+        tried += [text for text, _ in Counter(self._recorded).most_common(_N_TRIED)]
+        some = even(len(self._cases), _N_TRIED)
+        totals = {text: total for text in tried if (total := self._total(text, some)) is not None}
+        return max(totals, key=totals.__getitem__, default=None)
+
+    def _total(self, text: str, places: Sequence[int]) -> tuple[int, float] | None:
+        """How many of some cases an answer passes, and what it earns; None where it can be read in none."""
+        results = [scored for at in places if (scored := self._evaluated(text, at)) is not None]
+        if all(item.outcome is Outcome.MALFORMED for item in results):
+            return None
+        return sum(bool(item.passed) for item in results), sum(item.score for item in results)
 
     def guesses(self) -> list[str]:
         """Answers that guess every part among the different truths; none unless some part is a choice of few."""
@@ -292,7 +359,7 @@ class ProbeMaker:
     def _evaluated(self, text: str, at: int) -> Evaluated | None:
         """What the scorers make of an answer; None where one breaks, which is told when the probe is tried."""
         try:
-            return self._evaluator.evaluate(text, self._cases[at], ANSWERED)
+            return self._evaluate(text, self._cases[at])
         except Exception:  # noqa: BLE001 - whatever a user's scorer raises
             return None
 
@@ -327,7 +394,9 @@ class ProbeMaker:
 
     def _is_choice(self, path: str) -> bool:
         here = self._schema_at(path)
-        return bool(here.get("enum")) or here.get("type") == "boolean"
+        items = here.get("items")
+        among = [here, items] if isinstance(items, dict) else [here]
+        return any(bool(place.get("enum")) or place.get("type") == "boolean" for place in among)
 
     def _room(self, path: str) -> int | None:
         """How long the schema lets a text at this place be; None when it does not say."""
@@ -401,6 +470,14 @@ class ProbeMaker:
 
     def _text(self, value: Any) -> str:
         return value if isinstance(value, str) and not self._json else json.dumps(value, ensure_ascii=False)
+
+
+def _all_texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, (dict, list)):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from _all_texts(inner)
 
 
 def _words(value: Any) -> str:

@@ -37,8 +37,12 @@ def document(result: AuditResult) -> doc.Document:
     wrong = bullets((*result.complaints, *result.not_read))
     warned = bullets((f"Warning: {warning}" for warning in result.warnings), doc.Tone.WARNING)
     meaning, *notes = {
-        Verdict.FAIL: ["AUDIT FAILED"],
-        Verdict.AMBIGUOUS: ["AUDIT AMBIGUOUS", _AMBIGUOUS],
+        Verdict.FAIL: ["AUDIT FAILED", *(f"Not tested: {message}" for message in result.not_tested)],
+        Verdict.AMBIGUOUS: [
+            "AUDIT AMBIGUOUS",
+            _AMBIGUOUS,
+            *(f"Not tested: {message}" for message in result.not_tested),
+        ],
         Verdict.PASS: list(_passed(result)),
     }[result.verdict]
     blocks: list[doc.Block] = [
@@ -47,7 +51,7 @@ def document(result: AuditResult) -> doc.Document:
         *(_injections(result.injections) if result.injections else ()),
         *section("To fix" if result.complaints else "Not read", wrong, main=True),
         *section("Warnings", warned, main=True),
-        *section("Notes", bullets(notes), main=True),
+        *section("Notes", bullets([*notes, *result.notes]), main=True),
     ]
     return doc.Document(f"{result.suite}: audit", blocks, context, last=[meaning])
 
@@ -110,7 +114,10 @@ def _injections(injections: list[InjectionResult]) -> list[doc.Section]:
 def _passed(result: AuditResult) -> Iterator[str]:
     most = max((probe for probe in result.probes if probe.kind == NULL), key=lambda probe: probe.average)
     earned = f"at most {percent(most.average)} ({most.probe}, {most.rule})" if most.average else "nothing"
-    yield f"Audit passed. An answer that says nothing earns {earned}."
+    untested = ", ".join(message.partition(" (")[0] for message in result.not_tested)
+    untested = f" Not tested: {untested}." if untested else ""
+    yield f"Audit passed. An answer that says nothing earns {earned}.{untested}"
+    yield from (f"Not tested: {message}." for message in result.not_tested)
     if constants := [probe for probe in result.probes if probe.kind == CONSTANT]:
         best = max(constants, key=lambda probe: probe.average)
         chance = "" if result.chance is None else f"; guessing earns {percent(result.chance)}"

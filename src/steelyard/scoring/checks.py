@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 import operator
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
+from re import _parser as re_parser  # type: ignore[attr-defined]  # what a pattern is made of
 from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
@@ -14,6 +16,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from steelyard.scoring.base import Answered
 from steelyard.scoring.text import compile_pattern
 from steelyard.suite.case import (
+    EVERY,
     MISSING,
     MOST_SEARCHED,
     AnswerPlace,
@@ -66,6 +69,14 @@ class Asked:
     high: float | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class HowMany:
+    """How many things a list must hold to pass a check."""
+
+    fewest: int
+    most: float
+
+
 class CheckRule(BaseModel):
     """Base of all kinds of checks; the fields are its keys in the suite file and part of the suite's signature."""
 
@@ -116,6 +127,11 @@ class CheckRule(BaseModel):
     def answer_places(self) -> tuple[AnswerPlace, ...]:
         """The places in the answer that it looks at."""
         return ()
+
+    def passing(self, case: Case) -> Mapping[str, Any]:  # noqa: ARG002 - for those that know one
+        """By path into the answer, what would pass it, for `audit`: a value; of a path with `[]`, all that must be
+        there, or how many. Empty where nothing is needed, or nothing is known."""
+        return {}
 
     @property
     def wants_error(self) -> bool:
@@ -263,6 +279,65 @@ class PathCheck(CheckRule):
     def answer_places(self) -> tuple[AnswerPlace, ...]:
         return (compile_place(self.path),)
 
+    def passing(self, case: Case) -> Mapping[str, Any]:
+        values = {name: _value_in(getattr(self, name), case) for name in self._compared()}
+        path = plain_path(self.path)
+        if path is None or self.exists is False or any(value is None for value in values.values()):
+            return {}
+        low, high = (_bound(values, *names) for names in (("at_least", "above"), ("at_most", "below")))
+        tried = [values.get("equals"), *(_in_range(low, high) if low is not None or high is not None else ())]
+        tried += [example_of(values["matches"]) if "matches" in values else None, "something", True, [], 1]
+        fits = (v for v in tried if v is not None and all(_holds(n, v, w, Searched()) for n, w in values.items()))
+        return {path: value} if (value := next(fits, None)) is not None else {}
+
+
+def plain_path(text: str) -> str | None:
+    """A place as a path to build an answer with: `$.items[*].name` is `items[].name`; None for other queries."""
+    path = re.sub(r"\[(\d+)\]", r".\1", text.strip().removeprefix("$").lstrip(".").replace("[*]", EVERY))
+    return None if re.search(r"[\[\]?@'\"]|\.\.", path.replace("[]", "")) else path
+
+
+def _in_range(low: float | None, high: float | None) -> Iterator[float]:
+    """Numbers between two ends, whole ones first."""
+    ends = [end for end in (low, high) if end is not None]
+    whole = [math.floor(end) + step for end in ends for step in (0, 1, -1)]
+    yield from (*whole, sum(ends) / len(ends), *ends)
+
+
+def example_of(pattern: str) -> str | None:
+    """A short text that a plain regular expression is found in; None where this cannot tell."""
+    try:
+        text = _spelled(re_parser.parse(pattern))
+        return text if fits(compile_pattern(pattern, ignore_case=False), text) else None
+    except (ValueError, re.error, LookupError, TypeError):
+        return None
+
+
+def _spelled(parts: Any) -> str:
+    """The shortest text of a parsed pattern, the first of several."""
+    text = ""
+    for kind, what in parts:
+        name = str(kind)
+        if name == "LITERAL":
+            text += chr(what)
+        elif name == "IN":
+            first, inner = what[0]
+            digits = {"LITERAL": lambda v: chr(v), "RANGE": lambda v: chr(v[0]), "CATEGORY": _of_category}
+            text += digits[str(first)](inner)
+        elif name in ("MAX_REPEAT", "MIN_REPEAT"):
+            text += _spelled(what[2]) * what[0]
+        elif name == "SUBPATTERN":
+            text += _spelled(what[-1])
+        elif name == "BRANCH":
+            text += _spelled(what[1][0])
+        elif name != "AT":
+            text += {"ANY": "a", "CATEGORY": _of_category(what), "NOT_LITERAL": "a"}[name]
+    return text
+
+
+def _of_category(what: Any) -> str:
+    return {"CATEGORY_DIGIT": "1", "CATEGORY_SPACE": " "}.get(str(what), "a")
+
 
 def _path_in(value: Any) -> str | None:
     """The path when the value is to be taken from the case."""
@@ -409,6 +484,13 @@ class CountCheck(CheckRule):
     def answer_places(self) -> tuple[AnswerPlace, ...]:
         return (compile_place(self.count),)
 
+    def passing(self, case: Case) -> Mapping[str, Any]:
+        path = plain_path(self.count)
+        low, high = (_end_in(end, case) for end in self.between)
+        if path is None or (low is None and high is None):
+            return {}
+        return {path: HowMany(math.ceil(low or 0), math.inf if high is None else high)}
+
 
 class _Listed(CheckRule):
     """Base of checks with a list of values and a place where they are looked for."""
@@ -458,6 +540,12 @@ class EachCheck(_Listed):
     given: Listed = Field(
         alias="each", description="Path in the case to the values that must be there, or a list of them."
     )
+
+    def passing(self, case: Case) -> Mapping[str, Any]:
+        path, values = plain_path(self.in_), self.wanted(case)
+        if path is None or not values:
+            return {}
+        return {path if EVERY in path else f"{path}{EVERY}": values}
 
     def _asked(self, case: Case) -> Iterator[Asked]:
         asks = Asks.THIS if isinstance(self.given, str) else Asks.SOME

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final
@@ -12,9 +14,9 @@ from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, field_validat
 
 from steelyard.plugins import checked_call, is_own
 from steelyard.records import Check, CheckState
-from steelyard.scoring.base import UNKNOWN, Answered, Fault, Reading, Scorer
-from steelyard.scoring.checks import Asked, Asks, CheckRule, Hit, brief, in_case
-from steelyard.suite.case import Case, Unsearchable, compile_path
+from steelyard.scoring.base import UNKNOWN, Answered, Fault, Reading, Scorer, build_answer
+from steelyard.scoring.checks import Asked, Asks, CheckRule, Hit, HowMany, brief, in_case
+from steelyard.suite.case import EVERY, Case, Unsearchable, compile_path
 from steelyard.suite.models import RequiredRepeats
 from steelyard.suite.yaml import result as was_found
 
@@ -177,8 +179,42 @@ class Expectations(Scorer):
     def asks_nothing(self, case: Case) -> bool:
         return not self.expects_error(case) and all(item.asked.asks is Asks.NOTHING for item in self._named(case))
 
+    def truth_at(self, case: Case) -> dict[str, Any]:
+        """What would pass the checks of the case, as far as they say; empty where an error is expected."""
+        return self.passing([case])
+
+    def passing(self, cases: Sequence[Case], most: int | None = None) -> dict[str, Any]:
+        """By path, one answer that is made to pass as many checks of these cases as it can: the most frequent values,
+        and in lists all of them, or `most`."""
+        single: dict[str, Counter[str]] = {}
+        columns: dict[str, dict[str, Counter[str]]] = {}
+        fewest: Counter[str] = Counter()
+        highest: dict[str, float] = {}
+        rules = [(rule, case) for case in cases if not self.expects_error(case) for rule in self.checks.values()]
+        for rule, case in rules:
+            for path, value in rule.passing(case).items() if rule.asked(case) else ():
+                head, every, rest = path.partition(EVERY)
+                if isinstance(value, HowMany):
+                    fewest[head] = max(fewest[head], value.fewest)
+                    highest[head] = min(highest.get(head, math.inf), value.most)
+                elif every:
+                    counts = columns.setdefault(head, {}).setdefault(rest.lstrip("."), Counter())
+                    counts.update(map(json.dumps, value if isinstance(value, list) else [value]))
+                else:
+                    single.setdefault(path, Counter())[json.dumps(value)] += 1
+        parts = {path: json.loads(counts.most_common(1)[0][0]) for path, counts in single.items()}
+        for head in dict.fromkeys([*columns, *fewest]):
+            values = {
+                rest: [json.loads(text) for text, _ in n.most_common()] for rest, n in columns.get(head, {}).items()
+            }
+            n = max([fewest[head], *map(len, values.values())])
+            n = int(min(n, highest.get(head, n), n if most is None else most))
+            rows = [{rest: column[at % len(column)] for rest, column in values.items()} for at in range(n)]
+            parts[head] = [build_answer(row) if row else {} for row in rows]
+        return parts
+
     def everything_at(self, cases: Sequence[Case]) -> dict[str, Any]:
-        """Of no cases: an answer whose lists are all empty. Others cannot be made from what checks say."""
+        """Of no cases: an answer whose lists are all empty; for that of some, see `passing`."""
         if cases:
             return {}
         places = [place for rule in self.checks.values() for place in rule.answer_places()]
