@@ -15,7 +15,9 @@ from steelyard.records import (
     Anchors,
     BaselineGates,
     CallResult,
+    CriteriaChanges,
     DrawnSample,
+    EarlierRuns,
     ExperimentPlan,
     ImportedFrom,
     Load,
@@ -51,7 +53,7 @@ EVERY_FACT = RunFacts(
     owner=Owner("here", 17, "4711"),
     stopped="an outage",
     broken="it was gone",
-    retried=Retried("demo-0", 5, 6, 0.75),
+    retried=Retried("demo-0", 5, 6, 0.75, 9, 2),
     resumed_from="demo-0",
     ab=AbPlan(7, "pass_rate", 40, True, 0.02, "ab-1", 30, "b"),
     experiment=ExperimentPlan(
@@ -65,6 +67,9 @@ EVERY_FACT = RunFacts(
     against=BaselineGates("@release", ({"gate": "average >= @release"},)),
     asked_by={"settings": {"user": "{{ input.text }}"}, "variants": {"v": {"tone": "é\x00"}}},
     prices={"m-1": {"input": 3.0, "output": 15.0}, "é": None},
+    criteria="c0ffee",
+    earlier=EarlierRuns({"FAIL": 3, "without gates": 1}, 2, 1, 1, {"FAIL": 2}),
+    changed=(CriteriaChanges("demo-0", "release", ("gate a >= 1 -> a >= 0",), ("é", "c"), 1, "since the first"),),
 )
 
 
