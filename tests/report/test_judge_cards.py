@@ -244,7 +244,7 @@ def test_the_data_holds_everything():
     data = card_to_json(card())
     assert data["verdict"] == "AMBIGUOUS"
     assert data["thresholds"][1]["estimate"] == pytest.approx(
-        {"value": 0.25, "n": 4, "n_missing": 0, "low": 0.0456, "high": 0.6994, "constant": False, "possible": None},
+        {"value": 0.25, "n": 4, "n_missing": 0, "low": 0.0456, "high": 0.6994, "constant": False, "at_least": False},
         abs=1e-4,
     )
     assert data["health"]["dimensions"]["tone"]["agreement"]["confusion"]["counts"][2] == [0, 0, 3, 0, 1]
