@@ -97,7 +97,7 @@ def _wrong_with(name: str, run: RunHeader) -> Iterator[str]:
     elif run.verdict is Verdict.INVALID:
         yield f"run {name} is INVALID"
     if run.suspect:
-        yield f"run {name} is SUSPECT: {run.suspect[0]}"
+        yield f"run {name} is SUSPECT: {run.suspect[0].partition(';')[0]}"
     if is_partial(run):
         yield f"run {name} is partial: it covers only a part of its suite"
 
