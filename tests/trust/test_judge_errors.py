@@ -110,6 +110,17 @@ class TestTheJudgesOwnErrors:
         data = json.loads(run_in("gate", "LAST", "--json", code=4))
         assert [gate["verdict"] for gate in data["gates"]] == ["AMBIGUOUS", "AMBIGUOUS"]
 
+    @pytest.mark.parametrize("category", ["cost", "checks", "latency", "score.size"])
+    def test_a_slice_with_the_name_of_a_figure_that_needs_no_judge_is_judged_all_the_same(
+        self, run_in, tmp_path, category: str
+    ) -> None:
+        gates = {"gates": ["category.*.pass_rate >= 50 %"]}
+        path = write_judged(tmp_path / "my", n=30, label=None, require_checked=True, suite=gates)
+        cases = path.parent / "cases.jsonl"
+        rows = [json.loads(line) | {"category": category} for line in cases.read_text().splitlines()]
+        cases.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        assert "the judge is unchecked" in one_line(run_in("run", path, code=4))
+
     def test_a_judge_that_its_labels_confirm_passes(self, run_in, tmp_path) -> None:
         path = write_passing(tmp_path / "my", 30, label=good_until(30, 30), require_checked=True)
         run_in("run", path)

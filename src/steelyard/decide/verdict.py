@@ -23,9 +23,9 @@ from steelyard.suite.models import Criterion, SuiteModel
 
 _UNJUDGED = (
     *("latency", "cost", "tokens", "scored_rate", "malformed_rate", "inconclusive_rate"),
-    *("checks", "check", "stability"),
+    *("checks", "check", "stability", "first_token", "tokens_per_second", "attempts", "first_attempt_failure_rate"),
 )
-"""Parts of the names of figures that no judge has a say in."""
+"""How the names of figures begin that no judge has a say in."""
 
 
 def with_checked_judge(
@@ -34,15 +34,24 @@ def with_checked_judge(
     """The results; where the suite requires a checked judge and it is not, none on what it says is a pass."""
     if suite.judge is None or not suite.judge.require_checked:
         return tuple(gate_results)
-    return tuple(_capped(item, summary) if is_judged(item.metric, suite) else item for item in gate_results)
+    return tuple(_capped(item, summary) if is_judged(item, suite) else item for item in gate_results)
 
 
-def is_judged(metric: str, suite: SuiteModel) -> bool:
-    """Whether the suite's judge has a say in a figure."""
+def is_judged(result: GateResult, suite: SuiteModel) -> bool:
+    """Whether the suite's judge has a say in the figure of a gate."""
     computed = [component for component in suite.components if component.scorer != "judge"]
     unjudged = [*_UNJUDGED, *(f"score.{component.name}" for component in computed)]
     unjudged += [f"findings.{component.code}" for component in computed if component.code]
-    return suite.judge is not None and not any(f".{name}." in f".{metric}." for name in unjudged)
+    return suite.judge is not None and _of_any(result, unjudged) is None
+
+
+def _of_any(result: GateResult, names: Iterable[str]) -> str | None:
+    """The first of these names that the figure of a gate begins with. The name of its slice does not count."""
+    try:
+        figure = parse_gate(result.gate).metric
+    except ValueError:  # a rule over repeats
+        figure = result.metric
+    return next((name for name in names if f"{figure}.".startswith(f"{name}.")), None)
 
 
 def _capped(result: GateResult, summary: Summary) -> GateResult:
@@ -176,7 +185,7 @@ def _without_truth(unknown: Sequence[str], gate_results: Sequence[GateResult]) -
         return tuple(gate_results)
     marked = []
     for item in gate_results:
-        figure = next((name for name in unknown if f".{name}." in f".{item.metric}."), None)
+        figure = _of_any(item, unknown)
         if figure is not None:
             item = _left_out(item, f"no case of this run has a truth for {figure.partition('.')[2]}")
         marked.append(item)

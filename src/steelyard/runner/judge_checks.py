@@ -33,9 +33,7 @@ def judge_doubts(header: RunHeader, summary: Summary, *, differ: bool) -> list[s
         return []
     suite = header.description
     results = decide(summary, suite, state=RunState.ENDED).gates
-    passing = dict.fromkeys(
-        item.gate for item in results if item.verdict is Verdict.PASS and is_judged(item.metric, suite)
-    )
+    passing = dict.fromkeys(item.gate for item in results if item.verdict is Verdict.PASS and is_judged(item, suite))
     constant = [
         name
         for name, item in summary.judge.dimensions.items()
