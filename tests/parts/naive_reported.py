@@ -128,6 +128,32 @@ def _(run, at, pattern):
     return sum(each.outcome == at.name("outcome") for each in mine)
 
 
+@form("first_failures.<kind>", *(f"reused.{name}" for name in ("cached", "answers", "provider_cached")))
+def _(run, at, pattern):
+    if pattern == "reused.answers":
+        return sum(each.outcome is not Outcome.TARGET_FAILED for each in run.samples)
+    calls = [each.call_result for each in run.samples]
+    if pattern == "reused.cached":
+        return sum(call.cached for call in calls)
+    if pattern == "reused.provider_cached":
+        return sum(call.provider_cached and not call.cached for call in calls)
+    failed = [call for call in calls if call.tries > 1 or (call.tries and call.failure is not None)]
+    kinds = [call.first_failure or (call.failure.kind if call.failure else "unknown") for call in failed]
+    return kinds.count(at.name("kind"))
+
+
+@form("reused.copied", "reused.copied_cells")
+def _(run, at, pattern):
+    """The same text and response id as an earlier repeat; no run here has answers of a provider's cache."""
+    seen, copies = set(), []
+    for each in sorted(run.samples, key=lambda sample: sample.repeat):
+        call = each.call_result
+        key = (each.case_id, each.variant, call.response_id, call.text)
+        copies += [key[:2]] if call.response_id is not None and key in seen else []
+        seen.add(key)
+    return len(copies if pattern == "reused.copied" else set(copies))
+
+
 @form("failures.<kind>", "steps.<step>")
 def _(run, at, pattern):
     if pattern == "steps.<step>":

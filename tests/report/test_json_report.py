@@ -32,6 +32,7 @@ def test_the_names_are_those_documented():
         "low": 0.641,
         "high": 0.870,
         "constant": False,
+        "at_least": False,
     }
     assert data["gates"][2]["metric"] == "category.levers.average"
     assert data["samples"][2]["findings"][0]["code"] == "NAME"

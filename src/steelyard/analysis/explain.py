@@ -459,7 +459,8 @@ def explain_comparison(
     if change.group in (EXPECTATIONS, STABILITY):
         return [_over_cells(ComparedCells(a, b, cases, allow_mismatch=allow_mismatch), gate, change, comparison.method)]
     pairing = pair(a, b, cases, allow_mismatch=allow_mismatch)
-    failure = change.group in ("failures", "format")
+    failure, is_time = change.group in ("failures", "format"), change.group == "latency"
+    pairing = pairing.of_calls if is_time else pairing
     figure, first, second = _figure(a, b, pairing, name, failure=failure)
     sides = (
         _side(figure.a, figure.below_a, a, gate, first),
@@ -484,7 +485,7 @@ def explain_comparison(
             point=figure.point,
             rows=None if groups is None else groups.rows[groups.groups.names.index(part)],
             name=name if groups is None or gate is None else f"{gate.factor}.{part}.{gate.metric}",
-            not_comparable=_not_comparable(comparison.pairs, failure=failure, sliced=groups is not None),
+            not_comparable=_not_comparable(comparison.pairs, failure=failure or is_time, sliced=groups is not None),
         )
         for part, change in changes
     ]
@@ -516,7 +517,12 @@ def _figure(
         )
     figures = SharedFigures(a, b, pairing, Findings(a, b, pairing))
     every: Iterator[Figure] = chain(
-        figures.headline(), figures.components(), figures.others(), figures.counts(), figures.sections().values()
+        figures.headline(),
+        figures.components(),
+        figures.others(),
+        figures.counts(),
+        figures.latencies(),
+        figures.sections().values(),
     )
     return next(item for item in every if item.name == name), pairing.first, pairing.second
 

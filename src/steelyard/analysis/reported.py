@@ -19,6 +19,7 @@ from steelyard.metrics.registry import (
     At,
     Contributions,
     Key,
+    Level,
     Reasons,
     Reported,
     register_reported,
@@ -42,6 +43,22 @@ def _everything(data: RunData, _: At) -> Array:
 
 def _planned(data: RunData, at: At) -> Contributions:
     return data.marked(_everything(data, at), at, absent=1.0, n_absent=0 if at.factor else data.absent)
+
+
+def _first_failed(data: RunData, at: At) -> Array:
+    codes, kinds = data.table.first_failures()
+    return np.asarray(codes == kinds.index(at.name("kind")))
+
+
+_REUSED: dict[str, tuple[str, Callable[[RunData, At], Array]]] = {
+    "cached": ("answers from the cache", lambda data, _: data.table.cached()),
+    "answers": ("answers, cached or not", lambda data, _: ~np.logical_or(*data.table.unanswered())),
+    "provider_cached": (
+        "answers that the provider marked as from its cache",
+        lambda data, _: data.table.reused() & ~data.table.cached(),
+    ),
+    "copied": ("repeats that are the same answer as an earlier one", lambda data, _: data.table.copied()),
+}
 
 
 COUNTS = (
@@ -72,6 +89,26 @@ COUNTS = (
         "samples whose call failed in that way",
         "every sample is looked at",
         _marked(lambda data, at: data.columns.failure == data.columns.failures.index(at.name("kind"))),
+    ),
+    Reported(
+        "first_failures.<kind>",
+        "first_failures.<kind>",
+        "calls whose first attempt failed in that way, whatever came of later ones",
+        "answers for which no call was made are left out",
+        _marked(_first_failed),
+        of="calls",
+    ),
+    *(
+        Reported(f"reused.{name}", f"reused.{name}", formula, "every answer is looked at", _marked(mask), of="answers")
+        for name, (formula, mask) in _REUSED.items()
+    ),
+    Reported(
+        "reused.copied_cells",
+        "reused.copied_cells",
+        "cells with a repeat that is the same answer as an earlier one",
+        "every cell is looked at",
+        lambda data, _: data.of_cells(data.cells.count_of(data.table.copied()) > 0),
+        Level.CELL,
     ),
     Reported(
         "steps.<step>",

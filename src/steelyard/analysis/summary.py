@@ -84,7 +84,7 @@ def summarise(
         patterns=patterns,
         priorities=find_priorities(table, overall, suite, codes),
         failures=_frequent(columns.failure, columns.failures),
-        first_failures=table.first_failures(),
+        first_failures=_frequent(*table.first_failures()),
         reused=reused_answers(table, suite),
         steps=_frequent(columns.step, columns.steps),
         tokens_in=overall.totals["tokens_in"],

@@ -7,7 +7,6 @@ of two modes are never put into one figure.
 
 from __future__ import annotations
 
-from collections import Counter
 from copy import copy
 from functools import cached_property
 
@@ -251,18 +250,15 @@ class Table:
         attempts, failed = self.attempts(), np.logical_or(*self.unanswered())
         return np.asarray((attempts > 1) | (failed & (attempts > 0)))
 
-    def first_failures(self) -> dict[str, int]:
-        """How many first attempts failed in which way, most frequent first."""
+    def first_failures(self) -> tuple[Array, list[str]]:
+        """How the first attempts that failed did so, as codes into the kinds; -1 where none failed."""
         columns = self._columns
-        kinds = [*columns.first_failures, *columns.failures, "unknown"]
-        codes = np.full(self.n, len(kinds) - 1)
-        for at, column in ((len(columns.first_failures), columns.failure), (0, columns.first_failure)):
-            if len(column) == self.n:
-                codes = np.where(column >= 0, column + at, codes)
-        counts: Counter[str] = Counter()
-        for code, count in enumerate(tally(codes[self.first_failed()], len(kinds)).tolist()):
-            counts[kinds[code]] += count
-        return {kind: n for kind, n in sorted(counts.items(), key=lambda item: (-item[1], item[0])) if n}
+        kinds = list(dict.fromkeys(["unknown", *columns.failures, *columns.first_failures]))
+        codes = np.zeros(self.n, dtype=np.int64)
+        for column, names in ((columns.failure, columns.failures), (columns.first_failure, columns.first_failures)):
+            if len(column) == self.n and names:
+                codes = np.where(column >= 0, translated(column, [kinds.index(name) for name in names]), codes)
+        return np.where(self.first_failed(), codes, -1), kinds
 
     def error_answers(self) -> Array:
         """The calls that were answered with an error, as their case asked for."""
