@@ -30,7 +30,7 @@ DESCRIBED = {
     "limits": {"max_inconclusive": 1.0},
 }
 CODES = ("MISS", "ROLE")
-OF_ALL_PAIRS = ("failures", "format")
+OF_ALL_PAIRS = ("failures", "format", "latency")
 """Groups of figures that count, or miss, the samples without a reading."""
 
 

@@ -80,8 +80,8 @@ def test_a_gain_that_is_partly_the_judges_is_said_with_the_systems_part_alone(ju
 
 
 def test_explaining_a_figure_ends_as_the_comparison_does(judge):
-    """Of one answer the same judge says otherwise; what is left of the change is the system's, and noise."""
+    """Twelve of 16 answers differ, and nothing shows whether the judge of them drifted: neither ends as better."""
     run(judge, lambda k: "is plain")
     run(judge, lambda k: "is fine" if k < 12 else "is plain")
-    assert compared(code=0)[0]["verdict"] == "better"
-    invoke("compare", "LAST~1", "LAST", "--explain", "average", code=0)
+    assert compared(code=4)[0]["verdict"] == "cannot tell"
+    invoke("compare", "LAST~1", "LAST", "--explain", "average", code=4)

@@ -220,7 +220,9 @@ def _result(
     malformed = [why_malformed(item) for item in scored if item.outcome is Outcome.MALFORMED]
     not_read = len(malformed) == len(cases) and probe.must_be_read
     passed = tuple(case.id for case, item in zip(cases, scored, strict=True) if item.passed)
-    rule, limit = allowed.rule, allowed.limit(probe)
+    # One answer for all cases may be the right one of one of them.
+    own = 1 / len(cases) if probe.kind == CONSTANT else 0.0
+    rule, limit = allowed.rule, max(allowed.limit(probe), own)
     average, lowest = sum(scores) / len(scores), min(scores)
     complaint = None
     only_shown = probe.kind in (STUFFED, EVERYTHING) and rule == AS_WRITTEN and _has_strict(suite)
@@ -231,7 +233,7 @@ def _result(
     elif probe.kind != TRUTH and not only_shown:
         if average > limit * (1 + _ROUNDING):
             complaint = f"{percent(average)} of full marks for {probe.about}; at most {limit * 100:.4g} % is allowed"
-        elif len(passed) > allowed.passes(probe) * len(cases) + _ROUNDING:
+        elif len(passed) > max(allowed.passes(probe), own) * len(cases) + _ROUNDING:
             complaint = f"{probe.about} passes {len(passed)} of {len(cases)} cases: {', '.join(passed[:5])}"
         if complaint is not None and probe.kind == NULL:
             complaint += _right_for_some(suite, cases)

@@ -276,13 +276,14 @@ def same_command(run_id: str, how: str = "--resume") -> str:
 
 def settings_before_run(suite: SuiteModel) -> AlertSettings | None:
     """What is to be told after the run; None when nothing is. Says which variables of its channels are not set."""
-    from steelyard.alerts.reach import reach
     from steelyard.suite.load import project_alerts
 
     project = project_alerts(Path.cwd())
     settings: AlertSettings | None = project if suite.alerts is None else suite.alerts.over(project)
     if settings is None or not settings.rules:
         return None
+    from steelyard.alerts.reach import reach  # few suites have rules
+
     for rule in settings.rules:
         limited = reach(rule, settings, suite)
         for why in (limited.never, *limited.limits):
