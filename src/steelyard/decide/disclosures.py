@@ -121,7 +121,7 @@ def _failed_first_attempts(_header: RunHeader, summary: Summary, _gates: Sequenc
     """How many first attempts failed, where retries hide it."""
     rate = summary.overall.metrics.get("first_attempt_failure_rate")
     if rate is not None and (rate.value or 0.0) > _MANY_FIRST_FAILURES:
-        yield f"calls were retried: {summary.attempts}"
+        yield summary.attempts
 
 
 def origins_of_run(header: RunHeader) -> Iterator[str]:
