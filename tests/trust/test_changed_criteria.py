@@ -9,8 +9,9 @@ import pytest
 from scipy.stats import binomtest
 
 from parts.columns import Made
-from parts.command import invoke
+from parts.command import invoke, steelyard
 from parts.compared import compared
+from parts.judged_suite import write_judged
 from parts.loopback import Loopback, chat_answer
 from parts.small_suite import write_suite
 from steelyard.analysis.compare.against import Against
@@ -68,6 +69,87 @@ def edit(old, new, file="words/suite.yaml"):
     text = Path(file).read_text()
     assert old in text, text
     Path(file).write_text(text.replace(old, new))
+
+
+WRITTEN = {
+    "without spaces": ("pass_rate >= 90 %", "pass_rate>=90%"),
+    "as a share": ("pass_rate >= 90 %", "pass_rate >= 0.9"),
+    "with decimals": ("pass_rate >= 90 %", "pass_rate >= 90.0 %"),
+    "in milliseconds": ("latency.p95 <= 5 s", "latency.p95 <= 5000 ms"),
+    "in another order": ("- pass_rate >= 90 %\n- average >= 10 %\n", "- average >= 10 %\n- pass_rate >= 90 %\n"),
+    "pass rule as a share": ("pass: score >= 90 %", "pass: score >= 0.9"),
+}
+
+
+@pytest.mark.parametrize(("old", "new"), WRITTEN.values(), ids=WRITTEN)
+def test_the_same_criterion_written_in_another_way_is_no_change(suite, old, new):
+    suite()
+    edit(old, new)
+    told = suite()
+    assert "changed since" not in told
+    assert "with other gates" not in told
+    assert "run once before with the same signature and target: 1 PASS" in told
+
+
+def test_two_gates_on_one_figure_in_another_order_are_no_change(suite):
+    edit("- average >= 10 %\n", "- average >= 10 %\n- average >= 5 % with n >= 2\n")
+    suite()
+    edit("- average >= 10 %\n- average >= 5 % with n >= 2\n", "- average >= 5 % with n >= 2\n- average >= 10 %\n")
+    assert "changed since" not in suite()
+    edit("- average >= 5 % with n >= 2\n", "")
+    assert "gate average >= 5 % with n >= 2 and average >= 10 % -> average >= 10 %" in suite()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "change"),
+    [
+        ("gates:", "latency: {above: 90 s}\ngates:", "latency above: none -> 90"),
+        (
+            "pass: latency.p95 <= 5 s",
+            "pass: latency.p95 <= 5 s\n    fail: latency.p95 > 9 s",
+            "fails when latency.p95 > 9 s",
+        ),
+        ("pass: latency.p95 <= 5 s", "pass: latency.p95 <= 5 s\n    secondary: true", "latency.p95 <= 5 s (secondary)"),
+        ("- pass_rate >= 90 %\n", "", "gate removed: pass_rate >= 90 %"),
+        ("pass_rate >= 90 %", "pass_rate > 90 %", "gate added: pass_rate > 90 %"),
+    ],
+    ids=["latency", "fails", "secondary", "removed", "operator"],
+)
+def test_what_else_decides_cannot_change_unseen(suite, old, new, change):
+    suite()
+    edit(old, new)
+    assert change in suite()
+
+
+@pytest.mark.parametrize(
+    ("judge", "change"),
+    [
+        ({"constant": ["clarity"]}, "judge constant: none -> clarity"),
+        ({"epsilon": 0.5}, "judge epsilon: 0.2 -> 0.5"),
+        ({"labels_are": "random"}, "judge labels_are: chosen -> random"),
+        ({"health": ["agreement.clarity.kappa >= 0.1"]}, "judge health: none -> agreement.clarity.kappa >= 0.1"),
+        ({"require_checked": True}, "require_checked: no -> yes"),
+        ({"suite": {"limits": {"retries": 0, "anchors": 3}}}, "anchors: "),
+    ],
+    ids=["constant", "epsilon", "labels_are", "health", "require_checked", "anchors"],
+)
+def test_what_is_asked_of_a_judge_cannot_change_unseen(tmp_path, monkeypatch, judge, change):
+    monkeypatch.chdir(tmp_path)
+    path = write_judged(tmp_path / "judged", n=30)
+    steelyard("run", path, cwd=tmp_path)
+    write_judged(tmp_path / "judged", n=30, **judge)
+    steelyard("run", path, cwd=tmp_path)
+    stored = json.loads(steelyard("report", "LAST", "--json", cwd=tmp_path).stdout)
+    assert any(change in sentence for sentence in stored["disclosures"]), stored["disclosures"]
+
+
+def test_strict_rules_and_checks_in_fewer_repeats_are_changes(suite):
+    edit("pass: score", "expect: {long: {path: word, matches: 'word .+'}}\npass: score")
+    suite()
+    assert "strict rules: no -> yes" in suite("run", "words", "--strict")
+    suite()
+    edit("matches: 'word .+'", "matches: 'word .+', required_repeats: majority")
+    assert "check long: in all repeats -> in majority repeats" in suite()
 
 
 def drop(*numbers):

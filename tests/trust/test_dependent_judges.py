@@ -4,11 +4,12 @@ shows the label, and judges of the same model."""
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 import yaml
 
-from parts.command import invoke
+from parts.command import invoke, steelyard
 from parts.judge_server import judge_server
 from parts.judged_suite import chat_judge, verdict, write_judged
 from steelyard.suite.origins import model_alias, model_family
@@ -85,6 +86,7 @@ def test_two_labelers_that_are_one_file(folder):
     assert "ann and ben give the same score in all 60 labels: two names, one labeler" in audited
 
 
+WORDS = ("poor", "fair", "good", "superb")
 SHOWN = {
     "the label under another name": lambda k: {"input": {"rating": SCORES[k]}},
     "the label as a text": lambda k: {"input": {"note": f"case {k + 100}: reviewers gave a score of {SCORES[k]}"}},
@@ -92,6 +94,11 @@ SHOWN = {
     "the scale turned around": lambda k: {"input": {"faults": [{"n": 6 - SCORES[k]}]}},
     "the label in 59 of 60 cases": lambda k: {"input": {"rating": 2 if k == 1 else SCORES[k]}},
     "finer than the label": lambda k: {"input": {"bucket": f"b{2 * SCORES[k] + k % 2}"}},
+    "a word of a sentence": lambda k: {"input": {"note": f"Reviewer {k + 100} found it {WORDS[SCORES[k] - 2]}."}},
+    "a mean of several labels": lambda k: {"input": {"mean": SCORES[k] + (k * 37 % 60 - 30) / 100}},
+    "as many marks": lambda k: {"input": {"marks": ["x"] * SCORES[k]}},
+    "the name of a key": lambda k: {"input": {"info": {f"is_{WORDS[SCORES[k] - 2]}": k}}},
+    "whether it passes": lambda k: {"input": {"meta": [{"approved": SCORES[k] >= 4}]}},
 }
 
 
@@ -101,9 +108,48 @@ def test_a_prompt_that_shows_the_label(folder, kind):
         write(folder, lambda k: SCORES[k], fields=SHOWN[kind], **chat_judge(server))
         card = checked(1)
         assert card["headline"] == "This judge is not fit: its prompt shows it the labels"
-        assert "the label of clarity in 60 labeled cases" in card["leaks"][0]
+        assert "the label of clarity" in card["leaks"][0]
+        assert "in 60 labeled cases" in card["leaks"][0]
         audited = " ".join(invoke("audit", "judged", code=1).split())
         assert "the judge's prompt shows input." in audited
+
+
+@pytest.mark.parametrize("name", [lambda k: f"{WORDS[SCORES[k] - 2]}-{k}", lambda k: f"case_{k + 100}_{SCORES[k]}"])
+def test_an_id_that_shows_the_label(folder, name):
+    with judge_server(verdict(3)) as server:
+        write(
+            folder,
+            lambda k: SCORES[k],
+            fields=lambda k: {"id": name(k)},
+            user="Case {{ case.id }}: {{ text }}",
+            **chat_judge(server),
+        )
+        answers = [{"case": name(k), "answer": f"Number {k} is fine."} for k in range(60)]
+        Path("judged/answers.jsonl").write_text("".join(json.dumps(row) + "\n" for row in answers))
+        audited = " ".join(invoke("audit", "judged", code=1).split())
+        assert "the judge's prompt shows id, which contains the label of clarity in 60 labeled cases" in audited
+
+
+def test_fields_that_tell_no_label_are_no_alarm(folder):
+    # A running number goes with the labels where cases are sorted by them; words go with topics, not with labels.
+    topics = ("tea", "ships", "maps")
+    with judge_server(verdict(3)) as server:
+        write(
+            folder,
+            lambda k: 2 + k // 15,
+            fields=lambda k: {
+                "input": {"at": k, "note": f"A {WORDS[k % 4]} text on {topics[k % 3]}", "pages": [1] * (k % 3)}
+            },
+            **chat_judge(server),
+        )
+        assert json.loads(steelyard("judge", "check", "judged", "--json", cwd=folder).stdout)["leaks"] == []
+
+
+def test_a_slip_does_not_hide_whose_the_labels_are_and_is_counted(folder):
+    # One of 300 differs: kappa is 0.997, shown as 1.00.
+    scores = [2 + k * 7 % 4 for k in range(300)]
+    write(folder, lambda k: scores[k] - (k == 7), n=300)
+    assert "clarity: the judge gives the label in 299 of 300 texts (agreement of 1.00)" in checked(4)["headline"]
 
 
 def test_a_template_that_shows_a_field_of_the_truth(folder):
@@ -210,3 +256,27 @@ def test_the_system_under_another_spelling_is_not_its_own_judge(folder, judge, t
 )
 def test_names_of_models(name, alias, family):
     assert (model_alias(name), model_family(name)) == (alias, family)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "is_one"),
+    [
+        ("meta-llama/Meta-Llama-3.1-8B-Instruct-Turbo", "llama3.1:70b", True),
+        ("us.meta.llama3-1-8b-instruct-v1:0", "llama3.1", True),
+        ("microsoft/phi-3-mini-128k-instruct", "phi3:mini", True),
+        ("mistral-7b-instruct-v0.2", "mistral:7b", True),
+        ("ft:gpt-4o-mini-2024-07-18:acme::abc", "gpt-4o", True),
+        ("openai:chat:gpt-4o", "gpt-4o", True),
+        ("openai:gpt-4o", "openai:o3", False),
+        ("ft:gpt-4o:acme::a", "ft:o3:acme::b", False),
+        ("gpt-4", "gpt-4o", False),
+        ("llama3", "llama3.1", False),
+        ("qwen2.5-coder:7b", "qwen2.5:7b", False),
+    ],
+)
+def test_one_family_in_other_spellings_and_two_families_of_one_provider(folder, one, other, is_one):
+    with judge_server(verdict(3), verdict(4)) as server:
+        write(folder, lambda k: SCORES[k], n=12, **panel(server, one, other))
+        assert (
+            "of the panel are of one model family" in " ".join(steelyard("audit", "judged", cwd=folder).stdout.split())
+        ) == is_one

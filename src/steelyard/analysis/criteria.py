@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 from steelyard.analysis.wording import percent
 from steelyard.errors import UsageError
+from steelyard.metrics.expressions import parse_gate, parse_repeats
 from steelyard.records import RunHeader
 from steelyard.suite.case import digest
 from steelyard.suite.models import SuiteModel
@@ -16,11 +19,12 @@ Values = dict[str, str]
 """By what it is called, a value as people write it."""
 _IN_SIGNATURE = ("pass rule", "band", "weight of")
 """How values begin that the signature has a hash of, as a part of the scorers."""
-_IF_BOTH = ("planned ", "adopt", "reject", "price of ", "require_checked", "anchors", "judge health")
+_IF_BOTH = ("planned ", "adopt", "reject", "price of ", "require_checked", "anchors", "judge ")
 """How values begin that are only compared where both have them."""
 _NONE = "none"
-_SIDE = re.compile(r".*?[<>=]=?")
-"""What a gate is on, up to its threshold."""
+_JOINED = re.compile(r" and |, fails when |(?= \(secondary\)$)")
+"""Between the expressions of a value."""
+_NUMBER = re.compile(r"(\d+(?:\.\d+)?)(\s*%)?")
 HASHED = {
     "judge": "the judge",
     "rules": "the judge's rules",
@@ -58,8 +62,7 @@ def suite_criteria(suite: SuiteModel, prices: Mapping[str, Any], *, strict: bool
     """What decides on a run of a suite, by name: gates, criteria, pass rule, weights, limits, repeats and prices."""
     gates: dict[str, list[str]] = {}
     for text in dict.fromkeys(" ".join(text.split()) for text in suite.gates):
-        side = _SIDE.match(text)
-        gates.setdefault(f"gate {side[0] if side else text}", []).append(text)
+        gates.setdefault(f"gate {_side(text)}", []).append(text)
     values = {name: " and ".join(texts) for name, texts in gates.items()}
     for criterion in suite.criteria:
         fails = f", fails when {criterion.fails}" if criterion.fails else ""
@@ -76,6 +79,9 @@ def suite_criteria(suite: SuiteModel, prices: Mapping[str, Any], *, strict: bool
         values["require_checked"] = "yes" if suite.judge.require_checked else "no"
         values["anchors"] = str(suite.limits.anchors)
         values["judge health"] = "; ".join(suite.judge.health) or _NONE
+        values["judge constant"] = ", ".join(sorted(suite.judge.constant)) or _NONE
+        values["judge epsilon"] = f"{suite.judge.epsilon:g}"
+        values["judge labels_are"] = suite.judge.labels_are
     for name, value in suite.latency.model_dump(mode="json").items():
         values[f"latency {name}"] = _NONE if value is None else f"{value:g}"
     values["repeats"] = str(suite.repeats if suite.usual_repeats is None else suite.usual_repeats)
@@ -93,7 +99,31 @@ def is_signed(text: str) -> bool:
 
 def criteria_digest(values: Values) -> str:
     """One hash of what decides and is not in the signature."""
-    return digest({name: value for name, value in values.items() if not is_signed(name)})
+    return digest({name: _meaning(name, value) for name, value in values.items() if not is_signed(name)})
+
+
+def _side(text: str) -> str:
+    """What a gate is on, up to its threshold, however it is written."""
+    with suppress(ValueError):
+        gate = parse_gate(text)
+        return f"{gate.stands_on} {gate.operator}"
+    return text
+
+
+def _meaning(name: str, value: str) -> str:
+    """A value without how it is written: spaces, units, decimals, and the order of gates on one figure."""
+    if name == "pass rule":
+        return _NUMBER.sub(lambda found: repr(float(found[1]) / (100 if found[2] else 1)), value)
+    if not name.startswith(("gate ", "criterion ")):
+        return value
+    texts = [_expression(text) for text in _JOINED.split(value)]
+    return "; ".join(sorted(texts) if name.startswith("gate ") else texts)
+
+
+def _expression(text: str) -> str:
+    with suppress(ValueError):
+        return repr(replace(parse_repeats(text) or parse_gate(text), text=""))
+    return text
 
 
 def changed_criteria(before: RunHeader, after: RunHeader) -> tuple[str, ...]:
@@ -112,7 +142,10 @@ def changed_values(before: Values, after: Values) -> tuple[str, ...]:
     changes = []
     for name in dict.fromkeys([*before, *after]):
         old, new = before.get(name), after.get(name)
-        if old == new or (None in (old, new) and name.startswith(_IF_BOTH)):
+        if old is None or new is None:
+            if name.startswith(_IF_BOTH):
+                continue
+        elif _meaning(name, old) == _meaning(name, new):
             continue
         if name.startswith("gate "):
             changes.append(

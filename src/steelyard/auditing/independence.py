@@ -6,7 +6,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import Any
 
 from steelyard.analysis.judge.health import MIN_IDENTICAL
@@ -32,7 +32,10 @@ _MAX_UNEXPLAINED = 0.2
 _PARTS = ("id", "input", "expected", "category", "difficulty", "cluster")
 """The parts of a case that a prompt may show."""
 _MISSING = object()
+_MIN_SIDE = 0.2
+"""Of the labels on either side of a cut, so that a field can tell more than a few exceptions."""
 _TOKEN = re.compile(r"[\w.]*\w")
+_WORD = re.compile(r"[^\W\d_]+|\d+")
 _TEXT = "[the text]"
 _FENCE = Fence("0" * 16)
 Place = tuple[str | int, ...]
@@ -51,8 +54,9 @@ class _Labeled:
 def labels_in_prompt(suite: SuiteModel, cases: Iterable[Case]) -> list[str]:
     """Labels that the prompt of the judge, if it is a model, shows it under another name, one sentence each.
 
-    A field of the case determines a label when nearly all cases with one value of it have one label, or when a text of
-    it has the label's value and none of the other ones. It is shown when the prompt changes with it.
+    A field of the case determines a label when nearly all cases with one value of it (of a list, its length; of a
+    mapping, its keys) have one label, when numbers rise with it, or when a text has the label's value, or a word that
+    goes with it, and none of the other ones. It is shown when the prompt changes with it.
     """
     judge = suite.judge
     if judge is None or not judge.labels or not any(member.is_model for member in judge.members):
@@ -64,13 +68,16 @@ def labels_in_prompt(suite: SuiteModel, cases: Iterable[Case]) -> list[str]:
         rows = [item for item in labeled if name in item.labels]
         if len(rows) < MIN_LABELED or len({item.labels[name] for item in rows}) < 2:
             continue
+        found: list[Place] = []
         for place in dict.fromkeys(place for item in rows for place in item.fields):
-            pairs = [(item.fields.get(place, _MISSING), item.labels[name]) for item in rows]
-            how = "determines" if _determines(pairs) else "contains" if _contains(pairs) else ""
+            if any(place[: len(other)] == other[: len(place)] for other in found):
+                continue
+            how = _how_told([(item.fields.get(place, _MISSING), item.labels[name]) for item in rows])
             if how and _is_shown(judge, rows, place, metrics):
+                found.append(place)
                 field = ".".join(map(str, place))
                 results.append(
-                    f"the judge's prompt shows {field}, which {how} the label of {name} in {len(rows):,} labeled cases:"
+                    f"the judge's prompt shows {field}, which {how.format(name)} in {len(rows):,} labeled cases:"
                     " remove it from the prompt, or move it below judge.labels"
                 )
     return results
@@ -140,8 +147,29 @@ def _leaves(value: Any, place: Place) -> Iterator[tuple[Place, Any]]:
     if isinstance(value, Mapping | list | tuple):
         for key, inner in value.items() if isinstance(value, Mapping) else enumerate(value):
             yield from _leaves(inner, (*place, key))
-    elif value is not None:
+    if place and value is not None:
         yield place, value
+
+
+def _how_told(pairs: Sequence[tuple[Any, Value]]) -> str:
+    """How a field tells the labels, with `{}` for what is labeled; "" when it does not."""
+    pairs = [(_shape(value), label) for value, label in pairs]
+    if _determines(pairs) or _orders(pairs):
+        return "determines the label of {}"
+    if _contains(pairs) or _has_words(pairs):
+        return "contains the label of {}"
+    for cut in sorted({label for _, label in pairs})[1:]:
+        sides: list[tuple[Any, Value]] = [(value, label >= cut) for value, label in pairs]
+        if min(Counter(side for _, side in sides).values()) >= _MIN_SIDE * len(pairs) and _determines(sides):
+            return f"tells whether the label of {{}} is at least {cut}"
+    return ""
+
+
+def _shape(value: Any) -> Any:
+    """Of a list its length, of a mapping its keys: what it holds has places of its own."""
+    if isinstance(value, Mapping):
+        return " ".join(sorted(map(str, value)))
+    return len(value) if isinstance(value, list | tuple) else value
 
 
 def _determines(pairs: Sequence[tuple[Any, Value]]) -> bool:
@@ -168,6 +196,37 @@ def _contains(pairs: Sequence[tuple[Any, Value]]) -> bool:
         words = set(_TOKEN.findall(str(value).lower())) if isinstance(value, str) else set()
         right += [known for known, words_of in spelled.items() if words & words_of] == [label]
     return _tells(pairs, len(pairs) - right)
+
+
+def _orders(pairs: Sequence[tuple[Any, Value]]) -> bool:
+    """Whether cases in the order of a number, such as a mean of several labels, are in that of their labels."""
+    if not all(isinstance(value, int | float) for value, _ in pairs):
+        return False
+    if len({other - one for one, other in pairwise(sorted({value for value, _ in pairs}))}) == 1:
+        # A running number tells a judge nothing, whatever the order of the cases.
+        return False
+    labels = [label for _, label in sorted(pairs, key=lambda pair: pair[0])]
+    changes = sum(one != other for one, other in pairwise(labels))
+    return _tells(pairs, changes + 1 - len(set(labels)))
+
+
+def _has_words(pairs: Sequence[tuple[Any, Value]]) -> bool:
+    """Whether texts of nearly every label, but one, share a word that others have not: an id such as `good-17`."""
+    rows = [
+        (set(_WORD.findall(value.lower())) if isinstance(value, str) else set[str](), label) for value, label in pairs
+    ]
+    total, marks = Counter(word for words, _ in rows for word in words), dict[Value, str]()
+    sizes = Counter(label for _, label in rows)
+    for label, n in sizes.items():
+        mine = Counter(word for words, other in rows if other == label for word in words)
+        word = max(mine, key=lambda word: (2 * mine[word] - total[word], word), default="")
+        if n > _MIN_SAME and 2 * mine[word] - total[word] >= (1 - _MAX_UNEXPLAINED) * n:
+            marks[label] = word
+    rest = [label for label in sizes if label not in marks]
+    if len(rest) > 1:
+        return False
+    told = ([label for label, word in marks.items() if word in words] or rest for words, _ in rows)
+    return _tells(pairs, sum(labels != [label] for labels, (_, label) in zip(told, rows, strict=True)))
 
 
 def _spellings(label: Value) -> set[str]:

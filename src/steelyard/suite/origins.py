@@ -13,20 +13,25 @@ from urllib.parse import urlsplit
 from steelyard.suite.judge import JudgeModel
 
 _REVISION = re.compile(
-    r"(?::latest|-latest|-preview|-exp|-v\d+(?::\d+)?|[-@](?:20\d\d-\d\d-\d\d|20\d{6}|\d{4}|\d{3}|\d\d-\d\d|default))$"
+    r"(?::latest|-latest|-preview|-exp|-v\d+(?:\.\d+)?(?::\d+)?|[-@](?:20\d\d-\d\d-\d\d|20\d{6}|\d{4}|\d{3}|\d\d-\d\d|default))$"
 )
 """A tag, date or revision of one model, at the end of its name."""
 _SIZE = re.compile(
-    r"[-_](?:\d+(?:\.\d+)?[bm]|\d+x\d+b|mini|nano|micro|tiny|small|medium|large|xl|lite|turbo|pro|max|ultra|plus|flash|high|low"
+    r"[-_](?:\d+(?:\.\d+)?[bm]|\d+x\d+b|\d+k|mini|nano|micro|tiny|small|medium|large|xl|lite|turbo|pro|max|ultra|plus|flash|high|low"
     r"|instruct|chat|it|base|hf|gguf|awq|gptq|mlx|fp\d+|bf16|int\d|\d+bit|q\d\w*|thinking|reasoning|versatile|instant)$"
 )
 _VENDOR = re.compile(r"^(?:[a-z]{2,6}\.)?(?:anthropic|meta|mistral|amazon|cohere|deepseek|openai|qwen|google|ai21)\.")
 """The region and the vendor of a model on a platform, as in us.anthropic.claude-3-haiku."""
+_PROVIDER = re.compile(
+    r"^(?:ft|openai|azure|azureopenai|anthropic|google|vertex|bedrock|groq|ollama|openrouter|together|huggingface|xai)"
+    r":(?:chat:|messages:|completion:|responses:)?"
+)
+"""Who serves a model, or that it is a fine-tuned one, as in openai:chat:gpt-4o."""
 
 
 def model_alias(name: str) -> str:
     """The name of a model without provider, tag and date: gpt-4o for openai/gpt-4o-2024-08-06, m for m:latest."""
-    name = _VENDOR.sub("", name.strip().lower().rsplit("/", 1)[-1])
+    name = _VENDOR.sub("", _PROVIDER.sub("", name.strip().lower().rsplit("/", 1)[-1]))
     while (shorter := _REVISION.sub("", name)) != name and shorter:
         name = shorter
     return name
@@ -40,6 +45,12 @@ def model_family(name: str) -> str:
     return name
 
 
+def _spelling(family: str) -> str:
+    """A family in one spelling: llama3.1 for meta-llama-3.1 and llama3-1."""
+    dotted = re.sub(r"(?<=\d)-(?=\d)", ".", family.removeprefix("meta-"))
+    return re.sub(r"(?<=[a-z])-(?=\d)", "", dotted)
+
+
 def shared_origins(models: Iterable[str], address: str, judge: JudgeModel) -> Iterator[str]:
     """What a judge shares with the system under test, and the members of a panel with each other, one sentence each.
 
@@ -47,10 +58,10 @@ def shared_origins(models: Iterable[str], address: str, judge: JudgeModel) -> It
     that is no model.
     """
     members = [member for member in judge.members if member.is_model]
-    families = {model_family(model) for model in models if model}
+    families = {_spelling(model_family(model)) for model in models if model}
     for member in members:
         family = model_family(member.model or "")
-        if family and family in families:
+        if family and _spelling(family) in families:
             yield (
                 f"judge {member.label} and the system under test are of one model family ({family}): a model tends to"
                 " prefer its own answers"
@@ -60,7 +71,7 @@ def shared_origins(models: Iterable[str], address: str, judge: JudgeModel) -> It
     for one, other in combinations(members, 2):
         family = model_family(one.model or "")
         both = f"judges {one.label} and {other.label} of the panel"
-        if family and family == model_family(other.model or ""):
+        if family and _spelling(family) == _spelling(model_family(other.model or "")):
             yield f"{both} are of one model family ({family}): their votes are not independent"
         elif one.address and other.address and same_address(one.address, other.address):
             yield f"{both} share the address {one.address}"

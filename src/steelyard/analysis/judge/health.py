@@ -373,32 +373,36 @@ def _not_independent(votes: Votes, labels: _Labelled) -> Iterator[str]:
         given, names = labels.people(name) if name in rubric.dimensions else (np.empty((0, len(best))), [])
         references = [("the label", best), *((f"{who}'s label", row) for who, row in zip(names, given, strict=True))]
         for whose, column in references:
-            n = max(_identical(scores, column) for scores in (votes.uncapped(name), votes.capped(name)))
+            same, n = max(_identical(scores, column) for scores in (votes.uncapped(name), votes.capped(name)))
             if n >= MIN_IDENTICAL:
                 yield (
-                    f"{name}: the judge gives {whose} in {n:,} of {n:,} texts (agreement of 1.00): labels that are the"
-                    " judge's own scores, or that it is shown, look like this"
+                    f"{name}: the judge gives {whose} in {same:,} of {n:,} texts (agreement of 1.00): labels that are"
+                    " the judge's own scores, or that it is shown, look like this"
                 )
                 break
         for one, other in combinations(range(len(names)), 2):
-            if (n := _identical(given[one], given[other])) >= _MIN_IDENTICAL_RATERS:
-                both = f"{names[one]} and {names[other]}"
-                yield f"{name}: {both} give the same score in all {n:,} texts: two names, one labeler"
+            same, n = _identical(given[one], given[other])
+            if n >= _MIN_IDENTICAL_RATERS:
+                both, texts = f"{names[one]} and {names[other]}", "all" if same == n else f"{same:,} of"
+                yield f"{name}: {both} give the same score in {texts} {n:,} texts: two names, one labeler"
     for (first, ours), (second, theirs) in combinations(_by_member(votes).items(), 2):
-        if (n := _identical(ours, theirs)) >= _MIN_IDENTICAL_RATERS * len(rubric.dimensions):
+        same, n = _identical(ours, theirs)
+        if n >= _MIN_IDENTICAL_RATERS * len(rubric.dimensions):
             both = f"judges {first} and {second}"
-            yield f"{both} give the same scores in all texts ({n:,} scores): the panel has one vote twice"
+            scores = f"in all texts ({n:,} scores)" if same == n else f"in {same:,} of {n:,} scores"
+            yield f"{both} give the same scores {scores}: the panel has one vote twice"
 
 
-def _identical(first: Array, second: Array) -> int:
-    """The number of texts that both columns have, when they agree but for what rounds to 1.00 and are not constant; 0
-    when they do not."""
+def _identical(first: Array, second: Array) -> tuple[int, int]:
+    """In how many texts two columns agree, and how many both have, when they agree but for what rounds to 1.00 and are
+    not constant; 0 and 0 when they do not."""
     both = ~(np.isnan(first) | np.isnan(second))
     one, other = first[both], second[both]
     if not len(one) or len(np.unique(other)) < 2:
-        return 0
-    kappa = weighted_kappa(one, other).value
-    return len(one) if kappa is not None and kappa >= _SHOWN_AS_ONE and (one == other).mean() >= 0.99 else 0
+        return 0, 0
+    kappa, same = weighted_kappa(one, other).value, int((one == other).sum())
+    is_one = kappa is not None and kappa >= _SHOWN_AS_ONE and same >= 0.99 * len(one)
+    return (same, len(one)) if is_one else (0, 0)
 
 
 def _by_member(votes: Votes) -> dict[str, Array]:
