@@ -8,7 +8,8 @@ from parts.command import invoke
 from parts.judged_suite import write_judged
 from parts.mixed_run import put_ended, put_mixed
 from steelyard.analysis.summary import summarise_stored, summarise_without
-from steelyard.people.experts import contested_in, experts_of
+from steelyard.errors import UsageError
+from steelyard.people.experts import contested_in, experts_of, rule
 from steelyard.records import RunHeader
 from steelyard.store.people import LabelRecord
 from steelyard.store.sql import open_store
@@ -133,6 +134,37 @@ def test_a_contest_is_upheld_by_another_person_with_a_reason(run):
     # A dismissal by a third person stands against two experts as well.
     found = json.loads(experts("--dismiss", "c2", "--why", "both read the caption of c1", "--as", "dora", "--json"))
     assert found["contested"] == []
+
+
+def test_who_decided_and_then_contests_the_case_has_decided_nothing(run, answered):
+    """Cleo upholds what Ben raised; once she contests it as well, and Ben took his answer back, she is on her own."""
+    store, suite = answered
+    experts("--uphold", "c1", "--why", "it is Regency", "--as", "cleo")
+    (bens,) = (label for label in store.people.labels() if (label.case_id, label.person) == ("c1", "ben"))
+    store.people.withdraw(bens.number)
+    store.people.add_labels([LabelRecord("chairs", "c1", "Cleo", "answer", {"style": "Regency"})])
+    assert "c1" not in {item.case_id for item in experts_of(store, suite).contested}
+    # The same under the numbers that are shown instead of names.
+    hidden = experts_of(store, suite, lambda name: f"expert {name[0]}")
+    assert [item.case_id for item in hidden.questioned] == ["c1"]
+    with pytest.raises(AssertionError, match="Cleo disagrees with the truth of c1: somebody else must decide"):
+        experts("--uphold", "c1", "--why", "it is Regency", "--as", "Cleo")
+
+
+def test_nobody_upholds_what_they_raised_where_no_answer_can_be_scored(tmp_path, monkeypatch):
+    """Only a judge could score the answers, so nobody is against a truth; those who differ raised it."""
+    monkeypatch.chdir(tmp_path)
+    suite = load_suite(str(write_judged(tmp_path)))
+    with open_store(str(tmp_path / "steelyard.db")) as store:
+        case = next(iter(suite.cases)).id
+        store.people.add_labels(
+            [LabelRecord(suite.name, case, person, "answer", text) for person, text in (("ann", "a"), ("ben", "b"))]
+        )
+        for person in ("ann", " Ben "):
+            with pytest.raises(UsageError, match="is one of those who question"):
+                rule(store, suite, case, "upheld", person, "it is wrong")
+        rule(store, suite, case, "upheld", "cleo", "it is wrong")
+        assert [item.case_id for item in experts_of(store, suite).contested] == [case]
 
 
 def test_what_two_runs_are_compared_over_is_all_their_cases(run):

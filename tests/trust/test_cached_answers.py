@@ -2,6 +2,7 @@
 
 import json
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
@@ -21,11 +22,13 @@ def words(*arguments, code=0):
 def service(tmp_path, monkeypatch):
     """A suite of ten cases on a service that answers right until `broken` is set."""
     with Loopback() as server:
-        state = {"broken": False, "calls": 0}
+        state = {"broken": False, "calls": 0, "failing": set()}
 
         def answer(seen):
             state["calls"] += 1
             number = seen.json["number"]
+            if number in state["failing"]:
+                return json_answer({}, status=404)
             return json_answer({"answer": {"word": f"word {number}" if not state["broken"] else f"no idea {number}"}})
 
         server.on("/ask", answer)
@@ -91,6 +94,26 @@ def test_the_same_answers_scored_again_are_compared_as_before(service):
     before = json.loads(invoke("runs", "--json"))[0]["id"]
     invoke("rescore", before)
     assert "SAME" in words("compare", before, "LAST")
+
+
+def test_a_retry_that_copies_the_answers_of_a_run_is_not_the_same_as_it(service, tmp_path):
+    """Nine answers are copied from the first run, at first or second hand: they show nothing of the system of now."""
+    suite = tmp_path / "words" / "suite.yaml"
+    suite.write_text(suite.read_text().replace("90 %\n", "50 %\n") + "limits: {max_inconclusive: 50 %, retries: 0}\n")
+    service["failing"] = {9}
+    invoke("run", "words")
+    first = json.loads(invoke("runs", "--json"))[0]["id"]
+    invoke("baseline", "set", "LAST", "--name", "release")
+    for failing in ({9}, set()):
+        service["failing"] = failing
+        invoke("run", "words", "--retry-failed", "LAST")
+        told = words("compare", first, "LAST", code=4)
+        assert "CANNOT TELL" in told
+        assert "9 of 10 answers are copied from run" in told
+    gate = ("gate", "LAST", "--gate", "pass_rate >= @release - 20 points")
+    assert "which are no new evidence" in words(*gate, code=4)
+    invoke("rescore", "LAST")
+    assert "CANNOT TELL" in words("compare", first, "LAST", code=4)
 
 
 def test_a_run_of_cached_answers_is_no_new_point_of_the_history(service):
@@ -180,3 +203,55 @@ def test_equal_answers_of_separate_calls_are_repeats(service, tmp_path):
 )
 def test_headers_of_caches(headers, cached):
     assert _is_cached(headers) is cached
+
+
+MARKS = {"a response id": {"response_id": "resp-{number}"}, "a flag": {"cached": True}}
+
+
+@pytest.mark.parametrize("marks", MARKS.values(), ids=MARKS)
+def test_five_recorded_repeats_that_are_one_answer_count_as_one(marks, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    target = {"recorded": "answers.jsonl"}
+    write_suite(tmp_path / "words", n=8, target=target, repeats=5, gates=["pass_all.5 >= 90 %"])
+    rows = [
+        {"case": f"c{number}", "repeat": repeat, "answer": {"word": f"word {number}"}}
+        | {name: item.format(number=number) if name == "response_id" else item for name, item in marks.items()}
+        for number in range(8)
+        for repeat in range(5)
+    ]
+    (tmp_path / "words" / "answers.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert "32 repeats of 8 cases are the same answer as an earlier repeat" in words("run", "words", code=4)
+
+
+def test_a_retried_repeat_with_the_id_of_an_earlier_one_is_that_answer(tmp_path, monkeypatch):
+    """Each of two runs has an id once: the second repeat, which failed at first, gets the first one's answer."""
+    with Loopback() as server:
+        failing, calls = set(range(8)), []
+
+        def answer(seen):
+            number = seen.json["number"]
+            calls.append(number)
+            if number in failing and calls.count(number) == 2:
+                return json_answer({}, status=404)
+            return json_answer({"answer": {"word": f"word {number}"}, "id": f"resp-{number}"})
+
+        server.on("/ask", answer)
+        target = http_target(server.base_url, usage={"response_id": "id"})
+        limits = {"max_inconclusive": "90 %", "retries": 0}
+        write_suite(tmp_path / "words", n=8, target=target, repeats=2, limits=limits, gates=["pass_all.2 >= 50 %"])
+        monkeypatch.chdir(tmp_path)
+        invoke("run", "words", "--concurrency", 1, "--keep-going", code=4)
+        told = words("run", "words", "--retry-failed", "LAST", code=4)
+    assert "8 repeats of 8 cases are the same answer as an earlier repeat" in told
+
+
+def test_answers_that_another_tool_took_from_its_cache_are_reported(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    source = Path(__file__).parents[1] / "exchange" / "files" / "promptfoo.json"
+    data = json.loads(source.read_text())
+    rows = data["results"]["results"]
+    for row in rows:
+        (row.get("response") or {})["cached"] = True
+    (tmp_path / "results.json").write_text(json.dumps(data))
+    invoke("import", "results.json")
+    assert "answers come from a cache of the provider" in words("report", "LAST")

@@ -17,6 +17,8 @@ PARTS = {"match_items": {"expected": {"items": "expected.tools[]"}, "shapes": [{
 def run(folder, score, truths, answers, *options, **more):
     """What `run --json` prints of these recorded answers, and the exit code."""
     cases = [{"id": f"c{n}", "input": f"task {n}", "expected": {"tools": truth}} for n, truth in enumerate(truths)]
+    if category := more.pop("category", None):
+        cases = [case | {"category": category(n)} for n, case in enumerate(cases)]
     (folder / "cases.json").write_text(json.dumps(cases))
     lines = [json.dumps({"case": f"c{n}", "answer": answer}) for n, answer in enumerate(answers)]
     (folder / "answers.jsonl").write_text("\n".join(lines))
@@ -234,6 +236,15 @@ def test_a_gate_over_readable_answers_alone_passes_no_run_of_malformed_ones(tmp_
     gates = [f"score.tools.{measure}.readable >= 90 %", "malformed_rate <= 34 %"]
     report, code = malformed_mostly(tmp_path, gates)
     assert ([gate["verdict"] for gate in report["gates"]], code) == (["PASS", "FAIL"], 1)
+
+
+@pytest.mark.parametrize(
+    "other", ["category.good.malformed_rate <= 5 %", "category.good.scored_rate >= 90 %", "malformed_rate >= 5 %"]
+)
+def test_a_gate_that_limits_no_malformed_answers_of_the_run_excuses_none(tmp_path, other):
+    gates = ["score.tools.f1.readable >= 90 %", other]
+    report, code = malformed_mostly(tmp_path, gates, category=lambda k: "good" if k < 5 else "bad")
+    assert ([gate["verdict"] for gate in report["gates"]], code) == (["AMBIGUOUS", "PASS"], 4)
 
 
 @pytest.mark.parametrize("when", [None, "skip", "say_unknown"])

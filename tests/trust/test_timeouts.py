@@ -99,6 +99,7 @@ def test_the_interval_of_a_percentile_that_timeouts_reach_into_has_no_upper_end(
     result = gate_on(run_of(97, 3), "latency.p95 <= 500 ms")
     assert result.verdict is PASS
     assert "the 95 % interval contains the threshold" in result.reason
+    assert result.narrow
 
 
 @pytest.mark.simulation

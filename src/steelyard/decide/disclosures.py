@@ -85,6 +85,7 @@ def _against_threshold(result: GateResult) -> str:
     """`pass_rate 62.5 % [47.0, 75.8] against 60.0 %`."""
     value, unit, limit = result.value, result.unit, result.threshold
     low, high = (in_unit(end, unit).removesuffix(" %") for end in (value.low, value.high))
+    high = "no upper end" if value.high is None else high
     figure = distinguished(value.value, unit, limit)
     return f"{result.name or result.metric} {figure} [{low}, {high}] against {in_unit(limit, unit)}"
 

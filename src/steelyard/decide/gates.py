@@ -67,10 +67,9 @@ class GateResult:
     @property
     def narrow(self) -> bool:
         """Whether its 95 % interval contains the threshold: another run might end on the other side."""
-        ends = (self.value.low, self.value.high)
-        if self.verdict is Verdict.AMBIGUOUS or self.baseline or None in ends or self.operator in ("==", "!="):
+        if self.verdict is Verdict.AMBIGUOUS or self.baseline:
             return False
-        return len({_holds(end or 0.0, self.operator, self.threshold) for end in ends}) > 1
+        return len(_at_ends(self.operator, self.threshold, self.value)) > 1
 
     @property
     def word(self) -> str:
@@ -350,10 +349,16 @@ def _within_noise(gate: Gate, value: Estimate, *, holds: bool) -> str:
 
 def within_noise(gate: Gate, value: Estimate, *, holds: bool) -> bool:
     """Whether the interval reaches over the threshold: another run might end on the other side."""
-    if value.low is None or gate.operator in ("==", "!="):
-        return False
+    found = _at_ends(gate.operator, gate.threshold, value)
+    return bool(found) and found != {holds}
+
+
+def _at_ends(operator: str, threshold: float, value: Estimate) -> set[bool]:
+    """Whether a limit holds at either end of the interval, one without an upper end included; empty without one."""
+    if value.low is None or operator in ("==", "!="):
+        return set()
     ends = (value.low, math.inf if value.high is None else value.high)
-    return {_holds(end, gate.operator, gate.threshold) for end in ends} != {holds}
+    return {_holds(end, operator, threshold) for end in ends}
 
 
 HOLDS, DOES_NOT, OPEN = Verdict.PASS, Verdict.FAIL, Verdict.AMBIGUOUS

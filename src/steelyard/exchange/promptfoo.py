@@ -118,6 +118,7 @@ class _Rows:
             tokens_out=count(usage.get("completion")),
             # Without a price promptfoo writes 0 into the row, and nothing into the response.
             cost=number(response.get("cost")),
+            cached=response.get("cached") is True,
             model=str(provider.get("id") or "") if isinstance(provider, dict) else str(provider),
         )
 

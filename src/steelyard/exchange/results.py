@@ -56,6 +56,8 @@ class ResultSample:
     tokens_out: int | None = None
     cost: float | None = None
     model: str | None = None
+    cached: bool = False
+    """Whether the tool took the answer from its cache."""
 
 
 @frozen

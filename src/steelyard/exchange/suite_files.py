@@ -130,7 +130,8 @@ def _answers(results: ResultFile, subject: str, usable: set[str]) -> Iterator[di
 
 def _facts(sample: ResultSample) -> dict[str, Any]:
     failed = {"failed": {"kind": "recorded", "message": sample.failure}} if sample.answer is None else {}
-    return failed | {name: getattr(sample, name) for name in ("latency", "tokens_in", "tokens_out", "cost", "model")}
+    facts = {name: getattr(sample, name) for name in ("latency", "tokens_in", "tokens_out", "cost", "model")}
+    return failed | facts | ({"cached": True} if sample.cached else {})
 
 
 def scorer_for(kind: str, truths: list[Any]) -> tuple[str, str]:

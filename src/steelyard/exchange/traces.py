@@ -185,6 +185,7 @@ def _answer(span: Mapping[str, Any], attributes: Mapping[str, Any], answered: st
         "tokens_in": attributes.get("gen_ai.usage.input_tokens", attributes.get("gen_ai.usage.prompt_tokens")),
         "tokens_out": attributes.get("gen_ai.usage.output_tokens", attributes.get("gen_ai.usage.completion_tokens")),
         "model": attributes.get("gen_ai.response.model") or attributes.get("gen_ai.request.model"),
+        "response_id": attributes.get("gen_ai.response.id"),
     }
     if answered is None:
         status = span.get("status") or {}

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from steelyard.metrics.expressions import is_relative, parse_expression
+from steelyard.metrics.expressions import Gate, is_relative, parse_expression
 from steelyard.metrics.registry import Aggregate, Contributions, Level, Metric, Names
 from steelyard.stats.arrays import Array
 from steelyard.stats.groups import Groups
@@ -34,6 +34,8 @@ TOLERATED: float = Limits.model_fields["max_inconclusive"].default
 """The share of missing rows that a gate may ignore, however many more a run may have before it is INVALID."""
 _ROUNDING = 1e-9
 _POINTS = {Aggregate.MIN: 0.0, Aggregate.MAX: 1.0}
+_LIMITS = {("malformed_rate", "<"), ("scored_rate", ">")}
+"""The metrics that limit malformed answers, each with the direction in which it does."""
 
 
 def matters(missing: int, present: int, suite: SuiteModel) -> bool:
@@ -144,10 +146,11 @@ class Ranges:
 
 
 def _limits_malformed(suite: SuiteModel) -> bool:
-    """Whether a gate or criterion that decides is on the share of malformed answers."""
+    """Whether a gate or criterion that decides says how many answers of the whole run may be malformed."""
     gates = [text for text in suite.gates if not is_relative(text)]
     texts = [*gates, *(criterion.passes for criterion in suite.criteria if not criterion.secondary)]
-    return any(getattr(parse_expression(text), "pattern", "") in ("malformed_rate", "scored_rate") for text in texts)
+    parts = [part for part in map(parse_expression, texts) if isinstance(part, Gate) and part.factor is None]
+    return any((part.pattern, part.operator[0]) in _LIMITS for part in parts)
 
 
 def _of(metric: Metric, values: Array, missing: int, end: float) -> float:

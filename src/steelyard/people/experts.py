@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -45,6 +45,8 @@ class Contested:
     """By person, what the answer earns by the truth, from 0 to 1; None when it cannot be scored."""
     against: tuple[str, ...] = ()
     """The people whose own answer does not pass by the truth."""
+    raised_by: tuple[str, ...] = ()
+    """The people whose own answer is not known to pass by the truth: none of them may decide."""
     ruling: str = ""
     """upheld or dismissed; "" when nobody has decided."""
 
@@ -101,7 +103,7 @@ def experts_of(store: Store, suite: SuiteModel, names: Callable[[str], str] = st
     passed, decided = (
         np.array([result.passed in allowed for _, result in rows], dtype=bool) for allowed in ((True,), (True, False))
     )
-    found = _questioned(answers, scored, _rulings(store, suite.name))
+    found = _questioned(answers, scored, _rulings(store, suite.name, names))
     return Experts(
         n_cases=len(answers),
         people=tuple(sorted({person for given in answers.values() for person in given})),
@@ -165,16 +167,22 @@ def _questioned(
         why += ["experts disagree with each other"] if len(different) > 1 else []
         if not why:
             continue
+        raised_by = tuple(person for person in given if person not in results or results[person].passed is not True)
         ruling = rulings.get(case_id)
+        if ruling is not None and person_key(ruling.person) in map(person_key, raised_by):
+            # Who decided has raised it since.
+            ruling = None
         why += [f"{ruling.value}: {ruling.comment}"] if ruling is not None else []
         scores: dict[str, float | None] = {person: result.score for person, result in results.items()}
-        found.append(Contested(case_id, "; ".join(why), scores, against, "" if ruling is None else str(ruling.value)))
+        decided = "" if ruling is None else str(ruling.value)
+        found.append(Contested(case_id, "; ".join(why), scores, against, raised_by, decided))
     return found
 
 
-def _rulings(store: Store, suite_name: str) -> dict[str, LabelRecord]:
+def _rulings(store: Store, suite_name: str, names: Callable[[str], str] = str) -> dict[str, LabelRecord]:
     """By case, the newest decision on whether it is contested."""
-    return {label.case_id: label for label in store.people.labels(suite=suite_name) if label.kind == RULING}
+    labels = [label for label in store.people.labels(suite=suite_name) if label.kind == RULING]
+    return {label.case_id: replace(label, person=names(label.person)) for label in labels}
 
 
 def rule(store: Store, suite: SuiteModel, case_id: str, value: str, person: str, reason: str) -> None:
@@ -189,10 +197,11 @@ def rule(store: Store, suite: SuiteModel, case_id: str, value: str, person: str,
         raise UsageError(f"no expert questions case {case_id!r} of {suite.name}{near}")
     if not reason.strip():
         raise UsageError("a decision needs its reason: give --why TEXT")
-    if person_key(person) in {person_key(name) for name in found[case_id].against}:
+    if person_key(person) in map(person_key, found[case_id].raised_by):
+        disagrees = person_key(person) in map(person_key, found[case_id].against)
+        raised = "disagrees with the truth of" if disagrees else "is one of those who question"
         raise UsageError(
-            f"{person} disagrees with the truth of {case_id}: somebody else must decide whether it is contested;"
-            f" give --as NAME"
+            f"{person} {raised} {case_id}: somebody else must decide whether it is contested; give --as NAME"
         )
     earlier = _rulings(store, suite.name).get(case_id)
     if earlier is not None and earlier.number is not None:

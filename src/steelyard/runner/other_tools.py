@@ -283,6 +283,7 @@ def _sample(item: ResultSample, tally: _Tally, repeat: int, position: int, creat
             cost=item.cost,
             model=item.model,
             failure=failure,
+            provider_cached=item.cached,
         ),
         outcome=Outcome.SCORED if is_scored else Outcome.TARGET_FAILED,
         score=score,

@@ -359,7 +359,7 @@ def _call_results(session: Session, run: int, seq: np.ndarray) -> dict[str, Any]
 
 _FROM_A_CACHE = "SELECT 1 FROM calls WHERE run = ? AND (provider_cached <> 0 OR cached <> 0) LIMIT 1"
 _SAME_IDS = """
-SELECT response_id FROM calls WHERE run = ? AND response_id IS NOT NULL AND failure_kind IS NULL
+SELECT response_id FROM calls WHERE run IN ({}) AND response_id IS NOT NULL AND failure_kind IS NULL
 GROUP BY response_id HAVING count(*) > 1
 """
 _ANSWERS = """
@@ -375,7 +375,9 @@ def _copied(session: Session, run: int, seq: np.ndarray, *, repeated: bool) -> n
     cache, or from the provider's cache. An id that answers to several cases have identifies none of them."""
     copied = np.zeros(len(seq), dtype=bool)
     owners = [owner for (owner,) in session.execute(_OWNERS, (run,))] if repeated else []
-    ids = {item for owner in owners for (item,) in session.execute(_SAME_IDS, (owner,))}
+    # A retry has answers of several runs: an id may be in each of them once.
+    same_ids = _SAME_IDS.format(", ".join("?" * len(owners)))
+    ids = {item for (item,) in session.execute(same_ids, owners)} if owners else set[str]()
     if not ids and not any(session.execute(_FROM_A_CACHE, (owner,)) for owner in owners):
         return copied
     rows = [row for piece in session.stream(_ANSWERS, (run,), PIECE) for row in _digests(piece)]

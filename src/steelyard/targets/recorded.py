@@ -272,6 +272,12 @@ class RecordedSettings(TargetSettings):
     tokens_out: CasePath = Field(default="tokens_out", description="Path to the number of tokens received.")
     cost: CasePath = Field(default="cost", description="Path to what the answer cost.")
     model: CasePath = Field(default="model", description="Path to the name of the model that answered.")
+    response_id: CasePath = Field(
+        default="response_id", description="Path to the service's own id of the answer; repeats with one id are one."
+    )
+    cached: CasePath = Field(
+        default="cached", description="Path to whether the answer is an earlier one from a cache of the service."
+    )
     failed: CasePath = Field(
         default="failed",
         description="Path to why there is no answer: a word such as `timeout`, or an object with kind and message.",
@@ -399,7 +405,12 @@ def _text(value: Any) -> str | None:
     return value if isinstance(value, str) else None
 
 
+def _flag(value: Any) -> bool:
+    return value is True
+
+
 _EXTRAS: Final[dict[str, Callable[[Any], Any]]] = {
     "latency": _time, "tokens_in": _count, "tokens_out": _count, "cost": _number, "model": _text,
+    "response_id": _text, "cached": _flag,
 }  # fmt: skip
 """What is known of an answer beside its text, by the name of the setting and of the reply's field."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property, partial
@@ -16,10 +17,11 @@ import numpy as np
 from steelyard.analysis.compare.model import MOST_LISTED, PairLine, PairList, Pairs, Why
 from steelyard.analysis.summary import answers_from, is_reading, reused_answers, same_system
 from steelyard.analysis.wording import cached_in_words
+from steelyard.errors import RunNotFound
 from steelyard.metrics.own import RunData, load_metrics
 from steelyard.metrics.registry import NONE
 from steelyard.metrics.table import Table
-from steelyard.records import Item, Mode, RunHeader, Sample
+from steelyard.records import Item, Mode, Retried, RunHeader, Sample
 from steelyard.stats.arrays import Array, distinct, translated
 from steelyard.stats.paired import NO_CHANGE, case_starts
 from steelyard.store.base import Checks, Columns, Store
@@ -350,8 +352,11 @@ class Pairing:
         """Which answers in the pairs were not requested again, in words, of A and of B; none where both runs have the
         same answers, since scorers are compared then.
 
-        An answer from a cache is what the system answered once, and no evidence that it still does.
+        An answer from a cache is what the system answered once, and no evidence that it still does; nor are those that
+        a retry of failed samples copied from the run that it is compared with.
         """
+        if copied := _copied(a, b):
+            return copied
         if (answers_from(a.header) or a.header.id) == (answers_from(b.header) or b.header.id):
             return ()
         reused = [(name, reused_answers(run.table, run.suite)) for name, run in (("A", a), ("B", b))]
@@ -369,6 +374,34 @@ class Pairing:
         """All pairs that were asked the same question: calls that failed have no reading, but may have taken long."""
         first, second, unit = self.asked
         return replace(self, first=first, second=second, unit=unit)
+
+
+def _copied(a: ComparedRun, b: ComparedRun) -> tuple[str, ...]:
+    """How many answers a run copied from the other, or both from a third, when failed samples were run again."""
+    sides = {"A": _sources(a), "B": _sources(b)}
+    texts = []
+    for name, other in (("A", "B"), ("B", "A")):
+        own = list(sides[name])
+        shared = next((at for at, run in enumerate(own) if run in sides[other]), 0)
+        retried = next((entry for run in own[:shared] if (entry := sides[name][run]) is not None), None)
+        if retried is not None:
+            n = f"{retried.retained:,} of {retried.retained + retried.asked:,}"
+            texts.append(f"{n} answers are copied from run {retried.run} in {name}")
+    return tuple(texts)
+
+
+def _sources(run: ComparedRun) -> dict[str, Retried | None]:
+    """The run and the earlier ones whose answers it has, the newest first, as far as they are known; each with what it
+    retried."""
+    found: dict[str, Retried | None] = {run.header.id: run.header.options.retried}
+    earlier = answers_from(run.header)
+    while earlier and earlier not in found:
+        found[earlier] = None
+        if run.store is not None:
+            with suppress(RunNotFound):
+                header = run.store.run(earlier)
+                found[earlier], earlier = header.options.retried, answers_from(header)
+    return found
 
 
 def pair(a: ComparedRun, b: ComparedRun, cases: CommonCases, *, allow_mismatch: bool = False) -> Pairing:
