@@ -187,3 +187,25 @@ def test_stability_over_the_repeats_that_are_left_is_open_but_a_case_without_ite
     assert reasons[gates[1]]["verdict"] == "PASS"
     (tmp_path / "items" / "system.py").write_text(ITEMS.replace("number >= 5 and", "False and"))
     invoke(*run)
+
+
+def test_a_missing_sample_may_have_had_as_many_items_as_the_largest(tmp_path, monkeypatch):
+    """By hand: 18 of 18 items are found. One case of ten is missing; with 10 items of its own it may be 18 of 28."""
+    monkeypatch.chdir(tmp_path)
+    items = [[f"item {k}" for k in range(10 if number == 0 else 1)] for number in range(10)]
+    cases = [{"id": f"c{k}", "input": f"task {k}", "expected": {"tools": each}} for k, each in enumerate(items)]
+    rows = [{"case": f"c{k}", "answer": {"tools": each, "of": k}} for k, each in enumerate(items)]
+    rows[9] = {"case": "c9", "failed": "down"}
+    more = {
+        "target": {"recorded": "answers.jsonl"},
+        "answer": {"format": "json"},
+        "score": {"tools": {"item_set": {"expected": "expected.tools"}}},
+        "limits": {"max_inconclusive": "50 %"},
+        "gates": ["score.tools.recall >= 70 %", "score.tools.recall >= 64 %"],
+    }
+    write_suite(tmp_path / "lists", name="lists", **more)
+    for name, lines in (("cases", cases), ("answers", rows)):
+        (tmp_path / "lists" / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    data = json.loads(invoke("run", "lists", "--json", code=AMBIGUOUS))
+    assert [gate["verdict"] for gate in data["gates"]] == ["AMBIGUOUS", "PASS"]
+    assert "between 64.3 % and 100.0 %" in data["gates"][0]["reason"]
