@@ -48,6 +48,13 @@ def test_ranks_are_those_of_scipy_from_the_middle() -> None:
     assert ranks(values)[:, 1] == pytest.approx(expected**2)
 
 
+def test_what_is_missing_is_the_lowest_and_not_a_zero() -> None:
+    values = np.linspace(-1, 1, 100)
+    values[:40] = np.nan
+    columns = ranks(values)
+    assert columns[:40, 0].max() < columns[40:, 0].min()
+
+
 def test_what_was_sampled_within_strata_is_compared_within_them() -> None:
     """All 30 of one kind and 10 of the other 30: as planned, and no difference; only the first of these are one."""
     stratum, place = np.arange(60) // 30, np.arange(60) % 30

@@ -320,3 +320,24 @@ def test_gates_that_show_worthless_answers_are_no_alarm(tmp_path, gates):
     cases = named(lambda n, name: {"input": {"n": n}})
     data, _, code = audit(tmp_path, cases, score=NAME, gates=gates, **{"pass": "score >= 75 %"})
     assert (code, data["complaints"]) == (0, [])
+
+
+def test_a_pattern_that_no_filler_fits_is_no_alarm(tmp_path):
+    cases = [
+        {"id": f"c{n}", "input": {"t": f"Item {n}"}, "expected": {"code": f"AB-{n * 37 % 100:02d}"}} for n in range(10)
+    ]
+    code = {"type": "string", "pattern": r"^[A-Z]{2}-\d{2}$"}
+    rules = {
+        "pass": "score >= 90 %",
+        "gates": ["pass_rate >= 80 %"],
+        "score": {"code": {"exact": {"expected": "expected.code"}}},
+    }
+    schema = {"type": "object", "required": ["code"], "properties": {"code": code}}
+    data, printed, exit_code = audit(tmp_path, cases, answer={"schema": schema}, **rules)
+    assert (exit_code, data["not_read"]) == (0, [])
+    assert earned(data)["constant"]["n_malformed"] == 10
+    assert "Audit passed" in printed
+    # One code for all cases is found all the same.
+    for case in cases:
+        case["expected"]["code"] = "AB-00"
+    assert audit(tmp_path, cases, answer={"schema": schema}, **rules)[2] == 1

@@ -229,3 +229,19 @@ def test_deleted_attempts_of_an_experiment_count(tmp_path, monkeypatch):
     invoke("runs", "delete", "LAST", "LAST~1", "LAST~2", "LAST~3", "--yes")
     told = " ".join(invoke("experiment", "trial.yaml", code=1).split())
     assert "run 2 times before: 2 PASS (2 of them deleted); repeating an experiment until it succeeds" in told
+
+
+def test_runs_of_another_prompt_are_no_earlier_runs_of_this_one(suite):
+    edit("suite: words", "suite: words\nvariants: {tone: [short]}")
+    suite(broken=5, code=1)
+    edit("tone: [short]", "tone: [long]")
+    assert "before" not in suite()
+
+
+def test_other_gates_and_another_signature_are_counted_once(suite):
+    # The first run differs in its truth and its gate, the second in its gate alone.
+    suite(broken=5, code=1)
+    edit('"word 19"', '"word nineteen"', "words/cases.jsonl")
+    suite(broken=5, code=1)
+    edit("pass_rate >= 90 %", "pass_rate >= 80 %")
+    assert "2 FAIL (1 with another signature, 1 with other gates, limits or prices)" in suite()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from steelyard.analysis.wording import percent
 from steelyard.auditing.cases import case_complaints, contained_truths, shared_inputs
@@ -127,9 +127,7 @@ def audit(suite: SuiteModel) -> AuditResult:
         result.not_tested.extend(message for message in maker.untested if message not in result.not_tested)
     shown = dict.fromkeys(probe.probe for probe in result.probes if probe.only_shown and probed[0][2].is_lenient)
     result.not_tested.extend([f"what a model gives (audit calls none): {', '.join(shown)}"] if shown else [])
-    result.not_read.extend(
-        dict.fromkeys(f"{probe.probe} was not read: {probe.reason}" for probe in result.probes if probe.not_read)
-    )
+    result.not_read.extend(_not_read(result.probes))
     result.injections.extend(try_injections(suite, cases))
     if result.injections and not result.injections[0].n:
         untried = "prompt injections were not tried, since no readable answer could be made"
@@ -152,6 +150,17 @@ def audit(suite: SuiteModel) -> AuditResult:
         result.warnings.append(warning)
     result.notes.extend(contained_truths(suite))
     return result
+
+
+def _not_read(probes: list[ProbeResult]) -> dict[str, None]:
+    """Which probes were not read, and why. A filler that no pattern lets in is none of them, and earns nothing, where
+    what one answer for all cases can earn is known from others."""
+    if any(probe.kind == CONSTANT and probe.n_malformed < probe.n for probe in probes):
+        probes[:] = [
+            replace(probe, not_read=False, holds=True) if probe.kind == NULL and probe.not_read else probe
+            for probe in probes
+        ]
+    return dict.fromkeys(f"{probe.probe} was not read: {probe.reason}" for probe in probes if probe.not_read)
 
 
 @dataclass(frozen=True, slots=True)
