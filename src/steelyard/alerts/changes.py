@@ -14,7 +14,6 @@ from steelyard.alerts.evidence import (
     State,
     both_n,
     chance_of,
-    counted,
     pooled,
     rise_in_words,
     sureness,
@@ -29,7 +28,7 @@ from steelyard.analysis.compare.compare import Pool
 from steelyard.analysis.compare.pairing import ComparedRun, read_run
 from steelyard.analysis.compare.unpaired import difference_of_runs, is_by_run, smallest_that_matters
 from steelyard.analysis.summary import same_load
-from steelyard.analysis.wording import difference, in_unit
+from steelyard.analysis.wording import counted, difference, in_unit
 from steelyard.decide.baselines import baselines, no_baseline
 from steelyard.decide.gates import p_text
 from steelyard.metrics.expressions import Gate, parse_metric

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from steelyard.alerts.changes import cost_rises, judge_drifts, latency_rises, regressions
-from steelyard.alerts.evidence import Evidence, Level, Reading, State, counted, same_signature, too_little
+from steelyard.alerts.evidence import Evidence, Level, Reading, State, same_signature, too_little
 from steelyard.alerts.rules import (
     CostRise,
     FlagRate,
@@ -23,7 +23,7 @@ from steelyard.alerts.rules import (
 from steelyard.analysis.compare.findings import confusions_of, seen_in
 from steelyard.analysis.model import Slice
 from steelyard.analysis.summary import same_load
-from steelyard.analysis.wording import in_unit, percent
+from steelyard.analysis.wording import counted, in_unit, percent
 from steelyard.decide.gates import GateResult
 from steelyard.records import Verdict
 from steelyard.stats.intervals import Estimate

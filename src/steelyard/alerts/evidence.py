@@ -12,7 +12,7 @@ from typing import Any
 from steelyard.alerts.rules import AlertSettings, Rule, WindowPart
 from steelyard.analysis.model import Slice, Summary
 from steelyard.analysis.summary import is_partial, is_reading, origin, stored_summary, summarise_stored
-from steelyard.analysis.wording import difference, in_unit
+from steelyard.analysis.wording import counted, difference, in_unit
 from steelyard.decide.baselines import stored_results
 from steelyard.decide.gates import Decision, measure, p_text
 from steelyard.decide.verdict import as_ended, decide
@@ -214,7 +214,7 @@ def _normal(away: float, error: float) -> float:
 def too_little(runs: Sequence[RunHeader], n: int, *, min_runs: int, min_n: int) -> str:
     """Why so few earlier runs tell nothing; "" when they are enough."""
     if len(runs) < min_runs:
-        there = f"{len(runs)} earlier run{'' if len(runs) == 1 else 's'}"
+        there = counted(len(runs), "earlier run")
         return f"{there} of the same signature, and the window asks for {min_runs}"
     return f"earlier runs have n {n} together, and the window asks for {min_n}" if n < min_n else ""
 
@@ -243,11 +243,6 @@ def sureness(change: Estimate, p: float | None, unit: str, test: str, several: i
 def both_n(now: int, before: int) -> str:
     """`(n 50 now, 480 before)`."""
     return f"(n {now:,} now, {before:,} before)"
-
-
-def counted(n: int, thing: str) -> str:
-    """`1 case`, `1,200 cases`."""
-    return f"{n:,} {thing}{'' if n == 1 else 's'}"
 
 
 class Evidence:

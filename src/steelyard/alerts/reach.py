@@ -17,6 +17,7 @@ from steelyard.alerts.rules import (
     RunInvalid,
     WindowPart,
 )
+from steelyard.analysis.wording import counted
 from steelyard.metrics.expression_checks import SuiteNames
 from steelyard.metrics.expressions import EVERY, Gate, parse_metric
 from steelyard.metrics.registry import Aggregate, Compared, Level, metrics
@@ -129,7 +130,7 @@ def _too_few(rule: Regression, figure: Gate, settings: AlertSettings, suite: Sui
     few = []
     for (name, (n, units)), p in zip(slices.items(), holm(smallest), strict=True):
         if p is not None and p >= max_p:
-            count = f"{n} case{'' if n == 1 else 's'}" + (f" in {units} clusters" if units < n else "")
+            count = counted(n, "case") + (f" in {units} clusters" if units < n else "")
             among = f", adjusted for {len(slices)} slices," if len(slices) > 1 else ""
             reached = f"{count}{f' of {name}' if name else ''} reach p {p:.2g} at best{among}"
             few.append(f"{reached} and sure: {100 * (1 - max_p):g} % asks for less than {max_p:.2g}")

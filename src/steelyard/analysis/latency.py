@@ -13,6 +13,7 @@ import numpy as np
 
 from steelyard.analysis.model import Slice
 from steelyard.analysis.repeats import ranked_first
+from steelyard.analysis.wording import counted
 from steelyard.frozen import frozen
 from steelyard.metrics.aggregate import POINTS
 from steelyard.metrics.cells import Cells
@@ -366,17 +367,17 @@ def _hints(table: Table, suite: SuiteModel) -> Iterator[str]:
     if rules.below is None and rules.above is None:
         return
     latency, timed_out = table.times()
-    counted = ~np.isnan(latency) & ~table.error_answers()
-    variants = [(name, code) for code, name in enumerate(table.variants) if (counted & (table.variant == code)).any()]
+    timed = ~np.isnan(latency) & ~table.error_answers()
+    variants = [(name, code) for code, name in enumerate(table.variants) if (timed & (table.variant == code)).any()]
     for name, code in variants:
-        here = counted & (table.variant == code)
+        here = timed & (table.variant == code)
         times = np.sort(np.where(timed_out, np.inf, latency)[here])
         lowest = quantile_of_sorted(np.sort(latency[here]), 0.5)
         # Below the limit is a median that is so whatever timeouts took, above it one that is so at least.
         message = _wrong_median(lowest, quantile_of_sorted(times, 0.5), rules)
         if message is not None:
             median, why = message
-            calls = f"{len(times):,} {'' if timed_out[here].any() else 'answered '}call{'' if len(times) == 1 else 's'}"
+            calls = counted(len(times), "call" if timed_out[here].any() else "answered call")
             yield f"{f'{name}: ' if len(variants) > 1 else ''}median latency {median} of {calls} is {why}"
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
+from steelyard.analysis.wording import counted
 from steelyard.frozen import frozen
 from steelyard.metrics.aggregate import Proportion
 from steelyard.metrics.registry import READABLE, Metric, Names
@@ -377,10 +378,8 @@ class Summary:
             return ""
         failed = round((rate.value or 0.0) * rate.n)
         kinds = ", ".join(f"{kind} {n:,}" for kind, n in self.first_failures.items())
-        calls = f"{round(total.value or 0.0):,} attempts for {total.n:,} call{'' if total.n == 1 else 's'}"
-        return f"{calls}; {failed:,} first attempt{'' if failed == 1 else 's'} failed" + (
-            f" ({kinds})" if kinds else ""
-        )
+        calls = f"{round(total.value or 0.0):,} attempts for {counted(total.n, 'call')}"
+        return f"{calls}; {counted(failed, 'first attempt')} failed{f' ({kinds})' if kinds else ''}"
 
     @property
     def n_scorer_errors(self) -> int:

@@ -133,13 +133,22 @@ def distinguished(value: float | None, unit: str, *limits: float) -> str:
     return text
 
 
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """A count with its noun: `1 sample`, `2 samples`."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def day(timestamp: float) -> str:
+    """A date as `2026-01-18`."""
+    return datetime.fromtimestamp(timestamp, UTC).strftime("%Y-%m-%d")
+
+
 def cached_in_words(reused: ReusedAnswers) -> str:
     """`30 of 30 answers come from the cache of 2026-01-18`, with both ends where they are of several days."""
     answers = f"{reused.cached:,} of {reused.answers:,} answers come from the cache"
     if reused.first is None or reused.last is None:
         return f"{answers} (made at an unknown time)"
-    days = [datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%d") for moment in (reused.first, reused.last)]
-    return f"{answers} of {' to '.join(dict.fromkeys(days))}"
+    return f"{answers} of {' to '.join(dict.fromkeys(map(day, (reused.first, reused.last))))}"
 
 
 # A failed call in a few words: the kind, and what the other side said of it without its wrapping.

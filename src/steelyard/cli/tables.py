@@ -11,7 +11,7 @@ import click
 from steelyard.cli.options import FILE, as_json, store_url
 from steelyard.cli.output import console, print_line
 from steelyard.errors import UsageError
-from steelyard.report.format import one_line
+from steelyard.report.format import counted, one_line
 
 if TYPE_CHECKING:
     from steelyard.tables.query import Answer
@@ -104,7 +104,7 @@ def _print(answer: Answer) -> None:
     if next(answer.rows, None) is not None:
         click.echo(f"the first {len(rows)} rows: --csv FILE writes all")
     else:
-        click.echo(f"{len(rows)} row{'' if len(rows) == 1 else 's'}")
+        click.echo(counted(len(rows), "row"))
 
 
 def _cell(value: Any) -> str:

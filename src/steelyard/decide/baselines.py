@@ -6,12 +6,11 @@ import os
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from steelyard.analysis.criteria import changed_criteria
 from steelyard.analysis.summary import is_partial, stored_summary, summarise_stored
-from steelyard.analysis.wording import difference, percent
+from steelyard.analysis.wording import day, difference, percent
 from steelyard.decide.gates import GateResult
 from steelyard.decide.verdict import decide
 from steelyard.errors import UsageError
@@ -129,14 +128,13 @@ class Drift:
     @property
     def sentence(self) -> str:
         """`since the previous lock (run words-1, 2026-01-18): pass rate 97.0 % -> 94.0 % (-3.0 points)`."""
-        day = datetime.fromtimestamp(self.locked_at, UTC).strftime("%Y-%m-%d")
         figures = [
             f"{name} {percent(then)} -> {percent(now)} ({difference(now - then, 'share')})"
             for name, (then, now) in self.moved.items()
             if then is not None and now is not None
         ]
         message = "; ".join([*([", ".join(figures)] if figures else []), *self.changes])
-        return f"since {self.label} (run {self.run}, {day}): {message or 'no figure in common'}"
+        return f"since {self.label} (run {self.run}, {day(self.locked_at)}): {message or 'no figure in common'}"
 
 
 def drift(store: Store, entry: BaselineEntry, log: Sequence[BaselineEntry] | None = None) -> list[Drift]:

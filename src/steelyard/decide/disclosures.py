@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from steelyard.analysis.model import Summary
-from steelyard.analysis.wording import cached_in_words, distinguished, in_unit, percent
+from steelyard.analysis.wording import cached_in_words, counted, distinguished, in_unit, percent
 from steelyard.decide.gates import GateResult
 from steelyard.decide.provenance import changed_in_words, run_before, times, verdicts_in_words
 from steelyard.records import RunHeader, Verdict
@@ -41,10 +41,9 @@ def _retried_samples(header: RunHeader, _summary: Summary, _gates: Sequence[Gate
     if retried is None:
         return
     cost = f"; its own calls cost {retried.spent:.4g}" if retried.spent else ""
-    plural = "" if retried.asked == 1 else "s"
     chain = f" ({retried.total:,} in {retried.retries:,} retries)" if retried.retries > 1 else ""
     yield (
-        f"{retried.asked:,} failed sample{plural} of run {retried.run} run again{chain}; the other"
+        f"{counted(retried.asked, 'failed sample')} of run {retried.run} run again{chain}; the other"
         f" {retried.retained:,} copied unchanged, and not paid again{cost}"
     )
 
@@ -156,11 +155,8 @@ def _cached_answers(_header: RunHeader, summary: Summary, _gates: Sequence[GateR
             " headers or fields"
         )
     if reused.copied:
-        cells = f"{reused.copied_cells:,} case{'' if reused.copied_cells == 1 else 's'}"
-        yield (
-            f"{reused.copied:,} repeat{'' if reused.copied == 1 else 's'} of {cells} are the same answer as an earlier"
-            " repeat (response id or cache): they count as one"
-        )
+        repeats = f"{counted(reused.copied, 'repeat')} of {counted(reused.copied_cells, 'case')}"
+        yield f"{repeats} are the same answer as an earlier repeat (response id or cache): they count as one"
 
 
 def _labels_of_a_part(_header: RunHeader, summary: Summary, _gates: Sequence[GateResult]) -> Iterator[str]:

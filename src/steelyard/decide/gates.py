@@ -8,7 +8,7 @@ from dataclasses import field
 from typing import Any
 
 from steelyard.analysis.model import Repeated, Slice, Summary
-from steelyard.analysis.wording import distinguished, in_unit
+from steelyard.analysis.wording import counted, distinguished, in_unit
 from steelyard.errors import UsageError
 from steelyard.frozen import frozen
 from steelyard.metrics.expression_checks import SuiteNames, check_gate
@@ -293,7 +293,7 @@ def open_reason(gate: Gate, value: Estimate, possible: Possible) -> str:
 def _few_calls(gate: Gate, result: Slice) -> tuple[Verdict, str]:
     """A percentile of too few calls for one: it lies between the median and the longest, and these may decide."""
     middle, longest = result.latency["p50"], result.latency["max"]
-    few = f"{gate.metric} of {longest.n:,} call{'' if longest.n == 1 else 's'} is not known"
+    few = f"{gate.metric} of {counted(longest.n, 'call')} is not known"
     least = middle.value if middle.possible is None else middle.possible.ends[0]
     highest = longest.value if longest.possible is None else longest.possible.ends[1]
     ends = [_holds(end or 0.0, gate.operator, gate.threshold) for end in (least, highest)]

@@ -23,7 +23,7 @@ from steelyard.analysis.summary import (
     summarise_stored,
     target_name,
 )
-from steelyard.analysis.wording import in_unit
+from steelyard.analysis.wording import counted, day, in_unit
 from steelyard.decide.baselines import baselines
 from steelyard.decide.gates import measure, p_text
 from steelyard.decide.provenance import Deletion, deletions
@@ -249,7 +249,7 @@ def _sentence(point: ChangePoint, trend: Trend, marks: Sequence[HistoryMark], ru
     rose = "rose" if point.after > point.before else "fell"
     figures = f"from {in_unit(point.before, trend.unit)} to {in_unit(point.after, trend.unit)}"
     yield f"{trend.metric} {rose} on {day(run.answered_at)} {figures}"
-    yield f"(mean of {_runs(point.n_before)} before, {point.n_after} after, {p_text(point.p)}),"
+    yield f"(mean of {counted(point.n_before, 'run')} before, {point.n_after} after, {p_text(point.p)}),"
     signature_part = [mark.sentence for mark in marks if mark.signature_part]
     subject = [mark.sentence for mark in marks if not mark.signature_part]
     if signature_part and subject:
@@ -262,11 +262,6 @@ def _sentence(point: ChangePoint, trend: Trend, marks: Sequence[HistoryMark], ru
         yield "with the same signature, target and prompts as before"
 
 
-def day(moment: float) -> str:
-    """A date as `2026-01-18`."""
-    return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%d")
-
-
 def days(moments: Sequence[float]) -> list[str]:
     """The date of each moment, with the time where a day has several."""
     dates = [day(moment) for moment in moments]
@@ -275,10 +270,6 @@ def days(moments: Sequence[float]) -> list[str]:
         datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%d %H:%M") if date in several else date
         for date, moment in zip(dates, moments, strict=True)
     ]
-
-
-def _runs(n: int) -> str:
-    return f"{n} run{'' if n == 1 else 's'}"
 
 
 CODE = "code"

@@ -6,7 +6,6 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ import numpy as np
 from steelyard.analysis.compare.against import cost_pairs, latency_pairs, quality_pairs
 from steelyard.analysis.compare.pairing import ComparedRun
 from steelyard.analysis.compare.signatures import signed
+from steelyard.analysis.wording import day
 from steelyard.decide.assignment import arm_of, is_exposed
 from steelyard.decide.experiment import (
     BETTING,
@@ -278,8 +278,7 @@ def _changed_plan(experiment: OnlineExperiment, earlier: Sequence[OnlineReading]
         then = reading.plan
         changes = [f"{name}: {then.get(name)} -> {now[name]}" for name in now if then.get(name) != now[name]]
         if changes and reading.n:
-            date = datetime.fromtimestamp(reading.read_at, UTC).strftime("%Y-%m-%d")
-            message = f"changed after {reading.n:,} units were read on {date}: {'; '.join(changes)}"
+            message = f"changed after {reading.n:,} units were read on {day(reading.read_at)}: {'; '.join(changes)}"
             fixed = FIXED in (experiment.part.test, then.get("test"))
             yield AbCheck("plan as at the first look", message, fine=False, confounds=fixed)
             return

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from datetime import UTC, datetime
 from itertools import chain
 
 from steelyard.analysis.criteria import changed_criteria, criteria_digest, criteria_of, has_criteria
 from steelyard.analysis.summary import answers_from, arm_of, is_partial
+from steelyard.analysis.wording import counted, day
 from steelyard.decide.baselines import baselines as baselines_of
 from steelyard.decide.baselines import drift
 from steelyard.frozen import frozen
@@ -71,8 +71,7 @@ class Deletion:
     @property
     def sentence(self) -> str:
         """`2026-01-18 2 runs deleted: 1 PASS, 1 FAIL`."""
-        n, day = len(self.runs), datetime.fromtimestamp(self.deleted_at, UTC).strftime("%Y-%m-%d")
-        return f"{day} {n:,} run{'' if n == 1 else 's'} deleted: {verdicts_in_words(self.verdicts)}"
+        return f"{day(self.deleted_at)} {counted(len(self.runs), 'run')} deleted: {verdicts_in_words(self.verdicts)}"
 
 
 def deletions(runs: Iterable[PastRun]) -> tuple[Deletion, ...]:
@@ -201,7 +200,7 @@ def changed_in_words(changed: CriteriaChanges) -> Iterator[str]:
     if changed.changes:
         yield f"changed since {since}: {'; '.join(changed.changes)}"
     if n := len(changed.dropped):
-        cases = f"{n:,} case{'' if n == 1 else 's'} of {since} {'is' if n == 1 else 'are'} not in this run"
+        cases = f"{counted(n, 'case')} of {since} {'is' if n == 1 else 'are'} not in this run"
         passed = "" if changed.dropped_passed is None else f", {changed.dropped_passed:,} of them passed there"
         yield f"{cases}{passed}: {listed(changed.dropped)}"
     if changed.drift:

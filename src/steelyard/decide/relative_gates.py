@@ -19,7 +19,7 @@ from steelyard.analysis.compare.checks import EXPECTATIONS, STABILITY
 from steelyard.analysis.compare.compare import dropped_cases, on_cases
 from steelyard.analysis.compare.metrics import UNTOUCHED, BoundedChange, at_step, verdict_of
 from steelyard.analysis.compare.model import MetricChange, Moved
-from steelyard.analysis.wording import DIFFERENCE, SHARES, distinguished, in_unit
+from steelyard.analysis.wording import DIFFERENCE, SHARES, counted, distinguished, in_unit
 from steelyard.analysis.wording import difference as signed
 from steelyard.decide.gates import GateResult, all_small, gate_result, named, p_text, small_slices
 from steelyard.metrics.expression_checks import NOT_FOR_SURE
@@ -334,7 +334,7 @@ def _cases(change: MetricChange) -> str:
     if change.runs is not None:
         return f"{change.runs[0]:,} and {change.runs[1]:,} runs"
     n = change.difference.n
-    return f"{n:,} {change.counts}{'' if n == 1 else 's'}"
+    return counted(n, change.counts)
 
 
 def results_data(results: Sequence[GateResult]) -> tuple[dict[str, object], ...]:

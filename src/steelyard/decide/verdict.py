@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from steelyard.analysis.model import Slice, Summary
-from steelyard.analysis.wording import in_unit, percent
+from steelyard.analysis.wording import counted, in_unit, percent
 from steelyard.decide.gates import (
     Decision,
     GateResult,
@@ -260,7 +260,7 @@ def _why_invalid(part: Slice, allowed: float, state: RunState) -> tuple[str, ...
     if part.average.n == 0:
         never = f", {excluded} excluded" if excluded else ""
         never += f", {absent} missing" if absent else ""
-        samples = f"{planned} sample{'' if planned == 1 else 's'}"
+        samples = counted(planned, "sample")
         reasons.append(f"nothing was scored: {samples}, {failed} of them inconclusive{never}")
     elif failed + excluded + absent > allowed * planned + 1e-9:
         result = [f"{failed} of {planned} samples {_are(failed)} inconclusive"] if failed else []

@@ -18,6 +18,7 @@ from steelyard.analysis.wording import (
     DIFFERENCE,
     NOT_AVAILABLE,
     SHARES,
+    counted,
     difference,
     distinguished,
     in_unit,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 __all__ = [
     "DIFFERENCE",
     "NOT_AVAILABLE",
+    "counted",
     "difference",
     "distinguished",
     "in_unit",
@@ -259,11 +261,6 @@ def band_count(share: Estimate) -> str:
     if share.value is None:
         return f"0 of {share.n:,}"
     return f"{round(share.value * share.n):,} of {share.n:,}"
-
-
-def counted(number: int, item: str, many: str = "") -> str:
-    """A count with its noun: `1 sample`, `2 samples`."""
-    return f"{number:,} {item if number == 1 else many or item + 's'}"
 
 
 def when(moment: float | None) -> str:

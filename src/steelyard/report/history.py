@@ -8,8 +8,9 @@ from itertools import pairwise
 from typing import Any
 
 from steelyard.analysis.summary import stored_summary, target_name
+from steelyard.analysis.wording import day
 from steelyard.decide.baselines import Drift
-from steelyard.decide.history import History, HistoryRun, Trend, day, days, figure_by_slice
+from steelyard.decide.history import History, HistoryRun, Trend, days, figure_by_slice
 from steelyard.records import RunHeader
 from steelyard.report import document as doc
 from steelyard.report import format as fmt

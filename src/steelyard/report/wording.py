@@ -228,10 +228,10 @@ def _without(report: Report) -> str:
     n, samples = len(left_out.cases), left_out.n_samples
     if not n:
         return "no case is contested, none left out"
-    some = f"{n:,} contested case{'' if n == 1 else 's'}"
+    some = fmt.counted(n, "contested case")
     verdict = left_out.with_all.verdict
     both = f"with them {verdict.value if verdict else NO_VERDICT}, pass rate {fmt.with_base(left_out.pass_rate)}"
-    return f"without {some} ({samples:,} sample{'' if samples == 1 else 's'}): {listed(left_out.cases)}; {both}"
+    return f"without {some} ({fmt.counted(samples, 'sample')}): {listed(left_out.cases)}; {both}"
 
 
 def _part(report: Report) -> str:

@@ -40,7 +40,7 @@ from steelyard.analysis.compare.slices import cuts, failure_changes, slices
 from steelyard.analysis.compare.unpaired import METHOD as BY_RUN
 from steelyard.analysis.compare.unpaired import by_run, corrected_changes, side_by_side
 from steelyard.analysis.summary import is_partial
-from steelyard.analysis.wording import percent, percentage
+from steelyard.analysis.wording import counted, percent, percentage
 from steelyard.metrics.table import Table, clusters_in_words
 from steelyard.records import RunHeader, RunState, Verdict
 from steelyard.stats.arrays import RESAMPLES, SEED, Array
@@ -141,7 +141,7 @@ def dropped_cases(dropped: WithDropped, a: ComparedRun, name: str = "A", here: s
     """`9 cases that A answered are not in B, 9 of them passed`."""
     n = dropped.n_cases
     passed = f", {dropped.n_passed:,} of them passed" if a.passes else ""
-    return f"{n:,} case{'' if n == 1 else 's'} that {name} answered {'is' if n == 1 else 'are'} not in {here}{passed}"
+    return f"{counted(n, 'case')} that {name} answered {'is' if n == 1 else 'are'} not in {here}{passed}"
 
 
 def on_cases(n: int, answered: int) -> str:
@@ -197,7 +197,7 @@ def _sentence(verdict: Moved, metrics: Sequence[MetricChange], pairs: Pairs, con
 def _extra(verdict: Moved, n: int) -> str:
     if verdict is not Moved.SAME or not n:
         return ""
-    return f"; but {n} other figure{'' if n == 1 else 's'} moved beyond noise"
+    return f"; but {counted(n, 'other figure')} moved beyond noise"
 
 
 def _but(metrics: Sequence[MetricChange]) -> str:
@@ -224,7 +224,7 @@ def _message(change: MetricChange, *, with_p: bool = False) -> str:
     if before is None or after is None or by.value is None:
         return f"{name} n/a"
     interval = "" if by.low is None or by.high is None else f" [{percentage(by.low):+.1f}, {percentage(by.high):+.1f}]"
-    cases = f"{by.n} {change.counts}{'' if by.n == 1 else 's'}"
+    cases = counted(by.n, change.counts)
     if with_p and change.p_adjusted is not None:
         cases += f", {p_value(change.p_adjusted)}"
     return f"{name} {percent(before)} -> {percent(after)} ({percentage(by.value):+.1f} points{interval}, {cases})"

@@ -19,6 +19,7 @@ from steelyard.analysis.compare.pairing import (
     unit_counts,
 )
 from steelyard.analysis.criteria import changed_values, criteria_of
+from steelyard.analysis.wording import counted
 from steelyard.metrics.own import without_values
 from steelyard.metrics.registry import NONE
 from steelyard.records import CheckState, Load, Mode, RunState, Sample
@@ -107,10 +108,8 @@ def _rescored(a: ComparedRun) -> Iterator[SignatureChange]:
         yield SignatureChange("code", Part.NOTED, message)
     if result.truths:
         ids = tuple(sorted(result.truths))
-        message = (
-            f"the truth of {_n_cases(len(ids))} changed, and A's answers are scored by B's: {result.moved:,} moved;"
-        )
-        message += f" {_listed(ids, len(ids))}"
+        message = f"the truth of {counted(len(ids), 'case')} changed, and A's answers are scored by B's:"
+        message += f" {result.moved:,} moved; {_listed(ids, len(ids))}"
         yield SignatureChange("truth", Part.NOTED, message, cases=ids[:MOST_LISTED], n_cases=len(ids))
 
 
@@ -183,7 +182,9 @@ def _malformed(a: ComparedRun, b: ComparedRun) -> bool:
 def _cases(a: ComparedRun, b: ComparedRun, cases: CommonCases) -> Iterator[SignatureChange]:
     lonely = [(cases.only_a, a, "A"), (cases.only_b, b, "B")]
     if len(cases.only_a) or len(cases.only_b):
-        message = " and ".join(f"{_n_cases(len(codes))} only in {name}" for codes, _, name in lonely if len(codes))
+        message = " and ".join(
+            f"{counted(len(codes), 'case')} only in {name}" for codes, _, name in lonely if len(codes)
+        )
         ids = tuple(
             name for codes, run, _ in lonely for name in names(run.columns.case_ids, codes.tolist(), MOST_LISTED)
         )
@@ -198,7 +199,7 @@ def _cases(a: ComparedRun, b: ComparedRun, cases: CommonCases) -> Iterator[Signa
     if not cases.available:
         yield from _unknown_cases(a, b)
     if counts := unit_counts(a, b, cases.of_b):
-        before, after, together = (f"{n:,} unit{'' if n == 1 else 's'}" for n in counts)
+        before, after, together = (counted(n, "unit") for n in counts)
         message = f"cases are in other clusters: the cases of both are {before} of evidence in A and {after} in B;"
         message += f" what either run has in one cluster counts as one here, which makes {together}"
         yield SignatureChange("clusters", Part.NOTED, message, before, after)
@@ -220,8 +221,8 @@ def _changed_cases(
         if len(codes):
             ids = names(a.columns.case_ids, codes.tolist(), MOST_LISTED)
             listed = _listed(ids, len(codes))
-            message = f"{what} {_n_cases(len(codes))} changed: {listed}{done}"
-            message = done.format(what, _n_cases(len(codes)), listed) if done is unknown else message
+            message = f"{what} {counted(len(codes), 'case')} changed: {listed}{done}"
+            message = done.format(what, counted(len(codes), "case"), listed) if done is unknown else message
             yield SignatureChange(part, means, message, cases=ids, n_cases=len(codes))
 
 
@@ -312,10 +313,6 @@ def _several(changes: list[SignatureChange]) -> str:
     if len(parts) < 2:
         return ""
     return f"{', '.join(parts[:-1])} and {parts[-1]} changed at once: cannot tell which of them caused it"
-
-
-def _n_cases(n: int) -> str:
-    return f"{n} case{'' if n == 1 else 's'}"
 
 
 def _listed(ids: tuple[str, ...], n: int) -> str:
