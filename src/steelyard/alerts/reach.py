@@ -17,6 +17,7 @@ from steelyard.alerts.rules import (
     RunInvalid,
     WindowPart,
 )
+from steelyard.analysis.compare.unpaired import FEWEST_RUNS
 from steelyard.analysis.wording import counted
 from steelyard.metrics.expression_checks import SuiteNames
 from steelyard.metrics.expressions import EVERY, Gate, parse_metric
@@ -26,8 +27,6 @@ from steelyard.stats.paired import FEWEST_FOR_QUANTILES, holm, least_p
 from steelyard.stats.window import least_window_p
 from steelyard.suite.models import SuiteModel
 
-MIN_RUNS = 3
-"""Of a figure whose unit is the run (latency, cost): fewer do not show how much runs vary."""
 _BOUNDED = ("share", "score", "points")
 _WITH_MISSING = ("scored_rate", "inconclusive_rate")
 
@@ -98,8 +97,8 @@ def _too_strict(rule: Rule, settings: AlertSettings) -> str:
         return f"the window has at most {window.runs} runs and asks for {window.min_runs} (min_runs)"
     if isinstance(rule, NewFinding | NewConfusion):
         return ""
-    if looks_back and _is_by_run(getattr(rule, "metric", "")) and window.runs < MIN_RUNS:
-        return f"a latency or cost takes {MIN_RUNS} earlier runs, and the window has {window.runs}"
+    if looks_back and _is_by_run(getattr(rule, "metric", "")) and window.runs < FEWEST_RUNS:
+        return f"a latency or cost takes {FEWEST_RUNS} earlier runs, and the window has {window.runs}"
     return "sure is 100 %, which no test reaches: write 99 %" if settings.max_p <= 0 else ""
 
 
@@ -149,11 +148,10 @@ def _least(rule: Regression, figure: Gate, units: int, window: WindowPart) -> fl
 
 def _units(figure: Gate, suite: SuiteModel) -> Iterator[tuple[str, tuple[int, int]]]:
     """By slice that a figure speaks of, "" for the whole suite, how many cases and at most how many units it has."""
-    survey = suite.survey
+    survey, units = suite.survey, suite.n_units
     counts = {"": survey.n} if figure.factor is None else survey.slices.get(figure.factor, {})
     if figure.factor == "variant":
         counts = {name: survey.n for name in suite.variant_names if name}
-    units = len({case.unit for case in suite.cases}) if survey.n_clusters else survey.n
     for name, n in counts.items():
         if figure.slice in (None, EVERY, name):
             yield name, (n, min(n, units))

@@ -458,10 +458,6 @@ def _in_bar(data: RunData, at: At) -> Contributions:
     return data.marked((latency >= at.item["low"]) & (latency < at.item["high"]))
 
 
-_TIMED = (
-    "a call that timed out counts as at least the time waited; calls that failed otherwise, answers from the cache and"
-    " calls without a measured time are left out"
-)
 _ANSWERED = "calls that failed, answers from the cache and calls without a measured time are left out"
 
 
@@ -472,12 +468,13 @@ def _unanswered_metrics(head: str, place: str) -> Iterator[Reported]:
 
 def _spread_metrics(head: str, place: str, name: str, unit: str = "s") -> Iterator[Reported]:
     """Every registered figure of latency, of other times or of one case."""
-    for point, metric in latency_metrics().items():
+    points = latency_metrics()
+    for point, metric in points.items():
         yield Reported(
             f"{head}.{point}",
             f"{place}.{point}",
             metric.formula,
-            _TIMED,
+            metric.counts,
             _times(name),
             unit=unit,
             aggregate=metric.aggregate,
@@ -485,7 +482,8 @@ def _spread_metrics(head: str, place: str, name: str, unit: str = "s") -> Iterat
             interval=NOT_GIVEN,
             point=metric.point,
         )
-    yield Reported(f"{head}.n", f"{place}.n", "calls with a time", _TIMED, _times(name, count=True), of="calls")
+    counts = points["p50"].counts
+    yield Reported(f"{head}.n", f"{place}.n", "calls with a time", counts, _times(name, count=True), of="calls")
 
 
 REPORTED = (

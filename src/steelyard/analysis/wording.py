@@ -151,6 +151,11 @@ def cached_in_words(reused: ReusedAnswers) -> str:
     return f"{answers} of {' to '.join(dict.fromkeys(map(day, (reused.first, reused.last))))}"
 
 
+def provider_cached_in_words(reused: ReusedAnswers) -> str:
+    """`5 of 30 answers come from a cache of the provider`."""
+    return f"{reused.provider_cached:,} of {reused.answers:,} answers come from a cache of the provider"
+
+
 # A failed call in a few words: the kind, and what the other side said of it without its wrapping.
 
 _ANSWERED = re.compile(r"^answered \d{3}: ?")

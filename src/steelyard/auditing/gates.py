@@ -294,7 +294,7 @@ def _too_few(suite: SuiteModel, gate: Gate, cases: list[Case]) -> str | None:
 
     One on slices may skip the small ones.
     """
-    units = _units(suite)
+    units = suite.n_units
     sizes = {name: min(n, units) for name, n in _cases_of(suite, gate, cases).items()}
     if gate.baseline and (message := _too_few_pairs(suite, gate, cases) or _never_for_sure(suite, gate, cases)):
         return message
@@ -380,14 +380,9 @@ def _units_for_sure(suite: SuiteModel, gate: Gate, cases: list[Case]) -> dict[st
     """By slice, the units that a gate `for sure` stands on at most; none of any other, and of sums."""
     if not gate.for_sure or gate.unit == "count":
         return {}
-    units = _units(suite)
+    units = suite.n_units
     results = {name: min(n, units) for name, n in _cases_of(suite, gate, cases).items()}
     return {name: n for name, n in results.items() if n and (n >= gate.min_n or not gate.skip_small)}
-
-
-def _units(suite: SuiteModel) -> int:
-    """How many cases there are, or clusters of cases."""
-    return len({case.unit for case in suite.cases}) if suite.survey.n_clusters else suite.survey.n
 
 
 def _cases_of(suite: SuiteModel, gate: Gate, cases: list[Case]) -> dict[str, int]:

@@ -19,7 +19,7 @@ from steelyard.records import RunState
 from steelyard.report.format import counted, laid_out, one_line
 
 if TYPE_CHECKING:
-    from steelyard.decide.provenance import Deletion
+    from steelyard.decide.provenance import DeletedRuns
     from steelyard.engine.plan import RunOptions
     from steelyard.records import RunHeader
     from steelyard.store.excerpt import Repeat
@@ -216,7 +216,7 @@ def list_runs(suite: str | None, last: int, store_url: str | None, as_json: bool
     _list_deleted(deleted)
 
 
-def _list_deleted(deletions: tuple[Deletion, ...]) -> None:
+def _list_deleted(deletions: tuple[DeletedRuns, ...]) -> None:
     for item in reversed(deletions):
         click.echo(item.sentence)
 

@@ -108,7 +108,7 @@ def baselines(store: Store, suite: str | None = None) -> list[BaselineEntry]:
 
 
 @frozen
-class Drift:
+class BaselineDrift:
     """How far the run of a lock is from that of an earlier lock."""
 
     label: str
@@ -137,7 +137,7 @@ class Drift:
         return f"since {self.label} (run {self.run}, {day(self.locked_at)}): {message or 'no figure in common'}"
 
 
-def drift(store: Store, entry: BaselineEntry, log: Sequence[BaselineEntry] | None = None) -> list[Drift]:
+def drift(store: Store, entry: BaselineEntry, log: Sequence[BaselineEntry] | None = None) -> list[BaselineDrift]:
     """How far a lock is from the one before it and from the first; nothing for the first lock of a suite.
 
     Locks of a name that was removed count; a new name is compared with the suite's other locks.
@@ -153,7 +153,7 @@ def drift(store: Store, entry: BaselineEntry, log: Sequence[BaselineEntry] | Non
     return [_drift(store.run(then.run_id), now, then, label, entry.name) for label, then in labels.items()]
 
 
-def _drift(then: RunHeader, now: RunHeader, lock: BaselineEntry, label: str, name: str) -> Drift:
+def _drift(then: RunHeader, now: RunHeader, lock: BaselineEntry, label: str, name: str) -> BaselineDrift:
     summaries = [stored_summary(header.summary) for header in (then, now)]
     moved = {
         text: tuple(None if item is None else getattr(item.overall, figure).value for item in summaries)
@@ -161,7 +161,7 @@ def _drift(then: RunHeader, now: RunHeader, lock: BaselineEntry, label: str, nam
     }
     rescored = (f"rescored from run {now.rescored_from}",) if now.rescored_from else ()
     label = label if lock.name == name else f"{label}, {lock.name}"
-    return Drift(label, then.id, lock.made_at, moved, (*changed_criteria(then, now), *rescored))  # type: ignore[arg-type]
+    return BaselineDrift(label, then.id, lock.made_at, moved, (*changed_criteria(then, now), *rescored))  # type: ignore[arg-type]
 
 
 def find_baseline(store: Store, name: str, suite: str | None = None) -> BaselineEntry:

@@ -10,7 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from steelyard.analysis.model import Summary
-from steelyard.analysis.wording import cached_in_words, counted, distinguished, in_unit, percent
+from steelyard.analysis.wording import (
+    cached_in_words,
+    counted,
+    distinguished,
+    in_unit,
+    percent,
+    provider_cached_in_words,
+)
 from steelyard.decide.gates import GateResult
 from steelyard.decide.provenance import changed_in_words, run_before, times, verdicts_in_words
 from steelyard.records import RunHeader, Verdict
@@ -150,10 +157,7 @@ def _cached_answers(_header: RunHeader, summary: Summary, _gates: Sequence[GateR
     if reused.cached:
         yield f"{cached_in_words(reused)}: no call was made for them, and they say nothing of the system as it is now"
     if reused.provider_cached:
-        yield (
-            f"{reused.provider_cached:,} of {reused.answers:,} answers come from a cache of the provider, by its own"
-            " headers or fields"
-        )
+        yield f"{provider_cached_in_words(reused)}, by its own headers or fields"
     if reused.copied:
         repeats = f"{counted(reused.copied, 'repeat')} of {counted(reused.copied_cells, 'case')}"
         yield f"{repeats} are the same answer as an earlier repeat (response id or cache): they count as one"

@@ -26,7 +26,7 @@ from steelyard.analysis.summary import (
 from steelyard.analysis.wording import counted, day, in_unit
 from steelyard.decide.baselines import baselines
 from steelyard.decide.gates import measure, p_text
-from steelyard.decide.provenance import Deletion, deletions
+from steelyard.decide.provenance import DeletedRuns, deletions
 from steelyard.errors import UsageError
 from steelyard.metrics.expressions import EVERY, FACTORS, Gate, parse_gate, parse_metric
 from steelyard.metrics.own import load_metrics
@@ -153,7 +153,7 @@ class History:
     method: str = ""
     criteria: tuple[CriteriaMark, ...] = ()
     """Where what decides changed, oldest first, also in runs that have no part in the trends."""
-    deleted: tuple[Deletion, ...] = ()
+    deleted: tuple[DeletedRuns, ...] = ()
     """Runs of the suite that were deleted."""
 
     @property

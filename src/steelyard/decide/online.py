@@ -179,7 +179,7 @@ def _alike(a: RunHeader, b: RunHeader) -> Iterator[str]:
 
 def _run_before(*arms: RunHeader) -> Iterator[str]:
     for side, header in zip("AB", arms, strict=True):
-        if header.options.earlier is not None and (sentence := run_before(header.options.earlier)):
+        if sentence := run_before(header.options.earlier):
             yield f"{side} was {sentence}"
     for changed in arms[1].options.changed:
         yield from changed_in_words(changed)
@@ -266,14 +266,18 @@ class _Arms:
 
 def reading_of(experiment: OnlineExperiment, report: AbReport) -> OnlineReading:
     """The line of the log that says that a report was read."""
-    plan = experiment.part.model_dump(mode="json", exclude={"experiment", "about", "columns"})
-    return OnlineReading(experiment.part.experiment, time.time(), report.quality.n, report.decided.value, plan)
+    plan, name = _plan_of(experiment), experiment.part.experiment
+    return OnlineReading(name, time.time(), report.quality.n, report.decided.value, plan)
+
+
+def _plan_of(experiment: OnlineExperiment) -> dict[str, Any]:
+    return experiment.part.model_dump(mode="json", exclude={"experiment", "about", "columns"})
 
 
 def _changed_plan(experiment: OnlineExperiment, earlier: Sequence[OnlineReading]) -> Iterator[AbCheck]:
     """Says what differs from the plan by which results were read first; a fixed test is then of a size that was chosen
     after a look."""
-    now = experiment.part.model_dump(mode="json", exclude={"experiment", "about", "columns"})
+    now = _plan_of(experiment)
     for reading in earlier:
         then = reading.plan
         changes = [f"{name}: {then.get(name)} -> {now[name]}" for name in now if then.get(name) != now[name]]

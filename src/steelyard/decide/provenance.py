@@ -40,14 +40,13 @@ def times(n: int) -> str:
     return "once" if n == 1 else f"{n:,} times"
 
 
-def run_before(earlier: EarlierRuns, of: str | None = None) -> str:
+def run_before(earlier: EarlierRuns | None, of: str | None = None) -> str:
     """How often it was run before and with which verdicts, as every report says it; "" for the first run.
 
     `run 5 times before with the same signature and target: 4 FAIL, 1 INVALID (2 of them deleted)`. `of` takes the
     place of what is the same.
     """
-    n = sum(earlier.verdicts.values())
-    if not n:
+    if earlier is None or not (n := sum(earlier.verdicts.values())):
         return ""
     if of is None:
         of = f" with the same {'target' if earlier.other_signature else 'signature and target'}"
@@ -61,7 +60,7 @@ def run_before(earlier: EarlierRuns, of: str | None = None) -> str:
 
 
 @frozen
-class Deletion:
+class DeletedRuns:
     """Runs that were deleted together."""
 
     deleted_at: float
@@ -74,13 +73,13 @@ class Deletion:
         return f"{day(self.deleted_at)} {counted(len(self.runs), 'run')} deleted: {verdicts_in_words(self.verdicts)}"
 
 
-def deletions(runs: Iterable[PastRun]) -> tuple[Deletion, ...]:
+def deletions(runs: Iterable[PastRun]) -> tuple[DeletedRuns, ...]:
     """The deleted runs by when they were deleted, oldest first."""
     by_time: dict[float, list[PastRun]] = {}
     for run in runs:
         by_time.setdefault(run.deleted_at or 0.0, []).append(run)
     return tuple(
-        Deletion(moment, tuple(run.id for run in together), counted_verdicts(together))
+        DeletedRuns(moment, tuple(run.id for run in together), counted_verdicts(together))
         for moment, together in by_time.items()
     )
 

@@ -139,25 +139,20 @@ def as_ended(decision: Decision, header: RunHeader) -> Decision:
     What was computed again for a report can differ: labels were added, or the rules of this version are others. Then
     the first reason says so.
     """
-    if header.state is not RunState.ENDED or header.verdict in (None, decision.verdict):
-        return decision
-    return replace(decision, verdict=header.verdict, reasons=(_differs(decision, header), *decision.reasons))
+    compared = compared_with_ended(decision, header)
+    return compared if compared is decision else replace(compared, verdict=header.verdict)
 
 
 def compared_with_ended(decision: Decision, header: RunHeader) -> Decision:
     """The decision as it is now; where the run ended with another verdict, the first reason says so."""
-    if header.state is not RunState.ENDED or header.verdict in (None, decision.verdict):
+    if header.state is not RunState.ENDED or header.verdict is None or header.verdict is decision.verdict:
         return decision
-    return replace(decision, reasons=(_differs(decision, header), *decision.reasons))
-
-
-def _differs(decision: Decision, header: RunHeader) -> str:
     now = "no verdict" if decision.verdict is None else decision.verdict.value
-    ended = "" if header.verdict is None else header.verdict.value
-    return (
-        f"the run ended {ended}; computed again, the gates give {now}: labels, baselines, gates or the version of"
-        " Steelyard changed since"
+    differs = (
+        f"the run ended {header.verdict.value}; computed again, the gates give {now}: labels, baselines, gates or the"
+        " version of Steelyard changed since"
     )
+    return replace(decision, reasons=(differs, *decision.reasons))
 
 
 def _without_repeats(gate_results: list[GateResult], summary: Summary, suite: SuiteModel) -> list[GateResult]:

@@ -209,21 +209,21 @@ class _Stopwatch:
         self.queued = self._failed_for
         return True
 
-    def failed(self, message: float | None) -> None:
-        """The present attempt failed now, or after as many seconds as it was told to take."""
-        self.waited = self.seconds(message)
+    def failed(self, reported: float | None) -> None:
+        """The present attempt failed now, or after as many seconds as it is reported to have taken."""
+        self.waited = self.seconds(reported)
 
-    def seconds(self, message: float | None = None) -> float:
-        """How long the call took until now, or with its last attempt being told to take `message` seconds."""
+    def seconds(self, reported: float | None = None) -> float:
+        """How long the call took until now, or with its last attempt reported to take that many seconds."""
         took = time.perf_counter() - self.sent
         if self._due is None:
-            return self._failed_for + (took if message is None else message)
+            return self._failed_for + (took if reported is None else reported)
         # Waiting inside this process counts.
-        return max(took, message or 0.0) + self._failed_for
+        return max(took, reported or 0.0) + self._failed_for
 
-    def since_first(self, message: float | None) -> float | None:
+    def since_first(self, reported: float | None) -> float | None:
         """Seconds after the present attempt was sent as seconds after the first was."""
-        return None if message is None else message + self._failed_for - (self.queued or 0.0)
+        return None if reported is None else reported + self._failed_for - (self.queued or 0.0)
 
 
 class Caller(RetryPolicy):

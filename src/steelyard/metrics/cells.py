@@ -239,10 +239,7 @@ def counted(checks: Checks, columns: Columns, table: Table, cells: CellGroups, s
     clean, failing = _repeats(sample, state, n_checks[cells.of_sample])
     rest = other_rules(table, suite, failing)
     passing = (clean | (n_checks[cells.of_sample] == 0)) & (rest == PASSED)
-
-    def of_cell(mask: Array) -> Array:
-        return np.bincount(cells.of_sample[mask], minlength=cells.n)
-
+    of_cell = cells.count_of
     # The pass rule is one more rule of the sample, which must hold as often as checks that do not say how often.
     rule = _RULES.index((suite.expect or ExpectDescription()).required_repeats)
     rule_holds = _hold(
@@ -259,7 +256,8 @@ def counted(checks: Checks, columns: Columns, table: Table, cells: CellGroups, s
     if _RULES[rule] is RequiredRepeats.MAJORITY:
         good, bad = (good | (n_most[cells.of_sample] == 0)) & (rest == PASSED), bad | (rest == FAILED)
     together = np.where(n_most > 0, _most(of_cell(good), of_cell(bad), cells.planned_repeats), CASE_PASSED)
-    results = [rule_holds, together, *(np.where(_any(cell, holds == held, cells.n), held, 1) for held in (-1, 0))]
+    of_checks = (np.where(np.bincount(cell[holds == held], minlength=cells.n), held, 1) for held in (-1, 0))
+    results = [rule_holds, together, *of_checks]
     return Counted(
         names=checks.names,
         base=base,
@@ -278,11 +276,6 @@ def counted(checks: Checks, columns: Columns, table: Table, cells: CellGroups, s
         repeats=PassedRepeats(of_cell(passing), of_cell(passing | failing | (rest == FAILED)), cells.planned_repeats),
         by_checks=PassedRepeats(of_cell(clean), of_cell(clean | failing), cells.planned_repeats),
     )
-
-
-def _any(cell: Array, mask: Array, n: int) -> Array:
-    """By cell, whether a row of it is marked."""
-    return np.bincount(cell[mask], minlength=n) > 0
 
 
 def other_rules(table: Table, suite: SuiteModel, failing: Array) -> Array:

@@ -22,7 +22,7 @@ import numpy as np
 from steelyard.metrics.expressions import Gate, is_relative, parse_expression
 from steelyard.metrics.registry import Aggregate, Contributions, Level, Metric, Names
 from steelyard.stats.arrays import Array
-from steelyard.stats.groups import Groups
+from steelyard.stats.groups import Groups, quantile_of_sorted
 from steelyard.stats.intervals import Estimate, Possible, settled
 from steelyard.suite.models import Limits, SuiteModel
 
@@ -160,15 +160,9 @@ def _of(metric: Metric, values: Array, missing: int, end: float) -> float:
         return float(values.sum()) + (missing * end if missing else 0.0)
     point = metric.point if metric.aggregate is Aggregate.QUANTILE else _POINTS.get(metric.aggregate)
     filled = np.append(values, np.full(missing, end))
-    if not len(filled):
-        return math.nan
-    if point is None:
+    if point is None and len(filled):
         return float(filled.mean())
-    filled.sort()
-    at = point * (len(filled) - 1)
-    below, above = float(filled[math.floor(at)]), float(filled[math.ceil(at)])
-    # No line leads to an end that is infinite.
-    return below + (above - below) * (at % 1) if math.isfinite(above - below) else max(below, above, key=abs)
+    return quantile_of_sorted(np.sort(filled), point or 0.0)
 
 
 def _of_ratios(

@@ -134,9 +134,8 @@ class RunData:
             return self.counted.repeats
         if self.suite.passing is None or self.suite.repeats < 2:
             return None
-        passed, cell = self.of_repeats.passed(), self.cells.of_sample
-        clean, decided = (np.bincount(cell[mask], minlength=self.cells.n) for mask in (passed == 1, passed >= 0))
-        return PassedRepeats(clean, decided, self.cells.planned_repeats)
+        passed, count = self.of_repeats.passed(), self.cells.count_of
+        return PassedRepeats(count(passed == 1), count(passed >= 0), self.cells.planned_repeats)
 
     @cached_property
     def pass_all(self) -> dict[int, Contributions]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from steelyard.analysis.summary import stored_summary, target_name
 from steelyard.analysis.wording import day
-from steelyard.decide.baselines import Drift
+from steelyard.decide.baselines import BaselineDrift
 from steelyard.decide.history import History, HistoryRun, Trend, days, figure_by_slice
 from steelyard.records import RunHeader
 from steelyard.report import document as doc
@@ -56,7 +56,7 @@ def data(history: History) -> dict[str, Any]:
     return {"format": FORMAT} | encode_object(history) | {"runs": listed, "charts": charts}
 
 
-def baseline_document(entry: BaselineEntry, header: RunHeader, drift: Sequence[Drift] = ()) -> doc.Document:
+def baseline_document(entry: BaselineEntry, header: RunHeader, drift: Sequence[BaselineDrift] = ()) -> doc.Document:
     """What a baseline stands for: the lock, the run behind it, its figures, how far they are from those of earlier
     locks, and its signature."""
     forced = " by force" if entry.forced else ""

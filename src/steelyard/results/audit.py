@@ -37,14 +37,11 @@ def document(result: AuditResult) -> doc.Document:
     wrong = bullets((*result.complaints, *result.not_read))
     warned = bullets((f"Warning: {warning}" for warning in result.warnings), doc.Tone.WARNING)
     meaning, *notes = {
-        Verdict.FAIL: ["AUDIT FAILED", *(f"Not tested: {message}" for message in result.not_tested)],
-        Verdict.AMBIGUOUS: [
-            "AUDIT AMBIGUOUS",
-            _AMBIGUOUS,
-            *(f"Not tested: {message}" for message in result.not_tested),
-        ],
+        Verdict.FAIL: ["AUDIT FAILED"],
+        Verdict.AMBIGUOUS: ["AUDIT AMBIGUOUS", _AMBIGUOUS],
         Verdict.PASS: list(_passed(result)),
     }[result.verdict]
+    notes += [f"Not tested: {message}." for message in result.not_tested]
     blocks: list[doc.Block] = [
         doc.Headline(result.verdict.value, meaning),
         *(item for rule in _rules(result) for item in table_section(_probes(result, rule), main=True)),
@@ -117,7 +114,6 @@ def _passed(result: AuditResult) -> Iterator[str]:
     untested = ", ".join(message.partition(" (")[0] for message in result.not_tested)
     untested = f" Not tested: {untested}." if untested else ""
     yield f"Audit passed. An answer that says nothing earns {earned}.{untested}"
-    yield from (f"Not tested: {message}." for message in result.not_tested)
     if constants := [probe for probe in result.probes if probe.kind == CONSTANT]:
         best = max(constants, key=lambda probe: probe.average)
         chance = "" if result.chance is None else f"; guessing earns {percent(result.chance)}"

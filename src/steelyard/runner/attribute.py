@@ -351,13 +351,14 @@ def _evaluation(suite: SuiteModel, header: RunHeader) -> Iterator[Edit]:
     now = signature(suite, header.target)
     then, today = criteria_of(header), suite_criteria(suite, _prices(suite, header), strict=header.options.strict)
     # A run may allow more than its suite; only for itself.
-    today |= {name: then[name] for name in ("max_inconclusive",)}
+    today["max_inconclusive"] = then["max_inconclusive"]
+    changes = changed_values(then, today)
     for part in SCORED_BY:
         before = header.signature.get(part)
         if before is not None and before != now[part]:
-            values = tuple(text for text in changed_values(then, today) if is_signed(text)) if part == "scorers" else ()
+            values = tuple(filter(is_signed, changes)) if part == "scorers" else ()
             yield Edit(part, None, before, now[part], values=values)
-    if values := tuple(text for text in changed_values(then, today) if not is_signed(text)):
+    if values := tuple(text for text in changes if not is_signed(text)):
         yield Edit(CRITERIA, None, criteria_digest(then), criteria_digest(today), values=values)
 
 

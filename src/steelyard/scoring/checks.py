@@ -322,8 +322,8 @@ def _spelled(parts: Any) -> str:
             text += chr(what)
         elif name == "IN":
             first, inner = what[0]
-            digits = {"LITERAL": lambda v: chr(v), "RANGE": lambda v: chr(v[0]), "CATEGORY": _of_category}
-            text += digits[str(first)](inner)
+            spell = {"LITERAL": chr, "RANGE": lambda ends: chr(ends[0]), "CATEGORY": _of_category}
+            text += spell[str(first)](inner)
         elif name in ("MAX_REPEAT", "MIN_REPEAT"):
             text += _spelled(what[2]) * what[0]
         elif name == "SUBPATTERN":

@@ -416,8 +416,8 @@ def _between(ranked: Array, place: float) -> float:
     """The value at a place (from 0) among sorted ones, on the straight line between its neighbours."""
     below = math.floor(place)
     low, high = float(ranked[below]), float(ranked[min(below + 1, len(ranked) - 1)])
-    # Between equal values there is no way to go, nor from one that is infinite.
-    return low if low == high or place == below else low + (high - low) * (place - below)
+    # No line leads from an infinite value, nor between equal ones.
+    return low if low == high or place == below or math.isinf(low) else low + (high - low) * (place - below)
 
 
 def _few_clusters(worth: float, clusters: int, alike: float) -> int:

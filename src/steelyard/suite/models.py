@@ -583,6 +583,11 @@ class SuiteModel(Part):
         """The names of the variants, "" for the only one."""
         return tuple(variant.name for variant in self.variants)
 
+    @property
+    def n_units(self) -> int:
+        """How many cases there are, or clusters of cases."""
+        return len({case.unit for case in self.cases}) if self.survey.n_clusters else self.survey.n
+
     def changed(self, **changes: Any) -> SuiteModel:
         """The same suite with other values of these fields."""
         return self.model_copy(update=changes)

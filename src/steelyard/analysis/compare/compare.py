@@ -71,12 +71,11 @@ def headline(
     main = metrics[0]
     confounded = () if allow_mismatch else tuple(confounded_by)
     verdict = _verdict(metrics, confounded)
-    if reused:
-        doubt = "; ".join(filter(None, [doubt, f"{' and '.join(reused)}: {_OLD}"]))
+    old = f"{' and '.join(reused)}: answers that were not requested again are no new evidence" if reused else ""
     return Headline(
         verdict=verdict,
-        sentence=_sentence(verdict, metrics, pairs, confounded) + _extra(verdict, moved_beside) + _reused(reused),
-        significance=_significance(verdict, main, confounded, doubt),
+        sentence=_sentence(verdict, metrics, pairs, confounded) + _extra(verdict, moved_beside) + (old and f"; {old}"),
+        significance=_significance(verdict, main, confounded, "; ".join(filter(None, [doubt, old]))),
         metric=main.name,
         smallest=_smallest(main),
         confounded_by=confounded,
@@ -152,13 +151,6 @@ def on_cases(n: int, answered: int) -> str:
 def _on_few(pairs: Pairs) -> str:
     """What a verdict on few of all cases says of itself."""
     return "" if pairs.n_cases >= MIN_PAIRED * pairs.n_answered else f"; on {on_cases(pairs.n_cases, pairs.n_answered)}"
-
-
-_OLD = "answers that were not requested again are no new evidence"
-
-
-def _reused(reused: Sequence[str]) -> str:
-    return f"; {' and '.join(reused)}: {_OLD}" if reused else ""
 
 
 def not_same(changes: Iterable[MetricChange]) -> list[MetricChange]:

@@ -16,7 +16,7 @@ import numpy as np
 
 from steelyard.analysis.compare.model import MOST_LISTED, PairLine, PairList, Pairs, Why
 from steelyard.analysis.summary import answers_from, is_reading, reused_answers, same_system
-from steelyard.analysis.wording import cached_in_words
+from steelyard.analysis.wording import cached_in_words, provider_cached_in_words
 from steelyard.errors import RunNotFound
 from steelyard.metrics.own import RunData, load_metrics
 from steelyard.metrics.registry import NONE
@@ -359,14 +359,13 @@ class Pairing:
             return copied
         if (answers_from(a.header) or a.header.id) == (answers_from(b.header) or b.header.id):
             return ()
-        reused = [(name, reused_answers(run.table, run.suite)) for name, run in (("A", a), ("B", b))]
         texts = []
-        for name, answers in reused:
+        for name, run in (("A", a), ("B", b)):
+            answers = reused_answers(run.table, run.suite)
             if answers is not None and answers.cached:
                 texts.append(f"{cached_in_words(answers)} in {name}")
             if answers is not None and answers.provider_cached:
-                n = f"{answers.provider_cached:,} of {answers.answers:,}"
-                texts.append(f"{n} answers come from a cache of the provider in {name}")
+                texts.append(f"{provider_cached_in_words(answers)} in {name}")
         return tuple(texts)
 
     @property

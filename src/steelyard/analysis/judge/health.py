@@ -133,7 +133,7 @@ def _without_sign(estimate: Estimate) -> Estimate:
     return replace(estimate, value=value, low=0.0 if across else ends[0], high=ends[1])
 
 
-def _result(threshold: Gate, estimate: Estimate, missing_labels: str = "", *, constant: bool = False) -> HealthResult:
+def _result(threshold: Gate, estimate: Estimate, missing_labels: str, *, constant: bool) -> HealthResult:
     value, limit = estimate.value, threshold.threshold
     missing = f"; {estimate.n_missing} missing" if estimate.n_missing else ""
     if constant and estimate.n >= _FEWEST and not COMPARE[threshold.operator](value or 0.0, limit):

@@ -207,7 +207,7 @@ def significance(comparison: Comparison) -> list[tuple[str, str]]:
     if headline.smallest:
         rows.append(("Detectable", headline.smallest))
     for side, header in (("A", comparison.a), ("B", comparison.b)):
-        if header.options.earlier is not None and (sentence := run_before(header.options.earlier)):
+        if sentence := run_before(header.options.earlier):
             rows.append((f"{side} was", sentence))
     return rows
 
