@@ -1,4 +1,4 @@
-"""A verdict that changed because what decides changed: gates, pass rule, limits, prices, planned size, cases."""
+"""A verdict that changed because its criteria changed: gates, pass rule, limits, prices, planned size, cases."""
 
 from __future__ import annotations
 
@@ -192,7 +192,7 @@ def test_history_shows_a_gate_that_was_lowered_by_rescoring(suite):
     suite("rescore", "LAST", broken=5)
     told = suite("history", "words")
     assert "scored again as" in told
-    assert "what decides changed: gate pass_rate >= 90 % -> pass_rate >= 60 %" in told
+    assert "the criteria changed: gate pass_rate >= 90 % -> pass_rate >= 60 %" in told
 
 
 def test_a_run_of_one_case_does_not_hide_the_change(suite):

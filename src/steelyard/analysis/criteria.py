@@ -33,11 +33,11 @@ HASHED = {
     "truth": "the truth",
     "cases": "the set of cases",
 }
-"""Parts of the signature that decide, too, and of which only a hash is stored."""
+"""Parts of the signature that are criteria, too, and of which only a hash is stored."""
 
 
 def has_criteria(header: RunHeader) -> bool:
-    """Whether what decided on a run can be read: not where its header is of another version, or of another hand."""
+    """Whether the criteria of a run can be read: not where another version or tool wrote its header."""
     try:
         return bool(header.description)
     except UsageError:
@@ -45,11 +45,11 @@ def has_criteria(header: RunHeader) -> bool:
 
 
 def criteria_of(header: RunHeader) -> Values:
-    """What decides on a run; see `suite_criteria`."""
+    """The criteria of a run; see `suite_criteria`."""
     ab, experiment = header.options.ab, header.options.experiment
     values = suite_criteria(header.description, header.options.prices, strict=header.options.strict)
     if ab is not None:
-        # How many cases are drawn is known only when the run begins.
+        # The number of sampled cases is known only when the run begins.
         early = "yes" if ab.stop_early else "no"
         plan = {"cases": ab.max_cases, "metric": ab.metric, "stop early": early, "same within": ab.same_within}
         values |= {f"planned {name}": _NONE if value is None else str(value) for name, value in plan.items()}
@@ -98,7 +98,7 @@ def is_signed(text: str) -> bool:
 
 
 def criteria_digest(values: Values) -> str:
-    """One hash of what decides and is not in the signature."""
+    """One hash of the criteria that are not in the signature."""
     return digest({name: _meaning(name, value) for name, value in values.items() if not is_signed(name)})
 
 
@@ -127,7 +127,7 @@ def _expression(text: str) -> str:
 
 
 def changed_criteria(before: RunHeader, after: RunHeader) -> tuple[str, ...]:
-    """What differs between what decided on two runs, a change each: `gate pass_rate >= 90 % -> pass_rate >= 60 %`."""
+    """How the criteria of two runs differ, one text per change: `gate pass_rate >= 90 % -> pass_rate >= 60 %`."""
     values = (criteria_of(before), criteria_of(after))
     hashed = [
         f"{text} changed"
@@ -138,7 +138,7 @@ def changed_criteria(before: RunHeader, after: RunHeader) -> tuple[str, ...]:
 
 
 def changed_values(before: Values, after: Values) -> tuple[str, ...]:
-    """What is another value, new or gone, a text each."""
+    """Values that differ, are new or were removed, one text per change."""
     changes = []
     for name in dict.fromkeys([*before, *after]):
         old, new = before.get(name), after.get(name)

@@ -19,6 +19,7 @@ from steelyard.scoring.expectations import Expectations
 from steelyard.scoring.text import truth_parts
 from steelyard.suite.case import EVERY, Case, split_path
 from steelyard.suite.models import EXPECT, SuiteModel
+from steelyard.suite.yaml import listed
 
 # What the truths of all cases have in common: the best answers that are the same for every case, and what guesses are.
 
@@ -196,7 +197,7 @@ class ProbeMaker:
         if len(set(self._truths)) > 1:
             yield Probe("another", "the truth of another case", WRONG, self._another, must_be_read=True)
         if failing := self._not_built():
-            named = ", ".join(failing[:_MOST_JOINED]) + (", ..." if len(failing) > _MOST_JOINED else "")
+            named = listed(failing, _MOST_JOINED)
             self.untested.append(f"a right answer (none could be built that passes all checks of {named})")
             return
         yield Probe("truth", "the truth itself", TRUTH, lambda at: self._truths[at], must_be_read=True)

@@ -286,9 +286,10 @@ def settings_before_run(suite: SuiteModel) -> AlertSettings | None:
 
     for rule in settings.rules:
         limited = reach(rule, settings, suite)
-        for why in (limited.never, *limited.limits):
-            if why:
-                click.echo(f"note: alerts: {rule.label} can never fire: {why}", err=True)
+        if limited.never:
+            click.echo(f"note: alerts: {rule.label} can never fire: {limited.never}", err=True)
+        for why in limited.limits:
+            click.echo(f"note: alerts: {rule.label} is limited: {why}", err=True)
     unset = [name for channel in settings.channels or () for name in channel.secrets if not os.environ.get(name)]
     for name in dict.fromkeys(unset):
         click.echo(f"note: alerts need the environment variable {name}, which is not set", err=True)

@@ -22,6 +22,7 @@ from steelyard.decide.gates import GateResult
 from steelyard.decide.provenance import changed_in_words, run_before, times, verdicts_in_words
 from steelyard.records import RunHeader, Verdict
 from steelyard.stats.paired import SIGNIFICANT, holm
+from steelyard.suite.yaml import listed
 
 Disclosure = Callable[[RunHeader, Summary, Sequence[GateResult]], Iterator[str]]
 
@@ -68,12 +69,12 @@ def _earlier_runs(header: RunHeader, _summary: Summary, _gates: Sequence[GateRes
 
 
 def _changed_criteria(header: RunHeader, _summary: Summary, _gates: Sequence[GateResult]) -> Iterator[str]:
-    """What decided before and is different now: gates, pass rule, limits, prices and dropped cases."""
+    """How the criteria changed (gates, pass rule, limits, prices), and which cases were dropped."""
     for changed in header.options.changed:
         yield from changed_in_words(changed)
 
 
-_MOST_NARROW = 3
+_MAX_NARROW = 3
 
 
 def _narrow_gates(_header: RunHeader, _summary: Summary, gates: Sequence[GateResult]) -> Iterator[str]:
@@ -82,8 +83,7 @@ def _narrow_gates(_header: RunHeader, _summary: Summary, gates: Sequence[GateRes
     for verdict in (Verdict.FAIL, Verdict.PASS):
         mine = [item for item in narrow if item.verdict is verdict]
         if mine:
-            more = f", and {len(mine) - _MOST_NARROW} more" if len(mine) > _MOST_NARROW else ""
-            named = ", ".join(map(_against_threshold, mine[:_MOST_NARROW])) + more
+            named = listed(map(_against_threshold, mine), _MAX_NARROW)
             yield f"narrow {verdict.value}: the interval contains the threshold: {named}"
 
 

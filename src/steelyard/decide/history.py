@@ -83,7 +83,7 @@ class HistoryMark:
 
 @dataclass(frozen=True, slots=True)
 class CriteriaMark:
-    """Gates, limits, prices or whatever else decides that are others from this run on."""
+    """A change of criteria (gates, limits, prices) from this run on."""
 
     run_id: str
     when: float
@@ -91,12 +91,12 @@ class CriteriaMark:
 
 
 def criteria_marks(headers: Sequence[RunHeader]) -> Iterator[CriteriaMark]:
-    """Every place where what decides is another than in the run that was made before it, rescored ones included."""
+    """Every run whose criteria differ from those of the run before it, rescored ones included."""
     made = sorted(headers, key=lambda header: header.created_at)
     ended = (header for header in made if header.state is RunState.ENDED and has_criteria(header))
     for before, after in pairwise(ended):
         if changes := changed_values(criteria_of(before), criteria_of(after)):
-            yield CriteriaMark(after.id, after.created_at, f"what decides changed: {'; '.join(changes)}")
+            yield CriteriaMark(after.id, after.created_at, f"the criteria changed: {'; '.join(changes)}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +152,7 @@ class History:
     best_band: str = ""
     method: str = ""
     criteria: tuple[CriteriaMark, ...] = ()
-    """Where what decides changed, oldest first, also in runs that have no part in the trends."""
+    """Where the criteria changed, oldest first, also in runs that have no part in the trends."""
     deleted: tuple[DeletedRuns, ...] = ()
     """Runs of the suite that were deleted."""
 

@@ -289,7 +289,7 @@ class Edit:
     after: str | None
     line: LedgerLine | None = None
     values: tuple[str, ...] = ()
-    """What is another value, as in `gate pass_rate >= 90 % -> pass_rate >= 60 %`, where it is known."""
+    """Values that differ, as in `gate pass_rate >= 90 % -> pass_rate >= 60 %`, where it is known."""
 
     @property
     def kind(self) -> str:

@@ -48,11 +48,11 @@ def meant(word: str, allowed: Iterable[str]) -> str:
     return f": did you mean {close[0]}?" if close else ""
 
 
-def listed(names: Iterable[str]) -> str:
+def listed(names: Iterable[str], most: int = _MOST_NAMES) -> str:
     """The names joined by commas, cut when there are very many."""
     rows = list(names)
-    more = len(rows) - _MOST_NAMES
-    return ", ".join(rows[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
+    more = len(rows) - most
+    return ", ".join(rows[:most]) + (f" and {more} more" if more > 0 else "")
 
 
 def meant_or_listed(word: str, allowed: Iterable[str]) -> str:

@@ -59,8 +59,8 @@ def compare_signatures(
     ]
     results += [*_criteria(a, b), *_subjects(a, b), *_settings(a, b)]
     order = (Part.SCALE, Part.SUBJECT, Part.NOTED)
-    # What is left of the judge's words comes before what is compared: it says which figures there can be. So does what
-    # decides: no list is so long that it leaves that out.
+    # What is left of the judge's words comes first, since it says which figures there can be, with the criteria: a list
+    # that is cut still has both.
     first = (_READINGS, _CRITERIA)
     results.sort(key=lambda change: (order.index(change.means), 0) if change.part not in first else (0, 1))
     return SignaturePair(tuple(results), _several(results))
@@ -94,9 +94,9 @@ def _scales(a: ComparedRun, b: ComparedRun) -> Iterator[SignatureChange]:
 
 
 def _criteria(a: ComparedRun, b: ComparedRun) -> Iterator[SignatureChange]:
-    """Gates, limits, prices and whatever else decided on A and decides otherwise on B."""
+    """Gates, limits, prices and other criteria that differ between A and B."""
     if changes := changed_values(criteria_of(a.header), criteria_of(b.header)):
-        yield SignatureChange(_CRITERIA, Part.NOTED, f"what decides changed: {'; '.join(changes)}")
+        yield SignatureChange(_CRITERIA, Part.NOTED, f"the criteria changed: {'; '.join(changes)}")
 
 
 def _rescored(a: ComparedRun) -> Iterator[SignatureChange]:
