@@ -242,8 +242,7 @@ def _single(
             # What may be the judge's alone is for sure of nobody.
             verdict = Verdict.AMBIGUOUS if gate.for_sure and verdict is Verdict.PASS else verdict
     if verdict is Verdict.PASS and against.reused and change.group not in UNTOUCHED:
-        old = against.reused[0].removesuffix(" in B")
-        verdict, message = Verdict.AMBIGUOUS, f"{message}; {old}, which are no new evidence"
+        verdict, message = Verdict.AMBIGUOUS, f"{message}; {against.reused[0]}, which are no new evidence"
     bounded = change.b if (verdict is Verdict.PASS) is (gate.operator == "<=") else change.a
     if verdict is not Verdict.AMBIGUOUS and bounded.at_least:
         verdict, message = Verdict.AMBIGUOUS, f"{message}; calls that timed out could change it"

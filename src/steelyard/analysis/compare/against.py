@@ -31,6 +31,7 @@ from steelyard.analysis.compare.pairing import (
     answered_cases,
     common_cases,
     pair,
+    reused_sides,
     with_dropped,
 )
 from steelyard.analysis.compare.signatures import LOAD, compare_signatures
@@ -109,8 +110,8 @@ class Against:
 
     @cached_property
     def reused(self) -> tuple[str, ...]:
-        """Which answers of B were not requested again, in words."""
-        return tuple(text for text in self._pairing.reused(self.a, self.b) if text.endswith(" in B"))
+        """Which answers of B were not requested again, as text."""
+        return tuple(text for side, text in reused_sides(self.a, self.b) if side == "B")
 
     def doubt(self, change: MetricChange) -> str:
         """Why a difference may be the judge's although nothing shows it; "" when anchors rule that out."""

@@ -33,6 +33,7 @@ from steelyard.analysis.compare.pairing import (
     WithDropped,
     common_cases,
     pair,
+    reused_sides,
     with_dropped,
 )
 from steelyard.analysis.compare.signatures import compare_signatures
@@ -307,7 +308,7 @@ def compare(
     cells = ComparedCells(a, b, cases, allow_mismatch=allow_mismatch) if has_cells(a, b) else None
     of_cells, checks = ([], None) if cells is None else cells.changes(confounded=confounded)
     metrics += of_cells
-    reused = pairing.reused(a, b)
+    reused = [f"{text} in {side}" for side, text in reused_sides(a, b)]
     metrics = not_same(metrics) if reused else metrics
     sliced = [*main, *(figure for figure in components if figure.group not in EXTRA)]
     sections = _sections(figures, findings, everything, confounded=confounded)

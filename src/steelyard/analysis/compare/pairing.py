@@ -348,26 +348,6 @@ class Pairing:
         """Cases with at least one comparable pair."""
         return len(case_starts(self.case))
 
-    def reused(self, a: ComparedRun, b: ComparedRun) -> tuple[str, ...]:
-        """Which answers in the pairs were not requested again, in words, of A and of B; none where both runs have the
-        same answers, since scorers are compared then.
-
-        An answer from a cache is what the system answered once, and no evidence that it still does; nor are those that
-        a retry of failed samples copied from the run that it is compared with.
-        """
-        if copied := _copied(a, b):
-            return copied
-        if (answers_from(a.header) or a.header.id) == (answers_from(b.header) or b.header.id):
-            return ()
-        texts = []
-        for name, run in (("A", a), ("B", b)):
-            answers = reused_answers(run.table, run.suite)
-            if answers is not None and answers.cached:
-                texts.append(f"{cached_in_words(answers)} in {name}")
-            if answers is not None and answers.provider_cached:
-                texts.append(f"{provider_cached_in_words(answers)} in {name}")
-        return tuple(texts)
-
     @property
     def of_calls(self) -> Pairing:
         """All pairs that were asked the same question: calls that failed have no reading, but may have taken long."""
@@ -375,8 +355,8 @@ class Pairing:
         return replace(self, first=first, second=second, unit=unit)
 
 
-def _copied(a: ComparedRun, b: ComparedRun) -> tuple[str, ...]:
-    """How many answers a run copied from the other, or both from a third, when failed samples were run again."""
+def _copied(a: ComparedRun, b: ComparedRun) -> list[tuple[str, str]]:
+    """Side and text: how many answers a run copied from the other, or both from a third, when failed samples were run again."""
     sides = {"A": _sources(a), "B": _sources(b)}
     texts = []
     for name, other in (("A", "B"), ("B", "A")):
@@ -385,8 +365,8 @@ def _copied(a: ComparedRun, b: ComparedRun) -> tuple[str, ...]:
         retried = next((entry for run in own[:shared] if (entry := sides[name][run]) is not None), None)
         if retried is not None:
             n = f"{retried.retained:,} of {retried.retained + retried.asked:,}"
-            texts.append(f"{n} answers are copied from run {retried.run} in {name}")
-    return tuple(texts)
+            texts.append((name, f"{n} answers are copied from run {retried.run}"))
+    return texts
 
 
 def _sources(run: ComparedRun) -> dict[str, Retried | None]:
@@ -469,6 +449,27 @@ def with_dropped(a: ComparedRun, b: ComparedRun, cases: CommonCases, pairing: Pa
     passed = np.unique(case)[~np.isin(np.unique(case), case[a.table.passed()[rows] != 1])]
     everything = Pairing(first, second, unit[order], case_of, pairing.excluded, pairing.asked)
     return WithDropped(everything, failing, len(np.unique(case)), len(passed))
+
+
+def reused_sides(a: ComparedRun, b: ComparedRun) -> list[tuple[str, str]]:
+    """Side and text for the answers of A and of B that were not requested again; none where both runs have the same
+    answers, since scorers are compared then.
+
+    An answer from a cache is what the system answered once, and no evidence that it still does; nor are those that a
+    retry of failed samples copied from the run that it is compared with.
+    """
+    if copied := _copied(a, b):
+        return copied
+    if (answers_from(a.header) or a.header.id) == (answers_from(b.header) or b.header.id):
+        return []
+    texts = []
+    for name, run in (("A", a), ("B", b)):
+        answers = reused_answers(run.table, run.suite)
+        if answers is not None and answers.cached:
+            texts.append((name, cached_in_words(answers)))
+        if answers is not None and answers.provider_cached:
+            texts.append((name, provider_cached_in_words(answers)))
+    return texts
 
 
 def _marked(mask: Array, first: Array, second: Array, unit: Array) -> tuple[Array, Array, Array]:

@@ -99,7 +99,10 @@ def read_labels(store: Store, run_id: str, suite: SuiteModel) -> RunLabels | Non
     leaning = _unfinished_draw(store, run_id, PRECISION)
     stratified = bool(leaning) or any(sampled.get(key) == PRECISION for key in by_people)
     order = [key for key in queued if key in sampled]
-    passed = _passing(store, run_id) if stratified else {}
+    passed: dict[SampleKey, int] = {}
+    if stratified:
+        columns = store.columns(run_id)
+        passed = dict(zip(_keys(columns), columns.passed.tolist(), strict=True))
     sides = [[key for key in order if passed.get(key, 0) == side] for side in (-1, 0, 1)]
     n_passed_over = sum(_passed_over(side, by_people) for side in sides)
     is_compared = DECLARED in sampled.values() or n_passed_over or (judge is not None and judge.labels_are == RANDOM)
@@ -123,18 +126,11 @@ def read_labels(store: Store, run_id: str, suite: SuiteModel) -> RunLabels | Non
     )
 
 
-def _passing(store: Store, run_id: str) -> dict[SampleKey, int]:
-    columns = store.columns(run_id)
-    return dict(zip(_keys(columns), columns.passed.tolist(), strict=True))
-
-
 def _keys(columns: Columns) -> list[SampleKey]:
     """Case, variant and repeat of every sample."""
-    case_ids, places = (
-        list(columns.case_ids),
-        (columns.case.tolist(), columns.variant.tolist(), columns.repeat.tolist()),
-    )
-    return [(case_ids[case], columns.variants[variant], repeat) for case, variant, repeat in zip(*places, strict=True)]
+    case_ids, variants = list(columns.case_ids), columns.variants
+    codes = zip(columns.case.tolist(), columns.variant.tolist(), columns.repeat.tolist(), strict=True)
+    return [(case_ids[case], variants[variant], repeat) for case, variant, repeat in codes]
 
 
 def _passed_over(order: Sequence[SampleKey], labelled: Collection[SampleKey]) -> int:
