@@ -164,23 +164,21 @@ def headline(report: Report, *, most: int | None = None, extra: Sequence[doc.Blo
     if most is not None and is_invalid:
         # Where in a suite's own code it broke is the last that a reason says.
         short += _MORE_OF_A_REASON * (most - 1)
-    # The texts of each tone, and how many of them are shown.
     half = None if most is None else most // 2
     reasons = wording.reasons(report)
     if most == 1 and is_invalid and (why := wording.commonest_failure(report)):
         # The first message says what failed and how often: where one reason has room, it is this one.
         reasons = [why]
-    texts = [(reasons, doc.Tone.PLAIN, most), ([repeats.headline(report)], doc.Tone.STRONG, None)]
-    texts.append(([f"SUSPECT: {text}" for text in report.header.suspect], doc.Tone.WARNING, most))
+
+    def bullets(texts: Sequence[str], tone: doc.Tone, shown: int | None = None) -> list[doc.Bullet]:
+        return [doc.Bullet(clipped(text, short), tone) for text in texts[:shown] if text]
+
+    first = bullets(reasons, doc.Tone.PLAIN, most) + bullets([repeats.headline(report)], doc.Tone.STRONG)
+    first += bullets([f"SUSPECT: {text}" for text in report.header.suspect], doc.Tone.WARNING, most)
     # No screen is so short that it omits how the verdict came about.
     disclosed = [doc.Bullet(clipped(text, max(short, 160)), doc.Tone.WARNING) for text in wording.disclosed(report)]
-    n_before = len(texts)
-    texts.append((run.judge_warnings(report), doc.Tone.WARNING, half))
-    texts.append((wording.notes(report), doc.Tone.STRONG, None if half is None else half + 1))
-    first, last = (
-        [doc.Bullet(clipped(text, short), tone) for some, tone, shown in part for text in some[:shown] if text]
-        for part in (texts[:n_before], texts[n_before:])
-    )
+    last = bullets(run.judge_warnings(report), doc.Tone.WARNING, half)
+    last += bullets(wording.notes(report), doc.Tone.STRONG, None if half is None else half + 1)
     if most is not None and is_invalid:
         size = max(most, 2)
         return doc.Headline(
