@@ -1,4 +1,4 @@
-"""How a verdict came about: earlier runs of the same target, and what decides now and decided otherwise before."""
+"""How a verdict came about: earlier runs of the same target, and changed criteria."""
 
 from __future__ import annotations
 

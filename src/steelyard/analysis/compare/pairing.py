@@ -356,7 +356,7 @@ class Pairing:
 
 
 def _copied(a: ComparedRun, b: ComparedRun) -> list[tuple[str, str]]:
-    """Side and text: how many answers a run copied from the other, or both from a third, when failed samples were run again."""
+    """Side and text for the answers that a retry of failed samples copied from the other run, or both from a third."""
     sides = {"A": _sources(a), "B": _sources(b)}
     texts = []
     for name, other in (("A", "B"), ("B", "A")):
