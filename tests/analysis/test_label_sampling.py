@@ -64,6 +64,9 @@ def test_what_was_sampled_within_strata_is_compared_within_them() -> None:
     assert sampling_differences(planned, verdict, stratum)["place"] > 0.5
     assert sampling_differences(planned, verdict)["verdict"] <= LEVEL
     assert sampling_differences((stratum == 0) | (place < 10), verdict, stratum)["place"] <= LEVEL
+    # Samples by chance have as many of each stratum as this one, or a difference between strata hides one within them.
+    apart = {"score": ranks(100.0 * stratum + place)}
+    assert sampling_differences((stratum == 0) | (place < 10), apart, stratum)["score"] <= LEVEL
 
 
 def test_units_that_do_not_differ_show_nothing() -> None:

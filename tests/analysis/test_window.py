@@ -53,6 +53,14 @@ def test_scores_with_gaps_and_weights_are_permuted_too():
     assert undispersed(results, weights) == pytest.approx(brute_force(results, weights), abs=1e-6)
 
 
+def test_a_unit_counts_by_its_weight():
+    # One unit rises and two fall: by their number the run fell, by their weights it rose.
+    results = np.array([[0.0, 0.0, 0.0, 0.0, 1.0], [1.0, 1.0, 1.0, 1.0, 0.0], [1.0, 0.0, 1.0, 0.0, 0.0]])
+    weights = np.array([5.0, 1.0, 1.0])
+    assert brute_force(results, weights) != brute_force(results, np.ones(3))
+    assert undispersed(results, weights) == pytest.approx(brute_force(results, weights), abs=1e-9)
+
+
 def test_cases_of_one_difficulty_give_about_fishers_p_value():
     # 30 of 1,000 failed before, no case twice, and 9 of 100 now.
     results = np.ones((100, 11))

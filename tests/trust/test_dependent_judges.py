@@ -86,6 +86,11 @@ def test_two_labelers_that_are_one_file(folder):
     assert "ann and ben give the same score in all 60 labels: two names, one labeler" in audited
 
 
+def test_two_labelers_of_texts_that_are_all_alike_are_two(folder):
+    write(folder, lambda k: {"by": {"ann": 4, "ben": 4}})
+    assert "two names" not in " ".join(steelyard("audit", "judged", cwd=folder).stdout.split())
+
+
 WORDS = ("poor", "fair", "good", "superb")
 SHOWN = {
     "the label under another name": lambda k: {"input": {"rating": SCORES[k]}},

@@ -245,3 +245,11 @@ def test_other_gates_and_another_signature_are_counted_once(suite):
     suite(broken=5, code=1)
     edit("pass_rate >= 90 %", "pass_rate >= 80 %")
     assert "2 FAIL (1 with another signature, 1 with other gates, limits or prices)" in suite()
+
+
+def test_a_dropped_case_whose_call_failed_did_not_pass(suite):
+    suite(down=1)
+    cases = Path("words/cases.jsonl")
+    cases.write_text("".join(cases.read_text().splitlines(keepends=True)[2:]))
+    assert "2 cases of run words-" in (told := suite())
+    assert "are not in this run, 1 of them passed there: c0, c1" in told
